@@ -5,7 +5,7 @@ import { mul, sub, where } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { attentionShares } from "../../transform/expand-attention.js";
+import { attentionShares } from "./attention-shares.js";
 import {
   type GradientSite,
   type GradientTable,
