@@ -14,7 +14,7 @@ import {
   TensorProtoSchema,
   ValueInfoProtoSchema,
 } from "./proto/onnx_pb.js";
-import { readGraph } from "./read.js";
+import { readGraph } from "./read/read.js";
 import type { ReadAs } from "./read-as.js";
 
 const { DOUBLE, INT8, UINT16, UINT32, FLOAT } = TensorProto_DataType;

@@ -17,7 +17,7 @@ import {
   onnxNode,
 } from "./model.js";
 import { ModelProtoSchema } from "./proto/onnx_pb.js";
-import { writeGraph } from "./write.js";
+import { writeGraph } from "./write/write.js";
 
 /** The bytes that protobuf's own library makes of the message: no field is misplaced, left over or out of order. */
 const rewritten = (bytes: Uint8Array): Uint8Array =>

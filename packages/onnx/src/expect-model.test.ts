@@ -5,8 +5,8 @@ import { randomOf } from "../test/mutations.js";
 import { opGraphs } from "../test/op-graphs.js";
 import { encodeModel } from "./encode-checked.js";
 import type { OnnxModel } from "./model.js";
-import { readGraph } from "./read.js";
-import { writeGraph } from "./write.js";
+import { readGraph } from "./read/read.js";
+import { writeGraph } from "./write/write.js";
 
 const ODD: readonly unknown[] = [
   undefined, null, 0, -1, 1.5, Number.NaN, 2 ** 40, "", "x", true, 1n, -1n, [], [null], {}, { name: 1 },

@@ -14,9 +14,6 @@ export { exportOnnx } from "./export/export-onnx.js";
 export type { ExportInput, ExportInputs, ExportOptions } from "./export/export-options.js";
 export type { ExportContext, ExportFunction, ExportLayer } from "./export/traced-model.js";
 export type { DataPlace, ReadExternalData } from "./external-data.js";
-// Models as layers
-export type { FromOnnxOptions } from "./from-onnx.js";
-export { fromOnnx } from "./from-onnx.js";
 // Models as data
 export type {
   OnnxAttribute,
@@ -49,20 +46,23 @@ export type { OnnxProblem } from "./problem.js";
 export { ONNX_PROBLEMS } from "./problem.js";
 // Graphs as models, and back
 export type { InitializerRole } from "./read/initializer-roles.js";
+export type { ReadModel } from "./read/read.js";
+export { readGraph } from "./read/read.js";
 export type { ReadOptions } from "./read/read-options.js";
 export { READ_OPERATORS } from "./read/readers.js";
-export type { ReadModel } from "./read.js";
-export { readGraph } from "./read.js";
 export type { ReadAs } from "./read-as.js";
 export type { ScanReport } from "./scan.js";
 export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";
 export { defaultScanLimits } from "./scan-limits.js";
+// Models as layers
+export type { FromOnnxOptions } from "./trainable/from-onnx.js";
+export { fromOnnx } from "./trainable/from-onnx.js";
 export type {
   OnnxContext,
   OnnxTensors,
   TracedOnnxTensors,
   TrainableModel,
 } from "./trainable/trainable-model.js";
-export type { WriteOptions } from "./write.js";
-export { sourceOfNode, writeGraph } from "./write.js";
+export type { WriteOptions } from "./write/write.js";
+export { sourceOfNode, writeGraph } from "./write/write.js";

@@ -7,8 +7,8 @@ import { f32, reading, refusal } from "../test/small-models.js";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
 import { int, ints, type OnnxGraph, type OnnxNode, onnxGraph, onnxNode } from "./model.js";
-import { readGraph } from "./read.js";
-import { writeGraph } from "./write.js";
+import { readGraph } from "./read/read.js";
+import { writeGraph } from "./write/write.js";
 
 const throughFile = (graph: Graph): Graph => readGraph(decodeModel(encodeModel(writeGraph(graph)))).graph;
 

@@ -12,9 +12,9 @@ import { trainingGraphs } from "../test/training-graphs.js";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
 import { float, floats } from "./model.js";
-import { readGraph } from "./read.js";
+import { readGraph } from "./read/read.js";
 import { substitutes } from "./read-as.js";
-import { writeGraph } from "./write.js";
+import { writeGraph } from "./write/write.js";
 
 /** @returns whether it became a graph */
 function examine(bytes: Uint8Array): boolean {

@@ -2,8 +2,8 @@ import { tensor } from "@mp/core";
 import { expect, it } from "vitest";
 import { f32, of, reading, refusal } from "../test/small-models.js";
 import { encodeModel } from "./encode.js";
-import { fromOnnx } from "./from-onnx.js";
 import { type OnnxGraph, type OnnxNode, onnxGraph, onnxModel, onnxNode } from "./model.js";
+import { fromOnnx } from "./trainable/from-onnx.js";
 
 const count = (name: string, value: number) => ({
   name,

@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { opGraphs } from "../test/op-graphs.js";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
-import { readGraph } from "./read.js";
-import { type WriteOptions, writeGraph } from "./write.js";
+import { readGraph } from "./read/read.js";
+import { type WriteOptions, writeGraph } from "./write/write.js";
 
 const throughFile = (graph: Graph, options?: WriteOptions): Graph =>
   readGraph(decodeModel(encodeModel(writeGraph(graph, options)))).graph;

@@ -5,7 +5,7 @@ import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../test/fixtures.js";
 import { decodeModel } from "./decode.js";
-import { readGraph } from "./read.js";
+import { readGraph } from "./read/read.js";
 
 describe("a model that was read", () => {
   it("trains in mixed precision: its products are halves, and its parameters move", async () => {

@@ -6,8 +6,8 @@ import { trainingGraphs } from "../test/training-graphs.js";
 import { decodeModel } from "./decode.js";
 import { encodeModel } from "./encode.js";
 import type { OnnxModel } from "./model.js";
-import { readGraph } from "./read.js";
-import { sourceOfNode, writeGraph } from "./write.js";
+import { readGraph } from "./read/read.js";
+import { sourceOfNode, writeGraph } from "./write/write.js";
 
 const throughFile = (model: OnnxModel): Graph => readGraph(decodeModel(encodeModel(model))).graph;
 

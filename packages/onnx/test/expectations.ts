@@ -4,8 +4,8 @@ import { type HostTensor, tensor } from "@mp/core";
 import { evaluate } from "@mp/core/reference";
 import { expect } from "vitest";
 import { decodeModel } from "../src/decode.js";
+import { type ReadModel, readGraph } from "../src/read/read.js";
 import type { ReadOptions } from "../src/read/read-options.js";
-import { type ReadModel, readGraph } from "../src/read.js";
 import { fixture } from "./fixtures.js";
 
 interface JsonTensor {

@@ -10,8 +10,8 @@ import {
   onnxModel,
   onnxNode,
 } from "../src/model.js";
+import { type ReadModel, readGraph } from "../src/read/read.js";
 import type { ReadOptions } from "../src/read/read-options.js";
-import { type ReadModel, readGraph } from "../src/read.js";
 
 /** An input or output. */
 export const f32 = (name: string, ...shape: (number | string)[]): OnnxGraph["inputs"][number] => ({

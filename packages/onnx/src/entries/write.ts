@@ -41,5 +41,5 @@ export { standardLowerings } from "../write/lowerings.js";
 export { windowAttributes } from "../write/pooling.js";
 export { clipBounds } from "../write/unary.js";
 // Graphs as models
-export type { WriteOptions } from "../write.js";
-export { sourceOfNode, writeGraph } from "../write.js";
+export type { WriteOptions } from "../write/write.js";
+export { sourceOfNode, writeGraph } from "../write/write.js";

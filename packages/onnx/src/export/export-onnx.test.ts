@@ -5,9 +5,9 @@ import { describe, expect, it } from "vitest";
 import { refusal } from "../../test/small-models.js";
 import { decodeModel } from "../decode.js";
 import { encodeModel } from "../encode.js";
-import { fromOnnx } from "../from-onnx.js";
 import { type OnnxModel, onnxGraph, onnxModel, onnxNode } from "../model.js";
-import { readGraph } from "../read.js";
+import { readGraph } from "../read/read.js";
+import { fromOnnx } from "../trainable/from-onnx.js";
 import { exportOnnx } from "./export-onnx.js";
 import type { ExportOptions } from "./export-options.js";
 

@@ -14,7 +14,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { IR_VERSION, type OnnxModel } from "../model.js";
 import { decidingBy, FoldDecisions } from "../read/fold-decisions.js";
 import { subgraph } from "../trainable/subgraph.js";
-import { writeGraph } from "../write.js";
+import { writeGraph } from "../write/write.js";
 import { castAfterMoves } from "./cast-after-moves.js";
 import { openSizes } from "./dynamic-axes.js";
 import {

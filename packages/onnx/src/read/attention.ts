@@ -3,8 +3,8 @@ import { isFloat, type OpOf, type Value } from "@mp/core/graph";
 import { and, reshape, sub } from "@mp/core/ops";
 import { allowedPlaces, filledKeys, fullMask, joinedMask } from "./compositions/attention-mask.js";
 import { attentionScores, type ScoreStage } from "./compositions/attention-scores.js";
-import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node-reader.js";
-import { traced, tracedAll } from "./traced.js";
+import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node/node-reader.js";
+import { traced, tracedAll } from "./node/traced.js";
 
 const DOUBLE = 11;
 

@@ -1,6 +1,6 @@
 import type { DType } from "@mp/core";
 import type { OpOf, Value } from "@mp/core/graph";
-import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
 const inDType = (reader: NodeReader, value: Value, dtype: DType): Value =>
   value.dtype === dtype ? value : reader.emitOne("Cast", [value], { to: dtype });

@@ -1,7 +1,7 @@
 import type { OpOf } from "@mp/core/graph";
 import { power } from "./compositions/power.js";
 import { remainder } from "./compositions/remainder.js";
-import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 import { same } from "./same.js";
 
 /** ONNX takes any number of operands, the graph two. */

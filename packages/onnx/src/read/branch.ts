@@ -1,6 +1,6 @@
 import { numbersOf } from "../numbers.js";
-import type { NodeResult, ReadNode } from "./node-reader.js";
-import { inlined } from "./traced.js";
+import type { NodeResult, ReadNode } from "./node/node-reader.js";
+import { inlined } from "./node/traced.js";
 
 /** The branch that a known condition takes, node by node in the graph around; the other one is not read. */
 export const branch: ReadNode = (reader) => {

@@ -1,6 +1,6 @@
 import { isFloat } from "@mp/core/graph";
+import { HELPER_KEY, originFromMetadata } from "../metadata-keys.js";
 import type { OnnxGraph, OnnxInitializer } from "../model.js";
-import { HELPER_KEY, originFromMetadata } from "../write/metadata-keys.js";
 
 /** The Constant nodes that may be initializers: floats with dimensions, not written by this package as constants. */
 export function constantNodes({ nodes }: OnnxGraph): readonly OnnxInitializer[] {

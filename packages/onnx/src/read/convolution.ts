@@ -1,7 +1,7 @@
 import type { Shape } from "@mp/core";
 import { halvedPads, type KernelWindow, type OpOf, samePads, type Value, windowExtent } from "@mp/core/graph";
 import { quote } from "../problem.js";
-import type { NodeReader, ReaderTable } from "./node-reader.js";
+import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
 type Fill = "NOTSET" | "VALID" | "SAME_UPPER" | "SAME_LOWER";
 

@@ -1,8 +1,8 @@
 import { tensor } from "@mp/core";
 import { mul, where } from "@mp/core/ops";
-import type { NodeReader, NodeResult, ReadNode } from "./node-reader.js";
-import { scalarOperand } from "./scalar-operand.js";
-import { traced } from "./traced.js";
+import type { NodeReader, NodeResult, ReadNode } from "./node/node-reader.js";
+import { scalarOperand } from "./node/scalar-operand.js";
+import { traced } from "./node/traced.js";
 
 /** ONNX's rate of a node that gives none. */
 const DEFAULT_RATE = 0.5;

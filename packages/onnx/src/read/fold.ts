@@ -6,7 +6,7 @@ import { evaluate } from "@mp/core/reference";
 import { literals } from "../literals.js";
 import type { OnnxNode } from "../model.js";
 import { numbersOf } from "../numbers.js";
-import type { ReadNode } from "./node-reader.js";
+import type { ReadNode } from "./node/node-reader.js";
 import { NodeReading } from "./reading.js";
 import { ValueTable } from "./value-table.js";
 

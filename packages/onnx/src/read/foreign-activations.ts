@@ -24,9 +24,9 @@ import {
   where,
 } from "@mp/core/ops";
 import { acos, asin, atan } from "./compositions/inverse-trigonometry.js";
-import { hardSigmoid, softsign, thresholdedRelu } from "./formulas.js";
-import type { NodeReader, ReadNode } from "./node-reader.js";
-import { traced } from "./traced.js";
+import { hardSigmoid, softsign, thresholdedRelu } from "./node/formulas.js";
+import type { NodeReader, ReadNode } from "./node/node-reader.js";
+import { traced } from "./node/traced.js";
 
 /** A function of the first operand; formulas are evaluated in its own dtype, as ONNX's function bodies are. */
 const elementwise =

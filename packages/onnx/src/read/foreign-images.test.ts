@@ -13,7 +13,7 @@ import {
   onnxNode,
   string,
 } from "../model.js";
-import { readGraph } from "../read.js";
+import { readGraph } from "./read.js";
 
 interface Numbers {
   readonly shape: readonly number[];

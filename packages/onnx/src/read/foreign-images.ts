@@ -14,8 +14,8 @@ import {
 } from "@mp/core/ops";
 import { quote } from "../problem.js";
 import { resized } from "./compositions/resize.js";
-import type { NodeReader, ReadNode } from "./node-reader.js";
-import { traced } from "./traced.js";
+import type { NodeReader, ReadNode } from "./node/node-reader.js";
+import { traced } from "./node/traced.js";
 
 /** A function of the first operand. */
 const unary =

@@ -20,11 +20,11 @@ import {
   where,
 } from "@mp/core/ops";
 import { foldOperands } from "./binary.js";
-import type { ReadNode } from "./node-reader.js";
+import { axisOf } from "./node/axis.js";
+import { dtypeOfCode } from "./node/dtype-of-code.js";
+import type { ReadNode } from "./node/node-reader.js";
+import { traced } from "./node/traced.js";
 import { windowOf } from "./pooling.js";
-import { axisOf } from "./reduce.js";
-import { traced } from "./traced.js";
-import { dtypeOfCode } from "./unary.js";
 
 /** A norm of 0 gives 0. */
 function normalized(x: Tensor, norm: Tensor): Tensor {

@@ -5,8 +5,8 @@ import { elementCount } from "@mp/core/graph";
 import { literals } from "../literals.js";
 import { foldOperands } from "./binary.js";
 import { dropout } from "./dropout.js";
-import type { ReadNode } from "./node-reader.js";
-import { axisOf } from "./reduce.js";
+import { axisOf } from "./node/axis.js";
+import type { ReadNode } from "./node/node-reader.js";
 import { triangle } from "./triangle.js";
 import { castTo } from "./unary.js";
 

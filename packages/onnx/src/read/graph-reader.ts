@@ -10,16 +10,16 @@ import {
   type Value,
 } from "@mp/core/graph";
 import { isDType } from "../element-type.js";
+import { type Invariant, roleOf } from "../invariants.js";
 import { literals } from "../literals.js";
+import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../metadata-keys.js";
 import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
 import { numbersOf } from "../numbers.js";
 import { quote, refuse, unsupported } from "../problem.js";
 import { remedyFor } from "../read-as.js";
-import { type Invariant, roleOf } from "../write/invariants.js";
-import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../write/metadata-keys.js";
 import { FOLD_BUDGET, foldNode } from "./fold.js";
 import { decidedRole, type InitializerRole, InitializerRoles } from "./initializer-roles.js";
-import type { BodyInput, Draw, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
+import type { BodyInput, Draw, NodeResult, ReadBody, ReadNode } from "./node/node-reader.js";
 import type { InnerReadOptions } from "./read-options.js";
 import { readerOf } from "./readers.js";
 import { NodeReading } from "./reading.js";

@@ -5,9 +5,9 @@ import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
 import { quote } from "../problem.js";
 import { integers } from "./movement.js";
-import type { NodeReader, ReaderTable } from "./node-reader.js";
-import { axisOf } from "./reduce.js";
-import { traced } from "./traced.js";
+import { axisOf } from "./node/axis.js";
+import type { NodeReader, ReaderTable } from "./node/node-reader.js";
+import { traced } from "./node/traced.js";
 
 const SCATTER_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "mul", "max", "min"];
 

@@ -12,9 +12,9 @@ import {
   onnxModel,
   onnxNode,
 } from "../model.js";
-import { readGraph } from "../read.js";
-import { writeGraph } from "../write.js";
+import { writeGraph } from "../write/write.js";
 import { OPERATORS_WITH_ROLES } from "./initializer-roles.js";
+import { readGraph } from "./read.js";
 import { READ_OPERATORS } from "./readers.js";
 
 const ramp = (...shape: number[]): HostTensor => {

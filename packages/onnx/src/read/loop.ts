@@ -1,10 +1,10 @@
 import { tensor } from "@mp/core";
 import type { Graph, GraphOutput, OpOf, Value, ValueType } from "@mp/core/graph";
+import { invariantsFromMetadata } from "../invariants.js";
+import { COUNTED_KEY, SAVED_KEY } from "../metadata-keys.js";
 import type { OnnxGraph } from "../model.js";
 import { numbersOf } from "../numbers.js";
-import { invariantsFromMetadata } from "../write/invariants.js";
-import { COUNTED_KEY, SAVED_KEY } from "../write/metadata-keys.js";
-import type { BodyInput, NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
+import type { BodyInput, NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
 /** Where an axis of a tensor of that rank is. */
 const place = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);

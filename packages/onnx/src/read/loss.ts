@@ -1,6 +1,6 @@
 import type { LossReduction, OpOf } from "@mp/core/graph";
 import { quote } from "../problem.js";
-import type { ReaderTable, ReadNode } from "./node-reader.js";
+import type { ReaderTable, ReadNode } from "./node/node-reader.js";
 
 const REDUCTIONS: readonly LossReduction[] = ["mean", "sum", "none"];
 

@@ -1,5 +1,5 @@
 import type { OpOf } from "@mp/core/graph";
-import type { ReaderTable } from "./node-reader.js";
+import type { ReaderTable } from "./node/node-reader.js";
 import { same } from "./same.js";
 
 export const matrixReaders: ReaderTable<OpOf<"matrix">> = {

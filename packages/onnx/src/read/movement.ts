@@ -2,9 +2,9 @@ import type { Shape } from "@mp/core";
 import { broadcastShapes, elementCount, type OpOf } from "@mp/core/graph";
 import { quote } from "../problem.js";
 import { wrapped } from "./compositions/wrapped-pad.js";
-import type { NodeReader, ReaderTable } from "./node-reader.js";
-import { axisOf } from "./reduce.js";
-import { scalarOperand } from "./scalar-operand.js";
+import { axisOf } from "./node/axis.js";
+import type { NodeReader, ReaderTable } from "./node/node-reader.js";
+import { scalarOperand } from "./node/scalar-operand.js";
 
 /** An operand of integers that must be there. */
 export function integers(reader: NodeReader, index: number, what: string): readonly number[] {

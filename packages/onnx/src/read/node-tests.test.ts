@@ -8,8 +8,8 @@ import { evaluate, evaluateRaw } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { decodeModel } from "../decode.js";
 import { numbersOf } from "../numbers.js";
-import { readGraph } from "../read.js";
 import { substitutes } from "../read-as.js";
+import { readGraph } from "./read.js";
 
 type Tests = Readonly<Record<string, { readonly model: string; readonly data: string }>>;
 

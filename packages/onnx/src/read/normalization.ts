@@ -1,6 +1,6 @@
 import type { OpOf, SoftmaxOp, Value } from "@mp/core/graph";
-import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
-import { axisOf } from "./reduce.js";
+import { axisOf } from "./node/axis.js";
+import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
 function alongAxis(op: SoftmaxOp): ReadNode {
   return (reader) => {

@@ -1,6 +1,6 @@
 import { type OpOf, type PoolingWindow, samePads, windowExtent } from "@mp/core/graph";
 import { quote } from "../problem.js";
-import type { NodeReader, ReaderTable } from "./node-reader.js";
+import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
 /** The window of a pool over x; what `auto_pad` asks for is written out. */
 export function windowOf(reader: NodeReader, index: number): PoolingWindow {

@@ -1,8 +1,8 @@
 import { foldIn, type Key, key, type Shape, type Tensor } from "@mp/core";
 import { add, cast, mul, randomBernoulli, randomNormal, randomUniform } from "@mp/core/ops";
-import type { Draw, NodeReader, ReadNode } from "./node-reader.js";
-import { traced } from "./traced.js";
-import { dtypeOfCode } from "./unary.js";
+import { dtypeOfCode } from "./node/dtype-of-code.js";
+import type { Draw, NodeReader, ReadNode } from "./node/node-reader.js";
+import { traced } from "./node/traced.js";
 
 /** The numbers of a stream: true with the probability 1 - rate, standard normal, or uniform in [0, 1). */
 export function drawnFrom(stream: Key, draw: Draw, shape: Shape): Tensor {

@@ -1,5 +1,5 @@
 import type { Op } from "@mp/core/graph";
-import { OWN_DOMAIN } from "../write/own-domain.js";
+import { OWN_DOMAIN } from "../own-domain.js";
 import { attentionReaders } from "./attention.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
 import { binaryReaders } from "./binary.js";
@@ -25,7 +25,7 @@ import { loopReaders, readLoop } from "./loop.js";
 import { lossReaders } from "./loss.js";
 import { matrixReaders } from "./matrix.js";
 import { movementReaders } from "./movement.js";
-import type { ReaderTable, ReadNode } from "./node-reader.js";
+import type { ReaderTable, ReadNode } from "./node/node-reader.js";
 import { normalizationReaders } from "./normalization.js";
 import { poolingReaders } from "./pooling.js";
 import { randomReaders } from "./random.js";

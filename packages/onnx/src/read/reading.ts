@@ -1,10 +1,10 @@
 import { type HostTensor, MpError, type Shape } from "@mp/core";
 import type { GraphBuilder, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
+import type { Invariant } from "../invariants.js";
 import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../model.js";
 import { numbersOf, shortest } from "../numbers.js";
 import { quote, refuse, withoutPrefix } from "../problem.js";
-import type { Invariant } from "../write/invariants.js";
-import type { BodyInput, Draw, NodeReader, NodeResult, ReadBody, ReadNode } from "./node-reader.js";
+import type { BodyInput, Draw, NodeReader, NodeResult, ReadBody, ReadNode } from "./node/node-reader.js";
 import type { ValueTable } from "./value-table.js";
 
 /** Reads a body of the node. */

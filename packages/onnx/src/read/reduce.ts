@@ -2,7 +2,6 @@ import type { Tensor } from "@mp/core";
 import {
   type ArgOp,
   isFloat,
-  normalizeAxis,
   type OpAttributes,
   type OpOf,
   REDUCE_OPS,
@@ -12,8 +11,9 @@ import {
 } from "@mp/core/graph";
 import { argMax, argMin, slice, sub } from "@mp/core/ops";
 import { literals } from "../literals.js";
-import type { NodeReader, ReaderTable, ReadNode } from "./node-reader.js";
-import { traced } from "./traced.js";
+import { axisOf } from "./node/axis.js";
+import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
+import { traced } from "./node/traced.js";
 
 /** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
 function reduce(op: ReduceOp): ReadNode {
@@ -62,11 +62,6 @@ function ofNothing(
   );
   const shape = x.shape.flatMap((size, axis) => (!axes.includes(axis) ? [size] : keepdims ? [1] : []));
   return reader.emitOne("Expand", [reader.emitOne("Constant", [], { value })], { shape });
-}
-
-/** @throws MP_INVALID_ARGUMENT outside -rank … rank - 1 */
-export function axisOf(reader: NodeReader, axis: number, rank: number): number {
-  return normalizeAxis(axis, rank, reader.node.opType);
 }
 
 function argReduce(op: ArgOp): ReadNode {

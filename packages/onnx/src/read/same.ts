@@ -1,5 +1,5 @@
 import type { Op, OpAttributes } from "@mp/core/graph";
-import type { ReadNode } from "./node-reader.js";
+import type { ReadNode } from "./node/node-reader.js";
 
 type Unattributed = { [K in Op]: Record<never, never> extends OpAttributes[K] ? K : never }[Op];
 

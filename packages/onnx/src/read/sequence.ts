@@ -1,8 +1,8 @@
 // Sequences whose length is known: they exist while a model is read, and leave only their tensors in the graph.
 // PyTorch's exporter writes every `split` and `chunk` with them.
 import type { Value } from "@mp/core/graph";
-import type { NodeReader, ReadNode } from "./node-reader.js";
-import { axisOf } from "./reduce.js";
+import { axisOf } from "./node/axis.js";
+import type { NodeReader, ReadNode } from "./node/node-reader.js";
 
 /** Sizes of the parts: all of one size but the last, or as they are listed. */
 function partsOf(reader: NodeReader, size: number): readonly number[] {

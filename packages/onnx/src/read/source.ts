@@ -1,7 +1,7 @@
 import { type HostTensor, tensor } from "@mp/core";
 import type { OpOf } from "@mp/core/graph";
-import type { NodeReader, ReaderTable } from "./node-reader.js";
-import { scalarOperand } from "./scalar-operand.js";
+import type { NodeReader, ReaderTable } from "./node/node-reader.js";
+import { scalarOperand } from "./node/scalar-operand.js";
 
 /** How to read what a Constant holds, for each attribute that may hold it. A node with any other is refused. */
 const constants: readonly (readonly [

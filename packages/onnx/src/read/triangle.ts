@@ -1,6 +1,6 @@
 import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/core/ops";
-import type { ReadNode } from "./node-reader.js";
-import { traced } from "./traced.js";
+import type { ReadNode } from "./node/node-reader.js";
+import { traced } from "./node/traced.js";
 
 /** Zero on one side of a diagonal of the last two axes; `k` counts diagonals to the right of the main one. */
 export const triangle: ReadNode = (reader) => {

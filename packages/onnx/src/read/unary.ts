@@ -1,13 +1,12 @@
 import type { DType, Tensor } from "@mp/core";
 import { isFloat, type OpOf } from "@mp/core/graph";
 import { and, greater, isInf, less } from "@mp/core/ops";
-import { elementTypeOfCode, isDType } from "../element-type.js";
 import { quote } from "../problem.js";
-import { remedyFor } from "../read-as.js";
-import type { NodeReader, NodeResult, ReaderTable } from "./node-reader.js";
+import { dtypeOfCode } from "./node/dtype-of-code.js";
+import type { NodeReader, NodeResult, ReaderTable } from "./node/node-reader.js";
+import { scalarOperand } from "./node/scalar-operand.js";
+import { traced } from "./node/traced.js";
 import { same } from "./same.js";
-import { scalarOperand } from "./scalar-operand.js";
-import { traced } from "./traced.js";
 
 /** The largest integers, which exporters write where there is no bound, and which no number is. */
 const noBound: Partial<Record<DType, bigint>> = { i64: 2n ** 63n - 1n, u64: 2n ** 64n - 1n };
@@ -16,14 +15,6 @@ function upperBound(reader: NodeReader): number | undefined {
   const { dtype, data } = reader.constant(2) ?? {};
   const isNone = dtype !== undefined && data?.length === 1 && data[0] === noBound[dtype];
   return isNone ? undefined : scalarOperand(reader, 2, "the upper bound");
-}
-
-/** The dtype that an attribute names by ONNX's number. */
-export function dtypeOfCode(reader: NodeReader, code: number): DType {
-  const type = elementTypeOfCode(code);
-  if (type === undefined) return reader.unsupported(`makes element type ${code}`);
-  if (!isDType(type)) return reader.unsupported(`makes ${type}${remedyFor(type)}`);
-  return type;
 }
 
 export function castTo(reader: NodeReader, to: DType): readonly NodeResult[] {

@@ -5,8 +5,8 @@
 import { type DType, type Shape, zeros } from "@mp/core";
 import type { GraphNode, OpOf } from "@mp/core/graph";
 import { float, int } from "../model.js";
+import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
-import { OWN_DOMAIN } from "./own-domain.js";
 
 const product = (sizes: Shape): number => sizes.reduce((result, size) => result * size, 1);
 

@@ -1,7 +1,7 @@
 import type { OpOf } from "@mp/core/graph";
 import { int, ints, type OnnxAttributes } from "../model.js";
+import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
-import { OWN_DOMAIN } from "./own-domain.js";
 import { plain } from "./plain.js";
 
 interface Attributes {

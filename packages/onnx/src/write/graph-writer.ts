@@ -1,6 +1,7 @@
 import type { DType, HostTensor } from "@mp/core";
 import type { AnyNode, Graph } from "@mp/core/graph";
 import { literals } from "../literals.js";
+import { HELPER_KEY, NODE_KEY } from "../metadata-keys.js";
 import {
   type OnnxAttributes,
   type OnnxGraph,
@@ -10,7 +11,6 @@ import {
   type StringMap,
 } from "../model.js";
 import type { EmitOptions, NodeWriter } from "./lowering.js";
-import { HELPER_KEY, NODE_KEY } from "./metadata-keys.js";
 import { castAttributes } from "./unary.js";
 
 /** Names given out so far; a taken one gets a number. ONNX Runtime takes a name to end at a zero byte. */

@@ -1,9 +1,9 @@
 import { zeros } from "@mp/core";
 import type { GraphInput, OpOf } from "@mp/core/graph";
+import { type Invariant, invariantsToMetadata } from "../invariants.js";
+import { COUNTED_KEY, SAVED_KEY } from "../metadata-keys.js";
 import { int, ints, type OnnxValueInfo } from "../model.js";
-import { type Invariant, invariantsToMetadata } from "./invariants.js";
 import type { Lowering, LoweringTable } from "./lowering.js";
-import { COUNTED_KEY, SAVED_KEY } from "./metadata-keys.js";
 
 /**
  * ONNX's Scan has the same carries and sequences; invariants are names of the graph around that the body reads. It goes

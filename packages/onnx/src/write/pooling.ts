@@ -1,7 +1,7 @@
 import { type GraphNode, type OpOf, type PoolingWindow, withoutCeiling } from "@mp/core/graph";
 import { int, ints, type OnnxAttributes } from "../model.js";
+import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";
-import { OWN_DOMAIN } from "./own-domain.js";
 
 /** A window as ONNX's pools take it. */
 export function windowAttributes({

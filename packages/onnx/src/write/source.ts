@@ -1,7 +1,7 @@
 import { type OpOf, uncountableRange } from "@mp/core/graph";
 import { int, ints } from "../model.js";
+import { OWN_DOMAIN } from "../own-domain.js";
 import type { LoweringTable } from "./lowering.js";
-import { OWN_DOMAIN } from "./own-domain.js";
 import { decomposeRandomBits } from "./random-bits.js";
 
 export const sourceLowerings: LoweringTable<OpOf<"source">> = {

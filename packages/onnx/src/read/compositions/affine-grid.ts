@@ -1,9 +1,9 @@
 // ONNX's AffineGrid: the places at which GridSample reads a picture that is moved, turned and scaled.
 import { tensor } from "@mp/core";
 import { cast, constant, matMul, reshape, transpose } from "@mp/core/ops";
-import type { ReadNode } from "../node-reader.js";
-import { expectTable } from "../table-limit.js";
-import { traced } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { expectTable } from "../node/table-limit.js";
+import { traced } from "../node/traced.js";
 
 /** -1 … 1 along an axis: its corners are its first and last element, or lie half an element beyond. */
 const normalizedPlace = (at: number, size: number, alignsCorners: boolean): number =>

@@ -23,8 +23,8 @@ import {
   where,
 } from "@mp/core/ops";
 import { quote } from "../../problem.js";
-import type { ReadNode } from "../node-reader.js";
-import { traced } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { traced } from "../node/traced.js";
 
 type Integer = "i32" | "i64" | "u64" | "u8";
 

@@ -1,8 +1,8 @@
 import type { Tensor } from "@mp/core";
 import { cast, concat, conv, mul, pad, sigmoid, slice } from "@mp/core/ops";
 import { quote } from "../../problem.js";
-import type { ReadNode } from "../node-reader.js";
-import { tracedAll } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { tracedAll } from "../node/traced.js";
 
 const silu = (x: Tensor): Tensor => {
   const wide = cast(x, "f32");

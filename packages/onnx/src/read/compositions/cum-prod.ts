@@ -1,9 +1,9 @@
 import type { Tensor } from "@mp/core";
 import { concat, expand, literal, mul, slice } from "@mp/core/ops";
-import type { ReadNode } from "../node-reader.js";
-import { axisOf } from "../reduce.js";
-import { scalarOperand } from "../scalar-operand.js";
-import { traced } from "../traced.js";
+import { axisOf } from "../node/axis.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { scalarOperand } from "../node/scalar-operand.js";
+import { traced } from "../node/traced.js";
 
 /** Moved along the axis by so many places, ones moving in. */
 function moved(x: Tensor, axis: number, by: number): Tensor {

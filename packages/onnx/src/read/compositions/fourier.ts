@@ -16,11 +16,11 @@ import {
   transpose,
   unsqueeze,
 } from "@mp/core/ops";
-import type { NodeReader, ReadNode } from "../node-reader.js";
-import { axisOf } from "../reduce.js";
-import { scalarOperand } from "../scalar-operand.js";
-import { expectTable } from "../table-limit.js";
-import { traced } from "../traced.js";
+import { axisOf } from "../node/axis.js";
+import type { NodeReader, ReadNode } from "../node/node-reader.js";
+import { scalarOperand } from "../node/scalar-operand.js";
+import { expectTable } from "../node/table-limit.js";
+import { traced } from "../node/traced.js";
 
 interface Transform {
   /** Of the signal, and of the transform. */

@@ -26,8 +26,8 @@ import {
   where,
 } from "@mp/core/ops";
 import { quote } from "../../problem.js";
-import type { ReadNode } from "../node-reader.js";
-import { traced } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { traced } from "../node/traced.js";
 
 type Sampling = "nearest" | "linear" | "cubic";
 type Padding = "zeros" | "border" | "reflection";

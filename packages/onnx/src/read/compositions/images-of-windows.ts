@@ -2,9 +2,9 @@
 import { tensor } from "@mp/core";
 import { elementCount, windowExtent } from "@mp/core/graph";
 import { cast, constant, convTranspose, expand, literal, pad, reshape, scatterElements } from "@mp/core/ops";
-import type { ReadNode } from "../node-reader.js";
-import { expectTable } from "../table-limit.js";
-import { traced } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { expectTable } from "../node/table-limit.js";
+import { traced } from "../node/traced.js";
 
 /** Columns that lie over each other are summed: what a transposed convolution with a kernel for each tap does. */
 export const col2Im: ReadNode = (reader) => {

@@ -3,8 +3,8 @@ import type { Tensor } from "@mp/core";
 import { add, cast, constant, exp, expand, matMul, mul, reshape, scan, sub, transpose } from "@mp/core/ops";
 import { literals } from "../../literals.js";
 import { quote } from "../../problem.js";
-import type { ReadNode } from "../node-reader.js";
-import { tracedAll } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { tracedAll } from "../node/traced.js";
 
 const RULES = ["linear", "gated", "delta", "gated_delta"] as const;
 

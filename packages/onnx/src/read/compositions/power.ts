@@ -2,8 +2,8 @@
 import type { DType, Tensor } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
 import { cast, div, equal, literal, mod, mul, pow, where } from "@mp/core/ops";
-import type { ReadNode } from "../node-reader.js";
-import { traced } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { traced } from "../node/traced.js";
 
 /** Of an exponent: the largest is 63, whose powers have left the range of all integers but -1, 0 and 1. */
 const EXPONENT_BITS = 6;

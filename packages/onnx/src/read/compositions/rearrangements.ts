@@ -19,9 +19,9 @@ import {
 } from "@mp/core/ops";
 import { numbersOf } from "../../numbers.js";
 import { quote } from "../../problem.js";
-import type { ReadNode } from "../node-reader.js";
-import { axisOf } from "../reduce.js";
-import { traced } from "../traced.js";
+import { axisOf } from "../node/axis.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { traced } from "../node/traced.js";
 
 /** The vector along one axis of a shape. */
 const vectorAlong = (x: Tensor, shape: readonly number[], axis: number): Tensor =>

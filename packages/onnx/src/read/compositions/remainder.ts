@@ -2,8 +2,8 @@
 import type { Tensor } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
 import { add, and, div, equal, greater, mod, mul, not, sub, where, xor } from "@mp/core/ops";
-import type { ReadNode } from "../node-reader.js";
-import { traced } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { traced } from "../node/traced.js";
 
 /** As numpy's: what is left by the dividend's sign, moved to the divisor's. */
 function ofDivisor(x: Tensor, y: Tensor): Tensor {

@@ -14,10 +14,10 @@ import {
 } from "@mp/core/ops";
 import { numbersOf } from "../../numbers.js";
 import { quote } from "../../problem.js";
-import type { NodeReader, ReadNode } from "../node-reader.js";
-import { axisOf } from "../reduce.js";
-import { expectTable } from "../table-limit.js";
-import { traced } from "../traced.js";
+import { axisOf } from "../node/axis.js";
+import type { NodeReader, ReadNode } from "../node/node-reader.js";
+import { expectTable } from "../node/table-limit.js";
+import { traced } from "../node/traced.js";
 import {
   axisWeights,
   type Coordinates,

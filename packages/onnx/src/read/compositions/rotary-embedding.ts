@@ -1,7 +1,7 @@
 import type { Tensor } from "@mp/core";
 import { add, concat, gather, mul, reshape, slice, split, stack, sub, transpose } from "@mp/core/ops";
-import type { ReadNode } from "../node-reader.js";
-import { traced } from "../traced.js";
+import type { ReadNode } from "../node/node-reader.js";
+import { traced } from "../node/traced.js";
 
 /** Turns pairs of the first numbers of each head by an angle that depends on the place. */
 export const rotaryEmbedding: ReadNode = (reader) => {

@@ -1,10 +1,10 @@
 // ONNX's windows of a signal and its weights of mel bands: tables that are known with their sizes.
 import { type DType, tensor } from "@mp/core";
 import type { Value } from "@mp/core/graph";
-import type { NodeReader, ReadNode } from "../node-reader.js";
-import { scalarOperand } from "../scalar-operand.js";
-import { expectTable } from "../table-limit.js";
-import { dtypeOfCode } from "../unary.js";
+import { dtypeOfCode } from "../node/dtype-of-code.js";
+import type { NodeReader, ReadNode } from "../node/node-reader.js";
+import { scalarOperand } from "../node/scalar-operand.js";
+import { expectTable } from "../node/table-limit.js";
 
 const F32 = 1;
 

@@ -1,9 +1,9 @@
 import { tensor } from "@mp/core";
 import type { Value } from "@mp/core/graph";
 import { constant, gather } from "@mp/core/ops";
-import type { NodeReader, NodeResult } from "../node-reader.js";
-import { expectTable } from "../table-limit.js";
-import { traced } from "../traced.js";
+import type { NodeReader, NodeResult } from "../node/node-reader.js";
+import { expectTable } from "../node/table-limit.js";
+import { traced } from "../node/traced.js";
 
 /** As if the tensor were repeated on all sides. */
 export function wrapped(reader: NodeReader, x: Value, pads: readonly number[]): readonly NodeResult[] {

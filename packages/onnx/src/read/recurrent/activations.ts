@@ -2,8 +2,8 @@ import type { Tensor } from "@mp/core";
 import { add, elu, leakyRelu, mul, relu, sigmoid, softplus, tanh } from "@mp/core/ops";
 import { shortest } from "../../numbers.js";
 import { quote } from "../../problem.js";
-import { hardSigmoid, softsign, thresholdedRelu } from "../formulas.js";
-import type { NodeReader } from "../node-reader.js";
+import { hardSigmoid, softsign, thresholdedRelu } from "../node/formulas.js";
+import type { NodeReader } from "../node/node-reader.js";
 
 export type Activation = (x: Tensor) => Tensor;
 

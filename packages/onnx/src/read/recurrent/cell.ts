@@ -1,6 +1,6 @@
 /** What LSTM, GRU and RNN differ in. */
 import type { Tensor } from "@mp/core";
-import type { NodeReader } from "../node-reader.js";
+import type { NodeReader } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
 
 export type OperandName = "X" | "W" | "R" | "B" | "sequence_lens" | "initial_h" | "initial_c" | "P";

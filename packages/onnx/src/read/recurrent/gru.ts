@@ -1,6 +1,6 @@
 import type { Tensor } from "@mp/core";
 import { add, concat, matMul, mul, split, sub, transpose } from "@mp/core/ops";
-import type { ReadNode } from "../node-reader.js";
+import type { ReadNode } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
 import type { Cell, Direction } from "./cell.js";
 import { readRecurrence } from "./recurrence.js";

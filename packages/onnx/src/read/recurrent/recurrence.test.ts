@@ -26,7 +26,7 @@ import {
 } from "../../../test/recurrent-models.js";
 import { refusal } from "../../../test/small-models.js";
 import { float, floats, int, type OnnxAttributes, string } from "../../model.js";
-import { readGraph } from "../../read.js";
+import { readGraph } from "../read.js";
 
 const reading = (op: RecurrentOp, operands: Tensors, rest?: RecurrentModel) =>
   readGraph(modelOf(op, operands, rest));

@@ -3,7 +3,7 @@ import type { Tensor } from "@mp/core";
 import type { Value } from "@mp/core/graph";
 import { less, range, reshape } from "@mp/core/ops";
 import { numbersOf } from "../../numbers.js";
-import type { NodeReader } from "../node-reader.js";
+import type { NodeReader } from "../node/node-reader.js";
 import type { Sizes } from "./sizes.js";
 
 /** The index of `sequence_lens` among the operands of all three ops. */

@@ -1,5 +1,5 @@
 import { elementCount, formatShape, isFloat, sameShape } from "@mp/core/graph";
-import type { NodeReader } from "../node-reader.js";
+import type { NodeReader } from "../node/node-reader.js";
 import type { OperandName, RecurrentOp } from "./cell.js";
 
 export interface Sizes {

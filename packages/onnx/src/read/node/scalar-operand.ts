@@ -1,4 +1,4 @@
-import { onlyNumberOf, shortest } from "../numbers.js";
+import { onlyNumberOf, shortest } from "../../numbers.js";
 import type { NodeReader } from "./node-reader.js";
 
 /** A number that the graph has as an attribute and the model as an operand of one element. */

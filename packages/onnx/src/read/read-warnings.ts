@@ -1,7 +1,7 @@
 // Warnings about a file that is read all the same: what is not trained and may have to be, and what it says wrongly.
 import type { TrainingWarning } from "@mp/core";
-import { quote } from "./problem.js";
-import type { InitializerRole } from "./read/initializer-roles.js";
+import { quote } from "../problem.js";
+import type { InitializerRole } from "./initializer-roles.js";
 
 export type Warn = (warning: TrainingWarning) => void;
 

@@ -1,4 +1,6 @@
 import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/core/graph";
+import { type Invariant, invariantsFromMetadata, invariantsToMetadata } from "../invariants.js";
+import { HELPER_KEY, LITERAL_KEY, NAME_KEY, NODE_KEY, originToMetadata, ROLE_KEY } from "../metadata-keys.js";
 import {
   bodiesOf,
   mapBodies,
@@ -9,20 +11,11 @@ import {
   OPSET_VERSION,
   onnxGraph,
   onnxModel,
-} from "./model.js";
-import { GraphWriter, ModelParts } from "./write/graph-writer.js";
-import { type Invariant, invariantsFromMetadata, invariantsToMetadata } from "./write/invariants.js";
-import type { Lowering, LowerNode } from "./write/lowering.js";
-import { standardLowerings } from "./write/lowerings.js";
-import {
-  HELPER_KEY,
-  LITERAL_KEY,
-  NAME_KEY,
-  NODE_KEY,
-  originToMetadata,
-  ROLE_KEY,
-} from "./write/metadata-keys.js";
-import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
+} from "../model.js";
+import { OWN_DOMAIN, OWN_VERSION } from "../own-domain.js";
+import { GraphWriter, ModelParts } from "./graph-writer.js";
+import type { Lowering, LowerNode } from "./lowering.js";
+import { standardLowerings } from "./lowerings.js";
 
 export interface WriteOptions {
   /** The graph's name in the file; default "graph". */

@@ -1,8 +1,8 @@
 /** What the reading of one ONNX node may ask for, and what it gives. */
 import type { HostTensor, Shape } from "@mp/core";
 import type { Graph, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
-import type { OnnxGraph, OnnxNode } from "../model.js";
-import type { Invariant } from "../write/invariants.js";
+import type { Invariant } from "../../invariants.js";
+import type { OnnxGraph, OnnxNode } from "../../model.js";
 
 /**
  * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; a tensor

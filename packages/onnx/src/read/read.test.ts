@@ -1,11 +1,11 @@
 import { tensor } from "@mp/core";
 import { printGraph } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
-import { type Expectation, expectations, expectFixture } from "../test/expectations.js";
-import { fixture } from "../test/fixtures.js";
-import { f32, of, reading, refusal, text } from "../test/small-models.js";
-import { decodeModel } from "./decode.js";
-import { float, int, ints, type OnnxAttributes, type OnnxModel, string } from "./model.js";
+import { type Expectation, expectations, expectFixture } from "../../test/expectations.js";
+import { fixture } from "../../test/fixtures.js";
+import { f32, of, reading, refusal, text } from "../../test/small-models.js";
+import { decodeModel } from "../decode.js";
+import { float, int, ints, type OnnxAttributes, type OnnxModel, string } from "../model.js";
 import { readGraph } from "./read.js";
 
 const expected = { ...expectations("expected"), ...expectations("torch") };

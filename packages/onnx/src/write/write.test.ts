@@ -3,11 +3,11 @@ import { encode, type Graph, GraphBuilder, traceInto, type ValueType } from "@mp
 import { add, relu, topK } from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
-import { decodeModel } from "./decode.js";
-import { encodeModel } from "./encode.js";
-import type { OnnxNode } from "./model.js";
-import { readGraph } from "./read.js";
-import type { LowerNode } from "./write/lowering.js";
+import { decodeModel } from "../decode.js";
+import { encodeModel } from "../encode.js";
+import type { OnnxNode } from "../model.js";
+import { readGraph } from "../read/read.js";
+import type { LowerNode } from "./lowering.js";
 import { sourceOfNode, writeGraph } from "./write.js";
 
 const f32 = (...shape: number[]): ValueType => ({ dtype: "f32", shape });

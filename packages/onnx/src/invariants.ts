@@ -1,6 +1,6 @@
 import type { InputRole } from "@mp/core/graph";
-import type { OnnxNode } from "../model.js";
 import { INVARIANTS_KEY } from "./metadata-keys.js";
+import type { OnnxNode } from "./model.js";
 
 /** A value from outside that a body reads: its name in the model, and the name and role of the body's input. */
 export type Invariant = readonly [outer: string, name: string, role: InputRole];

@@ -1,23 +1,23 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
 import { arrayClassOf, checks, readOptions } from "@mp/core/internal";
-import { decodeModel } from "./decode.js";
-import type { ReadExternalData } from "./external-data.js";
-import type { OnnxGraph, OnnxModel } from "./model.js";
-import { quote } from "./problem.js";
-import { constantNodes } from "./read/constant-nodes.js";
-import { decidedRole, type InitializerRole, InitializerRoles } from "./read/initializer-roles.js";
-import type { ReadOptions } from "./read/read-options.js";
-import { scopeOf } from "./read/scope-of.js";
-import { expectVersions } from "./read.js";
-import type { ReadAs } from "./read-as.js";
-import { readLimits } from "./read-limits.js";
-import { printWarning, type Warn, warnOfRoles } from "./read-warnings.js";
-import { openModel } from "./trainable/files.js";
-import { keysOf } from "./trainable/named-tree.js";
-import { subgraph } from "./trainable/subgraph.js";
-import { type TrainableModel, trainableModel } from "./trainable/trainable-model.js";
-import { statisticsOf, withDropout } from "./trainable/training-nodes.js";
+import { decodeModel } from "../decode.js";
+import type { ReadExternalData } from "../external-data.js";
+import type { OnnxGraph, OnnxModel } from "../model.js";
+import { quote } from "../problem.js";
+import { constantNodes } from "../read/constant-nodes.js";
+import { decidedRole, type InitializerRole, InitializerRoles } from "../read/initializer-roles.js";
+import { expectVersions } from "../read/read.js";
+import type { ReadOptions } from "../read/read-options.js";
+import { printWarning, type Warn, warnOfRoles } from "../read/read-warnings.js";
+import { scopeOf } from "../read/scope-of.js";
+import type { ReadAs } from "../read-as.js";
+import { readLimits } from "../read-limits.js";
+import { openModel } from "./files.js";
+import { keysOf } from "./named-tree.js";
+import { subgraph } from "./subgraph.js";
+import { type TrainableModel, trainableModel } from "./trainable-model.js";
+import { statisticsOf, withDropout } from "./training-nodes.js";
 
 export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter" | "limits" | "onWarning"> {
   /**

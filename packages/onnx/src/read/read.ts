@@ -1,16 +1,16 @@
 import { type HostTensor, MpError } from "@mp/core";
 import type { Graph } from "@mp/core/graph";
-import { expectModel } from "./expect-model.js";
-import { bodiesOf, type OnnxGraph, type OnnxModel, type OnnxNode } from "./model.js";
-import { quote } from "./problem.js";
-import { GraphReader } from "./read/graph-reader.js";
-import type { InitializerRole } from "./read/initializer-roles.js";
-import type { ReadOptions } from "./read/read-options.js";
-import { readerOf } from "./read/readers.js";
-import { unchangedSince } from "./read/unchanged-since-table.js";
-import { expectWithin } from "./read-limits.js";
+import { expectModel } from "../expect-model.js";
+import { bodiesOf, type OnnxGraph, type OnnxModel, type OnnxNode } from "../model.js";
+import { OWN_DOMAIN, OWN_VERSION } from "../own-domain.js";
+import { quote } from "../problem.js";
+import { expectWithin } from "../read-limits.js";
+import { GraphReader } from "./graph-reader.js";
+import type { InitializerRole } from "./initializer-roles.js";
+import type { ReadOptions } from "./read-options.js";
 import { printWarning, warnOfRoles } from "./read-warnings.js";
-import { OWN_DOMAIN, OWN_VERSION } from "./write/own-domain.js";
+import { readerOf } from "./readers.js";
+import { unchangedSince } from "./unchanged-since-table.js";
 
 export interface ReadModel {
   /** Parameters are inputs with their names, after the model's own inputs. */

@@ -1,5 +1,5 @@
 import type { Origin, Phase } from "@mp/core/graph";
-import type { StringMap } from "../model.js";
+import type { StringMap } from "./model.js";
 
 /** On a node that stands for a part of one of ours: that node's name. On a node of ours it is the name itself. */
 export const NODE_KEY = "mp.node";

@@ -20,13 +20,17 @@ import {
 import { type Graph, traceInto } from "@mp/core/graph";
 import { evaluate, reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
-import { fixture } from "../test/fixtures.js";
-import { encodeModel } from "./encode.js";
-import type { DataPlace } from "./external-data.js";
+import { fixture } from "../../test/fixtures.js";
+import { encodeModel } from "../encode.js";
+import type { DataPlace } from "../external-data.js";
+import { float, int, ints, type OnnxGraph, type OnnxNode, onnxGraph, onnxModel, onnxNode } from "../model.js";
+import {
+  ModelProtoSchema,
+  StringStringEntryProtoSchema,
+  TensorProto_DataLocation,
+} from "../proto/onnx_pb.js";
+import { readGraph } from "../read/read.js";
 import { fromOnnx } from "./from-onnx.js";
-import { float, int, ints, type OnnxGraph, type OnnxNode, onnxGraph, onnxModel, onnxNode } from "./model.js";
-import { ModelProtoSchema, StringStringEntryProtoSchema, TensorProto_DataLocation } from "./proto/onnx_pb.js";
-import { readGraph } from "./read.js";
 
 const numbers = (count: number, shape: readonly number[]): HostTensor =>
   tensor(
