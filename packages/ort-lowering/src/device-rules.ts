@@ -4,7 +4,7 @@ import type { AnyNode, Graph, Op } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
 import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
-import type { Target } from "./target.js";
+import type { Target } from "./lowerings/target.js";
 import { withShadersForResults } from "./webgpu/copies.js";
 import { findingsOfVersion } from "./webgpu/findings-table.js";
 import { lowerWebgpuNodes } from "./webgpu/lower-node.js";

@@ -25,8 +25,8 @@ import { executionOrder, lateFirst, listForSchedule, type OrderedNode } from "./
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import type { ConstantOf } from "./lowerings/division.js";
 import { fixedValues } from "./lowerings/fixed-values.js";
+import { isWidened, type Target } from "./lowerings/target.js";
 import { FUSED_DOMAIN, type Unswapped, unswappedOf } from "./lowerings/transposed-products.js";
-import { isWidened, type Target } from "./target.js";
 
 /** A graph as the session gets it. */
 export interface Lowered {

@@ -1,6 +1,6 @@
 import type { HostTensor } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
-import type { Target } from "./target.js";
+import type { Target } from "./lowerings/target.js";
 import { packedType, relabelled, relabelledAs } from "./words/index.js";
 
 /** What inputs and outputs of a graph are in a session of a device, bytes unchanged. */

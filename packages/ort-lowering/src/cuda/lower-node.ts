@@ -4,7 +4,7 @@
  */
 import type { LowerNode } from "@mp/onnx/write";
 import { lowerNodes, type Surroundings } from "../lowerings/lower-node.js";
-import type { Target } from "../target.js";
+import type { Target } from "../lowerings/target.js";
 import { poolingLowerings } from "../webgpu/pooling.js";
 import { convTranspose } from "./convolution.js";
 

@@ -6,7 +6,6 @@
 import type { Shape } from "@mp/core";
 import { type GraphNode, type OpAttributes, windowExtent } from "@mp/core/graph";
 import { int, ints, type NodeWriter } from "@mp/onnx/write";
-import type { Target } from "../target.js";
 import {
   blockedConv,
   fromBlocks,
@@ -19,6 +18,7 @@ import {
   wholeBlocks,
 } from "./blocked-layout.js";
 import { at, type OwnLowering, type OwnLoweringsOf } from "./own-lowering.js";
+import type { Target } from "./target.js";
 
 type Window = OpAttributes["Conv"];
 

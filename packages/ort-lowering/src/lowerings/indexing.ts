@@ -1,7 +1,7 @@
-import type { Target } from "../target.js";
 import { scatterKeepingNaN } from "./nan.js";
 import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 import { scatterInOrder } from "./scatter-in-order.js";
+import type { Target } from "./target.js";
 
 /** The engine requires at least one dimension. */
 const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {

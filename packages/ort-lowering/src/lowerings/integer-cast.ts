@@ -4,8 +4,8 @@
  */
 import type { DType } from "@mp/core";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import type { Target } from "../target.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
+import type { Target } from "./target.js";
 
 interface Stage {
   /** Magnitudes from 2^from on lose their last bits… */

@@ -3,10 +3,10 @@
 import type { DType, HostTensor } from "@mp/core";
 import { type ArgOp, decode, type GraphNode, isComputeFloat } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import type { Target } from "../target.js";
 import type { ConstantOf } from "./division.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 import { reducedAxes } from "./reduced-axes.js";
+import type { Target } from "./target.js";
 
 type Sum = "ReduceSum" | "ReduceProd";
 

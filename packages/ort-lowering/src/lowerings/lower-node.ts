@@ -5,7 +5,6 @@
 import type { DType } from "@mp/core";
 import { type AnyNode, decidingDType, type GraphNode } from "@mp/core/graph";
 import type { LowerNode } from "@mp/onnx/write";
-import type { Target } from "../target.js";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
 import type { ConstantOf } from "./division.js";
@@ -19,6 +18,7 @@ import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
 import { poolingLowerings } from "./pooling.js";
 import { reduceLowerings } from "./reduce.js";
 import { sourceLowerings } from "./source.js";
+import type { Target } from "./target.js";
 import type { Unswapped } from "./transposed-products.js";
 import { unaryLowerings } from "./unary.js";
 

@@ -1,8 +1,8 @@
 import { float, int } from "@mp/onnx/write";
-import type { Target } from "../target.js";
 import { transpose } from "./blocked-layout.js";
 import { oncePerName } from "./once-per-name.js";
 import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import type { Target } from "./target.js";
 import { fusedMatMul, type Unswapped } from "./transposed-products.js";
 
 /**

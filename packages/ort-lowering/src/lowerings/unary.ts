@@ -1,9 +1,9 @@
 import { isComputeFloat } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
-import type { Target } from "../target.js";
 import { inF32 } from "./in-f32.js";
 import { integerCast } from "./integer-cast.js";
 import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import type { Target } from "./target.js";
 import { clipInOrder, signInOrder } from "./word-order.js";
 
 /**

@@ -1,6 +1,6 @@
 import type { HostTensor } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
-import type { Target } from "../target.js";
+import type { Target } from "../lowerings/target.js";
 
 /** An engine to be probed: the device of its kernels, and a way to run a model once. */
 export interface ProbedEngine {

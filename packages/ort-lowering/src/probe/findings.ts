@@ -3,7 +3,7 @@ import { pairKey } from "@mp/core/backend";
 import { type Op, opDTypes } from "@mp/core/graph";
 import { deviceRules, type RefusedDTypes } from "../device-rules.js";
 import { emulatedAmong } from "../dtype.js";
-import type { Target } from "../target.js";
+import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import type { Missing } from "./probe-kernels.js";
 import type { HalfSum } from "./probe-sums.js";

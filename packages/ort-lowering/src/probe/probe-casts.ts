@@ -1,6 +1,6 @@
 import { tensor } from "@mp/core";
 import { GraphBuilder } from "@mp/core/graph";
-import type { Target } from "../target.js";
+import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { runGraph } from "./run-graph.js";
 

@@ -3,7 +3,7 @@ import { type ComputeDType, isHalf } from "@mp/core/graph";
 import * as probes from "@mp/core/probe";
 import { deviceRules } from "../device-rules.js";
 import { emulatedAmong } from "../dtype.js";
-import type { Target } from "../target.js";
+import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { type Findings, knownFindings, refusedPairs } from "./findings.js";
 import { blockSize } from "./probe-blocks.js";

@@ -2,7 +2,7 @@ import type { DType } from "@mp/core";
 import { type AnyNode, type Graph, type Op, opDTypes } from "@mp/core/graph";
 import * as probes from "@mp/core/probe";
 import type { RefusedDTypes } from "../device-rules.js";
-import type { Target } from "../target.js";
+import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";

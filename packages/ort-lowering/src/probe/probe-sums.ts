@@ -1,7 +1,7 @@
 import type { HalfDType } from "@mp/core";
 import { ADDING_OPS, type AddingOp } from "@mp/core/graph";
 import * as probes from "@mp/core/probe";
-import type { Target } from "../target.js";
+import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { runGraph } from "./run-graph.js";
 

@@ -1,8 +1,8 @@
 import type { HostTensor } from "@mp/core";
 import type { Graph } from "@mp/core/graph";
 import { lowerGraph } from "../lower.js";
+import type { Target } from "../lowerings/target.js";
 import { storageOf } from "../storage.js";
-import type { Target } from "../target.js";
 import type { ProbedEngine } from "./engine.js";
 
 export type Tensors = Readonly<Record<string, HostTensor>>;

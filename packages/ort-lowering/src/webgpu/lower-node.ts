@@ -4,7 +4,7 @@ import { type Lowering, type LowerNode, type NodeWriter, standardLowerings } fro
 import { inDType, type Surroundings } from "../lowerings/lower-node.js";
 import { withoutElements } from "../lowerings/no-elements.js";
 import type { OwnLowering } from "../lowerings/own-lowering.js";
-import type { Target } from "../target.js";
+import type { Target } from "../lowerings/target.js";
 import { KernelWriter } from "./kernel-writer.js";
 import type { KnownType } from "./known-types.js";
 import { webgpuLowerings } from "./own-lowerings.js";

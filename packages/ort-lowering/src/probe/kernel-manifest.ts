@@ -1,8 +1,8 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
 import { exactNumerics, opSupport, pairKey } from "@mp/core/backend";
 import { type AddingOp, DTYPES, isHalf } from "@mp/core/graph";
-import { deviceRules } from "./device-rules.js";
-import type { Findings } from "./probe/findings.js";
+import { deviceRules } from "../device-rules.js";
+import type { Findings } from "./findings.js";
 
 type Asked = Pick<Findings, "device" | "emulated" | "missing" | "widened" | "narrowSums" | "nonFinite">;
 
