@@ -5,7 +5,7 @@ import { adoptTensor, isTfTensor } from "./adopt.js";
 import type { TensorFlow } from "./load/index.js";
 import { ProgramSet } from "./session/program-set.js";
 import { SessionProgram } from "./session/session-program.js";
-import { type Uploaded, uploaded } from "./uploaded.js";
+import { type Uploaded, uploaded } from "./session/uploaded.js";
 
 export interface Engine {
   readonly tensorFlow: TensorFlow;

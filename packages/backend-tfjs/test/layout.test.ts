@@ -3,7 +3,7 @@ import { type Graph, traceInto } from "@mp/core/graph";
 import { resolveBindings } from "@mp/core/internal";
 import { add, conv, mul, reduceMean, relu, reshape } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
-import { lowerProgram } from "../src/graph/program.js";
+import { lowerProgram } from "../src/lowerings/program.js";
 
 const image = { name: "x", role: "batch", type: { dtype: "f32", shape: [2, 3, 8, 8] } } as const;
 const kernel = (name: string, ...shape: number[]) =>

@@ -5,7 +5,7 @@
  */
 import { zeros } from "@mp/core";
 import { bytesPerElement, elementCount, type ValueType } from "@mp/core/graph";
-import { type CarriedDType, carrierOf } from "../dtype.js";
+import { type CarriedDType, carrierOf } from "./dtype.js";
 import type { ScopeWriter } from "./scope-writer.js";
 import { int, type } from "./tf-writer.js";
 

@@ -1,13 +1,13 @@
 /** TensorFlow's nodes and attributes as the messages of a GraphDef. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { HostTensor, Shape } from "@mp/core";
-import { dataTypeOf } from "../dtype.js";
 import type {
   AttrValueSchema,
   NodeDefSchema,
   TensorProtoSchema,
   TensorShapeProtoSchema,
 } from "../proto/saved_model_pb.js";
+import { dataTypeOf } from "./dtype.js";
 import type { TfAttribute } from "./tf-writer.js";
 
 type AttrInit = MessageInitShape<typeof AttrValueSchema>;

@@ -3,7 +3,7 @@ import type { AnyNode, Graph } from "@mp/core/graph";
 import { resolveBindings } from "@mp/core/internal";
 import type { TfjsBinding } from "../load/index.js";
 import { SessionProgram } from "../session/session-program.js";
-import { uploaded } from "../uploaded.js";
+import { uploaded } from "../session/uploaded.js";
 
 type Tensors = Readonly<Record<string, HostTensor>>;
 

@@ -1,9 +1,9 @@
 import type { HostTensor } from "@mp/core";
 import { byteLength, type ValueType } from "@mp/core/graph";
 import { handleName } from "../graph/handle-name.js";
-import type { Program } from "../graph/program.js";
 import { type Variable, variableNodes } from "../graph/variables.js";
 import type { TfjsBinding } from "../load/index.js";
+import type { Program } from "../lowerings/program.js";
 import { TfSession } from "./tf-session.js";
 import { copyOf, emptyTensor, WireTensor, wireTensor } from "./wire-tensor.js";
 

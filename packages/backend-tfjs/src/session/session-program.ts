@@ -1,10 +1,10 @@
 import type { Place, Program as RunnableProgram } from "@mp/core/backend";
 import type { AnyNode, Graph } from "@mp/core/graph";
-import { lowerProgram, type Program } from "../graph/program.js";
 import type { TfjsBinding } from "../load/index.js";
-import { empty, fetched, type Uploaded } from "../uploaded.js";
+import { lowerProgram, type Program } from "../lowerings/program.js";
 import { explainFailure } from "./engine-failure.js";
 import { ProgramSet } from "./program-set.js";
+import { empty, fetched, type Uploaded } from "./uploaded.js";
 
 export interface SessionOptions {
   readonly binding: TfjsBinding;

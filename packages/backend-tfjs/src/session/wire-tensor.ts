@@ -1,6 +1,6 @@
 import type { HostTensor } from "@mp/core";
 import { bytesPerElement, elementCount, hostArrayOf, type ValueType } from "@mp/core/graph";
-import { type CarriedDType, carrierOf } from "../dtype.js";
+import { type CarriedDType, carrierOf } from "../graph/dtype.js";
 import { wireOf } from "../graph/edges.js";
 import type { TfjsBinding } from "../load/index.js";
 

@@ -3,8 +3,8 @@ import { GraphBuilder } from "@mp/core/graph";
 import { resolveBindings } from "@mp/core/internal";
 import { expect, test } from "vitest";
 import { nodeInit } from "../../src/graph/node-def.js";
-import { lowerProgram, type Program } from "../../src/graph/program.js";
 import { expectTensorFlow } from "../../src/load/index.js";
+import { lowerProgram, type Program } from "../../src/lowerings/program.js";
 import { ProgramSet } from "../../src/session/program-set.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 

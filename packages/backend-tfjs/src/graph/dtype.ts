@@ -1,6 +1,6 @@
 import type { DType } from "@mp/core";
-import type { TfDType } from "./graph/tf-writer.js";
-import { DataType } from "./proto/saved_model_pb.js";
+import { DataType } from "../proto/saved_model_pb.js";
+import type { TfDType } from "./tf-writer.js";
 
 /** TensorFlow's number for each dtype. */
 export const dataTypeOf: Readonly<Record<TfDType, DataType>> = {

@@ -1,7 +1,7 @@
 import type { HostTensor } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
-import type { TfjsBinding } from "./load/index.js";
-import { emptyTensor, WireTensor, wireTensor } from "./session/wire-tensor.js";
+import type { TfjsBinding } from "../load/index.js";
+import { emptyTensor, WireTensor, wireTensor } from "./wire-tensor.js";
 
 /** A tensor in TensorFlow's memory. One without elements is not transferred: there is nothing of it. */
 export interface Uploaded {

@@ -10,16 +10,16 @@ import {
   type Value,
   type ValueType,
 } from "@mp/core/graph";
-import { inLayout } from "../lowerings/layout.js";
-import { lowerings } from "../lowerings/lowerings.js";
-import { isExpanded } from "../lowerings/matrix.js";
-import { inF32 } from "../lowerings/twins.js";
-import { ConstantTable } from "./constant-table.js";
-import { receive, send } from "./edges.js";
-import type { NodeInit } from "./node-def.js";
-import { RunOrder } from "./run-order.js";
-import { ScopeWriter } from "./scope-writer.js";
-import { int, type Lowering, type } from "./tf-writer.js";
+import { ConstantTable } from "../graph/constant-table.js";
+import { receive, send } from "../graph/edges.js";
+import type { NodeInit } from "../graph/node-def.js";
+import { RunOrder } from "../graph/run-order.js";
+import { ScopeWriter } from "../graph/scope-writer.js";
+import { int, type Lowering, type } from "../graph/tf-writer.js";
+import { inLayout } from "./layout.js";
+import { lowerings } from "./lowerings.js";
+import { isExpanded } from "./matrix.js";
+import { inF32 } from "./twins.js";
 
 /** An input or output that is transferred under that node name; without a name it has no elements. */
 export interface Edge {
