@@ -22,8 +22,6 @@ export { cifar10 } from "./image/cifar10.js";
 export type { ImageSize } from "./image/decode-image.js";
 export { readImage } from "./image/decode-image.js";
 export { readIdx } from "./image/idx.js";
-export type { ChannelStatistics, ImageBatch, ImageBatchOptions } from "./image/image-batches.js";
-export { channelStatistics, imageBatches } from "./image/image-batches.js";
 export type { ImageFolderOptions } from "./image/image-folder.js";
 export { imageFolder } from "./image/image-folder.js";
 export type { AugmentOptions } from "./image/image-painter.js";
@@ -31,6 +29,8 @@ export type { ImageSplits, LabelledImages } from "./image/labelled-images.js";
 export { mnist } from "./image/mnist.js";
 export { readImageFiles } from "./image/read-image-files.js";
 export { readImages } from "./image/read-images.js";
+export type { ChannelStatistics, ImageBatch, ImageBatchOptions } from "./prefetch/image-batches.js";
+export { channelStatistics, imageBatches } from "./prefetch/image-batches.js";
 // Batches made on another thread
 export type { PrefetchOptions, WorkerDatasetOptions } from "./prefetch/prefetch.js";
 export { workerDataset } from "./prefetch/prefetch.js";

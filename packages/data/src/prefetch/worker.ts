@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { MpError } from "@mp/core";
 import type { BatchIterator, Dataset } from "../dataset.js";
-import { type ImageBatch, imageBatches } from "../image/image-batches.js";
+import { type ImageBatch, imageBatches } from "./image-batches.js";
 import { type Answer, tellError, type WorkerTask } from "./messages.js";
 
 const task = workerData as WorkerTask;

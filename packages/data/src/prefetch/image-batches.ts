@@ -4,10 +4,10 @@ import { integer, listOf, optional, optionsOf, truth } from "../check-arguments.
 import { checkBytes } from "../data-size.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
-import { type PrefetchOptions, prefetched, prefetching } from "../prefetch/prefetch.js";
-import { byteStatistics } from "./channel-statistics.js";
-import { type AugmentOptions, imagePainter } from "./image-painter.js";
-import { checkImages, type LabelledImages } from "./labelled-images.js";
+import { byteStatistics } from "../image/channel-statistics.js";
+import { type AugmentOptions, imagePainter } from "../image/image-painter.js";
+import { checkImages, type LabelledImages } from "../image/labelled-images.js";
+import { type PrefetchOptions, prefetched, prefetching } from "./prefetch.js";
 
 export interface ImageBatchOptions extends BatchingOptions {
   /** Augmentations that keep the class, drawn again for each image in each epoch. */
