@@ -11,14 +11,12 @@ const rule = (wraps: boolean, of: number | undefined, ops: readonly string[]) =>
 
 /**
  * By operator; those that are not listed are refused. All of what wraps is right modulo the size of the type when
- * computed in more bits: sums, products, differences, shifts to the left.
+ * computed in more bits: sums, products and differences.
  */
 export const smallIntegerRules: ReadonlyMap<string, SmallIntegerRule> = new Map([
   ...rule(true, 0, [
     "Abs",
     "Add",
-    "BitShift",
-    "BitwiseNot",
     "CumSum",
     "Div",
     "Mul",
@@ -30,11 +28,7 @@ export const smallIntegerRules: ReadonlyMap<string, SmallIntegerRule> = new Map(
     "Sum",
   ]),
   ...rule(false, 0, [
-    "BitwiseAnd",
-    "BitwiseOr",
-    "BitwiseXor",
     "Clip",
-    "Compress",
     "Concat",
     "Expand",
     "Flatten",

@@ -26,6 +26,9 @@ import { NodeReading } from "./reading.js";
 import { scopeOf } from "./scope-of.js";
 import { ValueTable } from "./value-table.js";
 
+const NOT_READ =
+  "is not read; export the model with operators of docs/onnx-operators.md in its place, or compute what it gives outside the model";
+
 /** Reads one model's graph, or a body in it; used once. */
 export class GraphReader {
   readonly #model: OnnxModel;
@@ -209,7 +212,7 @@ export class GraphReader {
         drawn: (draw, shape) => this.#drawn(node, draw, shape),
       },
     );
-    if (read === undefined) reading.unsupported("has no counterpart in the vocabulary");
+    if (read === undefined) reading.unsupported(NOT_READ);
     const folded = origin === undefined ? this.#fold(node, version, read) : undefined;
     const before = this.#builder.nodes.length;
     const results = folded?.map((constant) => ({ constant })) ?? reading.run(read);

@@ -56,8 +56,9 @@ const added = (what: HostTensor): string | undefined => roles({ t: what }, [node
 const multiplied = (what: HostTensor): string | undefined =>
   roles({ t: what }, [node("Mul", "t x", "y")])["t"];
 
-it("the table of roles has each operator that is read, once", () => {
-  expect([...OPERATORS_WITH_ROLES].sort()).toEqual(READ_OPERATORS);
+it("the tables of roles have operators that are read, each once", () => {
+  expect(OPERATORS_WITH_ROLES.filter((op) => !READ_OPERATORS.includes(op))).toEqual([]);
+  expect(new Set(OPERATORS_WITH_ROLES).size).toBe(OPERATORS_WITH_ROLES.length);
 });
 
 describe("warnings", () => {

@@ -90,7 +90,6 @@ const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   Div: ["factor of"],
   Where: [undefined, "choice of", "choice of"],
   Pow: [undefined, "exponent of"],
-  CausalConvWithState: [undefined, "weight of", "bias of"],
 };
 
 /** What each operand of an op of any number of them is. */
@@ -101,32 +100,11 @@ const EVERY_OPERAND: Readonly<Record<string, string>> = {
   Einsum: "weight of",
 };
 
-/** No operand of these is a weight: a new operator is listed here, or says above which are. */
-const WITHOUT_WEIGHTS: ReadonlySet<string> = new Set([
-  "Abs", "Acos", "Acosh", "AffineGrid", "And", "ArgMax", "ArgMin", "Asin", "Asinh", "Atan", "Atanh",
-  "Attention", "AveragePool", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor",
-  "BlackmanWindow", "Ceil", "Celu", "CenterCropPad", "Clip", "Col2Im", "Compress", "Constant",
-  "ConstantOfShape", "Cos", "Cosh", "CumProd", "CumSum", "DFT", "DepthToSpace", "Elu", "Equal", "Erf", "Exp",
-  "EyeLike", "Floor", "Gelu", "GlobalAveragePool", "GlobalMaxPool", "Greater", "GreaterOrEqual", "GridSample",
-  "HammingWindow", "HannWindow", "HardSigmoid", "HardSwish", "Hardmax", "If", "IsInf", "IsNaN", "LRN",
-  "LeakyRelu", "Less", "LessOrEqual", "LinearAttention", "Log", "LogSoftmax", "Loop", "LpNormalization",
-  "LpPool", "Max", "MaxPool", "MaxUnpool", "MeanVarianceNormalization", "MelWeightMatrix", "Min", "Mish",
-  "Mod", "Neg", "NegativeLogLikelihoodLoss", "Not", "OneHot", "Or", "RandomNormal", "RandomNormalLike",
-  "RandomUniform", "RandomUniformLike", "Range", "Reciprocal", "ReduceL1",
-  "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
-  "ReduceSum", "ReduceSumSquare", "Relu", "Resize", "ReverseSequence", "RotaryEmbedding", "Round", "STFT",
-  "Scan", "Scatter", "ScatterElements", "ScatterND", "Selu", "SequenceAt", "SequenceConstruct", "Shape",
-  "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Size", "Softmax", "SoftmaxCrossEntropyLoss", "Softplus",
-  "Softsign", "SpaceToDepth", "SplitToSequence", "Sqrt", "SwiGLU", "Swish", "Tan", "Tanh", "TensorScatter",
-  "ThresholdedRelu", "TopK", "Trilu", "Xor",
-]); // biome-ignore format: one list
-
-/** Every operator of which it is known which operands are weights. */
+/** The operators of which an operand may be a weight, or moved from one to another. */
 export const OPERATORS_WITH_ROLES: readonly string[] = [
   ...MOVES,
   ...Object.keys(OPERANDS),
   ...Object.keys(EVERY_OPERAND),
-  ...WITHOUT_WEIGHTS,
 ];
 
 /** Where the elements have to tell a weight from a table that is computed, or from a number of the formula. */

@@ -145,7 +145,7 @@ describe("readGraph", () => {
     [
       "an op that the vocabulary lacks",
       () => reading({ nodes: [of("Det")] }),
-      'MP_UNSUPPORTED: onnx: Det of opset 23 (node "n") has no counterpart in the vocabulary',
+      'MP_UNSUPPORTED: onnx: Det of opset 23 (node "n") is not read; export the model with operators of docs/onnx-operators.md in its place, or compute what it gives outside the model',
     ],
     [
       "a domain that the vocabulary lacks",

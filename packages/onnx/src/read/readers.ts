@@ -4,17 +4,9 @@ import { attentionReaders } from "./attention.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";
 import { binaryReaders } from "./binary.js";
 import { branch } from "./branch.js";
-import { affineGrid } from "./compositions/affine-grid.js";
-import { bitReaders } from "./compositions/bits.js";
-import { causalConvolution } from "./compositions/causal-convolution.js";
-import { cumProd } from "./compositions/cum-prod.js";
-import { dft, stft } from "./compositions/fourier.js";
 import { gridSample } from "./compositions/grid-sample.js";
-import { col2Im, maxUnpool } from "./compositions/images-of-windows.js";
-import { linearAttention } from "./compositions/linear-attention.js";
-import { rearrangementReaders } from "./compositions/rearrangements.js";
+import { reverseSequence } from "./compositions/reverse-sequence.js";
 import { rotaryEmbedding } from "./compositions/rotary-embedding.js";
-import { windowReaders } from "./compositions/windows.js";
 import { convolutionReaders } from "./convolution.js";
 import { foreignReaders } from "./foreign.js";
 import { activationReaders } from "./foreign-activations.js";
@@ -71,20 +63,10 @@ const standard = new Map<string, ReadNode>([
   ...activationReaders,
   ...reductionReaders,
   ...sequenceReaders,
-  ...bitReaders,
-  ...windowReaders,
-  ...rearrangementReaders,
-  ["CumProd", cumProd],
   ["If", branch],
   ["Scatter", indexingReaders.ScatterElements],
-  ["AffineGrid", affineGrid],
-  ["DFT", dft],
-  ["STFT", stft],
   ["GridSample", gridSample],
-  ["Col2Im", col2Im],
-  ["MaxUnpool", maxUnpool],
-  ["CausalConvWithState", causalConvolution],
-  ["LinearAttention", linearAttention],
+  ["ReverseSequence", reverseSequence],
   ["RotaryEmbedding", rotaryEmbedding],
   ["Loop", readLoop],
   ["LSTM", readLstm],
