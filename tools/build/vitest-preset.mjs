@@ -7,7 +7,7 @@ const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }
 );
 const alias = Object.fromEntries(Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]));
 
-const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "python", "types"];
+const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "python", "compiler"];
 /** @param {string} suite */
 const testsOf = (suite) => `test/${suite}/**/*.test.ts`;
 
@@ -57,5 +57,5 @@ export const tensorflowPreset = special("tensorflow");
 /** Tests in `test/python`, which need a Python with other projects' readers: `npm test -- --python`. */
 export const pythonPreset = special("python");
 
-/** Tests in `test/types`, which run the compiler on the packages' declarations: `npm run check -- types`. */
-export const typesPreset = special("types");
+/** Tests in `test/compiler`, which run the compiler on the packages' declarations: `npm run check -- types`. */
+export const compilerPreset = special("compiler");

@@ -1,0 +1,3 @@
+import { compilerPreset } from "@mp/build/vitest";
+
+export default compilerPreset();

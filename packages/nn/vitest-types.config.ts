@@ -1,3 +1,0 @@
-import { typesPreset } from "@mp/build/vitest";
-
-export default typesPreset();
