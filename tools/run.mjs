@@ -1,6 +1,6 @@
 /**
- * What the scripts of the root package.json call. From a fresh clone it needs Node and npm alone: it installs
- * what the lockfile says where that is not done yet, builds what is stale, then runs.
+ * Runs the scripts of the root package.json. From a fresh clone it needs Node and npm alone: it installs what the
+ * lockfile says where that is not done yet, builds what is stale, then runs.
  *
  *   node tools/run.mjs start                 the word language model, in float32 and in mixed precision
  *   node tools/run.mjs app <name> [flags]    run an app

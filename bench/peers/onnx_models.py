@@ -63,7 +63,7 @@ class UNet(nn.Module):
 
 
 class EncoderDecoder(nn.Module):
-    """nn.Transformer over two token sequences, with learnt positions and a causal mask."""
+    """nn.Transformer over two token sequences, with learned positions and a causal mask."""
 
     def __init__(self, words=50, width=32, length=12):
         super().__init__()

@@ -19,7 +19,7 @@ def refuse(message, **more):
 
 
 def hash_32(seed, count):
-    """murmur3's finaliser over index · golden ratio + seed · k, modulo 2^32."""
+    """murmur3's finalizer over index · golden ratio + seed · k, modulo 2^32."""
     value = np.arange(count, dtype=np.uint32) * np.uint32(0x9E3779B1)
     value += np.uint32(seed * 0x85EBCA77 & 0xFFFFFFFF)
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):

@@ -10,9 +10,9 @@ import {
 } from "@mp/core/graph";
 
 export interface Timings {
-  /** Of each compilation, in order. */
+  /** One entry per compilation, in order. */
   readonly compileMilliseconds: number[];
-  /** Of each run, in order. */
+  /** One entry per run, in order. */
   readonly runMilliseconds: number[];
 }
 

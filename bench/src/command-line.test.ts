@@ -75,7 +75,7 @@ describe("parseCommandLine", () => {
     ["w1 --seconds x", /--seconds x: expected a number/],
     ["w1 --against jax", /--against jax: expected torch, torch-compile, keras/],
     ["w2:cell=4", /w2:cell=4: its sizes are batch, time, vocabulary, cells, layers, got cell/],
-    ["w2:cells=1.5", /w2:cells=1.5: cells is an integer of 1 or more, got 1.5/],
+    ["w2:cells=1.5", /w2:cells=1.5: cells must be an integer ≥ 1, got 1.5/],
     ["w5:blocks=3", /its sizes are batch, size, width, classes, got blocks/],
     ["w1 --device gpu", /--device gpu: expected cpu, cuda, webgpu/],
     ["w1 --device webgpu --against torch", /no peer runs on webgpu/],

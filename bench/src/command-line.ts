@@ -184,7 +184,7 @@ function oneOf<T extends string>(flag: string, names: readonly T[], given: strin
 function count(name: string, text: string): number {
   const value = Number(text);
   if (text.trim() === "" || !Number.isInteger(value) || value < 1) {
-    throw new UsageError(`--${name} ${text}: expected an integer of 1 or more`);
+    throw new UsageError(`--${name} ${text}: expected an integer ≥ 1`);
   }
   return value;
 }
@@ -192,7 +192,7 @@ function count(name: string, text: string): number {
 function amount(name: string, text: string): number {
   const value = Number(text);
   if (text.trim() === "" || !Number.isFinite(value) || value < 0) {
-    throw new UsageError(`--${name} ${text}: expected a number of 0 or more`);
+    throw new UsageError(`--${name} ${text}: expected a number ≥ 0`);
   }
   return value;
 }

@@ -88,6 +88,6 @@ export type ChildJob =
 /** The process's answer that it could not do the job. */
 export interface Refusal {
   readonly error: string;
-  /** Of an error that has one: `MP_OUT_OF_MEMORY`. */
+  /** The error's code, if it has one: `MP_OUT_OF_MEMORY`. */
   readonly code?: string;
 }

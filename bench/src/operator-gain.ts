@@ -13,7 +13,7 @@ export interface OperatorGainRow {
   readonly float32Milliseconds: number | null;
   /** Null where the step in the other precision has none. */
   readonly milliseconds: number | null;
-  /** Of all of the step's time in the precision, 0 … 1. */
+  /** Share of the step's whole time in that precision, 0 … 1. */
   readonly share: number;
   /** Its time in float32 divided by that in the precision. */
   readonly speedUp: number | null;

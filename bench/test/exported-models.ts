@@ -8,7 +8,7 @@ import { isWithin } from "../src/models/table.js";
 
 export const FIXTURES: string = fileURLToPath(new URL("../fixtures", import.meta.url));
 
-/** Those of docs/onnx-models.md that are small; `python bench/peers/onnx_models.py bench/fixtures unet …` makes them. */
+/** The small models of docs/onnx-models.md; `python bench/peers/onnx_models.py bench/fixtures unet …` makes them. */
 export const SMALL_MODELS = [
   "unet",
   "lstm",

@@ -1,4 +1,4 @@
-/** What does not read well of a built site on a telephone. */
+/** Finds what does not read well of a built site on a telephone. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -13,7 +13,7 @@ const worker = join(root, "apps/browser/src/page/worker.ts");
 /** The packages that `bundleForBrowser` reads as they were built. */
 export const BUNDLED = ["@mp/core", "@mp/onnx", "@mp/backend-web", "@mp/nn"];
 
-/** What a bundle for a browser has in common. @satisfies {import("esbuild").BuildOptions} */
+/** Options that all bundles for a browser share. @satisfies {import("esbuild").BuildOptions} */
 const common = /** @type {const} */ ({
   bundle: true,
   format: "esm",

@@ -12,7 +12,7 @@ import { turbo } from "../workspace/turbo.mjs";
 import { BUNDLED, bundleForBrowser } from "./browser-bundle.mjs";
 import { run } from "./browser-program.js";
 
-/** What browsers have besides the language; nothing of Node. */
+/** Globals that browsers have besides the language; nothing of Node. */
 const web = {
   AbortController,
   AbortSignal,

@@ -1,7 +1,8 @@
 import ts from "typescript";
 
 /**
- * What a module imports by name, each once; `*` and default imports are refused, since no one can tell what they take.
+ * Lists the names that a module imports, each once; `*` and default imports are refused, since no one can tell what
+ * they take.
  * @param {string} code
  * @returns {readonly { readonly name: string; readonly from: string }[]}
  */

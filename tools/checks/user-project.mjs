@@ -1,6 +1,6 @@
 /**
- * What a user does by the README, in a folder of their own that begins empty: the commands of its Install section, its
- * program in TypeScript with the commands beside it, and the same text as an ES module and as CommonJS.
+ * Does what a user does by the README, in a folder that begins empty: the commands of its Install section, its program
+ * in TypeScript with the commands beside it, and the same text as an ES module and as CommonJS.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -6,7 +6,7 @@ import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
 
 const GUIDE = "CONTRIBUTING.md";
-/** What was decided keeps the words in which it was decided; the guide names the phrases. */
+/** Files left out: decisions keep the words in which they were made; the guide names the phrases. */
 const LEFT_OUT = [
   /^docs\/decisions\//,
   new RegExp(`^${GUIDE}$`),
@@ -49,7 +49,7 @@ function prose(/** @type {string} */ file, /** @type {string} */ text) {
   return result;
 }
 
-/** Where the package is not installed, npx would fetch whatever has the command's name. */
+/** Matches commands for which npx would fetch whatever package has their name, where ours is not installed. */
 const FETCHING = /npx mp-\w+/g;
 
 const blank = (/** @type {string} */ code) => code.replace(/[^\n]/g, " ");

@@ -18,7 +18,7 @@ const PAGES =
   /^(README|CONTRIBUTING|docs\/[^/]+|docs\/decisions\/[^/]+|(packages|apps)\/[^/]+\/README|bench\/README)\.md$/;
 
 const ENTRIES = join(SITE, "entries");
-/** What programs do not import. */
+/** Entries that programs do not import. */
 const NOT_PUBLIC = new Set(["./package.json", "./internal", "./command", "./worker"]);
 
 /**
@@ -92,7 +92,7 @@ const pages = () =>
 /** Files that are elsewhere in the site: the guide is its front. @type {Readonly<Record<string, string>>} */
 const MOVED = { "README.md": "readme.md", "docs/guide.md": "index.md" };
 
-/** Where a file of the repository is in the site: a README is the page of its folder. @param {string} file */
+/** The path of a file of the repository in the site: a README is the page of its folder. @param {string} file */
 const placeOf = (file) => MOVED[file] ?? file.replace(/(^|\/)README\.md$/, "$1index.md");
 
 /**

@@ -33,10 +33,10 @@ export function soakOptions(args) {
     });
     const fraction = Number(values.fraction);
     if (!(fraction > 0 && fraction <= 1))
-      throw new Error(`--fraction is above 0 and at most 1, got ${values.fraction}`);
+      throw new Error(`--fraction must be above 0 and at most 1, got ${values.fraction}`);
     const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
     if (!Number.isSafeInteger(seed) || seed < 0)
-      throw new Error(`--seed is an integer of 0 or more, got ${values.seed}`);
+      throw new Error(`--seed must be an integer ≥ 0, got ${values.seed}`);
     const unknown = positionals.find((name) => !soaks.includes(name));
     if (unknown !== undefined) throw new Error(`no soak is called "${unknown}"; soaks: ${soaks.join(", ")}`);
     return { fraction, seed, only: positionals };

@@ -17,7 +17,7 @@ import { testWebgpu } from "../workspace/webgpu.mjs";
 /** @typedef {import("../workspace/stages.mjs").Count} Count */
 
 /**
- * What a flag of its name adds: tests in what a machine may lack, each downloaded the first time.
+ * Tests that a flag of that name adds: tests in what a machine may lack, each downloaded the first time.
  * @type {Readonly<Record<string, { name: string; run: () => Count }>>}
  */
 const ADDED = {
@@ -30,7 +30,7 @@ const ADDED = {
   mpi: { name: "packages on MPI", run: testMpi },
 };
 
-/** What runs without a flag. */
+/** Tests that run without a flag. */
 const PLAIN = [
   { name: "packages", run: () => testPackages("test") },
   ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),

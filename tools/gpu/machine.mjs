@@ -2,7 +2,8 @@ import { arch, cpus, release, totalmem } from "node:os";
 import { ranProcess } from "./process.mjs";
 
 /**
- * What a machine may lack: it then says why on stderr, which is no failure here.
+ * The first line that a command prints, on a machine that may lack it: it then says why on stderr, which is no failure
+ * here.
  * @param {string} command
  * @param {readonly string[]} args
  */

@@ -49,8 +49,7 @@ function options() {
   const minutes = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes);
   if (!(minutes > 0)) refuse(`--minutes ${values.minutes}: expected a number above 0`);
   const rounds = Number(values.rounds);
-  if (!Number.isInteger(rounds) || rounds < 1)
-    refuse(`--rounds ${values.rounds}: expected an integer of 1 or more`);
+  if (!Number.isInteger(rounds) || rounds < 1) refuse(`--rounds ${values.rounds}: expected an integer ≥ 1`);
   return { ...values, only, minutes, rounds, out: resolve(values.out) };
 }
 

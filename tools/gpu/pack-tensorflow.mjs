@@ -11,10 +11,13 @@ import { run, writeArchive } from "./archive.mjs";
 import { productionFiles } from "./production-files.mjs";
 
 const TFJS_NODE = "packages/backend-tfjs/node_modules/@tensorflow/tfjs-node";
-/** Where pnpm lets every package be found: some of tfjs require others without naming them as dependencies. */
+/**
+ * The folder through which pnpm lets every package be found: some of tfjs require others without naming them as
+ * dependencies.
+ */
 const HOISTED = "node_modules/.pnpm/node_modules";
 const PACKAGE = /^node_modules\/\.pnpm\/[^/]+\/node_modules\/(@[^/]+\/[^/]+|[^@/][^/]*)(?=\/)/;
-/** What an earlier install put under tfjs-node: the checkout's own addon and libraries. */
+/** Files that an earlier install put under tfjs-node: the checkout's own addon and libraries. */
 const INSTALLED = /\/tfjs-node\/(deps|lib)\//;
 const CUDA_12 = fileURLToPath(new URL("cuda12.txt", import.meta.url));
 const PLATFORMS = ["manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64"];

@@ -18,7 +18,7 @@ import { packTensorFlow } from "./pack-tensorflow.mjs";
 import { CUDA_WHEEL, MEMBERS, NODE } from "./pinned.mjs";
 import { productionFiles } from "./production-files.mjs";
 
-/** What runs on the machine, besides the packages. */
+/** Programs that run on the machine, besides the packages. */
 const PROGRAMS = [
   "measure.mjs",
   "plan.mjs",

@@ -243,7 +243,7 @@ function counts(small, rounds) {
     : ["--rounds", String(rounds), "--seconds", "10", "--idle-seconds", "10"];
 }
 
-/** What a person reads: one line a job, the command as it is run. @param {readonly Job[]} jobs */
+/** The plan for a reader: one line a job, the command as it is run. @param {readonly Job[]} jobs */
 export function planText(jobs) {
   return jobs
     .map(({ id, program, args, peers = [] }) => {

@@ -73,7 +73,7 @@ function needsOf(folder) {
 }
 
 /**
- * Where pnpm put the dependency: next to a package of the store, or under a member of the workspace.
+ * Links a dependency from where pnpm put it: next to a package of the store, or under a member of the workspace.
  * @param {string} name
  * @param {string} folder
  * @param {string} root

@@ -45,7 +45,7 @@ function observed(backend) {
 }
 
 /**
- * What takes the place of functions, by module and name.
+ * Wrappers that replace functions, by module and name.
  * @type {Readonly<Record<string, Readonly<Record<string, (real: any) => any>>>>}
  */
 const wrappers = {

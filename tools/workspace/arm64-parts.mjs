@@ -1,6 +1,7 @@
 /**
- * What is needed to run arm64 programs on x64: qemu's user emulation and the C libraries from Debian's pool, Node and
- * koffi's library from npm. apt-get and npm download them into a cache; they are unpacked, not installed.
+ * All that it takes to run arm64 programs on x64: qemu's user emulation and the C libraries from Debian's
+ * pool, Node and koffi's library from npm. apt-get and npm download them into a cache; they are unpacked, not
+ * installed.
  */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -23,8 +23,8 @@ export function requireNode() {
 }
 
 /**
- * What an install depends on and what it produced. The second part detects a manual install from another lockfile,
- * which would leave the first part unchanged.
+ * A hash of what an install depends on and what it produced. The second part detects a manual install from another
+ * lockfile, which would leave the first part unchanged.
  */
 function fingerprint() {
   const hash = createHash("sha256");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { testPackages } from "./package-tests.mjs";
 import { countMissing, PartsMissing } from "./parts.mjs";
 
-/** What the tests read our files with. */
+/** Python packages that the tests read our files with. */
 const PACKAGES = ["numpy==2.4.6", "onnx==1.23.2", "safetensors==0.8.0", "tensorboard==2.21.0"];
 
 /**

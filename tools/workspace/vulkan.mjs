@@ -46,7 +46,7 @@ export function softwareVulkan() {
 }
 
 /**
- * What a process needs in its environment from its start to find the Vulkan of that folder, and no other device.
+ * Environment variables with which a process finds the Vulkan of that folder, and no other device, from its start.
  * @param {string} folder
  * @returns {Record<string, string>}
  */

@@ -22,7 +22,7 @@ export const model = sequential(
 );
 
 export type Parameters = ReturnType<typeof model.init>;
-/** What the loss is traced with. */
+/** Tensors that the loss is traced with. */
 export type Batch = { readonly x: Tensor; readonly y: Tensor };
 
 /** Cross-entropy, and the share of images that are classified right as a metric. */

@@ -22,7 +22,7 @@ export interface ServedPage {
 export interface ServeOptions {
   /** 0 for any that is free. */
   readonly port: number;
-  /** What `build-page` wrote. */
+  /** The folder that `build-page` wrote. */
   readonly folder: string;
 }
 

@@ -12,7 +12,7 @@ const SIDE = 512;
 const LEAST_SCORE = 0.4;
 
 /** Colors by class that most color-blind people can distinguish, too (Okabe and Ito). */
-const COLOURS = [
+const COLORS = [
   { name: "orange", code: "#e69f00" },
   { name: "sky blue", code: "#56b4e9" },
   { name: "green", code: "#009e73" },
@@ -50,7 +50,7 @@ export async function drawScenes(
       ...found
         .filter(isSure)
         .map(({ box, label }) =>
-          frame(box, `stroke="${COLOURS[label % COLOURS.length]?.code}" stroke-width="4"`),
+          frame(box, `stroke="${COLORS[label % COLORS.length]?.code}" stroke-width="4"`),
         ),
     ];
     const side = size * times;
@@ -61,7 +61,7 @@ export async function drawScenes(
       .png()
       .toFile(join(directory, `${index}.png`));
   }
-  const legend = classes.slice(0, COLOURS.length).map((name, index) => `${name} ${COLOURS[index]?.name}`);
+  const legend = classes.slice(0, COLORS.length).map((name, index) => `${name} ${COLORS[index]?.name}`);
   const boxes = shown.flatMap(({ found }) => found);
   const surest = boxes.reduce((most, { score }) => Math.max(most, score), 0);
   return `${shown.length} images in ${directory}: true boxes in white dashes, and ${boxes.filter(isSure).length} found with a score of ${LEAST_SCORE} or more (the highest is ${surest.toFixed(2)}), by class: ${legend.join(", ")}.`;

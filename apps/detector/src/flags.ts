@@ -61,7 +61,7 @@ export const definition = defineApp({
     }),
     draw: text({ argument: "DIR", help: "write a few test images with the boxes found" }),
     histogram: toggle({ help: "print the gradients by their exponents, as they are at the end" }),
-    halfReductions: toggle({ help: "sums, softmax and normalisation in the half as well" }),
+    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
     scales,
     ablation: toggle({
       help: "train with each technique of mixed precision off in turn, and print the table",

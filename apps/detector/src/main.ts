@@ -21,7 +21,7 @@ await runApp(definition, async (options, context) => {
   const { scales, draw } = options;
   if (options.size % 16 !== 0) {
     throw new UsageError(
-      `--size is a multiple of 16, got ${options.size}; take ${16 * Math.ceil(options.size / 16)}`,
+      `--size must be a multiple of 16, got ${options.size}; take ${16 * Math.ceil(options.size / 16)}`,
     );
   }
   if (scales !== undefined) refuseBeside("--scales", options, [...OF_ONE_RUN, "lossScale", "ablation"]);

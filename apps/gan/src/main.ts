@@ -25,7 +25,7 @@ const OF_ONE_RUN = [
 await runApp(definition, async (options, context) => {
   const { size, samples, table } = options;
   if (size % 4 !== 0) {
-    throw new UsageError(`--size is a multiple of 4, got ${size}; take ${4 * Math.ceil(size / 4)}`);
+    throw new UsageError(`--size must be a multiple of 4, got ${size}; take ${4 * Math.ceil(size / 4)}`);
   }
   if (table) refuseBeside("--table", options, OF_ONE_RUN);
   refuseLoneSeeds(options, ["table"]);
@@ -61,7 +61,7 @@ function distance(value: number): string {
   return value.toFixed(4);
 }
 
-/** What each network's scaler did. */
+/** Prints how each network's scaler moved. */
 function scalesOf({ result, networks }: GanRun): string {
   const rows = NETWORKS.map((name) => {
     const { applied, skipped, finalScale } = networks[name];

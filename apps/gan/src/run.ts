@@ -11,7 +11,7 @@ import { fromBytes, type Pictures, trainingBatches } from "./pictures.js";
 import { madePictures, SHEET_PICTURES } from "./samples.js";
 import { ganTraining } from "./training.js";
 
-/** What `details.networks` says of each. */
+/** The entry of each network in `details.networks`. */
 export interface NetworkRecord {
   readonly applied: number;
   readonly skipped: number;

@@ -16,7 +16,10 @@ const NOISE = 7;
 
 type Trees = { readonly generator: Tree<Tensor> };
 
-/** That many made pictures in -1 … 1, f32 [count, channels, size, size], by the running statistics; equal for equal seeds. */
+/**
+ * Generates `count` pictures in -1 … 1, f32 [count, channels, size, size], with the running statistics; equal for equal
+ * seeds.
+ */
 export async function madePictures(
   training: Training,
   { generator }: Networks,

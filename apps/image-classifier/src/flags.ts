@@ -27,7 +27,7 @@ export const definition = defineApp({
     }),
     prefetch: integer({ default: 2, min: 0, help: "batches made ahead on a thread of their own" }),
     manual: toggle({ help: "cast by hand, as in MXNet, instead of by a policy; with a mixed precision" }),
-    halfReductions: toggle({ help: "sums, softmax and normalisation in the half as well" }),
+    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
     table: toggle({
       help: "train several networks in float32 and both mixed precisions, and print the table",
     }),

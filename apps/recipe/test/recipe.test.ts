@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { averaged, losses } from "../src/recipe.js";
 
 const text = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
-/** What recipe.py printed. */
+/** The output of recipe.py. */
 const torch = JSON.parse(text("test/fixtures/curve.json")) as {
   readonly losses: readonly number[];
   readonly averaged: number;

@@ -26,7 +26,7 @@ export const definition = defineApp({
       min: 2,
       help: "words of a sentence; longer pairs of files are left out",
     }),
-    halfReductions: toggle({ help: "sums, softmax and normalisation in the half as well" }),
+    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
     table: toggle({
       help: "train in float32 and both mixed precisions over several seeds, and print the table",
     }),

@@ -9,7 +9,7 @@ type Model = ReturnType<typeof transformer>;
 type Weights = ReturnType<Model["init"]>;
 type Seen = Pick<TracedPairs, "source" | "seen">;
 
-export interface Judgement {
+export interface Judgment {
   /** 0 … 100. */
   readonly bleu: number;
   /** Share of the sentences whose translation is the reference, word for word. */
@@ -23,7 +23,7 @@ export async function judge(
   model: Model,
   text: ParallelText,
   batch: number,
-): Promise<Judgement> {
+): Promise<Judgment> {
   // One function object, so that it is compiled once.
   const likeliest = (weights: Traced<Weights>, seen: Seen, context: LossContext): Tensor =>
     argMax(model.logits(weights, seen, context), { axis: 2 });

@@ -79,7 +79,7 @@ export function runUpdater(options: Options, label: string, context: AppContext)
 interface RunParts {
   readonly backend: Backend;
   readonly task: ReturnType<typeof pointTask>;
-  /** Of its parts the loss scaler follows from `scalingOf`. */
+  /** The loss scaler follows its parts from `scalingOf`. */
   readonly precision: Precision;
   readonly options: Options;
 }

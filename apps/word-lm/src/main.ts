@@ -13,7 +13,7 @@ function swept(options: Options): readonly Options[] {
   const values = list.split(",").map(Number);
   const known = SWEPT.find((candidate) => candidate === name);
   if (known === undefined || values.some((value) => !Number.isInteger(value) || value < 1)) {
-    throw new UsageError(`--sweep ${options.sweep}: expected ${SWEPT.join(", ")} = integers of 1 or more`);
+    throw new UsageError(`--sweep ${options.sweep}: expected ${SWEPT.join(", ")} = integers ≥ 1`);
   }
   return values.map((value) => ({ ...options, [known]: value }));
 }

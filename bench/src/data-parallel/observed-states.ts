@@ -4,9 +4,9 @@ import { byteLength, type State } from "@mp/core/graph";
 
 export interface Observed {
   readonly backend: Backend;
-  /** Of one side, where an engine keeps two. */
+  /** Bytes of one side, where an engine keeps two. */
   readonly slotBytes: Map<string, number>;
-  /** Of each step: the exchange of its gradients with the copies that it needs. */
+  /** One entry per step: the exchange of its gradients with the copies that it needs. */
   readonly reductionMilliseconds: number[];
 }
 

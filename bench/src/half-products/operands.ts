@@ -27,7 +27,7 @@ function normal(seed: number, size: number): Float32Array {
 const inF16 = (numbers: Float32Array): Float32Array => numbers.map((x) => roundTo("f16", x));
 
 /** Each column's mean of a [inner, columns] matrix is taken off, as the gradient behind a normalization is. */
-function centred(numbers: Float32Array, columns: number): Float32Array {
+function centered(numbers: Float32Array, columns: number): Float32Array {
   const rows = numbers.length / columns;
   const means = new Float64Array(columns);
   numbers.forEach((x, index) => {
@@ -80,5 +80,5 @@ export const DRAWINGS: readonly Drawing[] = [
     },
   },
   ofWeights("xᵀ · dy, normal", same, same),
-  ofWeights("xᵀ · dy, x with mean 8, dy centred", shifted, centred),
+  ofWeights("xᵀ · dy, x with mean 8, dy centered", shifted, centered),
 ];

@@ -6,7 +6,9 @@ import type { Operands } from "./operands.js";
 
 export interface Method {
   readonly name: string;
-  /** Of the inner dimension, each of which is a product in float16; undefined: one product in float32. */
+  /**
+   * Length of each block of the inner dimension, computed as one product in float16; undefined: one product in float32.
+   */
   readonly block: number | undefined;
 }
 

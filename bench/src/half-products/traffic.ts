@@ -1,6 +1,6 @@
 // The bytes that a training step's products move, each operand and result of a kernel counted once.
 
-/** Of one kind in a training step: [rows, inner] by [inner, columns], so many times. */
+/** Products of one size in a training step: [rows, inner] by [inner, columns], so many times. */
 interface ProductSizes {
   readonly rows: number;
   readonly inner: number;

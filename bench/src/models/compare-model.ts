@@ -16,7 +16,7 @@ import { fromOnnx, type TrainableModel } from "@mp/onnx";
 import type { ExportedModel } from "./exported.js";
 
 export interface ModelComparison {
-  /** Of a training step's graph. */
+  /** Nodes of a training step's graph. */
   readonly nodes: number;
   /** The largest difference of the output in evaluation mode. */
   readonly forward: number;
@@ -24,7 +24,7 @@ export interface ModelComparison {
   readonly losses: { readonly float32: number; readonly mixed_float16: number };
   /** From the file to the model. */
   readonly loadMs: number;
-  /** Of the first step, with its compilation. */
+  /** Time of the first step, with its compilation. */
   readonly firstStepMs: number;
   /** The fastest of the later steps. */
   readonly stepMs: number;
@@ -50,7 +50,7 @@ export async function compareModel(backend: Backend, exported: ExportedModel): P
 }
 
 interface Run {
-  /** Of each step, milliseconds. */
+  /** Time of each step, in milliseconds. */
   readonly times: readonly number[];
   readonly forward: number;
   /** The largest of a loss. */

@@ -36,7 +36,7 @@ export interface ExportedModel {
   readonly classAxis: number;
   /** Elements. */
   readonly parameters: number;
-  /** Of the file. */
+  /** Nodes of the file. */
   readonly nodes: number;
 }
 

@@ -21,7 +21,7 @@ export type Outcome =
   | { readonly result: "refused"; readonly code: string; readonly reason: string }
   | { readonly result: "wrong" | "raw error"; readonly reason: string };
 
-/** What has no counterpart in a graph is read as this. */
+/** Dtypes that replace those without a counterpart in a graph. */
 export const READ_AS = { DOUBLE: "f32", INT8: "i32", INT16: "i32", UINT16: "i32", UINT32: "i64" } as const;
 
 type Tensors = Readonly<Record<string, HostTensor>>;

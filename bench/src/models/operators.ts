@@ -38,11 +38,14 @@ export async function exportedOperators(path: string): Promise<readonly Exported
 
 /** The largest differences from PyTorch. */
 export interface OperatorComparison {
-  /** Of the output in evaluation mode. */
+  /** Difference of the output in evaluation mode. */
   readonly forward: number;
-  /** Of a loss. */
+  /** Difference of the losses. */
   readonly losses: number;
-  /** Of the output of the file that is written again with an open batch, at PyTorch's batch and at three times its rows. */
+  /**
+   * Difference of the output of the file written again with an open batch, at PyTorch's batch and at three times its
+   * rows.
+   */
   readonly written: number;
 }
 

@@ -165,7 +165,7 @@ async function trained(
   return bytes;
 }
 
-/** Of functions that take turns, so that what else the machine does slows all of them. */
+/** Median times of functions that take turns, so that other load slows all of them alike. */
 async function medians(...runs: readonly (() => Promise<unknown>)[]): Promise<readonly number[]> {
   const times = runs.map((): number[] => []);
   for (let turn = -WARM_UP; turn < RUNS; turn++) {

@@ -12,7 +12,7 @@ export interface Row {
   readonly found: ModelComparison | string;
 }
 
-/** What a difference may be. */
+/** The largest differences allowed. */
 const LIMITS = { forward: 1e-4, float32: 1e-4, mixed_float16: 1e-2 } as const;
 
 /** Whether every difference is within its limit. */

@@ -4,7 +4,7 @@
  * in MPICH"). Ranks begin when they are ready, so that a slow rank holds up the others as it would in a run.
  */
 
-/** What a message costs; copies and additions at its end count as part of the bandwidth. */
+/** Cost of a message; copies and additions at its end count as part of the bandwidth. */
 export interface Wire {
   readonly latencySeconds: number;
   readonly bytesPerSecond: number;

@@ -3,9 +3,9 @@ import type { Machine } from "../machine.js";
 import { type AllReduce, halving, ring, tree, type Wire } from "./all-reduce.js";
 import { type RankWork, stepTime } from "./step-time.js";
 
-/** What two ranks measured on one machine. */
+/** Figures that two ranks measured on one machine. */
 export interface Measured {
-  /** Of an all-reduce of one number between two ranks. */
+  /** Latency of an all-reduce of one number between two ranks. */
   readonly latencySeconds: number;
   /** Bytes of a large all-reduce between two ranks divided by its time: copies and additions, without a network. */
   readonly bytesPerSecond: number;
@@ -17,7 +17,7 @@ export interface Measured {
 interface Network {
   readonly name: string;
   readonly bitsPerSecond: number;
-  /** Of one message, assumed. */
+  /** Latency of one message, assumed. */
   readonly latencySeconds: number;
 }
 
@@ -70,7 +70,7 @@ function table(work: RankWork, wireFor: (network: Network) => Wire): string {
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** Of a rank: weights, gradients and two moments in float32, and a half copy of the weights. */
+/** Memory of a rank: weights, gradients and two moments in float32, and a half copy of the weights. */
 const gigabytes = (parameters: number, bytesEach: number): string =>
   `${((parameters * bytesEach) / 1e9).toPrecision(3)} GB`;
 

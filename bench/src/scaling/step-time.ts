@@ -1,9 +1,9 @@
 /** The time of a data-parallel step: every rank computes, then all exchange their gradients, then each updates. */
 import type { AllReduce, Wire } from "./all-reduce.js";
 
-/** What a rank does in a step. */
+/** Work of a rank in one step. */
 export interface RankWork {
-  /** Of gradients, as they are sent. */
+  /** Size of the gradients as they are sent. */
   readonly gradientBytes: number;
   /** One rank's step without an exchange, on average. */
   readonly seconds: number;
@@ -16,7 +16,7 @@ export interface StepTime {
   readonly seconds: number;
   /** One rank's step divided by it. */
   readonly efficiency: number;
-  /** Of the seconds: how much longer the slowest rank computes than the average one. */
+  /** Time spent waiting: how much longer the slowest rank computes than the average one. */
   readonly waitingSeconds: number;
 }
 

@@ -4,7 +4,7 @@ import { wordModel } from "../workloads/word-model.js";
 import { interleaved } from "./interleaved.js";
 import type { Scenario } from "./scenario.js";
 
-/** Of `apps/word-lm` as it is by default. */
+/** The default sizes of `apps/word-lm`. */
 const SIZES = { time: 20, vocabulary: 4000, cells: 200, layers: 2 };
 const BATCHES = [4, 20, 80];
 const PRECISIONS = {

@@ -7,8 +7,8 @@ import { tinyModel } from "./tiny-model.js";
 const MICROSECONDS = 1000;
 
 /**
- * What a step costs around the engine's own work. `hollow` is the same step with a graph that only passes state on, so
- * it measures the host plus the engine's fixed cost of a call, not the host alone.
+ * Measures the cost of a step besides the engine's own work. `hollow` is the same step with a graph that only passes
+ * state on, so it measures the host plus the engine's fixed cost of a call, not the host alone.
  */
 export const hostOverhead: Scenario = {
   title: "host overhead of a step of a tiny model",

@@ -8,9 +8,9 @@ import { defineStatefulWorkload, type Workload } from "./workload.js";
 
 export interface BottleneckNetSizes {
   readonly batch: number;
-  /** Of the images, in pixels: a multiple of 32. */
+  /** Side of the images, in pixels: a multiple of 32. */
   readonly size: number;
-  /** Of the first stage; each further one doubles it. */
+  /** Channels of the first stage; each further one doubles it. */
   readonly width: number;
   /** Blocks of each stage. */
   readonly blocks: readonly number[];

@@ -1,4 +1,4 @@
-/** What the residual nets are made of: a convolution without bias, followed by its normalization. */
+/** The unit of the residual nets: a convolution without bias, followed by its normalization. */
 import { type HostTensor, tensor } from "@mp/core";
 import {
   type BatchNormParameters,

@@ -11,7 +11,8 @@ export interface WorkloadDefinition<P, D> {
   /** The reported loss is the step's loss divided by this; default 1. */
   readonly lossDivisor?: number;
   /**
-   * Of the matrix products only: three forward passes, minus the first layer's input gradient where it is not needed.
+   * Operations of the matrix products alone: three forward passes, minus the first layer's input gradient where it is
+   * not needed.
    */
   readonly matrixFlops: number;
 }

@@ -26,7 +26,7 @@ export interface StatefulDefinition<P, D, M> extends Omit<WorkloadDefinition<P, 
   ) => LossParts<Traced<M> & TensorTree>;
 }
 
-/** What a measurement may have otherwise. */
+/** Options that a measurement may change. */
 export type TrainingChanges = Pick<
   TrainerOptions<unknown, unknown, unknown>,
   "checkNewParameters" | "accumulate" | "ranks" | "shard"

@@ -69,7 +69,7 @@ function sizeOf(text: string, sizes: Sizes, word: string): readonly [string, num
   if (!free.includes(name)) throw new RangeError(`${word}: its sizes are ${free.join(", ")}, got ${name}`);
   const number = Number(value);
   if (!Number.isSafeInteger(number) || number < 1)
-    throw new RangeError(`${word}: ${name} is an integer of 1 or more, got ${value || "nothing"}`);
+    throw new RangeError(`${word}: ${name} must be an integer ≥ 1, got ${value || "nothing"}`);
   return [name, number];
 }
 

@@ -2,13 +2,13 @@ import { expect, it } from "vitest";
 import { ort } from "../src/index.js";
 
 it.each([
-  [{ device: "gpu" }, 'ort: device is "cpu" or "cuda" or "webgpu", got "gpu"'],
-  [{ device: null }, 'ort: device is "cpu" or "cuda" or "webgpu", got null'],
+  [{ device: "gpu" }, 'ort: device must be "cpu" or "cuda" or "webgpu", got "gpu"'],
+  [{ device: null }, 'ort: device must be "cpu" or "cuda" or "webgpu", got null'],
   [{ devices: "cuda" }, 'ort: has no option "devices"; did you mean device?'],
-  [{ threads: 1.5 }, "ort: threads is an integer of 0 to 1024, got 1.5"],
+  [{ threads: 1.5 }, "ort: threads must be an integer from 0 to 1024, got 1.5"],
   [{ cuda: { device: 1 } }, 'ort: cuda: has no option "device"; did you mean deviceId?'],
-  [{ cuda: { tf32: 1 } }, "ort: cuda: tf32 is true or false, got 1"],
-  [{ cuda: { memoryLimit: 0.5 } }, "ort: cuda: memoryLimit is an integer of 1 or more, got 0.5"],
+  [{ cuda: { tf32: 1 } }, "ort: cuda: tf32 must be true or false, got 1"],
+  [{ cuda: { memoryLimit: 0.5 } }, "ort: cuda: memoryLimit must be an integer ≥ 1, got 0.5"],
   [
     { device: "webgpu", webgpu: null },
     'ort: webgpu: takes options such as { powerPreference: "low-power" }, got null',
@@ -19,15 +19,15 @@ it.each([
   ],
   [
     { device: "webgpu", webgpu: { powerPreference: "high" } },
-    'ort: webgpu: powerPreference is "high-performance" or "low-power", got "high"',
+    'ort: webgpu: powerPreference must be "high-performance" or "low-power", got "high"',
   ],
   [
     { device: "webgpu", webgpu: { maxBufferBytes: 1024 } },
-    "ort: webgpu: maxBufferBytes is an integer of 134217728 or more, got 1024",
+    "ort: webgpu: maxBufferBytes must be an integer ≥ 134217728, got 1024",
   ],
   [
     { device: "webgpu", webgpu: { graphCapture: "yes" } },
-    'ort: webgpu: graphCapture is true or false, got "yes"',
+    'ort: webgpu: graphCapture must be true or false, got "yes"',
   ],
   [
     { device: "webgpu", webgpu: { provider: { dawnProcTable: "1" } } },
@@ -53,7 +53,7 @@ it.each([[{ a: 1 }], [[]], [{ a: null }], [{ a: "" }], [{ "": "a" }]])(
       await expect(ort({ device, [device]: { provider } } as never)).rejects.toMatchObject({
         code: "MP_INVALID_ARGUMENT",
         message: expect.stringContaining(
-          `ort: ${device}: provider is an object of the provider's options, all of them text`,
+          `ort: ${device}: provider must be an object of the provider's options, all of them text`,
         ),
       });
     }

@@ -3,7 +3,7 @@ import type { FitEpoch, FitPosition } from "@mp/core/fit";
 /** Numbers by their names. */
 export type Scalars = Readonly<Record<string, number>>;
 
-/** What says where a result is, and is none of its numbers. */
+/** Keys that locate a result and are not among its numbers. */
 const PLACE = new Set(["step", "epoch", "batches", "samples", "milliseconds"]);
 
 /**

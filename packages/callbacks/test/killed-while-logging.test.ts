@@ -10,7 +10,7 @@ import { recordsIn } from "../src/tensor-board/records.js";
 const STEPS = 90;
 /** Steps that a process makes before it is killed. */
 const KILLS = [3, 11, 12, 26];
-/** Of every third step. */
+/** One validation every third step. */
 const VALIDATIONS = STEPS / 3;
 
 /** Kills the process with the signal that no process can catch, as soon as it has made so many steps. */

@@ -87,8 +87,8 @@ it.each([
     // A missing folder is made.
     await training.fit(batches(1), { callbacks: [log(join(folder, name, "new", "log"))] });
     expect(await readFile(join(folder, name, "new", "log"), "utf8")).not.toBe("");
-    expect(() => log("", {})).toThrow(`${name}: path is a path, got ""`);
-    expect(() => log("x", { every: 0 })).toThrow(`${name}: every is an integer of 1 or more, got 0`);
+    expect(() => log("", {})).toThrow(`${name}: path must be a path, got ""`);
+    expect(() => log("x", { every: 0 })).toThrow(`${name}: every must be an integer ≥ 1, got 0`);
   },
 );
 
@@ -134,9 +134,9 @@ it("tensorBoard refuses a folder that is a file, and options that it does not kn
   const failing = (await smallRun()).fit(batches(1), { callbacks: [tensorBoard(path)] });
   await expect(failing).rejects.toMatchObject({ code: "MP_IO" });
   expect(() => tensorBoard("x", { text: { a: 1 } } as never)).toThrow(
-    "tensorBoard: text is texts by tag, got",
+    "tensorBoard: text must be an object of strings by tag, got",
   );
   expect(() => tensorBoard("x", { histograms: {} } as never)).toThrow(
-    "tensorBoard: histograms: report is a function, got undefined",
+    "tensorBoard: histograms: report must be a function, got undefined",
   );
 });

@@ -102,16 +102,16 @@ describe("earlyStopping", () => {
   });
 
   it.each([
-    [() => earlyStopping({ patience: 0 }), "earlyStopping: patience is an integer of 1 or more, got 0"],
+    [() => earlyStopping({ patience: 0 }), "earlyStopping: patience must be an integer ≥ 1, got 0"],
     [() => earlyStopping({ monitor: "accuracy" }), "earlyStopping: mode is needed for accuracy"],
-    [
-      () => earlyStopping({ minDelta: -1 }),
-      "earlyStopping: minDelta is a finite number of 0 or more, got -1",
-    ],
+    [() => earlyStopping({ minDelta: -1 }), "earlyStopping: minDelta must be a finite number ≥ 0, got -1"],
     [() => earlyStopping({ restoreBestWeights: true } as never), "keepBest keeps the best weights in a file"],
-    [() => keepBest({} as never), "keepBest: path is a path, got undefined"],
-    [() => reduceOnPlateau({ factor: 1 }), "reduceOnPlateau: factor is a number above 0 and below 1, got 1"],
-    [() => rotate({ folder: "x", keep: 0 }), "rotate: keep is an integer of 1 or more, got 0"],
+    [() => keepBest({} as never), "keepBest: path must be a path, got undefined"],
+    [
+      () => reduceOnPlateau({ factor: 1 }),
+      "reduceOnPlateau: factor must be a number above 0 and below 1, got 1",
+    ],
+    [() => rotate({ folder: "x", keep: 0 }), "rotate: keep must be an integer ≥ 1, got 0"],
   ])("refuses options: %#", (make, message) => {
     expect(make).toThrow(message);
   });
@@ -219,6 +219,6 @@ describe("rotate", () => {
     const failing = training.fit(batches(5), { callbacks: [rotate({ folder: file })] });
     await expect(failing).rejects.toMatchObject({ code: "MP_IO", details: { path: file } });
     await expect(latestCheckpoint(file)).rejects.toMatchObject({ code: "MP_IO", details: { path: file } });
-    await expect(latestCheckpoint("")).rejects.toThrow('latestCheckpoint: folder is a path, got ""');
+    await expect(latestCheckpoint("")).rejects.toThrow('latestCheckpoint: folder must be a path, got ""');
   });
 });

@@ -57,7 +57,7 @@ const logOf = async (name: string) => {
   return [withoutTimes, lines.replaceAll(/"milliseconds":[^,]*,/g, "")];
 };
 
-/** What is in the file that was kept. */
+/** The weights in the file that was kept. */
 const weightsOf = async (name: string) => {
   const training = await smallRun();
   return loadParameters(join(folder, name), { params: await training.parameters() });

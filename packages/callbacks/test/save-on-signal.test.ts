@@ -76,5 +76,5 @@ it("saves nothing without a signal, and takes its handlers away where fit fails"
   );
   expect(process.listenerCount("SIGINT")).toBe(before);
   await expect(stat(path)).rejects.toThrow("ENOENT");
-  expect(() => saveOnSignal("")).toThrow('saveOnSignal: path is a path, got ""');
+  expect(() => saveOnSignal("")).toThrow('saveOnSignal: path must be a path, got ""');
 });

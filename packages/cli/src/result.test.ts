@@ -67,7 +67,7 @@ describe("formatComparison", () => {
   const native = { ...result, emulated: [] };
   const emulated = {
     ...result,
-    emulated: ["ort: f16 is emulated, with results as of f16, in the memory of f32 and no faster than f32"],
+    emulated: ["ort: f16 is emulated: same results as f16, memory of f32, no faster than f32"],
   };
 
   it("tells a speed-up of what the engine computed natively, and of nothing else", () => {

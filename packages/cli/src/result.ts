@@ -1,6 +1,6 @@
 import type { DeviceName, LossScaleName, MasterWeightsName } from "./common-flags.js";
 
-/** What `--json` writes for one run. A figure that was not measured is null, never an estimate. */
+/** The object that `--json` writes for one run. A figure that was not measured is null, never an estimate. */
 export interface RunResult {
   readonly app: string;
   /** The backend's name: one of those that `--backend` accepts, or that of a custom backend. */
@@ -20,7 +20,7 @@ export interface RunResult {
   readonly finalScale: number;
   /** Loss of each step of this run, in order. */
   readonly loss: readonly number[];
-  /** What the run is judged by, such as perplexity on held-out text. */
+  /** The run's figure of merit, such as perplexity on held-out text. */
   readonly metric: { readonly name: string; readonly value: number };
   /** Null for a run that was stopped before its first step. */
   readonly msPerStep: StepTimes | null;
@@ -37,7 +37,7 @@ export interface StepTimes {
   readonly median: number;
 }
 
-/** What `--json` writes with `--compare`: both runs from the same initial state. */
+/** The object that `--json` writes with `--compare`: both runs from the same initial state. */
 export interface Comparison {
   readonly float32: RunResult;
   readonly mixed: RunResult;
@@ -57,7 +57,9 @@ export function stepTimes(milliseconds: readonly number[]): StepTimes | null {
   return { min: sorted[0] ?? lower, median: (lower + upper) / 2 };
 }
 
-/** What mixed precision gained: ratios of time and memory, and the difference in quality, of two runs in one process. */
+/**
+ * The gains of mixed precision: ratios of time and memory, and the difference in quality, of two runs in one process.
+ */
 export function compareRuns(float32: RunResult, mixed: RunResult): Comparison {
   const before = float32.peakMemoryBytes;
   const after = mixed.peakMemoryBytes;

@@ -3,7 +3,7 @@ import { type AppDefinition, type AppOptions, parseCommandLine } from "./command
 import type { Flags } from "./flag.js";
 import { catchInterrupts } from "./interrupt.js";
 
-/** What an app's `main` gets in addition to its options. */
+/** The context that an app's `main` gets in addition to its options. */
 export interface AppContext {
   /** The app's. */
   readonly name: string;

@@ -106,7 +106,7 @@ describe("an app", () => {
   it.each([
     [["--stepps", "3"], "unknown option '--stepps' (Did you mean --steps?)"],
     [["--steps"], "option '--steps <N>' argument missing"],
-    [["--steps", "0"], "option '--steps <N>' argument '0' is invalid. expected an integer of 1 or more"],
+    [["--steps", "0"], "option '--steps <N>' argument '0' is invalid. expected an integer ≥ 1"],
     [["--steps", "2.5"], "argument '2.5' is invalid"],
     [["--steps", ""], "argument '' is invalid"],
     [["--accumulate", "65537"], "expected an integer from 1 to 65536"],

@@ -27,7 +27,10 @@ const NO_BYTES = new Uint8Array();
  */
 export function inProcessRanks(size: number): readonly Ranks[] {
   if (!Number.isSafeInteger(size) || size < 1)
-    throw new MpError("MP_INVALID_ARGUMENT", `inProcessRanks: the size is a number of ranks, got ${size}`);
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `inProcessRanks: the size must be a number of ranks, got ${size}`,
+    );
   const room = new Room(size);
   return Array.from({ length: size }, (_, rank) => rankIn(room, rank));
 }

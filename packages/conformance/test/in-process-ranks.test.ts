@@ -10,7 +10,7 @@ describe("ranks of one process", () => {
       [1, 3],
       [2, 3],
     ]);
-    expect(() => inProcessRanks(0)).toThrow(/is a number of ranks, got 0/);
+    expect(() => inProcessRanks(0)).toThrow(/must be a number of ranks, got 0/);
   });
 
   it("add in f32, in the order of ranks, infinities and NaN included", async () => {

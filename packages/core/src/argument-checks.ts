@@ -1,6 +1,6 @@
 /**
  * What an argument may be, checked before anything is done with it: one message for every argument of every function, `what
- * is …, got …`.
+ * must be …, got …`.
  */
 import { MpError } from "./errors.js";
 import { shown } from "./shown.js";
@@ -12,7 +12,7 @@ export type Check = (what: string, value: unknown) => void;
 export function claim(allowed: string, accepts: (value: unknown) => boolean): Check {
   return (what, value) => {
     if (accepts(value)) return;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${allowed}, got ${shown(value)}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${what} must be ${allowed}, got ${shown(value)}`);
   };
 }
 
@@ -30,13 +30,13 @@ export function integer(
 }
 
 function rangeOf(low: number, high: number): string {
-  if (high < Number.MAX_SAFE_INTEGER) return `of ${low} to ${high}`;
-  return low > Number.MIN_SAFE_INTEGER ? `of ${low} or more` : "between -2^53 and 2^53";
+  if (high < Number.MAX_SAFE_INTEGER) return `from ${low} to ${high}`;
+  return low > Number.MIN_SAFE_INTEGER ? `≥ ${low}` : "between -2^53 and 2^53";
 }
 
 /** A count that an i32 holds. */
 export const count: Check = claim(
-  "an integer of 1 or more",
+  "an integer ≥ 1",
   (value) => isInteger(value) && value >= 1 && value < 2 ** 31,
 );
 /** Both ends are allowed. */
@@ -45,12 +45,12 @@ export const share: Check = claim(
   (value) => typeof value === "number" && value >= 0 && value <= 1,
 );
 export const truth: Check = claim("true or false", (value) => typeof value === "boolean");
-export const text: Check = claim("a text", (value) => typeof value === "string");
+export const text: Check = claim("a string", (value) => typeof value === "string");
 export const path: Check = claim("a path", (value) => typeof value === "string" && value !== "");
 export const object: Check = claim("an object", (value) => typeof value === "object" && value !== null);
 export const callback: Check = claim("a function", (value) => typeof value === "function");
 export const passes: Check = claim(
-  "a whole number of 0 or more, or Infinity",
+  "a whole number ≥ 0, or Infinity",
   (value) => value === Number.POSITIVE_INFINITY || (isInteger(value) && value >= 0),
 );
 

@@ -27,9 +27,9 @@ describe("readOptions", () => {
   });
 
   it.each([
-    [{}, "make: size is an integer of 1 or more, got undefined"],
-    [{ size: 3, every: null }, "make: every is an integer of 1 or more, got null"],
-    [{ size: 3, onStep: "x" }, 'make: onStep is a function, got "x"'],
+    [{}, "make: size must be an integer ≥ 1, got undefined"],
+    [{ size: 3, every: null }, "make: every must be an integer ≥ 1, got null"],
+    [{ size: 3, onStep: "x" }, 'make: onStep must be a function, got "x"'],
     [{ size: 3, evry: 1 }, 'make: has no option "evry"; did you mean every?'],
     [{ size: 3, epochs: 1 }, 'make: has no option "epochs"; there are none; use every'],
     [[3], "make: takes options such as { size: 3 }, got [3]"],

@@ -22,7 +22,7 @@ export function elementCount(shape: Shape, what: string): number {
     if (!Number.isSafeInteger(dimension) || dimension < 0) {
       throw new MpError(
         "MP_SHAPE_MISMATCH",
-        `${what}: dimensions are integers of 0 or more, got ${formatShape(shape)}`,
+        `${what}: dimensions must be integers ≥ 0, got ${formatShape(shape)}`,
       );
     }
     count *= dimension;

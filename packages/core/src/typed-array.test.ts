@@ -52,7 +52,7 @@ describe("arrays of another realm", () => {
     const doubles = foreign<Float32Array>("new Float64Array(2)");
     expect(() => tensor(doubles)).toThrow("tensor: Float64Array has no dtype of its own");
     expect(() => tensor(doubles, [2], "f32")).toThrow(
-      "tensor: f32 is stored in Float32Array, got Float64Array",
+      "tensor: f32 must be stored in Float32Array, got Float64Array",
     );
   });
 });

@@ -85,7 +85,7 @@ function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
   }
   for (const [name, value] of entries) {
     if (isHostTensor(value)) continue;
-    const text = `arrayDataset: ${name} is a tensor of the host, got ${shown(value)}; make it with tensor(…)`;
+    const text = `arrayDataset: ${name} must be a tensor of the host, got ${shown(value)}; make it with tensor(…)`;
     throw new MpError("MP_INVALID_ARGUMENT", text);
   }
   const count = first[1].shape[0];

@@ -11,11 +11,11 @@ export interface BatchingOptions {
   readonly epochs?: number;
   /** The examples of each epoch come in an order of their own, drawn from this seed; without it, as they are. */
   readonly shuffle?: { readonly seed: number };
-  /** What becomes of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
+  /** Handling of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
   readonly partial?: "drop" | "keep";
 }
 
-/** Of each option, for those that take these among others. */
+/** The check of each option, for those that take these among others. */
 export const batchingChecks: { readonly [K in keyof BatchingOptions]-?: Check } = {
   batch: integer(1),
   epochs: optional(passes),
@@ -27,7 +27,7 @@ export interface Batching {
   readonly batchesPerEpoch: number;
   /** Examples that an epoch leaves out. */
   readonly dropped: number;
-  /** What batches depend on, for `datasetSignature`. */
+  /** The settings that batches depend on, for `datasetSignature`. */
   readonly signed: { readonly batch: number; readonly seed: number | undefined; readonly partial: string };
   /** The examples of a batch, each by its place in the data. */
   examplesAt(position: BatchPosition): readonly number[];

@@ -89,7 +89,7 @@ describe("bucketBy", () => {
   it("says what does not fit", () => {
     const options = { buckets: [4, 8], batch: 2 };
     const fails = (call: () => unknown, message: string) => expect(call).toThrow(`bucketBy: ${message}`);
-    fails(() => bucketBy({ tokens }, { ...options, buckets: [8, 4] }), "buckets is ascending lengths");
+    fails(() => bucketBy({ tokens }, { ...options, buckets: [8, 4] }), "buckets must be ascending lengths");
     fails(
       () => bucketBy({ tokens }, { ...options, buckets: [4, 7] }),
       'example 4 has length 8, and the last bucket 7; add a bucket, or pass tooLong: "drop"',
@@ -104,7 +104,7 @@ describe("bucketBy", () => {
       () => bucketBy({ tokens: [...tokens, labels[0]] } as never, options),
       "tokens[11] is i64 [1], and the first",
     );
-    fails(() => bucketBy({ tokens: [3] } as never, options), "tokens[0] is a tensor of the host, got 3");
+    fails(() => bucketBy({ tokens: [3] } as never, options), "tokens[0] must be a tensor of the host, got 3");
     fails(() => bucketBy({ tokens, weights: id }, { ...options, partial: "pad" }), 'with partial: "pad"');
   });
 });

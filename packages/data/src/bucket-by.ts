@@ -16,7 +16,7 @@ export interface BucketByOptions {
   readonly buckets: readonly number[];
   /** Examples in a batch. */
   readonly batch: number;
-  /** What sequences are padded with, for all or by name; default 0. For labels the `ignoreIndex` of the loss. */
+  /** Value that pads sequences, for all or by name; default 0. For labels the `ignoreIndex` of the loss. */
   readonly padding?: number | Readonly<Record<string, number>>;
   /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
   readonly epochs?: number;
@@ -175,7 +175,8 @@ function columnOf(name: string, column: BucketColumn): Column {
     };
   }
   const [first] = Array.isArray(column) ? (column as readonly HostTensor[]) : [];
-  if (first === undefined) throw invalid(`${name} is a tensor or a list of tensors, got ${shown(column)}`);
+  if (first === undefined)
+    throw invalid(`${name} must be a tensor or a list of tensors, got ${shown(column)}`);
   for (const [at, sequence] of column.entries()) checkSequence(`${name}[${at}]`, sequence, first);
   return {
     name,
@@ -192,7 +193,7 @@ function columnOf(name: string, column: BucketColumn): Column {
 }
 
 function checkSequence(place: string, sequence: unknown, first: HostTensor): void {
-  if (!isHostTensor(sequence)) throw invalid(`${place} is a tensor of the host, got ${shown(sequence)}`);
+  if (!isHostTensor(sequence)) throw invalid(`${place} must be a tensor of the host, got ${shown(sequence)}`);
   const { dtype, shape } = sequence;
   const fits = dtype === first.dtype && shape.slice(1).join() === first.shape.slice(1).join();
   if (shape.length > 0 && shape.length === first.shape.length && fits) return;

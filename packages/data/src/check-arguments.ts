@@ -1,4 +1,4 @@
-/** What callers pass, checked before anything is read, by the checks that all packages share. */
+/** Checks the arguments of public functions before anything is read, with the checks that all packages share. */
 import { checks, readOptions } from "@mp/core/internal";
 
 export type Check = checks.Check;

@@ -54,7 +54,7 @@ describe("datasetSignature", () => {
     around.self = around;
     for (const none of [new Map(), new Set(), new Date(), new Boxes(), () => 1, Symbol("a"), around]) {
       expect(() => datasetSignature("any", { y: [{ boxes: none }] })).toThrow(
-        /^datasetSignature: y\/0\/boxes.* is a number, text, tensor, typed array, or a list or plain object of such, got /,
+        /^datasetSignature: y\/0\/boxes.* must be a number, text, tensor, typed array, or a list or plain object of such, got /,
       );
     }
     expect(datasetSignature("any", { a: 1, b: 2 })).not.toBe(datasetSignature("any", { "a 1, b": 2 }));

@@ -14,9 +14,10 @@ const checkParts = claim(
 );
 
 /**
- * What batches depend on, as the signature of an `indexedDataset`: `images batch 6, seed 1, x u8[40, 3, 8, 8] 9c1f…`.
- * Equal for equal values, in whatever order their keys were written; what is undefined counts as left out. Tensors and
- * typed arrays are shown by dtype, shape and a hash of their content, long lists and objects by a hash.
+ * Names everything that batches depend on, as the signature of an `indexedDataset`: `images batch 6, seed 1, x u8[40,
+ * 3, 8, 8] 9c1f…`. Equal for equal values, in whatever order their keys were written; what is undefined counts as left
+ * out. Tensors and typed arrays are shown by dtype, shape and a hash of their content, long lists and objects by a
+ * hash.
  * @throws MP_INVALID_ARGUMENT for a part whose content cannot be hashed, such as a Map, a Date or a function
  * @param parts all that a batch is made of: pixels, labels, boxes, sizes, seeds
  */
@@ -56,7 +57,7 @@ function canonical(value: unknown, place: string, depth: number): string {
 function untold(place: string, got: string): MpError<"MP_INVALID_ARGUMENT"> {
   return new MpError(
     "MP_INVALID_ARGUMENT",
-    `datasetSignature: ${place} is a number, text, tensor, typed array, or a list or plain object of such, got ${got}`,
+    `datasetSignature: ${place} must be a number, text, tensor, typed array, or a list or plain object of such, got ${got}`,
   );
 }
 

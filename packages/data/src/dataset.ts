@@ -40,7 +40,10 @@ export interface BatchPosition {
 }
 
 export interface IndexedDatasetOptions<B> {
-  /** What the batches depend on (data, sizes, seed), as `datasetSignature` tells it; a cursor is refused where this differs. */
+  /**
+   * Everything that the batches depend on (data, sizes, seed), as `datasetSignature` names it; a cursor is refused
+   * where this differs.
+   */
   readonly signature: string;
   readonly batchesPerEpoch: number;
   /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */

@@ -9,7 +9,7 @@ export type { Sound } from "./audio/read-wav.js";
 export { readWav } from "./audio/read-wav.js";
 export type { BatchingOptions } from "./batching.js";
 // Boxes
-export type { AnnotatedImage, Box, BoxAnnotations, LabelledBox } from "./boxes/annotations.js";
+export type { AnnotatedImage, Box, BoxAnnotations, LabeledBox } from "./boxes/annotations.js";
 export { cocoBoxes } from "./boxes/coco.js";
 export { vocBoxes } from "./boxes/voc.js";
 export type { BucketBatch, BucketByOptions, BucketColumn } from "./bucket-by.js";
@@ -25,7 +25,7 @@ export { readIdx } from "./image/idx.js";
 export type { ImageFolderOptions } from "./image/image-folder.js";
 export { imageFolder } from "./image/image-folder.js";
 export type { AugmentOptions } from "./image/image-painter.js";
-export type { ImageSplits, LabelledImages } from "./image/labelled-images.js";
+export type { ImageSplits, LabeledImages } from "./image/labeled-images.js";
 export { mnist } from "./image/mnist.js";
 export { readImageFiles } from "./image/read-image-files.js";
 export { readImages } from "./image/read-images.js";

@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 
-/** What a call was refused with, thrown or rejected; anything but an `MpError` fails the test. */
+/** The error that a call threw or rejected with; anything but an `MpError` fails the test. */
 export async function refusal(call: () => unknown): Promise<MpError> {
   try {
     await call();

@@ -21,13 +21,13 @@ import type { StepDevice, StepTask } from "./step/step-task.js";
 import { type StepOutcome, tryStep } from "./step/try-step.js";
 
 export interface DiagnoseOptions {
-  /** Whose programs are meant: packages are looked for from there. Default: the working directory. */
+  /** The folder of the programs in question: packages are looked for from there. Default: the working directory. */
   readonly folder?: string;
   /** How long a step may take, in milliseconds. Default 15 000; all run at the same time. */
   readonly limitMs?: number;
 }
 
-/** What `diagnose` found. */
+/** Findings of `diagnose`. */
 export interface Diagnosis {
   /** Whether an engine makes a training step and nothing that is installed is broken. */
   readonly healthy: boolean;
@@ -48,8 +48,8 @@ const OPTIONS = {
 };
 
 /**
- * What this machine has for training in that folder, and what it lacks. Tries one training step on each engine that is
- * installed, each in a process of its own. Changes nothing.
+ * Reports what this machine has for training in that folder, and what it lacks. Tries one training step on each engine
+ * that is installed, each in a process of its own. Changes nothing.
  * @throws MP_INVALID_ARGUMENT for options out of range, MP_IO for a working directory that was removed
  * @example
  * ```ts

@@ -1,6 +1,6 @@
-/** What the doctor says about one thing: a line of the report. */
+/** One finding of the doctor: a line of the report. */
 export interface Finding {
-  /** What it is about: `Node`, `ONNX Runtime`, `step on TensorFlow (cpu)`. */
+  /** The subject of the finding: `Node`, `ONNX Runtime`, `step on TensorFlow (cpu)`. */
   readonly about: string;
   /**
    * `ok`; `note`: worth knowing, nothing to repair; `missing`: not installed, which is fine unless you want it;

@@ -12,7 +12,10 @@ import { ADDON_SOURCES } from "./target-package.js";
 
 const FLAGS: readonly string[] = ["-std=c++17", "-shared", "-fPIC", "-O2", "-DNAPI_VERSION=8"];
 
-/** Where the package's addon finds its libraries: a separate folder, so that another addon's libraries stay. */
+/**
+ * The folder in which the package's addon finds its libraries: a separate folder, so that another addon's libraries
+ * stay.
+ */
 export function libraryPlace({ folder }: TfjsPackage, { key }: CachedLibrary): string {
   return join(folder, "deps", "lib", `mp-${key}`);
 }

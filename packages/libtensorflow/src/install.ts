@@ -24,7 +24,7 @@ export interface TargetOptions {
   /** Its folder. Default: the one that a program in the working directory would import. */
   readonly folder?: string | undefined;
   readonly workingDirectory: string;
-  /** Where PATH, XDG_CACHE_HOME, CXX and the settings of pip are read from. */
+  /** Source of PATH, XDG_CACHE_HOME, CXX and the settings of pip. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 

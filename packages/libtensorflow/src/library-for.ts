@@ -84,7 +84,7 @@ async function fromIndex(request: WheelRequest, cache: string, report: Report): 
   }
 }
 
-/** Where the wheel's digest is pinned, only a library with that digest. */
+/** Finds a cached library; if the wheel's digest is pinned, only one with that digest. */
 async function knownRelease(
   cache: string,
   project: string,

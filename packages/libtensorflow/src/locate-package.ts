@@ -29,7 +29,7 @@ export interface TfjsPackage {
   readonly version: string;
   /** Absolute, with symbolic links resolved. */
   readonly folder: string;
-  /** Where the package looks for its addon on this Node; need not exist. */
+  /** The path at which the package looks for its addon on this Node; need not exist. */
   readonly addon: string;
 }
 

@@ -8,7 +8,10 @@ export interface Platform {
   readonly glibc: string | undefined;
 }
 
-/** What else exists: tfjs-node's own script downloads a library on the platforms that its authors chose. */
+/**
+ * The other way to a library, by platform: tfjs-node's own script downloads a library on the platforms that its authors
+ * chose.
+ */
 const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "darwin/x64":
     "npm install @tensorflow/tfjs-node brings its own library there, let its install script run (TensorFlow 2.9.1)",

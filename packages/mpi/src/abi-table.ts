@@ -1,6 +1,6 @@
 /**
- * What this package uses of MPI's standard ABI, version 1 (MPI 5.0, chapter "The MPI ABI"): the values are fixed by the
- * standard and are those of `mpi_abi.h`. Handles are pointers whose values are small numbers.
+ * The part of MPI's standard ABI, version 1 (MPI 5.0, chapter "The MPI ABI"), that this package uses: the values are
+ * fixed by the standard and are those of `mpi_abi.h`. Handles are pointers whose values are small numbers.
  */
 export const ABI = {
   COMM_WORLD: 0x101n,
@@ -18,7 +18,7 @@ export const ABI = {
   MAX_LIBRARY_VERSION_STRING: 8192,
 } as const;
 
-/** Where the library writes or reads: memory of the caller, an address, or null. */
+/** Memory that the library writes or reads: memory of the caller, an address, or null. */
 type Memory = ArrayBufferView | bigint | null;
 
 interface ParameterTypes {

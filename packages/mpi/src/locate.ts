@@ -15,7 +15,7 @@ export function mpiCommand(moduleUrl: string): string {
 }
 
 export const MPI_COMMAND: string = mpiCommand(import.meta.url);
-/** What to run where the library is missing. */
+/** The command that installs a missing library. */
 export const INSTALL_COMMAND: string = `${MPI_COMMAND} install`;
 
 /** With its number: wheels keep symbolic links as texts, so that `libmpi_abi.so` is not a library. */
@@ -23,7 +23,9 @@ export const LIBRARY_FILE = "libmpi_abi.so.1";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where `mp-mpi install` puts MPI: a folder with `bin` and `lib`. Only an absolute XDG_CACHE_HOME counts. */
+/**
+ * The folder in which `mp-mpi install` puts MPI: a folder with `bin` and `lib`. Only an absolute XDG_CACHE_HOME counts.
+ */
 export function installedFolder(environment: Environment): string {
   const { XDG_CACHE_HOME: given = "" } = environment;
   return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "mpi", `mpich-${VERSION}`);

@@ -4,7 +4,9 @@ import { endProcess, pauseForLauncher, sayLast } from "./end-process.js";
 import { cell, checkCode, type MpiLibrary } from "./library.js";
 import { waitFor } from "./wait.js";
 
-/** What a rank says before each collective: which one, and how much it brings. The position is its number. */
+/**
+ * The header that a rank sends before each collective: which one, and how much it brings. The position is its number.
+ */
 const COLLECTIVES = ["allReduce", "allGather", "broadcast", "barrier", "dispose"] as const;
 type Collective = (typeof COLLECTIVES)[number];
 /** Numbers of 64 bits: the collective and the bytes. */

@@ -87,7 +87,7 @@ describe("batchNorm", () => {
   );
   const params = batchNorm(4).init(key(1));
 
-  it("normalises the axis it is told", () => {
+  it("normalizes the axis it is told", () => {
     const { params: ours, state } = { params: batchNorm(3).init(key(1)), state: batchNorm(3).initState() };
     const turned = tensor(
       Float32Array.from({ length: 24 }, (_, i) => {
@@ -112,8 +112,8 @@ describe("batchNorm", () => {
   });
 
   it("says what it takes", () => {
-    expect(() => batchNorm(4, { momentum: 1.5 })).toThrow(/momentum is a number from 0 to 1, got 1.5/);
-    expect(() => batchNorm(4, { epsilon: -1 })).toThrow(/epsilon is at least 0/);
+    expect(() => batchNorm(4, { momentum: 1.5 })).toThrow(/momentum must be a number from 0 to 1, got 1.5/);
+    expect(() => batchNorm(4, { epsilon: -1 })).toThrow(/epsilon must be at least 0/);
     const state = batchNorm(4).initState();
     const apply = (shape: readonly number[], training = true) =>
       run({ params, state, x: tensor(new Float32Array(shape.reduce((a, b) => a * b)), shape) }, (t) =>

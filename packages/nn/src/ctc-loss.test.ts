@@ -152,7 +152,7 @@ it("refuses what does not fit", () => {
   const given = inputs({ labels: [[1], [2]] });
   const labels = i32([1], [1, 1]);
   expect(() => results({ ...given, labels }, (t) => ({ y: lossOf(t, {}) }))).toThrow(
-    "ctcLoss: labels are [2, most labels], got [1, 1]",
+    "ctcLoss: labels must be [2, most labels], got [1, 1]",
   );
   expect(() => results(given, (t) => ({ y: lossOf(t, { blank: 3 }) }))).toThrow(
     "ctcLoss: blank is 3, the classes are 0 … 2",

@@ -51,7 +51,7 @@ export interface CtcTargets {
 const CTC_LOSS = {
   blank: withDefault(
     0,
-    checks.claim("an integer of 0 or more", (blank) => Number.isSafeInteger(blank) && Number(blank) >= 0),
+    checks.claim("an integer ≥ 0", (blank) => Number.isSafeInteger(blank) && Number(blank) >= 0),
   ),
   zeroInfinity: withDefault(false, checks.truth),
   reduction: withDefault("mean", reductionKind),
@@ -166,7 +166,7 @@ function expectTargets(logits: Tensor, targets: CtcTargets, blank: number): void
     if (isRight) return;
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `ctcLoss: ${name} are ${wanted}, got [${tensor.shape.join(", ")}]`,
+      `ctcLoss: ${name} must be ${wanted}, got [${tensor.shape.join(", ")}]`,
     );
   };
   shapes("logits", logits, "[time, batch, classes]", logits.shape.length === 3);

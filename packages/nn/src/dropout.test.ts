@@ -39,7 +39,7 @@ describe("dropout", () => {
     expect(Math.abs(1 - kept.length / SIZE - rate)).toBeLessThan(spread);
   });
 
-  it("has no pattern: neighbours fall together as often as chance has it", () => {
+  it("has no pattern: neighbors fall together as often as chance has it", () => {
     const mask = maskOf(0.5);
     for (const lag of [1, 2, 3, 64, 1000]) {
       const both = mask.filter((x, i) => x !== 0 && (mask[i + lag] ?? 0) !== 0).length / (SIZE - lag);
@@ -108,11 +108,15 @@ describe("dropout", () => {
   });
 
   it.each([-0.1, 1, 1.5, Number.NaN, null])("refuses a rate of %s", (rate) => {
-    expect(() => dropout(rate as number)).toThrow(`dropout: a rate is at least 0 and below 1, got ${rate}`);
+    expect(() => dropout(rate as number)).toThrow(
+      `dropout: a rate must be at least 0 and below 1, got ${rate}`,
+    );
   });
 
   it("refuses a rate that is text", () => {
-    expect(() => dropout("0.5" as never)).toThrow('dropout: a rate is at least 0 and below 1, got "0.5"');
+    expect(() => dropout("0.5" as never)).toThrow(
+      'dropout: a rate must be at least 0 and below 1, got "0.5"',
+    );
   });
 
   it("without the loss's context says what is missing, in training or not", () => {

@@ -11,7 +11,10 @@ import type { Layer, LayerContext, Nothing } from "./layer.js";
  */
 export function dropout(rate: number): Layer<Nothing> {
   if (!(typeof rate === "number" && rate >= 0 && rate < 1))
-    throw new MpError("MP_INVALID_ARGUMENT", `dropout: a rate is at least 0 and below 1, got ${shown(rate)}`);
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `dropout: a rate must be at least 0 and below 1, got ${shown(rate)}`,
+    );
   return {
     name: "dropout",
     init: () => ({}),

@@ -37,7 +37,7 @@ export interface EncoderLayerOptions {
   readonly norm?: "post" | "pre";
   /** GELU's formula: `tanh` (the default, `gelu_new` of Hugging Face), or `none`, the exact one, as in today's BERTs. */
   readonly approximate?: "none" | "tanh";
-  /** Of both normalizations, at least 0; default 1e-5. BERT's is 1e-12. */
+  /** Epsilon of both normalizations, at least 0; default 1e-5. BERT's is 1e-12. */
   readonly epsilon?: number;
   /** Initializer of all kernels; default `glorotUniform`. */
   readonly kernel?: Initializer;

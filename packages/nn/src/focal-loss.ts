@@ -18,7 +18,7 @@ const FOCAL_LOSS = {
   alpha: withDefault(0.25, checks.share),
   gamma: withDefault(
     2,
-    checks.claim("a finite number of at least 0", (gamma) => Number.isFinite(gamma) && Number(gamma) >= 0),
+    checks.claim("a finite number ≥ 0", (gamma) => Number.isFinite(gamma) && Number(gamma) >= 0),
   ),
   reduction: withDefault("mean", reductionKind),
   sampleWeights: sampleWeightsOption,
@@ -38,7 +38,7 @@ export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: Focal
   if (!isFloat(logits.dtype)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `sigmoidFocalLoss: logits are floats before a sigmoid, got ${logits.dtype}`,
+      `sigmoidFocalLoss: logits must be floats before a sigmoid, got ${logits.dtype}`,
     );
   }
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];

@@ -41,7 +41,10 @@ export function formatSummary({ layers, parameters, frozen, memory }: ModelSumma
   ].join("\n");
 }
 
-/** What opens no scope of its own, such as a plain function, has its name after its place: `1 relu`. */
+/**
+ * The name of a layer; one that opens no scope of its own, such as a plain function, has its name after its place: `1
+ * relu`.
+ */
 function nameOf({ layer, label = "" }: ModelSummary["layers"][number]): string {
   if (layer === "") return "(outside layers)";
   const [, name] = /(?:^|\/)\d+ ([^/]+)$/.exec(label) ?? [];

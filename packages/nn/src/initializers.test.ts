@@ -24,7 +24,7 @@ const moments = (data: Float32Array): { mean: number; deviation: number; least: 
   };
 };
 
-describe("initialisers", () => {
+describe("initializers", () => {
   it("draw uniformly within their limit", () => {
     const { mean, deviation, least, most } = moments(uniform(0.2)(key(1), [SIZE], 1, 1).data);
     expect(Math.abs(mean)).toBeLessThan(0.003);

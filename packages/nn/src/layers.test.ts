@@ -270,7 +270,7 @@ describe("what layers refuse", () => {
           lstm(4, 2).apply(t.weights, t),
         ),
       "MP_SHAPE_MISMATCH",
-      "lstm: the cell state of a batch of 3 is [3, 2], got [2, 2]",
+      "lstm: the cell state of a batch of 3 must be [3, 2], got [2, 2]",
     ],
     [
       "labels of another shape",
@@ -331,14 +331,14 @@ describe("what layers refuse", () => {
     ],
     ...(
       [
-        [() => dense(0.5, 2), "dense: inputs is an integer of 1 or more, got 0.5"],
-        [() => dense(0, 2), "dense: inputs is an integer of 1 or more, got 0"],
-        [() => dense(2, Number.NaN), "dense: outputs is an integer of 1 or more, got NaN"],
+        [() => dense(0.5, 2), "dense: inputs must be an integer ≥ 1, got 0.5"],
+        [() => dense(0, 2), "dense: inputs must be an integer ≥ 1, got 0"],
+        [() => dense(2, Number.NaN), "dense: outputs must be an integer ≥ 1, got NaN"],
         [() => embedding(0, 2), "embedding: vocabulary"],
         [() => lstm(2, -1), "lstm: cells"],
         [
           () => convolution(2, 3, 0),
-          "convolution: the kernel's size is an integer of 1 or more, or a list of 1 or 2 or 3, got 0",
+          "convolution: the kernel's size must be an integer ≥ 1, or a list of 1 or 2 or 3, got 0",
         ],
         [() => convolution(2, 3, [1, 1, 1, 1]), "or a list of 1 or 2 or 3, got [1, 1, 1, 1]"],
         [() => convolution(2, 3, 3, { groups: 2 }), "convolution: 2 groups do not divide 3 outputs"],
@@ -350,7 +350,7 @@ describe("what layers refuse", () => {
           () => transposedConvolution(3, 2, 3, { groups: 2 }),
           "transposedConvolution: 2 groups do not divide 3 inputs",
         ],
-        [() => dense("2" as never, 3), 'dense: inputs is an integer of 1 or more, got "2"'],
+        [() => dense("2" as never, 3), 'dense: inputs must be an integer ≥ 1, got "2"'],
         [
           () => dense(2, 3, { activation: 1 } as never),
           'dense: has no option "activation"; put the function behind the layer: sequential(dense(2, 3), relu)',
@@ -363,12 +363,15 @@ describe("what layers refuse", () => {
         [() => sequential(dense(2, 3)).init(undefined as never), "foldIn: takes a key such as key(42)"],
         [
           () => sequential(dense(2, 3), "relu" as never),
-          'sequential: part 1 is a layer or a function such as relu, got "relu"',
+          'sequential: part 1 must be a layer or a function such as relu, got "relu"',
         ],
         [() => sequential([dense(2, 3)] as never), "got a list; spread it: sequential(...parts)"],
         [() => layerNorm(0), "layerNorm: size"],
-        [() => layerNorm(4, { epsilon: Number.NaN }), "layerNorm: epsilon is at least 0 and finite, got NaN"],
-        [() => layerNorm(4, { epsilon: -1 }), "layerNorm: epsilon is at least 0 and finite, got -1"],
+        [
+          () => layerNorm(4, { epsilon: Number.NaN }),
+          "layerNorm: epsilon must be at least 0 and finite, got NaN",
+        ],
+        [() => layerNorm(4, { epsilon: -1 }), "layerNorm: epsilon must be at least 0 and finite, got -1"],
         [() => layerNorm(4, { epsilon: Number.POSITIVE_INFINITY }), "layerNorm: epsilon"],
       ] as const
     ).map(([make, message]) => [message, make, "MP_INVALID_ARGUMENT", message] as const),

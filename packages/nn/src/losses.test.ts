@@ -166,7 +166,7 @@ describe("losses refuse", () => {
       "MP_SHAPE_MISMATCH",
     ],
     [
-      "logits are floats before a sigmoid, got i32",
+      "logits must be floats before a sigmoid, got i32",
       ({ x, i }) => binaryCrossEntropyWithLogits(i, x),
       "MP_DTYPE_MISMATCH",
     ],
@@ -176,14 +176,18 @@ describe("losses refuse", () => {
       ({ x }) => smoothL1(x, undefined as never),
       "MP_INVALID_ARGUMENT",
     ],
-    ["huber: delta is above 0 in f32, got 0", ({ x }) => huber(x, x, { delta: 0 }), "MP_INVALID_ARGUMENT"],
     [
-      "smoothL1: beta is above 0 in f32, got NaN",
+      "huber: delta must be above 0 in f32, got 0",
+      ({ x }) => huber(x, x, { delta: 0 }),
+      "MP_INVALID_ARGUMENT",
+    ],
+    [
+      "smoothL1: beta must be above 0 in f32, got NaN",
       ({ x }) => smoothL1(x, x, { beta: Number.NaN }),
       "MP_INVALID_ARGUMENT",
     ],
     [
-      'smoothL1: reduction is mean, sum or none, got "total"',
+      'smoothL1: reduction must be mean, sum or none, got "total"',
       ({ x }) => smoothL1(x, x, { reduction: "total" as never }),
       "MP_INVALID_ARGUMENT",
     ],
@@ -194,7 +198,7 @@ describe("losses refuse", () => {
       "MP_INVALID_ARGUMENT",
     ],
     [
-      "softmaxCrossEntropy: labelSmoothing is a number from 0 to 1, got 2",
+      "softmaxCrossEntropy: labelSmoothing must be a number from 0 to 1, got 2",
       ({ x, i }) => softmaxCrossEntropy(x, i, { labelSmoothing: 2 }),
       "MP_INVALID_ARGUMENT",
     ],
@@ -204,12 +208,12 @@ describe("losses refuse", () => {
       "MP_SHAPE_MISMATCH",
     ],
     [
-      "sigmoidFocalLoss: gamma is a finite number of at least 0, got -1",
+      "sigmoidFocalLoss: gamma must be a finite number ≥ 0, got -1",
       ({ x }) => sigmoidFocalLoss(x, x, { gamma: -1 }),
       "MP_INVALID_ARGUMENT",
     ],
     [
-      'sigmoidFocalLoss: alpha is a number from 0 to 1, got "0.5"',
+      'sigmoidFocalLoss: alpha must be a number from 0 to 1, got "0.5"',
       ({ x }) => sigmoidFocalLoss(x, x, { alpha: "0.5" } as never),
       "MP_INVALID_ARGUMENT",
     ],

@@ -39,7 +39,7 @@ export function binaryCrossEntropyWithLogits(
   if (!isFloat(logits.dtype)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `${what}: logits are floats before a sigmoid, got ${logits.dtype}`,
+      `${what}: logits must be floats before a sigmoid, got ${logits.dtype}`,
     );
   }
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];
@@ -91,8 +91,8 @@ export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Op
 }
 
 /**
- * Of each element. With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its gradient: no branch,
- * no square that overflows.
+ * The Huber loss of each element. With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its
+ * gradient: no branch, no square that overflows.
  */
 function huberOf(prediction: Tensor, target: Tensor, delta: number): Tensor {
   const difference = sub(cast(prediction, "f32"), cast(target, "f32"));

@@ -39,7 +39,9 @@ describe("topKAccuracy", () => {
 
   it("refuses a k that is no count of classes", () => {
     for (const k of [0, 5, 1.5]) {
-      expect(() => measure((x, y) => topKAccuracy(x, y, k))).toThrow(`k is an integer of 1 to 4, got ${k}`);
+      expect(() => measure((x, y) => topKAccuracy(x, y, k))).toThrow(
+        `k must be an integer from 1 to 4, got ${k}`,
+      );
     }
   });
 });

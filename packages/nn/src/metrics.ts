@@ -17,7 +17,10 @@ export function topKAccuracy(logits: Tensor, labels: Tensor, k: number): Tensor 
   const classOf = labelsOf("topKAccuracy", logits, labels);
   const classes = logits.shape.at(-1) ?? 0;
   if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
-    throw new MpError("MP_INVALID_ARGUMENT", `topKAccuracy: k is an integer of 1 to ${classes}, got ${k}`);
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `topKAccuracy: k must be an integer from 1 to ${classes}, got ${k}`,
+    );
   }
   const isFound = equal(topK(logits, k).indices, unsqueeze(classOf, [-1]));
   return reduceMean(reduceSum(cast(isFound, "f32"), { axes: [-1] }));

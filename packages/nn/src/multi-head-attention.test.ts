@@ -88,7 +88,7 @@ describe("multiHeadAttention", () => {
         run({ params, x: tensor(new Float32Array(8), [2, 4]) }, (t) =>
           multiHeadAttention(4, 2).apply(t.params, t.x),
         ),
-      "x is [batch, time, 4], got [2, 4]",
+      "x must be [batch, time, 4], got [2, 4]",
     ],
     [
       () =>
@@ -104,7 +104,7 @@ describe("multiHeadAttention", () => {
           { p: gru(4, 2).init(key(1)), x: sequence(2), hidden: tensor(new Float32Array(2), [1, 2]) },
           ({ p, ...input }) => gru(4, 2).apply(p, input),
         ),
-      "gru: the hidden state of a batch of 2 is [2, 2], got [1, 2]",
+      "gru: the hidden state of a batch of 2 must be [2, 2], got [1, 2]",
     ],
     [
       () =>

@@ -16,7 +16,7 @@ export type AttentionParameters = {
   readonly output: Projection;
 };
 
-/** What is attended to, if not the input itself. */
+/** The tensors to attend to, if not the input itself. */
 export interface AttentionInput {
   /** [batch, time, size] */
   readonly x: Tensor;
@@ -124,6 +124,6 @@ function expectSequence(name: string, x: Tensor, size: number): readonly [number
     return [batch, time];
   throw new MpError(
     "MP_SHAPE_MISMATCH",
-    `multiHeadAttention: ${name} is [batch, time, ${size}], got [${x.shape.join(", ")}]`,
+    `multiHeadAttention: ${name} must be [batch, time, ${size}], got [${x.shape.join(", ")}]`,
   );
 }

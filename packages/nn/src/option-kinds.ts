@@ -1,8 +1,8 @@
-/** What the options of layers and losses may be, besides what every package checks. */
+/** Checks of the options of layers and losses, besides those of every package. */
 import { MpError } from "@mp/core";
 import { checks, shown } from "@mp/core/internal";
 
-/** What is added to a variance. */
+/** Checks a number that is added to a variance. */
 export const epsilon: checks.Check = checks.claim(
   "at least 0 and finite",
   (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),
@@ -20,7 +20,7 @@ export const initializer: checks.Check = (what, value) => {
 /** An integer, or a list with one of the given `lengths`; without `lengths`, lists are refused. */
 export function integers(least: number, ...lengths: readonly number[]): checks.Check {
   const lists = lengths.length > 0 ? `, or a list of ${lengths.join(" or ")}` : "";
-  return checks.claim(`an integer of ${least} or more${lists}`, (given) => {
+  return checks.claim(`an integer ≥ ${least}${lists}`, (given) => {
     const isList = Array.isArray(given) && lengths.includes(given.length);
     const numbers: readonly unknown[] = isList ? given : [given];
     return numbers.every((number) => Number.isSafeInteger(number) && Number(number) >= least);

@@ -80,13 +80,13 @@ describe("pools", () => {
     expect(numbers(mean)[1]).toBeCloseTo(plane, 6);
   });
 
-  it("and group normalisation say what they take", () => {
-    expect(() => maxPooling(0)).toThrow(/the window's size is an integer of 1 or more/);
+  it("and group normalization say what they take", () => {
+    expect(() => maxPooling(0)).toThrow(/the window's size must be an integer ≥ 1/);
     expect(() => maxPooling(2, { padding: "full" } as never)).toThrow(
       /padding is "same", "valid" or numbers/,
     );
     expect(() => averagePooling(2, { strides: 2 } as never)).toThrow(/stride/);
     expect(() => groupNorm(3, 4)).toThrow(/3 groups do not divide 4 channels/);
-    expect(() => run({ x }, (t) => globalAveragePool(reduceSum(t.x)))).toThrow(/x is \[N, C, d…\]/);
+    expect(() => run({ x }, (t) => globalAveragePool(reduceSum(t.x)))).toThrow(/x must be \[N, C, d…\]/);
   });
 });

@@ -105,7 +105,7 @@ export function projected(
     if (state.shape.join() === `${batch},${cells}`) continue;
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `${layer}: the ${name} state of a batch of ${batch} is [${batch}, ${cells}], got [${state.shape.join(", ")}]`,
+      `${layer}: the ${name} state of a batch of ${batch} must be [${batch}, ${cells}], got [${state.shape.join(", ")}]`,
     );
   }
   const product = add(matMul(reshape(x, [time * batch, inputs]), parameters.input), parameters.bias);

@@ -70,7 +70,7 @@ describe("residual", () => {
       "residual: the body gives [3, 2] and the shortcut [3, 4]; pass a shortcut that changes x alike",
     );
     expect(() => residual("relu" as never)).toThrow(
-      "residual: the body is a layer or a function, got string",
+      "residual: the body must be a layer or a function, got string",
     );
   });
 });

@@ -29,7 +29,7 @@ export function residual<const B extends Part, const S extends Part = typeof inp
     if (typeof part === "function" || (typeof init === "function" && typeof apply === "function")) continue;
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `residual: the ${name} is a layer or a function, got ${typeof part}`,
+      `residual: the ${name} must be a layer or a function, got ${typeof part}`,
     );
   }
   const each = <T>(make: (part: Part, name: keyof Branches<Part, Part>) => T): Branches<T, T> => ({

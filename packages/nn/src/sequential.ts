@@ -1,5 +1,5 @@
 import { foldIn, type Key, MpError, type Tensor } from "@mp/core";
-import { labelledPart, shown } from "@mp/core/internal";
+import { labeledPart, shown } from "@mp/core/internal";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -30,7 +30,7 @@ export function sequential<const L extends readonly Part[]>(...parts: L): Sequen
     const got = Array.isArray(part) ? "a list; spread it: sequential(...parts)" : shown(part);
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `sequential: part ${index} is a layer or a function such as relu, got ${got}`,
+      `sequential: part ${index} must be a layer or a function such as relu, got ${got}`,
     );
   }
   const name = "sequential";
@@ -65,7 +65,7 @@ function applyInTurn(
   const y = parts.reduce<Tensor>((input, part, index) => {
     const run = () =>
       applyPart(part, parameters[index] as Parameters<unknown>, input, context, states[index]);
-    const [output, state] = labelledPart(parameters, String(index), labelOf(part, index), run);
+    const [output, state] = labeledPart(parameters, String(index), labelOf(part, index), run);
     next.push(state);
     return output;
   }, x);

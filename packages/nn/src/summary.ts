@@ -16,7 +16,7 @@ export interface LayerSummary {
   readonly layer: string;
   /** The scope in words for readers, where they differ. */
   readonly label?: string;
-  /** Of the last result that leaves it. */
+  /** Shape of the last result that leaves it. */
   readonly shape: Shape;
   /** Numbers in its parameters that are trained. One that several layers share counts for the first. */
   readonly parameters: number;

@@ -1,4 +1,4 @@
-/** What a program in JavaScript may give a layer: refused where the layer is made, by name. */
+/** Wrong arguments of layers in JavaScript programs: refused where the layer is made, by name. */
 import { tensor } from "@mp/core";
 import { constant } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
@@ -59,7 +59,7 @@ it("padding of one number for each axis, or for each side", () => {
     expect(() => maxPooling(3, { padding } as never)).not.toThrow();
   }
   expect(() => convolution(2, 4, 3, { padding: [1, 1, 1] })).toThrow(
-    "convolution: padding is an integer of 0 or more, or a list of 2 or 4, got [1, 1, 1]",
+    "convolution: padding must be an integer ≥ 0, or a list of 2 or 4, got [1, 1, 1]",
   );
 });
 
@@ -72,7 +72,7 @@ describe("a reduction that there is not", () => {
           const labels = constant(tensor(Int32Array.of(0, 1)));
           return softmaxCrossEntropy(t.logits, labels, { labelSmoothing, reduction } as never);
         });
-      expect(attempt).toThrow(/reduction is mean, sum or none, got/);
+      expect(attempt).toThrow(/reduction must be mean, sum or none, got/);
     }
   });
 });

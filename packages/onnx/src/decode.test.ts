@@ -21,7 +21,7 @@ function refusal(input: Uint8Array): unknown {
 }
 
 describe("decodeModel on models written by Python's onnx", () => {
-  it("reads nodes, attributes, initialisers, types and metadata", () => {
+  it("reads nodes, attributes, initializers, types and metadata", () => {
     const model = decodeModel(fixture("mlp"));
     expect({ ...model, graph: undefined, opsets: { ...model.opsets } }).toEqual({
       irVersion: 11,
@@ -51,7 +51,7 @@ describe("decodeModel on models written by Python's onnx", () => {
     const seen = new Set<string>();
     for (let index = 0; index < initializers.length; index += 2) {
       const [typed, raw] = [initializers[index], initializers[index + 1]];
-      if (typed === undefined || raw === undefined) throw new Error("odd number of initialisers");
+      if (typed === undefined || raw === undefined) throw new Error("odd number of initializers");
       expect(`${raw.name} ${bitsOf(raw.tensor)}`).toBe(
         `${typed.name.replace("typed", "raw")} ${bitsOf(typed.tensor)}`,
       );
@@ -112,10 +112,10 @@ describe("decodeModel on models written by Python's onnx", () => {
   });
 
   it.each([
-    ["external-data", 'initialiser "w" keeps its data in another file'],
-    ["double", 'initialiser "d" is DOUBLE, which has no counterpart here'],
+    ["external-data", 'initializer "w" keeps its data in another file'],
+    ["double", 'initializer "d" is DOUBLE, which has no counterpart here'],
     ["sequence", 'value "s" is no tensor but a sequenceType'],
-    ["sparse", "has sparse initialisers"],
+    ["sparse", "has sparse initializers"],
   ])("refuses %s as unsupported", (name, message) => {
     expect(refusal(fixture(name))).toMatch(/^MP_UNSUPPORTED: onnx: /);
     expect(refusal(fixture(name))).toContain(message);
@@ -139,7 +139,7 @@ describe("decodeModel on ill-formed models", () => {
       bytes(data(7, []), data(8, int(2, 3)), data(8, [text(1, "ai.onnx"), int(2, 4)].flat())),
       'opset_import has "" twice',
     ],
-    ["no element type", initializer(int(1, 1)), 'initialiser "w" has element type 0'],
+    ["no element type", initializer(int(1, 1)), 'initializer "w" has element type 0'],
     ["an unknown element type", initializer(int(2, 99)), "element type 99"],
     [
       "less data than elements",

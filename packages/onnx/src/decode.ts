@@ -123,14 +123,14 @@ function opsetsOf(imports: readonly OperatorSetIdProto[]): Readonly<Record<strin
 function graphOf(proto: GraphProto): OnnxGraph {
   const what = `graph ${quote(proto.name)}`;
   if (proto.sparseInitializer.length > 0)
-    unsupported(`${what} has sparse initialisers, export them as dense ones`);
+    unsupported(`${what} has sparse initializers, export them as dense ones`);
   return {
     name: proto.name,
     inputs: proto.input.map(valueInfoOf),
     outputs: proto.output.map(valueInfoOf),
     initializers: proto.initializer.map((tensor) => ({
       name: tensor.name,
-      tensor: tensorFromProto(tensor, `initialiser ${quote(tensor.name)}`),
+      tensor: tensorFromProto(tensor, `initializer ${quote(tensor.name)}`),
     })),
     nodes: proto.node.map(nodeOf),
     valueInfos: proto.valueInfo.map(valueInfoOf),

@@ -78,7 +78,7 @@ class Substitution {
     };
     for (const tensor of graph.initializer) {
       define(tensor.name, tensor.dataType);
-      substituteTensor(tensor, `initialiser ${quote(tensor.name)}`, this.#readAs);
+      substituteTensor(tensor, `initializer ${quote(tensor.name)}`, this.#readAs);
     }
     for (const info of graph.input) define(info.name, this.#declared(info));
     for (const info of [...graph.output, ...graph.valueInfo]) this.#declared(info);

@@ -94,7 +94,7 @@ describe("encodeModel", () => {
       tensor: tensor(data),
     }));
     expect(() => encodeModel(onnxModel(onnxGraph("g", { initializers })))).toThrow(
-      /exceeds a protobuf's 2147483647, pass the large initialisers as inputs/,
+      /exceeds a protobuf's 2147483647, pass the large initializers as inputs/,
     );
   });
 });

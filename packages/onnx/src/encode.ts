@@ -43,7 +43,7 @@ function checkSize(bytes: number): void {
   if (bytes <= MAX_MODEL_BYTES) return;
   throw new MpError(
     "MP_OUT_OF_RANGE",
-    `onnx: a model of ${bytes} bytes exceeds a protobuf's ${MAX_MODEL_BYTES}, pass the large initialisers as inputs`,
+    `onnx: a model of ${bytes} bytes exceeds a protobuf's ${MAX_MODEL_BYTES}, pass the large initializers as inputs`,
     { details: { limit: MAX_MODEL_BYTES, value: bytes } },
   );
 }

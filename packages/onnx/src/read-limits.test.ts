@@ -85,8 +85,8 @@ it("refuses limits that are none, before anything is read", async () => {
   const bytes = encodeModel(onnxModel(onnxGraph("g", { inputs: [f32("x", 2, 3)], ...looped(2) })));
   const given: readonly (readonly [unknown, RegExp])[] = [
     [{ loopStep: 1 }, /did you mean loopSteps/],
-    [{ loopSteps: Number.NaN }, /limits: loopSteps is a number above 0, got NaN/],
-    [{ elements: -1 }, /limits: elements is a number above 0, got -1/],
+    [{ loopSteps: Number.NaN }, /limits: loopSteps must be a number above 0, got NaN/],
+    [{ elements: -1 }, /limits: elements must be a number above 0, got -1/],
   ];
   for (const [limits, message] of given) {
     await expect(fromOnnx(bytes, { limits: limits as never })).rejects.toThrow(message);

@@ -1,7 +1,7 @@
 import type { HostTensor } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
 import type { Target } from "./lowerings/target.js";
-import { packedType, relabelled, relabelledAs } from "./words/index.js";
+import { packedType, relabeled, relabeledAs } from "./words/index.js";
 
 /** What inputs and outputs of a graph are in a session of a device, bytes unchanged. */
 export interface Storage {
@@ -21,7 +21,7 @@ const asTheyAre: Storage = {
 const storages: Readonly<Record<Target["device"], Storage>> = {
   cpu: asTheyAre,
   cuda: asTheyAre,
-  webgpu: { storedType: packedType, stored: relabelled, read: relabelledAs },
+  webgpu: { storedType: packedType, stored: relabeled, read: relabeledAs },
 };
 
 /** How a device stores values: WebGPU has no 64-bit integers, they are i32 of shape [..., 2]. */

@@ -10,7 +10,7 @@ export interface Room {
 
 export interface Figure {
   readonly title: string;
-  /** What it shows, for who cannot see it. */
+  /** Text alternative to the figure. */
   readonly description: string;
   readonly draw: (room: Room) => PlotOptions;
   /** Has a narrow column on a wide page too. */

@@ -45,7 +45,7 @@ describe("rows by layer", () => {
     ]);
   });
 
-  it("join neighbours where less of the path would leave next to nothing", () => {
+  it("join neighbors where less of the path would leave next to nothing", () => {
     const rows = byLayer(named(60, (index) => `model/decoder${index}`));
     expect(rows).toHaveLength(20);
     expect(rows.slice(0, 2).map(({ layer }) => layer)).toEqual(["model/decoder0 +2", "model/decoder3 +2"]);

@@ -23,7 +23,7 @@ export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistog
     if (fewer.length < FEWEST_ROWS) break;
     rows = fewer;
   }
-  return neighboursJoined(rows, Math.ceil(rows.length / MOST_ROWS));
+  return neighborsJoined(rows, Math.ceil(rows.length / MOST_ROWS));
 }
 
 function atDepth(groups: readonly GroupHistogram[], depth: number): readonly LayerHistogram[] {
@@ -44,7 +44,7 @@ function rowName(row: string, [first, ...more]: readonly string[]): string {
   return `${layerName(`${row}/${first}`)}${more.length === 0 ? "" : ` +${more.length}`}`;
 }
 
-function neighboursJoined(rows: readonly LayerHistogram[], size: number): readonly LayerHistogram[] {
+function neighborsJoined(rows: readonly LayerHistogram[], size: number): readonly LayerHistogram[] {
   if (size <= 1) return rows;
   return Array.from({ length: Math.ceil(rows.length / size) }, (_, index) => {
     const part = rows.slice(index * size, (index + 1) * size);

@@ -30,7 +30,7 @@ export function magnitudeAxis(histograms: readonly ExponentHistogram[]): Magnitu
   return { low, high, zeros: [low - 4, low - 2], domain: [low - 5, high], ticks };
 }
 
-/** What a half makes of the magnitudes of a stretch of exponents. */
+/** The effect of a half on the magnitudes in a stretch of exponents. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;

@@ -9,7 +9,7 @@ interface Step {
   readonly shown: string;
 }
 
-/** What a path is shown as. */
+/** Names a path for the reader. */
 export type NameOf = (path: string, label?: string) => string;
 
 /**
@@ -60,7 +60,7 @@ function stepsOf(label: string): readonly Step[] {
 
 const shownPath = (steps: readonly Step[]): string => steps.map(({ shown }) => shown).join("/");
 
-/** What each path is called, and undefined where scopes disagree. */
+/** The name of each path, or undefined where scopes disagree. */
 function namesByPath(labels: readonly string[]): ReadonlyMap<string, string | undefined> {
   const names = new Map<string, string | undefined>();
   for (const label of new Set(labels)) {

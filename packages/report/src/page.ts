@@ -13,14 +13,14 @@ import { style } from "./style.js";
 
 /** A run as its page tells it. */
 export interface ReportedRun {
-  /** What ran, such as the app's name. */
+  /** Name of the run, such as the app's. */
   readonly title: string;
   readonly report: PrecisionReport;
   /** Its steps in order; may be empty. */
   readonly history: readonly HistoryStep[];
   /** The skipped ones among them that were replayed. */
   readonly skips: readonly SkippedStep[];
-  /** What the run came to, first in the head of the page, in words: `{ "test accuracy": "0.912" }`. */
+  /** The run's main results, at the head of the page, in words: `{ "test accuracy": "0.912" }`. */
   readonly results?: Readonly<Record<string, string>>;
   /** When it ended; now unless given. Shown in UTC. */
   readonly date?: Date;

@@ -12,7 +12,7 @@ export type SafetensorsErrorCode = (typeof SAFETENSORS_ERROR_CODES)[number];
 export interface SafetensorsErrorOptions {
   /** JSON-serializable details for programs: the problem's kind, the tensor, the path, the errno. Frozen. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** What was thrown below it, as in `Error`. */
+  /** The error that caused it, as in `Error`. */
   readonly cause?: unknown;
 }
 

@@ -23,7 +23,7 @@ export interface SafetensorsHeader {
   /** In the order of the header. */
   readonly tensors: ReadonlyMap<string, SafetensorsEntry>;
   readonly metadata: ReadonlyMap<string, string>;
-  /** Where in the file the tensors' bytes start. */
+  /** Offset in the file of the tensors' bytes. */
   readonly dataOffset: number;
 }
 

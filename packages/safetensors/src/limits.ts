@@ -1,4 +1,4 @@
-/** What a reader accepts from a file that it does not trust. */
+/** Limits on what a reader accepts from a file that it does not trust. */
 export interface SafetensorsLimits {
   /** Checked before the header is allocated or looked at. Default 100 000 000, as in the reference implementation. */
   readonly maxHeaderBytes?: number;

@@ -15,7 +15,7 @@ export interface SafetensorsTensor extends WritableTensor {
   readonly data: Uint8Array;
 }
 
-/** What a file holds. Both records have no prototype, so a tensor may be called `__proto__`. */
+/** The contents of a file. Both records have no prototype, so a tensor may be called `__proto__`. */
 export interface LoadedTensors {
   readonly tensors: Readonly<Record<string, SafetensorsTensor>>;
   readonly metadata: Readonly<Record<string, string>>;

@@ -11,7 +11,7 @@ import { type PlacedWeight, type TfjsModel, tfjsModel } from "./tfjs-model.js";
 
 export interface FromTfjsOptions {
   /**
-   * What the model gives, by names of its layers: `["features"]` cuts off all that follows, with its weights.
+   * The results of the model, by names of its layers: `["features"]` cuts off all that follows, with its weights.
    * Default: the file's own outputs.
    */
   readonly outputs?: readonly string[];

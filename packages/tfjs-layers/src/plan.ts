@@ -4,7 +4,7 @@ import { mul, where } from "@mp/core/ops";
 import type { JsonObject } from "./problem.js";
 import type { Settings } from "./settings.js";
 
-/** What a layer is called with. */
+/** Arguments of a call of a layer. */
 export interface Call {
   readonly inputs: readonly Tensor[];
   readonly training: boolean;
@@ -40,7 +40,7 @@ export interface Plan {
 /** Reads the layer of a config inside another. */
 export type ReadLayer = (json: JsonObject) => Omit<ChildPlan, "isNamedByParent">;
 
-/** What the config of a kind of layer means. */
+/** Interprets the config of one kind of layer. */
 export type LayerKind = (settings: Settings, read: ReadLayer) => Plan;
 
 /** A layer of one input, which has no weights. */

@@ -242,7 +242,7 @@ describe("weights", () => {
     const found = await read(model, [kernel, weight("dense/bias")], all);
     const x = (shape: readonly number[]) => tensor(new Float32Array(shape.reduce((a, b) => a * b)), shape);
     expect(found.inputs).toEqual(["dense_input"]);
-    expect(() => outputsOf(found, { dense_input: x([2, 3]) })).toThrow(/is \[\?, 2\], got \[2, 3\]/);
+    expect(() => outputsOf(found, { dense_input: x([2, 3]) })).toThrow(/must be \[\?, 2\], got \[2, 3\]/);
     expect(() => outputsOf(found, { other: x([2, 2]) })).toThrow(/"dense_input" is no tensor/);
     expect(() => outputsOf(found, { dense_input: x([2, 2]), other: x([2, 2]) })).toThrow(/no input "other"/);
   });

@@ -23,7 +23,7 @@ export type TfjsTensors = Tree<HostTensor>;
 /** `TfjsTensors` as a traced function sees it. */
 export type TracedTfjsTensors = MapLeaves<TfjsTensors, HostTensor, Tensor>;
 
-/** What a loss gets as its context. */
+/** The context of a loss. */
 export interface TfjsContext {
   /** Whether dropouts act, and normalizations follow the batch. */
   readonly training: boolean;
@@ -188,7 +188,7 @@ function checked({ name, shape }: ModelInput, given: Tensor): Tensor {
   if (fits) return given;
   throw new MpError(
     "MP_SHAPE_MISMATCH",
-    `fromTfjs: input ${quote(name)} is [${shape.map((size) => size ?? "?").join(", ")}], got ${formatShape(given.shape)}`,
+    `fromTfjs: input ${quote(name)} must be [${shape.map((size) => size ?? "?").join(", ")}], got ${formatShape(given.shape)}`,
     { details: { input: name, shape: [...given.shape] } },
   );
 }

@@ -24,7 +24,7 @@ export async function temporaryFolder(): Promise<{ readonly path: string } & Asy
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
-/** What `save` gives of a model, as the JSON and the weights. */
+/** Saves a model as JSON and weights. */
 export async function artifactsOf(model: tfjs.LayersModel): Promise<Artifacts> {
   const saved: Artifacts[] = [];
   await model.save({

@@ -26,7 +26,7 @@ export interface PipRequest {
   readonly cpython: string;
   /** Platform tags of the project's wheels. */
   readonly platforms: readonly string[];
-  /** What may be done where the index has no such wheel. */
+  /** Advice where the index has no such wheel. */
   readonly otherwise: string;
   /** `1.2 GB is needed`, with its download. */
   readonly space: string;

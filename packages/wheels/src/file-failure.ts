@@ -6,7 +6,7 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** What the user of this module installs, for messages. */
+/** The installation in question, for messages. */
 export interface SpaceNeed {
   /** `mp-libtensorflow` */
   readonly command: string;
@@ -16,7 +16,7 @@ export interface SpaceNeed {
 
 const CACHE = "the cache is under ~/.cache/mp, XDG_CACHE_HOME moves it";
 
-/** What the system refused and how to fix it, by its code. */
+/** The system's refusals and their remedies, by code. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOSPC: `the disk is full; {space}, ${CACHE}`,
   EDQUOT: `the disk quota is used up; {space}, ${CACHE}`,

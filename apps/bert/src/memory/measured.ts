@@ -1,6 +1,6 @@
 import type { PlannedMemory } from "@mp/core/report";
 
-/** What a process of its own found out about one way of training. */
+/** Figures of one way of training, measured by a process of its own. */
 export interface Measured {
   /** The precision's name. */
   readonly precision: string;

@@ -52,7 +52,7 @@ export async function printMemory(options: Options, context: AppContext): Promis
 }
 
 /**
- * What a process takes besides tensors, measured once with the smallest batch for whole steps, and once for
+ * Memory that a process takes besides tensors, measured once with the smallest batch for whole steps, and once for
  * microbatches, which are two programs with sums between them.
  */
 function besideTensorsOf(kind: Options, context: AppContext): (own: Options) => Promise<number> {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
-/** Where Linux reports a process's peak memory, and where that can be reset. */
+/** Files in which Linux reports a process's peak memory, and lets it be reset. */
 const RESET = "/proc/self/clear_refs";
 const STATUS = "/proc/self/status";
 

@@ -9,7 +9,9 @@ export interface MemoryRow {
   readonly tensors: number;
 }
 
-/** What a process takes besides tensors: what it was measured to take, less what was planned for its tensors. */
+/**
+ * Memory that a process takes besides tensors: what it was measured to take, less what was planned for its tensors.
+ */
 export const besideTensors = ({ peak, planned }: Measured): number => peak.bytes - planned.peak;
 
 const MIB = 2 ** 20;

@@ -17,7 +17,7 @@ import { classHead, type Encoder, type EncoderOptions, type EncoderParameters } 
 import type { Text } from "../text/load-text.js";
 import { sequencesOf } from "../text/sequences.js";
 
-export type Labelled = { readonly ids: Tensor; readonly labels: Tensor };
+export type Labeled = { readonly ids: Tensor; readonly labels: Tensor };
 
 /** Sequence classification: which source a sequence is from; judged by accuracy on the test part. */
 export function classifyTask(
@@ -48,13 +48,13 @@ export function classifyTask(
   };
   const scores = (parameters: Traced<typeof params>, ids: Tensor, context: LossContext): Tensor =>
     head.apply(parameters.head, model.encoder.apply(parameters.encoder, ids, context), context);
-  const metrics = (parameters: Traced<typeof params>, { ids, labels }: Labelled, context: LossContext) => ({
+  const metrics = (parameters: Traced<typeof params>, { ids, labels }: Labeled, context: LossContext) => ({
     accuracy: accuracy(scores(parameters, ids, context), labels),
   });
   const test = arrayDataset(examplesOf("test"), { batch, partial: "keep" });
   return {
     params,
-    loss: (parameters: Traced<typeof params>, { ids, labels }: Labelled, context: LossContext) =>
+    loss: (parameters: Traced<typeof params>, { ids, labels }: Labeled, context: LossContext) =>
       softmaxCrossEntropy(scores(parameters, ids, context), labels),
     batches: arrayDataset(examplesOf("train"), {
       batch,
@@ -65,7 +65,7 @@ export function classifyTask(
       ids: zeros([count, sequence], "i32"),
       labels: zeros([count], "i32"),
     }),
-    judge: async (training: Trainer<typeof params, Labelled, Readonly<Record<never, never>>, never>) => {
+    judge: async (training: Trainer<typeof params, Labeled, Readonly<Record<never, never>>, never>) => {
       const evaluation = await training.evaluateAll(test, { metrics });
       return { name: "test accuracy", value: evaluation.metrics.accuracy };
     },

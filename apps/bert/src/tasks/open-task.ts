@@ -6,7 +6,7 @@ import { classifyTask } from "./classify.js";
 import { maskedTask } from "./masked.js";
 import type { Task } from "./task.js";
 
-/** What is done with a task of any parameters and batches. */
+/** Uses a task of any parameters and batches. */
 export type TaskUser<R> = <P extends Tree<HostTensor>, B>(task: Task<P, B>) => Promise<R>;
 
 /** Makes the model and the task that the flags name. @throws UsageError, or what reading `--from` throws */

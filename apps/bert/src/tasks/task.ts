@@ -1,7 +1,7 @@
 import type { Fed, HostTensor, LossContext, Tensor, Traced, Trainer, Tree } from "@mp/core";
 import type { Dataset } from "@mp/data";
 
-/** What is trained: parameters, a loss, batches, and the metric that a trained model is judged by. */
+/** One training task: parameters, a loss, batches, and the metric that a trained model is judged by. */
 export interface Task<P extends Tree<HostTensor>, B> {
   /** Initial parameters. */
   readonly params: P;

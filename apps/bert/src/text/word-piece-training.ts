@@ -3,7 +3,7 @@
  * frequent pair of neighboring pieces until the vocabulary is full. Pieces that continue a word begin with `##`.
  */
 
-/** What continues a word. */
+/** Prefix of a piece that continues a word. */
 export const CONTINUES = "##";
 
 interface Word {

@@ -17,7 +17,7 @@ export interface LinePlot {
   /** Steps that are marked. */
   readonly marks: readonly number[];
   readonly tick: (value: number) => string;
-  /** What the plot shows, for who does not see it. */
+  /** Text alternative to the plot. */
   readonly description: string;
 }
 
@@ -86,7 +86,7 @@ interface Place {
   readonly value: number;
 }
 
-/** Means of neighbours. */
+/** Means of neighbors. */
 function thin(values: readonly number[]): readonly Place[] {
   const every = Math.max(1, Math.ceil(values.length / MOST_POINTS));
   return Array.from({ length: Math.ceil(values.length / every) }, (_, index) => {

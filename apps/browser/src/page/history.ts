@@ -1,6 +1,6 @@
 import type { RunName, Step } from "./messages.js";
 
-/** What a run has done so far. */
+/** Records what a run has done so far. */
 export class RunHistory {
   readonly losses: number[] = [];
   readonly scales: number[] = [];

@@ -1,4 +1,4 @@
-/** What the page and its worker say to each other: plain data. */
+/** Messages between the page and its worker: plain data. */
 
 export const RUNS = ["float32", "float16"] as const;
 /** The precision of a run. */
@@ -12,7 +12,7 @@ export type ToWorker =
   /** An image as `paint` makes it. */
   | { readonly type: "classify"; readonly image: Float32Array };
 
-/** Where a run computes, in words. */
+/** The device that a run computes on, in words. */
 export interface OpenedRun {
   readonly engine: string;
   /** Why it is not on the GPU, or what there is to know of its arithmetic. */
@@ -34,7 +34,7 @@ export interface GradientSummary {
   readonly step: number;
   readonly scale: number;
   readonly recommendedScale: number;
-  /** Of the gradients that are not 0, at scale 1 and at the run's scale: what f16 loses. */
+  /** Shares of the gradients that are not 0, at scale 1 and at the run's scale: what f16 loses. */
   readonly shares: readonly {
     readonly scale: number;
     readonly zero: number;

@@ -3,7 +3,7 @@
 /** Put in by `build-page`: every file of the page, and a hash of them all. */
 declare const KEPT: { readonly files: readonly string[]; readonly version: string };
 
-/** What is used of a service worker's global scope; the DOM's types know only a window's. */
+/** The parts used of a service worker's global scope; the DOM's types know only a window's. */
 interface Lasting extends Event {
   waitUntil(work: Promise<unknown>): void;
 }

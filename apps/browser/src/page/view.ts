@@ -29,7 +29,7 @@ const significant = (value: number): string =>
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** What the page shows. */
+/** Draws the page. */
 export class View {
   readonly #facts = new Map<string, HTMLTableCellElement>();
   readonly #bars = new Map<string, HTMLElement>();
@@ -176,7 +176,7 @@ export class View {
         `with loss scale ${share.scale}, ${percent(share.zero)} are 0 and ${percent(share.subnormal)} lose bits`,
     );
     byId("ranges", HTMLElement).textContent =
-      `Step ${step}, sizes before scaling; colours are at loss scale ${scale}. Of the gradients that are not 0: ${told.join("; ")}. This batch allows a scale of ${recommendedScale}.`;
+      `Step ${step}, sizes before scaling; colors are at loss scale ${scale}. Of the gradients that are not 0: ${told.join("; ")}. This batch allows a scale of ${recommendedScale}.`;
   }
 
   showReading(run: RunName, probabilities: readonly number[]): void {

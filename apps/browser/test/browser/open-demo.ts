@@ -15,7 +15,7 @@ const IS_NEWS = /^WebGPU is experimental on this platform/;
 /** The built page in a headless browser. */
 export class OpenDemo {
   readonly page: Page;
-  /** What the page complained of. */
+  /** Errors and warnings of the page. */
   readonly complaints: string[] = [];
   readonly #closeBrowser: () => Promise<void>;
   readonly #closeServer: () => Promise<void>;

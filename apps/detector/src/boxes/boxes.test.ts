@@ -1,4 +1,4 @@
-import type { Box, LabelledBox } from "@mp/data";
+import type { Box, LabeledBox } from "@mp/data";
 import { describe, expect, it } from "vitest";
 import { anchorMaps, anchorsOf } from "./anchors.js";
 import { type Detection, detect, suppressed } from "./detect.js";
@@ -6,7 +6,7 @@ import { decodeBox, encodeBox, intersectionOverUnion } from "./geometry.js";
 import { BACKGROUND, IGNORED, matchAnchors } from "./match.js";
 import { meanAveragePrecision } from "./mean-average-precision.js";
 
-const boxOf = (label: number, box: Box, isIgnored = false): LabelledBox => ({ label, box, isIgnored });
+const boxOf = (label: number, box: Box, isIgnored = false): LabeledBox => ({ label, box, isIgnored });
 const detection = (label: number, score: number, box: Box): Detection => ({ label, score, box });
 
 describe("boxes", () => {
@@ -37,13 +37,13 @@ describe("anchors", () => {
     const anchors = anchorsOf(maps, 64);
     expect(maps.map(({ side }) => side)).toEqual([16, 8, 4]);
     expect(anchors).toHaveLength(4 * (16 ** 2 + 8 ** 2 + 4 ** 2));
-    const centre = ([left, top, right, bottom]: Box) => [(left + right) / 2, (top + bottom) / 2];
+    const center = ([left, top, right, bottom]: Box) => [(left + right) / 2, (top + bottom) / 2];
     const at = (index: number): Box => anchors[index] ?? [0, 0, 0, 0];
-    expect(centre(at(0)).map((value) => Math.round(value))).toEqual([2, 2]);
+    expect(center(at(0)).map((value) => Math.round(value))).toEqual([2, 2]);
     // The second position is to the right of the first; the second row begins after 16 positions of four.
-    expect(centre(at(4))[0]).toBeCloseTo(6, 10);
-    expect(centre(at(64)).map((value) => Math.round(value))).toEqual([2, 6]);
-    expect(centre(at(1024)).map((value) => Math.round(value))).toEqual([4, 4]);
+    expect(center(at(4))[0]).toBeCloseTo(6, 10);
+    expect(center(at(64)).map((value) => Math.round(value))).toEqual([2, 6]);
+    expect(center(at(1024)).map((value) => Math.round(value))).toEqual([4, 4]);
     const [left, top, right, bottom] = at(2);
     expect((right - left) / (bottom - top)).toBeCloseTo(2, 10);
   });
@@ -77,7 +77,7 @@ describe("two boxes with one best anchor", () => {
     [100, 0, 110, 10],
     [0, 8, 10, 18],
   ];
-  const labelsOf = (boxes: readonly LabelledBox[]): readonly number[] => {
+  const labelsOf = (boxes: readonly LabeledBox[]): readonly number[] => {
     const labels = new Int32Array(anchors.length);
     matchAnchors(anchors, boxes, labels, new Float32Array(4 * anchors.length));
     return [...labels];

@@ -1,4 +1,4 @@
-import type { Box, LabelledBox } from "@mp/data";
+import type { Box, LabeledBox } from "@mp/data";
 import { encodeBox, intersectionOverUnion } from "./geometry.js";
 
 /** Labels of anchors: background, and classes counted from 1. */
@@ -15,7 +15,7 @@ const MATCHED = 0.5;
  */
 export function matchAnchors(
   anchors: readonly Box[],
-  boxes: readonly LabelledBox[],
+  boxes: readonly LabeledBox[],
   labels: Int32Array,
   offsets: Float32Array,
 ): void {
@@ -46,7 +46,7 @@ export function matchAnchors(
  * Assigns pairs in order of decreasing overlap; no anchor gets two boxes, and boxes that do not count take no anchor
  * from one that does.
  */
-function giveEachItsBest(anchors: readonly Box[], boxes: readonly LabelledBox[], chosen: Int32Array): void {
+function giveEachItsBest(anchors: readonly Box[], boxes: readonly LabeledBox[], chosen: Int32Array): void {
   const waiting = new Map(
     boxes.flatMap((each, which) =>
       each.isIgnored

@@ -2,7 +2,7 @@
  * Mean average precision as in Pascal VOC from 2010 on: the whole area under the curve of precision over recall, made
  * monotonically decreasing, at an overlap of a half; the mean over all classes that have a box.
  */
-import type { LabelledBox } from "@mp/data";
+import type { LabeledBox } from "@mp/data";
 import type { Detection } from "./detect.js";
 import { intersectionOverUnion } from "./geometry.js";
 
@@ -10,7 +10,7 @@ const RIGHT = 0.5;
 
 /** An image's true boxes and its detections. */
 export interface JudgedImage {
-  readonly truth: readonly LabelledBox[];
+  readonly truth: readonly LabeledBox[];
   readonly found: readonly Detection[];
 }
 
@@ -59,14 +59,14 @@ function averagePrecision(images: readonly JudgedImage[], label: number): number
  * wrong.
  */
 function judge(
-  truth: readonly LabelledBox[],
+  truth: readonly LabeledBox[],
   found: readonly Detection[],
 ): readonly { readonly score: number; readonly isRight: boolean }[] {
-  const taken = new Set<LabelledBox>();
+  const taken = new Set<LabeledBox>();
   return [...found]
     .sort((a, b) => b.score - a.score)
     .flatMap(({ box, score }) => {
-      let [best, most]: [LabelledBox | undefined, number] = [undefined, 0];
+      let [best, most]: [LabeledBox | undefined, number] = [undefined, 0];
       for (const target of truth) {
         const overlap = intersectionOverUnion(box, target.box);
         if (overlap > most) [best, most] = [target, overlap];

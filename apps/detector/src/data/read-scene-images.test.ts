@@ -18,8 +18,8 @@ it("keeps a box on what it is around in a photograph that was taken turned", asy
     .withMetadata({ orientation: 6 })
     .jpeg({ quality: 100 })
     .toFile(join(folder, "turned.jpg"));
-  const labelled = { label: 0, box: [0, 0, 16, 16] as const, isIgnored: false };
-  const image = { file: "turned.jpg", width: 64, height: 32, boxes: [labelled] };
+  const labeled = { label: 0, box: [0, 0, 16, 16] as const, isIgnored: false };
+  const image = { file: "turned.jpg", width: 64, height: 32, boxes: [labeled] };
   const { x, boxes } = await readSceneImages(folder, [image], 32);
   const [left, top, right, bottom] = boxes[0]?.[0]?.box ?? [0, 0, 0, 0];
   expect([left, top, right, bottom]).toEqual([0, 0, 8, 16]);

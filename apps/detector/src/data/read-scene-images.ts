@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type AnnotatedImage, type LabelledBox, readImageFiles } from "@mp/data";
+import { type AnnotatedImage, type LabeledBox, readImageFiles } from "@mp/data";
 import type { SceneImages } from "./scene-images.js";
 
 /**
@@ -14,10 +14,10 @@ export async function readSceneImages(
   const paths = images.map(({ file }) => join(directory, file));
   const x = await readImageFiles(paths, { height: side, width: side, fit: "fill", orientation: "stored" });
   const boxes = images.map(({ width, height, boxes: own }) =>
-    own.map((labelled): LabelledBox => {
-      const [left, top, right, bottom] = labelled.box;
+    own.map((labeled): LabeledBox => {
+      const [left, top, right, bottom] = labeled.box;
       const [across, down] = [side / width, side / height];
-      return { ...labelled, box: [left * across, top * down, right * across, bottom * down] };
+      return { ...labeled, box: [left * across, top * down, right * across, bottom * down] };
     }),
   );
   return { x, boxes };

@@ -1,5 +1,5 @@
 import { tensor } from "@mp/core";
-import type { Box, LabelledBox } from "@mp/data";
+import type { Box, LabeledBox } from "@mp/data";
 import { describe, expect, it } from "vitest";
 import { sceneBatches } from "./scene-batches.js";
 import type { Scenes } from "./scenes.js";
@@ -7,7 +7,7 @@ import type { Scenes } from "./scenes.js";
 const SIZE = 32;
 const anchors: readonly Box[] = [[0, 0, 16, 16]];
 
-function scenes(box: LabelledBox): Scenes {
+function scenes(box: LabeledBox): Scenes {
   const images = {
     x: tensor(new Uint8Array(2 * 3 * SIZE * SIZE).fill(7), [2, 3, SIZE, SIZE]),
     boxes: [[box], [{ label: 1, box: [1, 1, 9, 9] as const, isIgnored: false }]],
@@ -17,7 +17,7 @@ function scenes(box: LabelledBox): Scenes {
 }
 
 const settings = { batch: 1, seed: 1, flip: false };
-const plain: LabelledBox = { label: 0, box: [2, 2, 12, 12], isIgnored: false };
+const plain: LabeledBox = { label: 0, box: [2, 2, 12, 12], isIgnored: false };
 
 describe("sceneBatches", () => {
   it("refuses a cursor of the same pixels with other boxes, labels or anchors", () => {

@@ -4,7 +4,7 @@ import {
   type Dataset,
   datasetSignature,
   indexedDataset,
-  type LabelledBox,
+  type LabeledBox,
   permutation,
   randomStream,
 } from "@mp/data";
@@ -109,7 +109,7 @@ export function pixels(
 }
 
 /** A box in the image mirrored left to right. */
-function mirror(labelled: LabelledBox, side: number): LabelledBox {
-  const [left, top, right, bottom] = labelled.box;
-  return { ...labelled, box: [side - right, top, side - left, bottom] };
+function mirror(labeled: LabeledBox, side: number): LabeledBox {
+  const [left, top, right, bottom] = labeled.box;
+  return { ...labeled, box: [side - right, top, side - left, bottom] };
 }

@@ -1,11 +1,11 @@
 import type { HostTensor } from "@mp/core";
-import type { LabelledBox } from "@mp/data";
+import type { LabeledBox } from "@mp/data";
 
 /** Square images and the boxes in each, in pixels. */
 export interface SceneImages {
   /** [examples, 3, side, side] */
   readonly x: HostTensor<"u8">;
-  readonly boxes: readonly (readonly LabelledBox[])[];
+  readonly boxes: readonly (readonly LabeledBox[])[];
 }
 
 export interface SceneSplits {

@@ -22,11 +22,11 @@ function normalOf(set: readonly Float64Array[]): {
 } {
   const [first = new Float64Array()] = set;
   const mean = first.map((_, at) => set.reduce((sum, each) => sum + (each[at] as number), 0) / set.length);
-  const centred = set.map((each) => each.map((value, at) => value - (mean[at] as number)));
+  const centered = set.map((each) => each.map((value, at) => value - (mean[at] as number)));
   const covariance = Array.from(mean, (_, i) =>
     mean.map(
       (_none, j) =>
-        centred.reduce((sum, each) => sum + (each[i] as number) * (each[j] as number), 0) /
+        centered.reduce((sum, each) => sum + (each[i] as number) * (each[j] as number), 0) /
         Math.max(1, set.length - 1),
     ),
   );

@@ -4,7 +4,7 @@ import type { StatefulLayer } from "@mp/nn";
 
 /** The configuration of a network from images [batch, channels, height, width] to logits [batch, classes]. */
 export interface ModelOptions {
-  /** Of the images. */
+  /** Channels of the images. */
   readonly channels: number;
   /** Height and width of the images. */
   readonly size: number;

@@ -1,4 +1,6 @@
-/** What the loop asks of an engine: programs over one resident state, traced from functions of tensors. */
+/**
+ * The interface between the loop and an engine: programs over one resident state, traced from functions of tensors.
+ */
 import {
   type Backend,
   type HostTensor,

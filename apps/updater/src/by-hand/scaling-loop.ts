@@ -46,7 +46,7 @@ export interface LoopOptions<B extends Batch> {
   readonly comm: Communicator | undefined;
 }
 
-/** What an update did. */
+/** Result of an update. */
 export interface Update {
   readonly loss: number;
   readonly applied: boolean;

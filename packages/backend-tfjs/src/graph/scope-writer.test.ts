@@ -46,7 +46,7 @@ describe("constants", () => {
     expect(writer.scalar(0, "f16")).not.toBe(writer.scalar(0, "bf16"));
   });
 
-  it("in floats hide from the optimiser that they are, since it would move them", () => {
+  it("in floats hide from the optimizer that they are, since it would move them", () => {
     const writer = new ScopeWriter("p");
     writer.scalar(3, "f32");
     writer.scalar(3, "i32");

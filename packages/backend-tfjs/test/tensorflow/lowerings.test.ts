@@ -305,7 +305,7 @@ await withTensorFlow((tf) => {
     await expectOracle("Transpose", [counted([1, 3, 1, 2])], { perm: [3, 0, 1, 2] });
   });
 
-  it("gradients of normalisations that share statistics, in other dtypes, shapes and with other epsilons", async () => {
+  it("gradients of normalizations that share statistics, in other dtypes, shapes and with other epsilons", async () => {
     const x = counted([2, 3, 4, 4]);
     const channels = f32([1, -2, 0.5]);
     const { graph, feeds } = graphOf([x, channels], (builder, values) => {

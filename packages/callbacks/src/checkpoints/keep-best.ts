@@ -14,7 +14,7 @@ export interface KeepBestOptions extends MonitorOptions {
 
 /** The callback that `keepBest` makes. */
 export interface KeepBest extends AnyCallback {
-  /** What the file holds; undefined before the first value. */
+  /** The value and step of the checkpoint in the file; undefined before the first value. */
   readonly best: Best | undefined;
 }
 

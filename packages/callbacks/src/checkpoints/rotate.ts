@@ -7,7 +7,7 @@ import { notDone } from "../log/log-file.js";
 
 /** Options of `rotate`. */
 export interface RotateOptions {
-  /** Where the checkpoints are, `step-N.safetensors` after N iterations; made if it is not there. */
+  /** Folder of the checkpoints, `step-N.safetensors` after N iterations; made if it is not there. */
   readonly folder: string;
   /** Checkpoints that stay; default 3. */
   readonly keep?: number;

@@ -13,7 +13,7 @@ export interface LogOptions {
 
 export type LogEvent = "step" | "validation";
 
-/** What a log has of a step or of a validation. */
+/** The row that a log writes for a step or a validation. */
 export interface LogRow {
   readonly event: LogEvent;
   /** Iterations since the start of the run. */
@@ -24,7 +24,7 @@ export interface LogRow {
   readonly scalars: Scalars;
 }
 
-/** Where rows are written to. */
+/** The destination of rows. */
 export interface LogSink {
   /**
    * Opens it for the rows after so many iterations: those of later steps are removed, since the run makes these steps

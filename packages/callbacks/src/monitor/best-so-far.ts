@@ -2,7 +2,7 @@ import type { CallbackAnswer } from "@mp/core/fit";
 import { type Best, betterBy, type IsBetter, type ReadMonitor } from "./best.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 
-/** What checkpoints have of it. */
+/** The part that checkpoints store. */
 export type BestState = { readonly best: { readonly [K in keyof Best]: Best[K] } | null } & {
   readonly monitor: ReturnType<Monitor["save"]>;
 };

@@ -4,7 +4,7 @@ import { invalid } from "../invalid.js";
 import { type JsonNumber, toJson } from "../json-number.js";
 import { isApplied, type Scalars, scalarsOf } from "../scalars.js";
 
-/** What a monitor keeps between events: sums over the applied steps of the pass, for a training number. */
+/** State that a monitor keeps between events: sums over the applied steps of the pass, for a training number. */
 export interface MonitorState {
   readonly sum: JsonNumber;
   readonly count: number;

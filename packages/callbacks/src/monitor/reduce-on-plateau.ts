@@ -7,7 +7,7 @@ import { Monitor, type MonitorState } from "./monitor.js";
 
 /** Options of `reduceOnPlateau`. */
 export interface ReduceOnPlateauOptions extends Omit<MonitorOptions, "minDelta"> {
-  /** What the learning rates are multiplied by, above 0 and below 1; default 0.1. */
+  /** Factor by which the learning rates are multiplied, above 0 and below 1; default 0.1. */
   readonly factor?: number;
   /** Values in a row that are not better until the rates are reduced; default 10. */
   readonly patience?: number;

@@ -3,13 +3,13 @@ import { formatBar, formatLine, type ProgressState, type ProgressUpdate } from "
 import { StepRate } from "./step-rate.js";
 
 export interface ProgressDisplayOptions {
-  /** What is running, such as `float32`. */
+  /** Name of the run, such as `float32`. */
   readonly label: string;
   /** The step at which the run is done; where it is unknown, each update may say it. */
   readonly total?: number;
 }
 
-/** Where progress is written, such as `process.stderr`. */
+/** The stream that shows progress, such as `process.stderr`. */
 export type ProgressStream = NodeJS.WriteStream;
 
 /** Shows how far a run is. */

@@ -1,4 +1,4 @@
-/** What a step reports. */
+/** Progress reported by a step. */
 export interface ProgressUpdate {
   /** Steps taken so far, this one included, counted from the very start. */
   readonly step: number;

@@ -5,9 +5,9 @@ import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./pr
 
 /** Options of `progress`. */
 export interface ProgressOptions {
-  /** What is running, at the beginning of the line; default `training`. */
+  /** Name of the run, at the beginning of the line; default `training`. */
   readonly label?: string;
-  /** Where it is shown; default standard error. */
+  /** The stream that shows the line; default standard error. */
   readonly stream?: ProgressStream;
 }
 

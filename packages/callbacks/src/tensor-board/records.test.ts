@@ -8,7 +8,7 @@ import { recordOf, recordsIn } from "./records.js";
 describe("crc32c", () => {
   it.each([
     ["", 0],
-    // The check value of the CRC catalogue.
+    // The check value of the CRC catalog.
     ["123456789", 0xe3069283],
     // RFC 3720, B.4: 32 bytes of zeros.
     ["\0".repeat(32), 0x8a9136aa],

@@ -35,7 +35,7 @@ const OPTIONS = {
   text: withDefault(
     {},
     checks.claim(
-      "texts by tag",
+      "an object of strings by tag",
       (value) =>
         typeof value === "object" &&
         value !== null &&

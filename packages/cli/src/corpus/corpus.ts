@@ -16,7 +16,7 @@ export const CORPUS_PACKAGES: readonly PackageText[] = [
 const corpusOf = (packages: readonly PackageText[]): Promise<TextCorpus> =>
   textCorpus({ from: import.meta.url, packages });
 
-/** What the apps read without `--data`: about 340 000 tokens of technical prose, the same in every checkout. */
+/** The apps' corpus without `--data`: about 340 000 tokens of technical prose, the same in every checkout. */
 export function defaultCorpus(): Promise<TextCorpus> {
   return corpusOf(CORPUS_PACKAGES);
 }

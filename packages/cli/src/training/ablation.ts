@@ -1,4 +1,6 @@
-/** What each technique of mixed precision gains: a run with all of them, one without each, and one in float32. */
+/**
+ * Measures what each technique of mixed precision gains: a run with all of them, one without each, and one in float32.
+ */
 import type { RunResult } from "../result.js";
 import type { AppContext } from "../run-app.js";
 import { formatKinds, metricOf } from "./kind-table.js";

@@ -16,7 +16,7 @@ export interface FitByFlags<P, B, M> {
   readonly label: string;
 }
 
-/** What an app reports of a training. */
+/** The record of a training that an app reports. */
 export interface TrainingRecord {
   /** Steps since the very start. */
   readonly steps: number;

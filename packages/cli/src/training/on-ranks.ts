@@ -17,7 +17,7 @@ export interface RanksOptions extends CommonOptions {
   readonly ranks: number;
 }
 
-/** What one process of the job trains with. */
+/** The arguments of one process of the job. */
 export interface RankRun<O> {
   /** Without the files that rank 0 alone writes, on the other ranks. */
   readonly options: O;

@@ -259,11 +259,14 @@ describe("what an author gets wrong", () => {
 describe("hooks that are missing or of another kind", () => {
   const hooks = { name: "mine", manifest: {}, upload: broken, download: broken, compile: broken };
   it.each([
-    [undefined, /^defineBackend: the argument is an object, got undefined/],
-    [{ ...hooks, compile: undefined }, /^defineBackend: compile is a function, got undefined/],
-    [{ ...hooks, upload: {} }, /^defineBackend: upload is a function/],
-    [{ ...hooks, results: "until" }, /^defineBackend: results is "own" or "until-next-run", got "until"/],
-    [{ ...hooks, states: true }, /^defineBackend: states is an object, got true/],
+    [undefined, /^defineBackend: the argument must be an object, got undefined/],
+    [{ ...hooks, compile: undefined }, /^defineBackend: compile must be a function, got undefined/],
+    [{ ...hooks, upload: {} }, /^defineBackend: upload must be a function/],
+    [
+      { ...hooks, results: "until" },
+      /^defineBackend: results must be "own" or "until-next-run", got "until"/,
+    ],
+    [{ ...hooks, states: true }, /^defineBackend: states must be an object, got true/],
   ])("are refused when the backend is defined (%#)", (given, message) => {
     expect(() => defineBackend(given as never)).toThrow(refusal("MP_INVALID_ARGUMENT", message));
   });

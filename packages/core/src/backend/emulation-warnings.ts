@@ -14,7 +14,11 @@ export function emulationWarnings(
     const support = manifest.dtypes[dtype];
     if (unsupportedReason(support) !== undefined || !("storage" in support)) return [];
     if (support.compute === "native") return [];
-    const message = `${name}: ${dtype} is emulated, with results as of ${dtype}, in the memory of ${support.storage} and no faster than f32`;
+    const same =
+      support.storage === dtype
+        ? `same results and memory as ${dtype}`
+        : `same results as ${dtype}, memory of ${support.storage}`;
+    const message = `${name}: ${dtype} is emulated: ${same}, no faster than f32`;
     return [{ type: "emulated", message: advice === undefined ? message : `${message}; ${advice}` } as const];
   });
 }

@@ -5,7 +5,7 @@ import { printGraph } from "../graph/print.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { mixedFloat16Policy } from "./policy.js";
 
-it("batch normalisation between low-precision ops takes halves, and its parameters and statistics stay in f32", () => {
+it("batch normalization between low-precision ops takes halves, and its parameters and statistics stay in f32", () => {
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype: "f32", shape: [8, 4] }, "batch");
   const w = builder.input("w", { dtype: "f32", shape: [4, 4] }, "parameter");
@@ -14,7 +14,7 @@ it("batch normalisation between low-precision ops takes halves, and its paramete
   const wide = builder.emitOne("Cast", [scale], { to: "f32" });
   const first = builder.emitOne("MatMul", [x, w], {});
   const [y, mean] = builder.emit("BatchNormalization", [first, wide, bias], { epsilon: 0.5 });
-  if (y === undefined || mean === undefined) throw new Error("batch normalisation has three results");
+  if (y === undefined || mean === undefined) throw new Error("batch normalization has three results");
   const relu = builder.emitOne("Relu", [y], {});
   const graph = builder.finish({ result: builder.emitOne("MatMul", [relu, w], {}), mean });
   const options = { manifest: manifestOf() };

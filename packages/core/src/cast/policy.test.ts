@@ -84,11 +84,11 @@ describe("policy.with", () => {
   it.each([
     [
       () => castingPolicy({ compute: "f64" as "f32" }),
-      /compute is one of f32, f16, bf16, or manual, got f64/,
+      /compute must be one of f32, f16, bf16, or manual, got f64/,
     ],
     [
       () => castingPolicy({ compute: "f16", output: "i32" as "f32" }),
-      /output is one of f32, f16, bf16, got i32/,
+      /output must be one of f32, f16, bf16, got i32/,
     ],
     [() => mixedFloat16Policy.with({ ops: { Cast: "f32" } }), /Cast is as the user wrote it/],
     [
@@ -100,7 +100,10 @@ describe("policy.with", () => {
       /matMul is no operator; did you mean MatMul\? operators have their ONNX names/,
     ],
     [() => castingPolicy({ compute: "float16" as "f16" }), /got float16; did you mean f16\?$/],
-    [() => mixedFloat16Policy.with({ scopes: { net: "f16" as "low" } }), /@net is one of low, f32.*got f16/],
+    [
+      () => mixedFloat16Policy.with({ scopes: { net: "f16" as "low" } }),
+      /@net must be one of low, f32.*got f16/,
+    ],
     [() => mixedFloat16Policy.with({ scopes: { "net/": "low" } }), /"net\/" is no scope path/],
     [() => mixedFloat16Policy.with({ scopes: { "": "low" } }), /"" is no scope path/],
   ])("refuses %s", (make, message) => {
@@ -145,14 +148,14 @@ describe("the string form", () => {
     ["mixed_float16", /"mixed_float16" is not key=value/],
     ["params=f32,compute=f16", /output is missing; the form is params=f32,compute=f16,output=f32/],
     ["params=f32,compute=f16,output=f32,compute=f32", /compute is given twice/],
-    ["params=f32,compute=fp16,output=f32", /compute is one of f32, f16, bf16, or manual, got fp16/],
-    ["params=manual,compute=f16,output=f32", /parameters is one of f32, f16, bf16, got manual/],
+    ["params=f32,compute=fp16,output=f32", /compute must be one of f32, f16, bf16, or manual, got fp16/],
+    ["params=manual,compute=f16,output=f32", /parameters must be one of f32, f16, bf16, got manual/],
     ["params=f32,compute=f16,output=f32,Softmux=low", /Softmux is none of params, compute, output, an op/],
     [
       "params=f32,compute=f16,output=f32,@net:Softmux=low",
       /Softmux is no operator; did you mean Softmax\? operators have/,
     ],
-    ["params=f32,compute=f16,output=f32,@net=half", /@net is one of low, f32.*got half/],
+    ["params=f32,compute=f16,output=f32,@net=half", /@net must be one of low, f32.*got half/],
     ["params=f32,compute=f16,output=f32,@net%zz=low", /@net%zz is badly escaped/],
     ["params=f32,compute=f16,output=f32,@a:Add:b=low", /@a:Add:b is no @scope or @scope:Op/],
     ["params=f32=f16,compute=f16,output=f32", /"params=f32=f16" is not key=value/],

@@ -86,7 +86,7 @@ function policyOf(
   for (const [what, dtype] of Object.entries({ parameters, output, compute })) {
     if (!COMPUTE.includes(dtype) && !(what === "compute" && dtype === "manual")) {
       const or = what === "compute" ? ", or manual" : "";
-      throw invalid(`${what} is one of ${COMPUTE.join(", ")}${or}, got ${dtype}${dtypeHint(dtype)}`);
+      throw invalid(`${what} must be one of ${COMPUTE.join(", ")}${or}, got ${dtype}${dtypeHint(dtype)}`);
     }
   }
   const last = new Map(given.map((override) => [keyOf(override), override]));
@@ -132,7 +132,7 @@ function checked(override: CastingOverride): CastingOverride {
     throw invalid(`${op} is as the user wrote it, no policy alters it`);
   }
   if (!CAST_CATEGORIES.includes(category)) {
-    throw invalid(`${keyOf(override)} is one of ${CAST_CATEGORIES.join(", ")}, got ${category}`);
+    throw invalid(`${keyOf(override)} must be one of ${CAST_CATEGORIES.join(", ")}, got ${category}`);
   }
   if (scope.split("/").includes("") && !(scope === "" && op !== undefined)) {
     throw invalid(`"${scope}" is no scope path; names are joined by single slashes`);

@@ -45,7 +45,7 @@ const scale: Check = claim(
   (value) =>
     isNumber(value) && value >= SMALLEST_SCALE && value <= LARGEST_SCALE && Math.fround(value) === value,
 );
-const growth: Check = claim("a number of 1 or more", (value) => isNumber(value) && value >= 1);
+const growth: Check = claim("a number ≥ 1", (value) => isNumber(value) && value >= 1);
 const backoff: Check = claim("between 0 and 1", (value) => isNumber(value) && value > 0 && value < 1);
 const counter: Check = integer(0, 2 ** 31 - 2);
 

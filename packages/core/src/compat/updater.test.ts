@@ -138,12 +138,12 @@ describe("the gradients of other workers", () => {
 
 it.each<[Changes, string, string]>([
   [{ clearBuffer: false }, "MP_UNSUPPORTED", "updater: clearBuffer is false"],
-  [{ scalingFactor: 1 }, "MP_INVALID_ARGUMENT", "scalingFactor is a number above 1, got 1"],
-  [{ N: 0 }, "MP_INVALID_ARGUMENT", "updater: N is an integer of 1 or more"],
-  [{ accumGrad: 0 }, "MP_INVALID_ARGUMENT", "updater: accumGrad is an integer of 1 or more"],
+  [{ scalingFactor: 1 }, "MP_INVALID_ARGUMENT", "scalingFactor must be a number above 1, got 1"],
+  [{ N: 0 }, "MP_INVALID_ARGUMENT", "updater: N must be an integer ≥ 1"],
+  [{ accumGrad: 0 }, "MP_INVALID_ARGUMENT", "updater: accumGrad must be an integer ≥ 1"],
   [{ grads: ["c"] }, "MP_INVALID_ARGUMENT", "updater: grads has c, the parameters are a, b"],
-  [{ comm: {} as Communicator }, "MP_INVALID_ARGUMENT", "updater: comm is an object with allReduce"],
-  [{ dataFeeder: 5 as never }, "MP_INVALID_ARGUMENT", "updater: dataFeeder is a function"],
+  [{ comm: {} as Communicator }, "MP_INVALID_ARGUMENT", "updater: comm must be an object with allReduce"],
+  [{ dataFeeder: 5 as never }, "MP_INVALID_ARGUMENT", "updater: dataFeeder must be a function"],
   [{ scale: 0 }, "MP_INVALID_ARGUMENT", "initialScale"],
   [{ weightDecay: -1 }, "MP_INVALID_ARGUMENT", "weightDecay"],
 ])("refuses %o", async (changes, code, message) => {

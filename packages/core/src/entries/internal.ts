@@ -7,7 +7,7 @@ export type { KernelManifest } from "../backend/manifest.js";
 export { resolveBindings } from "../backend/bindings.js";
 export { WorkQueue } from "../backend/work-queue.js";
 export { hideFromOrigins } from "../trace/line.js";
-export { labelledPart } from "../trace/parameter-paths.js";
+export { labeledPart } from "../trace/parameter-paths.js";
 export { hostUniform } from "../trace/random/host-random.js";
 export { setRandomCounter } from "../trace/random/random.js";
 export { squares32 } from "../trace/random/squares.js";

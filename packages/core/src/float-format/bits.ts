@@ -53,7 +53,7 @@ function codeOf(rule: FormatRule, bits: number, value: number): number {
 export function decode(dtype: FloatDType, bits: number): number {
   const width = 8 * bytesPerElement[dtype];
   if (!Number.isInteger(bits) || bits < 0 || bits >= 2 ** width) {
-    throw new MpError("MP_OUT_OF_RANGE", `decode: bits of ${dtype} are 0 … 2^${width} - 1, got ${bits}`);
+    throw new MpError("MP_OUT_OF_RANGE", `decode: bits of ${dtype} must be 0 … 2^${width} - 1, got ${bits}`);
   }
   if (dtype === "f32") {
     floatBits[0] = bits;

@@ -11,7 +11,7 @@ const scratch = new Float64Array(1);
 const word = new BigInt64Array(scratch.buffer);
 
 /** The double `steps` places away from the positive double `x`. */
-function neighbour(x: number, steps: bigint): number {
+function neighbor(x: number, steps: bigint): number {
   scratch[0] = x;
   word[0] = (word[0] ?? 0n) + steps;
   return scratch[0] ?? 0;
@@ -27,7 +27,7 @@ function finiteValues(dtype: (typeof NARROW)[number]): number[] {
 }
 
 describe.each(NARROW)("roundTo %s", (dtype) => {
-  it("breaks every tie between neighbours to even and decides the doubles next to it", () => {
+  it("breaks every tie between neighbors to even and decides the doubles next to it", () => {
     const values = finiteValues(dtype);
     const array: number[] = [];
     const want: number[] = [];
@@ -36,7 +36,7 @@ describe.each(NARROW)("roundTo %s", (dtype) => {
       const high = values[bits + 1] ?? 0;
       const tie = (low + high) / 2;
       const even = bits % 2 === 0 ? low : high;
-      array.push(low, neighbour(tie, -1n), tie, neighbour(tie, 1n), high);
+      array.push(low, neighbor(tie, -1n), tie, neighbor(tie, 1n), high);
       want.push(low, low, even, high, high);
     }
     expect(values.length).toBeGreaterThan(2 ** (floatFormats[dtype].bits - 2));
@@ -53,7 +53,7 @@ describe.each(NARROW)("roundTo %s", (dtype) => {
     );
   });
 
-  it("rounds f32 arrays as it rounds their elements: all ties, their f32 neighbours, random bits", () => {
+  it("rounds f32 arrays as it rounds their elements: all ties, their f32 neighbors, random bits", () => {
     const values = finiteValues(dtype);
     const bits: number[] = [];
     const view = new DataView(new ArrayBuffer(4));
@@ -84,9 +84,9 @@ describe.each(NARROW)("roundTo %s", (dtype) => {
     const { maxFinite, maxExponent, fractionBits, hasInfinity } = floatFormats[dtype];
     const tie = maxFinite + 2 ** (maxExponent - fractionBits - 1);
     const overflow = hasInfinity ? Number.POSITIVE_INFINITY : Number.NaN;
-    expect(roundTo(dtype, neighbour(tie, -1n))).toBe(maxFinite);
-    expect(roundTo(dtype, neighbour(tie, 1n))).toBe(overflow);
-    expect(roundTo(dtype, -neighbour(tie, 1n))).toBe(-overflow);
+    expect(roundTo(dtype, neighbor(tie, -1n))).toBe(maxFinite);
+    expect(roundTo(dtype, neighbor(tie, 1n))).toBe(overflow);
+    expect(roundTo(dtype, -neighbor(tie, 1n))).toBe(-overflow);
     expect(roundTo(dtype, Number.MAX_VALUE)).toBe(overflow);
     expect(roundTo(dtype, Number.NEGATIVE_INFINITY)).toBe(-overflow);
     expect(roundTo(dtype, Number.NaN)).toBeNaN();
@@ -97,7 +97,7 @@ describe.each(NARROW)("roundTo %s", (dtype) => {
     expect(roundTo(dtype, -0)).toBe(-0);
     expect(roundTo(dtype, -Number.MIN_VALUE)).toBe(-0);
     expect(roundTo(dtype, minSubnormal / 2)).toBe(0);
-    expect(roundTo(dtype, neighbour(minSubnormal / 2, 1n))).toBe(minSubnormal);
+    expect(roundTo(dtype, neighbor(minSubnormal / 2, 1n))).toBe(minSubnormal);
     expect(roundTo(dtype, 1.5 * minSubnormal)).toBe(2 * minSubnormal);
     expect(roundArray(dtype, Float32Array.of(-1e-45))[0]).toBe(-0);
   });

@@ -4,7 +4,7 @@ import { ulpDistance } from "./ulp.js";
 
 describe("ulpDistance", () => {
   it.each(["f16", "bf16"] as const)(
-    "is 1 between all neighbours of %s, from -infinity to infinity",
+    "is 1 between all neighbors of %s, from -infinity to infinity",
     (dtype) => {
       let last = Number.NEGATIVE_INFINITY;
       let steps = 0;

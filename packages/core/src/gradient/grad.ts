@@ -1,8 +1,8 @@
 import { isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
+import { formatType } from "../graph/format-type.js";
 import { producers, type Value } from "../graph/graph.js";
 import { checkOptions } from "../options.js";
-import { formatShape } from "../shape.js";
 import { literal } from "../trace/ops/source.js";
 import { cast } from "../trace/ops/unary.js";
 import { isTensor, Tensor } from "../trace/tensor.js";
@@ -154,14 +154,14 @@ function lossFirst(returned: Returned, hasAux: boolean): readonly [loss: Tensor,
   if (loss.shape.length !== 0) {
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `valueAndGrad: the loss is a scalar, got shape ${formatShape(loss.shape)}; reduce it, for example with reduceMean`,
+      `valueAndGrad: the loss must be a scalar, got ${formatType(loss)}; take its mean`,
       { details: { shape: loss.shape } },
     );
   }
   if (!isComputeFloat(loss.dtype)) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `valueAndGrad: the loss is f32, f16 or bf16, got ${loss.dtype}; cast what it is made of to f32`,
+      `valueAndGrad: the loss must be f32, f16 or bf16, got ${loss.dtype}; cast its inputs to f32`,
       { details: { dtype: loss.dtype } },
     );
   }
@@ -181,6 +181,6 @@ function scalarSeed(seed: Tensor): Tensor {
   if (isTensor(seed) && seed.shape.length === 0 && isComputeFloat(seed.dtype)) return seed;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `valueAndGrad: the seed is a floating scalar tensor, got ${isTensor(seed) ? String(seed) : typeof seed}`,
+    `valueAndGrad: the seed must be a floating scalar tensor, got ${isTensor(seed) ? String(seed) : typeof seed}`,
   );
 }

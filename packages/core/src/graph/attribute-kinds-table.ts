@@ -14,29 +14,29 @@ interface Kind {
 
 type AttributeName = { readonly [K in Op]: keyof OpAttributes[K] }[Op];
 
-const flag: Kind = { says: "is true or false", holds: (value) => typeof value === "boolean" };
-const number: Kind = { says: "is a number", holds: (value) => typeof value === "number" };
-const integer: Kind = { says: "is an integer", holds: Number.isSafeInteger };
+const flag: Kind = { says: "must be true or false", holds: (value) => typeof value === "boolean" };
+const number: Kind = { says: "must be a number", holds: (value) => typeof value === "number" };
+const integer: Kind = { says: "must be an integer", holds: Number.isSafeInteger };
 const count: Kind = {
-  says: "is an integer of 0 or more",
+  says: "must be an integer ≥ 0",
   holds: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 };
 const integers: Kind = {
-  says: "are integers",
+  says: "must be integers",
   holds: (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
 };
 /** Engines use 32-bit indices. */
 const steps: Kind = {
-  says: `are integers between ±${2 ** 31 - 1}`,
+  says: `must be integers between ±${2 ** 31 - 1}`,
   holds: (value) => integers.holds(value) && (value as number[]).every((step) => Math.abs(step) < 2 ** 31),
 };
 const bound: Kind = {
-  says: "is a number and not NaN",
+  says: "must be a number and not NaN",
   holds: (value) => typeof value === "number" && !Number.isNaN(value),
 };
 const isPositive = (value: number): boolean => value > 0 && Number.isFinite(value);
 const oneOf = (...names: readonly string[]): Kind => ({
-  says: `is one of ${names.join(", ")}`,
+  says: `must be one of ${names.join(", ")}`,
   holds: (value) => (names as readonly unknown[]).includes(value),
 });
 
@@ -48,7 +48,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   batchDims: integer,
   beta: number,
   body: {
-    says: "is a graph",
+    says: "must be a graph",
     holds: isGraph,
   },
   carries: count,
@@ -60,10 +60,10 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   dtype: oneOf(...DTYPES),
   ends: integers,
   epsilon: {
-    says: "is a number of at least 0, finite in f32",
+    says: "must be a number ≥ 0, finite in f32",
     holds: (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),
   },
-  equation: { says: 'is text such as "ij,jk->ik"', holds: (value) => typeof value === "string" },
+  equation: { says: 'must be a string such as "ij,jk->ik"', holds: (value) => typeof value === "string" },
   exclusive: flag,
   fmod: flag,
   group: integer,
@@ -72,7 +72,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   keepdims: flag,
   kernelShape: integers,
   isCausal: flag,
-  key: { says: "is a bigint", holds: (value) => typeof value === "bigint" },
+  key: { says: "must be a bigint", holds: (value) => typeof value === "bigint" },
   largest: flag,
   length: count,
   limit: number,
@@ -89,13 +89,13 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   reverse: flag,
   saved: count,
   scale: {
-    says: "is a number above 0 that is finite in f32",
+    says: "must be a number above 0 that is finite in f32",
     holds: (value) => typeof value === "number" && isPositive(Math.fround(value)),
   },
   sequences: count,
   shape: integers,
   softcap: {
-    says: "is 0, for none, or a number above 0 that is finite in f32",
+    says: "must be 0, for none, or a number above 0 that is finite in f32",
     holds: (value) => value === 0 || (typeof value === "number" && isPositive(Math.fround(value))),
   },
   split: integers,
@@ -108,7 +108,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   transB: flag,
   // Of Pad and of Constant.
   value: {
-    says: "is a number or host data",
+    says: "must be a number or host data",
     holds: (value) => typeof value === "number" || isHostTensor(value),
   },
 };

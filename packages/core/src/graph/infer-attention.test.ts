@@ -22,7 +22,7 @@ describe("the types of attention", () => {
 
   it.each([
     [[Q, K], "takes 3 to 4 operands, got 2"],
-    [[type("f16", 6, 3, 4), K, V], "query is [batch, heads, time, size], got [6, 3, 4]"],
+    [[type("f16", 6, 3, 4), K, V], "query must be [batch, heads, time, size], got [6, 3, 4]"],
     [[Q, type("f16", 2, 2, 5, 3), V], "query [2, 6, 3, 4], key [2, 2, 5, 3] and value [2, 2, 5, 7] differ"],
     [[Q, K, type("f16", 2, 2, 4, 7)], "differ in batch"],
     [
@@ -42,11 +42,13 @@ describe("the types of attention", () => {
 
   it("take a scale above 0 and a softcap of 0 or more", () => {
     expect(() => infer([Q, K, V], { scale: 0 })).toThrow(
-      "scale is a number above 0 that is finite in f32, got 0",
+      "scale must be a number above 0 that is finite in f32, got 0",
     );
-    expect(() => infer([Q, K, V], { softcap: -1 })).toThrow("softcap is 0, for none, or a number above 0");
+    expect(() => infer([Q, K, V], { softcap: -1 })).toThrow(
+      "softcap must be 0, for none, or a number above 0",
+    );
     expect(() => infer([Q, K, V], { isCausal: 1 as unknown as boolean })).toThrow(
-      "isCausal is true or false",
+      "isCausal must be true or false",
     );
   });
 });

@@ -22,19 +22,19 @@ describe("host tensors", () => {
     [
       () => (zeros as (...sizes: unknown[]) => unknown)(2, 3),
       "MP_SHAPE_MISMATCH",
-      "zeros: a shape is an array such as [2, 3], got 2",
+      "zeros: a shape must be an array such as [2, 3], got 2",
     ],
     [
       () => (ones as (...sizes: unknown[]) => unknown)(2, 3),
       "MP_SHAPE_MISMATCH",
-      "a shape is an array such as",
+      "a shape must be an array such as",
     ],
     [
       () => tensor(Float32Array.of(1), 1 as never),
       "MP_SHAPE_MISMATCH",
-      "tensor: a shape is an array such as",
+      "tensor: a shape must be an array such as",
     ],
-    [() => zeros([-1]), "MP_SHAPE_MISMATCH", "zeros: dimensions are integers of 0 or more"],
+    [() => zeros([-1]), "MP_SHAPE_MISMATCH", "zeros: dimensions must be integers ≥ 0"],
     [() => tensor([1, 2] as never), "MP_DTYPE_MISMATCH", "got an array; wrap it: Float32Array.from(numbers)"],
   ])("%s is refused with %s", (make, code, message) => {
     expect(make).toThrow(expect.objectContaining({ code, message: expect.stringContaining(message) }));

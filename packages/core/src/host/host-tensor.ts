@@ -56,7 +56,7 @@ export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): H
   if (storage === undefined) {
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `tensor: ${kind} is stored in ${hostArrayOf[kind].name}, got ${classNameOf(data)}`,
+      `tensor: ${kind} must be stored in ${hostArrayOf[kind].name}, got ${classNameOf(data)}`,
     );
   }
   if (shape !== undefined) expectShape("tensor", shape);
@@ -127,14 +127,17 @@ export function ones(shape: Shape, dtype: DType = "f32"): HostTensor {
 /** A shape is one array: `zeros(2, 3)` means `zeros([2, 3])`. */
 function expectShape(what: string, shape: unknown): asserts shape is Shape {
   if (Array.isArray(shape)) return;
-  throw new MpError("MP_SHAPE_MISMATCH", `${what}: a shape is an array such as [2, 3], got ${shown(shape)}`);
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `${what}: a shape must be an array such as [2, 3], got ${shown(shape)}`,
+  );
 }
 
 function expectDType(what: string, dtype: unknown): void {
   if ((DTYPES as readonly unknown[]).includes(dtype)) return;
   throw new MpError(
     "MP_DTYPE_MISMATCH",
-    `${what}: a dtype is one of ${DTYPES.join(", ")}, got ${shown(dtype)}`,
+    `${what}: a dtype must be one of ${DTYPES.join(", ")}, got ${shown(dtype)}`,
   );
 }
 

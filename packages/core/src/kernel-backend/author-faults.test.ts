@@ -83,8 +83,8 @@ describe("a row that nothing would read", () => {
       /kernels has a row for "Reluu", which is no operator; did you mean Relu/,
     ],
     ["of another operator", { kernels: { relu: () => [] } }, /which is no operator; did you mean Relu\?/],
-    ["no function", { kernels: { Relu: 3 } }, /the kernel of Relu is a function, got 3/],
-    ["no table", { kernels: null }, /kernels is a table by name, got null/],
+    ["no function", { kernels: { Relu: 3 } }, /the kernel of Relu must be a function, got 3/],
+    ["no table", { kernels: null }, /kernels must be a table by name, got null/],
     [
       "of opDTypes",
       { manifest: { ...manifest, opDTypes: { Mull: ["f32"] } } },
@@ -93,7 +93,7 @@ describe("a row that nothing would read", () => {
     [
       "a dtype",
       { manifest: { ...manifest, opDTypes: { Mul: ["float32"] } } },
-      /opDTypes of Mul are some of f32, .*got \["float32"\]/,
+      /opDTypes of Mul must be some of f32, .*got \["float32"\]/,
     ],
     [
       "of dtypes",

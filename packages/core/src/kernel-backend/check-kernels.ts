@@ -19,7 +19,8 @@ export function checkKernels({ name, kernels, manifest: { dtypes, opDTypes = {} 
     throw new MpError("MP_INVALID_ARGUMENT", `${name}: ${problem}`);
   };
   const expectNames = (table: string, rows: object, kind: string, known: readonly string[]): void => {
-    if (typeof rows !== "object" || rows === null) refuse(`${table} is a table by name, got ${shown(rows)}`);
+    if (typeof rows !== "object" || rows === null)
+      refuse(`${table} must be a table by name, got ${shown(rows)}`);
     for (const row of Object.keys(rows)) {
       if (known.includes(row)) continue;
       const remedy = meantInstead(row, known) ?? "names are those of OpAttributes and DTYPES in @mp/core";
@@ -32,11 +33,11 @@ export function checkKernels({ name, kernels, manifest: { dtypes, opDTypes = {} 
   expectNames("manifest.opDTypes", opDTypes, "operator", ops);
   for (const [op, kernel] of Object.entries(kernels)) {
     if (kernel !== undefined && typeof kernel !== "function")
-      refuse(`the kernel of ${op} is a function, got ${shown(kernel)}`);
+      refuse(`the kernel of ${op} must be a function, got ${shown(kernel)}`);
   }
   for (const [op, taken] of Object.entries(opDTypes)) {
     if (Array.isArray(taken) && taken.every((dtype) => (DTYPES as readonly unknown[]).includes(dtype)))
       continue;
-    refuse(`manifest.opDTypes of ${op} are some of ${DTYPES.join(", ")}, got ${shown(taken)}`);
+    refuse(`manifest.opDTypes of ${op} must be some of ${DTYPES.join(", ")}, got ${shown(taken)}`);
   }
 }

@@ -158,7 +158,7 @@ describe("compile", () => {
     expect(emulated.warnings).toEqual([
       {
         type: "emulated",
-        message: "tiny: f16 is emulated, with results as of f16, in the memory of f32 and no faster than f32",
+        message: "tiny: f16 is emulated: same results as f16, memory of f32, no faster than f32",
       },
     ]);
     expect((await backend.compile(graph())).warnings).toEqual([]);

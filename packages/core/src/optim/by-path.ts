@@ -159,7 +159,7 @@ function groupOf(rule: PathRule, index: number): Group {
   const isPath = (path: unknown): boolean => typeof path === "string" && !path.split("/").includes("");
   if (scopes.length === 0 || !scopes.every(isPath)) {
     refuse(
-      `paths of ${group} are names joined by single slashes, such as "encoder/layer0", or a function, got ${shown(paths)}`,
+      `paths of ${group} must be names joined by single slashes, such as "encoder/layer0", or a function, got ${shown(paths)}`,
     );
   }
   const isIn: ParameterTest = (path) =>

@@ -22,7 +22,7 @@ export const normLimit: Check = (what, limit) => {
   if (typeof limit === "number" && limit >= SMALLEST_NORM && Number.isFinite(Math.fround(limit))) return;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `${what} is a number of at least 2^-40, finite in f32, got ${shown(limit)}; leave it out for no clipping`,
+    `${what} must be a number ≥ 2^-40, finite in f32, got ${shown(limit)}; leave it out for no clipping`,
   );
 };
 

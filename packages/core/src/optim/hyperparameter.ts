@@ -19,7 +19,7 @@ export function checkHyperparameter(what: string, value: number, { from, open, b
   const isAbove = open === true ? rounded > from : rounded >= from;
   if (isAbove && Number.isFinite(rounded) && (below === undefined || rounded < below)) return;
   const range = `${open === true ? "above" : "at least"} ${from}${below === undefined ? "" : ` and below ${below}`}`;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${range} in f32, got ${shown(value)}`);
+  throw new MpError("MP_INVALID_ARGUMENT", `${what} must be ${range} in f32, got ${shown(value)}`);
 }
 
 /** As a check of an option. */

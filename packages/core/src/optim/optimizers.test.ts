@@ -134,7 +134,7 @@ describe("Adam", () => {
         expect(numbers(update as HostTensor).map(Math.abs)).toEqual([0, 0]);
       }
     }
-    expect(() => adam({ learningRate: 1, epsilon: 1e-44 })).toThrow(/adam: epsilon is at least/);
+    expect(() => adam({ learningRate: 1, epsilon: 1e-44 })).toThrow(/adam: epsilon must be at least/);
   });
 
   it("keeps the largest second moment with amsgrad", () => {
@@ -185,54 +185,51 @@ describe("options that were left out", () => {
 
 describe("hyperparameters", () => {
   it.each([
-    [() => sgd({ learningRate: Number.NaN }), "sgd: learningRate is at least 0 in f32, got NaN"],
-    [() => sgd({ learningRate: "0.1" as never }), 'sgd: learningRate is at least 0 in f32, got "0.1"'],
-    [() => sgd({ learningRate: null as never }), "sgd: learningRate is at least 0 in f32, got null"],
-    [() => sgd({ learningRate: -1 }), "sgd: learningRate is at least 0 in f32, got -1"],
+    [() => sgd({ learningRate: Number.NaN }), "sgd: learningRate must be at least 0 in f32, got NaN"],
+    [() => sgd({ learningRate: "0.1" as never }), 'sgd: learningRate must be at least 0 in f32, got "0.1"'],
+    [() => sgd({ learningRate: null as never }), "sgd: learningRate must be at least 0 in f32, got null"],
+    [() => sgd({ learningRate: -1 }), "sgd: learningRate must be at least 0 in f32, got -1"],
     [
       () => momentum({ learningRate: 1, momentum: 1 }),
-      "momentum: momentum is at least 0 and below 1 in f32, got 1",
+      "momentum: momentum must be at least 0 and below 1 in f32, got 1",
     ],
-    [() => adam({ learningRate: 1e39 }), "adam: learningRate is at least 0 in f32, got 1e+39"],
+    [() => adam({ learningRate: 1e39 }), "adam: learningRate must be at least 0 in f32, got 1e+39"],
     [() => adam({ learningRate: 1, beta2: 0.99999999999 }), /adam: beta2 .* below 1 in f32/],
     [() => adam({ learningRate: 1, beta1: -0.1 }), /beta1/],
     [
       () => adam({ learningRate: 1, epsilon: 1e-50 }),
-      /^adam: epsilon is at least 7.888609052210118e-31 in f32, got 1e-50/,
+      /^adam: epsilon must be at least 7.888609052210118e-31 in f32, got 1e-50/,
     ],
     [() => adamW({ learningRate: 1, weightDecay: -1 }), /weightDecay/],
     [() => adagrad({ learningRate: 1, epsilon: 0 }), /epsilon/],
     [() => adagrad({ learningRate: 1, initialAccumulator: -1 }), /initialAccumulator/],
     [() => rmsProp({ learningRate: 1, decay: 1 }), /decay/],
-    [
-      () => clipByGlobalNorm(0),
-      "clipByGlobalNorm: the limit is a number of at least 2^-40, finite in f32, got 0",
-    ],
+    [() => clipByGlobalNorm(0), "clipByGlobalNorm: the limit must be a number ≥ 2^-40, finite in f32, got 0"],
     [() => clipByValue(Number.NaN), /clipByValue/],
     [() => weightDecay(Number.POSITIVE_INFINITY), /weightDecay/],
-    [() => addDecayedWeights(-1), "addDecayedWeights: the decay is at least 0 in f32, got -1"],
-    [() => scaleByLearningRate(-1), "scaleByLearningRate: the rate is at least 0 in f32, got -1"],
-    [() => scaleBySchedule(0.1 as never), "scaleBySchedule: the schedule is a function, got 0.1"],
-    [() => clipByBlockRms(0), "clipByBlockRms: the threshold is above 0 in f32, got 0"],
-    [() => scaleByParameterRms(-1), "scaleByParameterRms: the smallest is at least 0 in f32, got -1"],
-    [() => scaleByTrustRatio({ trustCoefficient: 0 }), /scaleByTrustRatio: trustCoefficient is above 0/],
+    [() => addDecayedWeights(-1), "addDecayedWeights: the decay must be at least 0 in f32, got -1"],
+    [() => scaleByLearningRate(-1), "scaleByLearningRate: the rate must be at least 0 in f32, got -1"],
+    [() => scaleBySchedule(0.1 as never), "scaleBySchedule: the schedule must be a function, got 0.1"],
+    [() => clipByBlockRms(0), "clipByBlockRms: the threshold must be above 0 in f32, got 0"],
+    [() => scaleByParameterRms(-1), "scaleByParameterRms: the smallest must be at least 0 in f32, got -1"],
+    [() => scaleByTrustRatio({ trustCoefficient: 0 }), /scaleByTrustRatio: trustCoefficient must be above 0/],
     [
       () => momentum({ learningRate: 1, nesterov: true, dampening: 0.1 }),
       "momentum: nesterov takes no dampening, got 0.1",
     ],
     [
       () => adam({ learningRate: 1, amsgrad: 1 as never }),
-      'adam: amsgrad is false or true or "corrected", got 1',
+      'adam: amsgrad must be false or true or "corrected", got 1',
     ],
     [
       () => adam({ learningRate: 1, amsgrad: "corrected", epsilonHat: true }),
       'adam: amsgrad "corrected" takes no epsilonHat',
     ],
     [() => scaleByAdam({ betas: [0.9, 0.99] } as never), /scaleByAdam: .* did you mean beta1 and beta2\?/],
-    [() => adafactor({ clipThreshold: 0 }), "adafactor: clipThreshold is above 0 in f32, got 0"],
+    [() => adafactor({ clipThreshold: 0 }), "adafactor: clipThreshold must be above 0 in f32, got 0"],
     [
       () => adafactor({ clipThreshold: true as never }),
-      "adafactor: clipThreshold is a number or false, got true",
+      "adafactor: clipThreshold must be a number or false, got true",
     ],
     [
       () => adafactor({ learningRate: settable(0.1) }),

@@ -231,34 +231,37 @@ describe("options", () => {
   it.each([
     [
       () => staticLossScale(0),
-      "staticLossScale: scale is a number from 2^-126 to 2^126, so that f32 can divide by it, got 0",
+      "staticLossScale: scale must be a number from 2^-126 to 2^126, so that f32 can divide by it, got 0",
     ],
     [() => staticLossScale(-8), /got -8/],
     [() => staticLossScale(Number.NaN), /got NaN/],
-    [() => staticLossScale(2 ** 127), /scale is a number from .*, got 1.7/],
-    [() => staticLossScale(2 ** -127), /scale is a number from .*, got 5.8/],
-    [() => dynamicLossScale({ initialScale: 2 ** -127, minScale: 2 ** -130 }), /initialScale is a number/],
-    [() => dynamicLossScale({ minScale: 2 ** -127 }), /minScale is a number from/],
+    [() => staticLossScale(2 ** 127), /scale must be a number from .*, got 1.7/],
+    [() => staticLossScale(2 ** -127), /scale must be a number from .*, got 5.8/],
+    [
+      () => dynamicLossScale({ initialScale: 2 ** -127, minScale: 2 ** -130 }),
+      /initialScale must be a number/,
+    ],
+    [() => dynamicLossScale({ minScale: 2 ** -127 }), /minScale must be a number from/],
     [() => dynamicLossScale({ initialScale: Number.POSITIVE_INFINITY }), /got Infinity/],
     [() => dynamicLossScale({ minScale: 0 }), /got 0/],
-    [() => dynamicLossScale({ maxScale: 2 ** 127 }), /maxScale is a number from/],
+    [() => dynamicLossScale({ maxScale: 2 ** 127 }), /maxScale must be a number from/],
     [
       () => dynamicLossScale({ initialScale: 0.5 }),
       "initialScale 0.5 is outside minScale 1 … maxScale 16777216",
     ],
     [() => dynamicLossScale({ initialScale: 8, maxScale: 4 }), /outside minScale 1 … maxScale 4/],
-    [() => dynamicLossScale({ growthFactor: 0.5 }), "growthFactor is 1 or more, got 0.5"],
+    [() => dynamicLossScale({ growthFactor: 0.5 }), "growthFactor must be ≥ 1, got 0.5"],
     [() => dynamicLossScale({ growthFactor: 1e39 }), /growthFactor/],
-    [() => dynamicLossScale({ backoffFactor: 1 }), "backoffFactor is between 0 and 1, got 1"],
+    [() => dynamicLossScale({ backoffFactor: 1 }), "backoffFactor must be between 0 and 1, got 1"],
     [() => dynamicLossScale({ backoffFactor: 0 }), /backoffFactor/],
-    [() => dynamicLossScale({ growthInterval: 0 }), "growthInterval is an integer of 1 or more, got 0"],
+    [() => dynamicLossScale({ growthInterval: 0 }), "growthInterval must be an integer ≥ 1, got 0"],
     [() => dynamicLossScale({ growthInterval: 1.5 }), /growthInterval/],
     [() => dynamicLossScale({ growthInterval: 2 ** 31 }), /growthInterval/],
     [
       () => dynamicLossScale({ refill: "never" as "on-growth" }),
-      'refill is "on-good-step" or "on-growth", got "never"',
+      'refill must be "on-good-step" or "on-growth", got "never"',
     ],
-    [() => dynamicLossScale({ hysteresis: 0 }), "hysteresis is an integer of 1 or more, got 0"],
+    [() => dynamicLossScale({ hysteresis: 0 }), "hysteresis must be an integer ≥ 1, got 0"],
   ])("that could stall or explode the scale are refused: %s", (make, message) => {
     expect(make).toThrow(message);
     expect(make).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));

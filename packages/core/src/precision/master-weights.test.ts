@@ -141,7 +141,7 @@ describe("stochastic rounding to bf16", () => {
     .map(Math.fround)
     .filter((x) => Math.abs(x) >= 2 ** -126);
 
-  it.each(samples)("%f becomes one of its two neighbours, in the proportion that keeps the mean", (x) => {
+  it.each(samples)("%f becomes one of its two neighbors, in the proportion that keeps the mean", (x) => {
     const [low, high] = around(x);
     const results = roundings(x);
     expect(new Set([...results, low, high])).toEqual(new Set([low, high]));

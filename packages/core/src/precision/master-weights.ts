@@ -101,11 +101,11 @@ export function stochasticallyRounded(x: Tensor, key: Key): Tensor {
   const nearest = cast(cast(x, "bf16"), "f32");
   const rest = sub(x, nearest);
   const reach = mul(mul(sign(rest), abs(nearest)), 1.25 * 2 ** -8);
-  const neighbour = cast(cast(add(nearest, reach), "bf16"), "f32");
-  const gap = sub(neighbour, nearest);
+  const neighbor = cast(cast(add(nearest, reach), "bf16"), "f32");
+  const gap = sub(neighbor, nearest);
   const one = expand(literal(1), x.shape);
   const probability = div(rest, where(equal(gap, 0), one, gap));
-  return cast(where(less(randomUniform(key, x.shape), probability), neighbour, nearest), "bf16");
+  return cast(where(less(randomUniform(key, x.shape), probability), neighbor, nearest), "bf16");
 }
 
 /** Weights in bf16, rounded stochastically after an f32 addition: unbiased, one half per weight. */

@@ -40,7 +40,7 @@ export async function keptWeights(
   const leaves = leavesOf(given.params, isHostTensor, "params");
   for (const [path, leaf] of leaves) {
     if (leaf.dtype !== "f32")
-      throw new MpError("MP_DTYPE_MISMATCH", `params at ${path}: parameters are f32, got ${leaf.dtype}`);
+      throw new MpError("MP_DTYPE_MISMATCH", `params at ${path}: parameters must be f32, got ${leaf.dtype}`);
     expectNumbers(nonFiniteProblem(`params at ${path}`, leaf, true));
   }
   const model = slotsOf(given.modelState, MODEL);

@@ -30,11 +30,11 @@ const stall = (half: HalfDType): number => 2 ** (floatFormats[half].fractionBits
 
 /** So small that a half loses a few hundred of them when added to its `stall`, while f32 loses none. */
 const SMALL = 2 ** -9;
-/** The sum of `cancelling`. */
+/** The sum of `canceling`. */
 const LEFT: number = (TERMS - 2) * SMALL;
 
 /** An accumulator in the half loses all small terms that follow the first one. */
-const cancelling = (half: HalfDType, count: number = TERMS, small: number = SMALL): number[] => [
+const canceling = (half: HalfDType, count: number = TERMS, small: number = SMALL): number[] => [
   stall(half),
   ...rest(count - 2, small),
   -stall(half),
@@ -81,7 +81,7 @@ const NEAR = 2;
 
 export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
   MatMul: (site, op) => {
-    const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
+    const [x, ones] = [canceling(site.half), rest(TERMS, 1)];
     const product = (a: Value, b: Value): void => site.expect(site.emit(op, [a, b], {}), 0, LEFT);
     product(site.value(x, [1, TERMS]), site.value(ones, [TERMS, 1]));
     product(site.value([...x, ...x], [2, TERMS]), site.value([...ones, ...ones], [TERMS, 2]));
@@ -91,7 +91,7 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
     product(site.value([...x, ...x], [2, TERMS]), turned);
   },
   Gemm: (site, op) => {
-    const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
+    const [x, ones] = [canceling(site.half), rest(TERMS, 1)];
     const plain = { transA: false, transB: false, alpha: 1, beta: 1 };
     const product = (a: Value, b: Value, attributes: OpAttributes["Gemm"]): void =>
       site.expect(site.emit(op, [a, b], attributes), 0, LEFT);
@@ -110,7 +110,7 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
     site.expect(biased, 0, big + 2);
   },
   Einsum: (site, op) => {
-    const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
+    const [x, ones] = [canceling(site.half), rest(TERMS, 1)];
     const both = (a: Value, b: Value, equation: string): void =>
       site.expect(site.emit(op, [a, b], { equation }), 0, LEFT);
     both(site.value(x, [1, TERMS]), site.value(ones, [TERMS, 1]), "ij,jk->ik");
@@ -126,7 +126,7 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
     const one = (...numbers: readonly number[]): Value => site.value(numbers, [1, 1, numbers.length, 1]);
     // Equal shares of small values beside a large one.
     const zeros = site.value(rest(TERMS, 0), [1, 1, TERMS, 1]);
-    const values = site.value(cancelling(site.half, TERMS, 1 / 4), [1, 1, TERMS, 1]);
+    const values = site.value(canceling(site.half, TERMS, 1 / 4), [1, 1, TERMS, 1]);
     site.expect(site.emit(op, [one(0), zeros, values], plain), 0, (TERMS - 2) / 4 / TERMS, NEAR);
     // One share beside many small ones.
     const first = site.value([1, ...rest(TERMS - 1, 0)], [1, 1, TERMS, 1]);
@@ -134,12 +134,12 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
     site.expect(site.emit(op, [one(1), keys, first], plain), 0, 1 / exponentials(), NEAR);
     // Small terms of one of two scores.
     const query = site.value(rest(TERMS, 1), [1, 1, 1, TERMS]);
-    const pair = site.value([...cancelling(site.half), ...rest(TERMS, 0)], [1, 1, 2, TERMS]);
+    const pair = site.value([...canceling(site.half), ...rest(TERMS, 0)], [1, 1, 2, TERMS]);
     const share = 1 / (1 + Math.exp(-LEFT / 8));
     site.expect(site.emit(op, [query, pair, one(1, 0)], { ...plain, scale: 1 / 8 }), 0, share, NEAR);
   },
   Conv: (site, op) => {
-    const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
+    const [x, ones] = [canceling(site.half), rest(TERMS, 1)];
     // Over channels, over taps, and over both.
     for (const shape of [
       [1, TERMS, 1, 1],
@@ -149,12 +149,12 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
       site.expect(site.emit(op, [site.value(x, shape), site.value(ones, shape)], pointwise), 0, LEFT);
   },
   ConvTranspose: (site, op) => {
-    const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
+    const [x, ones] = [canceling(site.half), rest(TERMS, 1)];
     const operands = [site.value(x, [1, TERMS, 1, 1]), site.value(ones, [TERMS, 1, 1, 1])];
     site.expect(site.emit(op, operands, { ...pointwise, outputPadding: [0, 0] }), 0, LEFT);
   },
   ConvWeightGradient: (site, op) => {
-    const [x, ones] = [cancelling(site.half), rest(TERMS, 1)];
+    const [x, ones] = [canceling(site.half), rest(TERMS, 1)];
     for (const shape of [
       [1, 1, 1, TERMS],
       [TERMS, 1, 1, 1],
@@ -164,37 +164,37 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
     }
   },
   ReduceSum: (site, op) => {
-    const x = cancelling(site.half);
+    const x = canceling(site.half);
     const sum = (shape: Shape, axes: readonly number[]): void =>
       site.expect(site.emit(op, [site.value(x, shape)], { axes, keepdims: false }), 0, LEFT);
     sum([1, TERMS], [1]);
     sum([TERMS, 1], [0]);
     sum([50, 100], [0, 1]);
   },
-  ReduceMean: onRow(cancelling, rows, () => LEFT / TERMS, NEAR),
+  ReduceMean: onRow(canceling, rows, () => LEFT / TERMS, NEAR),
   ReduceProd: onRow(
     (half) => rest(100, 1 + 2 ** -floatFormats[half].fractionBits),
     rows,
     (half) => (1 + 2 ** -floatFormats[half].fractionBits) ** 100,
     NEAR,
   ),
-  ReduceL1: onRow(cancelling, rows, (half) => 2 * stall(half) + LEFT),
+  ReduceL1: onRow(canceling, rows, (half) => 2 * stall(half) + LEFT),
   ReduceL2: onRow(squares, rows, (half) => Math.sqrt(squaresSum(half)), NEAR),
   ReduceSumSquare: onRow(squares, rows, squaresSum),
   ReduceLogSum: onRow(rising, rows, (half) => Math.log(stall(half) + (TERMS - 1) / 8), NEAR),
   ReduceLogSumExp: onRow(logits, rows, () => Math.log(exponentials()), NEAR),
   // From the end, so that element 0 is the whole sum.
-  CumSum: onRow(cancelling, { axis: 1, exclusive: false, reverse: true }, () => LEFT),
+  CumSum: onRow(canceling, { axis: 1, exclusive: false, reverse: true }, () => LEFT),
   AveragePool: (site, op) => {
     const window = { ...kernelWindow, kernelShape: [50, 100], ceilMode: false, countIncludePad: false };
-    const result = site.emit(op, [site.value(cancelling(site.half), [1, 1, 50, 100])], window);
+    const result = site.emit(op, [site.value(canceling(site.half), [1, 1, 50, 100])], window);
     site.expect(result, 0, LEFT / TERMS, NEAR);
   },
   MaxPoolGradient: (site, op) => {
     // Every window contains the middle element.
     const size = 64;
     const x = Array.from({ length: 2 * size - 1 }, (_, place) => Number(place === size - 1));
-    const [given, largest] = [cancelling(site.half, size), rest(size, 1)].map((numbers) =>
+    const [given, largest] = [canceling(site.half, size), rest(size, 1)].map((numbers) =>
       site.value(numbers, [1, 1, 1, size]),
     ) as [Value, Value];
     const operands = [given, site.value(x, [1, 1, 1, x.length]), largest];
@@ -202,18 +202,14 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
     site.expect(site.emit(op, operands, attributes), size - 1, (size - 2) * SMALL);
   },
   ScatterElements: (site, op) => {
-    const operands = [
-      site.value([0], [1]),
-      site.indices([TERMS]),
-      site.value(cancelling(site.half), [TERMS]),
-    ];
+    const operands = [site.value([0], [1]), site.indices([TERMS]), site.value(canceling(site.half), [TERMS])];
     site.expect(site.emit(op, operands, { axis: 0, reduction: "add" }), 0, LEFT);
   },
   ScatterND: (site, op) => {
     const operands = [
       site.value([0], [1]),
       site.indices([TERMS, 1]),
-      site.value(cancelling(site.half), [TERMS]),
+      site.value(canceling(site.half), [TERMS]),
     ];
     site.expect(site.emit(op, operands, { reduction: "add" }), 0, LEFT);
   },
@@ -224,7 +220,7 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
     site.expect(site.emit(op, operands, { reduction: "mean" }), 0, Math.log(exponentials()), NEAR);
   },
   NegativeLogLikelihoodLoss: (site, op) => {
-    const operands = [site.value(cancelling(site.half), [TERMS, 1]), site.indices([TERMS])];
+    const operands = [site.value(canceling(site.half), [TERMS, 1]), site.indices([TERMS])];
     site.expect(site.emit(op, operands, { reduction: "sum" }), 0, -LEFT);
   },
   LayerNormalization: (site, op) => {
@@ -247,7 +243,7 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
   BatchNormalizationGradient: (site, op) => {
     // x equals its mean everywhere: dx = dy - mean(dy), up to the factor of the deviation.
     const shape = [2, 1, 50, 50];
-    const given = [site.value(cancelling(site.half, TERMS, 1), shape), site.value(rest(TERMS, 0), shape)];
+    const given = [site.value(canceling(site.half, TERMS, 1), shape), site.value(rest(TERMS, 0), shape)];
     const channel = [site.f32([1], [1]), site.f32([0], [1]), site.f32([1], [1])];
     const result = site.emit(op, [...given, ...channel], { epsilon: EPSILON });
     site.expect(result, 1, (1 - (TERMS - 2) / TERMS) / Math.sqrt(1 + EPSILON), NEAR);

@@ -115,7 +115,7 @@ describe("sums of halves accumulate in f32 and round at the end", () => {
   });
 });
 
-describe("normalisations compute in f32 inside", () => {
+describe("normalizations compute in f32 inside", () => {
   it("softmax of f16 sums 4096 equal terms", () => {
     const x = floats("f16", new Array<number>(4096).fill(3));
     expect(one("Softmax", [x], { axis: 0 })).toBe(2 ** -12);

@@ -11,7 +11,7 @@ import { add } from "./ops/binary.js";
 import { matMul } from "./ops/matrix.js";
 import { reduceSum } from "./ops/reduce.js";
 import { Tensor } from "./tensor.js";
-import { labelled, scope, traceInto } from "./trace.js";
+import { labeled, scope, traceInto } from "./trace.js";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32" as const, shape });
 
@@ -36,14 +36,14 @@ function traced(body: (x: Tensor, w: Tensor) => Tensor) {
 
 describe("applyGraph", () => {
   it("keeps what readers see of the scopes on both sides", () => {
-    const inner = traced((x, w) => labelled("0", "0 dense", () => scope("dense", () => matMul(x, w))));
+    const inner = traced((x, w) => labeled("0", "0 dense", () => scope("dense", () => matMul(x, w))));
     const named = (graph: typeof inner) => graph.nodes.map(({ origin }) => [origin.scope, origin.label]);
     expect(named(inner)).toEqual([["0/dense", "0 dense/dense"]]);
     const place = (x: Tensor, w: Tensor) => Object.values(applyGraph(inner, { x, w }))[0] as Tensor;
     expect(named(traced((x, w) => scope("head", () => place(x, w))))).toEqual([
       ["head/0/dense", "head/0 dense/dense"],
     ]);
-    expect(named(traced((x, w) => labelled("1", "1 block", () => place(x, w))))).toEqual([
+    expect(named(traced((x, w) => labeled("1", "1 block", () => place(x, w))))).toEqual([
       ["1/0/dense", "1 block/0 dense/dense"],
     ]);
   });
@@ -95,7 +95,7 @@ describe("applyGraph", () => {
       "another shape",
       (x) => applyGraph(block(), { x, w: x }),
       "MP_SHAPE_MISMATCH",
-      'inline: input "w" is f32[3, 4], got f32[2, 3]; reshape or cast the value first',
+      'inline: input "w" must be f32[3, 4], got f32[2, 3]; reshape or cast the value first',
     ],
     [
       "a missing input",

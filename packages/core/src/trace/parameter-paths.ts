@@ -1,6 +1,6 @@
 /** Where in a run's parameters a tree lies that a user's function hands on to a layer. */
 import { isTensor } from "./tensor.js";
-import { currentBuilder, labelled, scope } from "./trace.js";
+import { currentBuilder, labeled, scope } from "./trace.js";
 
 const paths = new WeakMap<object, string>();
 
@@ -16,8 +16,8 @@ export function notePaths(tree: unknown, path = ""): void {
  * first, as in PyTorch's names of modules, so that two layers of one kind have different names: unless the caller has
  * opened a scope, or they are all parameters of the run.
  */
-export function labelledPart<T>(parameters: object, name: string, label: string, body: () => T): T {
+export function labeledPart<T>(parameters: object, name: string, label: string, body: () => T): T {
   const path = paths.get(parameters) ?? "";
-  const part = (): T => labelled(name, label, body);
+  const part = (): T => labeled(name, label, body);
   return path === "" || currentBuilder("scope").origin.scope !== "" ? part() : scope(path, part);
 }

@@ -69,7 +69,7 @@ export function scope<T>(name: string, body: () => T): T {
 }
 
 /** A scope that readers see under another name. */
-export function labelled<T>(name: string, label: string, body: () => T): T {
+export function labeled<T>(name: string, label: string, body: () => T): T {
   return withOrigin(
     (origin) => ({
       ...origin,

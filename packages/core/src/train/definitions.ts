@@ -89,7 +89,7 @@ function namesOf(objectives: unknown): readonly string[] {
   const names = isPlainObject(objectives) ? Object.keys(objectives) : [];
   if (names.length === 0) {
     throw invalid(
-      `objectives: is an object of losses by name, { d: { loss, params, optimizer } }, got ${shown(objectives)}`,
+      `objectives: must be an object of losses by name, { d: { loss, params, optimizer } }, got ${shown(objectives)}`,
     );
   }
   for (const name of names) {

@@ -20,7 +20,7 @@ interface Roles {
 }
 
 /** A value whose axes have these labels. */
-interface Labelled {
+interface Labeled {
   readonly value: Value;
   readonly labels: string;
 }
@@ -68,16 +68,16 @@ class Expansion {
       return this.#summed(this.#diagonal(value, index), alone[index] as string);
     });
     for (const pairing of pairings) {
-      const product = this.#product(left[pairing.left] as Labelled, left[pairing.right] as Labelled, pairing);
+      const product = this.#product(left[pairing.left] as Labeled, left[pairing.right] as Labeled, pairing);
       left = left.with(pairing.left, product).toSpliced(pairing.right, 1);
     }
-    const result = this.#ordered(left[0] as Labelled, this.#contraction.output);
+    const result = this.#ordered(left[0] as Labeled, this.#contraction.output);
     if (isWide) return this.#cast(result, dtype);
     return this.#inputs.includes(result) ? this.#emit("Identity", [result], {}) : result;
   }
 
   /** An operand without the axes that broadcast, and with the diagonal of each label that it repeats. */
-  #diagonal(value: Value, index: number): Labelled {
+  #diagonal(value: Value, index: number): Labeled {
     const axes = (this.#contraction.operands[index] ?? []).filter((label) => label !== undefined);
     let labels = axes.join("");
     let current = this.#reshaped(value, this.#shapeOf(labels));
@@ -97,7 +97,7 @@ class Expansion {
     return { value: current, labels };
   }
 
-  #summed({ value, labels }: Labelled, over: string): Labelled {
+  #summed({ value, labels }: Labeled, over: string): Labeled {
     if (over === "") return { value, labels };
     const axes = [...labels].flatMap((label, axis) => (over.includes(label) ? [axis] : []));
     return {
@@ -106,7 +106,7 @@ class Expansion {
     };
   }
 
-  #product(a: Labelled, b: Labelled, { summed: over, result }: Pick<Pairing, "summed" | "result">): Labelled {
+  #product(a: Labeled, b: Labeled, { summed: over, result }: Pick<Pairing, "summed" | "result">): Labeled {
     const of = (labels: string, holds: (label: string) => boolean): string =>
       [...labels].filter(holds).join("");
     const batch = of(result, (label) => a.labels.includes(label) && b.labels.includes(label));
@@ -129,7 +129,7 @@ class Expansion {
   }
 
   /** A product of two matrices, whose flags save transpositions. */
-  #gemm(a: Labelled, b: Labelled, { rows, columns, summed }: Roles): Value {
+  #gemm(a: Labeled, b: Labeled, { rows, columns, summed }: Roles): Value {
     const transA = a.labels === summed + rows && rows !== "";
     const transB = b.labels === columns + summed && columns !== "";
     const left = this.#grouped(a, transA ? [summed, rows] : [rows, summed]);
@@ -138,8 +138,8 @@ class Expansion {
   }
 
   #matMul(
-    a: Labelled,
-    b: Labelled,
+    a: Labeled,
+    b: Labeled,
     { batch, rows, columns, summed }: Roles & { readonly batch: string },
   ): Value {
     return this.#emit(
@@ -151,8 +151,8 @@ class Expansion {
 
   /** Products without a sum, and of integers, which matrix products do not take. */
   #byElements(
-    a: Labelled,
-    b: Labelled,
+    a: Labeled,
+    b: Labeled,
     { batch, rows, columns, summed }: Roles & { readonly batch: string },
   ): Value {
     const left = this.#reshaped(
@@ -168,14 +168,14 @@ class Expansion {
   }
 
   /** With one axis for each group of labels. */
-  #grouped(given: Labelled, groups: readonly string[]): Value {
+  #grouped(given: Labeled, groups: readonly string[]): Value {
     return this.#reshaped(
       this.#ordered(given, groups.join("")),
       groups.map((labels) => this.#extent(labels)),
     );
   }
 
-  #ordered({ value, labels }: Labelled, order: string): Value {
+  #ordered({ value, labels }: Labeled, order: string): Value {
     if (labels === order) return value;
     const used = new Set<number>();
     const perm = [...order].map((label) => {

@@ -195,7 +195,7 @@ describe("predictor", () => {
     });
     await expect(drawing.predict(data(0) as never)).rejects.toMatchObject({ code: "MP_UNSUPPORTED" });
     await drawing.dispose();
-    await expect(start({ model: {} })).rejects.toThrow("predictor: model is a layer, or a function");
+    await expect(start({ model: {} })).rejects.toThrow("predictor: model must be a layer, or a function");
     await expect(start({ loss })).rejects.toThrow("predictor: has no option");
     await expect(start({ params: { ...params, bias: data(1).ids } })).rejects.toMatchObject({
       code: "MP_DTYPE_MISMATCH",

@@ -9,7 +9,7 @@ export const seed: number = given === undefined ? Date.now() % 2 ** 31 : Number(
 
 export const fraction: number = Number(process.env["MP_SOAK_FRACTION"] ?? DEFAULT_FRACTION);
 if (!(fraction > 0 && fraction <= 1))
-  throw new Error(`MP_SOAK_FRACTION is above 0 and at most 1, got ${fraction}`);
+  throw new Error(`MP_SOAK_FRACTION must be above 0 and at most 1, got ${fraction}`);
 
 /** Engines that train: those that are built. Core's own tests have the oracle alone. */
 export const backends: readonly string[] = (process.env["MP_SOAK_BACKENDS"] ?? "reference").split(",");

@@ -185,9 +185,9 @@ describe("the average of the weights", () => {
   });
 
   it.each<[unknown, RegExp]>([
-    [{ decay: 1 }, /trainer: ema: decay is at least 0 and below 1 in f32, got 1/],
+    [{ decay: 1 }, /trainer: ema: decay must be at least 0 and below 1 in f32, got 1/],
     [{}, /trainer: ema: decay/],
-    [{ decay: 0.9, start: "zero" }, /trainer: ema: start is "copy" or "debias" or "warmup", got "zero"/],
+    [{ decay: 0.9, start: "zero" }, /trainer: ema: start must be "copy" or "debias" or "warmup", got "zero"/],
     [{ decay: 0.9, momentum: 1 }, /momentum/],
     [0.9, /trainer: ema: takes options such as { decay: 0.999 }, got 0.9/],
   ])("is not made of %j", async (ema, message) => {
@@ -201,7 +201,7 @@ describe("the average of the weights", () => {
     await expect(training.evaluate(batch(0), { weights: "ema" })).rejects.toThrow(none);
     await expect(training.predict(({ out }) => out, {}, { weights: "ema" })).rejects.toThrow(none);
     await expect(training.parameters({ weights: "mean" as never })).rejects.toThrow(
-      'parameters: weights is "current" or "ema", got "mean"',
+      'parameters: weights must be "current" or "ema", got "mean"',
     );
   });
 });

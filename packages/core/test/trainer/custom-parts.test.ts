@@ -273,7 +273,7 @@ describe("parts that do not keep their state's structure", () => {
       "return no scale",
       broken({ scale: () => undefined as never }),
       "MP_INVALID_ARGUMENT",
-      "a scale is an f32 scalar, got undefined",
+      "a scale must be an f32 scalar, got undefined",
     ],
   ])("%s and are refused by name", async (_name, wrong, code, message) => {
     const training = await smallRun({ precision: float32(), ...wrong });

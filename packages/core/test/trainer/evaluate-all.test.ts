@@ -82,27 +82,22 @@ describe("evaluateAll", () => {
 
   it.each([
     ["data without batches", [], {}, "evaluateAll: the data gave no batches"],
-    ["no data", 5, {}, "evaluateAll: data is an iterable of batches"],
+    ["no data", 5, {}, "evaluateAll: data must be an iterable of batches"],
     [
       "a dataset's batch",
       [{ x: whole.x, y: parts[0]?.y }],
       {},
       "differ in their first dimension, batch/x [11, 3] and batch/y [4, 1]",
     ],
-    [
-      "a wrong count",
-      parts,
-      { samples: () => Number.NaN },
-      "samples gives a finite number of at least 0, got NaN",
-    ],
+    ["a wrong count", parts, { samples: () => Number.NaN }, "samples gives a finite number ≥ 0, got NaN"],
     ["an unknown option", parts, { batch: 3 }, 'has no option "batch"; did you mean batches?'],
-    ["a wrong limit", parts, { batches: 0 }, "evaluateAll: batches is an integer of 1 or more, got 0"],
+    ["a wrong limit", parts, { batches: 0 }, "evaluateAll: batches must be an integer ≥ 1, got 0"],
     ["weights of no average", parts, { weights: "ema" }, "this run has no average of its weights"],
     [
       "a scalar as metric",
       parts,
       { metrics: (_: unknown, { x }: { x: Tensor }) => ({ m: reduceMean(x) }) },
-      "metrics: m is a metric such as accuracy",
+      "metrics: m must be a metric such as accuracy",
     ],
     [
       "no statistics",

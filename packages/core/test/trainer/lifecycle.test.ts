@@ -212,15 +212,15 @@ describe("start", () => {
   });
 
   it.each([
-    [{ accumulate: 0 }, "trainer: accumulate is an integer of 1 or more, got 0"],
+    [{ accumulate: 0 }, "trainer: accumulate must be an integer ≥ 1, got 0"],
     [{ accumulate: 1.5 }, /accumulate/],
     [{ maxRetries: 0 }, /maxRetries/],
     [{ maxConsecutiveSkips: Number.NaN }, /maxConsecutiveSkips/],
-    [{ programs: 0 }, /trainer: programs is an integer of 1 or more, got 0/],
-    [{ clipNorm: 0 }, "trainer: clipNorm is a number of at least 2^-40, finite in f32, got 0"],
+    [{ programs: 0 }, /trainer: programs must be an integer ≥ 1, got 0/],
+    [{ clipNorm: 0 }, "trainer: clipNorm must be a number ≥ 2^-40, finite in f32, got 0"],
     [{ clipNorm: Number.POSITIVE_INFINITY }, /clipNorm/],
-    [{ onOverflow: "ignore" as never }, 'trainer: onOverflow is "skip" or "retry", got "ignore"'],
-    [{ seed: 0.5 }, /seed is an integer/],
+    [{ onOverflow: "ignore" as never }, 'trainer: onOverflow must be "skip" or "retry", got "ignore"'],
+    [{ seed: 0.5 }, /seed must be an integer/],
     [{ params: {} as never }, "params: the tree holds no tensors"],
     [{ params: { out: [1, 2] } as never }, /params at out\/0: a tree holds tensors/],
     [{ params: { out: new Map() } as never }, /got Map/],
@@ -233,7 +233,7 @@ describe("start", () => {
   it("refuses parameters that are not f32, naming the path", async () => {
     const { w } = { w: { dtype: "f16", shape: [1], data: Uint16Array.of(0) } as const };
     const starting = smallRun({ params: { hidden: { w, b: w }, out: w } as never });
-    await expect(starting).rejects.toThrow("params at hidden/b: initial parameters are f32, got f16");
+    await expect(starting).rejects.toThrow("params at hidden/b: initial parameters must be f32, got f16");
     await expect(starting).rejects.toMatchObject({ code: "MP_DTYPE_MISMATCH" });
   });
 });
@@ -249,10 +249,7 @@ it("warnings are told once each, and kept", async () => {
   await training.step(batch(0, 3));
   await training.evaluate(batch(0));
   expect(told.map(({ type, message }) => [type, message])).toEqual([
-    [
-      "emulated",
-      "reference: f16 is emulated, with results as of f16, in the memory of f32 and no faster than f32",
-    ],
+    ["emulated", "reference: f16 is emulated: same results as f16, memory of f32, no faster than f32"],
   ]);
   expect(training.warnings).toEqual(told);
 });

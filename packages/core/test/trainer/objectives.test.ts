@@ -284,7 +284,7 @@ describe("two objectives", () => {
     const past = await training.diagnose([hurting], { scale: { g: g.scale } });
     expect(past.g?.op).toBe("Exp");
     await expect(training.diagnose([hurting], { scale: 1 as never })).rejects.toThrow(
-      /scale is an object with those of a step's results: { d, g }, got 1/,
+      /scale must be an object with those of a step's results: { d, g }, got 1/,
     );
     await expect(training.diagnose([hurting], { scale: { x: 1 } as never })).rejects.toThrow(/{ d, g }/);
   });
@@ -322,7 +322,7 @@ describe("two objectives", () => {
         b: { loss: ({ b }) => b, params: { b: true }, optimizer: sgd({ learningRate: 1 }) },
       },
     });
-    await expect(training.step({ x: row(0) })).rejects.toThrow(/objective b: loss: is a scalar/);
+    await expect(training.step({ x: row(0) })).rejects.toThrow(/objective b: the loss must be a scalar/);
     expect((await training.counters()).a.applied).toBe(0);
   });
 });
@@ -334,8 +334,8 @@ describe("what objectives may not be", () => {
     trainer({ backend: await reference(), params: { a: row(0), b: row(0) }, ...options } as never);
   const a = { loss, optimizer, params: { a: true } };
   it.each<readonly [string, object, RegExp]>([
-    ["none", { objectives: {} }, /objectives: is an object of losses by name/],
-    ["a list", { objectives: [a] }, /objectives: is an object of losses by name/],
+    ["none", { objectives: {} }, /objectives: must be an object of losses by name/],
+    ["a list", { objectives: [a] }, /objectives: must be an object of losses by name/],
     ["of a taken name", { objectives: { step: a } }, /the name "step" is a property of a step of fit/],
     ["of a name with a slash", { objectives: { "a/b": a } }, /the name "a\/b" contains a slash/],
     [

@@ -126,9 +126,9 @@ describe("a rate that the host sets", () => {
   it.each<[unknown, string]>([
     [0.1, "setRates: takes rates by group"],
     [{ head: 0.1 }, "setRates: head is no rate that can be set, those are default"],
-    [{ default: -1 }, "setRates: default is at least 0 in f32, got -1"],
-    [{ default: Number.POSITIVE_INFINITY }, "setRates: default is at least 0 in f32"],
-    [{ default: "1" }, "setRates: default is at least 0 in f32"],
+    [{ default: -1 }, "setRates: default must be at least 0 in f32, got -1"],
+    [{ default: Number.POSITIVE_INFINITY }, "setRates: default must be at least 0 in f32"],
+    [{ default: "1" }, "setRates: default must be at least 0 in f32"],
   ])("is not set to %j", async (rates, message) => {
     const training = await smallRun({ optimizer: sgd({ learningRate: settable(0.5) }) });
     await expect(training.setRates(rates as never)).rejects.toThrow(message);
@@ -140,7 +140,9 @@ describe("a rate that the host sets", () => {
     await expect(training.setRates({ default: 1 })).rejects.toThrow(
       /default is no rate that can be set, none is; .*settable\(1e-3\)/,
     );
-    expect(() => settable(Number.NaN)).toThrow("settable: the initial rate is at least 0 in f32, got NaN");
+    expect(() => settable(Number.NaN)).toThrow(
+      "settable: the initial rate must be at least 0 in f32, got NaN",
+    );
   });
 
   it.each([-1, Number.NaN])("is refused from a file as %d", async (rate) => {

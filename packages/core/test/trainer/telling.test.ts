@@ -72,7 +72,7 @@ describe("what a newcomer gets wrong is told", () => {
     expect(() => foldIn(undefined as never, "a")).toThrow(
       "foldIn: takes a key such as key(42), got undefined",
     );
-    expect(() => key("a" as never)).toThrow('key: a seed is an integer, got "a"');
+    expect(() => key("a" as never)).toThrow('key: a seed must be an integer, got "a"');
   });
 
   it("where a policy names a scope that the loss has not, once", async () => {
@@ -108,7 +108,7 @@ describe("what a newcomer gets wrong is told", () => {
       () => clipByGlobalNorm(0),
       "at least 2^-40, finite in f32, got 0; leave it out for no clipping",
     ],
-    ["no clipping", () => smallRun({ clipNorm: 0 }), "trainer: clipNorm is a number of at least 2^-40"],
+    ["no clipping", () => smallRun({ clipNorm: 0 }), "trainer: clipNorm must be a number ≥ 2^-40"],
     [
       "host parameters",
       () => mapTensors((leaf) => leaf, [{ bias: batch(0).x }] as never),

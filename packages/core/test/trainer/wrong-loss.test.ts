@@ -14,7 +14,7 @@ const withLoss = (wrong: unknown, options: Partial<SmallOptions> = {}) =>
 
 let escaped: Tensor | undefined;
 const cases: readonly (readonly [name: string, loss: unknown, code: string, message: RegExp])[] = [
-  ["a number", () => 1, "MP_INVALID_ARGUMENT", /loss: returns a Tensor or .*, got 1$/],
+  ["a number", () => 1, "MP_INVALID_ARGUMENT", /the loss must return a Tensor or .*, got 1$/],
   ["nothing", () => undefined, "MP_INVALID_ARGUMENT", /got undefined/],
   ["null", () => null, "MP_INVALID_ARGUMENT", /got null/],
   ["a promise", async () => literal(1), "MP_INVALID_ARGUMENT", /it is async; a loss is traced once/],
@@ -32,19 +32,19 @@ const cases: readonly (readonly [name: string, loss: unknown, code: string, mess
     "a vector",
     ({ out }: { out: Tensor }) => out,
     "MP_SHAPE_MISMATCH",
-    /loss: is a scalar, got Tensor f32\[4, 1\]/,
+    /the loss must be a scalar, got f32\[4, 1\]; take its mean/,
   ],
   [
     "a metric that is a vector",
     ({ out }: { out: Tensor }) => ({ loss: reduceMean(out), metrics: { worst: out } }),
     "MP_SHAPE_MISMATCH",
-    /metric worst: is a scalar/,
+    /the metric worst must be a scalar, got f32\[4, 1\]/,
   ],
   [
     "a metric that is a number",
     ({ out }: { out: Tensor }) => ({ loss: reduceMean(out), metrics: { worst: 3 } }),
     "MP_SHAPE_MISMATCH",
-    /metric worst: is a scalar, got number/,
+    /the metric worst must be a scalar, got number/,
   ],
   [
     "metrics that are one tensor",
@@ -71,13 +71,13 @@ const cases: readonly (readonly [name: string, loss: unknown, code: string, mess
     "an integer",
     ({ out }: { out: Tensor }) => reduceSum(argMax(out, { axis: 0 })),
     "MP_DTYPE_MISMATCH",
-    /loss: is a float, got Tensor i32\[\]/,
+    /the loss must be a float, got i32\[\]/,
   ],
   [
     "a comparison",
     ({ out }: { out: Tensor }) => greater(reduceMean(out), 0),
     "MP_DTYPE_MISMATCH",
-    /loss: is a float, got Tensor bool\[\]/,
+    /the loss must be a float, got bool\[\]/,
   ],
   [
     "a tensor of an earlier trace",

@@ -71,20 +71,20 @@ interface Filter {
 const melOf = (frequency: number): number => 2595 * Math.log10(1 + frequency / 700);
 const frequencyOf = (mel: number): number => 700 * (10 ** (mel / 2595) - 1);
 
-/** Triangles that each rise from the centre of the one before and fall to the centre of the next. */
+/** Triangles that each rise from the center of the one before and fall to the center of the next. */
 function melFilters(mels: number, size: number, sampleRate: number): readonly Filter[] {
   const binOf = (place: number): number =>
     (frequencyOf((place * melOf(sampleRate / 2)) / (mels + 1)) * size) / sampleRate;
   return Array.from({ length: mels }, (_, mel) => {
-    const [low, centre, high] = [binOf(mel), binOf(mel + 1), binOf(mel + 2)];
+    const [low, center, high] = [binOf(mel), binOf(mel + 1), binOf(mel + 2)];
     const first = Math.max(0, Math.ceil(low));
     const last = Math.min(size / 2 - 1, Math.floor(high));
     const weights = Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => {
       const bin = first + at;
-      return Math.max(0, Math.min((bin - low) / (centre - low), (high - bin) / (high - centre)));
+      return Math.max(0, Math.min((bin - low) / (center - low), (high - bin) / (high - center)));
     });
     if (weights.some((weight) => weight > 0)) return { first, weights };
     // A triangle between two bins reads the nearest.
-    return { first: Math.min(size / 2 - 1, Math.round(centre)), weights: [1] };
+    return { first: Math.min(size / 2 - 1, Math.round(center)), weights: [1] };
   });
 }

@@ -6,7 +6,7 @@ import { asMpError, sizeOfFile } from "../regular-file.js";
 /** Pixels from the image's upper left corner: left, top, and the first column and row that are outside. */
 export type Box = readonly [left: number, top: number, right: number, bottom: number];
 
-export interface LabelledBox {
+export interface LabeledBox {
   /** Index into the classes. */
   readonly label: number;
   readonly box: Box;
@@ -19,7 +19,7 @@ export interface AnnotatedImage {
   readonly file: string;
   readonly width: number;
   readonly height: number;
-  readonly boxes: readonly LabelledBox[];
+  readonly boxes: readonly LabeledBox[];
 }
 
 export interface BoxAnnotations {
@@ -77,7 +77,7 @@ export function checkImageSize(path: string, what: string, width: unknown, heigh
     throw parseError(
       path,
       0,
-      `${what}: ${name} is an integer of 1 to ${LARGEST_SIDE}, got ${String(value)}; correct it or leave the image out`,
+      `${what}: ${name} must be an integer from 1 to ${LARGEST_SIDE}, got ${String(value)}; correct it or leave the image out`,
     );
   }
 }
@@ -94,7 +94,7 @@ export function checkFileName(path: string, name: unknown): string {
   throw parseError(
     path,
     0,
-    `the image's file is a name inside its folder, got ${JSON.stringify(name) ?? "none"}; correct it`,
+    `the image's file must be a name inside its folder, got ${JSON.stringify(name) ?? "none"}; correct it`,
   );
 }
 
@@ -105,7 +105,7 @@ const isBox = (value: unknown): value is Box =>
 export function checkCorners(path: string, what: string, box: unknown): Box {
   if (isBox(box)) return box;
   const got = JSON.stringify(box, (_, value) => (Number.isNaN(value) ? "no number" : value)) ?? "none";
-  throw parseError(path, 0, `${what}: a box is four finite numbers, got ${got}; correct it`);
+  throw parseError(path, 0, `${what}: a box must be four finite numbers, got ${got}; correct it`);
 }
 
 /** The text for one that was left out: `annotations[3]: [5, 5, 0, 10] has nothing inside 64×32`. */

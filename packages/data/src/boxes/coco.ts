@@ -7,7 +7,7 @@ import {
   checkImageSize,
   clipBox,
   droppedBox,
-  type LabelledBox,
+  type LabeledBox,
   parseError,
   readAnnotation,
 } from "./annotations.js";
@@ -31,7 +31,7 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
   const labels = new Map(categories.map(({ id }, label) => [id, label]));
   if (labels.size < categories.length)
     throw parseError(path, 0, "categories: two have one id; give each its own");
-  const images = new Map<number, AnnotatedImage & { readonly boxes: LabelledBox[] }>();
+  const images = new Map<number, AnnotatedImage & { readonly boxes: LabeledBox[] }>();
   for (const [index, entry] of entriesOf(path, root, "images").entries()) {
     const { width, height } = entry;
     checkImageSize(path, `images[${index}]`, width, height);
@@ -89,12 +89,12 @@ function entriesOf(path: string, root: Fields, name: string): readonly Fields[] 
 function idOf(path: string, entry: Fields, what: string): number {
   const { id } = entry;
   if (typeof id === "number" && Number.isSafeInteger(id)) return id;
-  throw parseError(path, 0, `${what} is an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);
+  throw parseError(path, 0, `${what} must be an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);
 }
 
 /** As COCO's own tools take it, which ask whether it is true. */
 function isCrowd(path: string, what: string, value: unknown): boolean {
   if (value === undefined || value === 0 || value === false) return false;
   if (value === 1 || value === true) return true;
-  throw parseError(path, 0, `${what}.iscrowd is 0 or 1, got ${JSON.stringify(value)}; correct it`);
+  throw parseError(path, 0, `${what}.iscrowd must be 0 or 1, got ${JSON.stringify(value)}; correct it`);
 }

@@ -5,7 +5,7 @@ import { path as checkPath } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
 import { listFiles } from "../list-files.js";
 import { readBytes } from "../read-bytes.js";
-import type { ImageSplits, LabelledImages } from "./labelled-images.js";
+import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 
 const SIDE = 32;
 const CHANNELS = 3;
@@ -45,7 +45,7 @@ export async function isCifar10(directory: string): Promise<boolean> {
   return found.includes(true);
 }
 
-async function records(paths: readonly string[]): Promise<LabelledImages> {
+async function records(paths: readonly string[]): Promise<LabeledImages> {
   const files = await Promise.all(paths.map(readRecords));
   const count = files.reduce((sum, bytes) => sum + bytes.length / RECORD_BYTES, 0);
   if (count * IMAGE_BYTES > MOST_BYTES) {

@@ -8,7 +8,10 @@ export interface ImageSize {
   readonly width: number;
   /** 3 for RGB (default), 1 for gray. */
   readonly channels?: 1 | 3;
-  /** Where the proportions differ: `cover` (default) cuts what sticks out, `fill` squeezes, as boxes need it. */
+  /**
+   * How to fit an image of other proportions: `cover` (default) cuts what sticks out, `fill` squeezes, as boxes need
+   * it.
+   */
   readonly fit?: "cover" | "fill";
   /**
    * Which way round a photograph lies whose EXIF data says that it was taken turned: `upright` (default) as one sees
@@ -20,7 +23,7 @@ export interface ImageSize {
 /** A picture of 8192 by 8192: larger ones are refused before anything is unpacked. */
 const MOST_PIXELS = 2 ** 26;
 const side = integer(1, 4096);
-/** Of each option, also for those that take these among others. */
+/** The check of each option, also for those that take these among others. */
 export const imageSizeChecks: Parameters<typeof optionsOf<ImageSize>>[0] = {
   height: side,
   width: side,
@@ -41,7 +44,7 @@ const formats: readonly (readonly [offset: number, bytes: string])[] = [
 interface Decoder {
   flatten(): Decoder;
   resize(width: number, height: number, options: { fit: string; kernel: string }): Decoder;
-  toColourspace(name: string): Decoder;
+  toColorspace(name: string): Decoder;
   raw(): Decoder;
   toBuffer(options: { resolveWithObject: true }): Promise<{ data: Buffer; info: { channels: number } }>;
 }
@@ -68,7 +71,7 @@ export async function readImage(path: string, size: ImageSize): Promise<HostTens
     })
       .flatten()
       .resize(width, height, { fit, kernel: "lanczos3" })
-      .toColourspace(channels === 1 ? "b-w" : "srgb")
+      .toColorspace(channels === 1 ? "b-w" : "srgb")
       .raw()
       .toBuffer({ resolveWithObject: true });
     return tensor(byChannel(data, info.channels, channels), [channels, height, width]);

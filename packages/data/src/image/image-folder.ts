@@ -4,7 +4,7 @@ import { type Check, path as checkPath, claim, integer, optional, optionsOf } fr
 import { listFiles, listFolders } from "../list-files.js";
 import { permutation, randomStream } from "../random.js";
 import { type ImageSize, imageSizeChecks } from "./decode-image.js";
-import type { ImageSplits, LabelledImages } from "./labelled-images.js";
+import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 import { readImageFiles } from "./read-image-files.js";
 
 export interface ImageFolderOptions extends ImageSize {
@@ -137,7 +137,7 @@ async function pictures(directory: string, classes: readonly string[]): Promise<
   );
 }
 
-async function load(list: readonly Picture[], options: ImageFolderOptions): Promise<LabelledImages> {
+async function load(list: readonly Picture[], options: ImageFolderOptions): Promise<LabeledImages> {
   const { testShare: _, seed: __, ...size } = options;
   const x = await readImageFiles(
     list.map(({ path }) => path),

@@ -33,7 +33,7 @@ export interface PaintedImages {
   readonly data: Uint8Array;
   readonly height: number;
   readonly width: number;
-  /** What each byte becomes, for each channel. */
+  /** The value of each byte, for each channel. */
   readonly tables: readonly Float32Array[];
   readonly augment: AugmentOptions | undefined;
 }

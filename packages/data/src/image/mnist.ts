@@ -4,7 +4,7 @@ import { type HostTensor, MpError, tensor } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
 import { path as checkPath } from "../check-arguments.js";
 import { readIdx } from "./idx.js";
-import type { ImageSplits, LabelledImages } from "./labelled-images.js";
+import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 
 const DIGITS = 10;
 
@@ -39,7 +39,7 @@ export async function isMnist(directory: string): Promise<boolean> {
   return (await find(directory, spellings("train", "images-idx3"))) !== undefined;
 }
 
-async function part(directory: string, name: string): Promise<LabelledImages> {
+async function part(directory: string, name: string): Promise<LabeledImages> {
   const images = await readPart(directory, spellings(name, "images-idx3"), 3);
   const labels = await readPart(directory, spellings(name, "labels-idx1"), 1);
   const [count, height, width] = images.data.shape as [number, number, number];

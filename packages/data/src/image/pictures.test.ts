@@ -39,7 +39,7 @@ describe("readImage", () => {
     }
   });
 
-  it("keeps every pixel of a picture of that size, grey ones in all channels", async () => {
+  it("keeps every pixel of a picture of that size, gray ones in all channels", async () => {
     const bytes = Uint8Array.from({ length: 12 }, (_, index) => 20 * index);
     await sharp(bytes, { raw: { width: 2, height: 2, channels: 3 } })
       .png()
@@ -49,8 +49,8 @@ describe("readImage", () => {
     await sharp(bytes.slice(0, 4), { raw: { width: 2, height: 2, channels: 1 } })
       .png()
       .toFile(join(folder, "g.png"));
-    const grey = await readImage(join(folder, "g.png"), { height: 2, width: 2 });
-    expect([...grey.data]).toEqual([0, 20, 40, 60, 0, 20, 40, 60, 0, 20, 40, 60]);
+    const gray = await readImage(join(folder, "g.png"), { height: 2, width: 2 });
+    expect([...gray.data]).toEqual([0, 20, 40, 60, 0, 20, 40, 60, 0, 20, 40, 60]);
     expect((await readImage(join(folder, "b.png"), { height: 2, width: 2, channels: 1 })).shape).toEqual([
       1, 2, 2,
     ]);
@@ -148,8 +148,8 @@ describe("imageFolder", () => {
     const { train, test } = await imageFolder(root, { height: 1, width: 1 });
     expect([[...train.y.data], [...test.y.data], test.x.data[0]]).toEqual([[0, 1], [1], 3]);
     await mkdir(join(root, "test"));
-    const unlabelled = await imageFolder(root, { height: 1, width: 1 });
-    expect([...unlabelled.test.y.data]).toEqual([1]);
+    const unlabeled = await imageFolder(root, { height: 1, width: 1 });
+    expect([...unlabeled.test.y.data]).toEqual([1]);
     await mkdir(join(root, "val/c"));
     expect((await refusal(() => imageFolder(root, { height: 1, width: 1 }))).message).toMatch(
       /has the class c/,

@@ -1,7 +1,7 @@
 import { path as checkPath } from "../check-arguments.js";
 import { cifar10, isCifar10 } from "./cifar10.js";
 import { checkFolderOptions, type ImageFolderOptions, imageFolder } from "./image-folder.js";
-import type { ImageSplits } from "./labelled-images.js";
+import type { ImageSplits } from "./labeled-images.js";
 import { isMnist, mnist } from "./mnist.js";
 
 /**

@@ -53,7 +53,7 @@ describe("imageBatches", () => {
     expect((await all({ batch: 5, partial: "keep" })).at(-1)?.y).toEqual([1, 2]);
   });
 
-  it("normalises to mean 0 and deviation 1 in each channel", async () => {
+  it("normalizes to mean 0 and deviation 1 in each channel", async () => {
     const [whole] = await all({ batch: 12, normalize: channelStatistics(images) });
     for (let channel = 0; channel < 2; channel++) {
       const own = (whole?.x ?? []).filter((_, index) => Math.floor(index / 16) % 2 === channel);
@@ -120,15 +120,15 @@ describe("imageBatches", () => {
   });
 
   it.each([
-    [{ batch: 0 }, /batch is an integer of 1 or more, got 0/],
+    [{ batch: 0 }, /batch must be an integer ≥ 1, got 0/],
     [{ batch: 13 }, /larger than the data, 12 examples/],
     [{ batch: 1, augment: { seed: 1, crop: 5 } }, /0 to 4, the image's side, got 5/],
-    [{ batch: 1, augment: { seed: 0.5 } }, /seed is an integer/],
+    [{ batch: 1, augment: { seed: 0.5 } }, /seed must be an integer/],
     [{ batch: 1, augment: { seed: 1, flips: true } }, /did you mean flip\?/],
     [{ batch: 1, normalize: { mean: [0], deviation: [1] } }, /got undefined and undefined for channel 1/],
     [{ batch: 1, normalize: { mean: [0, 0], deviation: [1, 0] } }, /deviation above 0/],
-    [{ batch: 1, prefetch: 1e9 }, /prefetch is an integer of 1 to 1024, got 1000000000/],
-    [{ batch: 1, prefetch: 0 }, /prefetch is an integer of 1 to 1024, got 0/],
+    [{ batch: 1, prefetch: 1e9 }, /prefetch must be an integer from 1 to 1024, got 1000000000/],
+    [{ batch: 1, prefetch: 0 }, /prefetch must be an integer from 1 to 1024, got 0/],
     [{ batchSize: 1 }, /did you mean batch\?/],
   ])("refuses %j", (options, message) => {
     expect(() => imageBatches(images, options as never)).toThrow(message);

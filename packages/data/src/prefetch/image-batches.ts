@@ -6,7 +6,7 @@ import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 import { byteStatistics } from "../image/channel-statistics.js";
 import { type AugmentOptions, imagePainter } from "../image/image-painter.js";
-import { checkImages, type LabelledImages } from "../image/labelled-images.js";
+import { checkImages, type LabeledImages } from "../image/labeled-images.js";
 import { type PrefetchOptions, prefetched, prefetching } from "./prefetch.js";
 
 export interface ImageBatchOptions extends BatchingOptions {
@@ -18,7 +18,7 @@ export interface ImageBatchOptions extends BatchingOptions {
   readonly prefetch?: number | PrefetchOptions;
 }
 
-/** Of each channel, where bytes count as 0 … 1. */
+/** Mean and deviation of each channel, where bytes count as 0 … 1. */
 export interface ChannelStatistics {
   readonly mean: readonly number[];
   readonly deviation: readonly number[];
@@ -55,7 +55,7 @@ const checkOptions = optionsOf<ImageBatchOptions>(
  * @throws MP_INVALID_ARGUMENT for an unknown option, or one that does not fit the images
  * @throws MP_SHAPE_MISMATCH for images and labels that do not belong together
  */
-export function imageBatches(images: LabelledImages, options: ImageBatchOptions): Dataset<ImageBatch> {
+export function imageBatches(images: LabeledImages, options: ImageBatchOptions): Dataset<ImageBatch> {
   checkOptions("imageBatches", options);
   const { prefetch, ...rest } = options;
   const dataset = plainBatches(images, rest);
@@ -63,7 +63,7 @@ export function imageBatches(images: LabelledImages, options: ImageBatchOptions)
 }
 
 function plainBatches(
-  images: LabelledImages,
+  images: LabeledImages,
   options: Omit<ImageBatchOptions, "prefetch">,
 ): Dataset<ImageBatch> {
   const [count, channels, height, width] = checkImages("imageBatches", images);
@@ -71,7 +71,7 @@ function plainBatches(
   const { crop = 0, flip = false } = augment ?? {};
   const side = Math.min(height, width);
   if (crop > side)
-    throw invalid(`augment: crop is an integer of 0 to ${side}, the image's side, got ${crop}`);
+    throw invalid(`augment: crop must be an integer from 0 to ${side}, the image's side, got ${crop}`);
   const { batchesPerEpoch, signed, examplesAt, dropped } = batching("imageBatches", count, options);
   const largest = Math.min(options.batch, count);
   checkBytes(
@@ -108,12 +108,12 @@ function plainBatches(
 }
 
 /** Mean and deviation of each channel over all images, for `normalize`. @throws MP_SHAPE_MISMATCH as `imageBatches` */
-export function channelStatistics(images: LabelledImages): ChannelStatistics {
+export function channelStatistics(images: LabeledImages): ChannelStatistics {
   const shape = checkImages("channelStatistics", images);
   return byteStatistics(images.x.data, shape);
 }
 
-/** What each byte becomes, for each channel: a lookup costs less than the arithmetic. */
+/** The value of each byte, for each channel: a lookup costs less than the arithmetic. */
 function valueTables(normalize: ChannelStatistics | undefined, channels: number): Float32Array[] {
   return Array.from({ length: channels }, (_, channel) => {
     const mean = normalize === undefined ? 0 : normalize.mean[channel];

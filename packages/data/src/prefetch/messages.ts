@@ -1,12 +1,12 @@
-/** What the training thread and the one that makes batches tell each other. */
+/** Messages between the training thread and the one that makes batches. */
 import { ERROR_CODES, type ErrorCode, isHostTensor, MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
-import type { LabelledImages } from "../image/labelled-images.js";
+import type { LabeledImages } from "../image/labeled-images.js";
 
 /** A module of the user's, or the images for `imageBatches`. */
 export type WorkerTask = (
   | { readonly module: string; readonly options: unknown }
-  | { readonly images: LabelledImages; readonly options: unknown }
+  | { readonly images: LabeledImages; readonly options: unknown }
 ) & { readonly cursor: Json | undefined; readonly pass: number | undefined };
 
 /** One for each `"next"`, in order; none after `end` or `error`. */

@@ -5,7 +5,7 @@ import { type HostTensor, MpError, tensor } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { type Check, claim, integer, optional, optionsOf } from "../check-arguments.js";
 import { type BatchIterator, type Dataset, withCursor, withDropped } from "../dataset.js";
-import type { LabelledImages } from "../image/labelled-images.js";
+import type { LabeledImages } from "../image/labeled-images.js";
 import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messages.js";
 
 export interface PrefetchOptions {
@@ -34,7 +34,7 @@ const checkWorkerOptions = optionsOf<WorkerDatasetOptions>(
 );
 const checkPrefetchOptions = optionsOf<PrefetchOptions>({ ahead, signal }, "2 or { ahead: 2 }");
 
-/** Of `imageBatches`: so many ahead, or with a signal. */
+/** Checks the `prefetch` of `imageBatches`: so many ahead, or with a signal. */
 export const prefetching: Check = (what, value) =>
   typeof value === "number" ? ahead(what, value) : checkPrefetchOptions(what, value);
 
@@ -59,13 +59,13 @@ export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): D
 /** `imageBatches` on a thread of its own; `plain` is the same here, and knows whether a cursor fits. */
 export function prefetched<B>(
   plain: Dataset<B>,
-  images: LabelledImages,
+  images: LabeledImages,
   options: unknown,
   prefetch: number | PrefetchOptions,
 ): Dataset<B> {
   const settings = typeof prefetch === "number" ? { ahead: prefetch } : prefetch;
   // Shared, so that not every pass copies the data; made when the first pass starts.
-  let shared: LabelledImages | undefined;
+  let shared: LabeledImages | undefined;
   const iterate = (cursor?: Json, pass?: number): BatchIterator<B> => {
     const start = plain.iterate(cursor, pass).cursor;
     shared ??= { x: sharing(images.x), y: sharing(images.y) };

@@ -2,7 +2,7 @@
 import type { RandomStream } from "../random.js";
 import type { Distance } from "./outlines.js";
 
-export type Colour = readonly [red: number, green: number, blue: number];
+export type Color = readonly [red: number, green: number, blue: number];
 export type Style = "filled" | "outlined" | "striped";
 
 export interface Canvas {
@@ -21,7 +21,7 @@ export interface Figure {
   readonly turn: number;
   /** How much the height differs from the width, 1 for not at all. */
   readonly stretch: number;
-  readonly colour: Colour;
+  readonly color: Color;
 }
 
 /** Inclusive pixels. */
@@ -36,10 +36,10 @@ export const between = (stream: RandomStream, low: number, high: number): number
   low + (high - low) * stream.uniform();
 
 /** A slope of light with waves across it, the ground that all stands on. */
-export function paintGround({ side, light }: Canvas, stream: RandomStream, colour: Colour): void {
+export function paintGround({ side, light }: Canvas, stream: RandomStream, color: Color): void {
   const waves = Array.from({ length: 3 }, () => wave(side, stream));
   const [slopeX, slopeY] = [between(stream, -0.25, 0.25) / side, between(stream, -0.25, 0.25) / side];
-  const [red, green, blue] = colour;
+  const [red, green, blue] = color;
   const area = side * side;
   for (let y = 0, index = 0; y < side; y++) {
     for (let x = 0; x < side; x++, index++) {
@@ -75,11 +75,11 @@ function wave(side: number, stream: RandomStream) {
 
 /** Draws a figure with soft edges; returns the pixels that are at least half its own, undefined where none is. */
 export function drawFigure({ side, light }: Canvas, figure: Figure): Extent | undefined {
-  const { distance, style, radius, turn, stretch, colour } = figure;
+  const { distance, style, radius, turn, stretch, color } = figure;
   const [cosine, sine] = [Math.cos(turn), Math.sin(turn)];
   const reach = radius * Math.max(1, stretch) * 1.5 + 1;
-  const first = (centre: number): number => Math.max(0, Math.floor(centre - reach));
-  const last = (centre: number): number => Math.min(side - 1, Math.ceil(centre + reach));
+  const first = (center: number): number => Math.max(0, Math.floor(center - reach));
+  const last = (center: number): number => Math.min(side - 1, Math.ceil(center + reach));
   const halfLine = Math.max(0.8, 0.13 * radius);
   let [left, top, right, bottom] = [side, side, -1, -1];
   for (let y = first(figure.y); y <= last(figure.y); y++) {
@@ -96,7 +96,7 @@ export function drawFigure({ side, light }: Canvas, figure: Figure): Extent | un
       for (let channel = 0; channel < 3; channel++) {
         const index = (channel * side + y) * side + x;
         const under = light[index] as number;
-        light[index] = under + cover * share * ((colour[channel] as number) - under);
+        light[index] = under + cover * share * ((color[channel] as number) - under);
       }
       if (far > 0) continue;
       left = Math.min(left, x);
@@ -114,7 +114,7 @@ const DOT = 1.2;
 const SCRAP_REACH = 8;
 
 /** A short stroke or a dot that means nothing. */
-export function drawScrap(canvas: Canvas, stream: RandomStream, colour: Colour): void {
+export function drawScrap(canvas: Canvas, stream: RandomStream, color: Color): void {
   const isDot = stream.integer(3) === 0;
   const half = isDot ? 0 : between(stream, 2, 6);
   const width = isDot ? DOT : STROKE;
@@ -130,7 +130,7 @@ export function drawScrap(canvas: Canvas, stream: RandomStream, colour: Colour):
     radius: SCRAP_REACH,
     turn: between(stream, 0, Math.PI),
     stretch: 1,
-    colour,
+    color,
   });
 }
 
@@ -153,22 +153,22 @@ export function toBytes(
 }
 
 /** The color of the ground: dark, and never gray alone. */
-export function groundColour(stream: RandomStream): Colour {
+export function groundColor(stream: RandomStream): Color {
   const tone = between(stream, 0.15, 0.4);
-  return [1, 2, 3].map(() => tone + between(stream, -0.12, 0.12)) as unknown as Colour;
+  return [1, 2, 3].map(() => tone + between(stream, -0.12, 0.12)) as unknown as Color;
 }
 
 /**
  * A color that stands out against the ground by the contrast in each channel at least, brighter than it, or darker
  * for the share `inverted` of all.
  */
-export function figureColour(
+export function figureColor(
   stream: RandomStream,
-  ground: Colour,
+  ground: Color,
   { contrast, inverted }: { readonly contrast: number; readonly inverted: number },
-): Colour {
+): Color {
   const sign = stream.uniform() < inverted ? -1 : 1;
-  return ground.map((base) => base + sign * between(stream, contrast, contrast + 0.35)) as unknown as Colour;
+  return ground.map((base) => base + sign * between(stream, contrast, contrast + 0.35)) as unknown as Color;
 }
 
 /** How far figures stand out at a difficulty of 0 … 1. */

@@ -1,15 +1,15 @@
 import { MpError, tensor } from "@mp/core";
 import { integer, optional, optionsOf, share } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
-import type { ImageSplits, LabelledImages } from "../image/labelled-images.js";
+import type { ImageSplits, LabeledImages } from "../image/labeled-images.js";
 import { type RandomStream, randomStream } from "../random.js";
 import {
   between,
   type Canvas,
   drawFigure,
   drawScrap,
-  figureColour,
-  groundColour,
+  figureColor,
+  groundColor,
   paintGround,
   type Style,
   standing,
@@ -66,7 +66,7 @@ export function shapeImages(options: ShapeImagesOptions): ImageSplits {
   const checkCount = integer(1, Math.floor(MOST_BYTES / (3 * side * side)));
   checkCount("shapeImages: train", train);
   checkCount("shapeImages: test", test);
-  const part = (name: keyof typeof PARTS, count: number): LabelledImages => {
+  const part = (name: keyof typeof PARTS, count: number): LabeledImages => {
     const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
     const x = new Uint8Array(count * canvas.light.length);
     const y = new Int32Array(count);
@@ -88,8 +88,8 @@ export function shapeImages(options: ShapeImagesOptions): ImageSplits {
 function paint(canvas: Canvas, stream: RandomStream, label: number, difficulty: number): void {
   const outline = OUTLINES[label];
   if (outline === undefined) throw new MpError("MP_INVALID_ARGUMENT", `shapeImages: no figure ${label}`);
-  const ground = groundColour(stream);
-  const colour = figureColour(stream, ground, standing(difficulty));
+  const ground = groundColor(stream);
+  const color = figureColor(stream, ground, standing(difficulty));
   paintGround(canvas, stream, ground);
   const radius = between(stream, 0.36 - 0.14 * difficulty, 0.42) * canvas.side;
   const room = Math.max(0, canvas.side / 2 - 0.8 * radius);
@@ -101,7 +101,7 @@ function paint(canvas: Canvas, stream: RandomStream, label: number, difficulty: 
     radius,
     turn: between(stream, -Math.PI, Math.PI) * difficulty,
     stretch: between(stream, 1 - 0.25 * difficulty, 1 + 0.25 * difficulty),
-    colour,
+    color,
   });
   const scraps = Math.round(difficulty * 10 * stream.uniform());
   for (let scrap = 0; scrap < scraps; scrap++) {

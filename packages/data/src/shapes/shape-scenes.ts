@@ -1,5 +1,5 @@
 import { type HostTensor, tensor } from "@mp/core";
-import type { AnnotatedImage, Box, BoxAnnotations, LabelledBox } from "../boxes/annotations.js";
+import type { AnnotatedImage, Box, BoxAnnotations, LabeledBox } from "../boxes/annotations.js";
 import { integer, optional, optionsOf, share } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
 import { type RandomStream, randomStream } from "../random.js";
@@ -8,8 +8,8 @@ import {
   type Canvas,
   drawFigure,
   drawScrap,
-  figureColour,
-  groundColour,
+  figureColor,
+  groundColor,
   paintGround,
   type Style,
   standing,
@@ -55,7 +55,7 @@ const checkOptions = optionsOf<ShapeScenesOptions>(
 const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
 /** Apart from each other, and from those of `shapeImages` of the same seed. */
 const PARTS = { train: 2, test: 3 };
-/** Of the places tried for a figure, all may be taken; then it is left out. */
+/** Number of places tried for a figure; then it is left out. */
 const ATTEMPTS = 20;
 
 /**
@@ -90,11 +90,11 @@ interface Scene {
   readonly difficulty: number;
 }
 
-function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficulty }: Scene): LabelledBox[] {
+function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficulty }: Scene): LabeledBox[] {
   const { side } = canvas;
-  const ground = groundColour(stream);
+  const ground = groundColor(stream);
   paintGround(canvas, stream, ground);
-  const boxes: LabelledBox[] = [];
+  const boxes: LabeledBox[] = [];
   const scraps = Math.round(difficulty * 8 * stream.uniform());
   for (let scrap = 0; scrap < scraps; scrap++) {
     drawScrap(canvas, stream, [stream.uniform(), stream.uniform(), stream.uniform()]);
@@ -104,7 +104,7 @@ function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficu
     const label = stream.integer(classes);
     const radius = between(stream, 0.11, 0.24) * side;
     const place = findPlace(stream, side, radius, boxes);
-    const colour = figureColour(stream, ground, standing(difficulty));
+    const color = figureColor(stream, ground, standing(difficulty));
     const figure = {
       style: STYLES[stream.integer(STYLES.length)] ?? "filled",
       turn: between(stream, 0, 2 * Math.PI),
@@ -112,7 +112,7 @@ function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficu
     };
     const outline = OUTLINES[label];
     if (place === undefined || outline === undefined) continue;
-    const extent = drawFigure(canvas, { ...figure, ...place, distance: outline.distance, radius, colour });
+    const extent = drawFigure(canvas, { ...figure, ...place, distance: outline.distance, radius, color });
     if (extent === undefined) continue;
     const box: Box = [extent.left, extent.top, extent.right + 1, extent.bottom + 1];
     boxes.push({ label, box, isIgnored: false });
@@ -125,7 +125,7 @@ function findPlace(
   stream: RandomStream,
   side: number,
   radius: number,
-  boxes: readonly LabelledBox[],
+  boxes: readonly LabeledBox[],
 ): { readonly x: number; readonly y: number } | undefined {
   const reach = 1.1 * radius;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -137,7 +137,7 @@ function findPlace(
   return undefined;
 }
 
-/** What two boxes share, of the smaller one's area. */
+/** The area that two boxes share, as a share of the smaller one's. */
 function overlap(a: Box, b: Box): number {
   const width = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
   const height = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);

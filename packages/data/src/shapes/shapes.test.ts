@@ -25,7 +25,7 @@ describe("shapeImages", () => {
     expect(shapeImages({ ...small, train: 60 }).train.x.data).toEqual(train.x.data.subarray(0, area));
   });
 
-  it("has about as many of each class, in colours of all kinds", () => {
+  it("has about as many of each class, in colors of all kinds", () => {
     const { train } = shapeImages({ seed: 1, train: 2000, test: 1 });
     for (let label = 0; label < 10; label++) {
       const count = train.y.data.filter((other) => other === label).length;
@@ -58,11 +58,11 @@ describe("shapeImages", () => {
   });
 
   it.each([
-    [{}, /seed is an integer/],
-    [{ seed: 1, classes: 11 }, /classes is an integer of 2 to 10, got 11/],
-    [{ seed: 1, side: 1e6 }, /side is an integer of 8 to 256/],
-    [{ seed: 1, train: 1e9 }, /train is an integer of 1 to/],
-    [{ seed: 1, difficulty: 2 }, /difficulty is a number from 0 to 1, got 2/],
+    [{}, /seed must be an integer/],
+    [{ seed: 1, classes: 11 }, /classes must be an integer from 2 to 10, got 11/],
+    [{ seed: 1, side: 1e6 }, /side must be an integer from 8 to 256/],
+    [{ seed: 1, train: 1e9 }, /train must be an integer from 1 to/],
+    [{ seed: 1, difficulty: 2 }, /difficulty must be a number from 0 to 1, got 2/],
     [{ seed: 1, size: 2 }, /has no option "size"; did you mean side\?/],
   ])("refuses %j", (options, message) => {
     expect(() => shapeImages(options as never)).toThrow(message);

@@ -10,7 +10,10 @@ export function docComments(source: string): string[] {
   return between(source, "/**", "*/").map(({ inside }) => commentToMarkdown(inside));
 }
 
-/** What stands between each opening and the next closing, found in one pass: a pattern would look for a closing from every opening. */
+/**
+ * The text between each opening and the next closing, found in one pass: a pattern would look for a closing from every
+ * opening.
+ */
 function between(
   text: string,
   open: string,

@@ -86,7 +86,7 @@ describe("languageModelBatches", () => {
       /an Int32Array, a part of what encodeCorpus gives/,
     );
     expect(() => languageModelBatches(count(9), { batch: 0, sequence: 1 })).toThrow(
-      /batch is an integer of 1 or more, got 0/,
+      /batch must be an integer ≥ 1, got 0/,
     );
     expect(() => languageModelBatches(count(9), { batch: 1, sequence: 1.5 })).toThrow(/sequence/);
   });

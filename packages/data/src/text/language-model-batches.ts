@@ -21,7 +21,7 @@ export interface LanguageModelOptions {
   readonly sequence: number;
   /** Passes over the text: 1 unless given, `Infinity` to go on until the consumer stops. */
   readonly epochs?: number;
-  /** What becomes of the last, shorter piece of the streams: dropped unless `"keep"` is given. */
+  /** Handling of the last, shorter piece of the streams: dropped unless `"keep"` is given. */
   readonly partial?: "drop" | "keep";
 }
 

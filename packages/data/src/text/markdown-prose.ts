@@ -28,7 +28,7 @@ export function markdownToProse(markdown: string): string[] {
   return paragraphs.filter(isProse);
 }
 
-/** What comes in a pair, emphasis or a link, says nothing itself. */
+/** The text of tokens; those that come in pairs, emphasis or links, have none. */
 function inline({ type, content }: Token): string {
   switch (type) {
     case "code_inline":

@@ -7,7 +7,7 @@ import { type CorpusSource, finishCorpus, type TextCorpus, TokenList, TokenTable
 import { END_OF_SENTENCE } from "./tokenize.js";
 
 const PARTS = ["train", "valid", "test"] as const;
-/** Where Mikolov's tarball has the files, below the folder it was unpacked in. */
+/** Folders of the files in Mikolov's tarball, below the folder it was unpacked in. */
 const PLACES = ["", "data", "simple-examples/data"];
 
 /** The folder that holds `ptb.train.txt`: this one, `data`, or `simple-examples/data` below it. */

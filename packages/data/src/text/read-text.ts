@@ -69,7 +69,7 @@ async function* readChunks(path: string): AsyncGenerator<string, undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let offset = 0;
   let endsInReturn = false;
-  const normalise = (text: string): string => {
+  const normalize = (text: string): string => {
     const whole = endsInReturn ? `\r${text}` : text;
     endsInReturn = whole.endsWith("\r");
     return (endsInReturn ? whole.slice(0, -1) : whole).replace(/\r\n?/g, "\n");
@@ -77,7 +77,7 @@ async function* readChunks(path: string): AsyncGenerator<string, undefined> {
   try {
     for await (const chunk of createReadStream(path, { highWaterMark: LONGEST_STRETCH })) {
       const bytes = chunk as Buffer;
-      yield normalise(decodeAt(decoder, bytes, offset, path));
+      yield normalize(decodeAt(decoder, bytes, offset, path));
       offset += bytes.length;
     }
     decodeAt(decoder, undefined, offset, path);

@@ -9,11 +9,11 @@ export interface CorpusParts {
   readonly test: Int32Array;
 }
 
-/** Where words of a corpus came from. */
+/** A source of a corpus's words. */
 export interface CorpusSource {
   /** A package's name, or a path below the directory that was read. */
   readonly name: string;
-  /** Of a package. */
+  /** Version of the package. */
   readonly version?: string;
   /** Words and punctuation marks, without `<eos>`. */
   readonly words: number;

@@ -21,7 +21,7 @@ const has = (value: unknown, key: PropertyKey): boolean =>
   typeof value === "object" && value !== null && key in value;
 const checkCorpus = claim("what readText gives", (value) => has(value, "train") && has(value, "words"));
 const checkVocabulary = claim("what buildVocabulary gives", (value) => has(value, "indexOf"));
-const checkWords = listOf("texts", (value) => typeof value === "string");
+const checkWords = listOf("strings", (value) => typeof value === "string");
 const checkIndices = claim("a list of word indices", (value) => has(value, Symbol.iterator));
 
 /**

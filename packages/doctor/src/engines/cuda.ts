@@ -25,8 +25,8 @@ const describeMajors = (majors: Majors): string =>
     .join(", ") || "none found";
 
 /**
- * What ONNX Runtime's CUDA provider needs, read from the library itself. Without a device nothing is needed, so that
- * only what is installed is described.
+ * Reports what ONNX Runtime's CUDA provider needs, read from the library itself. Without a device nothing is needed, so
+ * that only what is installed is described.
  */
 function providerFinding({ libraries }: FoundEngine, nvidia: Nvidia): Finding | undefined {
   const [library] = libraries;
@@ -62,7 +62,7 @@ const TENSORFLOW_BUILDS: readonly {
   { since: [2, 5], cuda: 11, cudnn: 8 },
 ];
 
-/** Of interest only where there is a device. */
+/** Reports on TensorFlow where there is a device. */
 function tensorFlowFinding(version: string, nvidia: Nvidia): Finding | undefined {
   if (nvidia.devices.length === 0) return undefined;
   const [major = 0, minor = 0] = version.split(".").map(Number);
@@ -88,7 +88,8 @@ function needsFinding(about: string, needed: Majors, nvidia: Nvidia, facts: obje
 }
 
 /**
- * What an engine needs for CUDA: from what is installed, and the version that the engine reported when it was loaded.
+ * The libraries that an engine needs for CUDA: from what is installed, and the version that the engine reported when it
+ * was loaded.
  */
 export const CUDA_NEEDS: Readonly<
   Record<EngineName, (found: FoundEngine, nvidia: Nvidia, loaded: string | undefined) => Finding | undefined>

@@ -8,7 +8,7 @@ export interface FoundEngine {
   readonly libraries: readonly InstalledPackage[];
 }
 
-/** What of an engine is installed for programs in that folder. */
+/** Finds the installed parts of an engine for programs in that folder. */
 export function findEngine(name: EngineName, folder: string): FoundEngine {
   const { backend: backendName, libraries } = ENGINES[name];
   const backend = installedPackage(backendName, [folder]);
@@ -49,7 +49,7 @@ export function engineFinding(found: FoundEngine, platform: NodeJS.Platform = pr
 /** tfjs-node of these releases calls functions of `node:util` that Node 23 removed. */
 const TFJS_NODE_WITHOUT_FIX = /^[0-4]\.([0-9]|1[0-9]|2[0-2])\./;
 
-/** What an engine's package cannot do on that Node, although its addon loads. */
+/** Findings on what an engine's package cannot do on that Node, although its addon loads. */
 export function nodeProblems({ libraries }: FoundEngine, nodeVersion: string): readonly Finding[] {
   if (Number(nodeVersion.split(".")[0]) < 23) return [];
   return libraries

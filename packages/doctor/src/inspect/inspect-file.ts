@@ -12,7 +12,7 @@ const BRACE = 0x7b;
 const IR_VERSION = 0x08;
 
 /**
- * What a checkpoint (or any safetensors file) or an ONNX model holds. Reads a checkpoint whole and checks its hash.
+ * Describes a checkpoint (or any safetensors file) or an ONNX model. Reads a checkpoint whole and checks its hash.
  * @throws MP_IO, SAFETENSORS_IO for a file that cannot be read
  * @throws MP_PARSE, SAFETENSORS_PARSE for one that is damaged or neither of the two
  * @throws MP_UNSUPPORTED for a model with parts that `decodeModel` does not read

@@ -1,4 +1,4 @@
-/** What a file holds, as data. */
+/** The contents of a file, as data. */
 
 export interface InspectedTensor {
   readonly name: string;
@@ -6,7 +6,7 @@ export interface InspectedTensor {
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly bytes: number;
-  /** Of a single number in a checkpoint. */
+  /** The value of a single number in a checkpoint. */
   readonly value?: number | string;
 }
 
@@ -58,5 +58,5 @@ export interface InspectedValue {
   readonly shape: readonly (number | string)[] | undefined;
 }
 
-/** What `inspectFile` resolves with. */
+/** The result of `inspectFile`. */
 export type Inspection = CheckpointInspection | OnnxInspection;

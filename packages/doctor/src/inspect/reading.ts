@@ -1,6 +1,8 @@
 import { MpError } from "@mp/core";
 
-/** What `read` returns. @throws MP_IO for an error of the system, naming the `subject`, which is at the path */
+/**
+ * Returns the result of `read`. @throws MP_IO for an error of the system, naming the `subject`, which is at the path
+ */
 export function reading<T>(path: string, read: () => T, subject: string = path): T {
   try {
     return read();

@@ -1,4 +1,7 @@
-/** What this machine has for CUDA: the driver, its devices, and the majors of the libraries that a loader would find. */
+/**
+ * Finds out what this machine has for CUDA: the driver, its devices, and the majors of the libraries that a loader
+ * would find.
+ */
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -69,7 +72,7 @@ function filesIn(folder: string): readonly string[] {
   }
 }
 
-/** What the program prints; nothing if it is not there, fails or hangs. */
+/** The output of the program; nothing if it is not there, fails or hangs. */
 function output(program: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     execFile(program, [...args], { timeout: LIMIT_MS, killSignal: "SIGKILL" }, (error, stdout) =>

@@ -10,7 +10,7 @@ import { columns } from "./columns.js";
 /** Rows of a list that are printed without `--all`. */
 const SHOWN = 20;
 
-/** Those of a head that is cut off. */
+/** Number of nodes shown at the end of a list that is cut off. */
 const SHOWN_NODES = -8;
 
 export interface PrintOptions {

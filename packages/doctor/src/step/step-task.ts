@@ -1,4 +1,4 @@
-/** What the child process is told and what it answers: plain data. */
+/** Messages to and from the child process: plain data. */
 import type { EngineName } from "../engines/engine-table.js";
 
 export type StepDevice = "cpu" | "cuda" | "webgpu";
@@ -18,7 +18,7 @@ export type StepAnswer =
       readonly engine: string;
       readonly version: string;
       readonly device: string;
-      /** What `mixed()` chose, such as `mixed_bfloat16`. */
+      /** The precision that `mixed()` chose, such as `mixed_bfloat16`. */
       readonly precision: string;
       readonly native: readonly string[];
       readonly loss: number;

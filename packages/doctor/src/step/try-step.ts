@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { StepAnswer, StepTask } from "./step-task.js";
 
-/** What became of a step in a process of its own. */
+/** The outcome of a step in a process of its own. */
 export type StepOutcome =
   | StepAnswer
   | { readonly kind: "crashed"; readonly how: string; readonly lastLine: string }
@@ -61,7 +61,7 @@ export function tryStep(
   });
 }
 
-/** Of what it printed; below an error Node prints where it was thrown, and its own version. */
+/** The last lines that it printed; below an error Node prints where it was thrown, and its own version. */
 function lastWords(said: string): string {
   const lines = said.split("\n").filter((line) => !/^\s*$|^\s+at |^Node\.js v/.test(line));
   return lines.at(-1)?.trim() ?? "";

@@ -23,7 +23,7 @@ import { VERSION, WHEEL, WHEEL_SHA256 } from "./release.js";
 export interface InstallOptions {
   /** A wheel of the user, instead of the index's. */
   readonly wheel?: string | undefined;
-  /** Where PATH, XDG_CACHE_HOME and the settings of pip are read from. */
+  /** Source of PATH, XDG_CACHE_HOME and the settings of pip. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 

@@ -39,7 +39,7 @@ export function startProcesses({ processes, words, environment }: StartOptions):
   });
 }
 
-/** That of the library which is used: one of another MPI starts processes that do not find each other. */
+/** The launcher of the library in use: one of another MPI starts processes that do not find each other. */
 function launcherIn(environment: StartOptions["environment"]): string {
   const { MP_MPIEXEC: named = "", MP_MPI_LIBRARY: library = "", PATH: path = "" } = environment;
   if (named !== "") {

@@ -53,7 +53,7 @@ export async function nccl(ranks: Ranks, options: NcclOptions = {}): Promise<Ncc
   }
 }
 
-/** What rank 0's NCCL made, on all ranks. */
+/** Sends the identifier that rank 0's NCCL made to all ranks. */
 async function identifier(ranks: Ranks, { nccl }: NcclLibraries): Promise<Uint8Array> {
   const id = new Uint8Array(new ArrayBuffer(VALUES.UNIQUE_ID_BYTES));
   await together(ranks, () => {

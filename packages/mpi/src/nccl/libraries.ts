@@ -13,7 +13,7 @@ export const VALUES = {
   NOT_READY: 600,
 } as const;
 
-/** Where the library writes or reads: memory of the caller, an address, or null. */
+/** Memory that the library writes or reads: memory of the caller, an address, or null. */
 type Memory = ArrayBufferView | bigint | null;
 
 /** NCCL's functions by their names without `nccl`. All but the last return a code, 0 for success. */

@@ -3,7 +3,7 @@ import { waitFor } from "../wait.js";
 import { type NcclLibraries, VALUES } from "./libraries.js";
 
 export interface NcclRanksParts {
-  /** What starts it, and moves all but sums. */
+  /** The ranks that start it, and that move everything but sums. */
   readonly ranks: Ranks;
   readonly libraries: NcclLibraries;
   readonly device: number;

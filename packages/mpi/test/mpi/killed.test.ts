@@ -33,7 +33,7 @@ interface Job {
   readonly checkpoint: string;
   /** Whether the ranks divide the optimizer. */
   readonly isSharded?: boolean;
-  /** That long after both have started. */
+  /** Kills that rank so many milliseconds after both have started. */
   readonly kill?: { readonly rank: number; readonly after: number };
 }
 

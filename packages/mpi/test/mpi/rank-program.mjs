@@ -1,4 +1,4 @@
-/** What each rank runs in the tests: `node rank-program.mjs SCENARIO`. Rank r prints lines `r {…}`. */
+/** The program of each rank in the tests: `node rank-program.mjs SCENARIO`. Rank r prints lines `r {…}`. */
 import { createHash } from "node:crypto";
 import { mpi } from "../../dist/index.js";
 

@@ -6,7 +6,7 @@ const command = fileURLToPath(new URL("../../bin/mp-mpi.js", import.meta.url));
 
 export interface Ended {
   readonly code: number | null;
-  /** What each rank printed, by its number. */
+  /** The lines that each rank printed, by its number. */
   readonly said: readonly (readonly unknown[])[];
   readonly errors: string;
   readonly seconds: number;

@@ -55,7 +55,10 @@ export function topKAccuracy(
     const given = classified("topKAccuracy", logits, labels, read);
     const { logits: rows, labels: classOf, w, classes, outside } = given;
     if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
-      throw new MpError("MP_INVALID_ARGUMENT", `topKAccuracy: k is an integer of 1 to ${classes}, got ${k}`);
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `topKAccuracy: k must be an integer from 1 to ${classes}, got ${k}`,
+      );
     }
     const hits = cast(equal(topK(rows, k).indices, unsqueeze(classOf, [-1])), "f32");
     return { found: reduceSum(hits, { axes: [-1] }), w, outside };
@@ -119,7 +122,10 @@ export function confusionMatrix(
   };
 }
 
-/** Of what is taken for a class, the share that is of it; of what is of it, the share found; their harmonic mean. */
+/**
+ * Precision, the share of the predictions of a class that are right; recall, the share of the class that was found; of
+ * what is of it, the share found; their harmonic mean.
+ */
 export interface PrecisionRecall {
   /** 0 … 1; 0 where nothing was taken for the class. */
   readonly precision: number;

@@ -27,7 +27,7 @@ const BINARY = {
   ),
 };
 
-/** What targets are. */
+/** The values of targets. */
 const EVENTS = [0, 1] as const;
 const outsideEvents = (what: string): string =>
   `${what}: targets are outside 0 … 1; they are 1 for an event and 0 for none, map -1 to 0`;

@@ -251,7 +251,7 @@ describe("metrics of a whole set", () => {
     );
     await fails(
       ({ logits, labels }) => ({ m: metrics.topKAccuracy(logits, labels, 9) }),
-      "topKAccuracy: k is an integer of 1 to 5, got 9",
+      "topKAccuracy: k must be an integer from 1 to 5, got 9",
     );
     await fails(
       ({ logits, labels }) => ({ m: metrics.precisionRecall(logits, labels, { average: "mean" as never }) }),

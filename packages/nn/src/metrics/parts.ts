@@ -1,4 +1,4 @@
-/** What the metrics of a whole data set have in common. */
+/** Parts that the metrics of a whole data set share. */
 import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import {

@@ -24,7 +24,7 @@ export interface LoadSafetensorsOptions {
    * transformers are. Default false: PyTorch's `Linear` has [outputs, inputs].
    */
   readonly inputsFirst?: boolean | ((name: string) => boolean);
-  /** What may be left undone: leaves that are missing or do not fit keep their start, tensors are left. Default []. */
+  /** Mismatches to accept: leaves that are missing or do not fit keep their start, tensors are left. Default []. */
   readonly allow?: readonly Allowed[];
 }
 

@@ -20,7 +20,7 @@ export function checkRenaming(what: string, given: unknown): asserts given is Re
   if (Array.isArray(given) && given.every(isPair)) return;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `${what} is a function of a name, or a list of pairs such as ["bert.", ""] and [/^cls\\./, null]`,
+    `${what} must be a function of a name, or a list of pairs such as ["bert.", ""] and [/^cls\\./, null]`,
   );
 }
 

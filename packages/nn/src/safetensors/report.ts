@@ -5,11 +5,11 @@ export interface WeightMismatch {
   readonly path: string;
   /** Names of the tensors in the file that are meant for it. */
   readonly from: readonly string[];
-  /** What does not fit. */
+  /** The reason why it does not fit. */
   readonly reason: string;
 }
 
-/** What became of each tensor of a file and of each leaf of a model. */
+/** The outcome for each tensor of a file and each leaf of a model. */
 export interface WeightsReport {
   /** Leaves of the model that were loaded, with the names of the tensors in the file. */
   readonly matched: readonly { readonly path: string; readonly from: readonly string[] }[];
@@ -23,7 +23,7 @@ export interface WeightsReport {
   readonly ignored: readonly string[];
 }
 
-/** What a load may leave undone. */
+/** Mismatches that a load may accept. */
 export type Allowed = "missing" | "mismatched" | "unexpected";
 export const ALLOWED: readonly Allowed[] = ["missing", "mismatched", "unexpected"];
 

@@ -1,4 +1,4 @@
-/** The compiler's messages for a program whose types are wrong, which type tests cannot read. */
+/** Tests the compiler's messages for programs with wrong types, which type tests cannot read. */
 import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

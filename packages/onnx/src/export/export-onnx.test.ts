@@ -409,7 +409,9 @@ describe("an older operator set", () => {
   });
 
   it("is refused below 18 and above 23, and for what it cannot say", () => {
-    expect(refusal(() => written(17))).toContain("exportOnnx: opset is an integer of 18 to 23, got 17");
+    expect(refusal(() => written(17))).toContain(
+      "exportOnnx: opset must be an integer from 18 to 23, got 17",
+    );
     expect(refusal(() => dense({ dtype: "bf16", target: "cuda", opset: 20 }))).toMatch(
       /^MP_UNSUPPORTED: exportOnnx: MatMul .* is of opset 22, got opset: 20/,
     );

@@ -73,7 +73,7 @@ const OPTIONS = {
   metadata: withDefault(
     {},
     checks.claim(
-      "an object of texts",
+      "an object of strings",
       (given) =>
         typeof given === "object" &&
         given !== null &&
@@ -105,7 +105,7 @@ function inputType(name: string, given: ExportInput): ValueType {
   const { dtype = "f32", shape } = given;
   checks.oneOf(...INPUT_DTYPES)(`${what}: dtype`, dtype);
   const isSize = (size: unknown): boolean => Number.isSafeInteger(size) && Number(size) > 0;
-  checks.listOf("sizes, integers of 1 or more", isSize)(`${what}: shape`, shape);
+  checks.listOf("sizes, integers ≥ 1", isSize)(`${what}: shape`, shape);
   return { dtype, shape };
 }
 

@@ -24,11 +24,11 @@ it.each([undefined, null, { params: {}, modelState: {} }, two])(
 );
 
 it.each([
-  [{ dynamicAxes: { x: null } }, /"x" is an object, got null/],
-  [{ dynamicAxes: { x: "batch" } }, /"x" is an object/],
+  [{ dynamicAxes: { x: null } }, /"x" must be an object, got null/],
+  [{ dynamicAxes: { x: "batch" } }, /"x" must be an object/],
   [{ dynamicAxes: { x: { "0x0": "n" } } }, /no axis 0x0/],
   [{ dynamicAxes: { x: { "": "n" } } }, /no axis /],
-  [{ metadata: { steps: 5 } }, /metadata is an object of texts/],
+  [{ metadata: { steps: 5 } }, /metadata must be an object of strings/],
   [{ inputs: { "": { shape: [2] } } }, /an input has a name/],
 ])("options of other kinds, %#", (options, message) => {
   expect(refused(options)).toMatch(message);

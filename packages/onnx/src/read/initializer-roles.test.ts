@@ -123,7 +123,7 @@ describe("warnings", () => {
   });
 });
 
-describe("which initialisers are parameters", () => {
+describe("which initializers are parameters", () => {
   it("takes the slopes of PReLU, and gains of PyTorch's modules that are one number, also computed upon", () => {
     expect(roles({ slope: ramp(6) }, [node("PRelu", "x slope", "y")])["slope"]).toBe(
       'parameter: slope of PRelu "y"',
@@ -160,13 +160,13 @@ describe("which initialisers are parameters", () => {
     });
   });
 
-  it("takes gains and offsets, and leaves the statistics of a normalisation in parts", () => {
+  it("takes gains and offsets, and leaves the statistics of a normalization in parts", () => {
     const each = { mean: ramp(6), variance: ramp(6), gain: ramp(6), offset: ramp(6), epsilon: ramp(1) };
     const found = roles(each, [
-      node("Sub", "x mean", "centred"),
+      node("Sub", "x mean", "centered"),
       node("Add", "variance epsilon", "safe"),
       node("Sqrt", "safe", "deviation"),
-      node("Div", "centred deviation", "normal"),
+      node("Div", "centered deviation", "normal"),
       node("Mul", "normal gain", "scaled"),
       node("Add", "scaled offset", "y"),
     ]);
@@ -187,7 +187,7 @@ describe("which initialisers are parameters", () => {
     });
   });
 
-  it("leaves masks, and takes tables of the same shape that are learnt", () => {
+  it("leaves masks, and takes tables of the same shape that are learned", () => {
     const causal = (hidden: number): HostTensor => table(6, 6, (row, column) => (column > row ? hidden : 0));
     for (const hidden of [Number.NEGATIVE_INFINITY, -3.4028234663852886e38, -65504, -10000])
       expect(added(causal(hidden))).toMatch(/^constant: a mask/);
@@ -294,7 +294,7 @@ describe("which initialisers are parameters", () => {
   const constant = (name: string, value: HostTensor): OnnxNode =>
     onnxNode("Constant", [], [name], { name, attributes: { value: { kind: "tensor", value } } });
 
-  it("takes weights that Constant nodes hold, by the same rule, after the initialisers", () => {
+  it("takes weights that Constant nodes hold, by the same rule, after the initializers", () => {
     const nodes = [
       constant("w", ramp(6, 6)),
       onnxNode("Constant", [], ["b"], {

@@ -281,4 +281,4 @@ function heldBy({ opType, domain, attributes, outputs }: OnnxNode): readonly Onn
     : [];
 }
 
-const isNumber = ({ shape }: HostTensor): boolean => elementCount(shape, "initialiser") === 1;
+const isNumber = ({ shape }: HostTensor): boolean => elementCount(shape, "initializer") === 1;

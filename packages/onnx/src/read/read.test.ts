@@ -129,7 +129,7 @@ describe("readGraph", () => {
     expect(graph.outputs.map(({ name }) => name)).toEqual(["20", "3"]);
   });
 
-  it("reads an input that an initialiser gives a value as the initialiser", () => {
+  it("reads an input that an initializer gives a value as the initializer", () => {
     const w = tensor(new Float32Array(6), [2, 3]);
     const { graph, parameters } = reading({
       inputs: [f32("x", 2, 3), f32("w", 2, 3)],

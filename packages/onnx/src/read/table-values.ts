@@ -1,4 +1,4 @@
-/** What the elements of a table tell about how it came to be: counted out by a formula, or learnt. */
+/** What the elements of a table tell about how it came to be: counted out by a formula, or learned. */
 import type { HostTensor } from "@mp/core";
 import { isHalf } from "@mp/core/graph";
 import { numbersOf } from "../numbers.js";
@@ -37,7 +37,7 @@ const LEAST_SWING = 0.1;
 
 /**
  * Whether each column of a table is a sine or cosine of its row, of any frequency and phase: then v[r+1] + v[r-1] is
- * 2 cos(frequency) · v[r] in all of its rows, which learnt numbers never are.
+ * 2 cos(frequency) · v[r] in all of its rows, which learned numbers never are.
  */
 export function isWaves(tensor: HostTensor): boolean {
   const [rows = 0, columns = 0, ...others] = wideAxes(tensor);

@@ -28,7 +28,7 @@ export function bindSizes(
     const bound = [...sizes].map(([key, size]) => `${key} = ${size}`);
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `fromOnnx: input ${quote(name)} is [${wanted}], got ${formatShape(shape)}${bound.length > 0 ? `, where ${bound.join(", ")}` : ""}`,
+      `fromOnnx: input ${quote(name)} must be [${wanted}], got ${formatShape(shape)}${bound.length > 0 ? `, where ${bound.join(", ")}` : ""}`,
       { details: { input: name, shape: [...shape] } },
     );
   }

@@ -231,7 +231,7 @@ describe("apply", () => {
         "another shape",
         (model, x) => model.apply({}, { x: ops.transpose(x) }),
         "MP_SHAPE_MISMATCH",
-        '"x" is [batch, 3], got [3, 2]',
+        '"x" must be [batch, 3], got [3, 2]',
       ],
       ["an unknown input", (model, x) => model.apply({}, { x, z: x }), "MP_INVALID_ARGUMENT", 'no input "z"'],
       ["a missing input", (model) => model.apply({}, {}), "MP_INVALID_ARGUMENT", 'input "x" is missing'],
@@ -245,7 +245,7 @@ describe("apply", () => {
         "integers",
         (model, x) => model.apply({}, { x: ops.cast(x, "i32") }),
         "MP_DTYPE_MISMATCH",
-        '"x" is f32, got i32',
+        '"x" must be f32, got i32',
       ],
     ],
   )("refuses %s", async (_, call, code, message) => {

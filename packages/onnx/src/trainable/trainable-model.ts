@@ -224,7 +224,10 @@ function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
   if (!isTensor(given)) return refuse(`the parameter or statistic of ${quote(name)} is no tensor`);
   if (given.dtype === dtype) return given;
   if (isFloat(dtype) && isFloat(given.dtype)) return cast(given, dtype);
-  throw new MpError("MP_DTYPE_MISMATCH", `fromOnnx: input ${quote(name)} is ${dtype}, got ${given.dtype}`);
+  throw new MpError(
+    "MP_DTYPE_MISMATCH",
+    `fromOnnx: input ${quote(name)} must be ${dtype}, got ${given.dtype}`,
+  );
 }
 
 function drawnFor(context: OnnxContext | undefined, name: string, draw: Draw, { shape }: Value): Tensor {

@@ -69,7 +69,7 @@ export function withDropout(graph: OnnxGraph, rates: Readonly<Record<string, num
   for (const [name, rate] of Object.entries(rates)) {
     if (!made.has(name)) refuse(`no node makes the value ${quote(name)}`);
     if (!(typeof rate === "number" && rate >= 0 && rate < 1))
-      refuse(`a rate is at least 0 and below 1, got ${rate} for ${quote(name)}`);
+      refuse(`a rate must be at least 0 and below 1, got ${rate} for ${quote(name)}`);
   }
   const dropped = (name: string): string => (Object.hasOwn(rates, name) ? `${name}/dropped` : name);
   const nodes = graph.nodes.flatMap((node) => {

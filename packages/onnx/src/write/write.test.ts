@@ -88,7 +88,7 @@ describe("writeGraph", () => {
     expect(evaluate(back, input)).toEqual(evaluate(graph, input));
   });
 
-  it("shares initialisers of equal content, and tells 0 from -0", () => {
+  it("shares initializers of equal content, and tells 0 from -0", () => {
     const builder = new GraphBuilder();
     const x = builder.input("x", f32(2, 2), "batch");
     const outputs = [0, -0, 0].map((min) => builder.emitOne("Clip", [x], { min }));

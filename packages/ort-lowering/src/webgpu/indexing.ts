@@ -6,7 +6,7 @@ import { reshape, sizeOf } from "../lowerings/blocked-layout.js";
 import { scatterKeepingNaN } from "../lowerings/nan.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
-/** Steps between neighbours along each axis of a flat value. */
+/** Steps between neighbors along each axis of a flat value. */
 const stepsOf = (shape: Shape): readonly number[] => shape.map((_, axis) => sizeOf(shape.slice(axis + 1)));
 
 /** i32 numbers along one axis, of a shape that meets others of that rank. */

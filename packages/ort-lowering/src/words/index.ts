@@ -1,3 +1,3 @@
-export { packedType, relabelled, relabelledAs } from "./packed.js";
+export { packedType, relabeled, relabeledAs } from "./packed.js";
 export { splitWords } from "./split-words.js";
 export { wordLowerings } from "./word-lowerings.js";

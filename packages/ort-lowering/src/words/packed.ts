@@ -13,14 +13,14 @@ export const packedType = (type: ValueType): ValueType =>
   isWide(type) ? { dtype: "i32", shape: [...type.shape, 2] } : type;
 
 /** A 64-bit tensor as i32, on the same memory; other tensors are their own. */
-export function relabelled(given: HostTensor): HostTensor {
+export function relabeled(given: HostTensor): HostTensor {
   if (!isWide(given)) return given;
   const { buffer, byteOffset, length } = given.data as BigInt64Array<ArrayBuffer>;
   return tensor(new Int32Array(buffer, byteOffset, 2 * length), [...given.shape, 2]);
 }
 
-/** What `relabelled` made of a tensor of that type, as that type again. */
-export function relabelledAs(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
+/** What `relabeled` made of a tensor of that type, as that type again. */
+export function relabeledAs(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
   if (dtype !== "i64" && dtype !== "u64") return given;
   const words = given.data as Int32Array<ArrayBuffer>;
   // Integers of 64 bits lie at multiples of 8 bytes.

@@ -31,7 +31,7 @@ function integers(
 const isWide = ({ dtype }: { readonly dtype: DType }): boolean => dtype === "i64" || dtype === "u64";
 
 /** The same bytes, as the rewritten graph takes them. */
-function relabelled(given: HostTensor): HostTensor {
+function relabeled(given: HostTensor): HostTensor {
   if (!isWide(given)) return given;
   const { buffer, byteOffset, length } = given.data as BigInt64Array<ArrayBuffer>;
   return tensor(new Int32Array(buffer, byteOffset, 2 * length), [...given.shape, 2]);
@@ -55,10 +55,10 @@ function expectSame(graph: Graph, inputs: Readonly<Record<string, HostTensor>>):
   const wanted = evaluate(graph, inputs);
   const got = evaluate(
     split,
-    Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, relabelled(value)])),
+    Object.fromEntries(Object.entries(inputs).map(([name, value]) => [name, relabeled(value)])),
   );
   expect(got).toEqual(
-    Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, relabelled(value)])),
+    Object.fromEntries(Object.entries(wanted).map(([name, value]) => [name, relabeled(value)])),
   );
   return split;
 }

@@ -13,10 +13,10 @@ import { cast, matMul, mul, randomBernoulli, reduceMean, sub, tanh } from "@mp/c
 import { adam } from "@mp/core/optim";
 import { evaluate, reference } from "@mp/core/reference";
 import { expect, it } from "vitest";
-import { relabelled, relabelledAs } from "./packed.js";
+import { relabeled, relabeledAs } from "./packed.js";
 import { splitWords } from "./split-words.js";
 
-/** The reference on rewritten graphs; values are relabelled where they enter and leave a run. */
+/** The reference on rewritten graphs; values are relabeled where they enter and leave a run. */
 async function inWords(): Promise<Backend> {
   const { manifest } = await reference();
   return defineBackend<HostTensor, never>({
@@ -28,10 +28,10 @@ async function inWords(): Promise<Backend> {
       const split = splitWords(graph);
       return {
         run: (inputs) => {
-          const given = Object.entries(inputs).map(([name, value]) => [name, relabelled(value)]);
+          const given = Object.entries(inputs).map(([name, value]) => [name, relabeled(value)]);
           const results = evaluate(split, Object.fromEntries(given));
           return Object.fromEntries(
-            graph.outputs.map(({ name, value }) => [name, relabelledAs(results[name] as HostTensor, value)]),
+            graph.outputs.map(({ name, value }) => [name, relabeledAs(results[name] as HostTensor, value)]),
           );
         },
       };

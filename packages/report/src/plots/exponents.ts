@@ -28,7 +28,7 @@ export interface ExponentsOptions {
 }
 
 const MARGIN_RIGHT = 14;
-/** Of the plot, in heights of the highest bar: the strips of both halves are above that. */
+/** Height of the plot, in heights of the highest bar: the strips of both halves are above that. */
 const TOP = 1.45;
 
 interface Bar {
@@ -168,7 +168,7 @@ export function magnitudeAxisMark(axis: MagnitudeAxis, { isNarrow }: Room): Mark
   });
 }
 
-/** What f16 cannot hold as it is, behind the bars; bf16 holds all that is drawn. */
+/** Bands behind the bars for what f16 cannot hold exactly; bf16 holds all that is drawn. */
 function bands(axis: MagnitudeAxis, top: number): readonly Markish[] {
   return stretches("f16", axis)
     .filter(({ what }) => what !== "normal")

@@ -2,7 +2,7 @@ import { axisX, axisY, dot, gridY, lineY, ruleX } from "@observablehq/plot";
 import type { Figure } from "../figure.js";
 import { powerOfTwo, significant } from "../numbers.js";
 
-/** What a step told. */
+/** The report of one step. */
 export interface HistoryStep {
   /** Counted from the very start of the run, from 1. */
   readonly step: number;

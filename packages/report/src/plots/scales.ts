@@ -13,7 +13,7 @@ export interface ScalesOptions {
 
 const FATES = ["zero", "subnormal", "normal", "infinite"] as const;
 
-/** What becomes of the gradients in f16 at each loss scale: a column of four parts for each. */
+/** Draws the outcome of the gradients in f16 at each loss scale: a column of four parts for each. */
 export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figure {
   const columns = shares.flatMap(({ scale, zero, subnormal, overflow }) => {
     const parts = [zero, subnormal, 1 - zero - subnormal - overflow, overflow];

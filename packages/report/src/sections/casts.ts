@@ -24,7 +24,7 @@ const columns: readonly Column<CastRow>[] = [
   { head: "line", isName: true, cell: ({ line }) => (line === undefined ? "" : lineName(line)) },
 ];
 
-/** What each operator of the loss computes in, and which rule decided. */
+/** Lists the dtype that each operator of the loss computes in, and the rule that decided. */
 export function castSection({ policy, hash, nodes, casts, lints }: CastReport): Markup {
   const floats = nodes.filter(({ rule }) => rule !== "not floating" && rule !== "constant");
   const rows = joined(floats);

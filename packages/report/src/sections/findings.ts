@@ -3,7 +3,7 @@ import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
 import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
 
-/** What the numbers come to, in sentences. `misfit` says why no loss scale fits, if none does. */
+/** Sums up the numbers in sentences. `misfit` says why no loss scale fits, if none does. */
 export function findings(report: PrecisionReport, misfit: Markup | undefined): readonly (Markup | string)[] {
   return [lost(report), recommended(report, misfit), bf16(report), notFinite(report)].filter(
     (finding) => finding !== undefined,

@@ -1,7 +1,7 @@
 import { html, type Markup } from "../html.js";
 
 export interface Folded<Row> {
-  /** What is folded away, with how many there are. */
+  /** Label of the folded part, with the number of its items. */
   readonly summary: string;
   readonly rows: readonly Row[];
   /** The table of the rows. */

@@ -50,7 +50,7 @@ const columns: readonly Column<GroupHistogram>[] = [
   { head: "∞, NaN", isNumber: true, cell: ({ histogram }) => histogram.infinities + histogram.nans },
 ];
 
-/** Where the numbers of the step lie, against the ranges of both halves. */
+/** Draws the ranges of the step's numbers against those of both halves. */
 export function rangesSection({ groups, half }: PrecisionReport): Markup {
   const axis = magnitudeAxis(groups.map(({ histogram }) => histogram));
   const looked = kinds

@@ -19,7 +19,7 @@ const columns: readonly Column<Row>[] = [
   ]),
 ];
 
-/** What each loss scale would do to the gradients, and which one fits. */
+/** Compares loss scales by their effect on the gradients, and names the one that fits. */
 export function scalesSection(report: PrecisionReport): Markup {
   const { shares, recommendedScale } = report.gradients;
   const misfit = noFittingScale(report);

@@ -1,4 +1,4 @@
-/** What a reader would see of a page, found out inside the browser. */
+/** A reader's view of a page, found out inside the browser. */
 
 export interface Inspection {
   /** Plots that are shown. */

@@ -34,7 +34,7 @@ afterAll(async () => {
 interface Look {
   readonly inspection: Inspection;
   readonly title: string;
-  /** What the page asked for, and what it complained of. */
+  /** Requests and complaints of the page. */
   readonly requests: readonly string[];
   readonly complaints: readonly string[];
 }

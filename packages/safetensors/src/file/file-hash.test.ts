@@ -43,7 +43,7 @@ const plain = ({ tensors, metadata }: LoadedTensors) =>
     Object.entries(metadata),
   ]);
 
-/** What loading the file with one bit flipped gives: its content, or the code of the refusal. */
+/** The result of loading the file with one bit flipped: its content, or the code of the refusal. */
 async function withFlip(bytes: Uint8Array, bit: number): Promise<string> {
   const flipped = Uint8Array.from(bytes);
   flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));

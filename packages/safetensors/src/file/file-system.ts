@@ -17,7 +17,7 @@ export interface Located {
   readonly mode?: number;
 }
 
-/** What an atomic write needs of a file system; tests inject failures and power failures here. */
+/** The operations of a file system that an atomic write needs; tests inject failures and power failures here. */
 export interface FileSystem {
   /** Fails when the file exists. */
   create(path: string): Promise<WritableFile>;

@@ -2,7 +2,7 @@
 import type { Sha256 } from "./sha256.js";
 
 const BLOCK_BYTES = 64;
-/** Where the length of the message, in bits, begins in the last block. */
+/** Offset in the last block of the message's length in bits. */
 const LENGTH_AT = BLOCK_BYTES - 8;
 
 const isPrime = (n: number): boolean => {

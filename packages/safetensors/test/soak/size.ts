@@ -9,9 +9,9 @@ export const seed: number = given === undefined ? Date.now() % 2 ** 31 : Number(
 
 const fraction: number = Number(process.env["MP_SOAK_FRACTION"] ?? DEFAULT_FRACTION);
 if (!(fraction > 0 && fraction <= 1))
-  throw new Error(`MP_SOAK_FRACTION is above 0 and at most 1, got ${fraction}`);
+  throw new Error(`MP_SOAK_FRACTION must be above 0 and at most 1, got ${fraction}`);
 
-/** That part of a full count, at least 1. */
+/** The given share of a full count, at least 1. */
 export const part = (full: number): number => Math.max(1, Math.round(full * fraction));
 
 /** Mulberry32 from the printed seed: numbers in 0 … 1. */

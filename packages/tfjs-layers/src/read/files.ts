@@ -25,7 +25,10 @@ export interface Shard {
   readonly size: number;
 }
 
-/** Where those files are, unopened. @throws MP_IO, MP_PARSE for a path that leads out of the folder, and for one that is named twice */
+/**
+ * Finds those files, without opening them. @throws MP_IO, MP_PARSE for a path that leads out of the folder, and for one
+ * that is named twice
+ */
 export async function findShards(modelPath: string, names: readonly string[]): Promise<readonly Shard[]> {
   const shards: Shard[] = [];
   const known = new Set<string>();

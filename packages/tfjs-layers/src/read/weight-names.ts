@@ -11,7 +11,7 @@ export interface ScopeName {
 
 export interface WeightPlace {
   readonly scopes: readonly ScopeName[];
-  /** What the variable may be called. */
+  /** Names that the variable may have. */
   readonly variables: readonly string[];
 }
 

@@ -31,7 +31,10 @@ const STORED: Readonly<Record<string, Stored>> = {
   },
 };
 
-/** Of what is stored with a model beside its weights, such as the steps that an optimizer has counted. */
+/**
+ * Bytes per element of everything stored with a model, also beside its weights, such as the number of an optimizer's
+ * steps.
+ */
 const BYTES_OF: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, uint8: 1, bool: 1 };
 
 /** A tensor of a group: where its bytes begin, and how they are read; the optimizer's are not. */

@@ -62,12 +62,12 @@ describe.each(titled(cases))("%s", (_, { fn, points }) => {
 it("refuses a second derivative with its reason", () => {
   const [{ fn, points }] = cases as readonly [GradientCase];
   expect(() => gradientError(gradientSum(fn), points)).toThrow(
-    /second derivatives through batch normalisation/,
+    /second derivatives through batch normalization/,
   );
   expect(() => gradientError(gradientSum(fn), points)).toThrow(MpError);
 });
 
-it("given the statistics of the batch, normalises as the batch does", () => {
+it("given the statistics of the batch, normalizes as the batch does", () => {
   const x = tensor(
     Float32Array.from({ length: 24 }, (_, at) => Math.sin(at * 3 + 1)),
     [2, 3, 4],

@@ -50,6 +50,6 @@ function batchNormalizationGradient(
 export const batchNormalizationGradients: GradientTable<OpOf<"batch-normalization">> = {
   BatchNormalization: batchNormalizationGradient,
   BatchNormalizationGradient: {
-    notDifferentiable: "second derivatives through batch normalisation are not there",
+    notDifferentiable: "second derivatives through batch normalization are not there",
   },
 };

@@ -86,7 +86,7 @@ it("refuses windows that are none", () => {
     runTraced({ x }, (inputs) => ({ y: maxPool(inputs.x as Tensor, kernel, options) }));
   expect(() => pooled(5)).toThrow(/a window of \[5, 5\] does not fit into \[4, 4\]/);
   expect(() => pooled(2, { pads: 2 })).toThrow(/leave windows of \[2, 2\] with nothing in them/);
-  expect(() => pooled(2, { strides: 0 })).toThrow(/strides are 2 integers of 1 or more, got \[0, 0\]/);
-  expect(() => pooled([2, 2, 2])).toThrow(/kernelShape are 2 integers/);
+  expect(() => pooled(2, { strides: 0 })).toThrow(/strides must be 2 integers ≥ 1, got \[0, 0\]/);
+  expect(() => pooled([2, 2, 2])).toThrow(/kernelShape must be 2 integers/);
   expect(() => pooled(2, { stride: 1 } as never)).toThrow(/strides/);
 });

@@ -16,13 +16,13 @@ describe("inline", () => {
       "shape",
       f32(3, 2),
       "MP_SHAPE_MISMATCH",
-      'inline: input "x" is f32[2, 3], got f32[3, 2]; reshape or cast the value first',
+      'inline: input "x" must be f32[2, 3], got f32[3, 2]; reshape or cast the value first',
     ],
     [
       "dtype",
       { dtype: "f16", shape: [2, 3] },
       "MP_DTYPE_MISMATCH",
-      'inline: input "x" is f32[2, 3], got f16[2, 3]; reshape or cast the value first',
+      'inline: input "x" must be f32[2, 3], got f16[2, 3]; reshape or cast the value first',
     ],
   ])("refuses a value of another %s, naming the input, and appends nothing", (_, type, code, message) => {
     const builder = new GraphBuilder();

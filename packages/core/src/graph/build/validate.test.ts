@@ -99,7 +99,7 @@ describe("validateGraph", () => {
     ],
     [
       "a dimension that is none",
-      'input "x" is f32[2, -1], dimensions are integers of 0 or more',
+      'input "x" is f32[2, -1], dimensions must be integers ≥ 0',
       alter(() => ({
         inputs: [{ name: "x", role: "batch", value: { id: 0, dtype: "f32", shape: [2, -1] } }],
         nodes: [],

@@ -18,7 +18,7 @@ export function validateGraph(graph: Graph): void {
     if (made.has(value)) throw invalid(`${what} is a value that is made already`);
     if (ids.has(value.id)) throw invalid(`${what} has the id %${value.id} of another value`);
     if (value.shape.some((dimension) => !Number.isSafeInteger(dimension) || dimension < 0)) {
-      throw invalid(`${what} is ${formatType(value)}, dimensions are integers of 0 or more`);
+      throw invalid(`${what} is ${formatType(value)}, dimensions must be integers ≥ 0`);
     }
     made.add(value);
     ids.add(value.id);

@@ -34,7 +34,7 @@ export const attentionInfer: InferTable<OpOf<"attention">> = {
       if (shape.length === 4) return;
       throw shapeError(
         "Attention",
-        `${OPERANDS[index]} is [batch, heads, time, size], got ${formatShape(shape)}`,
+        `${OPERANDS[index]} must be [batch, heads, time, size], got ${formatShape(shape)}`,
       );
     });
     const [batch, heads, time, size] = query.shape as [number, number, number, number];

@@ -15,7 +15,7 @@ import {
 /** The type of per-channel statistics, f32 [C]. */
 function channelsOf(op: Op, x: ValueType): ValueType {
   const channels = x.shape[1];
-  if (channels === undefined) throw shapeError(op, `x is [N, C, …], got ${formatShape(x.shape)}`);
+  if (channels === undefined) throw shapeError(op, `x must be [N, C, …], got ${formatShape(x.shape)}`);
   return { dtype: "f32", shape: [channels] };
 }
 

@@ -41,7 +41,7 @@ function expectWindow(op: Op, rank: number, { strides, pads, dilations }: Kernel
 }
 
 /** Only the batch axis may be empty. */
-function expectChannelled(op: OpOf<"convolution">, what: string, { shape }: ValueType): void {
+function expectChanneled(op: OpOf<"convolution">, what: string, { shape }: ValueType): void {
   if (shape.length < 3 || shape.length > 5) {
     throw shapeError(
       op,
@@ -58,7 +58,7 @@ function expectGroups(
   counts: Readonly<Record<string, number>>,
 ): void {
   if (!Number.isSafeInteger(group) || group < 1) {
-    throw argumentError(op, `group is an integer of 1 or more, got ${group}`);
+    throw argumentError(op, `group must be an integer ≥ 1, got ${group}`);
   }
   for (const [what, count] of Object.entries(counts)) {
     if (count % group !== 0) throw shapeError(op, `${count} ${what} do not divide into ${group} groups`);
@@ -75,7 +75,7 @@ function operandsOf(
   const w = operand(op, inputs, 1);
   expectDType(op, x);
   expectSameDType(op, inputs);
-  expectChannelled(op, "x", x);
+  expectChanneled(op, "x", x);
   if (w.shape.length !== x.shape.length || w.shape.includes(0)) {
     throw shapeError(op, `weights of ${formatShape(w.shape)} do not go over x of ${formatShape(x.shape)}`);
   }
@@ -126,7 +126,7 @@ export const convolutionInfer: InferTable<OpOf<"convolution">> = {
     if (outputPadding.some((padding, axis) => padding >= (strides[axis] ?? 1))) {
       throw argumentError(
         op,
-        `output paddings are below their strides, got [${outputPadding.join(", ")}] with [${strides.join(", ")}]`,
+        `output paddings must be below their strides, got [${outputPadding.join(", ")}] with [${strides.join(", ")}]`,
       );
     }
     expectBias(op, inputs[2], spanned * group);
@@ -150,8 +150,8 @@ export const convolutionInfer: InferTable<OpOf<"convolution">> = {
     const dy = operand(op, inputs, 1);
     expectDType(op, x);
     expectSameDType(op, inputs);
-    expectChannelled(op, "x", x);
-    expectChannelled(op, "dy", dy);
+    expectChanneled(op, "x", x);
+    expectChanneled(op, "dy", dy);
     const { group, kernelShape } = attributes;
     const [batch = 0, channels = 0, ...sizes] = x.shape;
     const [, results = 0] = dy.shape;

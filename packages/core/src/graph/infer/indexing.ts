@@ -60,7 +60,7 @@ export const indexingInfer: InferTable<OpOf<"indexing">> = {
     if (batchDims < 0 || batchDims >= indices.shape.length) {
       throw argumentError(
         "GatherND",
-        `batchDims is 0 to ${indices.shape.length - 1} for indices ${formatShape(indices.shape)}, got ${batchDims}`,
+        `batchDims must be from 0 to ${indices.shape.length - 1} for indices ${formatShape(indices.shape)}, got ${batchDims}`,
       );
     }
     if (depth === undefined || depth < 1 || depth > data.shape.length - batchDims) {

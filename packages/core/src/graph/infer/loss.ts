@@ -30,11 +30,11 @@ function likelihood(op: OpOf<"loss">) {
     expectDType(op, labels, ["i32"], "labels");
     const [batch, classes, ...rest] = scores.shape;
     if (batch === undefined || classes === undefined) {
-      throw shapeError(op, `scores are [batch, classes, …], got ${formatShape(scores.shape)}`);
+      throw shapeError(op, `scores must be [batch, classes, …], got ${formatShape(scores.shape)}`);
     }
     expectShape(op, labels.shape, [batch, ...rest], "labels");
     if (!REDUCTIONS.includes(reduction)) {
-      throw argumentError(op, `reduction is one of ${REDUCTIONS.join(", ")}, got ${shown(reduction)}`);
+      throw argumentError(op, `reduction must be one of ${REDUCTIONS.join(", ")}, got ${shown(reduction)}`);
     }
     if (weights !== undefined) {
       expectSameDType(op, [scores, weights]);

@@ -127,7 +127,7 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     const x = operand("Pad", inputs, 0);
     const rank = x.shape.length;
     if (pads.length !== 2 * rank || pads.some((pad) => !Number.isInteger(pad) || pad < 0)) {
-      throw argumentError("Pad", `pads [${pads.join(", ")}] are not ${2 * rank} integers of 0 or more`);
+      throw argumentError("Pad", `pads [${pads.join(", ")}] are not ${2 * rank} integers ≥ 0`);
     }
     x.shape.forEach((dimension, axis) => {
       const reach = Math.max(pads[axis] as number, pads[rank + axis] as number);

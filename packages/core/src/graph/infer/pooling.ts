@@ -19,7 +19,7 @@ import {
 function pooledShape(op: OpOf<"pooling">, shape: Shape, window: PoolingWindow): Shape {
   const [batch, channels, ...spatial] = shape;
   if (batch === undefined || channels === undefined || spatial.length === 0) {
-    throw shapeError(op, `x is [N, C, d…], got ${formatShape(shape)}`);
+    throw shapeError(op, `x must be [N, C, d…], got ${formatShape(shape)}`);
   }
   const rank = spatial.length;
   expectIntegers(op, "kernelShape", window.kernelShape, rank, 1);

@@ -23,7 +23,7 @@ function reduce(op: ReduceOp) {
     expectDType(op, x);
     for (const axis of axes) {
       if (normalizeAxis(axis, x.shape.length, op) !== axis)
-        throw argumentError(op, "axes are normalised in the graph");
+        throw argumentError(op, "axes are normalized in the graph");
     }
     if (new Set(axes).size !== axes.length) throw argumentError(op, `axes repeat: ${axes.join(", ")}`);
     if (NEEDS_ELEMENTS.has(op) && axes.some((axis) => x.shape[axis] === 0))

@@ -77,7 +77,7 @@ export function expectIntegers(
   least: number,
 ): void {
   if (list.length === length && list.every((number) => number >= least)) return;
-  throw argumentError(op, `${name} are ${length} integers of ${least} or more, got ${formatShape(list)}`);
+  throw argumentError(op, `${name} must be ${length} integers ≥ ${least}, got ${formatShape(list)}`);
 }
 
 export function shapeError(op: Op, message: string): MpError<"MP_SHAPE_MISMATCH"> {

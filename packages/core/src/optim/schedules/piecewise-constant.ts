@@ -19,7 +19,7 @@ export function piecewiseConstant(boundaries: readonly number[], values: readonl
     if (isStep && boundary > (boundaries[index - 1] ?? -1)) return;
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `piecewiseConstant: boundaries are steps below 2^31 in ascending order, got ${boundaries.join(", ")}`,
+      `piecewiseConstant: boundaries must be steps below 2^31 in ascending order, got ${boundaries.join(", ")}`,
     );
   });
   const settings = { boundaries: boundaries.join(" "), values: values.join(" ") };

@@ -64,7 +64,7 @@ function inverseDeviations(variance: FloatStore, epsilon: number, arithmetic: Ar
 }
 
 /** x - mean of its channel. */
-function centred(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: Arithmetic): FloatStore {
+function centered(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: Arithmetic): FloatStore {
   const result = arithmetic.floats(x.length);
   forEachElement(layout, (at, channel) => {
     result[at] = (x[at] as number) - (mean[channel] as number);
@@ -85,7 +85,7 @@ export const batchNormalizationKernels: ReferenceTable<OpOf<"batch-normalization
       channelSums(layout, (at) => x[at] as number, arithmetic),
       (sum) => sum / count,
     );
-    const y = centred(layout, x, mean, arithmetic);
+    const y = centered(layout, x, mean, arithmetic);
     const squares = channelSums(layout, (at) => (y[at] as number) ** 2, arithmetic);
     const variance = scaled(squares, (sum) => sum / count);
     const inverse = inverseDeviations(variance, epsilon, arithmetic);
@@ -105,7 +105,7 @@ export const batchNormalizationKernels: ReferenceTable<OpOf<"batch-normalization
     ) as [FloatStore, FloatStore, FloatStore, FloatStore, FloatStore];
     const count = layout.batch * layout.plane;
     const inverse = inverseDeviations(variance, epsilon, arithmetic);
-    const difference = centred(layout, x, mean, arithmetic);
+    const difference = centered(layout, x, mean, arithmetic);
     const shift = channelSums(layout, (at) => dy[at] as number, arithmetic);
     const slope = channelSums(layout, (at) => (dy[at] as number) * (difference[at] as number), arithmetic);
     const dscale = scaled(slope, (sum, channel) => sum * (inverse[channel] as number));

@@ -70,7 +70,7 @@ export function normalizeByStatistics(
     if (got.length === 1 && got[0] === channels) continue;
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `normalizeByStatistics: ${name} is [C] for x [N, C, …], got ${formatShape(got)} for ${formatShape(shape)}`,
+      `normalizeByStatistics: ${name} must be [C] for x [N, C, …], got ${formatShape(got)} for ${formatShape(shape)}`,
     );
   }
   const each = (part: Tensor): Tensor =>

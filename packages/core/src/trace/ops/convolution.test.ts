@@ -91,10 +91,10 @@ describe("what does not fit together is refused with its sizes", () => {
     ],
     [[3, 4, 2], {}, "MP_SHAPE_MISMATCH", "weights of [3, 4, 2] do not go over x of [2, 4, 5, 5]"],
     [[3, 4, 0, 2], {}, "MP_SHAPE_MISMATCH", "weights of [3, 4, 0, 2]"],
-    [[3, 4, 2, 2], { pads: [0, -1, 0, 0] }, "MP_INVALID_ARGUMENT", "pads are 4 integers of 0 or more"],
-    [[3, 4, 2, 2], { strides: [1] }, "MP_INVALID_ARGUMENT", "strides are 2 integers of 1 or more, got [1]"],
-    [[3, 4, 2, 2], { strides: 0 }, "MP_INVALID_ARGUMENT", "strides are 2 integers of 1 or more"],
-    [[3, 4, 2, 2], { group: 0 }, "MP_INVALID_ARGUMENT", "group is an integer of 1 or more, got 0"],
+    [[3, 4, 2, 2], { pads: [0, -1, 0, 0] }, "MP_INVALID_ARGUMENT", "pads must be 4 integers ≥ 0"],
+    [[3, 4, 2, 2], { strides: [1] }, "MP_INVALID_ARGUMENT", "strides must be 2 integers ≥ 1, got [1]"],
+    [[3, 4, 2, 2], { strides: 0 }, "MP_INVALID_ARGUMENT", "strides must be 2 integers ≥ 1"],
+    [[3, 4, 2, 2], { group: 0 }, "MP_INVALID_ARGUMENT", "group must be an integer ≥ 1, got 0"],
     [[3, 4, 2, 2], { pads: 0, autoPad: "same" }, "MP_INVALID_ARGUMENT", "takes pads or autoPad"],
     [[3, 4, 2, 2], { autoPad: "full" }, "MP_INVALID_ARGUMENT", 'got "full"'],
   ] as const)("conv by %j with %j", (w, options, code, message) => {
@@ -107,7 +107,12 @@ describe("what does not fit together is refused with its sizes", () => {
   it.each([
     [[3, 2, 2, 2], {}, "MP_SHAPE_MISMATCH", "are for 3 channels, x of [2, 4, 5, 5] has 4"],
     [[4, 2, 1, 1], { pads: 3 }, "MP_SHAPE_MISMATCH", "pads [3, 3, 3, 3] leave nothing"],
-    [[4, 2, 2, 2], { outputPadding: 1 }, "MP_INVALID_ARGUMENT", "output paddings are below their strides"],
+    [
+      [4, 2, 2, 2],
+      { outputPadding: 1 },
+      "MP_INVALID_ARGUMENT",
+      "output paddings must be below their strides",
+    ],
   ] as const)("convTranspose by %j with %j", (w, options, code, message) => {
     const attempt = (): unknown => transposed(image, w, options);
     expect(attempt).toThrowError(

@@ -26,13 +26,13 @@ const INSTANCE: OptionNames<BatchNormalizationOptions> = { epsilon: true };
 function expectChannels(what: string, x: Tensor, parts: Readonly<Record<string, Tensor>>): Shape {
   const { shape } = asTensor(x, what);
   if (shape.length < 2)
-    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x is [N, C, …], got ${formatShape(shape)}`);
+    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x must be [N, C, …], got ${formatShape(shape)}`);
   for (const [name, part] of Object.entries(parts)) {
     const got = asTensor(part, what).shape;
     if (got.length === 1 && got[0] === shape[1]) continue;
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `${what}: ${name} is [C] for x [N, C, …], got ${formatShape(got)} for ${formatShape(shape)}`,
+      `${what}: ${name} must be [C] for x [N, C, …], got ${formatShape(got)} for ${formatShape(shape)}`,
     );
   }
   return shape;

@@ -88,7 +88,7 @@ describe("what is not there", () => {
   it("says what divides what", () => {
     expect(() => of((t) => depthToSpace(t, 2))).toThrow(/2² does not divide 2 channels/);
     expect(() => of((t) => spaceToDepth(t, 2))).toThrow(/blocks of 2 do not fill \[3, 4\]/);
-    expect(() => of((t) => lrn(t, { size: 0 }))).toThrow(/size is an integer of 1 or more/);
+    expect(() => of((t) => lrn(t, { size: 0 }))).toThrow(/size must be an integer ≥ 1/);
     const part = tensor(new Float32Array(2));
     const grouped = (numGroups: number) => () =>
       runTraced({ x, part }, (t) => ({ y: groupNormalization(t.x, t.part, t.part, { numGroups }) }));

@@ -23,7 +23,7 @@ function modeOf(what: string, options: DepthOptions): DepthMode {
   checkOptions(what, options, DEPTH, '{ mode: "CRD" }');
   const { mode = "DCR" } = options;
   if (mode === "DCR" || mode === "CRD") return mode;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: mode is "DCR" or "CRD", got ${shown(mode)}`);
+  throw new MpError("MP_INVALID_ARGUMENT", `${what}: mode must be "DCR" or "CRD", got ${shown(mode)}`);
 }
 
 function planesOf(what: string, x: Tensor, blockSize: number): readonly [number, number, number, number] {
@@ -36,10 +36,10 @@ function planesOf(what: string, x: Tensor, blockSize: number): readonly [number,
     width === undefined ||
     shape.length > 4
   ) {
-    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x is [N, C, H, W], got ${formatShape(shape)}`);
+    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x must be [N, C, H, W], got ${formatShape(shape)}`);
   }
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: blockSize is 1 or more, got ${shown(blockSize)}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: blockSize must be ≥ 1, got ${shown(blockSize)}`);
   }
   return [batch, channels, height, width];
 }
@@ -104,12 +104,12 @@ export function lrn(x: Tensor, options: LrnOptions): Tensor {
   const { shape } = asTensor(x, "LRN");
   const [batch = 0, channels = 0, ...rest] = shape;
   if (shape.length < 2)
-    throw new MpError("MP_SHAPE_MISMATCH", `LRN: x is [N, C, …], got ${formatShape(shape)}`);
+    throw new MpError("MP_SHAPE_MISMATCH", `LRN: x must be [N, C, …], got ${formatShape(shape)}`);
   if (!Number.isSafeInteger(size) || size < 1)
-    throw new MpError("MP_INVALID_ARGUMENT", `LRN: size is an integer of 1 or more, got ${shown(size)}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `LRN: size must be an integer ≥ 1, got ${shown(size)}`);
   for (const [name, given] of Object.entries({ alpha, beta, bias })) {
     if (Number.isFinite(given)) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `LRN: ${name} is a finite number, got ${shown(given)}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `LRN: ${name} must be a finite number, got ${shown(given)}`);
   }
   const pads = [Math.floor((size - 1) / 2), 0, Math.ceil((size - 1) / 2), 0];
   const planes = reshape(mul(x, x), [batch, 1, channels, elementCount(rest, "LRN")]);

@@ -82,7 +82,7 @@ export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
         continue;
       throw new MpError(
         "MP_INVALID_ARGUMENT",
-        `Slice: ${name} is an integer or infinite, got ${shown(value)}`,
+        `Slice: ${name} must be an integer or infinite, got ${shown(value)}`,
       );
     }
     const index = axisOf(x, axis, "Slice");

@@ -35,7 +35,7 @@ function poolOf(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): Po
   const { shape } = asTensor(x, op);
   const sizes = shape.slice(2);
   if (sizes.length === 0)
-    throw new MpError("MP_SHAPE_MISMATCH", `${op}: x is [N, C, d…], got ${formatShape(shape)}`);
+    throw new MpError("MP_SHAPE_MISMATCH", `${op}: x must be [N, C, d…], got ${formatShape(shape)}`);
   const kernelShape = alongAxes(op, "kernel", kernel, sizes.length);
   const { ceilMode = false } = options;
   return { kernelShape, ...windowOf(op, sizes, kernelShape, options, kernelShape), ceilMode };
@@ -61,7 +61,7 @@ export function averagePool(x: Tensor, kernel: PoolKernel, options: AveragePoolO
 function spatialAxes(what: string, x: Tensor): readonly number[] {
   const { shape } = asTensor(x, what);
   if (shape.length < 3)
-    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x is [N, C, d…], got ${formatShape(shape)}`);
+    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x must be [N, C, d…], got ${formatShape(shape)}`);
   return shape.flatMap((_, axis) => (axis < 2 ? [] : [axis]));
 }
 

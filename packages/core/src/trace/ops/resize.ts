@@ -77,7 +77,7 @@ function chosen<T>(what: string, table: Readonly<Record<string, T>>, name: strin
   if (found !== undefined) return found;
   throw new MpError(
     "MP_UNSUPPORTED",
-    `Resize: ${what} is one of ${Object.keys(table).join(", ")}, got ${shown(name)}`,
+    `Resize: ${what} must be one of ${Object.keys(table).join(", ")}, got ${shown(name)}`,
   );
 }
 
@@ -85,7 +85,7 @@ function axesOf(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] {
   const { shape } = asTensor(x, "Resize");
   const spatial = shape.slice(2);
   if (spatial.length === 0)
-    throw new MpError("MP_SHAPE_MISMATCH", `Resize: x is [N, C, d…], got ${formatShape(shape)}`);
+    throw new MpError("MP_SHAPE_MISMATCH", `Resize: x must be [N, C, d…], got ${formatShape(shape)}`);
   if ((sizes === undefined) === (scales === undefined))
     throw new MpError("MP_INVALID_ARGUMENT", "Resize: takes either sizes or scales");
   const name = sizes === undefined ? "scales" : "sizes";
@@ -134,17 +134,17 @@ function interpolated(x: Tensor, axis: number, at: readonly number[]): Tensor {
   if (at.length === size && at.every((place, index) => place === index)) return x;
   const floors = at.map(Math.floor);
   const column = [at.length, ...x.shape.slice(axis + 1).map(() => 1)];
-  const neighbour = (offset: number, weights: readonly number[]): Tensor => {
+  const neighbor = (offset: number, weights: readonly number[]): Tensor => {
     const indices = floors.map((floor) => within(floor + offset, size));
     return mul(lookUp(x, axis, indices), constant(tensor(Float32Array.from(weights), column)));
   };
   const shares = at.map((place, index) => place - (floors[index] ?? 0));
   return add(
-    neighbour(
+    neighbor(
       0,
       shares.map((share) => 1 - share),
     ),
-    neighbour(1, shares),
+    neighbor(1, shares),
   );
 }
 

@@ -57,7 +57,10 @@ export function windowOf(
 ): KernelWindow {
   const { autoPad } = options;
   if (autoPad !== undefined && autoPad !== "same" && autoPad !== "valid") {
-    throw new MpError("MP_INVALID_ARGUMENT", `${op}: autoPad is "same" or "valid", got ${shown(autoPad)}`);
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${op}: autoPad must be "same" or "valid", got ${shown(autoPad)}`,
+    );
   }
   if (autoPad !== undefined && options.pads !== undefined) {
     throw new MpError("MP_INVALID_ARGUMENT", `${op}: takes pads or autoPad, got both`);

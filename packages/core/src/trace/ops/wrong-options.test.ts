@@ -129,10 +129,10 @@ describe("an option that is none is refused with a code, its name and its value"
     }
   });
 
-  it("an epsilon is a number of at least 0 that is finite in f32", () => {
+  it("an epsilon must be a number ≥ 0 that is finite in f32", () => {
     for (const epsilon of [-1e-5, Number.NaN, Number.POSITIVE_INFINITY, 1e39]) {
       const normalized = (): unknown => graphOf(({ x, c }) => batchNormalization(x, c, c, { epsilon }).y);
-      expect(normalized).toThrow(/epsilon is a number of at least 0, finite in f32, got/);
+      expect(normalized).toThrow(/epsilon must be a number ≥ 0, finite in f32, got/);
     }
   });
 
@@ -182,7 +182,7 @@ describe("what is no list, no number or no dtype in its place is refused with a 
 
   it("of a name below a key", () => {
     for (const name of [null, undefined, {}, 1n]) {
-      expect(() => foldIn(key(1), name as never)).toThrow("foldIn: a name is a text or a number, got");
+      expect(() => foldIn(key(1), name as never)).toThrow("foldIn: a name must be a string or a number, got");
     }
   });
 
@@ -190,22 +190,22 @@ describe("what is no list, no number or no dtype in its place is refused with a 
     for (const batchDims of [-5, 2]) {
       const gathered = (): unknown =>
         graphOf(({ rows, labels }) => gatherND(rows, reshape(labels, [3, 2]), batchDims));
-      expect(gathered).toThrow("GatherND: batchDims is 0 to 1 for indices [3, 2], got");
+      expect(gathered).toThrow("GatherND: batchDims must be from 0 to 1 for indices [3, 2], got");
     }
   });
 
   it("places that engines count in 32 bits", () => {
     expect(() => graphOf(({ x }) => slice(x, [{ axis: 0, step: 2 ** 40 }]))).toThrow(
-      "Slice: steps are integers",
+      "Slice: steps must be integers",
     );
     expect(() => graphOf(({ x }) => maxPool(x, 2, { strides: 2 ** 31 }))).toThrow(
-      "strides are integers between",
+      "strides must be integers between",
     );
   });
 
   it("bounds of NaN", () => {
     expect(() => graphOf(({ x }) => clip(x, { min: Number.NaN }))).toThrow(
-      "min is a number and not NaN, got NaN",
+      "min must be a number and not NaN, got NaN",
     );
     expect(() =>
       graphOf(({ x }) => clip(x, { min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY })),

@@ -24,7 +24,7 @@ export interface Key {
 /** The root of all streams of a run. @throws MP_INVALID_ARGUMENT for a seed that is not a safe integer */
 export function key(seed: number): Key {
   if (!Number.isSafeInteger(seed))
-    throw new MpError("MP_INVALID_ARGUMENT", `key: a seed is an integer, got ${shown(seed)}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `key: a seed must be an integer, got ${shown(seed)}`);
   return { path: String(seed) };
 }
 
@@ -36,7 +36,10 @@ export function key(seed: number): Key {
 export function foldIn(parent: Key, name: string | number): Key {
   const path = pathOf("foldIn", parent);
   if (typeof name !== "number" && typeof name !== "string") {
-    throw new MpError("MP_INVALID_ARGUMENT", `foldIn: a name is a text or a number, got ${shown(name)}`);
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `foldIn: a name must be a string or a number, got ${shown(name)}`,
+    );
   }
   return { path: `${path}/${typeof name === "number" ? name : escaped(name)}` };
 }
@@ -109,7 +112,7 @@ export function randomBernoulli(source: Key, probability: number, shape: Shape):
   if (!(typeof probability === "number" && probability >= 0 && probability <= 1)) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `randomBernoulli: a probability is in 0 … 1, got ${shown(probability)}`,
+      `randomBernoulli: a probability must be from 0 to 1, got ${shown(probability)}`,
     );
   }
   return drawingMask(() => greaterOrEqual(randomUniform(source, shape), 1 - probability));

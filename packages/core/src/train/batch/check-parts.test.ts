@@ -65,7 +65,7 @@ it("parameters that are one tensor, and traced tensors as data, are named readab
     params: tensor(Int32Array.of(1)),
     loss: (weights) => reduceSum(weights),
   });
-  await expect(wrong).rejects.toThrow("params: initial parameters are f32, got i32");
+  await expect(wrong).rejects.toThrow("params: initial parameters must be f32, got i32");
   let traced: unknown;
   const params = tensor(Float32Array.of(1));
   const training = await trainer({
@@ -97,15 +97,15 @@ describe("a trainer of parts that are none", () => {
       "params is a layer, an object with init, apply; make its",
     ],
     [{ lossScaler: 3 }, 'trainer: has no option "lossScaler"; takes backend'],
-    [{ loss: "mse" }, 'loss is a function, got "mse"'],
+    [{ loss: "mse" }, 'loss must be a function, got "mse"'],
     [{ precision: "mixed_float16" }, 'precision is "mixed_float16"; make one'],
     [{ precision: mixed }, "precision is a function"],
     [{ precision: { ...float32(), lossScaler: 128 } }, "precision: lossScaler is 128; make one"],
     [{ precision: { ...float32(), masterWeights: {} } }, "masterWeights is an object with nothing"],
     [{ precision: { ...float32(), policy: "f16" } }, 'precision: policy is "f16"; make one'],
-    [{ onWarning: 5 }, "onWarning is a function, got 5"],
-    [{ allReduce: "mean" }, 'allReduce is a function, got "mean"'],
-    [{ checkNewParameters: "no" }, 'checkNewParameters is true or false, got "no"'],
+    [{ onWarning: 5 }, "onWarning must be a function, got 5"],
+    [{ allReduce: "mean" }, 'allReduce must be a function, got "mean"'],
+    [{ checkNewParameters: "no" }, 'checkNewParameters must be true or false, got "no"'],
     [
       { precision: { ...mixedFloat16(), losScaler: noLossScaling() } },
       'precision: has no option "losScaler"; did you mean lossScaler?',

@@ -126,8 +126,14 @@ describe("the state of a callback", () => {
       [new Sum("a"), new Sum("a")],
       'fit: callbacks: two callbacks have a state named "a"; give one of them another name',
     ],
-    [[{ onStep: () => {}, state: {} }], "fit: callbacks[0]: state is { name, save(), load(saved) } with a"],
-    [[{ onStep: () => {}, state: 3 }], "fit: callbacks[0]: state is { name, save(), load(saved) } with a"],
+    [
+      [{ onStep: () => {}, state: {} }],
+      "fit: callbacks[0]: state must be { name, save(), load(saved) } with a",
+    ],
+    [
+      [{ onStep: () => {}, state: 3 }],
+      "fit: callbacks[0]: state must be { name, save(), load(saved) } with a",
+    ],
     [[{ state: new Sum().state }], "fit: callbacks[0] has none of onStart, onStep,"],
   ])("is refused where it could not be saved: %#", async (callbacks, message) => {
     const failing = (await smallRun()).fit(batches(1), { callbacks: callbacks as never });
@@ -227,9 +233,12 @@ describe("validation", () => {
   });
 
   it.each([
-    [{}, "fit: validation: data is"],
-    [{ data: [batch(1)], every: 0 }, "fit: validation: every is an integer of 1 or more, got 0"],
-    [{ data: [batch(1)].values() }, "fit: validation: data is evaluated more than once, and a generator"],
+    [{}, "fit: validation: data must be"],
+    [{ data: [batch(1)], every: 0 }, "fit: validation: every must be an integer ≥ 1, got 0"],
+    [
+      { data: [batch(1)].values() },
+      "fit: validation: data must be evaluated more than once, and a generator",
+    ],
     [{ dataset: [] }, 'fit: validation: has no option "dataset"; did you mean data?'],
   ])("refuses %o", async (validation, message) => {
     const failing = (await smallRun()).fit(batches(1), { validation: validation as never });

@@ -141,7 +141,8 @@ const CALLBACK: OptionNames<FitCallback> = { ...FUNCTIONS, state: true };
 
 /** @throws MP_INVALID_ARGUMENT for what is no list of callbacks, or a callback with none of the functions */
 export function checkCallbacks(what: string, callbacks: unknown): void {
-  if (!Array.isArray(callbacks)) throw invalid(`${what} is a list: [{ onStep }], got ${shown(callbacks)}`);
+  if (!Array.isArray(callbacks))
+    throw invalid(`${what} must be a list: [{ onStep }], got ${shown(callbacks)}`);
   for (const [index, callback] of callbacks.entries()) checkCallback(`${what}[${index}]`, callback);
   checkNames(what, callbacks);
 }
@@ -154,7 +155,7 @@ function checkCallback(what: string, callback: unknown): void {
   const functions = Object.keys(FUNCTIONS).filter((name) => {
     const value = (callback as Readonly<Record<string, unknown>>)[name];
     if (value === undefined || typeof value === "function") return value !== undefined;
-    throw invalid(`${what}: ${name} is a function, got ${shown(value)}`);
+    throw invalid(`${what}: ${name} must be a function, got ${shown(value)}`);
   });
   if (functions.length === 0) throw invalid(`${what} has none of ${Object.keys(FUNCTIONS).join(", ")}`);
   checkState(what, (callback as FitCallback).state);
@@ -165,7 +166,7 @@ function checkState(what: string, state: CallbackState | undefined): void {
   const { name, save, load } = (state ?? {}) as Partial<CallbackState>;
   if (typeof name === "string" && name !== "" && typeof save === "function" && typeof load === "function")
     return;
-  throw invalid(`${what}: state is { name, save(), load(saved) } with a name, got ${shown(state)}`);
+  throw invalid(`${what}: state must be { name, save(), load(saved) } with a name, got ${shown(state)}`);
 }
 
 function checkNames(what: string, callbacks: readonly FitCallback[]): void {

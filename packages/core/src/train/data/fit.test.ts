@@ -129,14 +129,14 @@ describe("fit", () => {
     expect(training.warnings.at(-1)).toEqual({
       type: "data",
       message:
-        "fit: made no step, since steps: 2 counts from the start of the run, which has made 2 steps; ask for steps: 3 or more, or for neither to make one more pass",
+        "fit: nothing to do: the run is already at step 2 of steps: 2; pass at least steps: 3, or neither for one more pass",
       details: { iteration: 2, passes: 0 },
     });
     expect(await training.fit(all)).toMatchObject({ steps: 3, made: 1, ended: "epochs" });
     expect(await training.fit(all)).toMatchObject({ steps: 6, made: 3 });
     expect(await training.fit(all, { epochs: 2 })).toMatchObject({ made: 0, ended: "epochs" });
     expect(training.warnings.at(-1)?.message).toMatch(
-      /since epochs: 2 counts from the start .* made 2 passes over the data; ask for epochs: 3, or for neither/,
+      /the run has already made 2 passes of epochs: 2; pass at least epochs: 3, or neither/,
     );
     expect(training.warnings).toHaveLength(2);
     expect(await stateOf(training)).toEqual(await byHand([...all, ...all]));
@@ -285,17 +285,13 @@ describe("fit", () => {
       { steps: 5 },
       /no batches in pass 2; a generator can be gone through only once/,
     ],
-    [() => 7 as never, {}, "fit: data is an iterable of batches or has iterate(cursor), got 7"],
+    [() => 7 as never, {}, "fit: data must be an iterable of batches or have iterate(cursor), got 7"],
     [() => ({ x: 1 }) as never, {}, "got an object with x; make one with arrayDataset"],
-    [() => undefined as never, {}, /data is an iterable/],
-    [() => batches(1), { steps: 0 }, "fit: steps is an integer of 1 or more, got 0"],
-    [() => batches(1), { epochs: 1.5 }, /epochs is an integer/],
-    [
-      () => batches(1),
-      { save: { path: "x", every: 0 } },
-      /fit: save: every is an integer of 1 or more, got 0/,
-    ],
-    [() => batches(1), { partial: "kept" as never }, 'fit: partial is "drop" or "keep", got "kept"'],
+    [() => undefined as never, {}, /data must be an iterable/],
+    [() => batches(1), { steps: 0 }, "fit: steps must be an integer ≥ 1, got 0"],
+    [() => batches(1), { epochs: 1.5 }, /epochs must be an integer/],
+    [() => batches(1), { save: { path: "x", every: 0 } }, /fit: save: every must be an integer ≥ 1, got 0/],
+    [() => batches(1), { partial: "kept" as never }, 'fit: partial must be "drop" or "keep", got "kept"'],
     [() => batches(1), { signal: new AbortController() as never }, /fit: signal is .*; pass that of/],
     [() => [[1, 2]] as never, {}, /batch: is an array of numbers/],
     [() => batches(1), { cursor: 4 }, "fit: the cursor is after batch 4, and there are 1"],
@@ -593,9 +589,9 @@ describe("callbacks", () => {
   });
 
   it.each([
-    [{ onStep: () => {} }, "fit: callbacks is a list: [{ onStep }], got an object with onStep"],
+    [{ onStep: () => {} }, "fit: callbacks must be a list: [{ onStep }], got an object with onStep"],
     [[() => {}], "fit: callbacks[0]: takes options such as { onStep }"],
-    [[{ onStep: () => {} }, { onStep: 3 }], "fit: callbacks[1]: onStep is a function, got 3"],
+    [[{ onStep: () => {} }, { onStep: 3 }], "fit: callbacks[1]: onStep must be a function, got 3"],
     [[{ onSteps: () => {} }], 'fit: callbacks[0]: has no option "onSteps"; did you mean onStep?'],
     [[{ onEpochEnd: () => {} }], "did you mean onEpoch?"],
     [[{}], "fit: callbacks[0] has none of onStart, onStep, onValidation, onEpoch, afterCallbacks, onEnd"],

@@ -256,11 +256,11 @@ function nothingToDo(
 ): TrainingWarning {
   const isAtSteps = steps !== undefined && iteration >= steps;
   const asked = isAtSteps ? `steps: ${steps}` : `epochs: ${epochs}`;
-  const done = isAtSteps ? `${iteration} steps` : `${passes} passes over the data`;
-  const more = isAtSteps ? `steps: ${iteration + 1} or more` : `epochs: ${passes + 1}`;
+  const done = isAtSteps ? `is already at step ${iteration}` : `has already made ${passes} passes`;
+  const more = isAtSteps ? `steps: ${iteration + 1}` : `epochs: ${passes + 1}`;
   return {
     type: "data",
-    message: `fit: made no step, since ${asked} counts from the start of the run, which has made ${done}; ask for ${more}, or for neither to make one more pass`,
+    message: `fit: nothing to do: the run ${done} of ${asked}; pass at least ${more}, or neither for one more pass`,
     details: { iteration, passes },
   };
 }

@@ -39,7 +39,7 @@ export function sampleCount({ inputs }: FedBatch): number {
 export function countedBy(samples: (batch: never) => number, batch: unknown): number {
   const count: unknown = samples(batch as never);
   if (typeof count === "number" && count >= 0 && Number.isFinite(count)) return count;
-  throw invalid(`samples gives a finite number of at least 0, got ${shown(count)}`);
+  throw invalid(`samples gives a finite number ≥ 0, got ${shown(count)}`);
 }
 
 const invalid = (problem: string): MpError<"MP_INVALID_ARGUMENT"> =>

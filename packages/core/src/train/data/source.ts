@@ -109,7 +109,7 @@ function iteratorOf<T>(data: AsyncIterable<T> | Iterable<T>, what: string): Asyn
   >;
   if (typeof data === "string" || (openAsync ?? open) === undefined) {
     throw invalid(
-      `data is an iterable of batches or has iterate(cursor), got ${shown(data)}; make one with arrayDataset or imageBatches of @mp/data`,
+      `data must be an iterable of batches or have iterate(cursor), got ${shown(data)}; make one with arrayDataset or imageBatches of @mp/data`,
       what,
     );
   }

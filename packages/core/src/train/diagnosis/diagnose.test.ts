@@ -115,7 +115,7 @@ describe("the diagnosis of a step", () => {
     await training.step(batch(0));
     expect(await training.diagnose([batch(0)], { scale: 1 })).toBeUndefined();
     await expect(training.diagnose([batch(0)], { scale: "1" as never })).rejects.toThrow(
-      'diagnose: scale is that of a step\'s result, got "1"',
+      'diagnose: scale must be that of a step\'s result, got "1"',
     );
     for (const batches of [batch(0), [], null]) {
       await expect(training.diagnose(batches as never, { scale: 1 })).rejects.toThrow(

@@ -69,8 +69,8 @@ function scales(scale: unknown, names: readonly string[] | undefined): ScaleOf {
   }
   const wanted =
     names === undefined
-      ? "scale is that of a step's result"
-      : `scale is an object with those of a step's results: { ${names.join(", ")} }`;
+      ? "scale must be that of a step's result"
+      : `scale must be an object with those of a step's results: { ${names.join(", ")} }`;
   throw new MpError("MP_INVALID_ARGUMENT", `diagnose: ${wanted}, got ${shown(scale)}`);
 }
 

@@ -50,7 +50,7 @@ function checkedMetric(name: string, metric: unknown): StreamedMetric<unknown> {
   const { sums = {}, rows = {}, result } = (metric ?? {}) as Partial<StreamedMetric<unknown>>;
   if (isTensor(metric) || typeof result !== "function") {
     throw invalidMetrics(
-      `${name} is a metric such as accuracy(…) of @mp/nn/metrics gives, { sums, rows, result }, got ${shown(metric)}; a scalar tensor is a metric of the loss: return { loss, metrics }`,
+      `${name} must be a metric such as accuracy(…) of @mp/nn/metrics gives, { sums, rows, result }, got ${shown(metric)}; a scalar tensor is a metric of the loss: return { loss, metrics }`,
     );
   }
   const named = [...Object.entries(sums), ...Object.entries(rows)];

@@ -3,6 +3,7 @@ import type { CastReport } from "../../cast/explain.js";
 import { isComputeFloat } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { valueAndGrad } from "../../gradient/grad.js";
+import { formatType } from "../../graph/format-type.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/unary.js";
 import { notePaths } from "../../trace/parameter-paths.js";
@@ -52,7 +53,10 @@ export function strictLoss(
     const call = (): unknown => atUserLines(() => definition.loss(parameters, batch, context));
     const parts = partsOf(tellingNames("the batch", batch, call));
     const metrics = Object.fromEntries(
-      Object.entries(parts.metrics ?? {}).map(([name, metric]) => [name, scalar(`metric ${name}`, metric)]),
+      Object.entries(parts.metrics ?? {}).map(([name, metric]) => [
+        name,
+        scalar(`the metric ${name}`, metric),
+      ]),
     );
     if (parts.modelState === undefined && leavesOf(model, isTensor, "modelState").length > 0) {
       warn?.(stateNotReturned);
@@ -61,10 +65,10 @@ export function strictLoss(
     if (!isComputeFloat(parts.loss.dtype)) {
       throw new MpError(
         "MP_DTYPE_MISMATCH",
-        `loss: is a float, got ${parts.loss}; a count or a comparison has no gradient`,
+        `the loss must be a float, got ${formatType(parts.loss)}; a count or a comparison has no gradient`,
       );
     }
-    return [withPhase("loss", () => scalar("loss", parts.loss)), { metrics, modelState: next }];
+    return [withPhase("loss", () => scalar("the loss", parts.loss)), { metrics, modelState: next }];
   };
 }
 
@@ -102,17 +106,14 @@ function partsOf(result: unknown): LossParts {
 function wrongLoss(problem: string): MpError<"MP_INVALID_ARGUMENT"> {
   return new MpError(
     "MP_INVALID_ARGUMENT",
-    `loss: returns a Tensor or { loss, metrics?, modelState? }, ${problem}`,
+    `the loss must return a Tensor or { loss, metrics?, modelState? }, ${problem}`,
   );
 }
 
 function scalar(what: string, tensor: Tensor): Tensor {
   if (!isTensor(tensor) || tensor.shape.length !== 0) {
-    const got = isTensor(tensor) ? String(tensor) : typeof tensor;
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${what}: is a scalar, got ${got}; reduce it, for example with reduceMean`,
-    );
+    const got = isTensor(tensor) ? `${formatType(tensor)}; take its mean` : typeof tensor;
+    throw new MpError("MP_SHAPE_MISMATCH", `${what} must be a scalar, got ${got}`);
   }
   return cast(tensor, "f32");
 }

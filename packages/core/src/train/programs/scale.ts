@@ -21,7 +21,7 @@ export function scaleOf(
       : scale.dtype === "f32"
         ? "MP_SHAPE_MISMATCH"
         : "MP_DTYPE_MISMATCH",
-    `loss scaler ${lossScaler.name}: a scale is an f32 scalar, got ${scale}`,
+    `loss scaler ${lossScaler.name}: a scale must be an f32 scalar, got ${scale}`,
   );
 }
 

@@ -27,7 +27,7 @@ const total = ({ counts, zeros, infinities, nans }: ExponentHistogram): number =
   counts.reduce((sum, count) => sum + count, zeros + infinities + nans);
 
 describe("counting by exponent", () => {
-  it("puts powers of two and their neighbours on the right side, over all of f32", () => {
+  it("puts powers of two and their neighbors on the right side, over all of f32", () => {
     for (let exponent = -126; exponent <= 127; exponent++) {
       const power = 2 ** exponent;
       const below = power - 2 ** Math.max(exponent - 24, -149);

@@ -47,7 +47,7 @@ export async function initialState(
     if (leaf.dtype === "f32") continue;
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `${joined("params", path)}: initial parameters are f32, got ${leaf.dtype}`,
+      `${joined("params", path)}: initial parameters must be f32, got ${leaf.dtype}`,
     );
   }
   const frozen = frozenInAll(definitions);

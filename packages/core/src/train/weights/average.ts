@@ -82,7 +82,7 @@ export function readsAverage(
   if (weights === "current") return false;
   const problem =
     weights !== "ema"
-      ? `weights is "current" or "ema", got ${shown(weights)}`
+      ? `weights must be "current" or "ema", got ${shown(weights)}`
       : ema === undefined
         ? "this run has no average of its weights; make the trainer with ema: { decay: 0.999 }"
         : undefined;

@@ -3,25 +3,25 @@ import { formatShape } from "@mp/core/graph";
 import { shown } from "@mp/core/internal";
 
 /** Images as bytes, 0 … 255, and the class of each. */
-export interface LabelledImages {
+export interface LabeledImages {
   /** [examples, channels, height, width] */
   readonly x: HostTensor<"u8">;
   /** [examples], 0 … classes - 1 */
   readonly y: HostTensor<"i32">;
 }
 
-/** What to learn from and what to be judged by. */
+/** Images to train on and images to test on. */
 export interface ImageSplits {
-  readonly train: LabelledImages;
-  readonly test: LabelledImages;
+  readonly train: LabeledImages;
+  readonly test: LabeledImages;
   /** By label. */
   readonly classes: readonly string[];
 }
 
 /** @throws MP_SHAPE_MISMATCH for what are no images and labels, or such as do not belong together */
-export function checkImages(what: string, images: LabelledImages): readonly [number, number, number, number] {
+export function checkImages(what: string, images: LabeledImages): readonly [number, number, number, number] {
   if (typeof images !== "object" || images === null) {
-    const text = `${what}: images are { x, y } as mnist and imageFolder give them, got ${shown(images)}`;
+    const text = `${what}: images must be { x, y } as mnist and imageFolder give them, got ${shown(images)}`;
     throw new MpError("MP_INVALID_ARGUMENT", text);
   }
   if ("train" in images) {
