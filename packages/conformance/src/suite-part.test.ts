@@ -26,11 +26,11 @@ describe("parts of the suite", () => {
   });
 
   it("start at different parts, so that each part has every dtype", () => {
-    const dtypesIn = (ids: readonly string[]): readonly string[] =>
-      [...new Set(ids.flatMap((id) => /^tail\/[A-Za-z]+-([a-z0-9]+)\//.exec(id)?.[1] ?? []))].toSorted();
-    const all = dtypesIn(allCases.map(({ id }) => id));
-    expect(all).toContain("bf16");
-    for (const part of [0, 1, 2, 3]) expect(dtypesIn(idsOf(part))).toEqual(all);
+    for (const part of [0, 1, 2, 3]) {
+      const dtypes = idsOf(part).flatMap((id) => /^tail\/[A-Za-z]+-([a-z0-9]+)\//.exec(id)?.[1] ?? []);
+      for (const dtype of ["f32", "f16", "bf16", "i32", "i64", "u8", "bool"])
+        expect(dtypes.filter((one) => one === dtype).length, dtype).toBeGreaterThan(2);
+    }
   });
 });
 
