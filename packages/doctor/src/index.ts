@@ -1,5 +1,3 @@
-export { type DiagnoseOptions, type Diagnosis, diagnose } from "./diagnose.js";
-export type { Finding } from "./finding.js";
 export { inspectFile } from "./inspect/inspect-file.js";
 export type {
   CheckpointInspection,
@@ -8,3 +6,5 @@ export type {
   Inspection,
   OnnxInspection,
 } from "./inspect/inspection.js";
+export type { Finding } from "./machine/finding.js";
+export { type DiagnoseOptions, type Diagnosis, diagnose } from "./report/diagnose.js";

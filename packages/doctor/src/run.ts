@@ -1,7 +1,7 @@
 import { COMMAND, HELP, parseCommandLine } from "./command-line.js";
-import { diagnose } from "./diagnose.js";
 import { inspectFile } from "./inspect/inspect-file.js";
 import { visible } from "./report/columns.js";
+import { diagnose } from "./report/diagnose.js";
 import { printDiagnosis } from "./report/print-diagnosis.js";
 import { printInspection } from "./report/print-inspection.js";
 

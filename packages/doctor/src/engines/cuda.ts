@@ -1,8 +1,8 @@
 /** Which majors of CUDA and cuDNN the installed engines were built for, and whether they are there. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Finding } from "../finding.js";
 import { neededLibraries } from "../machine/elf-needed.js";
+import type { Finding } from "../machine/finding.js";
 import { CUDA_LIBRARIES, type Majors, majorsOf, type Nvidia } from "../machine/nvidia.js";
 import type { EngineName } from "./engine-table.js";
 import type { FoundEngine } from "./find-engine.js";

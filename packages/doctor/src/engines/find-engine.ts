@@ -1,4 +1,4 @@
-import type { Finding } from "../finding.js";
+import type { Finding } from "../machine/finding.js";
 import { ENGINES, type EngineName } from "./engine-table.js";
 import { entryUrl, type InstalledPackage, installedPackage } from "./installed-package.js";
 

@@ -1,5 +1,5 @@
 // Imports nothing at run time: it is what an old Node gets as far as.
-import type { Finding } from "../finding.js";
+import type { Finding } from "./finding.js";
 
 const OLDEST = [20, 19] as const;
 /** The newest major that this release was tried on. */

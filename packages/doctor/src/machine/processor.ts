@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, cpus } from "node:os";
 import type { HalfDType } from "@mp/core";
 import * as probes from "@mp/core/probe";
-import type { Finding } from "../finding.js";
+import type { Finding } from "./finding.js";
 
 export function systemFinding(): Finding {
   const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;

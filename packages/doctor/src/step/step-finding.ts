@@ -1,4 +1,4 @@
-import type { Finding } from "../finding.js";
+import type { Finding } from "../machine/finding.js";
 import type { StepAnswer } from "./step-task.js";
 import type { StepOutcome } from "./try-step.js";
 

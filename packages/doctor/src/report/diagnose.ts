@@ -2,23 +2,23 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
-import { CUDA_NEEDS, nvidiaFinding } from "./engines/cuda.js";
-import { ENGINE_NAMES, ENGINES } from "./engines/engine-table.js";
+import { CUDA_NEEDS, nvidiaFinding } from "../engines/cuda.js";
+import { ENGINE_NAMES, ENGINES } from "../engines/engine-table.js";
 import {
   engineFinding,
   type FoundEngine,
   findEngine,
   isComplete,
   nodeProblems,
-} from "./engines/find-engine.js";
-import { entryUrl, installedPackage } from "./engines/installed-package.js";
-import type { Finding } from "./finding.js";
-import { nodeFinding } from "./machine/node-version.js";
-import { describeNvidia, type Nvidia } from "./machine/nvidia.js";
-import { processorFinding, systemFinding } from "./machine/processor.js";
-import { stepFinding } from "./step/step-finding.js";
-import type { StepDevice, StepTask } from "./step/step-task.js";
-import { type StepOutcome, tryStep } from "./step/try-step.js";
+} from "../engines/find-engine.js";
+import { entryUrl, installedPackage } from "../engines/installed-package.js";
+import type { Finding } from "../machine/finding.js";
+import { nodeFinding } from "../machine/node-version.js";
+import { describeNvidia, type Nvidia } from "../machine/nvidia.js";
+import { processorFinding, systemFinding } from "../machine/processor.js";
+import { stepFinding } from "../step/step-finding.js";
+import type { StepDevice, StepTask } from "../step/step-task.js";
+import { type StepOutcome, tryStep } from "../step/try-step.js";
 
 export interface DiagnoseOptions {
   /** The folder of the programs in question: packages are looked for from there. Default: the working directory. */
