@@ -1,3 +1,3 @@
 import { preset } from "@mp/build/tsup";
 
-export default preset({ index: "src/index.ts", nccl: "src/nccl/index.ts", "mp-mpi": "src/main.ts" });
+export default preset({ index: "src/index.ts", nccl: "src/nccl/index.ts", "mp-mpi": "src/command/main.ts" });

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/core";
-import { VERSION } from "./command/release.js";
+import { VERSION } from "./release.js";
 
 /**
  * The command by the place of this package: installed, npx finds it and with `--no` never fetches a stranger's package of

@@ -18,7 +18,7 @@ import {
   sweepPartials,
 } from "@mp/wheels";
 import { installedFolder, LIBRARY_FILE } from "../locate.js";
-import { VERSION, WHEEL, WHEEL_SHA256 } from "./release.js";
+import { VERSION, WHEEL, WHEEL_SHA256 } from "../release.js";
 
 export interface InstallOptions {
   /** A wheel of the user, instead of the index's. */

@@ -1,4 +1,4 @@
 // The program of bin/mp-mpi.js.
-import { run } from "./command/run.js";
+import { run } from "./run.js";
 
 process.exitCode = await run(process.argv.slice(2));
