@@ -1,4 +1,4 @@
-export type { ReportedRun } from "./page.js";
-export { precisionReportPage } from "./page.js";
 export type { HistoryStep } from "./plots/history.js";
+export type { ReportedRun } from "./sections/page.js";
+export { precisionReportPage } from "./sections/page.js";
 export type { SkippedStep } from "./sections/skips.js";

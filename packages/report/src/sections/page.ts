@@ -1,15 +1,15 @@
 import type { PrecisionReport } from "@mp/core";
-import { figure } from "./figure.js";
-import { html, Markup } from "./html.js";
-import { valueCount } from "./layers.js";
-import { layerNames, named } from "./named.js";
-import { type HistoryStep, lossFigure, scaleFigure } from "./plots/history.js";
-import { memoryFigure } from "./plots/memory.js";
-import { castSection } from "./sections/casts.js";
-import { rangesSection } from "./sections/ranges.js";
-import { scalesSection } from "./sections/scales.js";
-import { type SkippedStep, skipSection } from "./sections/skips.js";
-import { style } from "./style.js";
+import { figure } from "../figure.js";
+import { html, Markup } from "../html.js";
+import { valueCount } from "../layers.js";
+import { layerNames, named } from "../named.js";
+import { type HistoryStep, lossFigure, scaleFigure } from "../plots/history.js";
+import { memoryFigure } from "../plots/memory.js";
+import { style } from "../style.js";
+import { castSection } from "./casts.js";
+import { rangesSection } from "./ranges.js";
+import { scalesSection } from "./scales.js";
+import { type SkippedStep, skipSection } from "./skips.js";
 
 /** A run as its page tells it. */
 export interface ReportedRun {
