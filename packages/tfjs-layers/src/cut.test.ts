@@ -4,8 +4,8 @@ import { reference } from "@mp/core/reference";
 import * as tf from "@tensorflow/tfjs";
 import { expect, it } from "vitest";
 import { artifactsOf, outputsOf, temporaryFolder, write } from "../test/saved.js";
-import { fromTfjs } from "./from-tfjs.js";
 import type { TfjsModel } from "./index.js";
+import { fromTfjs } from "./read/from-tfjs.js";
 
 const { layers } = tf;
 const x = tf.randomUniform([3, 4], -1, 1, "float32", 7);

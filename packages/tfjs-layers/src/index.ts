@@ -2,5 +2,5 @@ import { hideFromOrigins } from "@mp/core/internal";
 
 hideFromOrigins(import.meta.url);
 
-export { type FromTfjsOptions, fromTfjs } from "./from-tfjs.js";
-export type { TfjsContext, TfjsModel, TfjsTensors, TracedTfjsTensors } from "./tfjs-model.js";
+export { type FromTfjsOptions, fromTfjs } from "./read/from-tfjs.js";
+export type { TfjsContext, TfjsModel, TfjsTensors, TracedTfjsTensors } from "./read/tfjs-model.js";

@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { type ErrorCode, type HostTensor, tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { outputsOf, temporaryFolder } from "../test/saved.js";
-import { fromTfjs } from "./from-tfjs.js";
 import type { TfjsModel } from "./index.js";
+import { fromTfjs } from "./read/from-tfjs.js";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -5,7 +5,7 @@ import { asModel, dense, meanSquaredError, sequential } from "@mp/nn";
 import * as tf from "@tensorflow/tfjs";
 import { describe, expect, it } from "vitest";
 import { artifactsOf, outputsOf, temporaryFolder, write } from "../test/saved.js";
-import { fromTfjs } from "./from-tfjs.js";
+import { fromTfjs } from "./read/from-tfjs.js";
 
 const { layers } = tf;
 

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { tensor } from "@mp/core";
 import * as tf from "@tensorflow/tfjs";
 import { describe, expect, it } from "vitest";
-import { artifactsOf, outputsOf, temporaryFolder, write } from "../test/saved.js";
+import { artifactsOf, outputsOf, temporaryFolder, write } from "../../test/saved.js";
+import { LAYERS } from "../layers/layers.js";
 import { fromTfjs } from "./from-tfjs.js";
-import { LAYERS } from "./layers/layers.js";
 
 const BATCH = 2;
 const seen = new Set<string>();
@@ -289,7 +289,7 @@ interface KerasCase {
   readonly outputs: KerasCase["inputs"];
 }
 const keras: Readonly<Record<string, KerasCase>> = JSON.parse(
-  await readFile(new URL("../test/fixtures/keras-models.json", import.meta.url), "utf8"),
+  await readFile(new URL("../../test/fixtures/keras-models.json", import.meta.url), "utf8"),
 );
 
 describe("what Keras 3 predicts", () => {
@@ -321,7 +321,7 @@ it("every kind of layer that is read was in one of these models", () => {
 });
 
 it("every kind of layer is in the list of the docs", async () => {
-  const page = await readFile(new URL("../../../docs/from-tfjs.md", import.meta.url), "utf8");
+  const page = await readFile(new URL("../../../../docs/from-tfjs.md", import.meta.url), "utf8");
   const listed = page.slice(page.indexOf("## What is read"));
   expect(Object.keys(LAYERS).filter((name) => !listed.includes(`\`${name}\``))).toEqual([]);
 });

@@ -12,10 +12,10 @@ import {
 } from "@mp/core";
 import { formatShape, type MapLeaves } from "@mp/core/graph";
 import { randomBernoulli } from "@mp/core/ops";
-import { leafAt, nested } from "./named-tree.js";
-import type { Call, Plan } from "./plan.js";
-import { quote, refuseArgument } from "./problem.js";
-import type { ModelInput, ModelPlan } from "./read/model-plan.js";
+import { leafAt, nested } from "../named-tree.js";
+import type { Call, Plan } from "../plan.js";
+import { quote, refuseArgument } from "../problem.js";
+import type { ModelInput, ModelPlan } from "./model-plan.js";
 
 /** Host tensors nested by the names of layers, then of weights. */
 export type TfjsTensors = Tree<HostTensor>;

@@ -1,13 +1,13 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
-import type { Plan } from "./plan.js";
-import { malformed, quote } from "./problem.js";
-import { readText } from "./read/files.js";
-import { readLayer } from "./read/read-layer.js";
-import { parseModel } from "./read/topology.js";
-import { type ScopeName, weightFinder } from "./read/weight-names.js";
-import { readWeights } from "./read/weights.js";
+import type { Plan } from "../plan.js";
+import { malformed, quote } from "../problem.js";
+import { readText } from "./files.js";
+import { readLayer } from "./read-layer.js";
 import { type PlacedWeight, type TfjsModel, tfjsModel } from "./tfjs-model.js";
+import { parseModel } from "./topology.js";
+import { type ScopeName, weightFinder } from "./weight-names.js";
+import { readWeights } from "./weights.js";
 
 export interface FromTfjsOptions {
   /**
