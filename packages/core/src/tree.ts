@@ -66,14 +66,14 @@ function childrenOf(
   what: string,
   above: ReadonlySet<object>,
 ): readonly (readonly [string, unknown])[] {
-  const place = path === "" ? what : `${what} at ${path}`;
+  const where = path === "" ? what : `${what} at ${path}`;
   if (typeof tree === "object" && tree !== null && above.has(tree)) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${place}: the tree contains itself`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${where}: the tree contains itself`);
   }
   if (above.size > DEEPEST_TREE) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `${place}: the tree is nested deeper than ${DEEPEST_TREE} levels`,
+      `${where}: the tree is nested deeper than ${DEEPEST_TREE} levels`,
     );
   }
   // Not tree.map, which leaves holes out.
@@ -85,13 +85,13 @@ function childrenOf(
       .map((key) => {
         const problem = keyProblem(key);
         if (problem !== undefined)
-          throw new MpError("MP_INVALID_ARGUMENT", `${place}: the key ${JSON.stringify(key)} ${problem}`);
+          throw new MpError("MP_INVALID_ARGUMENT", `${where}: the key ${JSON.stringify(key)} ${problem}`);
         return [key, tree[key]] as const;
       });
   }
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `${place}: a tree holds tensors, arrays and plain objects, got ${shown(tree)}`,
+    `${where}: a tree holds tensors, arrays and plain objects, got ${shown(tree)}`,
   );
 }
 

@@ -157,8 +157,8 @@ function opProblem({ ops }: BackendManifest, node: AnyNode): Problem | undefined
     unsupportedReason(support) ??
     ((support as readonly DType[]).includes(dtype) ? undefined : `not in ${dtype}`);
   if (reason === undefined) return undefined;
-  const place = line === undefined ? "" : ` (at ${line})`;
-  const message = `${op} is unsupported: ${reason}, node ${name}${place}`;
+  const location = line === undefined ? "" : ` (at ${line})`;
+  const message = `${op} is unsupported: ${reason}, node ${name}${location}`;
   const details = { op, dtype, reason, node: name, ...(line === undefined ? {} : { line }) };
   return { subject: op, reason, message, details };
 }

@@ -30,7 +30,7 @@ interface Source {
   readonly axis: number | undefined;
 }
 
-/** What computed these elements, behind casts and moves that keep those along an axis, if one is given, and its place there. */
+/** What computed these elements, behind casts and moves that keep those along an axis, if one is given, and its position there. */
 function sourceOf(made: Made, value: Value, axis?: number): Source | undefined {
   const node = made.get(value);
   const [input] = node?.inputs ?? [];
@@ -47,10 +47,10 @@ function sourceOf(made: Made, value: Value, axis?: number): Source | undefined {
 /** The axis that a reshape keeps: of the same size, with as many elements after it. */
 function axisBefore(before: readonly number[], after: readonly number[], axis: number): number | undefined {
   const size = (shape: readonly number[]): number => shape.reduce((product, each) => product * each, 1);
-  const place = before.findIndex(
+  const position = before.findIndex(
     (each, at) => each === after[axis] && size(before.slice(at + 1)) === size(after.slice(axis + 1)),
   );
-  return place === -1 ? undefined : place;
+  return position === -1 ? undefined : position;
 }
 
 /** Sigmoids whose softplus is taken of the result and of its negative, as losses of logits do. */

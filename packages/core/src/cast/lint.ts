@@ -172,8 +172,8 @@ interface Finding extends Pick<CastLint, "rule" | "severity" | "remedy"> {
 function lintOf({ name, origin }: AnyNode, { what, rule, severity, remedy }: Finding): CastLint {
   const { scope, line } = origin;
   const at = line === undefined ? "" : ` (at ${line})`;
-  const place = line === undefined ? { scope } : { scope, line };
-  return { rule, severity, node: name, ...place, message: `${name}: ${what}${at}`, remedy };
+  const location = line === undefined ? { scope } : { scope, line };
+  return { rule, severity, node: name, ...location, message: `${name}: ${what}${at}`, remedy };
 }
 
 function undoneCasts(plan: CastPlan): readonly CastLint[] {

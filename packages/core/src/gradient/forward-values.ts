@@ -20,7 +20,7 @@ export class ForwardValues {
   readonly #counterparts: ReadonlyMap<Value, Value>;
   readonly #origins: (node: AnyNode) => Origin;
   readonly #producers: ReadonlyMap<Value, AnyNode>;
-  readonly #places = new Map<AnyNode, number>();
+  readonly #positions = new Map<AnyNode, number>();
   readonly #segments = new Map<number, Segment>();
   readonly #enclosing: number | undefined;
 
@@ -37,7 +37,7 @@ export class ForwardValues {
     this.#origins = origins;
     this.#producers = producers(graph);
     graph.nodes.forEach((node, index) => {
-      this.#places.set(node, index);
+      this.#positions.set(node, index);
     });
   }
 
@@ -83,8 +83,8 @@ export class ForwardValues {
         else copies.set(input, this.#gated(input, node, gate));
       }
     }
-    const place = (node: AnyNode): number => this.#places.get(node) ?? 0;
-    for (const node of [...pending].sort((a, b) => place(a) - place(b))) {
+    const position = (node: AnyNode): number => this.#positions.get(node) ?? 0;
+    for (const node of [...pending].sort((a, b) => position(a) - position(b))) {
       const inputs = node.inputs.map((input) => known(copies, input));
       const [first] = inputs;
       // Values computed only from constants could otherwise be merged or computed early.

@@ -114,7 +114,7 @@ export interface OpAttributes {
    * keyHeads, keys, size], value [batch, keyHeads, keys, valueSize], mask (optional) of 2 to 4 axes that broadcast to
    * [batch, heads, time, keys], the last of them `keys`: bool, true where a query attends, or added, in the queries'
    * dtype or in f32. Output: [batch, heads, time, valueSize]. `keyHeads` divides `heads`, and adjacent heads share one.
-   * `isCausal`: no query attends to a key at a later place, both counted from 0. `softcap` above 0: scores s become
+   * `isCausal`: no query attends to a key at a later position, both counted from 0. `softcap` above 0: scores s become
    * softcap · tanh(s / softcap) before the mask. Everything is computed in f32 and rounded once. A query that the
    * mask and `isCausal` let attend to nothing gives 0, as do gradients there (so in ONNX 1.23 and PyTorch).
    */
@@ -214,7 +214,7 @@ export interface OpAttributes {
    * [length, …], then invariants, the same in every run. The body has these inputs in this order, of each sequence one
    * element; its outputs are the next carries, of the types of the first, then the elements of what is stacked. Outputs:
    * the last carries, then one tensor [length, …] for each stacked output. `reverse` runs from the last element to the
-   * first; what is stacked stays at the place of its element. The last `saved` stacked outputs are read by the gradient
+   * first; what is stacked stays at the position of its element. The last `saved` stacked outputs are read by the gradient
    * alone, which is why the gradient of the body does not go through them.
    */
   Scan: {

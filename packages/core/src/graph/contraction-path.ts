@@ -3,7 +3,7 @@ import type { Contraction } from "./einsum-equation.js";
 
 /** Two operands that are multiplied and summed over the labels that nothing else has. */
 export interface Pairing {
-  /** Places of the two in the list of what is left; their product replaces the first, the second is removed. */
+  /** Positions of the two in the list of what is left; their product replaces the first, the second is removed. */
   readonly left: number;
   readonly right: number;
   /** Labels of the product: first those of both, then the left's, then the right's. */

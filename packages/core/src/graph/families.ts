@@ -123,7 +123,7 @@ export function rowsOf<K extends string, V>(ops: readonly K[], row: (op: K) => V
   return Object.fromEntries(ops.map((op) => [op, row(op)])) as { readonly [P in K]: V };
 }
 
-/** The searches for the place of an extreme. */
+/** The searches for the position of an extreme. */
 export type ArgOp = Extract<OpOf<"reduce">, `Arg${string}`>;
 
 export type SoftmaxOp = Extract<OpOf<"normalization">, `${string}Softmax`>;

@@ -33,12 +33,12 @@ function linesOf(graph: Graph): readonly string[] {
       .join(" ");
     const outputs = node.outputs.map((output) => `${nameOf(output)}:${formatType(output)}`).join(", ");
     const { scope, phase, segment } = node.origin;
-    const place = [
+    const location = [
       scope,
       phase === "forward" ? "" : phase,
       segment === undefined ? "" : `segment ${segment}`,
     ];
-    const comment = place.filter((part) => part !== "").join(", ");
+    const comment = location.filter((part) => part !== "").join(", ");
     lines.push(
       `${outputs} = ${node.op}(${operands})${attributes === "" ? "" : ` {${attributes}}`}${comment === "" ? "" : `  # ${comment}`}`,
     );

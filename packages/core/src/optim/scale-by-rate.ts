@@ -16,7 +16,7 @@ import { scaled } from "./transformation.js";
 
 /**
  * The end of a chain of directions: w ← w - η·d. `chain(scaleByAdam(), scaleByLearningRate(1e-3))` is
- * `adam({ learningRate: 1e-3 })`, with its state at another place.
+ * `adam({ learningRate: 1e-3 })`, with its state elsewhere in the tree.
  * @throws MP_INVALID_ARGUMENT for a constant rate that is negative or not finite in f32
  */
 export function scaleByLearningRate(learningRate: LearningRate): Optimizer {

@@ -46,8 +46,8 @@ function emitConvolutions(
   const kernelShape = w.slice(2);
   const each = (number: number): readonly number[] => kernelShape.map(() => number);
   const window = { strides: each(1), pads: [...each(pads), ...each(pads)], dilations: each(dilation), group };
-  const places = x.slice(2).map((size, axis) => size + 2 * pads - dilation * ((kernelShape[axis] ?? 1) - 1));
-  const y = [x[0] ?? 1, w[0] ?? 1, ...places];
+  const outputs = x.slice(2).map((size, axis) => size + 2 * pads - dilation * ((kernelShape[axis] ?? 1) - 1));
+  const y = [x[0] ?? 1, w[0] ?? 1, ...outputs];
   const transposed = { ...window, outputPadding: each(0) };
   return {
     Conv: builder.emitOne("Conv", [operand(x, 0), operand(w, 1)], window),

@@ -17,7 +17,7 @@ export interface SumSite {
   indices(shape: Shape): Value;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
   /** The element of the op's result at that index, as a kernel that accumulates in f32 gives it before rounding. */
-  expect(result: Value, place: number, want: number, ulp?: number): void;
+  expect(result: Value, position: number, want: number, ulp?: number): void;
 }
 
 type SumRow<K extends Op> = (site: SumSite, op: K) => void;
@@ -193,7 +193,7 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
   MaxPoolGradient: (site, op) => {
     // Every window contains the middle element.
     const size = 64;
-    const x = Array.from({ length: 2 * size - 1 }, (_, place) => Number(place === size - 1));
+    const x = Array.from({ length: 2 * size - 1 }, (_, position) => Number(position === size - 1));
     const [given, largest] = [canceling(site.half, size), rest(size, 1)].map((numbers) =>
       site.value(numbers, [1, 1, 1, size]),
     ) as [Value, Value];

@@ -18,7 +18,7 @@ export interface SumProbe {
 
 interface Expected {
   readonly op: AddingOp;
-  readonly place: number;
+  readonly position: number;
   readonly want: number;
   readonly ulp: number;
 }
@@ -59,10 +59,10 @@ export function sumProbe(half: HalfDType, ops: readonly AddingOp[] = ADDING_OPS)
         indices: (shape: Shape) =>
           input(`i32 ${shape.join()}`, () => tensor(new Int32Array(elementCount(shape, "probe")), shape)),
         emit: builder.emitOne.bind(builder),
-        expect: (result: Value, place: number, want: number, ulp = 0) => {
+        expect: (result: Value, position: number, want: number, ulp = 0) => {
           const name = `${op} ${results.size}`;
           results.set(name, result);
-          expected.set(name, { op, place, want, ulp });
+          expected.set(name, { op, position, want, ulp });
         },
       },
       op,
@@ -78,8 +78,8 @@ export function sumProbe(half: HalfDType, ops: readonly AddingOp[] = ADDING_OPS)
   };
 }
 
-function isRight(got: HostTensor | undefined, { place, want, ulp }: Expected): boolean {
+function isRight(got: HostTensor | undefined, { position, want, ulp }: Expected): boolean {
   if (got === undefined || !isFloat(got.dtype)) return false;
-  const number = decode(got.dtype, Number(got.data[place]));
+  const number = decode(got.dtype, Number(got.data[position]));
   return ulpDistance(got.dtype, number, want) <= ulp;
 }

@@ -10,8 +10,11 @@ import { argMax, reduceMean } from "./ops/reduce.js";
 import { constant } from "./ops/source.js";
 import type { Tensor } from "./tensor.js";
 
-const stack = (...places: readonly string[]): string =>
-  ["Error: refused (at /elsewhere/x.ts:1:1) of it", ...places.map((place) => `    at ${place}`)].join("\n");
+const stack = (...locations: readonly string[]): string =>
+  [
+    "Error: refused (at /elsewhere/x.ts:1:1) of it",
+    ...locations.map((location) => `    at ${location}`),
+  ].join("\n");
 
 describe("the user's line of a stack", () => {
   it("is the innermost one outside the SDK, whether its bundle is mapped back to sources or not", () => {

@@ -31,9 +31,11 @@ export function userLine(): string | undefined {
 /** `userLine` for a stack captured elsewhere. */
 export function userLineOf(stack: string): string | undefined {
   for (const frame of stack.split("\n")) {
-    const place = /^ +at (?:.*\()?((?:file:\/\/|\/|[A-Za-z]:\\|https?:)[^()]*:\d+:\d+)\)?$/.exec(frame)?.[1];
-    if (place === undefined) continue;
-    const url = place.startsWith("/") ? `file://${place}` : place;
+    const location = /^ +at (?:.*\()?((?:file:\/\/|\/|[A-Za-z]:\\|https?:)[^()]*:\d+:\d+)\)?$/.exec(
+      frame,
+    )?.[1];
+    if (location === undefined) continue;
+    const url = location.startsWith("/") ? `file://${location}` : location;
     const isTest = /\.test\.[mc]?[jt]s:/.test(url);
     if (!isTest && internalPrefixes.some((prefix) => url.startsWith(prefix))) continue;
     return url.replace(/^file:\/\//, "");

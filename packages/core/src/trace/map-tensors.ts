@@ -21,8 +21,8 @@ const isAnyTensor = (value: unknown): value is Tensor | HostTensor => isTensor(v
 function tracedLeaves(tree: unknown): readonly (readonly [path: string, leaf: Tensor])[] {
   return leavesOf(tree, isAnyTensor, "mapTensors: tree").map(([path, leaf]) => {
     if (isTensor(leaf)) return [path, leaf];
-    const place = path === "" ? "the tree" : path;
-    throw new MpError("MP_INVALID_ARGUMENT", `mapTensors: ${place} is a host tensor; takes traced tensors`);
+    const where = path === "" ? "the tree" : path;
+    throw new MpError("MP_INVALID_ARGUMENT", `mapTensors: ${where} is a host tensor; takes traced tensors`);
   });
 }
 

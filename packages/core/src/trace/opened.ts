@@ -1,6 +1,6 @@
 import type { GraphBuilder } from "../graph/build/builder.js";
 import type { AnyNode, GraphInput, Value, ValueType } from "../graph/graph.js";
-import type { Traced } from "./trace.js";
+import type { TracedGraph } from "./trace.js";
 
 /**
  * The traced function plus what only the enclosing trace knows: which captures are parameters, and which are constants.
@@ -8,9 +8,9 @@ import type { Traced } from "./trace.js";
  */
 export function openedTo<R>(
   builder: GraphBuilder,
-  traced: Traced<R>,
+  traced: TracedGraph<R>,
   isCopied: (type: ValueType) => boolean,
-): Traced<R> {
+): TracedGraph<R> {
   const { inputs: all, nodes, outputs } = traced.graph;
   const own = all.length - traced.captured.length;
   const constants: AnyNode[] = [];

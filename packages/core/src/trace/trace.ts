@@ -149,7 +149,7 @@ export interface TracedInput {
 }
 
 /** A traced function: its graph, and the structure of what went in and came out. */
-export interface Traced<R> {
+export interface TracedGraph<R> {
   readonly graph: Graph;
   /** Values of the enclosing trace, in the order of the graph's `capture` inputs (which come last). */
   readonly captured: readonly Value[];
@@ -165,7 +165,7 @@ export interface Traced<R> {
 export function traceInto<R>(
   inputs: readonly (TracedInput & { readonly type: ValueType })[],
   body: (inputs: readonly Tensor[]) => R,
-): Traced<R> {
+): TracedGraph<R> {
   const builder = new GraphBuilder(current);
   if (current !== undefined) builder.origin = current.origin;
   const result = withBuilder(builder, () =>
@@ -180,7 +180,7 @@ export function traceInto<R>(
 
 /** Appends a traced graph to the current trace and returns its result there. */
 export function inlineTraced<R>(
-  traced: Traced<R>,
+  traced: TracedGraph<R>,
   inputs: readonly Tensor[],
   stamp?: (origin: Origin) => Origin,
 ): MapLeaves<R, Tensor, Tensor> {

@@ -54,11 +54,11 @@ export function eliminateCommonSubexpressions(graph: Graph): Graph {
 function keyOf(node: AnyNode, inputs: readonly Value[], contents: ContentKeys): string {
   const operands = inputs.map((input) => input.id);
   if (COMMUTATIVE.has(node.op)) operands.sort((a, b) => a - b);
-  const place = inputs.length === 0 ? "" : `${sides[node.origin.phase]} ${node.origin.segment ?? ""}`;
+  const side = inputs.length === 0 ? "" : `${sides[node.origin.phase]} ${node.origin.segment ?? ""}`;
   const attributes = Object.entries(node.attributes)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, value]) => `${name}=${contents.keyOf(value)}`);
-  return `${node.op}(${operands.join()})${place} ${attributes.join(" ")}`;
+  return `${node.op}(${operands.join()})${side} ${attributes.join(" ")}`;
 }
 
 /** Text that is equal for equal attribute values; tensors are compared byte by byte, each at most once. */
@@ -76,9 +76,9 @@ class ContentKeys {
 
   /** A body is equal to itself alone: what is recomputed shares it with its forward copy. */
   #graph(graph: object): string {
-    const place = this.#graphs.get(graph) ?? this.#graphs.size;
-    this.#graphs.set(graph, place);
-    return `graph ${place}`;
+    const number = this.#graphs.get(graph) ?? this.#graphs.size;
+    this.#graphs.set(graph, number);
+    return `graph ${number}`;
   }
 
   #tensor(tensor: HostTensor): string {

@@ -115,8 +115,9 @@ class Expansion {
     const columns = of(b.labels, (label) => !a.labels.includes(label));
     // The result's own order saves a transposition.
     const { output } = this.#contraction;
-    const place = (labels: string): number => Math.min(...[...labels].map((label) => output.indexOf(label)));
-    if (rows !== "" && columns !== "" && place(columns) < place(rows))
+    const position = (labels: string): number =>
+      Math.min(...[...labels].map((label) => output.indexOf(label)));
+    if (rows !== "" && columns !== "" && position(columns) < position(rows))
       return this.#product(b, a, { summed: over, result });
     const value =
       summed === "" || !isFloat(a.value.dtype)

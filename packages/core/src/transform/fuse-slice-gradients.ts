@@ -60,7 +60,7 @@ function pieceOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Piece | und
   return { value, part, axis, start, end: start + (part.shape[axis] ?? 0) };
 }
 
-/** In order of place, leaving out what overlaps one before. */
+/** In order of position, leaving out what overlaps one before. */
 function disjoint(pieces: readonly Piece[]): readonly Piece[] {
   const kept: Piece[] = [];
   for (const piece of [...pieces].sort((a, b) => a.start - b.start)) {
@@ -84,11 +84,11 @@ function emitJoined(pieces: readonly Piece[], at: Rebuilding): Value {
     return [known];
   };
   const parts: Value[] = [];
-  let place = 0;
+  let position = 0;
   for (const { part, start, end } of pieces) {
-    parts.push(...gap(start - place), at.counterpart(part));
-    place = end;
+    parts.push(...gap(start - position), at.counterpart(part));
+    position = end;
   }
-  parts.push(...gap((whole.shape[axis] ?? 0) - place));
+  parts.push(...gap((whole.shape[axis] ?? 0) - position));
   return at.builder.emitOne("Concat", parts, { axis });
 }

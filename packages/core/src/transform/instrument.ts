@@ -22,9 +22,9 @@ export interface Probes {
   readonly graph: Graph;
   /** In the order in which their values are computed. */
   readonly all: readonly Probe[];
-  /** For each probe, the places of those that its value is computed from. */
+  /** For each probe, the positions of those that its value is computed from. */
   readonly sources: readonly (readonly number[])[];
-  /** Places of the probes that decide the results that were asked for, directly or through a comparison. */
+  /** Positions of the probes that decide the results that were asked for, directly or through a comparison. */
   readonly results: readonly number[];
 }
 
@@ -65,22 +65,22 @@ function pathsOf(
   probes: readonly Probe[],
   results: readonly Value[],
 ): Pick<Probes, "sources" | "results"> {
-  const places = new Map(probes.map(({ value }, place) => [value, place]));
+  const positions = new Map(probes.map(({ value }, position) => [value, position]));
   const makers = producers(graph);
   /** The nearest probes from which a value is computed, itself where it is one. */
   const nearest = (values: readonly Value[]): readonly number[] => {
     const found = new Set<number>();
     const seen = new Set(values);
     for (const value of seen) {
-      const place = places.get(value);
-      if (place !== undefined) found.add(place);
+      const position = positions.get(value);
+      if (position !== undefined) found.add(position);
       else for (const input of makers.get(value)?.inputs ?? []) seen.add(input);
     }
     return [...found];
   };
   // A comparison stops a non-finite value: an operand that is not a float propagates nothing.
   const direct = (values: readonly Value[]): readonly number[] =>
-    values.map((value) => places.get(value)).filter((place) => place !== undefined);
+    values.map((value) => positions.get(value)).filter((position) => position !== undefined);
   return {
     sources: probes.map(({ node }) => direct(node?.inputs ?? [])),
     results: nearest(results),
@@ -93,11 +93,11 @@ function pathsOf(
  */
 export function firstCulprit(
   { all, sources, results }: Probes,
-  finite: (place: number) => boolean,
+  finite: (position: number) => boolean,
 ): Probe | undefined {
-  const leading = new Set(results.filter((place) => !finite(place)));
-  for (const place of leading) {
-    for (const source of sources[place] ?? []) if (!finite(source)) leading.add(source);
+  const leading = new Set(results.filter((position) => !finite(position)));
+  for (const position of leading) {
+    for (const source of sources[position] ?? []) if (!finite(source)) leading.add(source);
   }
   return leading.size === 0 ? undefined : all[Math.min(...leading)];
 }

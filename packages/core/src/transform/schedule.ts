@@ -15,7 +15,7 @@ import { type AnyNode, consumers, type Graph, producers, type Value } from "../g
 import { byteLength } from "../host/host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
-/** At their place their operands are in the caches, and profiles are read by them. */
+/** At their position their operands are in the caches, and profiles are read by them. */
 const ANCHORED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Attention"]);
 
 /** Bytes that are ignored: scalars, counters, rates. */
@@ -35,7 +35,7 @@ class Scheduling {
   readonly #producers: ReadonlyMap<Value, AnyNode>;
   readonly #consumers: ReadonlyMap<Value, readonly AnyNode[]>;
   readonly #returned: ReadonlySet<Value>;
-  readonly #places = new Map<AnyNode, number>();
+  readonly #positions = new Map<AnyNode, number>();
   /** Wait for a reader. */
   readonly #delayed = new Set<AnyNode>();
   /** Follow from gradients without being part of the backward pass. */
@@ -52,7 +52,7 @@ class Scheduling {
     this.#consumers = consumers(graph);
     this.#returned = new Set(graph.outputs.map(({ value }) => value));
     graph.nodes.forEach((node, index) => {
-      this.#places.set(node, index);
+      this.#positions.set(node, index);
     });
     this.#classify();
   }
@@ -96,8 +96,8 @@ class Scheduling {
     }
   }
 
-  #place(node: AnyNode): number {
-    return this.#places.get(node) ?? 0;
+  #position(node: AnyNode): number {
+    return this.#positions.get(node) ?? 0;
   }
 
   /** Where a node's results are first read, counting delays; undefined when some are returned or never read. */
@@ -106,8 +106,8 @@ class Scheduling {
     for (const output of node.outputs) {
       if (this.#returned.has(output)) return undefined;
       for (const reader of this.#consumers.get(output) ?? []) {
-        const place = waits.get(reader) ?? this.#place(reader);
-        first = first === undefined ? place : Math.min(first, place);
+        const position = waits.get(reader) ?? this.#position(reader);
+        first = first === undefined ? position : Math.min(first, position);
       }
     }
     return first;
@@ -119,7 +119,7 @@ class Scheduling {
     for (const root of this.#rootsOf(node)) {
       const isReadLater = this.#storages
         .readers(root)
-        .some((reader) => reader !== node && (waits.get(reader) ?? this.#place(reader)) >= until);
+        .some((reader) => reader !== node && (waits.get(reader) ?? this.#position(reader)) >= until);
       if (!isReadLater) kept += this.#bytes(root);
     }
     return this.#allocated(node) + NEGLIGIBLE >= kept;
@@ -165,12 +165,12 @@ class Scheduling {
     if (missing.size < 2) return [...missing];
     const growths = new Map([...missing].map((one) => [one, this.#growth(new Set([one]))]));
     return [...missing].sort(
-      (a, b) => (growths.get(b) ?? 0) - (growths.get(a) ?? 0) || this.#place(b) - this.#place(a),
+      (a, b) => (growths.get(b) ?? 0) - (growths.get(a) ?? 0) || this.#position(b) - this.#position(a),
     );
   }
 
   #inOrder(nodes: Iterable<AnyNode>): readonly AnyNode[] {
-    return [...nodes].sort((a, b) => this.#place(a) - this.#place(b));
+    return [...nodes].sort((a, b) => this.#position(a) - this.#position(b));
   }
 
   #readersLeft(root: Value): number {

@@ -53,7 +53,7 @@ describe("Attention of a file", () => {
     [
       "keys of before without values",
       () => attention({}, [Q, K, K, [3, 5], K], ["q", "k", "v", "m", "past"]),
-      "places of keys and values",
+      "positions of keys and values",
     ],
     [
       "scores of a stage that is unknown",

@@ -10,7 +10,7 @@ import type { Differentiate, EmittedGradient } from "./gradient-request.js";
 import { gradientDType } from "./rule.js";
 import { isFree, type StepTerm, stepTerms } from "./step-terms.js";
 
-/** Which gradients there are, by the places of the scan's outputs and inputs. */
+/** Which gradients there are, by the positions of the scan's outputs and inputs. */
 export interface AskedGradients {
   readonly receives: (output: number) => boolean;
   readonly needs: (input: number) => boolean;
@@ -18,14 +18,14 @@ export interface AskedGradients {
 
 /** Where a value of every step is found: an operand of the scan, a gradient of its results, a residual, or stacked. */
 export type StepSource =
-  | { readonly kind: "input" | "gradient"; readonly place: number }
+  | { readonly kind: "input" | "gradient"; readonly position: number }
   | { readonly kind: "residual"; readonly value: Value }
-  /** Stacked by the backward scan, at that place behind the gradients of the sequences. */
-  | { readonly kind: "stacked"; readonly place: number };
+  /** Stacked by the backward scan, at that position behind the gradients of the sequences. */
+  | { readonly kind: "stacked"; readonly position: number };
 
 /** The gradient of an invariant: a sum over steps. */
 export interface InvariantGradient {
-  /** Its place among the scan's inputs. */
+  /** Its position among the scan's inputs. */
   readonly input: number;
   /** Terms for all steps together, with the sources of their operands. */
   readonly terms: readonly (StepTerm & { readonly sources: readonly StepSource[] })[];
@@ -37,12 +37,12 @@ export interface BackwardBody {
   /** Inputs: gradients of the carries, accumulators (f32), sequences, invariants. Outputs: the same carries, gradients of the
    * sequences, what is stacked for the terms. */
   readonly body: Graph;
-  /** Places of the forward inputs that the first carries are the gradients of. */
+  /** Positions of the forward inputs that the first carries are the gradients of. */
   readonly carries: readonly number[];
   readonly sequences: readonly StepSource[];
-  /** Places of the forward inputs that are the invariants. */
+  /** Positions of the forward inputs that are the invariants. */
   readonly invariants: readonly number[];
-  /** Places of the forward inputs whose gradients are stacked. */
+  /** Positions of the forward inputs whose gradients are stacked. */
   readonly elements: readonly number[];
   readonly gradients: readonly InvariantGradient[];
   /** Values of the forward body that it has to stack. */
@@ -71,7 +71,7 @@ class Backward {
   readonly #forward = new Map<Value, Value>();
   /** Values of the builder that exist for all steps, or would if the forward scan stacked them. */
   readonly #known = new Map<Value, StepSource>();
-  /** Inputs of the builder for the gradients of the scan's outputs, by place. */
+  /** Inputs of the builder for the gradients of the scan's outputs, by position. */
   readonly #seeds = new Map<number, Value>();
 
   constructor(scan: OpAttributes["Scan"], asked: AskedGradients) {
@@ -82,12 +82,12 @@ class Backward {
   run(differentiate: Differentiate): BackwardBody {
     const { carries, sequences } = this.#scan;
     const gradients = this.#differentiated(differentiate);
-    const places = [...gradients.keys()];
-    const gradientOf = (place: number): Value => (gradients.get(place) as EmittedGradient).value;
-    const carried = places.filter((place) => place < carries);
-    const elements = places.filter((place) => place >= carries && place < carries + sequences);
-    const sums = places
-      .filter((place) => place >= carries + sequences && gradients.get(place)?.isReached === true)
+    const positions = [...gradients.keys()];
+    const gradientOf = (position: number): Value => (gradients.get(position) as EmittedGradient).value;
+    const carried = positions.filter((position) => position < carries);
+    const elements = positions.filter((position) => position >= carries && position < carries + sequences);
+    const sums = positions
+      .filter((position) => position >= carries + sequences && gradients.get(position)?.isReached === true)
       .map((input) => ({
         input,
         ...stepTerms(this.#builder, gradientOf(input), (value) => this.#isPerStep(value)),
@@ -103,7 +103,7 @@ class Backward {
       isAccumulated: rest !== undefined,
     }));
     const closing = new Closing(this.#builder, this.#forward, this.#known, this.#scan.body);
-    for (const place of carried) closing.carry(this.#seeds.get(place) as Value, gradientOf(place));
+    for (const position of carried) closing.carry(this.#seeds.get(position) as Value, gradientOf(position));
     for (const value of accumulated) closing.accumulate(value);
     for (const value of [...elements.map(gradientOf), ...stacked]) closing.stack(value);
     const closed = closing.run();
@@ -114,7 +114,7 @@ class Backward {
     return { ...closed, carries: carried, elements, gradients: terms, residuals: [...new Set(residuals)] };
   }
 
-  /** Copies the body into the builder and differentiates it: the gradients by the places of the inputs. */
+  /** Copies the body into the builder and differentiates it: the gradients by the positions of the inputs. */
   #differentiated(differentiate: Differentiate): ReadonlyMap<number, EmittedGradient> {
     const { body, carries, sequences, saved } = this.#scan;
     const builder = this.#builder;
@@ -125,30 +125,30 @@ class Backward {
       const type = { dtype: gradientDType(value.dtype), shape: value.shape };
       const seed = builder.input(`gradient/${output}`, type, "capture");
       this.#seeds.set(output, seed);
-      if (output >= carries) this.#known.set(seed, { kind: "gradient", place: output });
+      if (output >= carries) this.#known.set(seed, { kind: "gradient", position: output });
     });
     const copy = builder.inlineAll(body, inputs);
     const makers = producers(body);
-    const places = new Map(body.inputs.map(({ value }, place) => [value, place]));
+    const positions = new Map(body.inputs.map(({ value }, position) => [value, position]));
     for (const [value, made] of copy.values) {
       this.#forward.set(made, value);
-      const place = places.get(value);
-      const isSequence = place !== undefined && place >= carries && place < carries + sequences;
-      if (isSequence) this.#known.set(made, { kind: "input", place });
-      else if (place === undefined ? makers.get(value)?.op !== "Constant" : place < carries)
+      const position = positions.get(value);
+      const isSequence = position !== undefined && position >= carries && position < carries + sequences;
+      if (isSequence) this.#known.set(made, { kind: "input", position });
+      else if (position === undefined ? makers.get(value)?.op !== "Constant" : position < carries)
         this.#known.set(made, { kind: "residual", value });
     }
-    const wanted = body.inputs.flatMap(({ value }, place) =>
-      isComputeFloat(value.dtype) && (place < carries || this.#asked.needs(place)) ? [place] : [],
+    const wanted = body.inputs.flatMap(({ value }, position) =>
+      isComputeFloat(value.dtype) && (position < carries || this.#asked.needs(position)) ? [position] : [],
     );
     const emitted = differentiate(builder, {
       graph: body,
       values: copy.values,
       names: copy.names,
       seeds: [...this.#seeds].map(([output, seed]) => [body.outputs[output]?.value as Value, seed] as const),
-      wrt: wanted.map((place) => body.inputs[place]?.value as Value),
+      wrt: wanted.map((position) => body.inputs[position]?.value as Value),
     });
-    return new Map(wanted.map((place, index) => [place, emitted[index] as EmittedGradient]));
+    return new Map(wanted.map((position, index) => [position, emitted[index] as EmittedGradient]));
   }
 
   /** Not the same in every step, as invariants and constants are. */
@@ -160,7 +160,7 @@ class Backward {
     const known = this.#known.get(value);
     if (known !== undefined) return known;
     if (!stacked.includes(value)) stacked.push(value);
-    return { kind: "stacked", place: stacked.indexOf(value) };
+    return { kind: "stacked", position: stacked.indexOf(value) };
   }
 }
 
@@ -169,7 +169,7 @@ class Closing {
   readonly #source: GraphBuilder;
   readonly #forward: ReadonlyMap<Value, Value>;
   readonly #known: ReadonlyMap<Value, StepSource>;
-  readonly #places: ReadonlyMap<Value, number>;
+  readonly #positions: ReadonlyMap<Value, number>;
   readonly #closed = new GraphBuilder();
   readonly #values = new Map<Value, Value>();
   readonly #results: { readonly value: Value; readonly sum?: Value }[] = [];
@@ -183,7 +183,7 @@ class Closing {
     this.#source = source;
     this.#forward = forward;
     this.#known = known;
-    this.#places = new Map(body.inputs.map(({ value }, place) => [value, place]));
+    this.#positions = new Map(body.inputs.map(({ value }, position) => [value, position]));
     this.#closed.origin = ORIGIN;
   }
 
@@ -215,7 +215,7 @@ class Closing {
     for (const value of entering) {
       if (this.#known.has(value)) continue;
       this.#enter(value, `invariant/${invariants.length}`);
-      invariants.push(this.#places.get(this.#forward.get(value) as Value) as number);
+      invariants.push(this.#positions.get(this.#forward.get(value) as Value) as number);
     }
     for (const node of nodes) this.#copy(node);
     const outputs = this.#results.map(({ value, sum }, index): readonly [string, Value] => {

@@ -20,23 +20,23 @@ function gatherGradient({
   literal,
 }: GradientSite<"Gather">): readonly (Tensor | undefined)[] {
   if (data === undefined || indices === undefined) return [];
-  const place = literal(1);
-  if (place !== undefined && indices.shape.length === 0) {
+  const position = literal(1);
+  if (position !== undefined && indices.shape.length === 0) {
     const size = data.shape[axis] ?? 0;
-    const before = place < 0 ? place + size : place;
+    const before = position < 0 ? position + size : position;
     const pads = data.shape.map((_, index): [number, number] =>
       index === axis ? [before, size - 1 - before] : [0, 0],
     );
     return [pad(unsqueeze(gradient(0), [axis]), pads)];
   }
-  const places = unsqueeze(input(1), [-1]);
-  if (axis === 0) return [scatterND(zerosOf(data), places, gradient(0), ADD)];
+  const positions = unsqueeze(input(1), [-1]);
+  if (axis === 0) return [scatterND(zerosOf(data), positions, gradient(0), ADD)];
   const depth = indices.shape.length;
   const axes = gradient(0).shape.map((_, index) => index);
   const front = [...axes.slice(axis, axis + depth), ...axes.slice(0, axis), ...axes.slice(axis + depth)];
   const [size, ...rest] = [data.shape[axis] ?? 0, ...data.shape.toSpliced(axis, 1)];
   const rows = zerosOf({ dtype: data.dtype, shape: [size, ...rest] });
-  const summed = scatterND(rows, places, transpose(gradient(0), front), ADD);
+  const summed = scatterND(rows, positions, transpose(gradient(0), front), ADD);
   const back = data.shape.map((_, index) => (index === axis ? 0 : index < axis ? index + 1 : index));
   return [transpose(summed, back)];
 }
@@ -54,14 +54,14 @@ function gatherNDGradient({
   const inner = indices.shape.slice(batchDims);
   const counted = reshape(range(0, batch), [batch, ...inner.map(() => 1)]);
   const coordinate = expand(counted, [batch, ...inner.slice(0, -1), 1]);
-  const places = concat([coordinate, reshape(input(1), [batch, ...inner])], -1);
+  const positions = concat([coordinate, reshape(input(1), [batch, ...inner])], -1);
   const rows = zerosOf({ dtype: data.dtype, shape: [batch, ...data.shape.slice(batchDims)] });
   const updates = reshape(gradient(0), [
     batch,
     ...inner.slice(0, -1),
     ...data.shape.slice(batchDims + (inner.at(-1) ?? 0)),
   ]);
-  return [reshape(scatterND(rows, places, updates, ADD), data.shape)];
+  return [reshape(scatterND(rows, positions, updates, ADD), data.shape)];
 }
 
 const UNSCATTERABLE = "a scatter that multiplies or takes extrema; scatter into zeros and combine afterwards";

@@ -16,19 +16,20 @@ const scanGradient: GradientRule<"Scan"> = (site) => {
   const { body, carries, length, reverse } = attributes;
   const backward = backwardBody(attributes, site, site.differentiate);
   const residual = (value: Value): Tensor => {
-    const place = body.outputs.findIndex((output, index) => index >= carries && output.value === value);
-    if (place < 0) throw new Error(`internal: a scan has not stacked %${value.id}, which its gradient reads`);
-    return site.output(place);
+    const position = body.outputs.findIndex((output, index) => index >= carries && output.value === value);
+    if (position < 0)
+      throw new Error(`internal: a scan has not stacked %${value.id}, which its gradient reads`);
+    return site.output(position);
   };
   const sourceOf = (source: StepSource): Tensor => {
-    if (source.kind === "input") return site.input(source.place);
-    if (source.kind === "gradient") return site.gradient(source.place);
+    if (source.kind === "input") return site.input(source.position);
+    if (source.kind === "gradient") return site.gradient(source.position);
     if (source.kind === "residual") return residual(source.value);
-    return results[stackedFrom + source.place] as Tensor;
+    return results[stackedFrom + source.position] as Tensor;
   };
   const accumulated = backward.gradients.filter(({ isAccumulated }) => isAccumulated);
   const starts = [
-    ...backward.carries.map((place) => site.gradient(place)),
+    ...backward.carries.map((position) => site.gradient(position)),
     ...accumulated.map(({ input }) => zerosOf({ dtype: "f32", shape: inputTypes[input]?.shape ?? [] })),
   ];
   const stackedFrom = starts.length + backward.elements.length;
@@ -36,22 +37,22 @@ const scanGradient: GradientRule<"Scan"> = (site) => {
     {
       starts,
       sequences: backward.sequences.map(sourceOf),
-      invariants: backward.invariants.map((place) => site.input(place)),
+      invariants: backward.invariants.map((position) => site.input(position)),
     },
     { body: backward.body, length, reverse: !reverse, saved: 0 },
   );
   const gradients: (Tensor | undefined)[] = inputTypes.map(() => undefined);
-  backward.carries.forEach((place, index) => {
-    gradients[place] = results[index];
+  backward.carries.forEach((position, index) => {
+    gradients[position] = results[index];
   });
-  backward.elements.forEach((place, index) => {
-    gradients[place] = results[starts.length + index];
+  backward.elements.forEach((position, index) => {
+    gradients[position] = results[starts.length + index];
   });
   for (const { input, terms, isAccumulated } of backward.gradients) {
     const dtype = gradientDType(inputTypes[input]?.dtype ?? "f32");
     const sums = terms.map(({ sources, emit }) => emit(sources.map(sourceOf)));
-    const place = backward.carries.length + accumulated.findIndex((other) => other.input === input);
-    if (isAccumulated) sums.push(cast(results[place] as Tensor, dtype));
+    const position = backward.carries.length + accumulated.findIndex((other) => other.input === input);
+    if (isAccumulated) sums.push(cast(results[position] as Tensor, dtype));
     gradients[input] = sums.reduce(add);
   }
   return gradients;

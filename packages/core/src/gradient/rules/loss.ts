@@ -54,9 +54,9 @@ function weightGradient(site: Site, { columns, base, masked }: Labels, logProbab
   const nll = neg(reshape(gatherElements(wide(logProbabilities), columns, 1), labelShape));
   const excess = site.attributes.reduction === "mean" ? sub(nll, wide(site.output(0))) : nll;
   const parts = masked(mul(excess, base));
-  const places = reshape(columns, [...labelShape, 1]);
+  const positions = reshape(columns, [...labelShape, 1]);
   const zeros = zerosOf({ dtype: "f32", shape: site.inputTypes[2]?.shape ?? [] });
-  return scatterND(zeros, places, parts, { reduction: "add" });
+  return scatterND(zeros, positions, parts, { reduction: "add" });
 }
 
 /**

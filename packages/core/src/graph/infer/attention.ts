@@ -11,7 +11,7 @@ function expectMask(mask: ValueType, { dtype }: ValueType, scores: readonly numb
     mask.shape.length >= 2 &&
     mask.shape.length <= 4 &&
     mask.shape.at(-1) === scores.at(-1) &&
-    mask.shape.toReversed().every((size, place) => size === 1 || size === scores.at(-1 - place));
+    mask.shape.toReversed().every((size, position) => size === 1 || size === scores.at(-1 - position));
   if (fits) return;
   throw shapeError(
     "Attention",
@@ -45,7 +45,7 @@ export const attentionInfer: InferTable<OpOf<"attention">> = {
       throw shapeError(
         "Attention",
         `query ${formatShape(query.shape)}, key ${formatShape(key.shape)} and value ${formatShape(value.shape)} ` +
-          "differ in batch, in the size of queries and keys, or in heads and places of keys and values",
+          "differ in batch, in the size of queries and keys, or in heads and positions of keys and values",
       );
     }
     if (keyHeads === 0 ? heads !== 0 : heads % keyHeads !== 0)

@@ -44,20 +44,20 @@ export function warmRestarts(initial: number, options: WarmRestartsOptions): Sch
 }
 
 /** In which cycle a step is, how far, and how long that cycle is. */
-interface Place {
+interface CyclePosition {
   readonly cycle: Tensor;
   readonly past: Tensor;
   readonly length: Tensor | number;
 }
 
 /** In cycles of one length, counted in integers: exact at any step. */
-export function equalCycle(step: Tensor, length: number): Place {
+export function equalCycle(step: Tensor, length: number): CyclePosition {
   const [cycle, past] = [div(step, length), mod(step, length)].map((x) => cast(x, "f32")) as [Tensor, Tensor];
   return { cycle, past, length };
 }
 
 /** In cycles that get longer. The steps at which they begin are a table, since logarithms would miss some by one. */
-function growingCycle(t: Tensor, step: Tensor, first: number, factor: number): Place {
+function growingCycle(t: Tensor, step: Tensor, first: number, factor: number): CyclePosition {
   const starts: number[] = [];
   for (let start = first; start < STEPS; start = start * factor + first) starts.push(start);
   const begun = greaterOrEqual(step, constant(tensor(Int32Array.from(starts, Math.ceil))));

@@ -55,9 +55,9 @@ const topK: ReferenceKernel<"TopK"> = (inputs, { axis, k, largest }, outputs, ar
       );
       for (let rank = 0; rank < k; rank++) {
         const index = order[rank] as number;
-        const place = (block * k + rank) * inner + column;
-        to[place] = valueAt(index) as number;
-        indices[place] = index;
+        const position = (block * k + rank) * inner + column;
+        to[position] = valueAt(index) as number;
+        indices[position] = index;
       }
     }
   }

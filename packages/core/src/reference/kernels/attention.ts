@@ -72,9 +72,14 @@ export const attentionKernels: ReferenceTable<OpOf<"attention">> = {
     const [cap, inverse] = [arithmetic.attribute(softcap), arithmetic.attribute(1 / softcap)];
     const sum = arithmetic.floats(1);
     for (let head = 0; head < batch * heads; head++) {
-      const place = Math.floor(head / heads) * keyHeads + Math.floor((head % heads) / (heads / keyHeads));
+      const position = Math.floor(head / heads) * keyHeads + Math.floor((head % heads) / (heads / keyHeads));
       const scores = arithmetic.floats(time * keys);
-      const columns: MatrixView = { data: floatsOf(key), start: place * keys * size, row: 1, column: size };
+      const columns: MatrixView = {
+        data: floatsOf(key),
+        start: position * keys * size,
+        row: 1,
+        column: size,
+      };
       multiply(scores, 0, rowsOf(scaled, head * time * size, size), columns, time, size, keys);
       if (softcap > 0)
         for (let at = 0; at < scores.length; at++) {
@@ -90,7 +95,7 @@ export const attentionKernels: ReferenceTable<OpOf<"attention">> = {
           sum,
         );
       });
-      const values = rowsOf(floatsOf(value), place * keys * valueSize, valueSize);
+      const values = rowsOf(floatsOf(value), position * keys * valueSize, valueSize);
       const start = head * time * valueSize;
       multiply(out, start, rowsOf(scores, 0, keys), values, time, keys, valueSize);
       attends.forEach((is, row) => {

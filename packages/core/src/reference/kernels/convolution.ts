@@ -17,7 +17,7 @@ interface Geometry {
   readonly channels: number;
   readonly image: Three;
   readonly kernel: Three;
-  readonly places: Three;
+  readonly positions: Three;
   readonly strides: Three;
   readonly dilations: Three;
   readonly before: Three;
@@ -30,14 +30,14 @@ function geometryOf(
   channels: number,
   image: Shape,
   kernel: Shape,
-  places: Shape,
+  positions: Shape,
   { strides, dilations, pads }: KernelWindow,
 ): Geometry {
   return {
     channels,
     image: three(image, 1),
     kernel: three(kernel, 1),
-    places: three(places, 1),
+    positions: three(positions, 1),
     strides: three(strides, 1),
     dilations: three(dilations, 1),
     before: three(pads.slice(0, image.length), 0),
@@ -48,18 +48,18 @@ function geometryOf(
 function inside(
   axis: 0 | 1 | 2,
   tap: number,
-  { image, places, strides, dilations, before }: Geometry,
+  { image, positions, strides, dilations, before }: Geometry,
 ): readonly [number, number] {
   const [stride, offset] = [strides[axis], tap * dilations[axis] - before[axis]];
   const first = Math.max(0, Math.ceil(-offset / stride));
-  return [first, Math.min(places[axis], Math.floor((image[axis] - 1 - offset) / stride) + 1)];
+  return [first, Math.min(positions[axis], Math.floor((image[axis] - 1 - offset) / stride) + 1)];
 }
 
 type VisitRow = (image: number, column: number, count: number) => void;
 
 /** Calls back for each row of positions inside the image, with its start in the image and in the columns. */
 function forEachRow(geometry: Geometry, visit: VisitRow): void {
-  const { channels, image, kernel, places, strides, dilations, before } = geometry;
+  const { channels, image, kernel, positions, strides, dilations, before } = geometry;
   const pixels = image[0] * image[1] * image[2];
   let row = 0;
   for (let channel = 0; channel < channels; channel++) {
@@ -76,7 +76,7 @@ function forEachRow(geometry: Geometry, visit: VisitRow): void {
             for (let j = firstY; j < endY; j++) {
               const y = j * strides[1] + b * dilations[1] - before[1];
               const at = channel * pixels + (z * image[1] + y) * image[2] + x;
-              visit(at, ((row * places[0] + i) * places[1] + j) * places[2] + firstX, endX - firstX);
+              visit(at, ((row * positions[0] + i) * positions[1] + j) * positions[2] + firstX, endX - firstX);
             }
           }
         }
@@ -135,11 +135,11 @@ export const convolutionKernels: ReferenceTable<OpOf<"convolution">> = {
     const [x, w] = [operand(inputs, 0), operand(inputs, 1)];
     const { shape } = outputType(outputs);
     const { group } = attributes;
-    const [batch = 0, results = 0, ...places] = shape;
+    const [batch = 0, results = 0, ...positions] = shape;
     const [, channels = 0, ...kernel] = w.shape;
     const image = x.shape.slice(2);
-    const geometry = geometryOf(channels, image, kernel, places, attributes);
-    const [m, k, n] = [results / group, channels * sizeOf(kernel), sizeOf(places)];
+    const geometry = geometryOf(channels, image, kernel, positions, attributes);
+    const [m, k, n] = [results / group, channels * sizeOf(kernel), sizeOf(positions)];
     const columns = arithmetic.floats(k * n);
     const out = arithmetic.floats(sizeOf(shape));
     for (let part = 0; part < batch * group; part++) {
@@ -154,11 +154,11 @@ export const convolutionKernels: ReferenceTable<OpOf<"convolution">> = {
     const [x, w] = [operand(inputs, 0), operand(inputs, 1)];
     const { shape } = outputType(outputs);
     const { group } = attributes;
-    const [batch = 0, channels = 0, ...places] = x.shape;
+    const [batch = 0, channels = 0, ...positions] = x.shape;
     const [, results = 0, ...kernel] = w.shape;
     const image = shape.slice(2);
-    const geometry = geometryOf(results, image, kernel, places, attributes);
-    const [m, k, n] = [results * sizeOf(kernel), channels / group, sizeOf(places)];
+    const geometry = geometryOf(results, image, kernel, positions, attributes);
+    const [m, k, n] = [results * sizeOf(kernel), channels / group, sizeOf(positions)];
     const columns = arithmetic.floats(m * n);
     const out = arithmetic.floats(sizeOf(shape));
     for (let part = 0; part < batch * group; part++) {
@@ -175,10 +175,10 @@ export const convolutionKernels: ReferenceTable<OpOf<"convolution">> = {
     const { dtype, shape } = outputType(outputs);
     const { group, kernelShape } = attributes;
     const [results = 0, channels = 0] = shape;
-    const [batch = 0, , ...places] = dy.shape;
+    const [batch = 0, , ...positions] = dy.shape;
     const image = x.shape.slice(2);
-    const geometry = geometryOf(channels, image, kernelShape, places, attributes);
-    const [m, k, n] = [results / group, sizeOf(places), channels * sizeOf(kernelShape)];
+    const geometry = geometryOf(channels, image, kernelShape, positions, attributes);
+    const [m, k, n] = [results / group, sizeOf(positions), channels * sizeOf(kernelShape)];
     const columns = arithmetic.floats(n * k);
     const out = arithmetic.floats(sizeOf(shape));
     for (let part = 0; part < batch * group; part++) {

@@ -39,8 +39,8 @@ function bigSum(out: BigStore, stores: readonly BigStore[], terms: number): Run 
       let product = 1n;
       for (let i = 0; i < stores.length; i++)
         product *= stores[i]?.[(starts[i] as number) + k * (steps[i] as number)] as bigint;
-      const place = Math.floor((at + k) / terms);
-      out[place] = (out[place] as bigint) + product;
+      const position = Math.floor((at + k) / terms);
+      out[position] = (out[position] as bigint) + product;
     }
   };
 }
@@ -55,8 +55,8 @@ function numberSum(dtype: string, out: NumberStore, stores: readonly NumberStore
         const factor = others[i]?.[(starts[i + 1] as number) + k * (steps[i + 1] as number)] as number;
         product = isInteger ? Math.imul(product, factor) : product * factor;
       }
-      const place = Math.floor((at + k) / terms);
-      out[place] = (out[place] as number) + product;
+      const position = Math.floor((at + k) / terms);
+      out[position] = (out[position] as number) + product;
     }
   };
 }

@@ -11,7 +11,7 @@ function resultStrides(shape: Shape, axes: readonly number[]): number[] {
 }
 
 /**
- * sums[place] = step(sums[place], x) over all elements in row-major order. Each intermediate is stored, and so
+ * sums[position] = step(sums[position], x) over all elements in row-major order. Each intermediate is stored, and so
  * rounded to what `sums` holds.
  */
 export function fold(
@@ -30,11 +30,11 @@ export function foldAt(
   shape: Shape,
   axes: readonly number[],
   sums: NumberStore,
-  step: (sum: number, x: number, place: number) => number,
+  step: (sum: number, x: number, position: number) => number,
 ): void {
   forEachRun(shape, [resultStrides(shape, axes)], ([start = 0], [move = 0], length, at) => {
-    for (let k = 0, place = start; k < length; k++, place += move) {
-      sums[place] = step(sums[place] as number, x[at + k] as number, place);
+    for (let k = 0, position = start; k < length; k++, position += move) {
+      sums[position] = step(sums[position] as number, x[at + k] as number, position);
     }
   });
 }
@@ -43,8 +43,8 @@ export function foldAt(
 export function foldSum(x: NumberStore, shape: Shape, axes: readonly number[], sums: NumberStore): void {
   forEachRun(shape, [resultStrides(shape, axes)], ([start = 0], [move = 0], length, at) => {
     const end = at + length;
-    for (let k = at, place = start; k < end; k++, place += move) {
-      sums[place] = (sums[place] as number) + (x[k] as number);
+    for (let k = at, position = start; k < end; k++, position += move) {
+      sums[position] = (sums[position] as number) + (x[k] as number);
     }
   });
 }
@@ -58,8 +58,8 @@ export function foldBig(
 ): void {
   forEachRun(shape, [resultStrides(shape, axes)], ([start = 0], [move = 0], length, at) => {
     for (let k = 0; k < length; k++) {
-      const place = start + k * move;
-      sums[place] = step(sums[place] as bigint, x[at + k] as bigint);
+      const position = start + k * move;
+      sums[position] = step(sums[position] as bigint, x[at + k] as bigint);
     }
   });
 }

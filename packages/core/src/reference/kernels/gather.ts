@@ -14,12 +14,12 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
     const from = elementsOf(x.data);
     const to = elementsOf(out);
     const rows = Array.from(indices, (index) => resolveIndex("Gather", index, size, axis));
-    let place = 0;
+    let position = 0;
     for (let block = 0; block < outer; block++) {
       for (const row of rows) {
         const start = (block * size + row) * inner;
-        to.set(from.subarray(start, start + inner), place);
-        place += inner;
+        to.set(from.subarray(start, start + inner), position);
+        position += inner;
       }
     }
     return [out];
@@ -30,10 +30,10 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);
     const out = arithmetic.allocate(x.dtype, indices.data.length);
-    const places = elementPlaces("GatherElements", x.shape, indices.shape, indicesOf(indices), axis);
+    const positions = elementPositions("GatherElements", x.shape, indices.shape, indicesOf(indices), axis);
     const from = elementsOf(x.data);
     const to = elementsOf(out);
-    for (let at = 0; at < to.length; at++) to[at] = from[places[at] as number] as number;
+    for (let at = 0; at < to.length; at++) to[at] = from[positions[at] as number] as number;
     return [out];
   },
 
@@ -41,7 +41,13 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);
     const out = arithmetic.allocate(x.dtype, sizeOf(outputType(outputs).shape));
-    const { starts, block } = blockPlaces("GatherND", x.shape, indices.shape, indicesOf(indices), batchDims);
+    const { starts, block } = blockPositions(
+      "GatherND",
+      x.shape,
+      indices.shape,
+      indicesOf(indices),
+      batchDims,
+    );
     starts.forEach((start, at) => {
       elementsOf(out).set(elementsOf(x.data).subarray(start, start + block), at * block);
     });
@@ -63,7 +69,7 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
 };
 
 /** For each element of `indices`, in row-major order, the element of `shape` that it selects along the axis. */
-export function elementPlaces(
+export function elementPositions(
   op: "GatherElements" | "ScatterElements",
   shape: readonly number[],
   indexShape: readonly number[],
@@ -73,21 +79,21 @@ export function elementPlaces(
   const strides = stridesOf(shape);
   const own = stridesOf(indexShape);
   return Array.from(indices, (index, at) => {
-    let place = 0;
+    let position = 0;
     let rest = at;
     for (let k = 0; k < shape.length; k++) {
       const stride = own[k] as number;
       const coordinate = Math.floor(rest / stride);
       rest -= coordinate * stride;
       const along = k === axis ? index : coordinate;
-      place += resolveIndex(op, along, shape[k] as number, k) * (strides[k] as number);
+      position += resolveIndex(op, along, shape[k] as number, k) * (strides[k] as number);
     }
-    return place;
+    return position;
   });
 }
 
 /** The starts of the blocks that rows of `indices` select, and their length. */
-export function blockPlaces(
+export function blockPositions(
   op: "GatherND" | "ScatterND",
   shape: readonly number[],
   indexShape: readonly number[],

@@ -12,10 +12,10 @@ export const loopKernels: ReferenceTable<OpOf<"loop">> = {
       .map(({ dtype, shape }) => arithmetic.allocate(dtype, sizeOf(shape)));
     let carry: readonly Operand[] = inputs.slice(0, carries);
     for (let step = 0; step < length; step++) {
-      const place = reverse ? length - 1 - step : step;
+      const position = reverse ? length - 1 - step : step;
       const elements = inputs.slice(carries, carries + sequences).map(({ dtype, shape, data }): Operand => {
         const size = sizeOf(shape) / length;
-        return { dtype, shape: shape.slice(1), data: copyOf(data, place * size, (place + 1) * size) };
+        return { dtype, shape: shape.slice(1), data: copyOf(data, position * size, (position + 1) * size) };
       });
       const results = run(body, [...carry, ...elements, ...invariants], arithmetic);
       carry = results.slice(0, carries);
@@ -23,7 +23,7 @@ export const loopKernels: ReferenceTable<OpOf<"loop">> = {
         const { data } = operand(results, carries + index);
         elementsOf(into).set(
           elementsOf(data),
-          place * (sizeOf(outputType(outputs, carries + index).shape) / length),
+          position * (sizeOf(outputType(outputs, carries + index).shape) / length),
         );
       });
     }

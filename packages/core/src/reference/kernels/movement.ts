@@ -16,11 +16,11 @@ function readStrided(
   const out = arithmetic.allocate(x.dtype, sizeOf(shape));
   const from = elementsOf(x.data);
   const to = elementsOf(out);
-  forEachRun(shape, [strides], ([at = 0], [step = 0], length, place) => {
+  forEachRun(shape, [strides], ([at = 0], [step = 0], length, position) => {
     if (step === 1) {
-      to.set(from.subarray(start + at, start + at + length), place);
+      to.set(from.subarray(start + at, start + at + length), position);
     } else {
-      for (let k = 0; k < length; k++) to[place + k] = from[start + at + k * step] as number;
+      for (let k = 0; k < length; k++) to[position + k] = from[start + at + k * step] as number;
     }
   });
   return [out];
@@ -71,8 +71,8 @@ export const movementKernels: ReferenceTable<OpOf<"movement">> = {
       const from = elementsOf(input.data);
       const part = (input.shape[axis] as number) * whole.inner;
       for (let block = 0; block < whole.outer; block++) {
-        const place = block * whole.size * whole.inner + done;
-        elementsOf(out).set(from.subarray(block * part, (block + 1) * part), place);
+        const position = block * whole.size * whole.inner + done;
+        elementsOf(out).set(from.subarray(block * part, (block + 1) * part), position);
       }
       done += part;
     }
@@ -115,12 +115,12 @@ const sourceOf: Readonly<Record<"constant" | "reflect" | "edge", (at: number, le
 };
 
 function copyMapped(from: Float64Array, to: Float64Array, maps: readonly (readonly number[])[]): void {
-  let place = 0;
+  let position = 0;
   const visit = (axis: number, start: number): void => {
     const map = maps[axis];
     if (map === undefined) {
-      if (start >= 0) to[place] = from[start] as number;
-      place++;
+      if (start >= 0) to[position] = from[start] as number;
+      position++;
       return;
     }
     for (const step of map) visit(axis + 1, start < 0 || step < 0 ? -1 : start + step);

@@ -40,13 +40,13 @@ function forEachWindow(
 
 /** The index of the largest element, the first if several are equal; ignores NaN. */
 function largest(x: FloatStore, plane: number, taps: readonly number[]): number {
-  let place = taps[0] ?? 0;
+  let position = taps[0] ?? 0;
   let most = Number.NEGATIVE_INFINITY;
   taps.forEach((tap) => {
     const value = x[plane + tap] as number;
-    if (value > most) [most, place] = [value, tap];
+    if (value > most) [most, position] = [value, tap];
   });
-  return plane + place;
+  return plane + position;
 }
 
 export const poolingKernels: ReferenceTable<OpOf<"pooling">> = {
@@ -82,8 +82,8 @@ export const poolingKernels: ReferenceTable<OpOf<"pooling">> = {
     const x = data as FloatStore;
     const dx = arithmetic.floats(x.length);
     forEachWindow(shape, window, (at, plane, taps) => {
-      const place = largest(x, plane, taps);
-      dx[place] = (dx[place] as number) + (dy[at] as number);
+      const position = largest(x, plane, taps);
+      dx[position] = (dx[position] as number) + (dy[at] as number);
     });
     return [arithmetic.round(outputType(outputs).dtype, dx)];
   },

@@ -65,7 +65,8 @@ function reduce(rule: FoldRule): ReduceKernel {
     const { finish } = rule;
     if (finish !== undefined) {
       const count = sizeOf(axes.map((axis) => x.shape[axis] as number));
-      for (let place = 0; place < sums.length; place++) sums[place] = finish(sums[place] as number, count);
+      for (let position = 0; position < sums.length; position++)
+        sums[position] = finish(sums[position] as number, count);
     }
     return [arithmetic.round(dtype, out)];
   };
@@ -77,8 +78,8 @@ const logSumExp: ReferenceKernel<"ReduceLogSumExp"> = (inputs, { axes }, outputs
   const { dtype, shape } = outputType(outputs);
   const most = arithmetic.floats(sizeOf(shape)).fill(Number.NEGATIVE_INFINITY);
   fold(floatsOf(x), x.shape, axes, most, Math.max);
-  for (let place = 0; place < most.length; place++) {
-    if (!Number.isFinite(most[place])) most[place] = 0;
+  for (let position = 0; position < most.length; position++) {
+    if (!Number.isFinite(most[position])) most[position] = 0;
   }
   const sums = arithmetic.floats(most.length);
   foldAt(
@@ -86,10 +87,10 @@ const logSumExp: ReferenceKernel<"ReduceLogSumExp"> = (inputs, { axes }, outputs
     x.shape,
     axes,
     sums,
-    (sum, value, place) => sum + Math.exp(value - (most[place] as number)),
+    (sum, value, position) => sum + Math.exp(value - (most[position] as number)),
   );
-  for (let place = 0; place < sums.length; place++) {
-    sums[place] = (most[place] as number) + Math.log(sums[place] as number);
+  for (let position = 0; position < sums.length; position++) {
+    sums[position] = (most[position] as number) + Math.log(sums[position] as number);
   }
   return [arithmetic.round(dtype, sums)];
 };

@@ -16,7 +16,7 @@ import {
   operand,
   type Store,
 } from "../elements/store.js";
-import { blockPlaces, elementPlaces } from "./gather.js";
+import { blockPositions, elementPositions } from "./gather.js";
 
 type Combine<N> = (old: N, update: N) => N;
 
@@ -86,16 +86,16 @@ export const scatterKernels: ReferenceTable<ScatterOp> = {
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);
     const { dtype } = outputType(outputs);
-    const places = elementPlaces("ScatterElements", x.shape, indices.shape, indicesOf(indices), axis);
+    const positions = elementPositions("ScatterElements", x.shape, indices.shape, indicesOf(indices), axis);
     const out = copyOf(x.data);
-    scatter(out, places, 1, operand(inputs, 2).data, reduction, dtype);
+    scatter(out, positions, 1, operand(inputs, 2).data, reduction, dtype);
     return [arithmetic.round(dtype, out)];
   },
   ScatterND: (inputs, { reduction }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);
     const { dtype } = outputType(outputs);
-    const { starts, block } = blockPlaces("ScatterND", x.shape, indices.shape, indicesOf(indices), 0);
+    const { starts, block } = blockPositions("ScatterND", x.shape, indices.shape, indicesOf(indices), 0);
     const out = copyOf(x.data);
     scatter(out, starts, block, operand(inputs, 2).data, reduction, dtype);
     return [arithmetic.round(dtype, out)];

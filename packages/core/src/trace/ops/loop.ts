@@ -17,7 +17,7 @@ import { currentBuilder, traceInto } from "../trace.js";
 export interface ScanOptions {
   /** Number of steps; needed only where there are no sequences. Default: the sequences' first axis. */
   readonly length?: number;
-  /** Go from the last element to the first; results stay at the place of their element. Default false. */
+  /** Go from the last element to the first; results stay at the position of their element. Default false. */
   readonly reverse?: boolean;
 }
 

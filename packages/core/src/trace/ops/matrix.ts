@@ -41,8 +41,8 @@ function withAlignedEllipses(equation: string, operands: readonly Tensor[]): rea
   return operands.map((operand, index) => {
     const missing = most - (ranks[index] ?? most);
     if (missing === 0) return operand;
-    const place = terms[index]?.indexOf("...") ?? 0;
-    return reshape(operand, operand.shape.toSpliced(place, 0, ...new Array<number>(missing).fill(1)));
+    const position = terms[index]?.indexOf("...") ?? 0;
+    return reshape(operand, operand.shape.toSpliced(position, 0, ...new Array<number>(missing).fill(1)));
   });
 }
 

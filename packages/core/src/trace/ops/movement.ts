@@ -174,8 +174,8 @@ export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
 export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
   checkAttribute("Unsqueeze", "axes", axes);
   const rank = asTensor(x, "Unsqueeze").shape.length + axes.length;
-  const places = axes.map((axis) => normalizeAxis(axis, rank, "Unsqueeze"));
-  return emit("Unsqueeze", [x], { axes: places.sort((a, b) => a - b) });
+  const normalized = axes.map((axis) => normalizeAxis(axis, rank, "Unsqueeze"));
+  return emit("Unsqueeze", [x], { axes: normalized.sort((a, b) => a - b) });
 }
 
 export interface PadOptions {

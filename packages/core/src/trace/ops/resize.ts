@@ -58,7 +58,7 @@ interface Axis {
   readonly length: number;
 }
 
-const places: Readonly<Record<CoordinateMode, (at: number, axis: Axis) => number>> = {
+const coordinateRules: Readonly<Record<CoordinateMode, (at: number, axis: Axis) => number>> = {
   half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
   asymmetric: (at, { scale }) => at / scale,
   align_corners: (at, { size, resized, length }) => (resized === 1 ? 0 : (at * (size - 1)) / (length - 1)),
@@ -109,7 +109,7 @@ function axesOf(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] {
   return axes;
 }
 
-const within = (place: number, size: number): number => Math.min(Math.max(place, 0), size - 1);
+const within = (coordinate: number, size: number): number => Math.min(Math.max(coordinate, 0), size - 1);
 
 function lookUp(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   return gather(x, constant(tensor(Int32Array.from(indices))), axis);
@@ -120,8 +120,8 @@ function taken(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   const { shape } = x;
   const size = shape[axis] ?? 0;
   const times = indices.length / size;
-  if (times === 1 && indices.every((place, at) => place === at)) return x;
-  if (!Number.isInteger(times) || indices.some((place, at) => place !== Math.floor(at / times)))
+  if (times === 1 && indices.every((index, at) => index === at)) return x;
+  if (!Number.isInteger(times) || indices.some((index, at) => index !== Math.floor(at / times)))
     return lookUp(x, axis, indices);
   const [before, after] = [shape.slice(0, axis + 1), shape.slice(axis + 1)];
   const repeated = expand(reshape(x, [...before, 1, ...after]), [...before, times, ...after]);
@@ -131,14 +131,14 @@ function taken(x: Tensor, axis: number, indices: readonly number[]): Tensor {
 /** The mean of the two neighbors of each coordinate, weighted by distance; coordinates are clamped at the edges. */
 function interpolated(x: Tensor, axis: number, at: readonly number[]): Tensor {
   const size = x.shape[axis] ?? 0;
-  if (at.length === size && at.every((place, index) => place === index)) return x;
+  if (at.length === size && at.every((coordinate, index) => coordinate === index)) return x;
   const floors = at.map(Math.floor);
   const column = [at.length, ...x.shape.slice(axis + 1).map(() => 1)];
   const neighbor = (offset: number, weights: readonly number[]): Tensor => {
     const indices = floors.map((floor) => within(floor + offset, size));
     return mul(lookUp(x, axis, indices), constant(tensor(Float32Array.from(weights), column)));
   };
-  const shares = at.map((place, index) => place - (floors[index] ?? 0));
+  const shares = at.map((coordinate, index) => coordinate - (floors[index] ?? 0));
   return add(
     neighbor(
       0,
@@ -155,7 +155,7 @@ function interpolated(x: Tensor, axis: number, at: readonly number[]): Tensor {
 export function resize(x: Tensor, options: ResizeOptions): Tensor {
   checkOptions("Resize", options, RESIZE, "{ scales: 2 }");
   const { mode = "nearest", coordinates = "half_pixel", nearest = "round_prefer_floor" } = options;
-  const place = chosen("coordinates", places, coordinates);
+  const coordinateOf = chosen("coordinates", coordinateRules, coordinates);
   const round = chosen("nearest", roundings, nearest);
   const along = chosen(
     "mode",
@@ -171,7 +171,7 @@ export function resize(x: Tensor, options: ResizeOptions): Tensor {
     mode,
   );
   const resized = axesOf(x, options).reduce((y, axis, index) => {
-    const at = Array.from({ length: axis.resized }, (_, element) => place(element, axis));
+    const at = Array.from({ length: axis.resized }, (_, element) => coordinateOf(element, axis));
     return along(y, index + 2, at);
   }, x);
   return cast(resized, x.dtype);

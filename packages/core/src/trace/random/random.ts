@@ -94,11 +94,11 @@ export function randomBits(source: Key, shape: Shape): Tensor {
   checkAttribute("randomBits", "shape", shape);
   elementCount(shape, "randomBits");
   const state = randomState(builder);
-  const place = `${pathOf("randomBits", source)}@${builder.origin.scope}`;
-  const call = state.calls.get(place) ?? 0;
-  state.calls.set(place, call + 1);
+  const callSite = `${pathOf("randomBits", source)}@${builder.origin.scope}`;
+  const call = state.calls.get(callSite) ?? 0;
+  state.calls.set(callSite, call + 1);
   const counter = Tensor.of(Tensor.valueIn(state.counter, builder, "randomBits"));
-  return emit("RandomBits", [counter], { key: squaresKey(`${place}#${call}`), shape: [...shape] });
+  return emit("RandomBits", [counter], { key: squaresKey(`${callSite}#${call}`), shape: [...shape] });
 }
 
 /** Uniform in [0, 1), f32: the top 24 bits times 2^-24, exact on every engine. */

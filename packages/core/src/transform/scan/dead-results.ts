@@ -25,7 +25,8 @@ export function withoutDeadResults(
   const isWhole = lean.inputs.length === body.inputs.length && lean.outputs.length === body.outputs.length;
   if (isWhole && lean.nodes === body.nodes) return node as AnyNode;
   const counts = (from: number, to: number): number =>
-    Array.from({ length: to - from }, (_, index) => from + index).filter((place) => used.has(place)).length;
+    Array.from({ length: to - from }, (_, index) => from + index).filter((position) => used.has(position))
+      .length;
   const firstSaved = outputs.length - saved;
   return {
     ...node,
@@ -36,28 +37,29 @@ export function withoutDeadResults(
       body: lean,
       carries: counts(0, carries),
       sequences: counts(carries, carries + sequences),
-      saved: outputs.filter((output, place) => place >= firstSaved && keepsOutput(output, place)).length,
+      saved: outputs.filter((output, position) => position >= firstSaved && keepsOutput(output, position))
+        .length,
     },
   } as AnyNode;
 }
 
-/** Places of the body's inputs that its read outputs depend on, in any step. A carry is used if one of a later step is. */
+/** Positions of the body's inputs that its read outputs depend on, in any step. A carry is used if one of a later step is. */
 function usedInputs(body: Graph, carries: number, isRead: (output: number) => boolean): ReadonlySet<number> {
   const makers = producers(body);
-  const places = new Map(body.inputs.map(({ value }, place) => [value, place]));
+  const positions = new Map(body.inputs.map(({ value }, position) => [value, position]));
   const used = new Set<number>();
   // A set hands out what is added while it is gone through.
   const reached = new Set(body.outputs.flatMap(({ value }, output) => (isRead(output) ? [value] : [])));
   for (const value of reached) {
-    const place = places.get(value);
-    if (place !== undefined) used.add(place);
-    if (place !== undefined && place < carries) {
-      const next = body.outputs[place];
+    const position = positions.get(value);
+    if (position !== undefined) used.add(position);
+    if (position !== undefined && position < carries) {
+      const next = body.outputs[position];
       if (next !== undefined) reached.add(next.value);
     }
     for (const input of makers.get(value)?.inputs ?? []) reached.add(input);
   }
-  // A carry whose last value alone is read needs its place, too.
-  for (let place = 0; place < carries; place++) if (isRead(place)) used.add(place);
+  // A carry whose last value alone is read needs its position, too.
+  for (let position = 0; position < carries; position++) if (isRead(position)) used.add(position);
   return used;
 }

@@ -29,15 +29,15 @@ function unrolled(
   const stacked = body.outputs.slice(carries).map(() => new Array<Value>(length));
   let carry: readonly Value[] = operands.slice(0, carries);
   for (let step = 0; step < length; step++) {
-    const place = reverse ? length - 1 - step : step;
-    const slices = sliced.map((all) => all[place] as Value);
+    const position = reverse ? length - 1 - step : step;
+    const slices = sliced.map((all) => all[position] as Value);
     const results = builder.inline(body, [...carry, ...slices, ...invariants], (inner) => ({
       ...inner,
       ...segment,
     }));
     carry = results.slice(0, carries);
     stacked.forEach((all, index) => {
-      all[place] = results[carries + index] as Value;
+      all[position] = results[carries + index] as Value;
     });
   }
   const joined = stacked.map((all) => {
