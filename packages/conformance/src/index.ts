@@ -1,4 +1,3 @@
-export { allCases } from "./all-cases.js";
 export type { CaseContext, ConformanceCase } from "./conformance-case.js";
 export { universalCase } from "./conformance-case.js";
 export { ConformanceFailure } from "./expectations.js";
@@ -10,7 +9,8 @@ export type { RanksOutcome } from "./ranks/run-ranks-conformance.js";
 export { runRanksConformance } from "./ranks/run-ranks-conformance.js";
 export type { Outcome, Report, Status } from "./report.js";
 export { failuresOf } from "./report.js";
-export type { ConformanceOptions } from "./run-conformance.js";
-export { runConformance } from "./run-conformance.js";
+export { allCases } from "./suite/all-cases.js";
+export type { ConformanceOptions } from "./suite/run-conformance.js";
+export { runConformance } from "./suite/run-conformance.js";
 export type { Ceiling } from "./tolerance/ceiling-table.js";
 export { ceilingOf } from "./tolerance/ceiling-table.js";

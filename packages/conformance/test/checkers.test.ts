@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { type Allowance, EXACT } from "../src/compare/allowance.js";
 import { compareTensors } from "../src/compare/compare-tensors.js";
 import { compareAtScale } from "../src/compare/graph-allowance.js";
-import { hostData } from "../src/samples/host-data.js";
+import { hostData } from "../src/host-data.js";
 
 const INFINITE = Number.POSITIVE_INFINITY;
 const GENEROUS: Allowance = { ulp: 1e6, floor: 1e6, signedZero: false, flushes: true };

@@ -3,8 +3,8 @@
 import { reference } from "@mp/core/reference";
 import { beforeAll, expect } from "vitest";
 import { allCases, runConformance } from "../src/index.js";
-import { suitePart } from "../src/suite-part.js";
-import { describeConformance } from "../src/vitest.js";
+import { suitePart } from "../src/suite/suite-part.js";
+import { describeConformance } from "../src/suite/vitest.js";
 import { scribbling } from "./wrong-backends/scribbling.js";
 
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 // The README's programs, run unchanged on a backend with a few operators.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { allCases } from "../src/all-cases.js";
-import { runConformance } from "../src/run-conformance.js";
+import { allCases } from "../src/suite/all-cases.js";
+import { runConformance } from "../src/suite/run-conformance.js";
 import { myBackend } from "./my-backend.js";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");

@@ -3,9 +3,9 @@
 import { MpError } from "@mp/core";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
-import { allCases, checkIds } from "../src/all-cases.js";
 import { type ConformanceCase, failuresOf, runConformance, universalCase } from "../src/index.js";
 import { f32 } from "../src/small-graphs.js";
+import { allCases, checkIds } from "../src/suite/all-cases.js";
 
 const factory = () => reference();
 const passes = universalCase("made-up/case/passes", () => undefined);

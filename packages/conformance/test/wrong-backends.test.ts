@@ -3,11 +3,11 @@
 import { ADDING_OPS, type AddingOp } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { halfSumsBackend } from "../../core/test/half-sums.js";
-import { allCases } from "../src/all-cases.js";
-import { drawn } from "../src/cases/generated/drawn.js";
+import { drawn } from "../src/cases/kinds/drawn.js";
 import { randomSource } from "../src/random-source.js";
-import { runConformance } from "../src/run-conformance.js";
-import { askedPart, suitePart } from "../src/suite-part.js";
+import { allCases } from "../src/suite/all-cases.js";
+import { runConformance } from "../src/suite/run-conformance.js";
+import { askedPart, suitePart } from "../src/suite/suite-part.js";
 import { accumulationFaults, inHalves } from "./wrong-backends/accumulation-faults.js";
 import { aliasingFaults } from "./wrong-backends/aliasing-faults.js";
 import { attentionFaults } from "./wrong-backends/attention-faults.js";

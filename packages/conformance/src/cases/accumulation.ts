@@ -12,11 +12,11 @@ import * as probes from "@mp/core/probe";
 import { evaluate } from "@mp/core/reference";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";
-import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
-import { generated, hostData, numbersOf } from "../samples/host-data.js";
+import { generated, hostData, numbersOf } from "../host-data.js";
 import { unsupportedGraph } from "../support.js";
-import { looseProblem } from "./loose-sum.js";
-import { type Sum, sumCase } from "./sum-case.js";
+import { expectRefused, runGraph, type Tensors } from "./kinds/graph-case.js";
+import { looseProblem } from "./kinds/loose-sum.js";
+import { type Sum, sumCase } from "./kinds/sum-case.js";
 
 /** Every result must be reachable with partial sums in the half. */
 function expectLoose(

@@ -11,11 +11,11 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
 import { fresh, freshGraph } from "../fresh.js";
 import { sameBits } from "../held-data.js";
+import { generated } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { generated } from "../samples/host-data.js";
 import { typed } from "../small-graphs.js";
-import { scriptedCase } from "./scripted-case.js";
-import { withState } from "./with-state.js";
+import { scriptedCase } from "./kinds/scripted-case.js";
+import { withState } from "./kinds/with-state.js";
 
 const CHAINS = 24;
 const NODES = 14;

@@ -6,8 +6,8 @@ import { fresh } from "../fresh.js";
 import { embedded, expectUntouched, overwrite } from "../held-data.js";
 import { counted } from "../samples/op-sample.js";
 import { at, graphOf, typed } from "../small-graphs.js";
-import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
-import { type Setup, withState } from "./with-state.js";
+import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
+import { type Setup, withState } from "./kinds/with-state.js";
 
 /** One element, a few, more than a page of memory; more than 2^16 for each element size that is quick to make. */
 const lengthsOf = (dtype: DType): readonly number[] =>

@@ -40,11 +40,11 @@ import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, fail } from "../expectations.js";
 import { fresh } from "../fresh.js";
-import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
 import { filled } from "../training/problems.js";
+import { expectRefused, runGraph, type Tensors } from "./kinds/graph-case.js";
 
 type Body = (inputs: Readonly<Record<string, Tensor>>) => TensorTree;
 

@@ -5,11 +5,11 @@ import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
-import { expectRefused, graphCase, runGraph } from "../graph-case.js";
+import { flushed, hostData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { flushed, hostData, specialValues } from "../samples/host-data.js";
 import { allPatterns, conversionAllowance, converted, tiesOf } from "../samples/rounding.js";
 import { unsupportedGraph } from "../support.js";
+import { expectRefused, graphCase, runGraph } from "./kinds/graph-case.js";
 
 function castGraph(from: DType, to: DType, shape: readonly number[]): Graph {
   const builder = new GraphBuilder();

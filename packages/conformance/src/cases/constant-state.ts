@@ -9,10 +9,10 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode } from "../expectations.js";
 import { fresh } from "../fresh.js";
 import { overwrite } from "../held-data.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
 import { at, f32, graphOf, sum, typed } from "../small-graphs.js";
-import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
-import type { Values } from "./with-state.js";
+import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
+import type { Values } from "./kinds/with-state.js";
 
 const CONSTANT: StateOptions = { constant: true };
 /** As many as fill a block of channels in the layouts that engines have. */

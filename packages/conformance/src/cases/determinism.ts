@@ -15,13 +15,13 @@ import type { Graph } from "@mp/core/graph";
 import { compareAtScale } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
-import type { Tensors } from "../graph-case.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
 import { at, graphOf, typed } from "../small-graphs.js";
 import { perceptron } from "../training/models.js";
 import { scenarioCase } from "../training/scenario.js";
 import { withTrainer } from "../training/session.js";
-import { scriptedCase, withExecutable } from "./scripted-case.js";
+import type { Tensors } from "./kinds/graph-case.js";
+import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const RUNS = 5;
 

@@ -4,7 +4,7 @@ import type { Executable } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { doubling, f32 } from "../small-graphs.js";
-import { scriptedCase } from "./scripted-case.js";
+import { scriptedCase } from "./kinds/scripted-case.js";
 
 /** The compilation must end with MP_DISPOSED or with an executable that refuses to run. */
 async function expectLifeless(compiling: Promise<Executable>, what: string): Promise<void> {

@@ -3,7 +3,7 @@ import { MpError } from "@mp/core";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { doubling, f32, scalar } from "../small-graphs.js";
-import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
+import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 export const factoryCases: readonly ConformanceCase[] = [
   universalCase("factory/new-backend/holds-nothing", async (_, { create }) => {

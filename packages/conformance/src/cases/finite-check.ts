@@ -6,10 +6,10 @@ import { allFinite } from "@mp/core/ops";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat, fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";
-import { expectRefused } from "../graph-case.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
+import { expectRefused } from "./kinds/graph-case.js";
 
 const LENGTH = 67;
 

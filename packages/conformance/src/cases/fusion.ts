@@ -5,8 +5,8 @@ import type { HostTensor, Shape } from "@mp/core";
 import { type ComputeDType, elementCount, formatShape, GraphBuilder, type Value } from "@mp/core/graph";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { graphCase } from "../graph-case.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
+import { graphCase } from "./kinds/graph-case.js";
 
 /** Makes an operand: each product needs its own, or an engine recognizes equal products. */
 type Operand = (shape: Shape) => Value;

@@ -7,12 +7,12 @@ import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";
-import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
+import { hostData, numbersOf } from "../host-data.js";
 import type { GradientSample } from "../samples/gradient-sample.js";
 import { gradientSamples } from "../samples/gradients/gradient-samples.js";
-import { hostData, numbersOf } from "../samples/host-data.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
+import { expectRefused, runGraph, type Tensors } from "./kinds/graph-case.js";
 
 /** Unequal weights, so that every element's gradient is visible. */
 export function weightedSum(x: Tensor): Tensor {

@@ -6,7 +6,7 @@ import type { Backend, HostTensor } from "@mp/core";
 import type { Executable, State } from "@mp/core/graph";
 import { expectThat, fail } from "../expectations.js";
 import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
-import { type Setup, type Values, withState } from "./with-state.js";
+import { type Setup, type Values, withState } from "./kinds/with-state.js";
 
 const SLOTS = ["a", "b", "c", "d", "e"];
 

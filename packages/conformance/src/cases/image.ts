@@ -15,12 +15,12 @@ import {
   spaceToDepth,
 } from "@mp/core/ops";
 import type { ConformanceCase } from "../conformance-case.js";
-import { expectRefused } from "../graph-case.js";
+import { hostData } from "../host-data.js";
 import { type GradientSample, type Point, positive, sample, spread } from "../samples/gradient-sample.js";
-import { hostData } from "../samples/host-data.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
 import { checkGradients, weightedSum } from "./gradient.js";
+import { expectRefused } from "./kinds/graph-case.js";
 
 type Unary = (x: Tensor) => Tensor;
 type Ternary = (x: Tensor, scale: Tensor, bias: Tensor) => Tensor;

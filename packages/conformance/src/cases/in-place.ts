@@ -3,9 +3,9 @@ import type { Backend, HostTensor } from "@mp/core";
 import type { Graph, State } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
 import { at, f32, graphOf, sum, typed } from "../small-graphs.js";
-import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
+import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const GROUP = ["wide", "narrow"];
 /** Elements from which `narrow` begins: the next multiple of 64 bytes after 18 elements of `wide`. */

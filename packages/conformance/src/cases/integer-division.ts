@@ -3,8 +3,8 @@ import { type Backend, type DType, MpError } from "@mp/core";
 import { GraphBuilder, type Op } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";
-import { hostData } from "../samples/host-data.js";
-import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
+import { hostData } from "../host-data.js";
+import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 type Division = Extract<Op, "Div" | "Mod">;
 

@@ -3,8 +3,8 @@ import type { DType, HostTensor, Shape } from "@mp/core";
 import { GraphBuilder, type Op, type OpAttributes } from "@mp/core/graph";
 import { allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { graphCase } from "../graph-case.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
+import { graphCase } from "./kinds/graph-case.js";
 
 interface Large<K extends Op> {
   readonly attributes: OpAttributes[K];

@@ -3,13 +3,13 @@ import { adam, float32 } from "@mp/core";
 import type { BackendStats } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
 import { doubling, f32 } from "../small-graphs.js";
 import { perceptron } from "../training/models.js";
 import { exactSgd, type Fed, filled, linear, type NoModel, type WeightsOf } from "../training/problems.js";
 import { scenarioCase } from "../training/scenario.js";
 import { withTrainer } from "../training/session.js";
-import { scriptedCase, withExecutable } from "./scripted-case.js";
+import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const same =
   (what: string) =>

@@ -3,9 +3,9 @@ import { type HostTensor, MpError } from "@mp/core";
 import type { Handle, RunInput } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
 import { adding, at, doubling, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
-import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
+import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const handles: readonly ConformanceCase[] = [
   scriptedCase("lifecycle/handle/use-after-dispose", doubling, async (backend) => {

@@ -22,9 +22,9 @@ import {
 } from "@mp/core/ops";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { graphCase } from "../graph-case.js";
-import { generated } from "../samples/host-data.js";
+import { generated } from "../host-data.js";
 import { tracedGraph } from "../traced-graph.js";
+import { graphCase } from "./kinds/graph-case.js";
 
 const HALVES_AND_F32 = ["f32", "f16", "bf16"] as const;
 

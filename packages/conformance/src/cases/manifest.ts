@@ -6,10 +6,10 @@ import { type ComputeDType, DTYPES, type Graph, type Op, opDTypes } from "@mp/co
 import { accumulatorOf } from "@mp/core/internal";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat, fail, show } from "../expectations.js";
-import { generated, hostData } from "../samples/host-data.js";
+import { generated, hostData } from "../host-data.js";
 import { at, doubling, f32, graphOf, typed } from "../small-graphs.js";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
-import { scriptedCase, withExecutable } from "./scripted-case.js";
+import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const OPS = Object.keys(opDTypes) as readonly Op[];
 const HALVES_AND_F32: readonly ComputeDType[] = ["f32", "f16", "bf16"];

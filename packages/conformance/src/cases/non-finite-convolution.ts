@@ -17,10 +17,10 @@ import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
-import { runGraph, type Tensors } from "../graph-case.js";
+import { generated, numbersOf } from "../host-data.js";
 import { type ConvolutionOp, type Convolved, convolutionSample } from "../samples/convolution-samples.js";
-import { generated, numbersOf } from "../samples/host-data.js";
-import { scriptedCase } from "./scripted-case.js";
+import { runGraph, type Tensors } from "./kinds/graph-case.js";
+import { scriptedCase } from "./kinds/scripted-case.js";
 
 const CONVOLVED: readonly Convolved[] = [
   { x: [1, 2, 5, 5], w: [3, 2, 3, 3], pads: [1, 1, 1, 1] },

@@ -5,7 +5,7 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { at, f32, graphOf, sum, typed } from "../small-graphs.js";
 import { allAt, another, by, growing, later, levelOf, levelOfAll, turn } from "./growing.js";
-import { expectSame, scriptedCase } from "./scripted-case.js";
+import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 
 /** y = x + (1, 2, 3): the constant must live as long as a run may need it. */
 const shifting = () =>

@@ -9,8 +9,8 @@ import { expectEqual, fail } from "../expectations.js";
 import type { RandomSource } from "../random-source.js";
 import { f32, flag, scalar } from "../small-graphs.js";
 import { later, turn } from "./growing.js";
-import { expectSame, scriptedCase } from "./scripted-case.js";
-import { stepping, withState } from "./with-state.js";
+import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
+import { stepping, withState } from "./kinds/with-state.js";
 
 const SCRIPTS = 12;
 const CALLS = 40;

@@ -6,8 +6,8 @@ import { expectEqual } from "../expectations.js";
 import { refill } from "../held-data.js";
 import { adding, at, doubling, f32, graphOf, scalar, typed } from "../small-graphs.js";
 import { allAt, another, by, growing, later, levelOf, levelOfAll, turn, withGrowing } from "./growing.js";
-import { profileCase } from "./profile-case.js";
-import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
+import { profileCase } from "./kinds/profile-case.js";
+import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const growingCase = (
   id: string,

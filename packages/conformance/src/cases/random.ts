@@ -5,9 +5,9 @@ import { setRandomCounter, squares32 } from "@mp/core/internal";
 import { randomBernoulli, randomNormal, randomUniform } from "@mp/core/ops";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { graphCase } from "../graph-case.js";
 import { graphOf } from "../small-graphs.js";
 import { tracedGraph } from "../traced-graph.js";
+import { graphCase } from "./kinds/graph-case.js";
 
 /** Squares32 itself, not as the oracle computes it. */
 function bitsCase(

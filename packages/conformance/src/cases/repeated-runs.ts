@@ -5,13 +5,13 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { fresh } from "../fresh.js";
 import { refill } from "../held-data.js";
-import { hostData } from "../samples/host-data.js";
+import { hostData } from "../host-data.js";
 import { counted } from "../samples/op-sample.js";
 import { adding, at, doubling, f32, flag, graphOf, scalar, sum, typed } from "../small-graphs.js";
 import { later } from "./growing.js";
-import { profileCase } from "./profile-case.js";
-import { expectSame, scriptedCase, withExecutable } from "./scripted-case.js";
-import { stepping, withState } from "./with-state.js";
+import { profileCase } from "./kinds/profile-case.js";
+import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
+import { stepping, withState } from "./kinds/with-state.js";
 
 const LENGTHS = [1, 5, 1031];
 

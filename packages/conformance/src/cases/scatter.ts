@@ -11,9 +11,9 @@ import {
 } from "@mp/core/graph";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { graphCase } from "../graph-case.js";
-import { hostData } from "../samples/host-data.js";
+import { hostData } from "../host-data.js";
 import { counted } from "../samples/op-sample.js";
+import { graphCase } from "./kinds/graph-case.js";
 
 const DTYPES: readonly DType[] = ["f32", "f16", "bf16", "i32"];
 const REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "mul", "max", "min"];

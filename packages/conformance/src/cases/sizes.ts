@@ -2,13 +2,13 @@
 import type { DType, HostTensor } from "@mp/core";
 import { DTYPES, floatFormats, isFloat, type Op, opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
-import { graphCase } from "../graph-case.js";
+import { hostData, numbersOf } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { hostData, numbersOf } from "../samples/host-data.js";
 import type { OpSample } from "../samples/op-sample.js";
 import { sizeSamples } from "../samples/sizes/size-samples.js";
-import { drawn } from "./generated/drawn.js";
-import { sampleGraph } from "./op-cases.js";
+import { drawn } from "./kinds/drawn.js";
+import { graphCase } from "./kinds/graph-case.js";
+import { sampleGraph } from "./kinds/op-cases.js";
 
 /** The same numbers in another dtype: whole ones in an integer dtype, none of them 0, by which integers may be divided. */
 function retyped(given: HostTensor, dtype: DType): HostTensor {

@@ -3,10 +3,10 @@ import { type DType, type HostTensor, MpError } from "@mp/core";
 import { type CompileOptions, type Graph, isComputeFloat } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
-import { generated, hostData, specialValues } from "../samples/host-data.js";
+import { generated, hostData, specialValues } from "../host-data.js";
 import { at, doubling, f32, flag, graphOf, scalar, sum, typed } from "../small-graphs.js";
-import { expectSame, scriptedCase } from "./scripted-case.js";
-import { read, type Setup, stepping, type Values, withState } from "./with-state.js";
+import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
+import { read, type Setup, stepping, type Values, withState } from "./kinds/with-state.js";
 
 /** Gathers by an index that is fed, which may be outside the axis; the slot would be replaced. */
 const failing = (): Setup => ({

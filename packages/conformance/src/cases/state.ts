@@ -3,8 +3,8 @@ import type { Graph } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
 import { at, f32, flag, graphOf, sum, typed } from "../small-graphs.js";
-import { expectSame, scriptedCase } from "./scripted-case.js";
-import { read, type Setup, stepping, withState } from "./with-state.js";
+import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
+import { read, type Setup, stepping, withState } from "./kinds/with-state.js";
 
 /** Every pattern of commits that could mix up two groups of buffers. */
 const DECISIONS = [true, false, false, true, true, false, true, false, false, false, true, true];

@@ -4,8 +4,8 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { counted } from "../samples/op-sample.js";
 import { at, doubling, f32, graphOf, typed } from "../small-graphs.js";
-import { scriptedCase } from "./scripted-case.js";
-import { stepping } from "./with-state.js";
+import { scriptedCase } from "./kinds/scripted-case.js";
+import { stepping } from "./kinds/with-state.js";
 
 /** x passed through: compiles on every backend that stores the dtype. */
 const passing = (dtype: (typeof DTYPES)[number]) =>

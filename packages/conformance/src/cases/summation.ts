@@ -5,9 +5,9 @@
 import type { HalfDType, HostTensor } from "@mp/core";
 import type { AddingOp, OpAttributes } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
-import { generated, hostData } from "../samples/host-data.js";
+import { generated, hostData } from "../host-data.js";
 import { accumulationCases } from "./accumulation.js";
-import { sumCase } from "./sum-case.js";
+import { sumCase } from "./kinds/sum-case.js";
 
 const along = (axis: number) => ({ axes: [axis], keepdims: false });
 const gemm = { transA: false, transB: false, alpha: 1, beta: 1 };

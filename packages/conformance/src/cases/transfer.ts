@@ -5,14 +5,14 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual } from "../expectations.js";
 import { fresh } from "../fresh.js";
 import { embedded, overwrite } from "../held-data.js";
+import { backwards, generated, hostData, specialValues } from "../host-data.js";
 import { randomBitsOf } from "../random-bits-of.js";
 import { randomSource } from "../random-source.js";
-import { backwards, generated, hostData, specialValues } from "../samples/host-data.js";
 import { SHAPES } from "../samples/op-sample.js";
 import { allPatterns } from "../samples/rounding.js";
 import { f32 } from "../small-graphs.js";
 import { unsupportedDType } from "../support.js";
-import { expectSame } from "./scripted-case.js";
+import { expectSame } from "./kinds/scripted-case.js";
 
 function transferCase(dtype: DType, behaviour: string, run: ConformanceCase["run"]): ConformanceCase {
   const some = generated(dtype, [2], (index) => index);

@@ -1,6 +1,6 @@
 import type { BackendManifest, HostTensor } from "@mp/core";
 import { floatFormats, type Graph, isComputeFloat, sameShape } from "@mp/core/graph";
-import { numbersOf } from "../samples/host-data.js";
+import { numbersOf } from "../host-data.js";
 import { allowanceOf } from "./allowance.js";
 import { compareTensors, type Mismatch } from "./compare-tensors.js";
 

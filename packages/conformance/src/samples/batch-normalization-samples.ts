@@ -2,7 +2,7 @@
 
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, isHalf, type OpOf } from "@mp/core/graph";
-import { generated, hostData, numbersOf, randomData } from "./host-data.js";
+import { generated, hostData, numbersOf, randomData } from "../host-data.js";
 import { type OpRows, positives } from "./op-sample.js";
 
 /** All ranks, a batch of one, a single channel, odd sizes, spatial sizes of one element. */

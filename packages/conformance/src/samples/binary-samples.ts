@@ -2,7 +2,7 @@
 
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { type ComputeDType, isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
-import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
+import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample } from "./op-sample.js";
 
 /** Operand shapes that broadcast, in either order, with scalars and empty axes. */

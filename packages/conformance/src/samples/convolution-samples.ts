@@ -1,7 +1,7 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import type { OpAttributes, OpOf } from "@mp/core/graph";
+import { generated } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { generated } from "./host-data.js";
 import { type Behaviours, type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";
 
 /** A convolution of x by w; omitted attributes are 1, and omitted pads 0. */

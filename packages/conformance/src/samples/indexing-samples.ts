@@ -1,6 +1,6 @@
 import type { Shape } from "@mp/core";
 import type { Op, OpAttributes, OpOf } from "@mp/core/graph";
-import { hostData } from "./host-data.js";
+import { hostData } from "../host-data.js";
 import { counted, type OpRow, type OpRows } from "./op-sample.js";
 import { scatterSamples } from "./scatter-samples.js";
 

@@ -1,7 +1,7 @@
 import type { HostTensor, Shape } from "@mp/core";
 import type { OpAttributes, OpOf } from "@mp/core/graph";
+import { generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { generated, hostData, randomData } from "./host-data.js";
 import { INFINITE } from "./normalization-samples.js";
 import { type OpRow, type OpRows, type OpSample, positives } from "./op-sample.js";
 

@@ -1,7 +1,7 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { isFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { generated, hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { generated, hostData } from "./host-data.js";
 import { type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";
 
 const PRODUCTS: readonly (readonly [Shape, Shape])[] = [

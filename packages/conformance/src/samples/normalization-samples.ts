@@ -2,7 +2,7 @@
 
 import type { DType, Shape } from "@mp/core";
 import type { OpAttributes, OpOf, SoftmaxOp } from "@mp/core/graph";
-import { generated, hostData, randomData } from "./host-data.js";
+import { generated, hostData, randomData } from "../host-data.js";
 import { type OpRow, type OpRows, type OpSample, positives } from "./op-sample.js";
 
 export const INFINITE: number = Number.POSITIVE_INFINITY;

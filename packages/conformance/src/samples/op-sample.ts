@@ -1,7 +1,7 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, type Op, type OpAttributes } from "@mp/core/graph";
+import { generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { generated, hostData, randomData } from "./host-data.js";
 
 /** One node with data for it. */
 export interface OpSample<K extends Op> {

@@ -3,8 +3,8 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { type ComputeDType, floatFormats, GraphBuilder, type OpOf, type PoolingWindow } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
+import { generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { generated, hostData, randomData } from "./host-data.js";
 import { counted, type OpRows, type OpSample } from "./op-sample.js";
 
 interface Pool {

@@ -10,8 +10,8 @@ import {
   type OpOf,
   type ReduceOp,
 } from "@mp/core/graph";
+import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { generated, hostData, integerExtremes, randomData, specialValues } from "./host-data.js";
 import {
   type Behaviours,
   counted,

@@ -2,7 +2,7 @@
 import { type BackendManifest, type HostTensor, tensor } from "@mp/core";
 import { decode, encode, type FloatDType, floatFormats, isComputeFloat } from "@mp/core/graph";
 import { type Allowance, EXACT } from "../compare/allowance.js";
-import { hostData, numbersOf } from "./host-data.js";
+import { hostData, numbersOf } from "../host-data.js";
 
 /** The nearest value of the format toward zero. */
 function truncated(dtype: FloatDType, x: number): number {

@@ -6,7 +6,7 @@ import {
   type ScatterOp,
   type ScatterReduction,
 } from "@mp/core/graph";
-import { generated, hostData } from "./host-data.js";
+import { generated, hostData } from "../host-data.js";
 import { counted, type OpRows, type OpSample } from "./op-sample.js";
 
 const REDUCTIONS: readonly ScatterReduction[] = ["add", "mul", "max", "min"];

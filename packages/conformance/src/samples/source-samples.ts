@@ -2,7 +2,7 @@
 
 import { type DType, tensor } from "@mp/core";
 import { isComputeFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
-import { hostData, specialValues } from "./host-data.js";
+import { hostData, specialValues } from "../host-data.js";
 import { counted, type OpRows, SHAPES } from "./op-sample.js";
 
 const counter = (value: bigint) => tensor(BigUint64Array.of(value), [], "u64");

@@ -2,8 +2,8 @@
 
 import type { DType } from "@mp/core";
 import { type ComputeDType, isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
-import { farValues } from "./far/far-values.js";
-import { generated, hostData, integerExtremes, randomData } from "./host-data.js";
+import { generated, hostData, integerExtremes, randomData } from "../host-data.js";
+import { farValues } from "./far-values.js";
 import { counted, type OpRow, type OpRows, type OpSample, SHAPES } from "./op-sample.js";
 
 const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {

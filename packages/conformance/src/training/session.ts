@@ -1,9 +1,9 @@
 import { type Backend, type HostTensor, type Trainer, type TrainerOptions, trainer } from "@mp/core";
 import type { State } from "@mp/core/graph";
+import type { Tensors } from "../cases/kinds/graph-case.js";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import { expectThat, fail } from "../expectations.js";
-import type { Tensors } from "../graph-case.js";
 import { observingStates } from "./delegate.js";
 
 /** A trainer with access to its whole state, which users do not have. */

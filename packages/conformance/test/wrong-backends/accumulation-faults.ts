@@ -7,7 +7,7 @@ import type { KernelTable } from "@mp/core/backend";
 import { ADDING_OPS, type AddingOp, isHalf } from "@mp/core/graph";
 import type { Accumulation } from "@mp/core/internal";
 import { halfSumsBackend } from "../../../core/test/half-sums.js";
-import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { hostData, numbersOf } from "../../src/host-data.js";
 import { halfGemm, halfMatMul } from "./half-products.js";
 import { changing, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,7 +1,7 @@
 /** Backends that are wrong in one part of Attention. */
 import { type HostTensor, tensor } from "@mp/core";
 import { isHalf, type OpAttributes } from "@mp/core/graph";
-import { generated, hostData, numbersOf } from "../../src/samples/host-data.js";
+import { generated, hostData, numbersOf } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

@@ -1,7 +1,7 @@
 import type { HostTensor } from "@mp/core";
 import { GraphBuilder, isHalf, type OpAttributes } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
-import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { hostData, numbersOf } from "../../src/host-data.js";
 import { afterwards, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

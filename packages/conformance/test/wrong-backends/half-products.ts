@@ -3,7 +3,7 @@
  */
 import type { HostTensor } from "@mp/core";
 import { decode, elementCount, encode, isHalf, type Op, type OpAttributes } from "@mp/core/graph";
-import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { hostData, numbersOf } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel } from "./kernels.js";
 
 type Round = (x: number) => number;

@@ -9,7 +9,7 @@ import {
   type Op,
   opDTypes,
 } from "@mp/core/graph";
-import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { hostData, numbersOf } from "../../src/host-data.js";
 import {
   afterwards,
   beforehand,

@@ -9,7 +9,7 @@ import {
   type RunInput,
 } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
-import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { hostData, numbersOf } from "../../src/host-data.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import { wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -2,7 +2,7 @@
 import type { HostTensor } from "@mp/core";
 import type { KernelTable } from "@mp/core/backend";
 import { isFloat, type Op } from "@mp/core/graph";
-import { hostData, numbersOf } from "../../src/samples/host-data.js";
+import { hostData, numbersOf } from "../../src/host-data.js";
 import { bigintsOf, integerData } from "../../src/samples/integers.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -5,7 +5,7 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import type { AxisOp } from "../../samples/axes/axis-row.js";
 import { axisSamples } from "../../samples/axes/axis-samples.js";
 import type { OpRow } from "../../samples/op-sample.js";
-import { drawn } from "./drawn.js";
+import { drawn } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /**

@@ -1,9 +1,9 @@
 import type { DType } from "@mp/core";
 import { type Op, opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { graphCase } from "../../graph-case.js";
 import type { GeneratedRow, GeneratedRows } from "../../samples/generated-row.js";
-import { sampleGraph } from "../op-cases.js";
+import { graphCase } from "../kinds/graph-case.js";
+import { sampleGraph } from "../kinds/op-cases.js";
 
 /** One case for each op of the table and each dtype that it takes, among those of `dtypes`; of its samples those `chosen`. */
 export function generatedCases<O extends Op>(

@@ -7,8 +7,8 @@ import { fresh } from "../../fresh.js";
 import { expectUntouched, overwrite } from "../../held-data.js";
 import { randomBitsOf } from "../../random-bits-of.js";
 import { at, flag, graphOf, typed } from "../../small-graphs.js";
-import { expectSame, scriptedCase } from "../scripted-case.js";
-import { withState } from "../with-state.js";
+import { expectSame, scriptedCase } from "../kinds/scripted-case.js";
+import { withState } from "../kinds/with-state.js";
 
 const SIZE = 20_000;
 const SLOTS = ["always", "applied", "kept", "passed", "first", "second"] as const;

@@ -8,7 +8,7 @@ import { overwrite } from "../../held-data.js";
 import { randomBitsOf } from "../../random-bits-of.js";
 import type { RandomSource } from "../../random-source.js";
 import { at, graphOf, typed } from "../../small-graphs.js";
-import { expectSame, scriptedCase } from "../scripted-case.js";
+import { expectSame, scriptedCase } from "../kinds/scripted-case.js";
 
 const STEPS = 80;
 

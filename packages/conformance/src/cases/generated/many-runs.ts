@@ -3,12 +3,12 @@ import { type HostTensor, tensor } from "@mp/core";
 import type { Executable, Graph, RunInput, State } from "@mp/core/graph";
 import type { CaseContext, ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
 import type { RandomSource } from "../../random-source.js";
 import { at, f32, flag, graphOf, scalar, sum, typed } from "../../small-graphs.js";
-import { profileCase } from "../profile-case.js";
-import { expectSame, scriptedCase, withExecutable } from "../scripted-case.js";
-import { type Setup, withState } from "../with-state.js";
+import type { Tensors } from "../kinds/graph-case.js";
+import { profileCase } from "../kinds/profile-case.js";
+import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
+import { type Setup, withState } from "../kinds/with-state.js";
 
 /** More than 2^10: a counter of ten bits begins again. */
 const RUNS = 1_030;

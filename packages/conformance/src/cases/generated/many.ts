@@ -11,12 +11,12 @@ import {
 import { evaluate } from "@mp/core/reference";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
+import { generated } from "../../host-data.js";
 import { inAnyOrder, type RandomSource, randomSource } from "../../random-source.js";
-import { generated } from "../../samples/host-data.js";
 import { at, flag, graphOf, sum, typed } from "../../small-graphs.js";
-import { expectSame, scriptedCase, withExecutable } from "../scripted-case.js";
-import { withState } from "../with-state.js";
+import type { Tensors } from "../kinds/graph-case.js";
+import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
+import { withState } from "../kinds/with-state.js";
 
 const MANY = 300;
 

@@ -3,11 +3,11 @@ import type { HostTensor } from "@mp/core";
 import { type Graph, GraphBuilder, type RunInput, type StateBinding } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual } from "../../expectations.js";
+import { generated } from "../../host-data.js";
 import { inAnyOrder, type RandomSource } from "../../random-source.js";
-import { generated } from "../../samples/host-data.js";
 import { typed } from "../../small-graphs.js";
-import { expectSame, scriptedCase, withExecutable } from "../scripted-case.js";
-import { withState } from "../with-state.js";
+import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
+import { withState } from "../kinds/with-state.js";
 
 /** Names that are equal up to a length at which a key or a field of an engine may end. */
 const alike = (length: number): readonly string[] => {

@@ -14,7 +14,7 @@ import {
   type Setting,
   singleChoices,
 } from "../../samples/options/setting.js";
-import { drawn } from "./drawn.js";
+import { drawn } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /** What the seed draws of each setting; the op's first dtype has all values, and all pairs of its first setting. */

@@ -1,9 +1,9 @@
 import { type Op, opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { graphCase } from "../../graph-case.js";
 import { randomSource } from "../../random-source.js";
 import type { OpRow } from "../../samples/op-sample.js";
-import { sampleGraph } from "../op-cases.js";
+import { graphCase } from "../kinds/graph-case.js";
+import { sampleGraph } from "../kinds/op-cases.js";
 
 /** One case for each dtype and behavior of an op's samples, with a node for each sample. */
 export function sampleCases<K extends Op>(

@@ -2,12 +2,12 @@
 import type { DType } from "@mp/core";
 import { DTYPES, isComputeFloat, isFloat } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { graphCase } from "../../graph-case.js";
 import type { RandomSource } from "../../random-source.js";
 import { type OpSample, sample } from "../../samples/op-sample.js";
 import { drawn, everySeventh, LENGTHS, labelled } from "../../samples/tails/tail-data.js";
 import { tailSamples } from "../../samples/tails/tail-samples.js";
-import { sampleGraph } from "../op-cases.js";
+import { graphCase } from "../kinds/graph-case.js";
+import { sampleGraph } from "../kinds/op-cases.js";
 import { generatedCases } from "./generated-cases.js";
 
 const LENGTHS_1_TO_70 = "lengths-1-to-70";

@@ -2,7 +2,7 @@
 import type { HostTensor } from "@mp/core";
 import type { OpAttributes } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { hostData } from "../../samples/host-data.js";
+import { hostData } from "../../host-data.js";
 import {
   drawnIntegers,
   edges,

@@ -2,9 +2,8 @@
 import type { HostTensor } from "@mp/core";
 import { type ComputeDType, floatFormats } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { graphCase } from "../../graph-case.js";
+import { hostData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
-import { hostData } from "../../samples/host-data.js";
 import {
   drawnIntegers,
   edges,
@@ -18,6 +17,7 @@ import {
 } from "../../samples/integers.js";
 import { conversionAllowance } from "../../samples/rounding.js";
 import { graphOf } from "../../small-graphs.js";
+import { graphCase } from "../kinds/graph-case.js";
 import { knownCase } from "./integer-case.js";
 
 const FLOATS: readonly ComputeDType[] = ["f32", "f16", "bf16"];

@@ -2,10 +2,10 @@ import type { HostTensor } from "@mp/core";
 import type { Op } from "@mp/core/graph";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { graphCase } from "../../graph-case.js";
 import type { RandomSource } from "../../random-source.js";
 import type { OpSample } from "../../samples/op-sample.js";
-import { sampleGraph } from "../op-cases.js";
+import { graphCase } from "../kinds/graph-case.js";
+import { sampleGraph } from "../kinds/op-cases.js";
 
 /** A node with its expected results, computed with bigints and not by the oracle. */
 export interface KnownSample<K extends Op> extends OpSample<K> {

@@ -6,12 +6,12 @@ import { type HostTensor, tensor } from "@mp/core";
 import type { Op } from "@mp/core/graph";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { graphCase } from "../../graph-case.js";
 import { randomSource } from "../../random-source.js";
 import { type IntegerDType, integerData, oddIntegers } from "../../samples/integers.js";
 import type { OpRow, OpSample } from "../../samples/op-sample.js";
 import { opSamples } from "../../samples/op-samples.js";
-import { sampleGraph } from "../op-cases.js";
+import { graphCase } from "../kinds/graph-case.js";
+import { sampleGraph } from "../kinds/op-cases.js";
 
 /** Ops that move data, with the indices of their data operands; undefined means all. */
 const movers: { readonly [K in Op]?: readonly number[] } = {

@@ -1,7 +1,7 @@
 /** Sums and products of integers wrap around; searches among them compare every bit. */
 import type { Op } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { hostData } from "../../samples/host-data.js";
+import { hostData } from "../../host-data.js";
 import {
   drawnIntegers,
   edges,

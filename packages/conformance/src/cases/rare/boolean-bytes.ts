@@ -3,9 +3,9 @@ import { type HostTensor, tensor } from "@mp/core";
 import type { Graph, Op, OpAttributes, RunInput, Value } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { freshGraph } from "../../fresh.js";
-import { hostData } from "../../samples/host-data.js";
+import { hostData } from "../../host-data.js";
 import { at, graphOf } from "../../small-graphs.js";
-import { expectSame, scriptedCase, withExecutable } from "../scripted-case.js";
+import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
 
 const COUNT = 8;
 /** New at each call: a faulty backend could write into it. */

@@ -14,8 +14,8 @@ import {
 } from "@mp/core/graph";
 import { allowanceOf } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { graphCase } from "../../graph-case.js";
-import { generated } from "../../samples/host-data.js";
+import { generated } from "../../host-data.js";
+import { graphCase } from "../kinds/graph-case.js";
 
 const BLOCK: Shape = [3, 4, 5];
 const SIZE = 60;

@@ -1,8 +1,8 @@
 /** One case for each op, dtype and behavior of the tables of rare forms. */
 import type { Op } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import type { RareRow } from "../../samples/rare/rare-row.js";
 import { rareSamples } from "../../samples/rare/rare-samples.js";
+import type { RareRow } from "../../samples/rare-row.js";
 import { sampleCases } from "../generated/sample-cases.js";
 import { booleanByteCases } from "./boolean-bytes.js";
 import { planeCases } from "./nan-in-planes.js";

@@ -1,7 +1,7 @@
 /** Numbers at which identities fail that hold for most others. */
 import type { DType } from "@mp/core";
 import { floatFormats, isFloat } from "@mp/core/graph";
-import { integerExtremes } from "../../samples/host-data.js";
+import { integerExtremes } from "../../host-data.js";
 
 /** As many for every dtype, so that all tables of pairs have one size. */
 const COUNT = 16;

@@ -10,9 +10,9 @@ import { allowanceOf } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
-import { expectRefused, runGraph } from "../../graph-case.js";
-import { hostData } from "../../samples/host-data.js";
+import { hostData } from "../../host-data.js";
 import { unsupportedGraph } from "../../support.js";
+import { expectRefused, runGraph } from "../kinds/graph-case.js";
 import { UNARY } from "./form-table.js";
 
 type Unary = (typeof UNARY)[number];

@@ -1,6 +1,6 @@
 /** Two movements in a row, which optimizers merge into one, and movements around arithmetic. */
 import type { DType } from "@mp/core";
-import { hostData } from "../../samples/host-data.js";
+import { hostData } from "../../host-data.js";
 import { FLOATS, type Kit, type PatternTable } from "./pattern.js";
 
 const MOVED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "bool"];

@@ -6,8 +6,8 @@ import type { HostTensor } from "@mp/core";
 import { type ComputeDType, elementCount, GraphBuilder, type Value } from "@mp/core/graph";
 import { allowanceOf, EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { graphCase } from "../../graph-case.js";
-import { generated } from "../../samples/host-data.js";
+import { generated } from "../../host-data.js";
+import { graphCase } from "../kinds/graph-case.js";
 
 const FLOATS: readonly ComputeDType[] = ["f32", "f16", "bf16"];
 const SHAPE = [2, 3, 4];

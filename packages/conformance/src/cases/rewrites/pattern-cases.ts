@@ -6,9 +6,9 @@ import type { BackendManifest, DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, formatType, GraphBuilder, isFloat, type Op, type Value } from "@mp/core/graph";
 import { type Allowance, allowanceOf, EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { type Fit, fittedCase, type GraphCheck } from "../../graph-case.js";
+import { generated, hostData } from "../../host-data.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
-import { generated, hostData } from "../../samples/host-data.js";
+import { type Fit, fittedCase, type GraphCheck } from "../kinds/graph-case.js";
 import { edgeNumbers } from "./edge-numbers.js";
 import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 

@@ -20,7 +20,7 @@ import { add, cast, greater, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat, fail } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
-import { generated } from "../../samples/host-data.js";
+import { generated } from "../../host-data.js";
 import { badPlaces, placeName } from "../../training/bad-places.js";
 import { type Fed, linear, type NoModel, type WeightsOf } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";

@@ -20,7 +20,6 @@ import { cast, literal, stochasticallyRounded } from "@mp/core/ops";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { graphCase } from "../../graph-case.js";
 import { tracedGraph } from "../../traced-graph.js";
 import {
   exactSgd,
@@ -34,6 +33,7 @@ import {
 } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { withTrainer } from "../../training/session.js";
+import { graphCase } from "../kinds/graph-case.js";
 
 const STEPS = 20;
 /** Half an ulp of 1: 1 plus this is a tie, and rounds back to 1. */

@@ -13,10 +13,10 @@ import { EXACT } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, fail } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
 import { observingStates } from "../../training/delegate.js";
 import { exactSgd, filled, vector } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
+import type { Tensors } from "../kinds/graph-case.js";
 
 /** Two weights, one of each objective, and a count of the steps of both. */
 type Weights = { readonly a: Tensor; readonly b: Tensor };

@@ -17,12 +17,12 @@ import {
 import { add, mul, reduceMean, reduceSum } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
 import { type Model, perceptron, recurrent } from "../../training/models.js";
 import { exactSgd, filled, vector, type WeightsOf } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { expectSameState, type withTrainer } from "../../training/session.js";
 import { together } from "../../training/together.js";
+import type { Tensors } from "../kinds/graph-case.js";
 
 const TOTAL = 6;
 const SAVED_AFTER = 3;

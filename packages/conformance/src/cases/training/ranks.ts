@@ -22,13 +22,13 @@ import {
 import { add, mul, randomBernoulli, reduceMean, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
 import { inProcessRanks } from "../../in-process-ranks.js";
 import { perceptron } from "../../training/models.js";
 import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { expectSameState, withTrainer } from "../../training/session.js";
 import { together } from "../../training/together.js";
+import type { Tensors } from "../kinds/graph-case.js";
 
 interface Played {
   readonly steps: readonly StepResult[];

@@ -22,10 +22,10 @@ import {
 } from "@mp/core";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
 import { type Model, perceptron, recurrent } from "../../training/models.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { expectSameState, withTrainer } from "../../training/session.js";
+import type { Tensors } from "../kinds/graph-case.js";
 
 const TOTAL = 9;
 const SAVED_AFTER = 4;

@@ -45,12 +45,12 @@ import {
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
-import { numbersOf } from "../../samples/host-data.js";
+import { numbersOf } from "../../host-data.js";
 import { type Model, perceptron, recurrent, textModel } from "../../training/models.js";
 import { pictureModel } from "../../training/picture-model.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { withTrainer } from "../../training/session.js";
+import type { Tensors } from "../kinds/graph-case.js";
 
 const STEPS = 10;
 

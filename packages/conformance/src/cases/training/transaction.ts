@@ -17,7 +17,6 @@ import { add, mul, reduceSum } from "@mp/core/ops";
 import { settable } from "@mp/core/optim";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
 import {
   exactSgd,
   type Fed,
@@ -35,6 +34,7 @@ import {
   numberIn,
   withTrainer,
 } from "../../training/session.js";
+import type { Tensors } from "../kinds/graph-case.js";
 
 const scaled = (): Precision => ({
   ...float32(),

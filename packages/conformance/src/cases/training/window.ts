@@ -13,7 +13,6 @@ import {
 import { add, mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import type { Tensors } from "../../graph-case.js";
 import {
   exactSgd,
   type Fed,
@@ -25,6 +24,7 @@ import {
 } from "../../training/problems.js";
 import { scenarioCase } from "../../training/scenario.js";
 import { expectUnmoved, withTrainer } from "../../training/session.js";
+import type { Tensors } from "../kinds/graph-case.js";
 
 type Counting = { readonly seen: HostTensor<"f32"> };
 

@@ -1,8 +1,8 @@
 /** Shapes, axes and data for samples along every axis alone, and along two axes at once. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { isFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { randomData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
-import { randomData } from "../host-data.js";
 
 /** Every rank from 1 to 5. No two adjacent axes have the same size. */
 export const SHAPES: readonly Shape[] = [[5], [4, 3], [3, 2, 4], [2, 3, 4, 5], [2, 3, 2, 4, 3]];

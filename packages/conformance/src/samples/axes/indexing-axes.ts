@@ -1,10 +1,10 @@
 /** Indices along each axis, counted from either end; tuples of each length, behind each number of shared axes. */
 import type { HostTensor, Shape } from "@mp/core";
 import { elementCount, type OpAttributes, type OpOf, type ScatterReduction } from "@mp/core/graph";
+import { hostData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
-import { hostData } from "../host-data.js";
 import { type OpRows, type OpSample, smallIntegers } from "../op-sample.js";
-import { drawIndices, drawPermutation, times } from "../rare/rare-row.js";
+import { drawIndices, drawPermutation, times } from "../rare-row.js";
 import { combines } from "../scatter-samples.js";
 import { alongEach, resized, SHAPES, scattered } from "./axis-row.js";
 

@@ -1,8 +1,8 @@
 /** Shares along every axis, normalization from every axis on, and per channel at every rank. */
 import type { Shape } from "@mp/core";
 import { type OpOf, type SoftmaxOp, sameShape } from "@mp/core/graph";
+import { randomData } from "../../host-data.js";
 import { statisticsOf } from "../batch-normalization-samples.js";
-import { randomData } from "../host-data.js";
 import { type OpRow, type OpRows, positives } from "../op-sample.js";
 import { alongEach, SHAPES } from "./axis-row.js";
 

@@ -1,8 +1,8 @@
 /** Reductions over every set of axes; searches and running sums along every axis. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { type ArgOp, isFloat, type OpOf, type ReduceOp } from "@mp/core/graph";
+import { generated } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
-import { generated } from "../host-data.js";
 import {
   type Behaviours,
   distinct,

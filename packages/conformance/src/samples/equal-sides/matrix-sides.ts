@@ -1,7 +1,7 @@
 import type { Shape } from "@mp/core";
 import type { OpOf } from "@mp/core/graph";
+import { generated, hostData, randomData } from "../../host-data.js";
 import type { GeneratedRows } from "../generated-row.js";
-import { generated, hostData, randomData } from "../host-data.js";
 import { exact, positives, sample } from "../op-sample.js";
 import { choices, cube, drawsOf, permutations } from "./side-data.js";
 

@@ -1,8 +1,8 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { isFloat, type Op, type OpAttributes, type OpOf, type ScatterReduction } from "@mp/core/graph";
+import { generated } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
-import { generated } from "../host-data.js";
 import { exact, type OpSample, sample } from "../op-sample.js";
 import { labelled, terms } from "../tails/tail-data.js";
 import { AXES, CUBES, choices, cube, permutations } from "./side-data.js";

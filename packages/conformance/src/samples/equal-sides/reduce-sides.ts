@@ -1,9 +1,9 @@
 /** Operators along axes: reductions, searches, normalizations and losses. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { type ArgOp, isFloat, type Op, type OpAttributes, type OpOf, type ReduceOp } from "@mp/core/graph";
+import { generated, randomData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
-import { generated, randomData } from "../host-data.js";
 import { positives, sample } from "../op-sample.js";
 import { labelled, terms } from "../tails/tail-data.js";
 import { AXES, CUBES, choices, cube } from "./side-data.js";

@@ -1,11 +1,11 @@
 /** Convolutions, pools and batch normalization whose batch, channels and spatial sizes are one number. */
 import type { DType, Shape } from "@mp/core";
 import type { OpOf, PoolingWindow } from "@mp/core/graph";
+import { randomData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import { statisticsOf } from "../batch-normalization-samples.js";
 import { type ConvolutionOp, type Convolved, convolutionSample } from "../convolution-samples.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
-import { randomData } from "../host-data.js";
 import { positives, sample } from "../op-sample.js";
 import { gradientSample } from "../pooling-samples.js";
 import { labelled, terms } from "../tails/tail-data.js";

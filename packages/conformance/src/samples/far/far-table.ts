@@ -9,10 +9,10 @@ import {
   type ReduceOp,
   type SoftmaxOp,
 } from "@mp/core/graph";
-import { generated, hostData, numbersOf } from "../host-data.js";
+import { generated, hostData, numbersOf } from "../../host-data.js";
+import { farValues } from "../far-values.js";
 import { type OpSample, sample } from "../op-sample.js";
-import { HALVES_TOO, type RareRow, type RareRows } from "../rare/rare-row.js";
-import { farValues } from "./far-values.js";
+import { HALVES_TOO, type RareRow, type RareRows } from "../rare-row.js";
 
 const FAR = Number.POSITIVE_INFINITY;
 type Rows = readonly (readonly number[])[];

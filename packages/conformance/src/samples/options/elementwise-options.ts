@@ -1,7 +1,7 @@
 import type { DType, Shape } from "@mp/core";
 import { DTYPES, isFloat } from "@mp/core/graph";
+import { generated, hostData, specialValues } from "../../host-data.js";
 import { scattered } from "../axes/axis-row.js";
-import { generated, hostData, specialValues } from "../host-data.js";
 import { sample } from "../op-sample.js";
 import { type OptionRows, setting } from "./setting.js";
 

@@ -1,9 +1,9 @@
 /** Losses, and normalization of data small enough for the epsilon to count. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import type { OpOf } from "@mp/core/graph";
+import { generated, randomData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import { statisticsOf } from "../batch-normalization-samples.js";
-import { generated, randomData } from "../host-data.js";
 import { positives, sample } from "../op-sample.js";
 import { type OptionRow, type OptionRows, setting } from "./setting.js";
 

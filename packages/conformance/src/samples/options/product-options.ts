@@ -1,7 +1,7 @@
 /** Products of matrices: options of Gemm, equations of Einsum, masks and heads of Attention. */
 import type { DType, HostTensor, Shape } from "@mp/core";
+import { generated, randomData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
-import { generated, randomData } from "../host-data.js";
 import { exact, positives, sample, smallIntegers } from "../op-sample.js";
 import { type OptionRows, setting } from "./setting.js";
 

@@ -1,10 +1,10 @@
 /** Values that are made, and padding and one-hot vectors, whose attributes are values too. */
 import type { DType, Shape } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
+import { hostData } from "../../host-data.js";
 import { scattered } from "../axes/axis-row.js";
-import { hostData } from "../host-data.js";
 import { counted, sample } from "../op-sample.js";
-import { drawIndices } from "../rare/rare-row.js";
+import { drawIndices } from "../rare-row.js";
 import { type OptionRows, setting } from "./setting.js";
 
 const PADDED: Shape = [3, 4, 3];

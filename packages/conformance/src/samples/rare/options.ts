@@ -1,9 +1,9 @@
 /** Ties and NaN in searches, and small results. */
 
 import type { OpAttributes, SoftmaxOp } from "@mp/core/graph";
-import { generated, hostData } from "../host-data.js";
+import { generated, hostData } from "../../host-data.js";
 import { type OpSample, sample } from "../op-sample.js";
-import { HALVES_TOO, type RareRow, type RareRows } from "./rare-row.js";
+import { HALVES_TOO, type RareRow, type RareRows } from "../rare-row.js";
 
 const INFINITE = Number.POSITIVE_INFINITY;
 

@@ -1,6 +1,6 @@
 import { farRows } from "../far/far-table.js";
+import type { RareRows } from "../rare-row.js";
 import { rareOptions } from "./options.js";
-import type { RareRows } from "./rare-row.js";
 import { rareSubnormals } from "./subnormals.js";
 
 /** Several tables may have samples for one op. */

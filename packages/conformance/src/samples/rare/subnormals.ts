@@ -1,9 +1,9 @@
 /** Numbers below the smallest normal one, through every op that moves, adds or multiplies them by 1. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { type FloatDType, floatFormats, type Op, type OpAttributes } from "@mp/core/graph";
-import { backwards, generated, hostData } from "../host-data.js";
+import { backwards, generated, hostData } from "../../host-data.js";
 import { exact, sample } from "../op-sample.js";
-import { HALVES_TOO, type RareRow, type RareRows } from "./rare-row.js";
+import { HALVES_TOO, type RareRow, type RareRows } from "../rare-row.js";
 
 /** Whole multiples of the smallest number, of either sign: their sums are exact. */
 function small(dtype: DType, shape: Shape): HostTensor {

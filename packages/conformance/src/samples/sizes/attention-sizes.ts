@@ -1,6 +1,6 @@
 import type { Shape } from "@mp/core";
 import type { OpAttributes, OpOf } from "@mp/core/graph";
-import { generated } from "../host-data.js";
+import { generated } from "../../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import { natural, type SizeRows, smooth } from "./size-row.js";
 

@@ -1,6 +1,6 @@
 import type { HostTensor, Shape } from "@mp/core";
 import type { Op, OpAttributes, OpOf } from "@mp/core/graph";
-import { generated } from "../host-data.js";
+import { generated } from "../../host-data.js";
 import { sample } from "../op-sample.js";
 import {
   counting,

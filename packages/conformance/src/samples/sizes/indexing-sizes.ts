@@ -1,6 +1,6 @@
 import { type HostTensor, type Shape, tensor } from "@mp/core";
 import type { OpOf } from "@mp/core/graph";
-import { generated } from "../host-data.js";
+import { generated } from "../../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import { counting, LONG, type SizeRows, TALL, WIDE, whole } from "./size-row.js";
 

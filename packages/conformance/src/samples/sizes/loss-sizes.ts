@@ -1,6 +1,6 @@
 import type { HostTensor, Shape } from "@mp/core";
 import type { LossReduction, OpOf } from "@mp/core/graph";
-import { generated } from "../host-data.js";
+import { generated } from "../../host-data.js";
 import { sample } from "../op-sample.js";
 import { ROWS, type SizeRow, type SizeRows, TALL, WIDE } from "./size-row.js";
 

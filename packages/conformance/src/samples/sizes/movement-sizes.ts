@@ -1,5 +1,5 @@
 import type { OpAttributes, OpOf } from "@mp/core/graph";
-import { hostData } from "../host-data.js";
+import { hostData } from "../../host-data.js";
 import { sample } from "../op-sample.js";
 import { counting, LONG, ROWS, type SizeRows, TALL, WIDE, whole } from "./size-row.js";
 

@@ -1,6 +1,6 @@
 import type { HostTensor, Shape } from "@mp/core";
 import type { OpOf, SoftmaxOp } from "@mp/core/graph";
-import { generated } from "../host-data.js";
+import { generated } from "../../host-data.js";
 import { sample } from "../op-sample.js";
 import { balanced, LONG, natural, ROWS, type SizeRow, type SizeRows, TALL, WIDE, whole } from "./size-row.js";
 

@@ -1,6 +1,6 @@
 import type { HostTensor, Shape } from "@mp/core";
 import type { ArgOp, OpOf, ReduceOp } from "@mp/core/graph";
-import { generated } from "../host-data.js";
+import { generated } from "../../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import {
   counting,

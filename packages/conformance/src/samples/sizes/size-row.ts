@@ -4,7 +4,7 @@
  */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, type Op } from "@mp/core/graph";
-import { generated } from "../host-data.js";
+import { generated } from "../../host-data.js";
 import type { OpSample } from "../op-sample.js";
 
 /** In the first dtype of the op, which is mostly f32; data is made when the case runs. */

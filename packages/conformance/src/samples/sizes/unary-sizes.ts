@@ -1,6 +1,6 @@
 import type { HostTensor, Shape } from "@mp/core";
 import { elementCount, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
-import { generated } from "../host-data.js";
+import { generated } from "../../host-data.js";
 import { sample } from "../op-sample.js";
 import { counting, LONG, type SizeRow, type SizeRows, smooth, TALL } from "./size-row.js";
 

@@ -1,7 +1,7 @@
 import type { Shape } from "@mp/core";
 import type { OpOf } from "@mp/core/graph";
+import { generated, randomData } from "../../host-data.js";
 import type { GeneratedRows } from "../generated-row.js";
-import { generated, randomData } from "../host-data.js";
 import { positives, sample } from "../op-sample.js";
 import { formAt, lengthsOf } from "./tail-data.js";
 

@@ -1,8 +1,8 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { generated } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
-import { generated } from "../host-data.js";
 import { type OpSample, sample } from "../op-sample.js";
 import { drawn, endsInNan, formAt, labelled, lengthsOf, placed } from "./tail-data.js";
 

@@ -1,8 +1,8 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, type OpOf, type ScatterReduction } from "@mp/core/graph";
+import { generated } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRows } from "../generated-row.js";
-import { generated } from "../host-data.js";
 import { exact, type OpSample, sample } from "../op-sample.js";
 import { formAt, labelled, lengthsOf, terms } from "./tail-data.js";
 

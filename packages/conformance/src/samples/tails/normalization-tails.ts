@@ -1,9 +1,9 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, type OpAttributes, type OpOf, type SoftmaxOp } from "@mp/core/graph";
+import { generated, randomData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import { statisticsOf } from "../batch-normalization-samples.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
-import { generated, randomData } from "../host-data.js";
 import { positives, sample } from "../op-sample.js";
 import { formAt, lengthsOf, placed } from "./tail-data.js";
 

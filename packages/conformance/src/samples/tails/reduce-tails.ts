@@ -8,9 +8,9 @@ import {
   type OpOf,
   type ReduceOp,
 } from "@mp/core/graph";
+import { generated } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
-import { generated } from "../host-data.js";
 import { exact, type OpSample, positives, sample } from "../op-sample.js";
 import { drawn, formAt, labelled, lengthsOf, placed, terms } from "./tail-data.js";
 

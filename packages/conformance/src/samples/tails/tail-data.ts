@@ -1,8 +1,8 @@
 /** Data for lengths that do not fill an engine's registers: every element differs from those near it. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { DTYPES, isComputeFloat, isFloat } from "@mp/core/graph";
+import { generated, randomData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
-import { generated, randomData } from "../host-data.js";
 
 /** Whole registers of 4 to 64 elements, with every remainder. */
 export const LENGTHS: readonly number[] = Array.from({ length: 70 }, (_, at) => at + 1);

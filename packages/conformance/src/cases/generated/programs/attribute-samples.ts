@@ -1,6 +1,6 @@
 /** Nodes whose attributes matter without any change of the operands' shapes: all sides are equal. */
 import { DTYPES, type Op } from "@mp/core/graph";
-import { generated, hostData } from "../../../samples/host-data.js";
+import { generated, hostData } from "../../../host-data.js";
 import { counted, type OpSample, sample } from "../../../samples/op-sample.js";
 
 const square = (first: number) => generated("f32", [3, 3], (at) => at + first);

@@ -13,12 +13,12 @@ import {
 import { evaluate } from "@mp/core/reference";
 import { type Allowance, EXACT } from "../../../compare/allowance.js";
 import { compareTensors } from "../../../compare/compare-tensors.js";
-import type { Tensors } from "../../../graph-case.js";
+import { numbersOf } from "../../../host-data.js";
 import { type RandomSource, randomSource } from "../../../random-source.js";
-import { numbersOf } from "../../../samples/host-data.js";
 import type { OpRow, OpSample } from "../../../samples/op-sample.js";
 import { opSamples } from "../../../samples/op-samples.js";
 import { ceilingOf } from "../../../tolerance/ceiling-table.js";
+import type { Tensors } from "../../kinds/graph-case.js";
 import { MORE } from "./attribute-samples.js";
 
 /** A node with one attribute changed. */

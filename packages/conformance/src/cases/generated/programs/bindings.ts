@@ -4,11 +4,11 @@ import type { CompileOptions, Executable, Graph, State, StateBinding } from "@mp
 import { evaluate } from "@mp/core/reference";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
 import { freshGraph } from "../../../fresh.js";
-import type { Tensors } from "../../../graph-case.js";
+import { generated } from "../../../host-data.js";
 import type { RandomSource } from "../../../random-source.js";
-import { generated } from "../../../samples/host-data.js";
 import { at, f32, flag, graphOf, sum, typed } from "../../../small-graphs.js";
-import { expectSame, scriptedCase } from "../../scripted-case.js";
+import type { Tensors } from "../../kinds/graph-case.js";
+import { expectSame, scriptedCase } from "../../kinds/scripted-case.js";
 
 const graph: Graph = graphOf({
   inputs: {

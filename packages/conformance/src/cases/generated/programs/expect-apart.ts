@@ -6,9 +6,9 @@ import { type Allowance, EXACT } from "../../../compare/allowance.js";
 import { compareTensors } from "../../../compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
 import { fail } from "../../../expectations.js";
-import { expectRefused, type GraphCheck, type Tensors } from "../../../graph-case.js";
-import { flushed } from "../../../samples/host-data.js";
+import { flushed } from "../../../host-data.js";
 import { unsupportedGraph } from "../../../support.js";
+import { expectRefused, type GraphCheck, type Tensors } from "../../kinds/graph-case.js";
 
 /** One of several programs that are alike. */
 export interface Program extends Pick<GraphCheck, "graph" | "inputs"> {

@@ -2,11 +2,11 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { type Graph, GraphBuilder, type Op, type Value } from "@mp/core/graph";
 import type { ConformanceCase } from "../../../conformance-case.js";
-import type { Tensors } from "../../../graph-case.js";
+import { generated } from "../../../host-data.js";
 import { randomBitsOf } from "../../../random-bits-of.js";
 import type { RandomSource } from "../../../random-source.js";
-import { generated } from "../../../samples/host-data.js";
 import { at, graphOf, typed } from "../../../small-graphs.js";
+import type { Tensors } from "../../kinds/graph-case.js";
 import { type Family, familyCase, type Program } from "./expect-apart.js";
 
 type Arithmetic = "Add" | "Sub" | "Max" | "Min";

@@ -1,9 +1,9 @@
 /** The suite as vitest tests: one test per case. */
 import { afterAll, describe, expect, it } from "vitest";
+import type { ConformanceCase } from "../conformance-case.js";
+import { Judge } from "../judge.js";
+import { strayEntries } from "../known-failures.js";
 import { allCases, checkIds } from "./all-cases.js";
-import type { ConformanceCase } from "./conformance-case.js";
-import { Judge } from "./judge.js";
-import { strayEntries } from "./known-failures.js";
 import type { ConformanceOptions } from "./run-conformance.js";
 import { suitePart } from "./suite-part.js";
 

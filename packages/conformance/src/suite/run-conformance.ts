@@ -1,8 +1,8 @@
+import type { ConformanceCase } from "../conformance-case.js";
+import { type Factory, Judge } from "../judge.js";
+import { type KnownFailures, strayEntries } from "../known-failures.js";
+import { failuresOf, type Outcome, type Report, type Status } from "../report.js";
 import { allCases, checkIds } from "./all-cases.js";
-import type { ConformanceCase } from "./conformance-case.js";
-import { type Factory, Judge } from "./judge.js";
-import { type KnownFailures, strayEntries } from "./known-failures.js";
-import { failuresOf, type Outcome, type Report, type Status } from "./report.js";
 
 export interface ConformanceOptions {
   /** Creates a backend; called more than once. */

@@ -5,7 +5,7 @@
  */
 import type { HostTensor } from "@mp/core";
 import { type AddingOp, type ComputeDType, floatFormats } from "@mp/core/graph";
-import { numbersOf } from "../samples/host-data.js";
+import { numbersOf } from "../../host-data.js";
 
 export interface LooseSum {
   /** The backend's result. */

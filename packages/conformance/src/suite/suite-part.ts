@@ -1,5 +1,5 @@
 /** A part of the suite, for engines on which all of it takes long: after as many parts as there are, every case has run. */
-import type { ConformanceCase } from "./conformance-case.js";
+import type { ConformanceCase } from "../conformance-case.js";
 
 const DAY_MS = 86_400_000;
 

@@ -1,15 +1,15 @@
 import type { Backend, BackendManifest, DType, HostTensor } from "@mp/core";
 import { type CompileOptions, type Graph, isComputeFloat, type StateOptions } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
-import type { Allowance } from "./compare/allowance.js";
-import { compareTensors } from "./compare/compare-tensors.js";
-import type { CaseContext, ConformanceCase } from "./conformance-case.js";
-import { expectCode, expectThat, fail } from "./expectations.js";
-import { fresh, freshGraph } from "./fresh.js";
-import { expectUntouched } from "./held-data.js";
-import { type RandomSource, randomSource } from "./random-source.js";
-import { flushed } from "./samples/host-data.js";
-import { unsupportedGraph } from "./support.js";
+import type { Allowance } from "../../compare/allowance.js";
+import { compareTensors } from "../../compare/compare-tensors.js";
+import type { CaseContext, ConformanceCase } from "../../conformance-case.js";
+import { expectCode, expectThat, fail } from "../../expectations.js";
+import { fresh, freshGraph } from "../../fresh.js";
+import { expectUntouched } from "../../held-data.js";
+import { flushed } from "../../host-data.js";
+import { type RandomSource, randomSource } from "../../random-source.js";
+import { unsupportedGraph } from "../../support.js";
 
 export type Tensors = Readonly<Record<string, HostTensor>>;
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { universalCase } from "../conformance-case.js";
 import { allCases } from "./all-cases.js";
-import { universalCase } from "./conformance-case.js";
 import { askedPart, partOf, suitePart } from "./suite-part.js";
 
 afterEach(() => {

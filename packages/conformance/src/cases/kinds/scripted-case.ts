@@ -1,11 +1,11 @@
 import type { Backend, HostTensor } from "@mp/core";
 import type { Executable, Graph } from "@mp/core/graph";
-import { EXACT } from "../compare/allowance.js";
-import { compareTensors } from "../compare/compare-tensors.js";
-import type { ConformanceCase } from "../conformance-case.js";
-import { expectThat } from "../expectations.js";
-import { expectRefused } from "../graph-case.js";
-import { unsupportedGraph } from "../support.js";
+import { EXACT } from "../../compare/allowance.js";
+import { compareTensors } from "../../compare/compare-tensors.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectThat } from "../../expectations.js";
+import { unsupportedGraph } from "../../support.js";
+import { expectRefused } from "./graph-case.js";
 
 /** A case that drives the backend step by step, for backends that can run these graphs. */
 export function scriptedCase(

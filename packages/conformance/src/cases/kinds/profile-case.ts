@@ -1,9 +1,9 @@
 import { unsupportedReason } from "@mp/core/backend";
 import type { Graph } from "@mp/core/graph";
-import type { ConformanceCase } from "../conformance-case.js";
-import { expectThat } from "../expectations.js";
-import { expectRefused } from "../graph-case.js";
-import { unsupportedGraph } from "../support.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectThat } from "../../expectations.js";
+import { unsupportedGraph } from "../../support.js";
+import { expectRefused } from "./graph-case.js";
 import { withExecutable } from "./scripted-case.js";
 
 /** A case about profiled runs of a graph. A backend whose manifest has no profiler must have no `profile` either. */

@@ -1,7 +1,7 @@
 /** A state with one executable, as the state cases use it. */
 import type { Backend, HostTensor } from "@mp/core";
 import type { CompileOptions, Executable, Graph, State, StateBinding } from "@mp/core/graph";
-import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
+import { at, f32, graphOf, scalar, sum, typed } from "../../small-graphs.js";
 
 export type Values = Readonly<Record<string, HostTensor>>;
 

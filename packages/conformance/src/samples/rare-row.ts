@@ -1,9 +1,9 @@
 /** Forms that programs seldom use and kernels seldom run: NaN and ties in searches, small results, subnormals. */
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { elementCount, type Op } from "@mp/core/graph";
-import type { RandomSource } from "../../random-source.js";
 import { hostData } from "../host-data.js";
-import type { Behaviours } from "../op-sample.js";
+import type { RandomSource } from "../random-source.js";
+import type { Behaviours } from "./op-sample.js";
 
 export interface RareRow<K extends Op> {
   readonly dtypes: readonly DType[];

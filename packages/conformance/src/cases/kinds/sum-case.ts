@@ -9,13 +9,13 @@ import {
 } from "@mp/core/graph";
 import { accumulatorOf } from "@mp/core/internal";
 import { evaluate } from "@mp/core/reference";
-import { allowanceOf } from "../compare/allowance.js";
-import { compareTensors } from "../compare/compare-tensors.js";
-import type { ConformanceCase } from "../conformance-case.js";
-import { fail } from "../expectations.js";
-import { expectRefused, runGraph, type Tensors } from "../graph-case.js";
-import { hostData, numbersOf } from "../samples/host-data.js";
-import { unsupportedGraph } from "../support.js";
+import { allowanceOf } from "../../compare/allowance.js";
+import { compareTensors } from "../../compare/compare-tensors.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { fail } from "../../expectations.js";
+import { hostData, numbersOf } from "../../host-data.js";
+import { unsupportedGraph } from "../../support.js";
+import { expectRefused, runGraph, type Tensors } from "./graph-case.js";
 import { looseProblem } from "./loose-sum.js";
 
 export interface Sum<K extends AddingOp> {

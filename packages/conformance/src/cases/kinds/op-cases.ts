@@ -5,14 +5,14 @@
 
 import { type BackendManifest, type DType, type HostTensor, isHostTensor } from "@mp/core";
 import { formatShape, formatType, GraphBuilder, type Op, opDTypes, type Value } from "@mp/core/graph";
-import { type Allowance, allowanceOf } from "../compare/allowance.js";
-import type { ConformanceCase } from "../conformance-case.js";
-import { fresh } from "../fresh.js";
-import { type GraphCheck, graphCase } from "../graph-case.js";
-import { type RandomSource, randomSource } from "../random-source.js";
-import { LAYOUTS, type Layout, laidOut } from "../samples/layouts.js";
-import type { OpRow, OpSample } from "../samples/op-sample.js";
-import { opSamples } from "../samples/op-samples.js";
+import { type Allowance, allowanceOf } from "../../compare/allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { fresh } from "../../fresh.js";
+import { type RandomSource, randomSource } from "../../random-source.js";
+import { LAYOUTS, type Layout, laidOut } from "../../samples/layouts.js";
+import type { OpRow, OpSample } from "../../samples/op-sample.js";
+import { opSamples } from "../../samples/op-samples.js";
+import { type GraphCheck, graphCase } from "./graph-case.js";
 import { expectSame, withExecutable } from "./scripted-case.js";
 
 /** How an operand gets from the graph's inputs to the node. */

@@ -9,7 +9,7 @@ import {
   hostArrayOf,
   isFloat,
 } from "@mp/core/graph";
-import type { RandomSource } from "../random-source.js";
+import type { RandomSource } from "./random-source.js";
 
 /** A tensor of those numbers in that dtype: floats are rounded once, integers kept, and any number but 0 is true. */
 export function hostData(

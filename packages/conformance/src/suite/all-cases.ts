@@ -1,0 +1,145 @@
+import { aliasingCases } from "../cases/aliasing.js";
+import { aliasingChainCases } from "../cases/aliasing-chains.js";
+import { autocastCases } from "../cases/autocast.js";
+import { castCases } from "../cases/cast.js";
+import { constantStateCases } from "../cases/constant-state.js";
+import { determinismCases } from "../cases/determinism.js";
+import { disposeWhileCompilingCases } from "../cases/dispose-while-compiling.js";
+import { factoryCases } from "../cases/factory.js";
+import { finiteCheckCases } from "../cases/finite-check.js";
+import { fusionCases } from "../cases/fusion.js";
+import { axisCases } from "../cases/generated/axes.js";
+import { equalSideCases } from "../cases/generated/equal-sides.js";
+import { largeStateCases } from "../cases/generated/large-states.js";
+import { liveArrayCases } from "../cases/generated/live-arrays.js";
+import { manyCases } from "../cases/generated/many.js";
+import { manyRunCases } from "../cases/generated/many-runs.js";
+import { nameCases } from "../cases/generated/names.js";
+import { optionCases } from "../cases/generated/options.js";
+import { programCases } from "../cases/generated/programs/program-cases.js";
+import { tailCases } from "../cases/generated/tails.js";
+import { gradientCases } from "../cases/gradient.js";
+import { imageCases } from "../cases/image.js";
+import { inPlaceCases } from "../cases/in-place.js";
+import { integerDivisionCases } from "../cases/integer-division.js";
+import { integerArithmeticCases } from "../cases/integers/arithmetic.js";
+import { integerCastCases } from "../cases/integers/casts.js";
+import { integerMovementCases } from "../cases/integers/movement.js";
+import { integerReductionCases } from "../cases/integers/reductions.js";
+import { opCases } from "../cases/kinds/op-cases.js";
+import { largeCases } from "../cases/large.js";
+import { leakCases } from "../cases/leaks.js";
+import { lifecycleCases } from "../cases/lifecycle.js";
+import { loopCases } from "../cases/loops.js";
+import { manifestCases } from "../cases/manifest.js";
+import { nanCases } from "../cases/nan.js";
+import { nonFiniteConvolutionCases } from "../cases/non-finite-convolution.js";
+import { orderCases } from "../cases/order.js";
+import { orderDisposalCases } from "../cases/order-disposal.js";
+import { orderScriptCases } from "../cases/order-scripts.js";
+import { randomCases } from "../cases/random.js";
+import { rareCases } from "../cases/rare/rare-cases.js";
+import { repeatedRunCases } from "../cases/repeated-runs.js";
+import { rewriteCases } from "../cases/rewrites/rewrites.js";
+import { scatterCases } from "../cases/scatter.js";
+import { sizeCases } from "../cases/sizes.js";
+import { stateCases } from "../cases/state.js";
+import { stateSafetyCases } from "../cases/state-safety.js";
+import { statsCases } from "../cases/stats.js";
+import { summationCases } from "../cases/summation.js";
+import { finiteStepCases } from "../cases/training/finite-steps.js";
+import { lateCounterCases } from "../cases/training/late-counters.js";
+import { lossScaleEffectCases } from "../cases/training/loss-scale-effects.js";
+import { masterWeightsCases } from "../cases/training/master-weights.js";
+import { objectiveCases } from "../cases/training/objectives.js";
+import { overflowCases } from "../cases/training/overflow.js";
+import { rankCases } from "../cases/training/ranks.js";
+import { rankResumeCases } from "../cases/training/ranks-resume.js";
+import { shardCases } from "../cases/training/ranks-shard.js";
+import { recomputeCases } from "../cases/training/recompute.js";
+import { resumeCases } from "../cases/training/resume.js";
+import { runCases } from "../cases/training/runs.js";
+import { transactionCases } from "../cases/training/transaction.js";
+import { windowCases } from "../cases/training/window.js";
+import { transferCases } from "../cases/transfer.js";
+import type { ConformanceCase } from "../conformance-case.js";
+
+/** The whole suite. Its size and its ids are part of this package's version. */
+export const allCases: readonly ConformanceCase[] = [
+  ...manifestCases,
+  ...factoryCases,
+  ...transferCases,
+  ...lifecycleCases,
+  ...aliasingCases,
+  ...aliasingChainCases,
+  ...stateCases,
+  ...stateSafetyCases,
+  ...constantStateCases,
+  ...inPlaceCases,
+  ...orderCases,
+  ...orderScriptCases,
+  ...orderDisposalCases,
+  ...disposeWhileCompilingCases,
+  ...repeatedRunCases,
+  ...statsCases,
+  ...programCases,
+  ...manyRunCases,
+  ...manyCases,
+  ...nameCases,
+  ...liveArrayCases,
+  ...largeStateCases,
+  ...castCases,
+  ...opCases,
+  ...integerArithmeticCases,
+  ...integerReductionCases,
+  ...integerCastCases,
+  ...integerMovementCases,
+  ...scatterCases,
+  ...fusionCases,
+  ...loopCases,
+  ...rareCases,
+  ...axisCases,
+  ...optionCases,
+  ...integerDivisionCases,
+  ...largeCases,
+  ...sizeCases,
+  ...tailCases,
+  ...equalSideCases,
+  ...nanCases,
+  ...rewriteCases,
+  ...nonFiniteConvolutionCases,
+  ...finiteCheckCases,
+  ...finiteStepCases,
+  ...summationCases,
+  ...randomCases,
+  ...lateCounterCases,
+  ...gradientCases,
+  ...imageCases,
+  ...autocastCases,
+  ...lossScaleEffectCases,
+  ...masterWeightsCases,
+  ...transactionCases,
+  ...overflowCases,
+  ...windowCases,
+  ...rankCases,
+  ...rankResumeCases,
+  ...shardCases,
+  ...objectiveCases,
+  ...recomputeCases,
+  ...runCases,
+  ...resumeCases,
+  ...determinismCases,
+  ...leakCases,
+];
+
+const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;
+
+/** @throws for a duplicate id, or one that is not of the form `group/feature/behaviour` */
+export function checkIds(cases: readonly ConformanceCase[]): void {
+  const seen = new Set<string>();
+  for (const { id } of cases) {
+    if (!ID.test(id)) throw new Error(`conformance: "${id}" is not group/feature/behaviour`);
+    if (seen.has(id)) throw new Error(`conformance: two cases are named ${id}`);
+    seen.add(id);
+  }
+}
