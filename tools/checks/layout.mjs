@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { apps, libraries, manifestAt, publicLibraries, root } from "../workspace/packages.mjs";
+import { allRoomProblems } from "./rooms.mjs";
 import { stageProblems } from "./stages.mjs";
 
 const MAX_SOURCE_LINES = 400;
@@ -52,6 +53,10 @@ for (const file of files.filter((file) => /\.(ts|mjs)$/.test(file))) {
 }
 
 problems.push(...stageProblems(root, files));
+const sources = libraries()
+  .map(({ path }) => `${path}/src`)
+  .filter((source) => files.some((file) => file.startsWith(`${source}/`)));
+problems.push(...allRoomProblems(root, sources, files));
 
 /** @type {Map<string, number>} */
 const trainingFolders = new Map();
