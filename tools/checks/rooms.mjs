@@ -37,7 +37,8 @@ export function roomMaps(markdown) {
       source,
       [...list.matchAll(/^- `([^`]+)`: (.*)$/gm)].map(([, name = "", text = ""]) => {
         const only = /Imports only (.*)$/.exec(text)?.[1];
-        return { name, only: only && [...only.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "") };
+        const names = (only ?? "").matchAll(/`([^`]+)`/g);
+        return { name, only: only === undefined ? undefined : [...names].map((match) => match[1] ?? "") };
       }),
     ]),
   );
