@@ -1,22 +1,18 @@
 import { type DType, type HalfDType, isHalf } from "../dtype.js";
-import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
 import { rewriteNodes } from "../graph/build/rewrite-nodes.js";
 import { type AnyNode, type Graph, type GraphNode, isNode, type Origin, type Value } from "../graph/graph.js";
+import { opTable } from "../graph/op-table.js";
 import { emitWidened } from "./widen-halves.js";
 
-/** Results are elements of the operands, their negatives, or integers: representable without rounding. */
-const EXACT: ReadonlySet<Op> = new Set<Op>([
-  "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Relu", "Identity", "Min", "Max", "Where", "ReduceMax", "ReduceMin", "MaxPool",
-  "TopK", "Reshape", "Transpose", "Slice", "Concat", "Split", "Gather", "GatherElements", "GatherND", "Expand",
-  "Squeeze", "Unsqueeze", "Tile", "OneHot", "Barrier", "Constant",
-]); // biome-ignore format: one list
-
+/** Whether the results are elements of the operands, their negatives, or integers: representable without rounding. */
 function isExact(node: AnyNode): boolean {
   if (isNode(node, "ScatterElements") || isNode(node, "ScatterND"))
     return node.attributes.reduction === "none";
   if (isNode(node, "Pad")) return node.attributes.value === 0;
-  return EXACT.has(node.op);
+  const { exact, moves } = opTable[node.op];
+  return exact === true || (moves !== undefined && moves !== "fills");
 }
 
 /**

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Op } from "../graph/attributes.js";
 import { CAST_CATEGORIES } from "../graph/category.js";
-import { castCategories } from "./op-categories.js";
+import { OPS, opTable } from "../graph/op-table.js";
 import {
   bfloat16Policy,
   type CastingPolicy,
@@ -19,7 +19,7 @@ import {
   parseCastingPolicy,
 } from "./policy.js";
 
-const freeOps = (Object.keys(castCategories) as Op[]).filter((op) => castCategories[op].f16 !== "fixed");
+const freeOps = OPS.filter((op) => opTable[op].cast.f16 !== "fixed");
 
 describe("presets", () => {
   it.each([

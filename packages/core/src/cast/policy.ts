@@ -6,8 +6,8 @@ import { type ComputeDType, dtypeHint, type HalfDType, isHalf, longNames } from 
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
 import { CAST_CATEGORIES, type CastCategory } from "../graph/category.js";
+import { OPS, opTable } from "../graph/op-table.js";
 import { checkOptions, meantInstead, type OptionNames } from "../options.js";
-import { castCategories } from "./op-categories.js";
 
 /** `manual`: only the user's casts. */
 export type PolicyCompute = ComputeDType | "manual";
@@ -62,7 +62,7 @@ const CHANGES: OptionNames<CastingPolicyChanges> = {
   scopes: true,
 };
 const COMPUTE: readonly string[] = ["f32", "f16", "bf16"];
-const FIXED_OPS = (Object.keys(castCategories) as Op[]).filter((op) => castCategories[op].f16 === "fixed");
+const FIXED_OPS = OPS.filter((op) => opTable[op].cast.f16 === "fixed");
 
 /**
  * Makes a custom policy. If `parameters` and `compute` are the same half, the policy is pure: no op list applies, and
@@ -123,8 +123,8 @@ function overridesIn({ ops = {}, scopes = {} }: CastingPolicyChanges): readonly 
 
 function checked(override: CastingOverride): CastingOverride {
   const { scope, op, category } = override;
-  if (op !== undefined && !Object.hasOwn(castCategories, op)) {
-    const meant = meantInstead(op, Object.keys(castCategories));
+  if (op !== undefined && !Object.hasOwn(opTable, op)) {
+    const meant = meantInstead(op, OPS);
     const remedy = [meant, "operators have their ONNX names"].filter((part) => part !== undefined).join(" ");
     throw invalid(`${op} is no operator; ${remedy}`);
   }
@@ -225,7 +225,7 @@ export function parseCastingPolicy(text: string): CastingPolicy {
 function parseOverride(key: string, value: string, wrong: (message: string) => Error): CastingOverride {
   const category = value as CastCategory;
   if (!key.startsWith("@")) {
-    if (Object.hasOwn(castCategories, key)) return { scope: "", op: key as Op, category };
+    if (Object.hasOwn(opTable, key)) return { scope: "", op: key as Op, category };
     throw wrong(
       `${key === "" ? "a part without a key" : key} is none of params, compute, output, an op or @scope`,
     );

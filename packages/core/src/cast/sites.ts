@@ -4,12 +4,12 @@ import { accumulatorOf, type BackendManifest, unsupportedReason } from "../contr
 import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
 import { roundTo } from "../float-format/round.js";
 import type { Op } from "../graph/attributes.js";
-import { type CastCategory, leadingOperands, summingOps } from "../graph/category.js";
+import { type CastCategory, leadingOperands } from "../graph/category.js";
 import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
 import { inferTypes } from "../graph/infer/infer.js";
+import { opTable } from "../graph/op-table.js";
 import { elementCount } from "../shape.js";
 import { beyondRange, constantLoss } from "./constants.js";
-import { castCategories } from "./op-categories.js";
 import { type CastingPolicy, isPure, overrideFor } from "./policy.js";
 import type { CastRule } from "./rule.js";
 
@@ -113,7 +113,7 @@ function rulingOn(
   constants: ReadonlyMap<Value, AnyNode>,
 ): Ruling {
   const { op, origin } = node;
-  const listed = castCategories[op][low];
+  const listed = opTable[op].cast[low];
   if (origin.castSettled === true) return { category: "fixed", rule: "inner policy" };
   if (op === "Cast") return { category: "fixed", rule: "user cast" };
   if (op === "Constant" && isComputeFloat(node.outputs[0]?.dtype ?? "bool")) {
@@ -173,7 +173,7 @@ export function numbersBeyond(graph: Graph, low: HalfDType): ReadonlyMap<AnyNode
     const constant = isNode(node, "Constant") ? constantLoss(node.attributes, low).overflow : undefined;
     const operand = padding(node, low) ?? node.inputs.map((value) => held.get(value)).find(isNumber);
     if (operand !== undefined) read.set(node, operand);
-    const number = constant ?? (castCategories[node.op][low] === "clear" ? operand : undefined);
+    const number = constant ?? (opTable[node.op].cast[low] === "clear" ? operand : undefined);
     if (number !== undefined) for (const value of node.outputs) held.set(value, number);
   }
   return read;
@@ -195,7 +195,7 @@ function structural(
   constants: ReadonlyMap<Value, AnyNode>,
 ): Pick<CastSite, "category" | "because"> | undefined {
   const [x, y] = node.inputs;
-  if (node.op === "Mul" && x === y) return { category: castCategories.Pow[low], because: "a square" };
+  if (node.op === "Mul" && x === y) return { category: opTable.Pow.cast[low], because: "a square" };
   if (node.op !== "Div" || y === undefined || low !== "f16") return undefined;
   const divisor = constants.get(y);
   if (divisor === undefined || !isNode(divisor, "Constant")) return undefined;
@@ -204,13 +204,17 @@ function structural(
   return { category: "f32", because: `the divisor ${literal} is below 2^-14` };
 }
 
+/**
+ * Where the only numerical risk of an op is its sum: `between` where the backend's kernel for that half accumulates in
+ * f32, `f32` where it does not. The table of ops applies when no backend is known.
+ */
 function kernelCategory(
   op: Op,
   listed: CastCategory,
   low: HalfDType,
   manifest: BackendManifest | undefined,
 ): Pick<CastSite, "category" | "because"> {
-  if (manifest === undefined || !summingOps.has(op)) return { category: listed };
+  if (manifest === undefined || opTable[op].cast.bf16 !== "between") return { category: listed };
   const inside = accumulatorOf(manifest, op, low);
   return { category: inside === "f32" ? "between" : "f32", because: `the kernel sums in ${inside}` };
 }

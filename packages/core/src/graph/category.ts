@@ -31,18 +31,6 @@ export const CAST_CATEGORIES = [
 export type CastCategory = (typeof CAST_CATEGORIES)[number];
 
 /**
- * Ops whose only numerical risk is their sum: `between` where the backend's kernel for that half accumulates in f32,
- * `f32` where it does not. The table above applies when no backend is known.
- */
-export const summingOps: ReadonlySet<Op> = new Set<Op>([
-  "Softmax",
-  "LayerNormalization",
-  "RMSNormalization",
-  "BatchNormalization",
-  "BatchNormalizationGradient",
-]);
-
-/**
  * Number of leading operands that are cast to the node's dtype together, if not all of them. A normalization takes
  * scale, bias and statistics in f32 beside halves, attention a mask; a barrier's further operands only fix an order.
  */

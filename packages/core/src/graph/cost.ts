@@ -1,7 +1,7 @@
 import { byteLength } from "../host/host-tensor.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { Graph, Phase, ValueType } from "./graph.js";
-import { opTable } from "./op-table.js";
+import { type OpRow, opTable } from "./op-table.js";
 
 /**
  * The cost of running a node: arithmetic operations (a multiply-add counts as two, a function such as exp or a
@@ -13,19 +13,6 @@ export interface Cost {
   readonly bytes: number;
 }
 
-/** Ops that only change a value's shape or name, or whose result exists before a run. */
-const MOVES_NOTHING: ReadonlySet<Op> = new Set<Op>([
-  "Identity",
-  "Reshape",
-  "Squeeze",
-  "Unsqueeze",
-  "Constant",
-  "Barrier",
-]);
-
-/** Ops that read only as many elements of their data as they write. */
-const READS_PART: ReadonlySet<Op> = new Set<Op>(["Gather", "GatherElements", "GatherND", "Slice"]);
-
 /** Cost of one op on those types. */
 export function opCost<K extends Op>(
   op: K,
@@ -35,10 +22,13 @@ export function opCost<K extends Op>(
 ): Cost {
   const total = (types: readonly ValueType[]): number =>
     types.reduce((sum, type) => sum + byteLength(type), 0);
-  const flops = opTable[op].flops(inputs, outputs, attributes);
-  if (MOVES_NOTHING.has(op)) return { flops, bytes: 0 };
+  const row: OpRow<K> = opTable[op];
+  const flops = row.flops(inputs, outputs, attributes);
+  // A view is its operand's memory, and a constant exists before a run.
+  if (row.moves === "view" || op === "Constant") return { flops, bytes: 0 };
   const written = total(outputs);
-  return { flops, bytes: written + (READS_PART.has(op) ? written + total(inputs.slice(1)) : total(inputs)) };
+  const readsPart = row.moves === "slices" || row.moves === "looks-up";
+  return { flops, bytes: written + (readsPart ? written + total(inputs.slice(1)) : total(inputs)) };
 }
 
 export interface GraphCost extends Cost {

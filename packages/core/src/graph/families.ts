@@ -128,4 +128,13 @@ export type ArgOp = Extract<OpOf<"reduce">, `Arg${string}`>;
 
 export type SoftmaxOp = Extract<OpOf<"normalization">, `${string}Softmax`>;
 
+/** Operators that accumulate sums or products of many terms. */
+export type AddingOp =
+  | OpOf<"matrix" | "convolution" | "attention" | "normalization" | "batch-normalization" | "loss">
+  | Exclude<ReduceOp, "ReduceMax" | "ReduceMin">
+  | "CumSum"
+  | "AveragePool"
+  | "MaxPoolGradient"
+  | ScatterOp;
+
 export type ScatterOp = Extract<OpOf<"indexing">, `Scatter${string}`>;

@@ -1,21 +1,15 @@
 /** Indices that a graph itself makes: a constant or a range, such as the positions of a sequence. */
 import { MpError } from "../errors.js";
 import { formatShape } from "../shape.js";
-import type { Op, OpAttributes } from "./attributes.js";
+import type { OpAttributes } from "./attributes.js";
 import { type AnyNode, isNode, type Value } from "./graph.js";
+import { opTable } from "./op-table.js";
 
-/** Ops whose result holds all elements of their first operand and no others. */
-const MOVES: ReadonlySet<Op> = new Set<Op>([
-  "Identity",
-  "Cast",
-  "Reshape",
-  "Squeeze",
-  "Unsqueeze",
-  "Transpose",
-  "Expand",
-  "Tile",
-  "Barrier",
-]);
+/** Whether its result holds all elements of its first operand and no others, maybe in another dtype. */
+function keepsElements({ op }: AnyNode): boolean {
+  const { moves } = opTable[op];
+  return moves === "view" || moves === "copies" || op === "Cast";
+}
 
 export type MakerOf = (value: Value) => AnyNode | undefined;
 
@@ -24,7 +18,7 @@ export function sourceOfIndices(indices: Value | undefined, makerOf: MakerOf): V
   let from = indices;
   for (
     let node = from && makerOf(from);
-    node !== undefined && MOVES.has(node.op);
+    node !== undefined && keepsElements(node);
     node = from && makerOf(from)
   ) {
     from = node.inputs[0];

@@ -1,6 +1,6 @@
 /**
  * What is known of each operator for itself: the dtypes of its deciding operand, in which precision policies compute it,
- * and its arithmetic. What it does is in the stages' files of its family.
+ * whether it moves, rounds or sums, and its arithmetic. What it does is in the stages' files of its family.
  */
 
 import { DTYPES, type DType, type HalfDType } from "../dtype.js";
@@ -8,14 +8,34 @@ import type { GraphNode, Op } from "./attributes.js";
 import type { CastCategory } from "./category.js";
 import { contractionFlops } from "./contraction-path.js";
 import { contractionOf } from "./einsum-equation.js";
+import type { AddingOp } from "./families.js";
 import { type FlopsRule, none, perOperand, perResult, perUpdate, size, taps, windowSize } from "./flops.js";
 
 export interface OpRow<K extends Op> {
   /** What type inference accepts; a manifest's `ops` is a subset. */
   readonly dtypes: readonly DType[];
   readonly cast: Readonly<Record<HalfDType, CastCategory>>;
+  /** The dtype of its result, whatever its operands are. */
+  readonly result?: DType;
+  /** Where the elements of the result come from, if none of them is computed. */
+  readonly moves?: Moves;
+  /** Every result is representable: an element of an operand, its negative, or an integer. */
+  readonly exact?: true;
+  /** Accumulates many terms: by definition in f32, rounded once, for any operand dtype. */
+  readonly sums?: K extends AddingOp ? true : never;
+  /** By how many ulps of f32 the kernel of a library may be off, if not by 4; halves by 1. */
+  readonly ulp?: number;
   readonly flops: FlopsRule<K>;
 }
+
+/**
+ * - `view`: all elements of the first operand in their order: its memory.
+ * - `copies`: all elements of the operand, elsewhere or several times.
+ * - `joins`: all elements of all operands.
+ * - `slices`, `looks-up`: some elements of the first operand, by attributes or by indices that are data.
+ * - `fills`: also or only numbers that no operand holds.
+ */
+type Moves = "view" | "copies" | "joins" | "slices" | "looks-up" | "fills";
 
 export const FLOATS: readonly DType[] = ["f32", "f16", "bf16"];
 export const NUMBERS: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "u64", "u8"];
@@ -33,32 +53,32 @@ const row = (f16: CastCategory, bf16: CastCategory): Row => ({ f16, bf16 });
  * that need more than 8 bits (sums, logarithms, phases) stay in f32.
  */
 export const opTable: { readonly [K in Op]: OpRow<K> } = {
-  Abs: { dtypes: SIGNED, cast: both("clear"), flops: perResult(1) },
-  Neg: { dtypes: SIGNED, cast: both("clear"), flops: perResult(1) },
-  Sign: { dtypes: SIGNED, cast: both("widest"), flops: perResult(1) },
-  Floor: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
-  Ceil: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
-  Round: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  Abs: { dtypes: SIGNED, cast: both("clear"), exact: true, flops: perResult(1) },
+  Neg: { dtypes: SIGNED, cast: both("clear"), exact: true, flops: perResult(1) },
+  Sign: { dtypes: SIGNED, cast: both("widest"), exact: true, flops: perResult(1) },
+  Floor: { dtypes: FLOATS, cast: both("widest"), exact: true, flops: perResult(1) },
+  Ceil: { dtypes: FLOATS, cast: both("widest"), exact: true, flops: perResult(1) },
+  Round: { dtypes: FLOATS, cast: both("widest"), exact: true, flops: perResult(1) },
   Reciprocal: { dtypes: FLOATS, cast: row("f32", "widest"), flops: perResult(1) },
   Exp: { dtypes: FLOATS, cast: row("deny", "widest"), flops: perResult(1) },
   Log: { dtypes: FLOATS, cast: row("deny", "f32"), flops: perResult(1) },
   Sqrt: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(1) },
   Erf: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(1) },
-  Tanh: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
+  Tanh: { dtypes: FLOATS, cast: both("widest"), ulp: 8, flops: perResult(1) },
   Sigmoid: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
-  Relu: { dtypes: FLOATS, cast: both("clear"), flops: perResult(1) },
+  Relu: { dtypes: FLOATS, cast: both("clear"), exact: true, flops: perResult(1) },
   Softplus: { dtypes: FLOATS, cast: row("f32", "widest"), flops: perResult(1) },
   Sin: { dtypes: FLOATS, cast: row("widest", "f32"), flops: perResult(1) },
   Cos: { dtypes: FLOATS, cast: row("widest", "f32"), flops: perResult(1) },
   LeakyRelu: { dtypes: FLOATS, cast: both("widest"), flops: perResult(2) },
   Elu: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(2) },
-  Gelu: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(4) },
+  Gelu: { dtypes: FLOATS, cast: row("infer", "widest"), ulp: 8, flops: perResult(4) },
   // Commutes with rounding only when its bounds do, so it is not `clear`.
   Clip: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(2) },
-  Not: { dtypes: BOOL, cast: both("fixed"), flops: perResult(1) },
-  IsNaN: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
-  IsInf: { dtypes: FLOATS, cast: both("widest"), flops: perResult(1) },
-  Identity: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Not: { dtypes: BOOL, cast: both("fixed"), result: "bool", flops: perResult(1) },
+  IsNaN: { dtypes: FLOATS, cast: both("widest"), result: "bool", flops: perResult(1) },
+  IsInf: { dtypes: FLOATS, cast: both("widest"), result: "bool", flops: perResult(1) },
+  Identity: { dtypes: DTYPES, cast: both("clear"), moves: "view", flops: none },
   Cast: { dtypes: DTYPES, cast: both("fixed"), flops: none },
 
   Add: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
@@ -67,26 +87,30 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Div: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
   Pow: { dtypes: FLOATS, cast: row("deny", "widest"), flops: perResult(1) },
   Mod: { dtypes: ["f32", "f16", "bf16", "i32", "i64", "u8"], cast: both("widest"), flops: perResult(1) },
-  Min: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
-  Max: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
-  Equal: { dtypes: [...NUMBERS, "bool"], cast: both("widest"), flops: perResult(1) },
-  Greater: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
-  GreaterOrEqual: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
-  Less: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
-  LessOrEqual: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(1) },
-  And: { dtypes: BOOL, cast: both("fixed"), flops: perResult(1) },
-  Or: { dtypes: BOOL, cast: both("fixed"), flops: perResult(1) },
-  Xor: { dtypes: BOOL, cast: both("fixed"), flops: perResult(1) },
-  Where: { dtypes: DTYPES, cast: both("widest"), flops: perResult(1) },
+  Min: { dtypes: NUMBERS, cast: both("widest"), exact: true, flops: perResult(1) },
+  Max: { dtypes: NUMBERS, cast: both("widest"), exact: true, flops: perResult(1) },
+  Equal: { dtypes: [...NUMBERS, "bool"], cast: both("widest"), result: "bool", flops: perResult(1) },
+  Greater: { dtypes: NUMBERS, cast: both("widest"), result: "bool", flops: perResult(1) },
+  GreaterOrEqual: { dtypes: NUMBERS, cast: both("widest"), result: "bool", flops: perResult(1) },
+  Less: { dtypes: NUMBERS, cast: both("widest"), result: "bool", flops: perResult(1) },
+  LessOrEqual: { dtypes: NUMBERS, cast: both("widest"), result: "bool", flops: perResult(1) },
+  And: { dtypes: BOOL, cast: both("fixed"), result: "bool", flops: perResult(1) },
+  Or: { dtypes: BOOL, cast: both("fixed"), result: "bool", flops: perResult(1) },
+  Xor: { dtypes: BOOL, cast: both("fixed"), result: "bool", flops: perResult(1) },
+  Where: { dtypes: DTYPES, cast: both("widest"), exact: true, flops: perResult(1) },
 
   MatMul: {
     dtypes: FLOATS,
     cast: both("low"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, outputs) => 2 * size(outputs, 0) * (inputs[0]?.shape.at(-1) ?? 0),
   },
   Gemm: {
     dtypes: FLOATS,
     cast: both("low"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, outputs, { transA, alpha, beta }) => {
       const terms = 2 * (inputs[0]?.shape[transA ? 0 : 1] ?? 0);
       const bias = inputs[2] === undefined ? 0 : beta === 1 ? 1 : 2;
@@ -96,6 +120,8 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Einsum: {
     dtypes: NUMBERS,
     cast: both("low"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, _, { equation }) =>
       contractionFlops(
         contractionOf(
@@ -109,6 +135,8 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Attention: {
     dtypes: FLOATS,
     cast: both("low"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, outputs, { softcap }) => {
       const [size = 0, keys = 0] = [inputs[1]?.shape[3], inputs[1]?.shape[2]];
       const rows = (outputs[0]?.shape ?? []).slice(0, 3).reduce((product, length) => product * length, 1);
@@ -120,100 +148,129 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Conv: {
     dtypes: FLOATS,
     cast: both("low"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, outputs) => size(outputs, 0) * (2 * taps(inputs[1]) + (inputs[2] === undefined ? 0 : 1)),
   },
   ConvTranspose: {
     dtypes: FLOATS,
     cast: both("low"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, outputs) =>
       2 * size(inputs, 0) * taps(inputs[1]) + (inputs[2] === undefined ? 0 : size(outputs, 0)),
   },
 
-  ReduceSum: { dtypes: NUMBERS, cast: row("deny", "f32"), flops: perOperand(1) },
+  ReduceSum: { dtypes: NUMBERS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(1) },
   ReduceMean: {
     dtypes: FLOATS,
     cast: row("deny", "f32"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
   },
-  ReduceMax: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
-  ReduceMin: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
-  ReduceProd: { dtypes: NUMBERS, cast: row("deny", "f32"), flops: perOperand(1) },
-  ReduceL1: { dtypes: FLOATS, cast: row("deny", "f32"), flops: perOperand(2) },
+  ReduceMax: { dtypes: NUMBERS, cast: both("widest"), exact: true, flops: perOperand(1) },
+  ReduceMin: { dtypes: NUMBERS, cast: both("widest"), exact: true, flops: perOperand(1) },
+  ReduceProd: { dtypes: NUMBERS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(1) },
+  ReduceL1: { dtypes: FLOATS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(2) },
   ReduceL2: {
     dtypes: FLOATS,
     cast: row("deny", "f32"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, outputs) => 2 * size(inputs, 0) + size(outputs, 0),
   },
   ReduceLogSum: {
     dtypes: FLOATS,
     cast: row("deny", "f32"),
+    sums: true,
     flops: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
   },
   ReduceLogSumExp: {
     dtypes: FLOATS,
     cast: row("deny", "f32"),
+    sums: true,
     flops: (inputs, outputs) => 4 * size(inputs, 0) + 2 * size(outputs, 0),
   },
-  ReduceSumSquare: { dtypes: FLOATS, cast: row("deny", "f32"), flops: perOperand(2) },
+  ReduceSumSquare: { dtypes: FLOATS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(2) },
   ArgMax: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
   ArgMin: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
   /** The number of comparisons of a sort depends on the engine; one per element does not. */
-  TopK: { dtypes: NUMBERS, cast: row("widest", "f32"), flops: perOperand(1) },
-  CumSum: { dtypes: SIGNED, cast: both("f32"), flops: perOperand(1) },
+  TopK: { dtypes: NUMBERS, cast: row("widest", "f32"), exact: true, flops: perOperand(1) },
+  CumSum: { dtypes: SIGNED, cast: both("f32"), sums: true, ulp: 64, flops: perOperand(1) },
 
   /** One operation per element of each window; AveragePool also divides. */
   MaxPool: {
     dtypes: FLOATS,
     cast: both("clear"),
+    exact: true,
     flops: (_, outputs, { kernelShape }) => size(outputs, 0) * windowSize(kernelShape),
   },
   AveragePool: {
     dtypes: FLOATS,
     cast: row("infer", "widest"),
+    sums: true,
+    ulp: 16,
     flops: (_, outputs, { kernelShape }) => size(outputs, 0) * (windowSize(kernelShape) + 1),
   },
 
   /** Maximum, subtraction, exponential, sum, division. */
-  Softmax: { dtypes: FLOATS, cast: row("f32", "between"), flops: perOperand(5) },
-  LogSoftmax: { dtypes: FLOATS, cast: row("deny", "f32"), flops: perOperand(5) },
+  Softmax: { dtypes: FLOATS, cast: row("f32", "between"), sums: true, ulp: 16, flops: perOperand(5) },
+  LogSoftmax: { dtypes: FLOATS, cast: row("deny", "f32"), sums: true, flops: perOperand(5) },
   SoftmaxCrossEntropyLoss: {
     dtypes: FLOATS,
     cast: row("deny", "f32"),
+    sums: true,
     flops: (inputs) => 5 * size(inputs, 0) + 2 * size(inputs, 1),
   },
   NegativeLogLikelihoodLoss: {
     dtypes: FLOATS,
     cast: row("deny", "f32"),
+    sums: true,
     flops: (inputs) => 2 * size(inputs, 1),
   },
   /** Mean 1, center 1, variance 2, scaling by 1/std and by the weights 2; a bias 1. */
   LayerNormalization: {
     dtypes: FLOATS,
     cast: row("f32", "between"),
+    sums: true,
+    ulp: 16,
     flops: (inputs) => (inputs[2] === undefined ? 6 : 7) * size(inputs, 0),
   },
-  RMSNormalization: { dtypes: FLOATS, cast: row("f32", "between"), flops: perOperand(4) },
+  RMSNormalization: {
+    dtypes: FLOATS,
+    cast: row("f32", "between"),
+    sums: true,
+    ulp: 16,
+    flops: perOperand(4),
+  },
   /** Mean 1, center 1, variance 2, scale 1, shift 1. */
-  BatchNormalization: { dtypes: FLOATS, cast: row("f32", "between"), flops: perOperand(6) },
+  BatchNormalization: {
+    dtypes: FLOATS,
+    cast: row("f32", "between"),
+    sums: true,
+    ulp: 64,
+    flops: perOperand(6),
+  },
 
-  Reshape: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  Transpose: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  Slice: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  Concat: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  Split: { dtypes: DTYPES, cast: both("clear"), flops: none },
+  Reshape: { dtypes: DTYPES, cast: both("clear"), moves: "view", flops: none },
+  Transpose: { dtypes: DTYPES, cast: both("clear"), moves: "copies", flops: none },
+  Slice: { dtypes: DTYPES, cast: both("clear"), moves: "slices", flops: none },
+  Concat: { dtypes: DTYPES, cast: both("clear"), moves: "joins", flops: none },
+  Split: { dtypes: DTYPES, cast: both("clear"), moves: "slices", flops: none },
   // Follows its data, but no cast moves upstream of it: a lookup reads far less than the table that a cast would copy,
   // and the gradient must be scattered in f32.
-  Gather: { dtypes: DTYPES, cast: both("widest"), flops: none },
-  GatherElements: { dtypes: DTYPES, cast: both("widest"), flops: none },
-  GatherND: { dtypes: DTYPES, cast: both("widest"), flops: none },
-  ScatterElements: { dtypes: DTYPES, cast: row("widest", "f32"), flops: perUpdate },
-  ScatterND: { dtypes: DTYPES, cast: row("widest", "f32"), flops: perUpdate },
-  Expand: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  Squeeze: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  Unsqueeze: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  Pad: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  Tile: { dtypes: DTYPES, cast: both("clear"), flops: none },
-  OneHot: { dtypes: ["i32"], cast: both("fixed"), flops: none },
+  Gather: { dtypes: DTYPES, cast: both("widest"), moves: "looks-up", flops: none },
+  GatherElements: { dtypes: DTYPES, cast: both("widest"), moves: "looks-up", flops: none },
+  GatherND: { dtypes: DTYPES, cast: both("widest"), moves: "looks-up", flops: none },
+  ScatterElements: { dtypes: DTYPES, cast: row("widest", "f32"), sums: true, flops: perUpdate },
+  ScatterND: { dtypes: DTYPES, cast: row("widest", "f32"), sums: true, flops: perUpdate },
+  Expand: { dtypes: DTYPES, cast: both("clear"), moves: "copies", flops: none },
+  Squeeze: { dtypes: DTYPES, cast: both("clear"), moves: "view", flops: none },
+  Unsqueeze: { dtypes: DTYPES, cast: both("clear"), moves: "view", flops: none },
+  Pad: { dtypes: DTYPES, cast: both("clear"), moves: "fills", flops: none },
+  Tile: { dtypes: DTYPES, cast: both("clear"), moves: "copies", flops: none },
+  OneHot: { dtypes: ["i32"], cast: both("fixed"), moves: "fills", exact: true, flops: none },
 
   /** Its policy is that of the operators in the body, which cost what they cost in every run. */
   Scan: {
@@ -222,8 +279,8 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
     flops: (_, __, { body, length }) => length * body.nodes.reduce((sum, node) => sum + nodeFlops(node), 0),
   },
 
-  Constant: { dtypes: DTYPES, cast: both("fixed"), flops: none },
-  Range: { dtypes: DTYPES, cast: both("fixed"), flops: none },
+  Constant: { dtypes: DTYPES, cast: both("fixed"), moves: "fills", exact: true, flops: none },
+  Range: { dtypes: DTYPES, cast: both("fixed"), moves: "fills", flops: none },
 
   /** Four squarings of 64 bits and the operations between them. */
   RandomBits: { dtypes: ["u64"], cast: both("fixed"), flops: perResult(16) },
@@ -231,20 +288,32 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   MaxPoolGradient: {
     dtypes: FLOATS,
     cast: both("widest"),
+    sums: true,
     flops: (inputs, _, { kernelShape }) => size(inputs, 0) * (windowSize(kernelShape) + 1),
   },
   /** Center 1, the two sums 3, dx 5. */
-  BatchNormalizationGradient: { dtypes: FLOATS, cast: row("f32", "between"), flops: perOperand(9) },
+  BatchNormalizationGradient: {
+    dtypes: FLOATS,
+    cast: row("f32", "between"),
+    sums: true,
+    ulp: 64,
+    flops: perOperand(9),
+  },
   ConvWeightGradient: {
     dtypes: FLOATS,
     cast: both("low"),
+    sums: true,
+    ulp: 64,
     flops: (inputs, outputs) => 2 * size(inputs, 1) * taps(outputs[0]),
   },
   // Fixes an order of execution, which moving a cast upstream of it would undo.
-  Barrier: { dtypes: DTYPES, cast: both("widest"), flops: none },
+  Barrier: { dtypes: DTYPES, cast: both("widest"), moves: "view", flops: none },
 };
 
 /** The arithmetic of one node. */
 function nodeFlops<K extends Op>({ op, inputs, outputs, attributes }: GraphNode<K>): number {
   return opTable[op].flops(inputs, outputs, attributes);
 }
+
+/** Operators of the table, in its order. */
+export const OPS = Object.keys(opTable) as readonly Op[];

@@ -1,5 +1,5 @@
 import type { HalfDType } from "../dtype.js";
-import type { AddingOp } from "../graph/adding-ops.js";
+import type { AddingOp } from "../graph/families.js";
 import { refusalOf } from "./engine-refusal.js";
 import type { ProbeGraph, ProbeResults } from "./probe-pairs.js";
 import { sumProbe } from "./sum-probe.js";

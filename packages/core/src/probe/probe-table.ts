@@ -5,7 +5,7 @@
 import { type DType, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import { GraphBuilder } from "../graph/build/builder.js";
-import { REDUCE_OPS, type ReduceOp, rowsOf } from "../graph/families.js";
+import { FAMILIES, REDUCE_OPS, type ReduceOp, rowsOf } from "../graph/families.js";
 import type { GraphNode, Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
 
@@ -85,29 +85,12 @@ const convolutions = (): readonly Convolved[] =>
   );
 
 export function probeTable(): { readonly [K in Op]: Probe<K> } {
-  const unary = elementwise(1);
-  const binary = elementwise(2);
   const reduce = on<ReduceOp>({ axes: [1], keepdims: false });
   const search = on<"ArgMax" | "ArgMin">({ axis: 1, keepdims: false });
   const normalized = on<"Softmax" | "LogSoftmax">({ axis: 1 });
   return {
-    Abs: unary,
-    Neg: unary,
-    Sign: unary,
-    Floor: unary,
-    Ceil: unary,
-    Round: unary,
-    Reciprocal: unary,
-    Exp: unary,
-    Log: unary,
-    Sqrt: unary,
-    Erf: unary,
-    Tanh: unary,
-    Sigmoid: unary,
-    Relu: unary,
-    Softplus: unary,
-    Sin: unary,
-    Cos: unary,
+    ...rowsOf(FAMILIES.unary, () => elementwise(1)),
+    ...rowsOf(FAMILIES.binary, () => elementwise(2)),
     LeakyRelu: on({ alpha: 0.5 }),
     Elu: on({ alpha: 0.5 }),
     Gelu: (site, op) => {
@@ -115,10 +98,6 @@ export function probeTable(): { readonly [K in Op]: Probe<K> } {
         site.emit(op, [site.value(SHAPE)], { approximate });
     },
     Clip: on({ min: 0, max: 1 }),
-    Not: unary,
-    IsNaN: unary,
-    IsInf: unary,
-    Identity: unary,
     Cast: (site, op) => {
       const { dtype } = site.value([]);
       const isEighth = dtype.startsWith("f8");
@@ -127,25 +106,10 @@ export function probeTable(): { readonly [K in Op]: Probe<K> } {
         site.emit(op, [site.value(SHAPE)], { to });
       site.emit(op, [site.value(SHAPE, "f32")], { to: dtype });
     },
-    Add: binary,
-    Sub: binary,
-    Mul: binary,
-    Div: binary,
-    Pow: binary,
     Mod: (site, op) => {
       const fmod = isFloat(site.value([]).dtype);
       site.emit(op, [site.value(SHAPE), site.value(SHAPE)], { fmod });
     },
-    Min: binary,
-    Max: binary,
-    Equal: binary,
-    Greater: binary,
-    GreaterOrEqual: binary,
-    Less: binary,
-    LessOrEqual: binary,
-    And: binary,
-    Or: binary,
-    Xor: binary,
     Where: (site, op) => site.emit(op, [site.value(SHAPE, "bool"), site.value(SHAPE), site.value([3])], {}),
     MatMul: (site, op) => site.emit(op, [site.value([2, 3]), site.value([3, 2])], {}),
     Gemm: (site, op) =>

@@ -3,8 +3,8 @@
  * f32. The table is made by a function, so that a bundler leaves it out of a program that probes nothing.
  */
 import { floatFormats, type HalfDType } from "../dtype.js";
-import type { AddingOp } from "../graph/adding-ops.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
+import type { AddingOp } from "../graph/families.js";
 import type { Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { halfSumsBackend } from "../../test/half-sums.js";
 import type { Accumulators } from "../contract/manifest.js";
 import type { HalfDType } from "../dtype.js";
-import { ADDING_OPS, type AddingOp } from "../graph/adding-ops.js";
+import { ADDING_OPS } from "../graph/adding-ops.js";
+import type { AddingOp } from "../graph/families.js";
 import { evaluate } from "../reference/index.js";
 import { sumProbe } from "./sum-probe.js";
 

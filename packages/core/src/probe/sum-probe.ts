@@ -1,8 +1,9 @@
 import { type HalfDType, isFloat } from "../dtype.js";
 import { decode, encodeArray } from "../float-format/bits.js";
 import { ulpDistance } from "../float-format/ulp.js";
-import { ADDING_OPS, type AddingOp } from "../graph/adding-ops.js";
+import { ADDING_OPS } from "../graph/adding-ops.js";
 import { GraphBuilder } from "../graph/build/builder.js";
+import type { AddingOp } from "../graph/families.js";
 import type { Graph, Value } from "../graph/graph.js";
 import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { elementCount, type Shape } from "../shape.js";

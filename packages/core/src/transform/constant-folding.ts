@@ -5,6 +5,7 @@ import type { Op, OpAttributes } from "../graph/attributes.js";
 import { type Rebuilding, rebuildGraph } from "../graph/build/rebuild.js";
 import { FAMILIES } from "../graph/families.js";
 import { type AnyNode, type Graph, type GraphNode, isNode, type Value } from "../graph/graph.js";
+import { opTable } from "../graph/op-table.js";
 import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { broadcastShapes, elementCount, type Shape, sameShape } from "../shape.js";
 
@@ -35,7 +36,7 @@ const BROADCASTING: ReadonlySet<Op> = new Set<Op>(FAMILIES.binary);
 function withoutExpand(inputs: readonly Value[], shape: Shape, at: Rebuilding): readonly Value[] {
   let lean = inputs;
   inputs.forEach((input, index) => {
-    const source = sourceOf(input, ["Expand"], at);
+    const source = sourceOf(input, isExpand, at);
     if (source === input) return;
     const candidate = lean.with(index, source);
     const reached = candidate.map((value) => value.shape).reduce((a, b) => broadcastShapes(a, b, "Expand"));
@@ -44,26 +45,22 @@ function withoutExpand(inputs: readonly Value[], shape: Shape, at: Rebuilding): 
   return lean;
 }
 
-/** Follows single-operand nodes of those ops upward. */
-function sourceOf(value: Value, ops: readonly Op[], at: Rebuilding): Value {
+const isExpand = (op: Op): boolean => op === "Expand";
+
+/** Follows single-operand nodes upward. */
+function sourceOf(value: Value, follows: (op: Op) => boolean, at: Rebuilding): Value {
   let source = value;
-  for (
-    let node = at.producer(source);
-    node !== undefined && ops.includes(node.op);
-    node = at.producer(source)
-  ) {
+  for (let node = at.producer(source); node !== undefined && follows(node.op); node = at.producer(source)) {
     source = node.inputs[0] as Value;
   }
   return source;
 }
 
-const VIEWS: readonly Op[] = ["Reshape", "Squeeze", "Unsqueeze"];
-
 /** A chain of views is one Reshape of what it starts from, or nothing. */
 const view: Fold<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, [x], at) => {
   const [output] = node.outputs;
   if (x === undefined || output === undefined) return undefined;
-  const source = sourceOf(x, VIEWS, at);
+  const source = sourceOf(x, (op) => op !== "Barrier" && opTable[op].moves === "view", at);
   if (sameShape(source.shape, output.shape)) return source;
   const constant = at.constant(source);
   if (constant !== undefined && constant.data.length === 1) {
@@ -105,7 +102,7 @@ const transpose: Fold<"Transpose"> = ({ attributes: { perm } }, [x], at) => {
 
 const expand: Fold<"Expand"> = ({ attributes: { shape } }, [x], at) => {
   if (x === undefined || sameShape(x.shape, shape)) return x;
-  const source = sourceOf(x, ["Expand"], at);
+  const source = sourceOf(x, isExpand, at);
   return source === x ? undefined : at.builder.emitOne("Expand", [source], { shape });
 };
 

@@ -1,9 +1,6 @@
-import type { Op } from "../graph/attributes.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import { opTable } from "../graph/op-table.js";
 import { byteLength } from "../host/host-tensor.js";
-
-/** Their output is their first operand's memory. */
-const ALIASING: ReadonlySet<Op> = new Set<Op>(["Reshape", "Squeeze", "Unsqueeze", "Identity", "Barrier"]);
 
 /** Which memory each value of a graph occupies, and who reads it. */
 export class Storages {
@@ -18,7 +15,7 @@ export class Storages {
     const held = new Set<Value>(graph.inputs.map((input) => input.value));
     for (const node of graph.nodes) {
       const [first] = node.inputs;
-      if (ALIASING.has(node.op) && first !== undefined) {
+      if (opTable[node.op].moves === "view" && first !== undefined) {
         for (const output of node.outputs) this.#roots.set(output, this.root(first));
       }
       if (node.op === "Constant") for (const output of node.outputs) held.add(output);

@@ -1,45 +1,30 @@
-import type { DType } from "../../dtype.js";
 import { broadcastShapes } from "../../shape.js";
 import type { Op } from "../attributes.js";
-import type { OpOf } from "../families.js";
+import { FAMILIES, type OpOf, rowsOf } from "../families.js";
 import type { ValueType } from "../graph.js";
-import { FLOATS } from "../op-table.js";
+import { FLOATS, opTable } from "../op-table.js";
 import { expectCount, expectDType, expectSameDType, type InferTable, operand } from "./rule.js";
 
 type Rule = (inputs: readonly ValueType[]) => readonly ValueType[];
 
-function binary(op: Op, result?: DType): Rule {
+function binary(op: Op): Rule {
   return (inputs) => {
     expectCount(op, inputs, 2);
     const a = operand(op, inputs, 0);
     const b = operand(op, inputs, 1);
     expectDType(op, a);
     expectSameDType(op, inputs);
-    return [{ dtype: result ?? a.dtype, shape: broadcastShapes(a.shape, b.shape, op) }];
+    return [{ dtype: opTable[op].result ?? a.dtype, shape: broadcastShapes(a.shape, b.shape, op) }];
   };
 }
 
 export const binaryInfer: InferTable<OpOf<"binary">> = {
-  Add: binary("Add"),
-  Sub: binary("Sub"),
-  Mul: binary("Mul"),
-  Div: binary("Div"),
-  Pow: binary("Pow"),
+  ...rowsOf(FAMILIES.binary, binary),
   Mod: (inputs, { fmod }) => {
     const types = binary("Mod")(inputs);
     expectDType("Mod", operand("Mod", inputs, 0), fmod ? FLOATS : ["i32", "i64", "u8"]);
     return types;
   },
-  Min: binary("Min"),
-  Max: binary("Max"),
-  Equal: binary("Equal", "bool"),
-  Greater: binary("Greater", "bool"),
-  GreaterOrEqual: binary("GreaterOrEqual", "bool"),
-  Less: binary("Less", "bool"),
-  LessOrEqual: binary("LessOrEqual", "bool"),
-  And: binary("And", "bool"),
-  Or: binary("Or", "bool"),
-  Xor: binary("Xor", "bool"),
   Where: (inputs) => {
     expectCount("Where", inputs, 3);
     const condition = operand("Where", inputs, 0);

@@ -1,6 +1,7 @@
 import { type ComputeDType, isComputeFloat, isHalf } from "../../dtype.js";
 import type { Op } from "../../graph/attributes.js";
 import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../../graph/graph.js";
+import { opTable } from "../../graph/op-table.js";
 
 /**
  * `gradients` are the intermediate values of the backward pass, scaled by the loss scale; `weight gradients` are its
@@ -26,11 +27,11 @@ export const SCALE = "scale";
 const WEIGHTS = "weights/";
 const GRADIENTS = "gradients/";
 
-/** Ops whose results are existing numbers or are not computed. */
-const MOVES_ONLY: ReadonlySet<Op> = new Set<Op>([
-  "Identity", "Barrier", "Reshape", "Transpose", "Slice", "Concat", "Split", "Expand", "Squeeze", "Unsqueeze", "Tile",
-  "Pad", "Constant", "Range", "OneHot",
-]); // biome-ignore format: one list
+/** Whether its results are existing numbers or are not computed. What is looked up is counted: a table is no activation. */
+function movesOnly(op: Op): boolean {
+  const { moves } = opTable[op];
+  return moves !== undefined && moves !== "looks-up";
+}
 
 /**
  * The group of every float value that is counted. A value is counted once, and again where it is rounded to a half.
@@ -58,7 +59,7 @@ export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
   for (const node of graph.nodes) {
     const isScaled = node.inputs.some((value) => scaled.has(value));
     if (isScaled) for (const value of node.outputs) scaled.add(value);
-    if (MOVES_ONLY.has(node.op) || (node.op === "Cast" && !isRounding(node, isWeight))) continue;
+    if (movesOnly(node.op) || (node.op === "Cast" && !isRounding(node, isWeight))) continue;
     const kind = isScaled ? "gradients" : "activations";
     for (const value of node.outputs) {
       if (!isComputeFloat(value.dtype) || groups.has(value)) continue;
