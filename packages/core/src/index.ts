@@ -34,7 +34,6 @@ export {
 } from "./precision/presets.js";
 export {
   castingPolicy,
-  formatCastingPolicy,
   parseCastingPolicy,
   lowDType,
   type CastingPolicy,

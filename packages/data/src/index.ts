@@ -47,7 +47,7 @@ export type { LanguageModelBatch, LanguageModelOptions } from "./text/language-m
 export { languageModelBatches } from "./text/language-model-batches.js";
 export { markdownToProse } from "./text/markdown-prose.js";
 export type { PackageText, TextCorpusOptions } from "./text/package-prose.js";
-export { markdownProse, textCorpus } from "./text/package-prose.js";
+export { textCorpus } from "./text/package-prose.js";
 export { pennTreebank } from "./text/penn-treebank.js";
 export type { CorpusParts, CorpusSource, TextCorpus } from "./text/text-corpus.js";
 export { readText } from "./text/text-folder.js";

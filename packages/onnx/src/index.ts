@@ -42,8 +42,6 @@ export {
   onnxNode,
   string,
 } from "./model.js";
-export type { OnnxProblem } from "./problem.js";
-export { ONNX_PROBLEMS } from "./problem.js";
 // Graphs as models, and back
 export type { InitializerRole } from "./read/initializer-roles.js";
 export type { ReadModel } from "./read/read.js";
@@ -51,10 +49,7 @@ export { readGraph } from "./read/read.js";
 export type { ReadOptions } from "./read/read-options.js";
 export { READ_OPERATORS } from "./read/readers.js";
 export type { ReadAs } from "./read-as.js";
-export type { ScanReport } from "./scan.js";
-export { scanModel } from "./scan.js";
 export type { ScanLimits } from "./scan-limits.js";
-export { defaultScanLimits } from "./scan-limits.js";
 // Models as layers
 export type { FromOnnxOptions } from "./trainable/from-onnx.js";
 export { fromOnnx } from "./trainable/from-onnx.js";

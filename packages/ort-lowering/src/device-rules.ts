@@ -1,12 +1,12 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
 import { libraryTolerance, pairKey } from "@mp/core/backend";
-import type { AnyNode, Graph, Op } from "@mp/core/graph";
+import type { AnyNode, Graph } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
 import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
 import type { Target } from "./lowerings/target.js";
 import { withShadersForResults } from "./webgpu/copies.js";
-import { findingsOfVersion } from "./webgpu/findings-table.js";
+import { findingsOfVersion, INEXACT } from "./webgpu/findings-table.js";
 import { lowerWebgpuNodes } from "./webgpu/lower-node.js";
 import { splitWords } from "./words/index.js";
 
@@ -47,19 +47,6 @@ const whole: DeviceRules = {
 };
 
 const EIGHTH = "WebGPU has no 8-bit floats";
-
-/** WGSL's functions of f16 are off by several units in the last place, and lose small numbers. */
-const FUNCTIONS: readonly Op[] = [
-  ...(["Exp", "Log", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Elu", "Gelu", "Pow"] as const),
-];
-
-/** Further ops that round more than once in f16. */
-const INEXACT: readonly Op[] = [
-  ...FUNCTIONS,
-  ...(["Reciprocal", "Sqrt", "Div", "Softmax", "Attention", "LayerNormalization"] as const),
-  ...(["ReduceL1", "ReduceL2", "ReduceSumSquare", "SoftmaxCrossEntropyLoss"] as const),
-  ...(["ReduceProd", "ReduceLogSum", "ReduceLogSumExp"] as const),
-];
 
 const WEBGPU_TOLERANCE: BackendManifest["tolerance"] = {
   ...libraryTolerance,

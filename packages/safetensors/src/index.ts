@@ -1,6 +1,5 @@
 export { bitsPerElement, SAFETENSORS_DTYPES, type SafetensorsDType } from "./dtypes.js";
 export {
-  SAFETENSORS_ERROR_CODES,
   SafetensorsError,
   type SafetensorsErrorCode,
   type SafetensorsErrorOptions,

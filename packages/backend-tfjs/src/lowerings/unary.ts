@@ -1,4 +1,4 @@
-import type { OpOf } from "@mp/core/graph";
+import { FAMILIES, type OpOf, rowsOf } from "@mp/core/graph";
 import { float, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
 import { cast } from "./cast.js";
 import { emitT, operandAt, typeAt } from "./lowering.js";
@@ -95,25 +95,10 @@ const not: Lowering<"Not"> = (_, operands, writer) => [
 ];
 
 export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
-  Abs: plain("Abs"),
-  Neg: plain("Neg"),
-  Sign: plain("Sign"),
-  Floor: plain("Floor"),
-  Ceil: plain("Ceil"),
-  /** Rounds half to even, in the engine too. */
-  Round: plain("Round"),
+  ...rowsOf(FAMILIES.unary, (op) => plain<OpOf<"unary">>(op)),
   Reciprocal: reciprocal,
-  Exp: plain("Exp"),
-  Log: plain("Log"),
-  Sqrt: plain("Sqrt"),
-  Erf: plain("Erf"),
-  Tanh: plain("Tanh"),
-  Sigmoid: plain("Sigmoid"),
-  Relu: plain("Relu"),
   /** In halves the engine's Softplus loses most digits in its intermediate steps. */
   Softplus: inF32(plain("Softplus")),
-  Sin: plain("Sin"),
-  Cos: plain("Cos"),
   LeakyRelu: inF32(leakyRelu),
   Elu: inF32(elu),
   Gelu: inF32((node, operands, writer) => {
@@ -124,6 +109,5 @@ export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   Identity: (_, operands) => [operandAt(operands, 0)],
   Cast: cast,
   IsNaN: plain("IsNan"),
-  IsInf: plain("IsInf"),
   Not: not,
 };

@@ -1,6 +1,15 @@
 import type { DType, HalfDType } from "@mp/core";
 import { pairKey } from "@mp/core/backend";
-import { ADDING_OPS, type AnyNode, DTYPES, decidingDType, isHalf, type Op, opDTypes } from "@mp/core/graph";
+import {
+  ADDING_OPS,
+  type AnyNode,
+  DTYPES,
+  decidingDType,
+  isHalf,
+  type Op,
+  opDTypes,
+  PRODUCT_OPS,
+} from "@mp/core/graph";
 import * as probes from "@mp/core/probe";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { missingKernels } from "./probe-kernels.js";
@@ -34,7 +43,6 @@ export function probeEngine({ binding, device }: Pick<TensorFlow, "binding" | "d
 }
 
 const HALVES: readonly HalfDType[] = ["f16", "bf16"];
-const PRODUCTS: readonly Op[] = ["MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose", "ConvWeightGradient"];
 
 async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise<Findings> {
   const table = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
@@ -66,7 +74,7 @@ async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise
     if (runs("Sigmoid") && (await isSigmoidRough(binding, dtype)))
       widened.add(pairKey({ op: "Sigmoid", dtype }));
     // Exact, and faster than the engine without these units.
-    if (!units.includes(dtype)) for (const op of PRODUCTS) widened.add(pairKey({ op, dtype }));
+    if (!units.includes(dtype)) for (const op of PRODUCT_OPS) widened.add(pairKey({ op, dtype }));
   }
   for (const [key, reason] of without) if (!widened.has(key)) missing.set(key, reason);
   const isWidened = (node: AnyNode): boolean =>

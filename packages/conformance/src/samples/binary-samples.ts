@@ -1,7 +1,15 @@
 /** Elementwise ops of two operands, and Where. */
 
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { type ComputeDType, isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import {
+  type ComputeDType,
+  FAMILIES,
+  isComputeFloat,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+  rowsOf,
+} from "@mp/core/graph";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import { counted, type OpRow, type OpRows, type OpSample } from "./op-sample.js";
 
@@ -150,24 +158,12 @@ const byDividend = row<"Mod">({ fmod: true }, { values: dividends, others: divis
 const byDivisor = row<"Mod">({ fmod: false }, { withZero: false });
 
 export const binarySamples: OpRows<OpOf<"binary">> = {
-  Add: row(plain),
-  Sub: row(plain),
-  Mul: row(plain),
+  ...rowsOf(FAMILIES.binary, () => row<"Add">(plain) as OpRow<never>),
   Div: row(plain, { withZero: false }),
   Pow: row(plain, { values: bases, others: powers, range: [0.25, 3] }),
   Mod: {
     samples: (dtype, random) => (isComputeFloat(dtype) ? byDividend : byDivisor).samples(dtype, random),
   },
-  Min: row(plain),
-  Max: row(plain),
-  Equal: row(plain),
-  Greater: row(plain),
-  GreaterOrEqual: row(plain),
-  Less: row(plain),
-  LessOrEqual: row(plain),
-  And: row(plain),
-  Or: row(plain),
-  Xor: row(plain),
   Where: {
     dtypes: ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "bool", "i32", "i64", "u64", "u8"],
     samples: (dtype) => {

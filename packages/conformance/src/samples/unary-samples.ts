@@ -1,7 +1,15 @@
 /** Elementwise ops of one operand. */
 
 import type { DType } from "@mp/core";
-import { type ComputeDType, isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import {
+  type ComputeDType,
+  FAMILIES,
+  isComputeFloat,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+  rowsOf,
+} from "@mp/core/graph";
 import { generated, hostData, integerExtremes, randomData } from "../host-data.js";
 import { farValues } from "./far-values.js";
 import { counted, type OpRow, type OpRows, type OpSample, SHAPES } from "./op-sample.js";
@@ -65,23 +73,9 @@ const plain = [{}] as const;
 const gaussian: Values = (dtype) => farValues(dtype).filter((x) => x !== Number.NEGATIVE_INFINITY);
 
 export const unarySamples: OpRows<OpOf<"unary">> = {
-  Abs: row(plain),
-  Neg: row(plain),
-  Sign: row(plain),
-  Floor: row(plain),
-  Ceil: row(plain),
-  Round: row(plain),
-  Reciprocal: row(plain),
-  Exp: row(plain),
+  ...rowsOf(FAMILIES.unary, () => row<"Abs">(plain) as OpRow<never>),
   Log: row(plain, farValues, [0.01, 50]),
   Sqrt: row(plain, farValues, [0, 50]),
-  Erf: row(plain),
-  Tanh: row(plain),
-  Sigmoid: row(plain),
-  Relu: row(plain),
-  Softplus: row(plain),
-  Sin: row(plain),
-  Cos: row(plain),
   LeakyRelu: row([{ alpha: 0.125 }, { alpha: 0.01 }, { alpha: -0.5 }]),
   Elu: row([{ alpha: 1 }, { alpha: 0.3 }]),
   Gelu: row([{ approximate: "none" }, { approximate: "tanh" }], gaussian),
@@ -108,9 +102,6 @@ export const unarySamples: OpRows<OpOf<"unary">> = {
       };
     },
   },
-  Not: row(plain),
-  IsNaN: row(plain),
-  IsInf: row(plain),
   Identity: {
     samples: (dtype) => ({
       values: SHAPES.map((shape) => ({ attributes: {}, inputs: [counted(dtype, shape)] })),

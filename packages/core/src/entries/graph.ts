@@ -80,7 +80,7 @@ export { peakLiveBytes, type LivenessOptions, type Peak } from "../transform/liv
 // What operators take
 export { opDTypes, decidingDType } from "../graph/op-dtypes.js";
 export { OPS, opTable } from "../graph/op-table.js";
-export { ADDING_OPS, addsUp } from "../graph/adding-ops.js";
+export { ADDING_OPS } from "../graph/adding-ops.js";
 export { rangeValues, uncountableRange } from "../graph/range-values.js";
 export { plainEquation } from "../graph/einsum-equation.js";
 export { tapCounts, tapsOf, withoutCeiling } from "../graph/pooling-window.js";

@@ -9,7 +9,7 @@ export {
   type CastExplanation,
   type CastDifference,
 } from "../cast/explain.js";
-export { lintCasts, type CastLint, type CastLintRule } from "../cast/lint.js";
+export type { CastLint, CastLintRule } from "../cast/lint.js";
 export type { CastRule } from "../cast/rule.js";
 
 // Ranges and memory

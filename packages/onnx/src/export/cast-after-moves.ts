@@ -1,13 +1,13 @@
 // ONNX Runtime's CPU (1.30, 1.32) ends the process when it loads a file in which a value is cast to float16, then
 // transposed, and read by a product: it takes the cast back, and with it the value that its fusion of transposes looks
 // for. So a value is moved in its own dtype, and cast where the first operator computes with it.
-import { type Graph, GraphBuilder, isNode, type Op, type Value } from "@mp/core/graph";
+import { type Graph, GraphBuilder, isNode, type Op, opTable, type Value } from "@mp/core/graph";
 
-/** What only moves its first operand; a Concat all of them. */
-const MOVES: ReadonlySet<Op> = new Set<Op>([
-  "Identity", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Slice", "Split", "Expand", "Tile", "Gather",
-  "GatherElements", "GatherND", "Concat",
-]); // biome-ignore format: one list
+/** Whether it only moves its first operand; a Concat moves all of them. */
+function movesOperands(op: Op): boolean {
+  const { moves } = opTable[op];
+  return moves !== undefined && moves !== "fills";
+}
 
 /** The graph in which values are cast to f16 after what only moves them. */
 export function castAfterMoves(graph: Graph): Graph {
@@ -21,7 +21,7 @@ export function castAfterMoves(graph: Graph): Graph {
     const { op, attributes, origin } = node;
     const [operand] = node.inputs;
     const moved = op === "Concat" ? node.inputs : node.inputs.slice(0, 1);
-    const isMoved = MOVES.has(op) && moved.length > 0 && moved.every((value) => uncast.has(value));
+    const isMoved = movesOperands(op) && moved.length > 0 && moved.every((value) => uncast.has(value));
     const inputs = node.inputs.map((value) =>
       isMoved && moved.includes(value) ? (uncast.get(value) as Value) : madeOf(value),
     );

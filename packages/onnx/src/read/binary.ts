@@ -1,4 +1,4 @@
-import type { OpOf } from "@mp/core/graph";
+import { FAMILIES, type OpOf, rowsOf } from "@mp/core/graph";
 import { power } from "./compositions/power.js";
 import { remainder } from "./compositions/remainder.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
@@ -23,21 +23,10 @@ export function foldOperands(
 }
 
 export const binaryReaders: ReaderTable<OpOf<"binary">> = {
-  Add: same("Add", 2),
-  Sub: same("Sub", 2),
-  Mul: same("Mul", 2),
-  Div: same("Div", 2),
+  ...rowsOf(FAMILIES.binary, (op) => same(op, 2)),
   Pow: power,
   Min: folded("Min"),
   Max: folded("Max"),
-  Equal: same("Equal", 2),
-  Greater: same("Greater", 2),
-  GreaterOrEqual: same("GreaterOrEqual", 2),
-  Less: same("Less", 2),
-  LessOrEqual: same("LessOrEqual", 2),
-  And: same("And", 2),
-  Or: same("Or", 2),
-  Xor: same("Xor", 2),
   Where: same("Where", 3),
   Mod: remainder,
 };

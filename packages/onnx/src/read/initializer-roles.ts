@@ -4,7 +4,7 @@
 // there decides; what is added to or multiplied with values may be a table that no optimizer should touch, and there
 // its elements decide.
 import type { HostTensor } from "@mp/core";
-import { elementCount, isFloat } from "@mp/core/graph";
+import { elementCount, isFloat, OPS, opTable } from "@mp/core/graph";
 import { type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
 import { numbersOf } from "../numbers.js";
 import { quote } from "../problem.js";
@@ -59,8 +59,8 @@ const MADE_UP = /(^|[./])(val|_?lifted_tensor(_constant)?|_?tensor_constant|cons
 
 /** What only moves its first operand, wherever the others come from. */
 const MOVES: ReadonlySet<string> = new Set([
-  "Identity", "Cast", "CastLike", "Transpose", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Slice", "Split", "Expand",
-  "Tile", "Pad", "Dropout",
+  ...OPS.filter((op) => ["view", "copies", "slices"].includes(opTable[op].moves ?? "")),
+  "Cast", "CastLike", "Flatten", "Pad", "Dropout",
 ]); // biome-ignore format: one list
 
 /** Exporters write zeros here; a state that is learned has different ones. */

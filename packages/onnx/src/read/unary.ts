@@ -1,5 +1,5 @@
 import type { DType, Tensor } from "@mp/core";
-import { isFloat, type OpOf } from "@mp/core/graph";
+import { FAMILIES, isFloat, type OpOf, rowsOf } from "@mp/core/graph";
 import { and, greater, isInf, less } from "@mp/core/ops";
 import { quote } from "../problem.js";
 import { dtypeOfCode } from "./node/dtype-of-code.js";
@@ -32,26 +32,7 @@ export function castTo(reader: NodeReader, to: DType): readonly NodeResult[] {
 }
 
 export const unaryReaders: ReaderTable<OpOf<"unary">> = {
-  Abs: same("Abs", 1),
-  Neg: same("Neg", 1),
-  Sign: same("Sign", 1),
-  Floor: same("Floor", 1),
-  Ceil: same("Ceil", 1),
-  Round: same("Round", 1),
-  Reciprocal: same("Reciprocal", 1),
-  Exp: same("Exp", 1),
-  Log: same("Log", 1),
-  Sqrt: same("Sqrt", 1),
-  Erf: same("Erf", 1),
-  Tanh: same("Tanh", 1),
-  Sigmoid: same("Sigmoid", 1),
-  Relu: same("Relu", 1),
-  Softplus: same("Softplus", 1),
-  Sin: same("Sin", 1),
-  Cos: same("Cos", 1),
-  Not: same("Not", 1),
-  IsNaN: same("IsNaN", 1),
-  Identity: same("Identity", 1),
+  ...rowsOf(FAMILIES.unary, (op) => same(op, 1)),
   IsInf: (reader) => {
     const detected = [
       reader.int("detect_negative", 1) !== 0,

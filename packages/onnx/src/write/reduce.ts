@@ -1,4 +1,4 @@
-import type { ArgOp, OpOf, ReduceOp } from "@mp/core/graph";
+import { type ArgOp, type OpOf, REDUCE_OPS, type ReduceOp, rowsOf } from "@mp/core/graph";
 import { int } from "../model.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 
@@ -7,17 +7,11 @@ type OfOne = (x: string, writer: NodeWriter) => string;
 const identity: OfOne = (x, writer) => writer.one("Identity", [x]);
 const absolute: OfOne = (x, writer) => writer.one("Abs", [x]);
 
-/** What each reduction makes of one element. */
-const ofOne: Readonly<Record<ReduceOp, OfOne>> = {
-  ReduceSum: identity,
-  ReduceMean: identity,
-  ReduceMax: identity,
-  ReduceMin: identity,
-  ReduceProd: identity,
+/** What a reduction makes of one element, if it changes it. */
+const ofOne: Readonly<Partial<Record<ReduceOp, OfOne>>> = {
   ReduceL1: absolute,
   ReduceL2: absolute,
   ReduceLogSum: (x, writer) => writer.one("Log", [x]),
-  ReduceLogSumExp: identity,
   ReduceSumSquare: (x, writer) => writer.one("Mul", [x, x]),
 };
 
@@ -32,7 +26,7 @@ const reduce: Lowering<ReduceOp> = (node, operands, writer) => {
   const keepdims = int(node.attributes.keepdims ? 1 : 0);
   if (axes.length > 0) return writer.emit(node.op, [x, writer.ints(axes)], { keepdims });
   if (typeAt(node, 0).shape.length === 0) return writer.emit(node.op, [x], { keepdims });
-  if (!writer.keepsOwnOps) return [ofOne[node.op](x, writer)];
+  if (!writer.keepsOwnOps) return [(ofOne[node.op] ?? identity)(x, writer)];
   return writer.emit(node.op, [x], { keepdims, noop_with_empty_axes: int(1) });
 };
 
@@ -53,16 +47,9 @@ const argReduce: Lowering<ArgOp> = (node, operands, writer) => {
 };
 
 export const reduceLowerings: LoweringTable<OpOf<"reduce">> = {
+  ...rowsOf(REDUCE_OPS, () => reduce),
   ReduceSum: reduceWrapping,
-  ReduceMean: reduce,
-  ReduceMax: reduce,
-  ReduceMin: reduce,
   ReduceProd: reduceWrapping,
-  ReduceL1: reduce,
-  ReduceL2: reduce,
-  ReduceLogSum: reduce,
-  ReduceLogSumExp: reduce,
-  ReduceSumSquare: reduce,
   ArgMax: argReduce,
   ArgMin: argReduce,
   TopK: (node, operands, writer) => {

@@ -1,32 +1,12 @@
 import type { DType } from "@mp/core";
-import { bytesPerElement, isFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { bytesPerElement, FAMILIES, isFloat, type OpAttributes, type OpOf, rowsOf } from "@mp/core/graph";
 import { codeOfElementType } from "../element-type.js";
 import { float, int, type OnnxAttributes, string } from "../model.js";
 import { type LoweringTable, operandAt, typeAt } from "./lowering.js";
 import { plain } from "./plain.js";
 
 export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
-  Abs: plain(),
-  Neg: plain(),
-  Sign: plain(),
-  Floor: plain(),
-  Ceil: plain(),
-  Round: plain(),
-  Reciprocal: plain(),
-  Exp: plain(),
-  Log: plain(),
-  Sqrt: plain(),
-  Erf: plain(),
-  Tanh: plain(),
-  Sigmoid: plain(),
-  Relu: plain(),
-  Softplus: plain(),
-  Sin: plain(),
-  Cos: plain(),
-  Not: plain(),
-  IsNaN: plain(),
-  IsInf: plain(),
-  Identity: plain(),
+  ...rowsOf(FAMILIES.unary, () => plain<OpOf<"unary">>()),
   LeakyRelu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
   Elu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
   Gelu: plain(({ attributes: { approximate } }) => ({ approximate: string(approximate) })),

@@ -3,15 +3,13 @@
  * process (TopK); others refuse. All shapes are known here, so such nodes need no kernel.
  */
 import { full, zeros } from "@mp/core";
-import type { AnyNode, GraphNode, Op, ValueType } from "@mp/core/graph";
+import { type AnyNode, FAMILIES, type GraphNode, type Op, type ValueType } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 
 const isEmpty = ({ shape }: ValueType): boolean => shape.includes(0);
 
 /** Their operands must be checked all the same: an index outside its axis fails the run. */
-const CHECKED: ReadonlySet<Op> = new Set<Op>([
-  "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND",
-]); // biome-ignore format: one list
+const CHECKED: ReadonlySet<string> = new Set(FAMILIES.indexing.filter((op) => op !== "OneHot"));
 
 /** With labels and no classes, every label is invalid, which a kernel has to say. */
 const lossOfNothing = ({

@@ -1,4 +1,5 @@
 import { tensor } from "@mp/core";
+import { OPS, opTable } from "@mp/core/graph";
 import { int, type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "@mp/onnx/write";
 
 /**
@@ -7,7 +8,10 @@ import { int, type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } fr
  * those of constants too.
  */
 const COPYING: ReadonlySet<string> = new Set([
-  ...["Constant", "Identity", "Reshape", "Squeeze", "Unsqueeze", "ScatterElements", "ScatterND"],
+  ...OPS.filter((op) => opTable[op].moves === "view"),
+  "Constant",
+  "ScatterElements",
+  "ScatterND",
 ]);
 
 /** Dtypes for which `Expand` has a shader. */

@@ -1,6 +1,6 @@
 /** What is known of the names in one model: a lowering's writer is given names only. */
 import type { DType, Shape } from "@mp/core";
-import { sameShape } from "@mp/core/graph";
+import { OPS, opTable, sameShape } from "@mp/core/graph";
 import type { EmitOptions, OnnxAttributes } from "@mp/onnx/write";
 
 export interface KnownType {
@@ -32,10 +32,7 @@ const DTYPE_OF_CODE: ReadonlyMap<bigint, DType> = new Map([
   [16n, "bf16"],
 ]);
 
-const BOOLS: ReadonlySet<string> = new Set([
-  ...["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"],
-  ...["And", "Or", "Xor", "Not", "IsNaN", "IsInf"],
-]);
+const BOOLS: ReadonlySet<string> = new Set(OPS.filter((op) => opTable[op].result === "bool"));
 const INDICES: ReadonlySet<string> = new Set(["ArgMax", "ArgMin", "Shape", "NonZero"]);
 
 /** The dtypes of a node's outputs. */
@@ -58,9 +55,9 @@ function resultDTypes(
 
 const ELEMENTWISE: ReadonlySet<string> = new Set([
   ...BOOLS,
-  ...["Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "Where"],
-  ...["Abs", "Neg", "Floor", "Sqrt", "Reciprocal", "Exp", "Log", "Cast"],
-]);
+  "Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "Where",
+  "Abs", "Neg", "Floor", "Sqrt", "Reciprocal", "Exp", "Log", "Cast",
+]); // biome-ignore format: one list
 
 /** The shape that all have, beside scalars. Undefined where one is not known or the shapes differ. */
 export function commonShape(shapes: readonly (Shape | undefined)[]): Shape | undefined {

@@ -1,4 +1,4 @@
-import type { ReduceOp } from "@mp/core/graph";
+import { REDUCE_OPS, type ReduceOp, rowsOf } from "@mp/core/graph";
 import { int } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { extremeKeepingNaN } from "../lowerings/nan.js";
@@ -55,13 +55,7 @@ const of = <K extends ReduceOp>(own?: OwnLowering<K>): OwnLowering<K> =>
   own === undefined ? (ofScalar as OwnLowering<K>) : firstOf(ofScalar as OwnLowering<K>, own);
 
 export const reduceLowerings: OwnLoweringsOf<"reduce"> = {
-  ReduceSum: of(),
-  ReduceMean: of(),
-  ReduceProd: of(),
-  ReduceL1: of(),
-  ReduceL2: of(),
-  ReduceLogSum: of(),
-  ReduceSumSquare: of(),
+  ...rowsOf(REDUCE_OPS, () => of<ReduceOp>()),
   ReduceMax: of(extremeKeepingNaN),
   ReduceMin: of(extremeKeepingNaN),
   ReduceLogSumExp: of(logSumExp),

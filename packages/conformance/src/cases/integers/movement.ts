@@ -3,7 +3,7 @@
  * floats.
  */
 import { type HostTensor, tensor } from "@mp/core";
-import type { Op } from "@mp/core/graph";
+import { OPS, type Op, opTable, rowsOf } from "@mp/core/graph";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { randomSource } from "../../random-source.js";
@@ -15,24 +15,16 @@ import { sampleGraph } from "../kinds/op-cases.js";
 
 /** Ops that move data, with the indices of their data operands; undefined means all. */
 const movers: { readonly [K in Op]?: readonly number[] } = {
-  Identity: [0],
+  ...rowsOf(
+    OPS.filter((op) => opTable[op].moves !== undefined && opTable[op].moves !== "fills"),
+    () => [0],
+  ),
   Barrier: [0, 2],
   Where: [1, 2],
-  Reshape: [0],
-  Transpose: [0],
-  Slice: [0],
   Concat: [0, 1, 2],
-  Split: [0],
-  Gather: [0],
-  GatherElements: [0],
-  GatherND: [0],
   ScatterElements: [0, 2],
   ScatterND: [0, 2],
-  Expand: [0],
-  Squeeze: [0],
-  Unsqueeze: [0],
   Pad: [0],
-  Tile: [0],
 };
 
 /** The fixed numbers of the samples are not used. */

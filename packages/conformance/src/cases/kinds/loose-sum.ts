@@ -4,7 +4,7 @@
  * 0 or to the other sign.
  */
 import type { HostTensor } from "@mp/core";
-import { type AddingOp, type ComputeDType, floatFormats } from "@mp/core/graph";
+import { ADDING_OPS, type AddingOp, type ComputeDType, floatFormats, rowsOf } from "@mp/core/graph";
 import { numbersOf } from "../../host-data.js";
 
 export interface LooseSum {
@@ -62,30 +62,12 @@ const finite = ({ numbers }: Terms): Reach => ({
 });
 
 const reachTable: Readonly<Record<AddingOp, (terms: Terms) => Reach>> = {
-  MatMul: sum,
-  Gemm: sum,
-  Einsum: sum,
+  ...rowsOf(ADDING_OPS, () => sum),
   Attention: finite,
-  Conv: sum,
-  ConvTranspose: sum,
-  ConvWeightGradient: sum,
-  ReduceSum: sum,
   ReduceMean: mean,
-  ReduceProd: sum,
-  ReduceL1: sum,
   ReduceL2: root,
-  ReduceSumSquare: sum,
-  ReduceLogSum: sum,
-  ReduceLogSumExp: sum,
-  CumSum: sum,
   AveragePool: mean,
-  MaxPoolGradient: sum,
-  ScatterElements: sum,
-  ScatterND: sum,
   Softmax: share,
-  LogSoftmax: sum,
-  SoftmaxCrossEntropyLoss: sum,
-  NegativeLogLikelihoodLoss: sum,
   LayerNormalization: normalized,
   RMSNormalization: normalized,
   BatchNormalization: normalized,

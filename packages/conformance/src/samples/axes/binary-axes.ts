@@ -1,6 +1,6 @@
 /** Operands that lack an axis, or have 1 there: each axis alone, and one on the left with another on the right. */
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { elementCount, FAMILIES, type Op, type OpAttributes, type OpOf, rowsOf } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import { type OpRow, type OpRows, positives, smallIntegers } from "../op-sample.js";
 import { flattened, naturals, SHAPES, scattered } from "./axis-row.js";
@@ -91,19 +91,9 @@ const where: OpRow<"Where"> = {
 };
 
 export const binaryAxes: OpRows<OpOf<"binary"> | "MatMul"> = {
-  Add: whole(),
-  Sub: whole(),
-  Mul: whole(),
-  Div: whole(),
+  ...rowsOf(FAMILIES.binary, () => whole<never>()),
   Pow: binary(plain, positives, naturals),
   Mod: binary((dtype) => ({ fmod: !["i32", "i64", "u8"].includes(dtype) }), smallIntegers, naturals),
-  Min: whole(),
-  Max: whole(),
-  Equal: whole(),
-  Greater: whole(),
-  GreaterOrEqual: whole(),
-  Less: whole(),
-  LessOrEqual: whole(),
   And: logical(),
   Or: logical(),
   Xor: logical(),

@@ -1,7 +1,6 @@
 /** Reductions over every set of axes; searches and running sums along every axis. */
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { type ArgOp, isFloat, type OpOf, type ReduceOp } from "@mp/core/graph";
-import { generated } from "../../host-data.js";
+import { type ArgOp, isFloat, type OpOf, REDUCE_OPS, type ReduceOp, rowsOf } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import {
   type Behaviours,
@@ -63,15 +62,12 @@ function search<K extends ArgOp>(): OpRow<K> {
 }
 
 export const reduceAxes: OpRows<OpOf<"reduce">> = {
+  ...rowsOf(REDUCE_OPS, () => reduction<never>(positives, false)),
   ReduceSum: reduction(smallIntegers, true),
-  ReduceMean: reduction(positives, false),
   ReduceMax: reduction(distinct, true),
   ReduceMin: reduction(distinct, true),
   ReduceProd: reduction(factors, true),
   ReduceL1: reduction(smallIntegers, true),
-  ReduceL2: reduction(positives, false),
-  ReduceLogSum: reduction(positives, false),
-  ReduceLogSumExp: reduction(positives, false),
   ReduceSumSquare: reduction(smallIntegers, true),
   ArgMax: search(),
   ArgMin: search(),

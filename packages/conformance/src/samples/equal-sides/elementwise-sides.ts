@@ -1,6 +1,5 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
-import { generated } from "../../host-data.js";
+import { FAMILIES, isComputeFloat, type Op, type OpAttributes, type OpOf, rowsOf } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
 import { sample } from "../op-sample.js";
@@ -58,6 +57,7 @@ const row =
     );
 
 export const binarySides: GeneratedRows<OpOf<"binary">> = {
+  ...rowsOf(FAMILIES.binary, () => row<never>(few)),
   Add: row(numbers),
   Sub: row(numbers),
   Mul: row(numbers),
@@ -66,14 +66,6 @@ export const binarySides: GeneratedRows<OpOf<"binary">> = {
   Mod: row(numbers, (dtype) => ({ fmod: isComputeFloat(dtype) })),
   Min: row(numbers),
   Max: row(numbers),
-  Equal: row(few),
-  Greater: row(few),
-  GreaterOrEqual: row(few),
-  Less: row(few),
-  LessOrEqual: row(few),
-  And: row(few),
-  Or: row(few),
-  Xor: row(few),
   Where: (dtype, random) => {
     const shapes = broadcastShapes(3, 2);
     const triples = shapes.flatMap((condition) =>

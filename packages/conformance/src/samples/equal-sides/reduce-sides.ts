@@ -1,7 +1,15 @@
 /** Operators along axes: reductions, searches, normalizations and losses. */
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { type ArgOp, isFloat, type Op, type OpAttributes, type OpOf, type ReduceOp } from "@mp/core/graph";
-import { generated, randomData } from "../../host-data.js";
+import {
+  type ArgOp,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+  REDUCE_OPS,
+  type ReduceOp,
+  rowsOf,
+} from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
 import { positives, sample } from "../op-sample.js";
@@ -38,16 +46,7 @@ const searched = <K extends ArgOp>(): GeneratedRow<K> =>
   along<K>((axis, at) => ({ axis, keepdims: at % 2 === 0 }) as OpAttributes[K], labelled);
 
 export const reduceSides: GeneratedRows<OpOf<"reduce">> = {
-  ReduceSum: reduction(),
-  ReduceMean: reduction(),
-  ReduceMax: reduction(),
-  ReduceMin: reduction(),
-  ReduceProd: reduction(),
-  ReduceL1: reduction(),
-  ReduceL2: reduction(),
-  ReduceLogSum: reduction(),
-  ReduceLogSumExp: reduction(),
-  ReduceSumSquare: reduction(),
+  ...rowsOf(REDUCE_OPS, () => reduction<never>()),
   ArgMax: searched(),
   ArgMin: searched(),
   TopK: along((axis, at) => ({ axis, k: 1 + (at % 2), largest: at % 3 > 0 }), labelled),

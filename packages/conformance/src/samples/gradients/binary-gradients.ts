@@ -1,5 +1,5 @@
 import type { Tensor } from "@mp/core";
-import type { OpOf } from "@mp/core/graph";
+import { FAMILIES, type OpOf, rowsOf } from "@mp/core/graph";
 import { add, div, greater, maximum, minimum, mod, mul, pow, sqrt, sub, where } from "@mp/core/ops";
 import {
   type GradientRows,
@@ -23,6 +23,7 @@ const binary = (
 ];
 
 export const binaryGradients: GradientRows<OpOf<"binary">> = {
+  ...rowsOf(FAMILIES.binary, () => PREDICATE),
   Add: [
     ...binary(add),
     sample(
@@ -59,14 +60,6 @@ export const binaryGradients: GradientRows<OpOf<"binary">> = {
   ],
   Min: binary(minimum),
   Max: binary(maximum),
-  Equal: PREDICATE,
-  Greater: PREDICATE,
-  GreaterOrEqual: PREDICATE,
-  Less: PREDICATE,
-  LessOrEqual: PREDICATE,
-  And: PREDICATE,
-  Or: PREDICATE,
-  Xor: PREDICATE,
   Where: [
     sample(
       "both-sides",

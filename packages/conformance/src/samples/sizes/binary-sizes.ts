@@ -1,5 +1,5 @@
 import type { HostTensor, Shape } from "@mp/core";
-import type { Op, OpAttributes, OpOf } from "@mp/core/graph";
+import { FAMILIES, type Op, type OpAttributes, type OpOf, rowsOf } from "@mp/core/graph";
 import { generated } from "../../host-data.js";
 import { sample } from "../op-sample.js";
 import {
@@ -31,19 +31,13 @@ function binary<K extends Op>(
 }
 
 export const binarySizes: SizeRows<OpOf<"binary">> = {
+  ...rowsOf(FAMILIES.binary, () => binary<OpOf<"binary">>(plain) as SizeRow<never>),
   Add: binary(plain, counting),
   Sub: binary(plain, counting),
   Mul: binary(plain, counting),
   Div: binary(plain, smooth),
   Pow: binary(plain, positive),
   Mod: binary({ fmod: true }, counting),
-  Min: binary(plain),
-  Max: binary(plain),
-  Equal: binary(plain),
-  Greater: binary(plain),
-  GreaterOrEqual: binary(plain),
-  Less: binary(plain),
-  LessOrEqual: binary(plain),
   And: binary(plain, bools, (shape) => generated("bool", shape, (at) => at % 2)),
   Or: binary(plain, bools, (shape) => generated("bool", shape, (at) => at % 2)),
   Xor: binary(plain, bools, (shape) => generated("bool", shape, (at) => at % 2)),

@@ -1,5 +1,5 @@
 import type { HostTensor, Shape } from "@mp/core";
-import type { ArgOp, OpOf, ReduceOp } from "@mp/core/graph";
+import { type ArgOp, type OpOf, REDUCE_OPS, type ReduceOp, rowsOf } from "@mp/core/graph";
 import { generated } from "../../host-data.js";
 import { exact, sample } from "../op-sample.js";
 import {
@@ -52,16 +52,14 @@ function search<K extends ArgOp>(): SizeRow<K> {
 }
 
 export const reduceSizes: SizeRows<OpOf<"reduce">> = {
-  ReduceSum: reduce(whole, true),
+  ...rowsOf(REDUCE_OPS, () => reduce<never>(whole, true)),
   ReduceMean: reduce(whole, false),
   ReduceMax: reduce(shuffled, true),
   ReduceMin: reduce(shuffled, true),
   ReduceProd: reduce(factors, true),
-  ReduceL1: reduce(whole, true),
   ReduceL2: reduce(natural, false),
   ReduceLogSum: reduce(natural, false),
   ReduceLogSumExp: reduce(onesAndZeros, false),
-  ReduceSumSquare: reduce(whole, true),
   ArgMax: search(),
   ArgMin: search(),
   TopK: () => {

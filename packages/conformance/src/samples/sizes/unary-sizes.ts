@@ -1,5 +1,5 @@
 import type { HostTensor, Shape } from "@mp/core";
-import { elementCount, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { elementCount, FAMILIES, type Op, type OpAttributes, type OpOf, rowsOf } from "@mp/core/graph";
 import { generated } from "../../host-data.js";
 import { sample } from "../op-sample.js";
 import { counting, LONG, type SizeRow, type SizeRows, smooth, TALL } from "./size-row.js";
@@ -31,23 +31,10 @@ const nonFinite = (shape: Shape): HostTensor => {
 };
 
 export const unarySizes: SizeRows<OpOf<"unary">> = {
-  Abs: unary(plain),
-  Neg: unary(plain),
-  Sign: unary(plain),
-  Floor: unary(plain),
-  Ceil: unary(plain),
-  Round: unary(plain),
+  ...rowsOf(FAMILIES.unary, () => unary<OpOf<"unary">>(plain) as SizeRow<never>),
   Reciprocal: unary(plain, positive),
-  Exp: unary(plain),
   Log: unary(plain, positive),
   Sqrt: unary(plain, positive),
-  Erf: unary(plain),
-  Tanh: unary(plain),
-  Sigmoid: unary(plain),
-  Relu: unary(plain),
-  Softplus: unary(plain),
-  Sin: unary(plain),
-  Cos: unary(plain),
   LeakyRelu: unary({ alpha: 0.125 }),
   Elu: unary({ alpha: 1 }),
   Gelu: unary({ approximate: "none" }),

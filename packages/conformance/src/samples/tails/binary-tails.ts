@@ -1,6 +1,5 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
-import { isComputeFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
-import { generated } from "../../host-data.js";
+import { FAMILIES, isComputeFloat, type Op, type OpAttributes, type OpOf, rowsOf } from "@mp/core/graph";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
 import { type OpSample, sample } from "../op-sample.js";
@@ -83,16 +82,11 @@ const CHOICES: readonly ((length: number) => readonly [condition: Shape, x: Shap
 ]; // biome-ignore format: one form a line
 
 export const binaryTails: GeneratedRows<OpOf<"binary">> = {
-  Add: row(numbers),
-  Sub: row(numbers),
-  Mul: row(numbers),
-  Div: row(numbers),
+  ...rowsOf(FAMILIES.binary, () => row<never>(numbers)),
   Pow: row((random, dtype, shape, side) =>
     drawn(random, dtype, shape, side === "left" ? [0.25, 3] : [-3, 3]),
   ),
   Mod: row(numbers, (dtype) => ({ fmod: isComputeFloat(dtype) })),
-  Min: row(numbers),
-  Max: row(numbers),
   Equal: row(few),
   Greater: row(few),
   GreaterOrEqual: row(few),

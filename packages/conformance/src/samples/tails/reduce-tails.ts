@@ -6,7 +6,9 @@ import {
   type Op,
   type OpAttributes,
   type OpOf,
+  REDUCE_OPS,
   type ReduceOp,
+  rowsOf,
 } from "@mp/core/graph";
 import { generated } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
@@ -80,16 +82,14 @@ function search<K extends Op>(
 }
 
 export const reduceTails: GeneratedRows<OpOf<"reduce">> = {
-  ReduceSum: row(whole, true),
+  ...rowsOf(REDUCE_OPS, () => row<never>(whole, true)),
   ReduceMean: row(whole, false),
   ReduceMax: row(extreme, true),
   ReduceMin: row(extreme, true),
   ReduceProd: row(factors, true),
-  ReduceL1: row(whole, true),
   ReduceL2: row(natural, false),
   ReduceLogSum: row(positives, false),
   ReduceLogSumExp: row((random, dtype, shape) => drawn(random, dtype, shape, [-2, 2]), false),
-  ReduceSumSquare: row(whole, true),
   ArgMax: search((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
   ArgMin: search((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
   TopK: search((axis, length) => ({
