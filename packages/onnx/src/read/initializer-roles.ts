@@ -59,7 +59,7 @@ const MADE_UP = /(^|[./])(val|_?lifted_tensor(_constant)?|_?tensor_constant|cons
 
 /** What only moves its first operand, wherever the others come from. */
 const MOVES: ReadonlySet<string> = new Set([
-  ...OPS.filter((op) => ["view", "copies", "slices"].includes(opTable[op].moves ?? "")),
+  ...OPS.filter((op) => op !== "Barrier" && ["view", "copies", "slices"].includes(opTable[op].moves ?? "")),
   "Cast", "CastLike", "Flatten", "Pad", "Dropout",
 ]); // biome-ignore format: one list
 
