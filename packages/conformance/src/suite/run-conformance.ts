@@ -1,6 +1,7 @@
 import type { ConformanceCase } from "../conformance-case.js";
 import { type Factory, Judge } from "../judge.js";
 import { type KnownFailures, strayEntries } from "../known-failures.js";
+import { progressLine } from "../progress-line.js";
 import { failuresOf, type Outcome, type Report, type Status } from "../report.js";
 import { allCases, checkIds } from "./all-cases.js";
 
@@ -21,7 +22,8 @@ export interface ConformanceOptions {
 
 /**
  * Runs the suite against a backend and returns a report as plain data. Never throws because of a fault of the backend;
- * when no backend can be created, the factory's error is thrown unchanged.
+ * when no backend can be created, the factory's error is thrown unchanged. If standard error is a terminal, a line there
+ * shows how many cases have ended.
  */
 export async function runConformance(options: ConformanceOptions): Promise<Report> {
   const { factory, knownFailures = {}, cases = allCases, seed = 1, timeoutMs = 60_000, onOutcome } = options;
@@ -29,11 +31,17 @@ export async function runConformance(options: ConformanceOptions): Promise<Repor
   const judge = new Judge({ factory, knownFailures, seed, timeoutMs });
   const { name, manifest } = await judge.backend();
   const outcomes: Outcome[] = [];
+  const progress = progressLine(cases.length);
   for (const subject of cases) {
     const outcome = await judge.judge(subject);
     outcomes.push(outcome);
-    onOutcome?.(outcome);
+    if (onOutcome !== undefined) {
+      progress.clear();
+      onOutcome(outcome);
+    }
+    progress.add(outcome);
   }
+  progress.clear();
   await judge.dispose();
   const problems = [
     ...strayEntries(knownFailures, cases),

@@ -1,0 +1,52 @@
+/** How far the suite is, in one line of a terminal that is written again and again; nothing on anything else. */
+import type { Outcome } from "./report.js";
+
+/** The part of `process.stderr` that is used. */
+export interface Terminal {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+export interface ProgressLine {
+  /** Takes the line away, so that other text may be printed. */
+  clear(): void;
+  /** Counts a case that has ended. */
+  add(outcome: Outcome): void;
+}
+
+const REDRAW_MS = 100;
+const ERASED = "\r\u001b[K";
+const NOTHING: ProgressLine = { clear: () => {}, add: () => {} };
+
+/** A browser has no standard error. */
+export const standardError = (): Terminal | undefined =>
+  typeof process === "undefined" ? undefined : process.stderr;
+
+/** @param total number of cases */
+export function progressLine(
+  total: number,
+  stream: Terminal | undefined = standardError(),
+  now: () => number = () => performance.now(),
+): ProgressLine {
+  if (stream?.isTTY !== true) return NOTHING;
+  let [done, failed] = [0, 0];
+  let drawnAt = Number.NEGATIVE_INFINITY;
+  let isShown = false;
+  return {
+    clear() {
+      if (isShown) stream.write(ERASED);
+      isShown = false;
+    },
+    add({ id, status }) {
+      done++;
+      if (status === "failed") failed++;
+      if (now() - drawnAt < REDRAW_MS) return;
+      drawnAt = now();
+      isShown = true;
+      const line = `conformance: ${done} of ${total} cases, ${failed} failed, ${id}`;
+      // A line that is wrapped could not be erased. Some terminals have 0 columns.
+      stream.write(`${ERASED}${line.slice(0, (stream.columns || 80) - 1)}`);
+    },
+  };
+}
