@@ -4,4 +4,5 @@ import { tensorflowPreset } from "@mp/build/vitest";
 // peak memory measures what TensorFlow holds and not what the allocator keeps for later.
 process.env["MALLOC_MMAP_THRESHOLD_"] ??= String(2 ** 20);
 
-export default tensorflowPreset();
+// No other package has so many tests on TensorFlow: the second core would be idle.
+export default tensorflowPreset({ maxWorkers: 2 });

@@ -1,3 +1,4 @@
 import { preset } from "@mp/build/vitest";
 
-export default preset();
+// The longest tests of all packages, at whose end the second core would be idle: two files at a time.
+export default preset({ maxWorkers: 2 });
