@@ -1,10 +1,11 @@
 /**
  * On a processor with kernels for float16, which the machines of these tests emulate (`npm test -- --arm64`): the
- * manifest's claims about sums match what sums of 5000 terms show, and the conformance groups of sums and casts pass.
+ * manifest's claims about sums match what sums of 5000 terms show, and a third of the conformance groups of sums and casts
+ * passes, the next third on the next day.
  * Takes the path of ONNX Runtime's library.
  */
 import { ort } from "@mp/backend-ort";
-import { allCases, failuresOf, runConformance } from "@mp/conformance";
+import { allCases, failuresOf, runConformance, suitePart } from "@mp/conformance";
 import { tensor } from "@mp/core";
 import { decode, encodeArray, GraphBuilder } from "@mp/core/graph";
 import { accumulatorOf } from "@mp/core/internal";
@@ -90,7 +91,10 @@ await backend.dispose();
 const groups = /^(summation|cast|autocast)\//;
 const report = await runConformance({
   factory: () => ort({ library }),
-  cases: allCases.filter(({ id }) => groups.test(id)),
+  cases: suitePart(
+    allCases.filter(({ id }) => groups.test(id)),
+    3,
+  ),
   timeoutMs: 600_000,
 });
 const failures = failuresOf(report);

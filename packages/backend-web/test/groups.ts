@@ -1,5 +1,4 @@
-import { allCases, type ConformanceCase } from "@mp/conformance";
-import { suitePart } from "@mp/conformance/vitest";
+import { allCases, type ConformanceCase, suitePart } from "@mp/conformance";
 
 /** What this package does itself. */
 const OWN = [

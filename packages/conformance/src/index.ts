@@ -12,5 +12,6 @@ export { failuresOf } from "./report.js";
 export { allCases } from "./suite/all-cases.js";
 export type { ConformanceOptions } from "./suite/run-conformance.js";
 export { runConformance } from "./suite/run-conformance.js";
+export { suitePart } from "./suite/suite-part.js";
 export type { Ceiling } from "./tolerance/ceiling-table.js";
 export { ceilingOf } from "./tolerance/ceiling-table.js";

@@ -20,7 +20,7 @@ const ERASED = "\r\u001b[K";
 const NOTHING: ProgressLine = { clear: () => {}, add: () => {} };
 
 /** A browser has no standard error. */
-export const standardError = (): Terminal | undefined =>
+const standardError = (): Terminal | undefined =>
   typeof process === "undefined" ? undefined : process.stderr;
 
 /** @param total number of cases */

@@ -7,8 +7,6 @@ import { allCases, checkIds } from "./all-cases.js";
 import type { ConformanceOptions } from "./run-conformance.js";
 import { suitePart } from "./suite-part.js";
 
-export { suitePart } from "./suite-part.js";
-
 export interface DescribedOptions extends ConformanceOptions {
   /**
    * Number of parts of the cases, of which one is run: that of the day, or `MP_SUITE=<number>`, and all of them with
