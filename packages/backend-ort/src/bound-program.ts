@@ -178,7 +178,7 @@ export class BoundProgram implements Program<NativeTensor> {
     }
   }
 
-  /** What may change from run to run: fed inputs, and the slots' current sides. */
+  /** Binds everything that may change from run to run: fed inputs, and the slots' current sides. */
   #bindInputs(binding: NativeBinding): void {
     const { bound, state, lowered } = this.#parts;
     for (const [name, buffer] of this.#feeds) binding.bindInput(lowered.inputName(name), buffer);

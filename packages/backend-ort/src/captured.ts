@@ -1,7 +1,7 @@
 import { type HostTensor, tensor } from "@mp/core";
 import type { Turns } from "./native/index.js";
 
-/** What the caller's array holds now: itself if it is read at once, a copy if it is read in a later turn. */
+/** The current contents of the caller's array: itself if it is read at once, a copy if it is read in a later turn. */
 export function captured(turns: Turns, value: HostTensor): HostTensor {
   return turns.isFree ? value : tensor(value.data.slice() as HostTensor["data"], value.shape, value.dtype);
 }

@@ -2,7 +2,7 @@ import type { BackendManifest } from "@mp/core";
 import { type Findings, kernelManifest } from "@mp/ort-lowering";
 import type { NativeRuntime } from "./native/index.js";
 
-/** What the probe found, and what this package makes of the engine, for users, core and the conformance suite. */
+/** Makes the manifest for users, core and the conformance suite from the probe's findings and the engine's limits. */
 export function ortManifest(
   engine: BackendManifest["engine"],
   device: NativeRuntime["device"],

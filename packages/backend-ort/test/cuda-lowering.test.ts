@@ -1,5 +1,5 @@
 /**
- * What is lowered for CUDA, on the processor's kernels: the same nodes in the same order, so that the numbers are the
+ * Runs the lowerings for CUDA on the processor's kernels: the same nodes in the same order, so that the numbers are the
  * oracle's here as there.
  */
 import { type HostTensor, type Shape, tensor } from "@mp/core";

@@ -72,7 +72,7 @@ function difference(got: HostTensor | undefined, want: HostTensor): string | und
   return undefined;
 }
 
-/** What is wrong with an answer. */
+/** Describes what is wrong with an answer. */
 function problemOf(answer: Answer, want: readonly HostTensor[] | MpError): string | undefined {
   if ("died" in answer) return `the process died of ${answer.died}`;
   if (MpError.is(want)) {

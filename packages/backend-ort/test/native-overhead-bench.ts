@@ -1,4 +1,4 @@
-/** What a run costs in addition to the work: `npx vitest bench` in this package. */
+/** Measures the cost of a run besides its work: `npx vitest bench` in this package. */
 import { zeros } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
 import { afterAll, bench, describe } from "vitest";

@@ -67,7 +67,7 @@ const engine: ProbedEngine = {
 /** An engine does not change while a process runs. */
 let asked: Promise<Findings> | undefined;
 
-/** What the kernels compute, without the dtypes that the API does not take. */
+/** The manifest of these kernels, without the dtypes that the API does not take. */
 function manifestOf(findings: Findings): BackendManifest {
   const kernels = kernelManifest(findings);
   const isTaken = (dtype: DType): boolean => TYPES[dtype] !== undefined;

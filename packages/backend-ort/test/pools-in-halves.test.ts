@@ -1,7 +1,7 @@
 /**
- * What is lowered for an engine that computes in f16, as CUDA's does. This processor has few f16 kernels; the engine
- * loads the models all the same, with casts of its own. It refuses a node whose operands differ in dtype, as every
- * engine does.
+ * Lowerings for an engine that computes in f16, as CUDA's does. This processor has few f16 kernels; the engine loads
+ * the models all the same, with casts of its own. It refuses a node whose operands differ in dtype, as every engine
+ * does.
  */
 import { tensor } from "@mp/core";
 import { GraphBuilder, type OpAttributes } from "@mp/core/graph";

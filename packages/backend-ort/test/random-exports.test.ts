@@ -78,7 +78,7 @@ interface Said {
   readonly error?: string;
 }
 
-/** What processes said of all files: each begins after the one that ended the process before. */
+/** The results of processes for all files: each begins after the one that ended the process before. */
 function loaded(cases: readonly Case[]): {
   readonly said: readonly Said[];
   readonly killers: readonly number[];

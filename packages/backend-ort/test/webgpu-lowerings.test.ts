@@ -1,7 +1,7 @@
 /**
- * What takes the place of kernels that WebGPU lacks is made of operators that the processor has as well: there it must
- * give the oracle's results too. Left out is what the processor's own kernels get wrong and WebGPU's do not: its Where
- * loses the sign of zero, and its sums and products of integers saturate.
+ * The operators that replace kernels missing in WebGPU exist on the processor as well: there it must give the oracle's
+ * results too. Left out is what the processor's own kernels get wrong and WebGPU's do not: its Where loses the sign of
+ * zero, and its sums and products of integers saturate.
  */
 
 import { allCases, failuresOf, runConformance } from "@mp/conformance";

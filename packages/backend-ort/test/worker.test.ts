@@ -5,7 +5,7 @@ import { GraphBuilder } from "@mp/core/graph";
 import { expect, it } from "vitest";
 import { ort } from "../src/index.js";
 
-/** What a user's worker does with the built package: opens a backend, computes, and closes it or not. */
+/** The user's worker, with the built package: opens a backend, computes, and closes it or not. */
 const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
 (async () => {

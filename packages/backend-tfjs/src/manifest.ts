@@ -3,7 +3,7 @@ import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/core/ba
 import { DTYPES, type Op } from "@mp/core/graph";
 import type { Findings } from "./probe/findings.js";
 
-/** What the probe found, as a manifest for users, core and the conformance suite. */
+/** Makes a manifest for users, core and the conformance suite from the probe's findings. */
 export function tfjsManifest(
   engine: BackendManifest["engine"],
   device: "cpu" | "cuda",

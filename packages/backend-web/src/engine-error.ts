@@ -1,6 +1,6 @@
 import { type ErrorCode, MpError } from "@mp/core";
 
-/** What a message of the engine says about the cause; anything else is the engine's own failure. */
+/** Causes that a message of the engine can name; anything else is the engine's own failure. */
 const CAUSES: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/bad_alloc|out of memory|failed to allocate|OUT_OF_MEMORY/i, "MP_OUT_OF_MEMORY"],
   [/out of (data )?bounds|out of range|must be within bounds|invalid ind(ice|ex)/i, "MP_OUT_OF_RANGE"],

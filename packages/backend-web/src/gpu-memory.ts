@@ -32,7 +32,7 @@ export class GpuMemory {
     this.#loss = loss;
   }
 
-  /** Of all buffers that are not released. */
+  /** Bytes of all buffers that are not released. */
   get bytes(): number {
     return this.#bytes;
   }

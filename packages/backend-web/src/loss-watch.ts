@@ -5,7 +5,9 @@ type Reject = (error: MpError) => void;
 /** Whether a device is still there: a driver's crash, an update or a laptop's lid ends it at any moment. */
 export class LossWatch {
   #error: MpError | undefined;
-  /** Of the work that has not settled. A race with one long-lived promise would keep every result until the end. */
+  /**
+   * Rejects the work that has not settled. A race with one long-lived promise would keep every result until the end.
+   */
   readonly #waiting = new Set<Reject>();
 
   constructor(device: GPUDevice) {
@@ -26,7 +28,7 @@ export class LossWatch {
   }
 
   /**
-   * What the device works on; that may never settle once the device is lost.
+   * Waits for work of the device; that may never settle once the device is lost.
    * @throws MP_BACKEND_FAILED if it is lost before
    */
   async orLost<R>(work: Promise<R>): Promise<R> {

@@ -1,7 +1,7 @@
 import type { BackendManifest } from "@mp/core";
 import { type Findings, kernelManifest } from "@mp/ort-lowering";
 
-/** What was found of the kernels, and what this package makes of the engine. */
+/** Makes the manifest from the findings on the kernels and the engine's limits. */
 export function webManifest(version: string, findings: Findings): BackendManifest {
   const kernels = kernelManifest(findings);
   return Object.freeze({

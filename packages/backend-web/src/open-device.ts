@@ -10,7 +10,7 @@ export interface OpenDevice {
   readonly isOwn: boolean;
 }
 
-/** What kernels use where the adapter has it. */
+/** Features that kernels use where the adapter has them. */
 const FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups"];
 
 /** A device has the smallest limits of all adapters unless more is asked for. */

@@ -1,6 +1,6 @@
 import { allCases, type ConformanceCase, suitePart } from "@mp/conformance";
 
-/** What this package does itself. */
+/** Groups of cases about this package's own work. */
 const OWN = [
   "manifest",
   "factory",

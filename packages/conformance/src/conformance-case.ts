@@ -1,7 +1,7 @@
 import type { Backend, BackendManifest } from "@mp/core";
 import type { RandomSource } from "./random-source.js";
 
-/** What a case may use besides the backend under test. */
+/** Everything that a case may use besides the backend under test. */
 export interface CaseContext {
   /** Names the case in messages. */
   readonly id: string;

@@ -4,7 +4,7 @@
  */
 import { type ErrorCode, MpError } from "@mp/core";
 
-/** What a case throws when the backend is wrong; anything else that is thrown is the backend's own error. */
+/** Thrown by a case when the backend is wrong; anything else that is thrown is the backend's own error. */
 export class ConformanceFailure extends Error {
   override readonly name = "ConformanceFailure";
 }

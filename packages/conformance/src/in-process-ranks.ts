@@ -7,9 +7,9 @@ interface Meeting {
 }
 
 interface Call {
-  /** Of an all-reduce, replaced in place. */
+  /** Values of an all-reduce, replaced in place. */
   readonly values: Float32Array;
-  /** What this rank gives to the others. */
+  /** Bytes that this rank gives to the others. */
   readonly bytes: Uint8Array;
   resolve(gathered: readonly Uint8Array[]): void;
   reject(error: unknown): void;

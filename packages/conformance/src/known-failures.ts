@@ -3,7 +3,7 @@ import type { ConformanceCase } from "./conformance-case.js";
 /** Why a case fails on a backend. The list is public: it is in the backend's package. */
 export interface KnownFailure {
   readonly reason: string;
-  /** What the failure's message must match, so that the entry does not hide another fault. */
+  /** Pattern that the failure's message must match, so that the entry does not hide another fault. */
   readonly pattern: RegExp;
   /** The issue in the engine's tracker, or in ours. */
   readonly link?: string;

@@ -18,7 +18,7 @@ export interface Report {
   readonly ok: boolean;
   readonly counts: Readonly<Record<Status, number>>;
   readonly outcomes: readonly Outcome[];
-  /** What is wrong with the run itself, such as a known failure that names no case. */
+  /** Problems of the run itself, such as a known failure that names no case. */
   readonly problems: readonly string[];
 }
 

@@ -17,7 +17,7 @@ import { evaluateNode } from "./wrong-backends/kernels.js";
 
 /** Attributes that no backend reads, or that follow from others. */
 const INERT = ["Constant/literal", "Scan/saved", "Scan/body"];
-/** What is the same in other words. */
+/** Options that mean the same in other words. */
 const SAME = ["Clip: min -Infinity", "Clip: max Infinity", "Einsum: equation i->i"];
 /** Two attributes that nothing has a use for at once. */
 const APART = ["Pad: mode and value"];

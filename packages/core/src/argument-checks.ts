@@ -1,6 +1,6 @@
 /**
- * What an argument may be, checked before anything is done with it: one message for every argument of every function, `what
- * must be …, got …`.
+ * Checks an argument before anything is done with it: one message for every argument of every function, `what must be
+ * …, got …`.
  */
 import { MpError } from "./errors.js";
 import { shown } from "./shown.js";

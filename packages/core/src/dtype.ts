@@ -8,7 +8,7 @@ export type DType = (typeof DTYPES)[number];
 export type FloatDType = "f32" | "f16" | "bf16" | "f8e4m3" | "f8e5m2";
 /** Floating types that operators compute in. */
 export type ComputeDType = "f32" | "f16" | "bf16";
-/** What a casting policy may lower to. */
+/** The dtypes that a casting policy may lower to. */
 export type HalfDType = "f16" | "bf16";
 
 /** The names of the compute dtypes in other libraries. */

@@ -3,7 +3,10 @@ import { meantInstead } from "./options.js";
 /** More would hide the one that was meant. */
 const MOST_NAMES = 8;
 
-/** What a message says behind a name that a tree does not have: the one that was likely meant, or those that there are. */
+/**
+ * The hint at the end of a message about a name that a tree does not have: the one that was likely meant, or those that
+ * there are.
+ */
 export function namesInstead(name: string, node: unknown): string {
   const names = typeof node === "object" && node !== null ? Object.keys(node) : [];
   if (names.length === 0) return "";

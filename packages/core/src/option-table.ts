@@ -28,7 +28,7 @@ export type OptionValues<O, T> = {
 export interface OptionHints {
   /** Is shown if the options are not an object. */
   readonly example?: string;
-  /** What to do instead, by option names of other libraries or parts that this one lacks. */
+  /** Advice by names of options that other libraries or parts have and this one lacks. */
   readonly elsewhere?: Readonly<Record<string, string>>;
 }
 

@@ -17,7 +17,7 @@ export interface Ranks {
    * An infinity or NaN of any rank comes through as one. The caller keeps the memory unchanged until it resolves.
    */
   allReduce(values: Float32Array): Promise<void>;
-  /** What every rank passed, in the order of ranks; lengths may differ. */
+  /** The bytes that every rank passed, in the order of ranks; lengths may differ. */
   allGather(bytes: Uint8Array): Promise<readonly Uint8Array[]>;
   /** Rank 0's bytes, on all ranks. Other ranks pass none. */
   broadcast(bytes?: Uint8Array): Promise<Uint8Array>;

@@ -9,7 +9,7 @@ export function formatShape(shape: Shape): string {
   return `[${shape.join(", ")}]`;
 }
 
-/** Of one tensor: engines count elements, and number them, in 32 bits. */
+/** The largest number of elements in one tensor: engines count elements, and number them, in 32 bits. */
 const MAX_ELEMENTS = 2 ** 31 - 1;
 
 /**

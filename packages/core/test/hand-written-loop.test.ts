@@ -54,7 +54,7 @@ const optimizer = adam({ learningRate: 0.01 });
 const lossScaler = dynamicLossScale({ initialScale: 2 ** 22, growthInterval: 3 });
 const STEPS = 16;
 
-/** What a loop by hand traces: trees of data in by name, a tree of results out by path. */
+/** Traces a loop written by hand: trees of data in by name, a tree of results out by path. */
 function graphOf(trees: Readonly<Record<string, unknown>>, body: (inputs: never) => unknown) {
   const leaves = leavesOf(trees, isHostTensor, "inputs");
   const inputs = leaves.map(([name, type]) => ({ name, role: "state" as const, type }));

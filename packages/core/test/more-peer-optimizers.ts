@@ -161,7 +161,7 @@ type Functions = {
   [K in keyof typeof optim]: (typeof optim)[K] extends (...given: never[]) => unknown ? K : never;
 }[keyof typeof optim];
 
-/** Where a function has its numbers: cases of this fixture, or of the first one, or elsewhere. */
+/** The source of a function's numbers: cases of this fixture, or of the first one, or elsewhere. */
 type Covered = readonly string[] | { readonly first: readonly string[] } | { readonly elsewhere: string };
 
 const scheduled: Covered = { elsewhere: "schedules.test.ts" };

@@ -12,7 +12,7 @@ async function resident(
   return [...told.values()].map((bytes) => Number(bytes) / 2 ** 20);
 }
 
-/** What compiled code and fragments of the heap may still come to once a process is warm. */
+/** Growth allowed to compiled code and fragments of the heap once a process is warm. */
 const SLACK_MIB = 16;
 
 /** The highest of the second half is hardly above the highest of the first half. */
@@ -27,7 +27,7 @@ function expectFlat(what: string, measured: readonly number[]): void {
 }
 
 const WARM_UP = 5_000;
-/** Of a full soak. TensorFlow makes a tenth of ONNX Runtime's steps a second. */
+/** Number of steps in a full soak. TensorFlow makes a tenth of ONNX Runtime's steps a second. */
 const STEPS = new Map([
   ["reference", 100_000],
   ["ort", 200_000],

@@ -32,7 +32,9 @@ const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly is
   UINT32: { size: 2 ** 32, isSigned: false },
 };
 
-/** What small integers a node makes, of all its outputs or of each, and whether they may have left their range. */
+/**
+ * The range of the small integers that a node makes, of all its outputs or of each, and whether they may have left it.
+ */
 interface Made {
   readonly small: SmallInteger | readonly (SmallInteger | undefined)[] | undefined;
   readonly wraps: boolean;

@@ -144,7 +144,7 @@ const sums = body(
   ["t", "u"],
 );
 
-/** What a model with the inputs start [2] and x [2, 3] computes. */
+/** The result of a model with the inputs start [2] and x [2, 3]. */
 const computed = (node: OnnxNode, ...results: readonly (readonly [string, ...number[]])[]) => {
   const { graph } = reading({
     nodes: [node],

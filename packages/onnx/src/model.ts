@@ -57,7 +57,7 @@ export interface OnnxNode {
 export interface OnnxInitializer {
   readonly name: string;
   readonly tensor: HostTensor;
-  /** What the file calls the tensor's elements, of the same size, where the graph has no such dtype: `UINT32`. */
+  /** The file's name for the tensor's element type, of the same size, where the graph has no such dtype: `UINT32`. */
   readonly elementType?: ElementType;
 }
 

@@ -27,7 +27,7 @@ export const ONNX_PROBLEMS = [
 
 export type OnnxProblem = (typeof ONNX_PROBLEMS)[number];
 
-/** What every message of this package begins with. */
+/** Prefix of every message of this package. */
 const PREFIX = "onnx: ";
 
 /** The message as a part of another one of this package. */

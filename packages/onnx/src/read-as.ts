@@ -3,7 +3,7 @@ import { MpError } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 
-/** What may be read as what: integers that hold all of its values, and floats that are rounded once. */
+/** Substitutes for element types: integers that hold all of its values, and floats that are rounded once. */
 export interface ReadAs {
   /** Rounded to nearest; every operator computes in f32. A number beyond f32's range is refused. */
   readonly DOUBLE?: "f32";
@@ -28,7 +28,7 @@ export const substitutes: Required<ReadAs> = {
 
 const isSubstituted = (type: ElementType): type is SubstitutedType => Object.hasOwn(substitutes, type);
 
-/** What a type is read as, if the caller said so. */
+/** The substitute for a type, if the caller gave one. */
 export function substituteOf(type: ElementType, readAs: ReadAs): ReadAs[SubstitutedType] {
   return isSubstituted(type) ? readAs[type] : undefined;
 }
@@ -43,7 +43,7 @@ function smallIntegerOf(type: ElementType | undefined, readAs: ReadAs): SmallInt
 export const smallIntegerOfCode = (code: number, readAs: ReadAs): SmallInteger | undefined =>
   smallIntegerOf(elementTypeOfCode(code), readAs);
 
-/** What to do about an element type, as the end of a message; empty where nothing helps. */
+/** Advice on an element type, as the end of a message; empty where nothing helps. */
 export function remedyFor(type: ElementType): string {
   return isSubstituted(type) ? `; pass readAs: { ${type}: "${substitutes[type]}" } to read it as that` : "";
 }

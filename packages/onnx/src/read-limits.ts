@@ -3,7 +3,7 @@ import { elementCount, type Graph, isNode } from "@mp/core/graph";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { quote } from "./problem.js";
 
-/** What a graph that is read may ask of an engine, so that a short file cannot ask for hours or for all memory. */
+/** Limits on the work that a graph asks of an engine, so that a short file cannot ask for hours or for all memory. */
 export interface ReadLimits {
   /** Steps of a loop, times those of the loops around it. Default 100 000. */
   readonly loopSteps?: number;

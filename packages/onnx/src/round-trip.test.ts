@@ -13,7 +13,7 @@ const throughFile = (graph: Graph, options?: WriteOptions): Graph =>
 
 const eighths: readonly DType[] = ["f8e4m3", "f8e5m2"];
 
-/** What ONNX has no node for, and which therefore comes back as the nodes that do the same. */
+/** Ops without an ONNX node, which therefore come back as the nodes that do the same. */
 const adapted: Readonly<Partial<Record<Op, readonly DType[]>>> = {
   ReduceSum: ["u8"],
   ReduceProd: ["u8"],
@@ -67,7 +67,7 @@ function comesBackOtherwise(node: AnyNode, dtype: DType): boolean {
   }
 }
 
-/** Those that are decomposed unless they are kept. */
+/** Ops that are decomposed unless they are kept. */
 const DECOMPOSED: ReadonlySet<Op> = new Set<Op>([
   "RandomBits",
   "ConvWeightGradient",
@@ -77,7 +77,7 @@ const DECOMPOSED: ReadonlySet<Op> = new Set<Op>([
   "Barrier",
 ]);
 
-/** What is decomposed adds and rounds in another order. */
+/** Compares with a tolerance, since decomposed ops add and round in another order. */
 function expectNear(
   got: Readonly<Record<string, HostTensor>>,
   want: Readonly<Record<string, HostTensor>>,

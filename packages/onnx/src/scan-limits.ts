@@ -1,9 +1,9 @@
 /**
- * What bytes from outside may ask for. A reader's objects cost some hundred times the bytes that announce them
- * (an empty message is two bytes), so counts are capped and not only sizes.
+ * Limits on bytes from outside. A reader's objects cost some hundred times the bytes that announce them (an empty
+ * message is two bytes), so counts are capped and not only sizes.
  */
 export interface ScanLimits {
-  /** Of the whole file; protobuf itself ends at 2^31 - 1. */
+  /** Bytes of the whole file; protobuf itself ends at 2^31 - 1. */
   readonly maxBytes: number;
   /** Nested messages, the model itself being the first. */
   readonly maxDepth: number;
@@ -12,7 +12,7 @@ export interface ScanLimits {
   readonly maxFields: number;
   /** Elements of repeated numeric fields (dims, ints, float_data, …); raw tensor data is not among them. */
   readonly maxNumbers: number;
-  /** Of one string: a name, a metadata value, a doc string. */
+  /** Bytes of one string: a name, a metadata value, a doc string. */
   readonly maxStringBytes: number;
   /** Nodes of the graph, of its subgraphs and of functions together. */
   readonly maxNodes: number;

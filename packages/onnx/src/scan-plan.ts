@@ -14,7 +14,7 @@ export interface FieldPlan {
   readonly message?: MessagePlan;
 }
 
-/** What of a message is counted against a limit of its own. */
+/** The kind of message that is counted against a limit of its own. */
 export type Counted = "node" | "tensor" | undefined;
 
 export interface MessagePlan {

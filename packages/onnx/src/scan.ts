@@ -6,7 +6,7 @@ import { refuse } from "./problem.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { type FieldForm, type FieldPlan, type MessagePlan, modelPlan } from "./scan-plan.js";
 
-/** What a scan has counted, for choosing your own limits. */
+/** The counts of a scan, for choosing your own limits. */
 export interface ScanReport {
   readonly depth: number;
   readonly messages: number;

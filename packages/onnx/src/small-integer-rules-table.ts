@@ -1,4 +1,4 @@
-/** What an operator makes of integers of few bits that are held by wider ones. */
+/** The result of an operator for integers of few bits that are held by wider ones. */
 export interface SmallIntegerRule {
   /** The operand whose type the result has; without one the result is of another type. */
   readonly of?: number;

@@ -24,7 +24,7 @@ function hostTensor({ dtype, shape, data }: JsonTensor): HostTensor {
   return tensor(Float32Array.from(data), shape);
 }
 
-/** Of the models named in that file of the fixtures. */
+/** Reads the expectations of the models named in that file of the fixtures. */
 export function expectations(file: string): Readonly<Record<string, Expectation>> {
   return JSON.parse(readFileSync(new URL(`fixtures/${file}.json`, import.meta.url), "utf8"));
 }

@@ -50,7 +50,7 @@ export function operandsOf(op: RecurrentOp): Tensors {
 export interface RecurrentModel {
   readonly attributes?: OnnxAttributes;
   readonly outputs?: readonly string[];
-  /** Those of the operands that are initializers. */
+  /** Operands that are initializers. */
   readonly held?: readonly string[];
 }
 

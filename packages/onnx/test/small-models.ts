@@ -19,7 +19,7 @@ export const f32 = (name: string, ...shape: (number | string)[]): OnnxGraph["inp
   type: { elementType: "f32", shape },
   metadata: {},
 });
-/** What is read of a graph with the input x, f32[2, 3], unless it says otherwise. */
+/** Reads a graph with the input x, f32[2, 3], unless it says otherwise. */
 export const reading = (
   graph: Partial<OnnxGraph>,
   rest?: Partial<OnnxModel>,

@@ -13,7 +13,7 @@ import { splitWords } from "./words/index.js";
 /** Why a dtype is not used on a device. */
 export type RefusedDTypes = Readonly<Partial<Record<DType, string>>>;
 
-/** What lowering does in another way for each device. */
+/** Differences in lowering between devices. */
 export interface DeviceRules {
   /** The graph of values that the device has; `onNode` as in `splitWords`. */
   readonly prepare: (graph: Graph, onNode: (made: string, source: AnyNode) => void) => Graph;
@@ -29,7 +29,7 @@ export interface DeviceRules {
   readonly widened: (native: readonly HalfDType[]) => ReadonlySet<string>;
   readonly tolerance: BackendManifest["tolerance"];
   readonly determinism: BackendManifest["determinism"];
-  /** What a probe of that version finds; undefined where it has to be probed. */
+  /** The probe's findings for that version; undefined where it has to be probed. */
   readonly known: typeof findingsOfVersion;
 }
 

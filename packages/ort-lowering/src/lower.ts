@@ -122,7 +122,7 @@ function withInitializers(
   return encodeModel({ ...model, graph: { ...graph, inputs } }, { external });
 }
 
-/** What any node reads, also in a body. */
+/** Names that any node reads, also in a body. */
 const readNames = ({ nodes }: OnnxGraph): ReadonlySet<string> =>
   new Set(nodes.flatMap((node) => withCaptured(node).inputs));
 
@@ -175,7 +175,7 @@ interface Plan {
   /** How the nodes are listed: ORT runs none of these lists in the order that it is in. */
   readonly list: (nodes: readonly OnnxNode[]) => readonly OnnxNode[];
   readonly peakBytes: number;
-  /** Of the loops' bodies, by the loops' names. */
+  /** Plans of the loops' bodies, by the loops' names. */
   readonly bodies: ReadonlyMap<string, Plan>;
 }
 
@@ -238,7 +238,7 @@ const NO_DIMENSIONS: OnnxNode["attributes"] = {
   end: { kind: "int", value: 0n },
 };
 
-/** Where the reversed list alone is not enough, anchor nodes make ORT start a new walk. */
+/** Adds anchor nodes that make ORT start a new walk where the reversed list alone is not enough. */
 function withAnchors(nodes: readonly OnnxNode[]): readonly OnnxNode[] {
   return listForSchedule(nodes.map(withCaptured)).map((entry, index): OnnxNode => {
     if (entry.kind === "node") return nodes[entry.position] as OnnxNode;

@@ -3,12 +3,12 @@ import type { ValueType } from "@mp/core/graph";
 import type { Target } from "./lowerings/target.js";
 import { packedType, relabeled, relabeledAs } from "./words/index.js";
 
-/** What inputs and outputs of a graph are in a session of a device, bytes unchanged. */
+/** The dtypes in which a session of a device holds inputs and outputs of a graph, bytes unchanged. */
 export interface Storage {
   readonly storedType: (type: ValueType) => ValueType;
   /** The tensor as a session takes it, on the same memory. */
   readonly stored: (value: HostTensor) => HostTensor;
-  /** What a session gives for a value of that type. */
+  /** Reads a session's result for a value of that type. */
   readonly read: (value: HostTensor, type: ValueType) => HostTensor;
 }
 

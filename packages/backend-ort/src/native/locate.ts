@@ -4,14 +4,14 @@ import { dirname, isAbsolute, join } from "node:path";
 import { MpError } from "@mp/core";
 
 /**
- * What to run where the library is missing. Without the variable, npm runs a script that downloads from a vendor's
+ * The command that installs a missing library. Without the variable, npm runs a script that downloads from a vendor's
  * server.
  */
 export const INSTALL_COMMAND: string = "ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node@1.30.0";
 
 const PACKAGE = "onnxruntime-node";
 
-/** What the package ships, by `platform/arch`; `none` says why it ships nothing. */
+/** The library that the package ships, by `platform/arch`; `none` says why it ships nothing. */
 const LIBRARY_FILES: Readonly<Record<string, { readonly file: string } | { readonly none: string }>> = {
   "linux/x64": { file: "libonnxruntime.so.1" },
   "linux/arm64": { file: "libonnxruntime.so.1" },

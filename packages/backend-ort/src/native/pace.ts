@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 /** `auto` runs what was measured to be short on this thread, and everything else on a worker thread. */
 export type RunMode = "auto" | "sync" | "async";
 
-/** What a pacer runs: a binding, or anything that has both modes. */
+/** The interface that a pacer runs: a binding, or anything that has both modes. */
 export interface Runnable {
   runSync(): void;
   runAsync(): Promise<void>;
@@ -33,7 +33,9 @@ export class RunPacer {
     return this.#recentMs.length === 0 ? undefined : Math.min(...this.#recentMs);
   }
 
-  /** What `auto` would do now. The first run is asynchronous, because it allocates what later runs reuse. */
+  /**
+   * The choice that `auto` would make now. The first run is asynchronous, because it allocates what later runs reuse.
+   */
   get choice(): "sync" | "async" {
     return (this.typicalMs ?? Number.POSITIVE_INFINITY) <= SYNC_UP_TO_MS ? "sync" : "async";
   }

@@ -19,7 +19,7 @@ export const ON_DEVICE_ONLY: Readonly<Record<string, string>> = { "session.disab
 
 export const PROCESSOR = "CPUExecutionProvider";
 
-/** Where the nodes of a session run that was created with `RECORD_PLACEMENT`. */
+/** The device on which each node runs, for a session created with `RECORD_PLACEMENT`. */
 export function placement(session: NativeSession): readonly PlacedNode[] {
   const { functions, check, make } = session.library;
   const list = (call: (out: BigUint64Array, count: BigUint64Array) => bigint | null): readonly bigint[] => {

@@ -13,7 +13,9 @@ export interface NodeEvent {
   readonly microseconds: number;
   /** The execution provider's name, such as "CPUExecutionProvider". */
   readonly provider: string;
-  /** What the arena held when the node ended, its inputs included; the largest value of a run is the run's peak. */
+  /**
+   * Bytes that the arena held when the node ended, its inputs included; the largest value of a run is the run's peak.
+   */
   readonly arenaBytes: number;
 }
 

@@ -19,7 +19,7 @@ const LEVEL_NUMBERS: Readonly<Record<OptimizationLevel, number>> = {
   all: 99,
 };
 
-/** What a session asks of its device. */
+/** Requirements of a session on its device. */
 export interface DeviceUse {
   /**
    * Record the commands of a binding's first run and replay them in later ones. Loading fails unless every node is on
@@ -32,7 +32,7 @@ export interface SessionOptions extends DeviceUse {
   /** Default "none". */
   readonly optimization?: OptimizationLevel;
   /**
-   * Where intermediates live between runs. Default "shared": the arena of all sessions of the process, which holds only
+   * Memory for intermediates between runs. Default "shared": the arena of all sessions of the process, which holds only
    * the largest session's peak. "own" measures sessions' peaks separately; "none" returns memory to the system after
    * every use, which is slow and fragments.
    */

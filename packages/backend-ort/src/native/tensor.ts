@@ -14,7 +14,10 @@ import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";
 import { type Ledger, NativeResource } from "./resource.js";
 
-/** Where tensors live: the OrtAllocator that allocates them and, where the host cannot reach its memory, the copier. */
+/**
+ * The memory that holds tensors: the OrtAllocator that allocates them and, where the host cannot reach its memory, the
+ * copier.
+ */
 export interface TensorPlace {
   readonly allocator: bigint;
   readonly copier?: DeviceCopier;

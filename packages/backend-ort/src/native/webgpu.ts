@@ -98,7 +98,7 @@ function layoutOf(type: ValueType): TensorLayout {
 
 type Entries = Readonly<Record<string, string>>;
 
-/** What the device is made with, by the provider's names. */
+/** The device's settings, by the provider's names. */
 const settingsOf = ({ powerPreference, maxBufferBytes, provider }: WebgpuOptions): Entries => ({
   ...(powerPreference === undefined ? {} : { powerPreference }),
   ...(maxBufferBytes === undefined ? {} : { maxStorageBufferBindingSize: String(maxBufferBytes) }),
@@ -108,7 +108,7 @@ const settingsOf = ({ powerPreference, maxBufferBytes, provider }: WebgpuOptions
 const sortedEntries = (entries: Entries): Entries =>
   Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-/** What the device is made with, as the user wrote it. */
+/** The device's settings, as the user wrote them. */
 const deviceSettings = ({ powerPreference, maxBufferBytes, provider = {} }: WebgpuOptions): string =>
   JSON.stringify({
     powerPreference,

@@ -6,7 +6,7 @@ import { probedEngine } from "./probed-engine.js";
 /** By library and device: an engine does not change while a process runs. */
 const known = new WeakMap<NativeRuntime["library"], Map<NativeRuntime["device"], Promise<Findings>>>();
 
-/** What the engine computes, probed once per process. */
+/** Probes the engine's kernels, once per process. */
 export function findingsOf(runtime: NativeRuntime): Promise<Findings> {
   const { library, device } = runtime;
   const ofLibrary = known.get(library) ?? new Map<NativeRuntime["device"], Promise<Findings>>();

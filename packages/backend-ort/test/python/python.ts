@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 /** Has other projects' readers: `npm test -- --python` installs them. */
 const PYTHON = process.env["MP_PYTHON"] ?? "python3";
 
-/** What a program prints, run in that folder. @throws with its messages */
+/** The output of a program that runs in that folder. @throws with its messages */
 export function runPython(program: string, folder: string, ...given: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(PYTHON, ["-c", program, ...given], {
     cwd: folder,

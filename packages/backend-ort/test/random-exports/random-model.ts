@@ -11,7 +11,7 @@ export interface RandomModel {
   readonly apply: (params: Readonly<Record<string, Tensor>>, inputs: { readonly x: Tensor }) => Tensor;
 }
 
-/** What is done to the value at hand. Chosen once, before tracing: each trace does the same. */
+/** An operation on the current value. Chosen once, before tracing: each trace does the same. */
 type Step = (x: Tensor, weights: Readonly<Record<string, Tensor>>) => Tensor;
 
 const last = ({ shape }: Tensor): number => shape.at(-1) as number;
@@ -40,7 +40,9 @@ export function randomModel(random: Random): RandomModel {
   const rank = 2 + below(3);
   const shape = Array.from({ length: rank }, () => 2 + below(5));
   const params: Record<string, HostTensor<"f32">> = {};
-  /** Of numbers up to 1, or up to the reciprocal of a product's terms: an operator after it would hide it from fusions. */
+  /**
+   * Numbers up to 1, or up to the reciprocal of a product's terms: an operator after it would hide it from fusions.
+   */
   const weight = (sizes: readonly number[], largest = 1): string => {
     const name = `w${Object.keys(params).length}`;
     const length = sizes.reduce((product, size) => product * size, 1);

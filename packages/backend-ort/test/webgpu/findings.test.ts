@@ -1,11 +1,11 @@
-/** What is written down of the WebGPU provider, so that opening it asks nothing, is what a probe finds. */
+/** The recorded findings on the WebGPU provider, which let it open without a probe, equal those of a probe. */
 import { type Findings, knownFindings } from "@mp/ort-lowering";
 import { probeEngine } from "@mp/ort-lowering/probe";
 import { expect, it } from "vitest";
 import { openRuntime } from "../../src/native/index.js";
 import { probedEngine } from "../../src/probe/probed-engine.js";
 
-/** What is missing is not widened either, and a probe gives the engine's words for it. */
+/** Leaves out kernels that are missing among those that are widened, and the engine's words. */
 const comparable = ({ missing, widened, nonFinite, ...others }: Findings) => ({
   ...others,
   missing: [...missing.keys()].sort(),

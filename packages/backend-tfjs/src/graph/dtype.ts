@@ -23,8 +23,8 @@ export const dataTypeOf: Readonly<Record<TfDType, DataType>> = {
 };
 
 /**
- * What tfjs-node can transfer between JavaScript and TensorFlow; everything else is transferred as i32 of the same
- * bits.
+ * The dtypes that tfjs-node can transfer between JavaScript and TensorFlow; everything else is transferred as i32 of
+ * the same bits.
  */
 export type CarriedDType = "f32" | "i32" | "bool";
 

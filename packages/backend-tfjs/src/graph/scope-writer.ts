@@ -47,7 +47,7 @@ export class ScopeWriter implements TfWriter {
   readonly #deferred = new Map<string, (() => string) | string>();
   readonly #lowerBody: LowerBody | undefined;
   #frame: Frame | undefined;
-  /** Of the nodes in loops. */
+  /** The frames of nodes in loops. */
   readonly #frames = new Map<string, Frame>();
   #current: { readonly source: string | undefined; readonly path: string } = { source: undefined, path: "" };
 
@@ -225,7 +225,7 @@ export class ScopeWriter implements TfWriter {
     return this.one("PlaceholderWithDefault", [name], { dtype: type(dtype), shape: shapeAttribute(shape) });
   }
 
-  /** What a program contains only once is not named after a graph node. */
+  /** Makes a node that a program contains only once; it is not named after a graph node. */
   #once(key: string, make: () => string): string {
     const known = this.#known.get(key);
     if (known !== undefined) return known;

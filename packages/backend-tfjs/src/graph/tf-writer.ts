@@ -1,4 +1,7 @@
-/** Where lowerings append TensorFlow nodes. Names of results are `node` or `node:1`, as a GraphDef spells them. */
+/**
+ * The interface through which lowerings append TensorFlow nodes. Names of results are `node` or `node:1`, as a GraphDef
+ * spells them.
+ */
 import type { DType, HostTensor } from "@mp/core";
 import type { Graph, GraphNode, Op } from "@mp/core/graph";
 
@@ -40,7 +43,10 @@ export interface LoopVariable {
   readonly start: string;
 }
 
-/** What a loop's lowering says; names that it gets and gives are those inside of the loop, except for the variables' starts. */
+/**
+ * The parts of a loop's lowering; names that it gets and gives are those inside of the loop, except for the variables'
+ * starts.
+ */
 export interface LoopParts {
   readonly variables: readonly LoopVariable[];
   /** Values of outside that are the same in each step. */

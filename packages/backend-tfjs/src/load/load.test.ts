@@ -11,7 +11,10 @@ import type { TfjsNode } from "./tfjs-node.js";
 
 afterEach(removeScratch);
 
-/** What the user imports must be what `tfjs` accepts: if the two types diverge, this line does not compile. */
+/**
+ * The module that the user imports must be one that `tfjs` accepts: if the two types diverge, this line does not
+ * compile.
+ */
 export const accepted: (tf: typeof import("@tensorflow/tfjs-node")) => TfjsNode = (tf) => tf;
 
 const calls = {

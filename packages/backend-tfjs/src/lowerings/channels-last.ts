@@ -28,7 +28,7 @@ export function channelsLast([batch = 1, channels = 1, ...rest]: Shape): Shape {
   return [batch, ...rest, channels];
 }
 
-/** Where one of our axes is in the engine's order. */
+/** The position of one of our axes in the engine's order. */
 export function lastPlace(axis: number, rank: number): number {
   if (axis === 0) return 0;
   return axis === 1 ? rank - 1 : axis - 1;

@@ -13,7 +13,7 @@ import { operandAt, reshape, resultAt, transposed, typeAt } from "./lowering.js"
 import { inF32 } from "./twins.js";
 import { zerosOf } from "./zeros.js";
 
-/** What is convolved, the result, and the weights, all channels first; 1-D ones with an inserted axis of 1. */
+/** The tensor to convolve, the result, and the weights, all channels first; 1-D ones with an inserted axis of 1. */
 interface Roles {
   readonly image: Shape;
   readonly out: Shape;

@@ -50,7 +50,9 @@ export function packed(parts: readonly string[], rank: number, writer: TfWriter)
   return writer.one("Pack", parts, { T: type("i32"), N: int(parts.length), axis: int(rank) });
 }
 
-/** What GatherElements and ScatterElements need to know of a tensor and its indices, with as few axes as possible. */
+/**
+ * The view of a tensor and its indices that GatherElements and ScatterElements need, with as few axes as possible.
+ */
 export interface ElementView {
   readonly data: Shape;
   readonly indices: Shape;

@@ -47,7 +47,7 @@ const elementwise: Layout = (lowering, node, operands, writer) => {
   );
 };
 
-/** Where places are kept but their axes are not, the order of the places would be lost: keepdims is required. */
+/** Without keepdims a layout that is kept would lose the order of its axes: keepdims is required. */
 const reduction: Layout = (lowering, node, operands, writer) => {
   const { axes, keepdims } = (node as GraphNode<"ReduceSum">).attributes;
   const input = typeAt(node, 0);

@@ -17,7 +17,7 @@ import { isSigmoidRough, probeSubnormals, type Subnormals, sumsColumns } from ".
 import { processorFlags } from "./processor-flags.js";
 import { runGraph } from "./run-graph.js";
 
-/** What the probe found that an engine does. */
+/** Findings of the probe on an engine. */
 export interface Findings {
   /** The engine's error for each pair that it cannot run in any way, by `pairKey`. */
   readonly missing: ReadonlyMap<string, string>;

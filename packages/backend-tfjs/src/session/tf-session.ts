@@ -3,7 +3,7 @@ import type { TfjsBinding } from "../load/index.js";
 import { TAG, withSavedModel } from "../saved-model/write-saved-model.js";
 import { engineFailure } from "./engine-failure.js";
 
-/** What is fed and fetched, in the order of the tensors. TensorFlow prepares each combination once. */
+/** The tensors to feed and to fetch, in order. TensorFlow prepares each combination once. */
 export interface Signature {
   readonly fed: readonly string[];
   readonly fetched: readonly string[];

@@ -20,7 +20,7 @@ function segmented(x: Tensor): Tensor {
   return reduceSum(Array.from({ length: SEGMENTS }).reduce<Tensor>((input) => segment(input), x));
 }
 
-/** Where Linux reports a process's peak memory, and where that can be reset. */
+/** Files in which Linux reports a process's peak memory, and lets it be reset. */
 const PEAK = { reset: "/proc/self/clear_refs", status: "/proc/self/status" };
 
 function residentBytes(field: "VmHWM" | "VmRSS"): number {

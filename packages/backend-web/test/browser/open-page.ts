@@ -10,7 +10,7 @@ import type { Page } from "playwright-core";
 
 export interface OpenPage {
   readonly page: Page;
-  /** What the page complained of. */
+  /** Errors and warnings of the page. */
   readonly complaints: readonly string[];
   readonly close: () => Promise<void>;
 }

@@ -151,7 +151,7 @@ const named: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Those numbers of a list that an integer format can hold. */
+/** The numbers of a list that an integer format can hold. */
 function held(to: DType, numbers: readonly number[]): readonly number[] {
   const range: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
     i32: [-(2 ** 31), 2 ** 31 - 1],

@@ -120,7 +120,7 @@ const PRODUCTS: readonly Product[] = [
   },
 ];
 
-/** What reads the sum, and whether the product has another reader. */
+/** The node that reads the sum, and whether the product has another reader. */
 const READINGS = {
   alone: { reads: "Neg", beside: false },
   "through-relu": { reads: "Relu", beside: false },

@@ -69,7 +69,7 @@ const samples: Readonly<Record<string, readonly GradientSample[]>> = {
   ],
 };
 
-/** What the function gives, and the gradients of a weighted sum of it. */
+/** Computes the function and the gradients of a weighted sum of it. */
 function graphOf({ fn, points }: GradientSample, dtype: ComputeDType): Graph {
   const types = Object.fromEntries(points.map(({ shape }, index) => [`x${index}`, { dtype, shape }]));
   return tracedGraph(types, (inputs) => {

@@ -15,7 +15,7 @@ import { stepping, withState } from "./kinds/with-state.js";
 const SCRIPTS = 12;
 const CALLS = 40;
 
-/** What the state must hold once all calls are done. */
+/** The expected state once all calls are done. */
 interface Model {
   weight: readonly [number, number];
   count: number;

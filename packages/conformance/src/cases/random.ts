@@ -46,7 +46,7 @@ function bitsCase(
 
 const KEY = 0xd1342543de82ef95n;
 
-/** Where one of the numbers that an engine may count in has no more bits: half words, words, whole numbers of a float. */
+/** Numbers at which a counter of an engine may run out of bits: half words, words, whole numbers of a float. */
 const EDGES = [2n ** 16n, 2n ** 24n, 2n ** 32n, 2n ** 48n, 2n ** 53n, 2n ** 63n, 2n ** 64n] as const;
 const LONG: readonly Shape[] = [[2 ** 17 + 77], [3, 43_777], [2 ** 16 + 1], [2 ** 20 + 5]];
 

@@ -1,4 +1,4 @@
-/** What a backend may cache between runs, and what it may not: the second run is as right as the first. */
+/** A backend may cache some things between runs, and not others: the second run is as right as the first. */
 import { type DType, type HostTensor, MpError } from "@mp/core";
 import { DTYPES, type Executable, type Graph, type State } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";

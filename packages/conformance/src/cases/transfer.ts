@@ -1,4 +1,4 @@
-/** What is fed comes out unchanged, in every dtype and shape, and arrays are never shared. */
+/** Data comes out as it was fed, in every dtype and shape, and arrays are never shared. */
 import type { Backend, DType, HostTensor } from "@mp/core";
 import { DTYPES, elementCount, isComputeFloat, isFloat, type State } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
@@ -88,7 +88,7 @@ const LEADS = [1, 5, 16, 64, 1_024];
 
 interface Entry {
   readonly what: string;
-  /** What the backend holds after it was given the tensor, and how to end it. */
+  /** Gives the tensor to the backend; returns the value that it holds and how to release it. */
   readonly give: (backend: Backend, tensor: HostTensor) => Promise<Given>;
 }
 

@@ -26,7 +26,7 @@ function unevenAt(rank: number, index: number): number {
   return Math.fround((bits / 2 ** 31 - 1) * 2 ** ((bits >>> 7) % 30));
 }
 
-/** What one rank brings at one place, where the others bring 1: the sum is what the row says. */
+/** Values that one rank contributes at one place, where the others contribute 1: the sum is what the row says. */
 const SPECIAL = [
   { own: Number.POSITIVE_INFINITY, sum: Number.POSITIVE_INFINITY },
   { own: Number.NEGATIVE_INFINITY, sum: Number.NEGATIVE_INFINITY },

@@ -5,11 +5,11 @@ import { exchangeCases } from "./exchange-cases.js";
 import type { RanksCase } from "./ranks-case.js";
 import { scriptCases } from "./script-cases.js";
 
-/** What one rank saw of one case. */
+/** One rank's view of one case. */
 export interface RanksOutcome {
   /** `collective/behavior` */
   readonly id: string;
-  /** What was wrong on this rank; undefined where the case passed. */
+  /** The failure on this rank; undefined where the case passed. */
   readonly failure: string | undefined;
 }
 

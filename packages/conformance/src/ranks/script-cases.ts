@@ -8,7 +8,7 @@ import { allRanksOf, type RanksCase, sumOver } from "./ranks-case.js";
 /** All ranks draw the same numbers. */
 const SEED = 1;
 
-/** What a rank brings at a place of a script: other bytes for every rank and place. */
+/** The bytes that a rank contributes at a place of a script: other bytes for every rank and place. */
 const byteAt = (rank: number, step: number, index: number): number =>
   (index * 31 + (index >> 8) * 7 + rank * 17 + step * 101 + 3) & 0xff;
 
@@ -47,7 +47,7 @@ function differenceOf(got: Uint8Array | undefined, want: Uint8Array): string | u
   return `has ${got[wrong]} at ${wrong} of ${want.length}, want ${want[wrong]}`;
 }
 
-/** What was wrong, in order; a case says the first when all collectives are done. */
+/** Faults in the order in which they were found; a case says the first when all collectives are done. */
 type Problems = (string | undefined)[];
 
 type Step = (ranks: Ranks, random: RandomSource, step: number, most: number) => Promise<() => Problems>;

@@ -24,7 +24,7 @@ const bools = (shape: Shape): HostTensor => {
 const added = (dtype: DType, shape: Shape): HostTensor =>
   generated(dtype, shape, (at) => (at % 5 === 3 ? NEVER : ((at * 3) % 8) / 4 - 1));
 
-/** Whose second row attends to nothing; of 3 rows and 5 keys. */
+/** A mask whose second row attends to nothing; of 3 rows and 5 keys. */
 const emptyRow = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
 
 export const attentionSamples: OpRows<OpOf<"attention">> = {

@@ -52,7 +52,7 @@ const FAR = [
   104,
 ];
 
-/** Those that arithmetic often gets wrong, and far ones. */
+/** Numbers that arithmetic often gets wrong, and far ones. */
 const farNumbers = (dtype: ComputeDType): readonly number[] => [
   ...specialValues(dtype),
   ...FAR,

@@ -9,7 +9,7 @@ const NEAR_POWERS = [10, 11, 16, 22, 23, 24, 31, 32, 52, 63].flatMap((power) => 
   2 ** power + 1,
 ]);
 
-/** Where exponentials, their sums and hyperbolic functions reach an end of f16, f32 or f64. */
+/** Arguments near which exponentials, their sums and hyperbolic functions reach an end of f16, f32 or f64. */
 const NEAR_EXPONENTS = [
   8, 9, 11, 11.09, 12, 16, 17, 20, 30, 44, 45, 87, 88, 89, 103, 104, 105, 709, 710, 746,
 ];

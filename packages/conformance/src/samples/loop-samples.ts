@@ -43,7 +43,7 @@ export function loop({
   return sample(attributes, ...given.map((shape, index) => counted(dtype, shape, 5 * index)));
 }
 
-/** What came two elements before: two carries, of which one moves to the other. */
+/** Delays by two elements: two carries, of which one moves to the other. */
 const delayed = (dtype: DType, shape: Shape, length: number, reverse: boolean): OpSample<"Scan"> =>
   loop({
     dtype,

@@ -10,7 +10,7 @@ import { expectCode } from "../expectations.js";
 import { unsupportedGraph } from "../support.js";
 import { delegate, observingGraphs } from "./delegate.js";
 
-/** What a scenario may use besides the backend: a function that creates another one. */
+/** Tools of a scenario besides the backend: a function that creates another one. */
 export type ScenarioTools = Pick<CaseContext, "create">;
 
 export type Scenario<R> = (backend: Backend, tools: ScenarioTools) => Promise<R>;

@@ -2,7 +2,7 @@ import { type Backend, MpError, type Ranks, type TrainerOptions } from "@mp/core
 import { inProcessRanks } from "../in-process-ranks.js";
 import { type Session, withTrainer } from "./session.js";
 
-/** What a rank gave, or what it failed with. */
+/** The result of a rank, or its error. */
 export type Outcome<R> = { readonly gave: R } | { readonly failed: unknown };
 
 /**

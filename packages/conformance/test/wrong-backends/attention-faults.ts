@@ -15,7 +15,7 @@ const of = (inputs: readonly (HostTensor | undefined)[], attributes: Attributes)
     attributes,
   );
 
-/** What the definition gives for other operands or attributes. */
+/** Replaces a result by that of the definition for other operands or attributes. */
 const changed =
   (wrong: (inputs: Inputs, attributes: Attributes) => readonly HostTensor[]): HostKernel<"Attention"> =>
   (operands, attributes) =>

@@ -11,7 +11,7 @@ type Work = <R>(work: () => Promise<R>) => Promise<R>;
 
 const BLOCK = 16;
 
-/** What the oracle's states, which copy for it, do when their slots are changed in place. */
+/** Behavior of the oracle's states, which copy for it, when their slots are changed in place. */
 interface Behaviour {
   readonly load: (state: State, slots: Slots) => Promise<Values>;
   readonly order: (slots: Slots) => Slots;
@@ -115,7 +115,7 @@ const fault = (
   consequences,
 });
 
-/** What each state held when its slots were first changed. */
+/** The value of each state when its slots were first changed. */
 function stale(): Behaviour["load"] {
   const first = new WeakMap<State, Values>();
   return async (state, slots) => {

@@ -5,9 +5,9 @@ import { dataOf, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 interface LoopParts {
-  /** Where a step reads its elements. Default: its place. */
+  /** The place from which a step reads its elements. Default: its place. */
   readonly reads?: (place: number, length: number) => number;
-  /** Where a step puts its results. Default: its place. */
+  /** The place at which a step puts its results. Default: its place. */
   readonly puts?: (place: number, length: number, reverse: boolean) => number;
   /** The carries of the next step. Default: what the step returned. */
   readonly carries?: (

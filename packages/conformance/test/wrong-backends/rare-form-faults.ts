@@ -80,7 +80,7 @@ const finiteClip: HostKernel<"Clip"> = (operands, { min, max }) => {
   return evaluateNode("Clip", dataOf(operands), limits);
 };
 
-/** Of several axes with a negative step, the last is read forwards. */
+/** Reads the last of several axes with a negative step forwards. */
 const oneBackwards: HostKernel<"Slice"> = (operands, attributes) => {
   const [x] = dataOf(operands) as [HostTensor];
   const [result] = evaluateNode("Slice", [x], attributes) as [HostTensor];

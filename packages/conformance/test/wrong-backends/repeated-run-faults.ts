@@ -128,7 +128,7 @@ const rememberingRuns = (): Promise<Backend> =>
     };
   });
 
-/** What a failed run had computed for a slot is committed by the next good run of the state. */
+/** Commits values that a failed run had computed for a slot with the next good run of the state. */
 const committingFailuresLater = async (): Promise<Backend> => {
   const pending = new WeakMap<State, Values>();
   return wrapped(await reference(), {

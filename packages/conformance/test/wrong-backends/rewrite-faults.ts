@@ -70,7 +70,7 @@ function withoutNaN(x: HostTensor): HostTensor {
   return { ...x, data: x.data.map((element) => (Number.isNaN(element) ? 0 : element)) } as HostTensor;
 }
 
-/** What would be refused since its state ended comes to life all the same. */
+/** Revives values that must be refused since their state ended. */
 async function compilingForTheDead(): Promise<Backend> {
   const backend = await reference();
   return delegate(backend, {

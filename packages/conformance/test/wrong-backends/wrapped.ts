@@ -7,7 +7,7 @@ import { delegate } from "../../src/training/delegate.js";
 type Run = Executable["run"];
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** What an executable was compiled from. `state` is the one that users get, `inner` the one that it wraps. */
+/** The source of an executable. `state` is the one that users get, `inner` the one that it wraps. */
 export interface Compiled extends CompileOptions {
   readonly graph: Graph;
   readonly inner?: State | undefined;

@@ -11,8 +11,8 @@ export interface WrongBackend {
   readonly among?: RegExp;
   /** Cases that name the fault: each must fail. */
   readonly named: readonly string[];
-  /** What else the fault breaks; no other case may fail. */
+  /** Other cases that the fault breaks; no other case may fail. */
   readonly consequences?: readonly RegExp[];
-  /** What every failure's message must match, where the fault always shows in the same way. */
+  /** Pattern that every failure's message must match, where the fault always shows in the same way. */
   readonly message?: RegExp;
 }

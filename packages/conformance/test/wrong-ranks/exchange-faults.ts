@@ -1,4 +1,4 @@
-/** What goes wrong with views, with much data, with bits that no number shows, and after many calls. */
+/** Faults with views, with much data, with bits that no number shows, and after many calls. */
 import type { Ranks } from "@mp/core";
 import { changed, type WrongRanks } from "./wrong-ranks.js";
 

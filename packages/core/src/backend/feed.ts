@@ -1,6 +1,6 @@
 /**
- * What becomes of a run's checked inputs. Arrays and handles are captured when the call is made, so that the caller may
- * change or dispose of them while the run waits.
+ * Handles a run's checked inputs. Arrays and handles are captured when the call is made, so that the caller may change
+ * or dispose of them while the run waits.
  */
 import type { RunInput } from "../contract/backend.js";
 import type { HostTensor } from "../host/host-tensor.js";

@@ -1,7 +1,7 @@
 /**
- * What the author of a backend writes, and `defineBackend` calls. A hook gets checked arguments, is called in its turn,
- * and never after what it works on was disposed of. What it throws reaches the caller as MP_BACKEND_FAILED (or
- * MP_OUT_OF_MEMORY) with its name; an MpError is passed on as it is.
+ * The hooks that the author of a backend writes, and `defineBackend` calls. A hook gets checked arguments, is called in
+ * its turn, and never after what it works on was disposed of. What it throws reaches the caller as MP_BACKEND_FAILED
+ * (or MP_OUT_OF_MEMORY) with its name; an MpError is passed on as it is.
  */
 import type { BackendWarning, MemoryReport, ProfileRow } from "../contract/backend.js";
 import type { BackendManifest } from "../contract/manifest.js";
@@ -74,7 +74,7 @@ export interface Program<T> {
   dispose?(isStateEnding: boolean): void;
 }
 
-/** What a graph is compiled for. */
+/** The target that a graph is compiled for. */
 export interface Place<S> {
   readonly bound: Bound;
   /** Given if the engine keeps states itself. */
@@ -90,7 +90,7 @@ export interface BackendHooks<T, S> extends StorageFunctions<T> {
   /** Makes a graph ready to run. What becomes obsolete while this waits is disposed of afterwards. */
   readonly compile: (graph: Graph, place: Place<S>) => Awaitable<Program<T>>;
   /**
-   * Whose the storages are that `run` returns: `own` (the default), each is released after its last use;
+   * Who owns the storages that `run` returns: `own` (the default), each is released after its last use;
    * `until-next-run`, they are the program's, which may write to them in its next run.
    */
   readonly results?: "own" | "until-next-run";
@@ -98,7 +98,7 @@ export interface BackendHooks<T, S> extends StorageFunctions<T> {
   readonly states?: StateFunctions<S>;
   /** `Backend.adopt` for tensors of the engine's library: a host view of one, or undefined for anything else. */
   readonly adopt?: (value: object) => HostTensor | undefined;
-  /** What users can do about the speed of an emulated dtype; ends the warning of it. */
+  /** Advice on the speed of an emulated dtype; ends the warning of it. */
   readonly emulationAdvice?: string;
   /** Bytes of everything that the backend holds, if the engine counts them. */
   readonly heldBytes?: () => number;

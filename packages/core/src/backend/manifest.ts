@@ -15,7 +15,7 @@ import { decidingDType, opDTypes } from "../graph/op-dtypes.js";
 import type { HostTensor } from "../host/host-tensor.js";
 import { expectHostTensor, expectNamed } from "./check-tensor.js";
 
-/** What a kernel backend declares; the rest of its manifest follows from its kernels and dtypes. */
+/** The declarations of a kernel backend; the rest of its manifest follows from its kernels and dtypes. */
 export interface KernelManifest
   extends Omit<BackendManifest, "specVersion" | "dtypes" | "ops" | "profile" | "memory" | "adopt"> {
   /** Dtypes that `upload` can store; the others are unsupported. */

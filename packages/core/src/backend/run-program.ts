@@ -8,7 +8,7 @@ import type { Slots } from "./slots.js";
 import type { Storages } from "./storages.js";
 
 /**
- * Whose the storages of a run are. `own`: results are new uses of them. `until-next-run`: results are the program's.
+ * Who owns the storages of a run. `own`: results are new uses of them. `until-next-run`: results are the program's.
  * `counted`: every operand is a use for the program to drop, every result a use that it gives.
  */
 export type Ownership = "own" | "until-next-run" | "counted";

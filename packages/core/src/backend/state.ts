@@ -15,7 +15,7 @@ export interface StateParts<S> {
   readonly functions: StateFunctions<S>;
   readonly types: StateTypes;
   readonly kept: S;
-  /** What `create` got. */
+  /** The groups of slots that `create` got. */
   readonly adjacent: readonly (readonly string[])[];
   readonly isConstant: boolean;
   readonly onDispose: (state: DefinedState<S>) => void;
@@ -54,7 +54,7 @@ export class DefinedState<S> implements State {
     return this.#disposal !== undefined;
   }
 
-  /** What the engine keeps, for its functions. */
+  /** The value that the engine keeps, for its functions. */
   get kept(): S {
     return this.#parts.kept;
   }

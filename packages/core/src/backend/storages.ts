@@ -133,7 +133,7 @@ export class Storages<T> {
   }
 
   /**
-   * What a hook that counts bytes gives.
+   * The number that a hook gives that counts bytes.
    * @throws MP_BACKEND_FAILED with the hook's name, also for what is no count
    */
   bytesOf(what: string, count: () => unknown): number {

@@ -27,7 +27,7 @@ const entropies: readonly ((scores: Tensor, y: Tensor) => Tensor)[] = [
   (scores, y) => softmaxCrossEntropyLoss(scores, y),
   (scores) => neg(reduceMean(logSoftmax(scores))),
 ];
-/** What leaves each row's classes a row's classes. */
+/** Operations after which each row's classes are still a row's classes. */
 const keeping: readonly ((x: Tensor) => Tensor)[] = [
   (x) => cast(x, "f16"),
   (x) => cast(x, "f32"),

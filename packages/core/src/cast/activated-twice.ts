@@ -30,7 +30,10 @@ interface Source {
   readonly axis: number | undefined;
 }
 
-/** What computed these elements, behind casts and moves that keep those along an axis, if one is given, and its position there. */
+/**
+ * Finds the node that computed these elements, through casts and moves that keep those along an axis, if one is given,
+ * and its position there.
+ */
 function sourceOf(made: Made, value: Value, axis?: number): Source | undefined {
   const node = made.get(value);
   const [input] = node?.inputs ?? [];

@@ -28,7 +28,7 @@ import {
 
 const ones = tensor(new Float32Array(8).fill(1), [8, 1]);
 
-/** What each node makes, one line a node, without inputs and sources. */
+/** The results of each node, one line a node, without inputs and sources. */
 function dtypes(graph: Graph): string[] {
   return graph.nodes
     .filter(({ op }) => op !== "Cast" && op !== "Constant")

@@ -23,7 +23,7 @@ export function constantIn(attributes: ConstantAttributes, dtype: ComputeDType):
   return literal === undefined ? { value: rounded } : { value: rounded, literal };
 }
 
-/** What rounding to that dtype does to a constant beyond rounding it. */
+/** The loss when a constant is cast to that dtype, beyond rounding. */
 export interface ConstantLoss {
   /** The first finite number that becomes infinite. */
   readonly overflow?: number;

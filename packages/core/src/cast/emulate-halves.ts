@@ -31,7 +31,7 @@ export function emulateHalves(graph: Graph, halves: readonly HalfDType[], onNode
 type OnNode = (made: string, source: AnyNode) => void;
 type IsEmulated = (dtype: DType) => boolean;
 
-/** What of a loop's body is carried in f32 from outside. */
+/** The values of a loop's body that are carried in f32 from outside. */
 interface Carried {
   readonly inputs?: ReadonlySet<Value>;
   /** The first so many outputs. */

@@ -35,7 +35,7 @@ export interface CastLint {
   readonly node: string;
   readonly scope: string;
   readonly line?: string;
-  /** What is wrong, naming node and line. */
+  /** The problem, naming node and line. */
   readonly message: string;
   readonly remedy: string;
 }

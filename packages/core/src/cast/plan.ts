@@ -27,7 +27,7 @@ export interface CastPlan {
 }
 
 export interface CastOptions {
-  /** What the engine can compute. By default every op has a kernel in every dtype. */
+  /** The dtypes that the engine can compute in, by op. By default every op has a kernel in every dtype. */
   readonly manifest?: BackendManifest | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What the casting passes know about a graph before they decide anything. */
+/** Facts about a graph that the casting passes collect before they decide anything. */
 
 import { accumulatorOf, type BackendManifest, unsupportedReason } from "../contract/manifest.js";
 import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
@@ -17,7 +17,7 @@ import type { CastRule } from "./rule.js";
 export interface CastSite {
   readonly node: AnyNode;
   readonly category: CastCategory;
-  /** Where the category comes from. */
+  /** The rule that gave the category. */
   readonly rule: CastRule;
   readonly because?: string;
   /** Operands that are cast to the node's dtype together. */

@@ -30,7 +30,7 @@ export interface ExpressedScaler {
 }
 
 export interface FrameworkScaler<S> {
-  /** What each field may be. */
+  /** The check of each field. */
   readonly fields: OptionTable<S>;
   /** @throws MP_UNSUPPORTED naming a field that `dynamicLossScale` cannot express */
   read(state: S, what: string): ExpressedScaler;

@@ -52,7 +52,7 @@ const scaleIn = (state: Tree<HostTensor>): number =>
 const scalesOf = (scaler: LossScaler, finite: string): readonly number[] =>
   statesOf(scaler, finite).slice(1).map(scaleIn);
 
-/** What `scalerStateTo` needs of a trainer, with the scaler in that state. */
+/** The part of a trainer that `scalerStateTo` needs, with the scaler in that state. */
 const inState = (lossScaler: LossScaler, state: Tree<HostTensor>) => ({
   precision: { lossScaler },
   scalerState: () => Promise.resolve(state),

@@ -45,7 +45,7 @@ export function scalerFrom<F extends ScalerFramework>(name: F, state: ScalerStat
   };
 }
 
-/** What of a trainer gives its scaler's state. */
+/** The part of a trainer that gives its scaler's state. */
 export interface ScaledTraining {
   readonly precision: { readonly lossScaler: LossScaler };
   scalerState(): Promise<Tree<HostTensor>>;

@@ -1,5 +1,5 @@
 /**
- * What a backend declares: plain data, total over dtypes and operators, with a reason wherever something is
+ * The declaration of a backend: plain data, total over dtypes and operators, with a reason wherever something is
  * unsupported. Core lowers by it, users read it, the conformance suite tests the backend against it.
  */
 import type { ComputeDType, DType } from "../dtype.js";
@@ -46,7 +46,7 @@ export interface BackendManifest {
   readonly accumulate: Accumulation;
   readonly rounding: Readonly<Record<ComputeDType, "nearest-even" | "toward-zero" | "unspecified">>;
   readonly subnormals: Readonly<Record<ComputeDType, "preserve" | "flush">>;
-  /** What a value beyond the largest finite one becomes. */
+  /** The result of a cast beyond the largest finite value. */
   readonly overflow: Readonly<Record<ComputeDType, "infinity" | "saturate">>;
   /** For each op the dtypes of its first floating (or first) operand that compile. */
   readonly ops: Readonly<Record<Op, Support<readonly DType[]>>>;

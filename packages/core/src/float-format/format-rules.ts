@@ -13,7 +13,7 @@ export interface FormatRule {
   readonly minExponentOfF64: number;
   /** Smallest double that no longer rounds to a finite value. */
   readonly overflowsFrom: number;
-  /** What overflow gives: Infinity, or NaN in a format without it. */
+  /** The result of an overflow: Infinity, or NaN in a format without it. */
   readonly overflow: number;
   /** f32 fraction bits that the format lacks. */
   readonly dropped: number;

@@ -4,7 +4,7 @@ import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.
 import { gradientRules } from "./rules/gradient-rules.js";
 import type { GradientRow } from "./rules/rule.js";
 
-/** Where a path from a parameter to the loss stops being one that a gradient can take. */
+/** The point at which a path from a parameter to the loss lets no gradient through. */
 export interface GradientCut {
   readonly op: Op;
   readonly node: string;

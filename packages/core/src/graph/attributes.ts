@@ -124,9 +124,9 @@ export interface OpAttributes {
   /** Inputs: x [N, C, d…], w [M, C / group, k…], bias [M] (optional). Output: [N, M, o…]. */
   Conv: Convolution;
   /**
-   * What the gradient of Conv with respect to x computes. Inputs: x [N, C, d…], w [C, M / group, k…], bias [M]
-   * (optional). Output: [N, M, o…], o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads.
-   * `outputPadding` has one number per axis, 0 … stride - 1: rows added at the end.
+   * The gradient of Conv with respect to x. Inputs: x [N, C, d…], w [C, M / group, k…], bias [M] (optional). Output:
+   * [N, M, o…], o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads. `outputPadding` has one number
+   * per axis, 0 … stride - 1: rows added at the end.
    */
   ConvTranspose: Convolution & { readonly outputPadding: readonly number[] };
 
@@ -272,7 +272,7 @@ export interface Value extends ValueType {
 
 export type Phase = "forward" | "loss" | "backward" | "update";
 
-/** Where a node comes from. Policies select by it; errors, profiles and reports show it. */
+/** The origin of a node. Policies select by it; errors, profiles and reports show it. */
 export interface Origin {
   /** Path of name scopes, `encoder/layer0/attention`; empty at the top. */
   readonly scope: string;

@@ -12,13 +12,15 @@ const TERM = /^[A-Za-z]*(?:\.\.\.[A-Za-z]*)?$/;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 interface Equation {
-  /** What is wrong with the equation or with operands of these shapes is said in its name. */
+  /** The equation as text, for messages about it or about operands of these shapes. */
   readonly text: string;
   readonly terms: readonly string[];
   readonly output: string;
 }
 
-/** What an equation computes on operands of given shapes. Every label is one letter; ellipses have been given some. */
+/**
+ * The computation of an equation on operands of given shapes. Every label is one letter; ellipses have been given some.
+ */
 export interface Contraction {
   /** The label of each axis of each operand; undefined for an axis of size 1 that broadcasts. */
   readonly operands: readonly (readonly (string | undefined)[])[];

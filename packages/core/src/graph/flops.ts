@@ -14,13 +14,13 @@ export const size = (types: readonly ValueType[], index: number): number => {
   return type === undefined ? 0 : elementCount(type.shape, "cost");
 };
 
-/** That many operations per element of the first result. */
+/** Counts so many operations per element of the first result. */
 export const perResult =
   (count: number) =>
   (_: readonly ValueType[], outputs: readonly ValueType[]): number =>
     count * size(outputs, 0);
 
-/** That many operations per element of the first operand. */
+/** Counts so many operations per element of the first operand. */
 export const perOperand =
   (count: number) =>
   (inputs: readonly ValueType[]): number =>

@@ -13,7 +13,7 @@ function keepsElements({ op }: AnyNode): boolean {
 
 export type MakerOf = (value: Value) => AnyNode | undefined;
 
-/** Where indices come from that were only moved since; undefined for those that were floats. */
+/** Finds the value that made these indices, if they were only moved since; undefined for those that were floats. */
 export function sourceOfIndices(indices: Value | undefined, makerOf: MakerOf): Value | undefined {
   let from = indices;
   for (
@@ -48,7 +48,7 @@ export function expectKnownIndices(
   }
 }
 
-/** Of a range its ends. */
+/** The known indices, for a range its ends. */
 function knownIndices(maker: AnyNode): Iterable<number | bigint> {
   if (isNode(maker, "Constant")) return maker.attributes.value.data;
   if (!isNode(maker, "Range")) return [];

@@ -1,5 +1,5 @@
 /**
- * What is known of each operator for itself: the dtypes of its deciding operand, in which precision policies compute it,
+ * The facts about each operator by itself: the dtypes of its deciding operand, in which precision policies compute it,
  * whether it moves, rounds or sums, and its arithmetic. What it does is in the stages' files of its family.
  */
 
@@ -12,7 +12,7 @@ import type { AddingOp } from "./families.js";
 import { type FlopsRule, none, perOperand, perResult, perUpdate, size, taps, windowSize } from "./flops.js";
 
 export interface OpRow<K extends Op> {
-  /** What type inference accepts; a manifest's `ops` is a subset. */
+  /** The dtypes that type inference accepts; a manifest's `ops` is a subset. */
   readonly dtypes: readonly DType[];
   readonly cast: Readonly<Record<HalfDType, CastCategory>>;
   /** The dtype of its result, whatever its operands are. */
@@ -48,7 +48,7 @@ const both = (category: CastCategory): Row => ({ f16: category, bf16: category }
 const row = (f16: CastCategory, bf16: CastCategory): Row => ({ f16, bf16 });
 
 /**
- * Of the categories: with f16, ops that leave its range (exponentials, powers, sums) stay in f32, and so do infer,
+ * One row for each operator. Categories: with f16, ops that leave its range (exponentials, powers, sums) stay in f32, and so do infer,
  * between, widest and clear ops downstream of a deny op, up to the next low or f32 op. bf16 has f32's range, so only ops
  * that need more than 8 bits (sums, logarithms, phases) stay in f32.
  */

@@ -1,4 +1,4 @@
-/** What an author of kernels may get wrong: told at once, with the kernel's name, and nothing is left in use. */
+/** Mistakes that an author of kernels may make: told at once, with the kernel's name, and nothing is left in use. */
 import { describe, expect, it } from "vitest";
 import { arrayBackend } from "../../test/array-backend.js";
 import { type Storage, tinyBackend } from "../../test/tiny-backend.js";

@@ -1,4 +1,4 @@
-/** What a caller hands over is read once: what was checked is what is used, and every name is kept. */
+/** Everything that a caller hands over is read once: what was checked is what is used, and every name is kept. */
 import { expect, it } from "vitest";
 import type { Backend } from "../contract/backend.js";
 import { GraphBuilder } from "../graph/build/builder.js";

@@ -1,7 +1,7 @@
 import type { Storages } from "../backend/storages.js";
 import type { KernelTable } from "./kernel.js";
 
-/** What the programs of one kernel backend share. */
+/** State that the programs of one kernel backend share. */
 export interface Engine<T> {
   readonly kernels: KernelTable<T>;
   readonly storages: Storages<T>;

@@ -17,7 +17,7 @@ import { direction } from "./transformation.js";
 export interface ScaleByRssOptions {
   /** Added to √s, in the unit of the gradients; f32, at least 2^-100. Default 1e-10, PyTorch's. */
   readonly epsilon?: number;
-  /** What the sum of squares starts from; default 0. */
+  /** Start of the sum of squares; default 0. */
   readonly initialAccumulator?: number;
 }
 

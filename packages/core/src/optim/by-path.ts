@@ -37,7 +37,7 @@ export interface PathRule {
 export const biasesAndNorms: ParameterTest = (_path, { shape }) => shape.length < 2;
 
 interface Group extends PathRule {
-  /** Those that the parameters must have. */
+  /** Paths that the parameters must have. */
   readonly paths: readonly string[];
   readonly isIn: ParameterTest;
   /** Its name and rule, for the description. */

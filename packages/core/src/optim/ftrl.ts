@@ -13,9 +13,9 @@ import { decay, decayHint } from "./weight-decay.js";
 export interface FtrlOptions {
   /** Above 0. A step at which a schedule gives 0 is skipped. */
   readonly learningRate: LearningRate;
-  /** Of the sum of squares; default 0.5, its root. Keras's `learning_rate_power` is the negative of this. */
+  /** Power of the sum of squares; default 0.5, its root. Keras's `learning_rate_power` is the negative of this. */
   readonly power?: number;
-  /** What the sum of squares starts from; at least 2^-100. Default 0.1. */
+  /** Start of the sum of squares; at least 2^-100. Default 0.1. */
   readonly initialAccumulator?: number;
   /** Sets weights to exactly 0 whose sum of gradients is not above this; default 0. */
   readonly l1?: number;

@@ -18,7 +18,7 @@ import { decay, decayedBy } from "./weight-decay.js";
 export interface ScaleByLionOptions {
   /** The momentum's share in the direction; default 0.9. */
   readonly beta1?: number;
-  /** Of the momentum; default 0.99. */
+  /** Decay of the momentum; default 0.99. */
   readonly beta2?: number;
 }
 

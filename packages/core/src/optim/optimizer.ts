@@ -11,7 +11,7 @@ import { isTensor, type Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { isSettable, type SettableRate } from "./settable.js";
 
-/** What an update may depend on, besides gradients and state. */
+/** Everything that an update may depend on, besides gradients and state. */
 export interface UpdateContext {
   /** i32 scalar: steps applied before this one. Skipped steps do not count. */
   readonly step: Tensor;
@@ -25,8 +25,8 @@ interface Part<S extends TensorTree> {
   /** The name with all hyperparameters. Loading a checkpoint with another description warns. Default `name`. */
   readonly description?: string;
   /**
-   * What the update of an element depends on: the gradient, state and weight of that `element` alone, or those of its
-   * whole `leaf`. Left out, anything. It says how an optimizer may be divided among ranks.
+   * The scope of an element's update: the gradient, state and weight of that `element` alone, or those of its whole
+   * `leaf`. Left out, anything. It says how an optimizer may be divided among ranks.
    */
   readonly scope?: "element" | "leaf";
   /** Its learning rates by group of parameters; without groups its only one as `default`. A step reports them. */
@@ -140,7 +140,7 @@ function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
 type Rated = Pick<Optimizer, "learningRates">;
 type RatesByGroup = Readonly<Record<string, Tensor>>;
 
-/** What `of` gives for the learning rate of each group, where it gives something. */
+/** Maps the learning rate of each group by `of`, and drops those for which it gives undefined. */
 function ratesBy(
   { learningRates = {} }: Rated,
   of: (rate: LearningRate, group: string) => Tensor | undefined,
@@ -152,7 +152,7 @@ function ratesBy(
   return Object.fromEntries(rates);
 }
 
-/** What the rates that the host sets start from, f32 scalars by group. */
+/** The initial rates of those that the host sets, f32 scalars by group. */
 export const initialRates = (optimizer: Rated): RatesByGroup =>
   ratesBy(optimizer, (rate) => (isSettable(rate) ? literal(rate.initial) : undefined));
 

@@ -13,7 +13,7 @@ import { warmRestarts } from "./schedules/warm-restarts.js";
 import { warmup } from "./schedules/warmup.js";
 
 const NEVER = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, "1", null, [1], {}, 1n];
-/** What no option of a kind takes, and what it takes at its edges. */
+/** Values that no option of a kind takes, and values at its edges. */
 const KINDS = {
   positive: { refused: [...NEVER, true, 0, -0, -1, 1e-50, 1e39], taken: [2 ** -140, 1, 1e30] },
   atLeastZero: { refused: [...NEVER, true, -1, -1e-40, 1e39], taken: [0, 2 ** -140, 1e30] },
@@ -98,7 +98,7 @@ const OPTIONS: Readonly<Record<string, Options>> = {
 
 const refused = (make: () => unknown, subject: string, value: unknown): void => {
   const told = `${subject} of ${typeof value === "bigint" ? `${value}n` : JSON.stringify(value)} ${value}`;
-  expect(make, told).toThrow(new RegExp(`^${subject} is `));
+  expect(make, told).toThrow(new RegExp(`^${subject} must be `));
   expect(make, told).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
 };
 

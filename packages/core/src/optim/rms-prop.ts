@@ -30,7 +30,7 @@ export interface ScaleByRmsOptions {
 
 export interface RmsPropOptions extends ScaleByRmsOptions {
   readonly learningRate: LearningRate;
-  /** Of the divided gradients, with the learning rate outside, as in `momentum`; default 0: none. */
+  /** Momentum of the divided gradients, with the learning rate outside, as in `momentum`; default 0: none. */
   readonly momentum?: number;
 }
 

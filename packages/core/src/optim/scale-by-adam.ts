@@ -34,11 +34,11 @@ export interface ScaleByAdamOptions {
    */
   readonly epsilonRoot?: number;
   /**
-   * What the second moment is: `adam`, an average of g²; `belief`, one of (g - m)² (AdaBelief, arXiv 2010.07468); `yogi`,
-   * v - (1-β₂)·sign(v - g²)·g² (Yogi, Zaheer et al. 2018). Default `adam`.
+   * Kind of the second moment: `adam`, an average of g²; `belief`, one of (g - m)² (AdaBelief, arXiv 2010.07468);
+   * `yogi`, v - (1-β₂)·sign(v - g²)·g² (Yogi, Zaheer et al. 2018). Default `adam`.
    */
   readonly secondMoment?: SecondMoment;
-  /** What both moments start from; default 0. Yogi has 1e-6. */
+  /** Start of both moments; default 0. Yogi has 1e-6. */
   readonly initialAccumulator?: number;
 }
 
@@ -59,7 +59,7 @@ export const LATER: DefaultedOptions<Omit<ScaleByAdamOptions, "beta1" | "beta2" 
   secondMoment: withDefault("adam", oneOf("adam", "belief", "yogi")),
   initialAccumulator: withDefault(0, hyperparameter({ from: 0 })),
 };
-/** Of Adam and its relatives. */
+/** Options of Adam and its relatives. */
 export const BETAS: DefaultedOptions<Pick<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
   beta1: withDefault(0.9, averageFactor),
   beta2: withDefault(0.999, averageFactor),
@@ -76,7 +76,7 @@ export function scaleByAdam(options: ScaleByAdamOptions = {}): GradientTransform
   return adamPart(readOptions("scaleByAdam", options, SCALE_BY_ADAM, { elsewhere: ADAM_ELSEWHERE }));
 }
 
-/** Of options that have been read. */
+/** Makes the transformation from options that have been read. */
 export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransformation<AdamState> {
   const { beta1, beta2, epsilon, amsgrad, epsilonHat, epsilonRoot, secondMoment, initialAccumulator } =
     settings;

@@ -32,7 +32,7 @@ function added(name: string, lambda: number): GradientTransformation {
   );
 }
 
-/** What to write for an optimizer without decay. */
+/** Advice for an optimizer without decay. */
 export const decayHint = (optimizer: string): { readonly weightDecay: string } => ({
   weightDecay: `use chain(weightDecay(1e-4), ${optimizer})`,
 });

@@ -136,7 +136,7 @@ export type DynamicLossScaleState = {
   readonly tolerance: Tensor;
 };
 
-/** What `dynamicLossScale` returns: a scaler that says which options it has. */
+/** The result of `dynamicLossScale`: a scaler that says which options it has. */
 export interface DynamicLossScaler extends LossScaler<DynamicLossScaleState> {
   readonly kind: "dynamic";
   /** All options, with the defaults of those that were left out. */

@@ -74,7 +74,7 @@ describe("without masters", () => {
     expect(updated(f32Master(), [1], 0.99 * lost, 100)[0]).toBeCloseTo(1 + 99 * lost, 5);
   });
 
-  /** What the same updates bring on the side of -1 that is nearer to 0, where halves lie twice as close. */
+  /** Updates a number next to -1 on the side nearer to 0, where halves lie twice as close. */
   function updatedBelow(dtype: HalfDType, lost: number, times: number): number {
     let weight = -1;
     for (let step = 0; step < times; step++) weight = roundTo(dtype, weight + roundTo(dtype, 0.99 * lost));
@@ -119,7 +119,7 @@ function around(x: number): readonly [number, number] {
 const LARGEST = (2 - 2 ** -7) * 2 ** 127;
 const draws = 4096;
 
-/** That many roundings of one number. */
+/** Rounds one number so many times. */
 function roundings(x: number, seed = 7): readonly number[] {
   return numbersOf(
     runTrees(tensor(Float32Array.of(x), []), (input) =>

@@ -66,7 +66,7 @@ export function noMasterWeights(dtype: HalfDType): MasterWeights {
 export type KahanState = {
   /** The weights as the loss gets them, in the half; plus the compensation they are the sum of the updates. */
   readonly value: TensorTree;
-  /** What the last additions lost to rounding, in the same half. */
+  /** The remainder that the last additions lost to rounding, in the same half. */
   readonly compensation: TensorTree;
 };
 

@@ -13,12 +13,12 @@ import { fedName, type TypeTree, traceProgram } from "../train/definition/progra
 import { isValueType } from "../train/definition/state.js";
 import { leavesOf, mapTree } from "../tree.js";
 
-/** Where a predictor's state has its weights: no program writes them. */
+/** The name of the weights in a predictor's state: no program writes them. */
 export const WEIGHTS = "frozen";
-/** Where it has the model state. */
+/** The name of the model state in it. */
 export const MODEL = "model";
 
-/** What a predictor holds on the engine. */
+/** The tensors that a predictor holds on the engine. */
 export interface KeptWeights {
   readonly types: { readonly [WEIGHTS]: TypeTree; readonly [MODEL]: TypeTree };
   /** Values by slot. */

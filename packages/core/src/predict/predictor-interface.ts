@@ -36,8 +36,8 @@ export interface PredictorOptions<P, M, Model> extends WeightsChoice {
   /** `context.modelState`: running statistics; with a checkpoint only structure and shapes count. */
   readonly modelState?: M;
   /**
-   * What it computes in, default `mixed()`. If that is a half, parameters of two axes or more are kept in it, and nothing
-   * else of them; vectors, such as biases and the gains of normalizations, and statistics stay f32.
+   * The precision to compute in, default `mixed()`. If that is a half, parameters of two axes or more are kept in it,
+   * and nothing else of them; vectors, such as biases and the gains of normalizations, and statistics stay f32.
    */
   readonly precision?: PrecisionChoice;
   /** A training checkpoint, by its path or its bytes, that parameters and statistics are read from. */

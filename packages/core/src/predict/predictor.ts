@@ -86,7 +86,7 @@ function expectNoStatistics(model: unknown): void {
   );
 }
 
-/** What calls the model; undefined for what is none. */
+/** The function that calls the model; undefined for what is none. */
 function applyOf(model: unknown): PredictFunction | undefined {
   if (typeof model === "function") return model as PredictFunction;
   const { apply, initState } = (model ?? {}) as { readonly apply?: unknown; readonly initState?: unknown };

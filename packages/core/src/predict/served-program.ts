@@ -10,7 +10,7 @@ import { type Program, type TypeTree, traceProgram } from "../train/definition/p
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
 import { type KeptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 
-/** What decides the program of a predictor, apart from shapes. */
+/** Everything that decides the program of a predictor, apart from shapes. */
 export interface Served {
   readonly model: PredictFunction;
   readonly precision: Precision;

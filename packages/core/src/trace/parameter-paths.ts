@@ -1,4 +1,4 @@
-/** Where in a run's parameters a tree lies that a user's function hands on to a layer. */
+/** Finds the place, in a run's parameters, of a tree that a user's function hands on to a layer. */
 import { isTensor } from "./tensor.js";
 import { currentBuilder, labeled, scope } from "./trace.js";
 

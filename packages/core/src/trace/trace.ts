@@ -91,7 +91,7 @@ export function withSegment<T>(segment: number, body: () => T): T {
   return withOrigin((origin) => ({ segment, ...origin }), body);
 }
 
-/** What `body` emits is kept, also within a segment that is recomputed. */
+/** Keeps everything that `body` emits, also within a segment that is recomputed. */
 export function withoutSegment<T>(body: () => T): T {
   return withOrigin(({ segment: _left, ...origin }) => origin, body);
 }
@@ -153,7 +153,7 @@ export interface TracedGraph<R> {
   readonly graph: Graph;
   /** Values of the enclosing trace, in the order of the graph's `capture` inputs (which come last). */
   readonly captured: readonly Value[];
-  /** What the function returned, its tensors in the order of the graph's outputs. */
+  /** The result of the function, its tensors in the order of the graph's outputs. */
   readonly result: R;
 }
 

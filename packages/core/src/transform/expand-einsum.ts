@@ -12,7 +12,7 @@ import type { AnyNode, Graph, GraphNode, Origin, Value } from "../graph/graph.js
 import { type Shape, sameShape } from "../shape.js";
 import { expandNodes } from "./expand-nodes.js";
 
-/** What the labels of two operands are in their product. */
+/** The roles of two operands' labels in their product. */
 interface Roles {
   readonly rows: string;
   readonly columns: string;

@@ -9,7 +9,7 @@ import { sumTrees, usedOnce } from "./sum-trees.js";
 /** Below that many terms the copies cost more than the products save. */
 const MIN_TERMS = 4;
 
-/** What one product in place of many may cost: that share of the step's peak, or that many bytes. */
+/** The largest cost of one product in place of many: that share of the step's peak, or that many bytes. */
 const MAX_GROWTH = 0.05;
 const NEGLIGIBLE_BYTES = 2 ** 16;
 
@@ -55,7 +55,7 @@ export function fuseWeightGradients(graph: Graph): Graph {
   return best;
 }
 
-/** Of the graph as it will run: fusing puts nodes where the schedule then moves others. */
+/** The peak of the graph as it will run: fusing puts nodes where the schedule then moves others. */
 function peakOf(graph: Graph): number {
   return peakLiveBytes(scheduleGraph(eliminateCommonSubexpressions(graph)), { outputsHeld: true }).bytes;
 }

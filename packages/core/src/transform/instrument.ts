@@ -18,7 +18,7 @@ export interface Probe {
 
 /** Probes with their dependencies. */
 export interface Probes {
-  /** That they are of, with its scans unrolled. */
+  /** The graph of the numbers, with its scans unrolled. */
   readonly graph: Graph;
   /** In the order in which their values are computed. */
   readonly all: readonly Probe[];

@@ -45,7 +45,7 @@ export class Storages {
   }
 }
 
-/** What one step of a scan holds at most beside its operands. */
+/** The largest memory of one step of a scan, besides its operands. */
 function bodyBytes(node: AnyNode, workspace: (node: AnyNode) => number): number {
   if (node.op !== "Scan") return 0;
   const { body, carries } = node.attributes;

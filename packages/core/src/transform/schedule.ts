@@ -100,7 +100,10 @@ class Scheduling {
     return this.#positions.get(node) ?? 0;
   }
 
-  /** Where a node's results are first read, counting delays; undefined when some are returned or never read. */
+  /**
+   * The position at which a node's results are first read, counting delays; undefined when some are returned or never
+   * read.
+   */
   #firstRead(node: AnyNode, waits: ReadonlyMap<AnyNode, number>): number | undefined {
     let first: number | undefined;
     for (const output of node.outputs) {

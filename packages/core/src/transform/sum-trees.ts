@@ -5,7 +5,7 @@ import { sameShape } from "../shape.js";
 export interface SumTree {
   /** The Add that makes the sum. */
   readonly root: AnyNode;
-  /** What is added up, from left to right. */
+  /** The terms, from left to right. */
   readonly leaves: readonly Value[];
 }
 

@@ -14,7 +14,7 @@ if (!(fraction > 0 && fraction <= 1))
 /** Engines that train: those that are built. Core's own tests have the oracle alone. */
 export const backends: readonly string[] = (process.env["MP_SOAK_BACKENDS"] ?? "reference").split(",");
 
-/** That part of a full count, at least 1. */
+/** The given share of a full count, at least 1. */
 export const part = (full: number): number => Math.max(1, Math.round(full * fraction));
 
 /** Mulberry32 from the printed seed: numbers in 0 … 1. */

@@ -60,7 +60,7 @@ const tellOfMemory = (step) => {
   writeSync(1, `${step} ${process.memoryUsage.rss()}\n`);
 };
 
-/** What a task does until so many steps are made. */
+/** The work of each task until so many steps are made. */
 const tasks = {
   save: async (training) => {
     if (existsSync(path)) await training.load(path);

@@ -15,7 +15,7 @@ export interface TrainingProcess {
   readonly killAfterMs?: number;
 }
 
-/** What it told: text by step. @throws Error when it ends by itself with an error */
+/** The output of the process: text by step. @throws Error when it ends by itself with an error */
 export function trainInProcess(options: TrainingProcess): Promise<ReadonlyMap<number, string>> {
   const { backend, path, steps, task, killAfterMs } = options;
   if (!existsSync(built)) throw new Error(`${built} is missing, build the package first`);

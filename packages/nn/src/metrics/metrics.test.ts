@@ -255,7 +255,7 @@ describe("metrics of a whole set", () => {
     );
     await fails(
       ({ logits, labels }) => ({ m: metrics.precisionRecall(logits, labels, { average: "mean" as never }) }),
-      'precisionRecall: average is "macro" or "weighted" or "micro"',
+      'precisionRecall: average must be "macro" or "weighted" or "micro"',
     );
   });
 });

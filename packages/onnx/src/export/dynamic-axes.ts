@@ -201,7 +201,7 @@ class Merging {
   }
 }
 
-/** Of plain data; bits and not numbers, so that NaN equals itself and 0 is not -0. */
+/** Compares plain data; bits and not numbers, so that NaN equals itself and 0 is not -0. */
 function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

@@ -34,7 +34,7 @@ const dense = (options: Rest = {}): OnnxModel =>
     { inputs, ...options },
   );
 
-/** What a function of one input gives when its batch is left open. */
+/** Exports a function of one input with an open batch. */
 const open = (fn: (x: Tensor) => Tensor): string =>
   refusal(() => exportOnnx((_: unknown, { x }) => fn(x), { params: {} }, { inputs, dynamicAxes }));
 

@@ -36,7 +36,7 @@ import {
 } from "./traced-model.js";
 import { type Sizes, sizesIn, smallestSizes, tracedSizes, unevenSizes } from "./traced-sizes.js";
 
-/** What was trained. */
+/** The result of a training. */
 export interface ExportWeights<P, S> {
   /** As `training.parameters()` resolves with them. */
   readonly params: P;

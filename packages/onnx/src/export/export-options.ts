@@ -4,7 +4,7 @@ import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { OPSET_VERSION, type StringMap } from "../model.js";
 import { quote } from "../problem.js";
 
-/** What an exported model takes under one name. */
+/** An input of an exported model. */
 export interface ExportInput {
   /** Outermost first. An axis that is dynamic has the smallest size that the model can be traced at, such as 1. */
   readonly shape: Shape;
@@ -28,7 +28,7 @@ export interface ExportOptions<I extends ExportInputs = ExportInputs> {
    * does so in training; bf16 only with `target: "cuda"`. Inputs and outputs stay f32. Default "f32".
    */
   readonly dtype?: "f32" | "f16" | "bf16";
-  /** Where the file is to run: the CPU of ONNX Runtime has no arithmetic in bf16. Default "cpu". */
+  /** The device that the file is to run on: the CPU of ONNX Runtime has no arithmetic in bf16. Default "cpu". */
   readonly target?: "cpu" | "cuda";
   /**
    * The operator set of the file, 18 to 23, for engines that do not read the newest; default 23. Operators that it lacks

@@ -17,7 +17,7 @@ import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
 import { freeName, type TracedModel } from "./traced-model.js";
 
-/** What a chain of nodes makes of each channel: x · scale + shift, from left to right. */
+/** The effect of a chain of nodes on each channel: x · scale + shift, from left to right. */
 interface Step {
   readonly op: "Add" | "Sub" | "Mul" | "Div";
   /** [C] numbers, or one. */

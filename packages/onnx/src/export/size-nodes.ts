@@ -15,7 +15,7 @@ export class SizeNodes {
   /** Names by what they hold. */
   readonly #made = new Map<string, string>();
 
-  /** What the names of its values begin with, and no name that is taken does. */
+  /** Prefix of the names of its values, which no name that is taken has. */
   readonly #prefix: string;
 
   constructor(open: readonly OpenSize[], taken: Iterable<string>) {

@@ -15,7 +15,7 @@ export interface CountedAxis {
 export interface CountedTable {
   /** With a size of 1 in place of each open one. */
   readonly base: HostTensor;
-  /** Those along which something changes. */
+  /** The axes along which something changes. */
   readonly counted: readonly CountedAxis[];
 }
 

@@ -17,7 +17,7 @@ import { type Graph, type InputRole, randomNodeIn, traceInto, type ValueType } f
 import { quote } from "../problem.js";
 import { type FileNames, fileNamesOf } from "../trainable/file-names.js";
 
-/** What an exported function gets as its context: nothing is dropped, statistics are read. */
+/** The context of an exported function: nothing is dropped, statistics are read. */
 export interface ExportContext<S> {
   readonly training: false;
   readonly key: Key;

@@ -8,10 +8,10 @@ import { traced, tracedAll } from "./node/traced.js";
 
 const DOUBLE = 11;
 
-/** What `qk_matmul_output_mode` asks for. */
+/** Stages that `qk_matmul_output_mode` selects. */
 const STAGES: readonly ScoreStage[] = ["product", "capped", "masked", "softmax"];
 
-/** Of [batch, time, heads · size]: the heads by themselves, [batch, heads, time, size]. */
+/** Splits [batch, time, heads · size]: the heads by themselves, [batch, heads, time, size]. */
 function withHeads(reader: NodeReader, x: Value, heads: number): Value {
   const [batch = 0, time = 0, width = 0] = x.shape;
   if (heads < 1 || width % heads !== 0)

@@ -9,7 +9,7 @@ const FILLS: readonly Fill[] = ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"];
 
 interface Given {
   readonly operands: readonly Value[];
-  /** Of x. */
+  /** Sizes of x. */
   readonly sizes: Shape;
   readonly kernel: Shape;
   readonly group: number;

@@ -34,7 +34,7 @@ const table = (rows: number, columns: number, at: (row: number, column: number) 
 const node = (opType: string, inputs: string, output: string, attributes = {}): OnnxNode =>
   onnxNode(opType, inputs.split(" "), [output], { name: output, attributes });
 
-/** What each initializer of the nodes is taken for. */
+/** The role of each initializer of the nodes. */
 function roles(
   initializers: Readonly<Record<string, HostTensor>>,
   nodes: readonly OnnxNode[],

@@ -10,7 +10,7 @@ import { numbersOf } from "../numbers.js";
 import { quote } from "../problem.js";
 import { holdsOneNumber, isMask, isWaves } from "./table-values.js";
 
-/** What reading made of a float initializer, or of a Constant node of floats, and why. */
+/** The role that reading gave a float initializer, or a Constant node of floats, and why. */
 export interface InitializerRole {
   readonly name: string;
   /** An input of the graph, to be trained; otherwise a constant of it. */
@@ -57,7 +57,7 @@ const doubtful = (reason: string, what: string, node: OnnxNode): Verdict => ({
 /** Names that exporters make up for numbers of a formula; PyTorch's are the last part of a path. */
 const MADE_UP = /(^|[./])(val|_?lifted_tensor(_constant)?|_?tensor_constant|const(ant)?|onnx::\w*)_?\d*$/i;
 
-/** What only moves its first operand, wherever the others come from. */
+/** Ops that only move their first operand, wherever the others come from. */
 const MOVES: ReadonlySet<string> = new Set([
   ...OPS.filter((op) => op !== "Barrier" && ["view", "copies", "slices"].includes(opTable[op].moves ?? "")),
   "Cast", "CastLike", "Flatten", "Pad", "Dropout",
@@ -66,7 +66,7 @@ const MOVES: ReadonlySet<string> = new Set([
 /** Exporters write zeros here; a state that is learned has different ones. */
 const STATE = "first state of";
 
-/** What each operand of an op is; undefined for one that is neither weight nor statistic. */
+/** The role of each operand of an op; undefined for one that is neither weight nor statistic. */
 const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   Conv: [undefined, "weight of", "bias of"],
   ConvTranspose: [undefined, "weight of", "bias of"],
@@ -92,7 +92,7 @@ const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   Pow: [undefined, "exponent of"],
 };
 
-/** What each operand of an op of any number of them is. */
+/** The role of every operand of an op that takes any number of them. */
 const EVERY_OPERAND: Readonly<Record<string, string>> = {
   Sum: "added by",
   Mean: "part of",
@@ -107,7 +107,10 @@ export const OPERATORS_WITH_ROLES: readonly string[] = [
   ...Object.keys(EVERY_OPERAND),
 ];
 
-/** Where the elements have to tell a weight from a table that is computed, or from a number of the formula. */
+/**
+ * Roles for which the elements must distinguish a weight from a table that is computed, or from a number of the
+ * formula.
+ */
 const TOLD_BY_VALUES: ReadonlySet<string> = new Set([
   "Gather", "GatherElements", "GatherND", "Add", "Sum", "Sub", "Mul", "Div", "Concat", "Where", "Mean",
   "Pow", "InstanceNormalization",
@@ -123,14 +126,14 @@ const STATISTICS: Readonly<Record<string, string>> = { Sqrt: "variance", Recipro
 export class InitializerRoles {
   readonly #uses = new Map<string, Use[]>();
   readonly #makers = new Map<string, OnnxNode>();
-  /** What depends on the model's inputs. */
+  /** Values that depend on the model's inputs. */
   readonly #data = new Set<string>();
-  /** What depends on inputs of integers alone, such as positions. */
+  /** Values that depend on inputs of integers alone, such as positions. */
   readonly #counts = new Set<string>();
 
   /** Initializers whose name is not one that an exporter makes up for a number of a formula. */
   readonly #given: ReadonlySet<string>;
-  /** Those whose name is that of a module's parameter or buffer. */
+  /** Initializers with the name of a module's parameter or buffer. */
   readonly #named: ReadonlySet<string>;
 
   /** @param producer of the file: PyTorch keeps the names of its modules' parameters, other exporters make names */

@@ -6,7 +6,7 @@ import type { OnnxGraph } from "../model.js";
 import { numbersOf } from "../numbers.js";
 import type { BodyInput, NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
-/** Where an axis of a tensor of that rank is. */
+/** The position of an axis in a tensor of that rank. */
 const place = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
 
 /** An axis in front, or back at its place. */

@@ -25,7 +25,10 @@ interface Case {
 
 const decoded = (base64: string) => decodeModel(Buffer.from(base64, "base64"), { readAs: substitutes });
 
-/** What is no float, and not the first input, is known beforehand; where that is too little, so are the others. */
+/**
+ * Makes a case in which everything but floats and the first input is known beforehand; where that is too little, so are
+ * the others.
+ */
 function caseOf(name: string): Case {
   const { model, data } = tests[name] as Tests[string];
   const { graph, ...rest } = decoded(model);
@@ -87,7 +90,7 @@ describe("the ONNX project's test", () => {
   });
 });
 
-/** Of a sum over the graph's first result, by its first input; and that sum near there. */
+/** Slopes of a sum over the graph's first result, by its first input; and that sum near there. */
 function slopes({ graph, inputs }: Case) {
   const [by = ""] = Object.keys(inputs);
   const types = Object.entries(inputs).map(([name, { dtype, shape }]) => ({

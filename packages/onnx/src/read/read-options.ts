@@ -24,7 +24,7 @@ export interface ReadOptions {
    * sines and single numbers: `byDefault` says which and why.
    */
   readonly isParameter?: (name: string, tensor: HostTensor, byDefault: InitializerRole) => boolean;
-  /** What the graph may ask of an engine; more is refused. */
+  /** Limits on the work that the graph asks of an engine; more is refused. */
   readonly limits?: ReadLimits;
   /**
    * Called with each warning: initializers in a place of weights that are not trained, one that several layers share, an

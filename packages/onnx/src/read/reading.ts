@@ -219,7 +219,7 @@ export class NodeReading implements NodeReader {
     return otherwise ?? refuse("missing-field", `${this.#subject()} lacks ${name}`, this.#details());
   }
 
-  /** What type inference does not take is sound ONNX, perhaps, but not in the vocabulary. */
+  /** Explains that the vocabulary lacks what type inference refuses, although it may be sound ONNX. */
   #explained<T>(body: () => T): T {
     try {
       return body();

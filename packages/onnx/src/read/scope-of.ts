@@ -3,7 +3,7 @@ import type { OnnxNode } from "../model.js";
 /** The exporter of PyTorch lists the modules around a node from the outside: `['', 'layer1', 'layer1.0', 'conv2d']`. */
 const MODULES = "pkg.torch.onnx.name_scopes";
 const QUOTED = /'((?:[^'\\]|\\.)*)'/g;
-/** What it calls modules that it lost. */
+/** The exporter's name for modules that it lost. */
 const LOST = "_empty_nn_module_stack_from_metadata_hook";
 
 /**

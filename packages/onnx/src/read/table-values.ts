@@ -1,4 +1,4 @@
-/** What the elements of a table tell about how it came to be: counted out by a formula, or learned. */
+/** Infers from the elements of a table how it came to be: counted out by a formula, or learned. */
 import type { HostTensor } from "@mp/core";
 import { isHalf } from "@mp/core/graph";
 import { numbersOf } from "../numbers.js";
@@ -8,7 +8,10 @@ const UNREACHED = -1e4;
 
 const wideAxes = ({ shape }: HostTensor): readonly number[] => shape.filter((size) => size > 1);
 
-/** Of at least two axes, nothing but 0 and numbers that no softmax lets through, or nothing but 0 and 1; both of each. */
+/**
+ * Whether a table of at least two axes holds nothing but 0 and numbers that no softmax lets through, or nothing but 0
+ * and 1; both of each.
+ */
 export function isMask(tensor: HostTensor): boolean {
   if (wideAxes(tensor).length < 2) return false;
   const values = numbersOf(tensor);
@@ -28,7 +31,7 @@ export function holdsOneNumber(tensor: HostTensor): boolean {
 /** Fewer rows than this any table would pass with. */
 const LEAST_ROWS = 4;
 
-/** What the sums below may be off by, as a part of the largest number: five units of bf16… */
+/** Tolerance of the sums below, as a part of the largest number: five units of bf16… */
 const HALF_TOLERANCE = 2e-2;
 /** …and in f32, whose angles of thousands of radians are rounded to 2^-12, some of those. */
 const F32_TOLERANCE = 1e-3;

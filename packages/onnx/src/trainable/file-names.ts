@@ -2,7 +2,7 @@
 export interface FileNames {
   readonly parameters: ReadonlyMap<string, string>;
   readonly statistics: ReadonlyMap<string, string>;
-  /** Of what the model takes and gives. */
+  /** Names of the model's inputs and outputs. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
 }

@@ -21,7 +21,7 @@ import { statisticsOf, withDropout } from "./training-nodes.js";
 
 export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter" | "limits" | "onWarning"> {
   /**
-   * What the model gives, by the names of values inside it: `["/layer4/Add_output_0"]` cuts off all that follows.
+   * The model's results, by the names of values inside it: `["/layer4/Add_output_0"]` cuts off all that follows.
    * Default: the file's own outputs.
    */
   readonly outputs?: readonly string[];

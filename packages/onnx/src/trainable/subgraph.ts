@@ -11,7 +11,7 @@ export function readBy(node: OnnxNode): readonly string[] {
   return [...node.inputs, ...inner];
 }
 
-/** Where heads are cut off. */
+/** Number of values at the end among which heads are cut off. */
 const LAST_VALUES = 6;
 
 const lastValues = ({ nodes }: OnnxGraph): string =>

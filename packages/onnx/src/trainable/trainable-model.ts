@@ -33,7 +33,7 @@ export type OnnxTensors = Tree<HostTensor>;
 /** `OnnxTensors` as a traced function sees it. */
 export type TracedOnnxTensors = MapLeaves<OnnxTensors, HostTensor, Tensor>;
 
-/** What a loss gets as its context. */
+/** The context of a loss. */
 export interface OnnxContext {
   /** Whether dropouts act, and normalizations follow the batch. */
   readonly training: boolean;
@@ -80,7 +80,7 @@ export interface TrainableModel {
   ): readonly [output: Tensor, state: TracedOnnxTensors];
 }
 
-/** What `fromOnnx` found in a file. */
+/** The model that `fromOnnx` found in a file. */
 export interface Trainable {
   readonly model: OnnxModel;
   /** Inputs without initializers. */

@@ -15,7 +15,7 @@ export interface Statistics {
   readonly momentum: number;
 }
 
-/** Where the training form of the graph gives the statistics of the batch. */
+/** The name of the batch mean in the training form of the graph. */
 export const batchMean = ({ node }: Statistics): string => `${node}/batch_mean`;
 export const batchVariance = ({ node }: Statistics): string => `${node}/batch_variance`;
 

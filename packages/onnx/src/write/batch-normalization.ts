@@ -41,7 +41,7 @@ class Channels {
     return this.#writer.scalar(value, "f32");
   }
 
-  /** Of [N, C, d…] for each channel. Planes first: engines reduce the last axis fastest. */
+  /** Mean of [N, C, d…] for each channel. Planes first: engines reduce the last axis fastest. */
   mean(x: string): string {
     const [batch = 1, channels = 1, ...rest] = this.#shape;
     const plane = product(rest);

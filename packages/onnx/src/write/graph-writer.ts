@@ -26,7 +26,7 @@ export class Names {
   }
 }
 
-/** What the graphs of one model share: a body's names are not those of any graph around it or in it. */
+/** State that the graphs of one model share: a body's names are not those of any graph around it or in it. */
 export class ModelParts {
   readonly values: Names = new Names();
   readonly nodes: Names = new Names();
@@ -65,7 +65,7 @@ export class GraphWriter implements NodeWriter {
     );
   }
 
-  /** What is emitted from here on stands for that node and carries that metadata. */
+  /** Everything emitted from here on stands for that node and carries that metadata. */
   begin(node: AnyNode, metadata: StringMap): void {
     this.#node = node;
     this.#metadata = metadata;

@@ -8,7 +8,10 @@ import type { DType, HostTensor } from "@mp/core";
 import type { AnyNode, Graph, GraphNode, Op } from "@mp/core/graph";
 import type { OnnxAttributes, OnnxGraph, StringMap } from "../model.js";
 
-/** Where a lowering appends. Names are unique in the model; initializers of equal content are one. */
+/**
+ * The interface through which a lowering appends nodes. Names are unique in the model; initializers of equal content
+ * are one.
+ */
 export interface NodeWriter {
   /**
    * Appends a node and gives the names of its outputs, one unless told otherwise. The first node of the graph

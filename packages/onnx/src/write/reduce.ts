@@ -7,7 +7,7 @@ type OfOne = (x: string, writer: NodeWriter) => string;
 const identity: OfOne = (x, writer) => writer.one("Identity", [x]);
 const absolute: OfOne = (x, writer) => writer.one("Abs", [x]);
 
-/** What a reduction makes of one element, if it changes it. */
+/** The result of a reduction for one element, if it changes it. */
 const ofOne: Readonly<Partial<Record<ReduceOp, OfOne>>> = {
   ReduceL1: absolute,
   ReduceL2: absolute,

@@ -23,7 +23,10 @@ export const sourceLowerings: LoweringTable<OpOf<"source">> = {
     const attributes = { key: int(BigInt.asIntN(64, key)), shape: ints(shape) };
     return writer.emit("RandomBits", operands, attributes, { domain: OWN_DOMAIN });
   },
-  /** What it orders, an ONNX file cannot say: the order of its nodes is only one that is allowed. */
+  /**
+   * Passes its operands on, since an ONNX file cannot say the order that it asks for: the order of its nodes is only
+   * one that is allowed.
+   */
   Barrier: (_, operands, writer) =>
     writer.keepsOwnOps
       ? writer.emit("Barrier", operands, {}, { domain: OWN_DOMAIN })

@@ -15,8 +15,8 @@ const holdsMinusOne = ({ data }: HostTensor): boolean =>
   data.some((element: number | bigint) => element === -1 || element === -1n);
 
 /**
- * Where the divisor is -1, both operands change sign, which wraps: x / y becomes (x · s) / (y · s), and a remainder by
- * ±1 is 0 either way. Nothing is done where the divisor is known not to be -1.
+ * Changes the sign of both operands where the divisor is -1, which wraps: x / y becomes (x · s) / (y · s), and a
+ * remainder by ±1 is 0 either way. Nothing is done where the divisor is known not to be -1.
  */
 export const guardedDivision =
   (constantOf: ConstantOf): OwnLowering<"Div" | "Mod"> =>

@@ -4,7 +4,7 @@ import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 export type FixedValues = ReadonlySet<Value>;
 
-/** What depends on nothing but constants and those inputs; nothing if there are none. */
+/** Finds the values that depend on nothing but constants and those inputs; nothing if there are none. */
 export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>): FixedValues {
   const fixed = new Set<Value>();
   if (names.size === 0) return fixed;

@@ -45,7 +45,7 @@ function compressed(x: string, dtype: DType, { from, bits }: Stage, writer: Node
   return writer.one("Sub", [x, writer.one("Mul", [isLarge, lost])]);
 }
 
-/** What remains has 53 bits, the last of which represents all that are lost: the cast to f64 is exact. */
+/** Stages after which 53 bits remain, the last of which represents all that are lost: the cast to f64 is exact. */
 const TO_DOUBLE: Readonly<Partial<Record<DType, readonly Stage[]>>> = {
   i64: [{ from: 53, bits: 11 }],
   u64: [{ from: 53, bits: 12 }],

@@ -22,7 +22,7 @@ import type { Target } from "./target.js";
 import type { Unswapped } from "./transposed-products.js";
 import { unaryLowerings } from "./unary.js";
 
-/** What the lowering of one node has to know about the graph around it. */
+/** Facts about the graph around a node that its lowering needs. */
 export interface Surroundings {
   readonly constantOf: ConstantOf;
   readonly unswapped: Unswapped;

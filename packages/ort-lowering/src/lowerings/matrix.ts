@@ -6,8 +6,8 @@ import type { Target } from "./target.js";
 import { fusedMatMul, type Unswapped } from "./transposed-products.js";
 
 /**
- * Where a factor is 0 the engine does not read the operands, and so loses NaN; without inner elements it forgets to
- * multiply C. In these cases both factors are multiplied in explicitly, as the definition says.
+ * Handles products with a factor of 0, where the engine does not read the operands, and so loses NaN; without inner
+ * elements it forgets to multiply C. In these cases both factors are multiplied in explicitly, as the definition says.
  */
 const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, beta, transA, transB } = node.attributes;

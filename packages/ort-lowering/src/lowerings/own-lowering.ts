@@ -18,7 +18,7 @@ export type OwnLowering<K extends Op = Op> = (
 
 export type OwnLowerings = { readonly [K in Op]?: OwnLowering<K> };
 
-/** Of one family. */
+/** Lowerings of one family. */
 export type OwnLoweringsOf<F extends Family> = { readonly [K in OpOf<F>]?: OwnLowering<K> };
 
 /** Tries several custom lowerings and takes the first that applies. */

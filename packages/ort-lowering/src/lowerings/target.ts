@@ -2,7 +2,7 @@ import type { HalfDType } from "@mp/core";
 import { pairKey } from "@mp/core/backend";
 import { type AnyNode, decidingDType } from "@mp/core/graph";
 
-/** What lowering has to know about the engine that it lowers for. */
+/** Facts about the engine that lowering needs. */
 export interface Target {
   readonly device: "cpu" | "cuda" | "webgpu";
   /** Halves that are carried in f32. */

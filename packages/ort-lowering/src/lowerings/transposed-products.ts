@@ -54,7 +54,7 @@ function canSwap(reader: GraphNode, made: Value): boolean {
   return a !== made || (b.shape.at(-1) ?? 0) < MANY_COLUMNS;
 }
 
-/** What such a Transpose leaves to be done. */
+/** Does the rest of the work of such a Transpose. */
 export const unswappedTranspose =
   (unswapped: Unswapped): OwnLowering<"Transpose"> =>
   (node, operands, writer) => {

@@ -58,7 +58,10 @@ function overflowing(x: string, to: "f8e4m3" | "f8e5m2", writer: NodeWriter): st
   return writer.one("Where", [isBeyond, writer.one("Mul", [x, writer.scalar(limit, "f32")]), x]);
 }
 
-/** Of the magnitude, since the engine drops a rounding to bf16 that a cast to u8 follows; none below -1 is in range. */
+/**
+ * Casts by the magnitude, since the engine drops a rounding to bf16 that a cast to u8 follows; none below -1 is in
+ * range.
+ */
 const castToByte: OwnLowering<"Cast"> = (node, operands, writer) =>
   node.attributes.to === "u8" && isComputeFloat(operandType(node).dtype)
     ? [writer.cast(writer.one("Abs", [at(operands, 0)]), "u8")]

@@ -8,7 +8,7 @@ import type { ProbedEngine } from "./engine.js";
 import type { Missing } from "./probe-kernels.js";
 import type { HalfSum } from "./probe-sums.js";
 
-/** What the probe found that an engine does. */
+/** Findings of the probe on an engine. */
 export interface Findings {
   readonly device: Target["device"];
   /** Halves that are carried in f32 and rounded. */
@@ -35,7 +35,7 @@ export const targetOf = (findings: Findings): Target => ({
 });
 
 /**
- * What the probe would find of that version on the device, for an engine that computes in these halves; undefined where it
+ * The probe's findings for that version on the device, for an engine that computes in these halves; undefined where it
  * has to be probed.
  */
 export function knownFindings(

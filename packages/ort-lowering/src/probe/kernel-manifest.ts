@@ -27,13 +27,13 @@ function accumulation({ narrowSums }: Asked): BackendManifest["accumulate"] {
 const isCarriedInF32 = (dtype: DType, emulated: Findings["emulated"]): boolean =>
   isHalf(dtype) && emulated.includes(dtype);
 
-/** What a manifest says of the engine's kernels. */
+/** The part of a manifest about the engine's kernels. */
 type KernelManifest = Omit<
   BackendManifest,
   "specVersion" | "engine" | "device" | "eventLoop" | "profile" | "memory"
 >;
 
-/** What the probe found, as the part of a manifest that is about kernels. */
+/** Turns the probe's findings into the part of a manifest that is about kernels. */
 export function kernelManifest(findings: Asked): KernelManifest {
   const { missing, emulated, nonFinite } = findings;
   const { tolerance, determinism } = deviceRules[findings.device];

@@ -14,8 +14,8 @@ import { narrowSums } from "./probe-sums.js";
 import { runGraph } from "./run-graph.js";
 
 /**
- * What the engine computes: probed, apart from what is known of its version. An engine does not change while a process
- * runs, so it need be asked only once.
+ * Finds out what the engine computes: probed, apart from what is known of its version. An engine does not change while
+ * a process runs, so it need be asked only once.
  */
 export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
   const native = await nativeHalves(engine);

@@ -1,6 +1,6 @@
 /**
- * What the probe finds of the WebGPU provider in ONNX Runtime 1.30: asking takes half a minute of compiling shaders on a
- * processor. A test holds the table to the probe.
+ * The probe's findings for the WebGPU provider in ONNX Runtime 1.30: asking takes half a minute of compiling shaders on
+ * a processor. A test holds the table to the probe.
  */
 import type { DType, HalfDType } from "@mp/core";
 import { pairKey } from "@mp/core/backend";
@@ -43,7 +43,7 @@ const WIDENED: readonly Op[] = [
 
 const NON_FINITE = "convolutions leave out the padding's products with infinities and NaN";
 
-/** What does not depend on the adapter; of sums in f16, none is left. */
+/** Findings that do not depend on the adapter; of sums in f16, none is left. */
 interface FindingsOfVersion {
   readonly missing: ReadonlyMap<string, string>;
   readonly widened: ReadonlySet<string>;

@@ -17,7 +17,7 @@ function column(numbers: readonly number[], rank: number, axis: number, writer: 
 
 const upTo = (size: number): readonly number[] => Array.from({ length: size }, (_, index) => index);
 
-/** What `GatherElements` gives, of any dtype. */
+/** Writes `GatherElements`, for any dtype. */
 export function gatherElements(
   { name, shape, dtype }: { readonly name: string; readonly shape: Shape; readonly dtype: DType },
   { name: indices, shape: places }: { readonly name: string; readonly shape: Shape },

@@ -13,7 +13,7 @@ const TARGET = {
   castsThroughDoubles: false,
 } as const;
 
-/** What is written of one node. */
+/** The nodes written for one node. */
 function written<K extends Op>(
   op: K,
   dtype: "f32" | "bool",

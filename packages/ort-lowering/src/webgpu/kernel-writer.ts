@@ -33,7 +33,7 @@ export class KernelWriter implements NodeWriter {
     return this.#writer.keepsOwnOps;
   }
 
-  /** What a node reads and makes: its operands' names and, when it is written, its results'. */
+  /** Records the types of a node's values: its operands' names and, when it is written, its results'. */
   know(values: AnyNode["inputs"], names: readonly string[]): void {
     values.forEach(({ dtype, shape }, index) => {
       const name = names[index];

@@ -1,4 +1,4 @@
-/** What is known of the names in one model: a lowering's writer is given names only. */
+/** Facts about the names in one model: a lowering's writer is given names only. */
 import type { DType, Shape } from "@mp/core";
 import { OPS, opTable, sameShape } from "@mp/core/graph";
 import type { EmitOptions, OnnxAttributes } from "@mp/onnx/write";
@@ -14,9 +14,9 @@ export interface Emission {
   readonly inputs: readonly string[];
   readonly attributes: OnnxAttributes;
   readonly options: EmitOptions;
-  /** Of the inputs. Undefined where a dtype is not known, of an input that is left out for example. */
+  /** Dtypes of the inputs. Undefined where a dtype is not known, of an input that is left out for example. */
   readonly dtypes: readonly (DType | undefined)[];
-  /** Of the inputs. */
+  /** Shapes of the inputs. */
   readonly shapes: readonly (Shape | undefined)[];
 }
 

@@ -18,8 +18,8 @@ const isInf: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
 };
 
 /**
- * Of two shapes as a product: the provider keeps one shader for all pairs of ranks, although it reads the operands in fours
- * for some pairs of shapes and one by one for others, so that a result depends on what ran before.
+ * Turns `And` of two shapes into a product: the provider keeps one shader for all pairs of ranks, although it reads the
+ * operands in fours for some pairs of shapes and one by one for others, so that a result depends on what ran before.
  */
 const both: Replacement = ({ inputs, shapes }, writer) => {
   if (commonShape(shapes) !== undefined) return undefined;

@@ -82,7 +82,7 @@ const batchNormalization: OwnLowering<"BatchNormalization"> = (node, operands, w
   return [writer.cast(whole, dtype), writer.one("Add", [near, left]), variance];
 };
 
-/** Of two axes as of three, see above. */
+/** Treats two axes as three, see above. */
 const batchNormalizationGradient: OwnLowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
   const { shape } = operandType(node);
   if (shape.length > 2) return undefined;

@@ -10,7 +10,7 @@ import { framed, type Shaped, spread, strided } from "./along-axis.js";
 
 /** The windows along one spatial axis. */
 interface AxisWindow {
-  /** Of the whole value. */
+  /** Axis of the whole value. */
   readonly axis: number;
   readonly kernel: number;
   readonly stride: number;
@@ -61,7 +61,7 @@ const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   return [pooled.name];
 };
 
-/** Where along one axis each window has its first largest element, and that element. */
+/** The first largest element of each window along one axis, and its place. */
 interface Found {
   readonly most: Shaped;
   /** The place in the kernel, f32. */
@@ -91,7 +91,7 @@ function found(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: Node
   return { most: { name: most, shape }, place, window, size: x.shape[axis] ?? 0 };
 }
 
-/** What goes back through the windows of one axis: to each window's place what has come for the window. */
+/** Sends gradients back through the windows of one axis: to each window's place what has come for the window. */
 function throughWindows(dy: string, { most, place, window, size }: Found, writer: NodeWriter): string {
   const { axis, kernel, stride, dilation, begin, end } = window;
   const placed = Array.from({ length: kernel }, (_, tap) => {

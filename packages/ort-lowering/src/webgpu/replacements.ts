@@ -1,4 +1,4 @@
-/** What is written in place of ONNX's operators that ONNX Runtime's WebGPU provider has no kernel for, by dtype. */
+/** Replacements, by dtype, for ONNX's operators without a kernel in ONNX Runtime's WebGPU provider. */
 import { carried } from "./carried.js";
 import { convolutions } from "./convolution.js";
 import type { Replacement, Replacements } from "./kernel-writer.js";

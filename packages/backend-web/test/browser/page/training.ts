@@ -2,7 +2,7 @@ import * as ort from "onnxruntime-web/webgpu";
 import { ortWeb } from "../../../src/index.js";
 import { classifier, type PrecisionName, stepsOf, type Trained, train } from "../../train.js";
 
-/** Of a page. */
+/** The `Worker` of a page. */
 declare class Worker {
   onerror: (event: { readonly message: string }) => void;
   onmessage: (event: { readonly data: Trained }) => void;
@@ -14,7 +14,7 @@ declare class Worker {
 interface Saved {
   /** A checkpoint after some steps. */
   readonly bytes: readonly number[];
-  /** Of the steps after that. */
+  /** Losses of the steps after that. */
   readonly losses: readonly number[];
 }
 
@@ -22,7 +22,7 @@ declare global {
   var trainHere: (precision: PrecisionName) => Promise<Trained>;
   var trainInWorker: (precision: PrecisionName) => Promise<Trained>;
   var saveHere: (at: number, until: number) => Promise<Saved>;
-  /** What a plain session of onnxruntime-web makes of `x`. */
+  /** Runs `x` through a plain session of onnxruntime-web. */
   var runModel: (
     bytes: readonly number[],
     x: { readonly data: readonly number[]; readonly shape: readonly number[] },

@@ -1,7 +1,7 @@
 import { ortWeb } from "../../../src/index.js";
 import { type PrecisionName, type Trained, train } from "../../train.js";
 
-/** Of a worker's global scope. */
+/** The global scope of a worker. */
 declare const self: {
   onmessage: (message: { readonly data: PrecisionName }) => void;
   postMessage(message: Trained): void;

@@ -75,7 +75,7 @@ interface World {
   readonly handles: (readonly [handle: Handle, value: HostTensor])[];
   readonly state: State;
   readonly executable: Executable;
-  /** What the slot holds. */
+  /** The value in the slot. */
   held: HostTensor;
 }
 

@@ -1,4 +1,4 @@
-/** What is right in the first run is right in the thousandth, whatever an engine counts, reuses or rewrites by then. */
+/** The thousandth run is as right as the first, whatever an engine counts, reuses or rewrites by then. */
 import { type HostTensor, tensor } from "@mp/core";
 import type { Executable, Graph, RunInput, State } from "@mp/core/graph";
 import type { CaseContext, ConformanceCase } from "../../conformance-case.js";

@@ -22,7 +22,7 @@ const MANY = 300;
 
 const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
 
-/** Of eight lengths, an empty one among them: slots whose numbers differ by a power of two have one type. */
+/** Lengths from 0 to 7: slots whose numbers differ by a power of two have one type. */
 const lengthOf = (index: number): number => index % 8;
 
 const whole = (random: RandomSource, length: number): HostTensor =>

@@ -107,7 +107,7 @@ const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefine
 const shown = (name: string): string =>
   JSON.stringify(name.length > 80 ? `${name.slice(0, 20)}…${name.slice(-20)}` : name);
 
-/** What each output must be, by the values of the inputs. */
+/** The expected outputs, by the values of the inputs. */
 const wantedOf = (
   { outputs, inputs, from }: Web,
   values: ReadonlyMap<string, HostTensor>,

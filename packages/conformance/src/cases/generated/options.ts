@@ -17,7 +17,10 @@ import {
 import { drawn } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
-/** What the seed draws of each setting; the op's first dtype has all values, and all pairs of its first setting. */
+/**
+ * Number of values that the seed draws of each setting; the op's first dtype has all values, and all pairs of its first
+ * setting.
+ */
 const SINGLES = 16;
 const PAIRS = 8;
 const COMBINATIONS = 6;

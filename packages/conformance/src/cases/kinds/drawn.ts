@@ -1,6 +1,6 @@
 import type { RandomSource } from "../../random-source.js";
 
-/** That many of the items, each at most once, in random order. */
+/** Draws `count` of the items, each at most once, in random order. */
 export function drawn<T>(random: RandomSource, items: readonly T[], count: number): readonly T[] {
   const rest = [...items];
   return Array.from({ length: Math.min(count, rest.length) }, () =>

@@ -76,7 +76,7 @@ export function graphCase(
   };
 }
 
-/** What a backend's manifest says about a table of graphs. */
+/** The verdict of a backend's manifest on a table of graphs. */
 export interface Fit {
   readonly supports: (graph: Graph) => boolean;
   readonly flushes: (dtype: DType) => boolean;

@@ -31,7 +31,7 @@ interface Reach {
 interface Terms {
   readonly magnitude: number;
   readonly numbers: readonly number[];
-  /** What n partial sums lose, as a share of the whole; at most all of it. */
+  /** Share of the whole that n partial sums lose; at most all of it. */
   readonly loss: number;
 }
 

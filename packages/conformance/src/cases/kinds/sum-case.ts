@@ -27,7 +27,7 @@ export interface Sum<K extends AddingOp> {
 }
 
 /**
- * Where the manifest says that a dtype accumulates in f32, the result is the oracle's. Where it declares a half, the
+ * Requires the oracle's result where the manifest says that a dtype accumulates in f32. Where it declares a half, the
  * result must be reachable with partial sums in the half.
  */
 export function sumCase<K extends AddingOp>(

@@ -1,7 +1,7 @@
 /** Identities of functions, which hold inside their domain or while nothing overflows. */
 import { FLOATS, type PatternTable } from "./pattern.js";
 
-/** Where a function multiplies the errors of the one inside it. */
+/** Bound on arguments for functions that multiply the errors of the one inside. */
 const WIDE = 256;
 
 export const functionTable: PatternTable = {

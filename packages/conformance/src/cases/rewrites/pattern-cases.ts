@@ -12,7 +12,7 @@ import { type Fit, fittedCase, type GraphCheck } from "../kinds/graph-case.js";
 import { edgeNumbers } from "./edge-numbers.js";
 import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 
-/** Of constants and constant slots, the first operand of every other pattern is an input. */
+/** Kind of an operand; for constants and constant slots the first operand of every other pattern is an input. */
 type Place = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values";
 const PLACES: readonly Place[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
 

@@ -6,10 +6,10 @@ import type { RandomSource } from "../../random-source.js";
 /** The operators without attributes. */
 export type PlainOp = { [K in Op]: [keyof OpAttributes[K]] extends [never] ? K : never }[Op];
 
-/** What the elements of an operand are; a function gets their places. */
+/** The elements of an operand; a function gets their places. */
 export type Draw = "edges" | "whole" | "tame" | "distinct" | ((place: number) => number | bigint);
 
-/** What a pattern is made with. Each pattern has its own operands, or an engine would merge equal nodes. */
+/** Tools that make a pattern. Each pattern has its own operands, or an engine would merge equal nodes. */
 export interface Kit {
   readonly dtype: DType;
   readonly random: RandomSource;

@@ -1,4 +1,4 @@
-/** What a scale does to gradients below the range of a half. */
+/** Tests the effect of scales on gradients below the range of a half. */
 import { mixedFloat16, noLossScaling, staticLossScale, type Tensor } from "@mp/core";
 import { mul } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";

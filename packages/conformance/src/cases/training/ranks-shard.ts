@@ -33,7 +33,10 @@ type Options = Pick<
 const BEFORE = 3;
 const AFTER = 2;
 
-/** What a rank saw: steps, a checkpoint between them, the parameters at the end, and how much of a state it kept. */
+/**
+ * The history of one rank: steps, a checkpoint between them, the parameters at the end, and how much of a state it
+ * kept.
+ */
 interface Played {
   readonly steps: readonly StepResult[];
   readonly bytes: Uint8Array;

@@ -188,7 +188,7 @@ const overflows: readonly ConformanceCase[] = Object.entries(SCALERS).flatMap(([
   ),
 );
 
-/** Whose weight shows which numbers each rank drew. */
+/** A loss whose weight shows which numbers each rank drew. */
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 

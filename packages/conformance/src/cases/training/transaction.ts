@@ -66,7 +66,7 @@ const good = (turn: number): { x: HostTensor; y: HostTensor } => ({
 
 type Poison = () => { readonly x: HostTensor; readonly y: HostTensor };
 
-/** What makes a step not finite, and where that first appears. */
+/** Ways to make a step not finite, and where that first appears. */
 const poisons = {
   "a-nan-in-the-data": () => ({ x: vector(1, Number.NaN, 1), y: vector(1, 1, 1) }),
   "an-infinite-loss": () => ({ x: vector(3e38, 3e38, 3e38), y: vector(1, 1, 1) }),

@@ -21,7 +21,7 @@ const EXTENTS = CUBES.flatMap((shape) =>
   choices(shape.map((_, axis) => axis)).map((axes) => [shape, axes] as const),
 );
 
-/** Of positive numbers, so that logarithms and means of all of them exist and nothing cancels. */
+/** Reduces positive numbers, so that logarithms and means of all of them exist and nothing cancels. */
 const reduction =
   <K extends ReduceOp>(): GeneratedRow<K> =>
   (dtype, random) => {

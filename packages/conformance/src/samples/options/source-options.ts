@@ -10,7 +10,7 @@ import { type OptionRows, setting } from "./setting.js";
 const PADDED: Shape = [3, 4, 3];
 const INFINITE = Number.POSITIVE_INFINITY;
 
-/** Those that the dtype holds. */
+/** The values that the dtype holds. */
 const padValues = (dtype: DType): readonly number[] => {
   if (dtype === "bool") return [0, 1];
   if (dtype === "f8e4m3") return [0, 1.5, -3];

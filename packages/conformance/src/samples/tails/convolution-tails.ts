@@ -8,7 +8,7 @@ import { formAt, lengthsOf, terms, triplesOf } from "./tail-data.js";
 /** The kernel, which a narrow image may not have room for. */
 const up = (size: number, most: number): number => Math.min(size, most);
 
-/** Of each channel itself, of all channels, and of one channel. */
+/** Convolutions of each channel by itself, of all channels, and of one channel. */
 const ALONG: readonly ((length: number) => Convolved)[] = [
   (n) => ({ x: [1, n, 3, 4], w: [n, 1, 2, 3], group: n, pads: [0, 1, 1, 1] }),
   (n) => ({ x: [1, n, 5], w: [n, 1, 3], group: n }),

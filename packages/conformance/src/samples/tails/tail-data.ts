@@ -31,7 +31,7 @@ export function formAt<T>(forms: readonly T[], length: number): T {
 /** Whole registers and their neighbors, for operators of several lengths. */
 export const SIDES: readonly number[] = [1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65];
 
-/** Of the sides, each of them four times in each place. Dtypes other than f32 have a third of them. */
+/** Triples of the sides, each side four times in each place. Dtypes other than f32 have a third of them. */
 export function triplesOf(dtype: DType): readonly (readonly [number, number, number])[] {
   const steps = dtype === "f32" ? [1, 2, 5, 7] : [1 + (DTYPES.indexOf(dtype) % 5)];
   return SIDES.flatMap((a, row) =>

@@ -16,7 +16,7 @@ export interface AskedGradients {
   readonly needs: (input: number) => boolean;
 }
 
-/** Where a value of every step is found: an operand of the scan, a gradient of its results, a residual, or stacked. */
+/** The source of each step's value: an operand of the scan, a gradient of its results, a residual, or stacked. */
 export type StepSource =
   | { readonly kind: "input" | "gradient"; readonly position: number }
   | { readonly kind: "residual"; readonly value: Value }

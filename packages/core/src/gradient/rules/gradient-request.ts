@@ -1,7 +1,7 @@
 import type { GraphBuilder } from "../../graph/build/builder.js";
 import type { Graph, Value } from "../../graph/graph.js";
 
-/** What of a graph to differentiate. */
+/** The part of a graph to differentiate. */
 export interface GradientRequest {
   /** The forward graph; the builder already has a copy of it. */
   readonly graph: Graph;

@@ -15,7 +15,7 @@ interface Step {
   readonly dilation: number;
   /** Padding in front. */
   readonly begin: number;
-  /** Of the axis that was pooled. */
+  /** Size of the axis that was pooled. */
   readonly size: number;
 }
 

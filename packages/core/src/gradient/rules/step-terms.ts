@@ -22,7 +22,7 @@ export interface StepTerm {
 
 export interface StepSum {
   readonly terms: readonly StepTerm[];
-  /** What is left to add up step by step; undefined if that is nothing. */
+  /** The rest to add up step by step; undefined if that is nothing. */
   readonly rest: Value | undefined;
 }
 
@@ -87,7 +87,7 @@ function allOf(stacked: Tensor | undefined, dtype: DType, shape: Shape): Tensor 
   return cast(toShape(stacked, [stacked.shape[0] as number, ...shape]), dtype);
 }
 
-/** What a value is a view of, or widened from: that takes no more memory when it is stacked. */
+/** The value that this one is a view of, or was widened from: that takes no more memory when it is stacked. */
 function sourceOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Value {
   const node = makers.get(value);
   return node !== undefined && isFree(node) ? sourceOf(node.inputs[0] as Value, makers) : value;

@@ -31,8 +31,8 @@ const GELU_LINEAR = 2 * Math.sqrt(2 / Math.PI);
 const GELU_CUBIC = 0.044715 * GELU_LINEAR;
 
 /**
- * Of x · s with s = sigmoid(z), z = 2√(2/π) · (x + 0.044715 x³), which is x/2 · (1 + tanh(z/2)): s + x · s (1 - s) · dz/dx.
- * Below 0 the sum 1 + tanh would lose the places that s keeps.
+ * The slope of x · s with s = sigmoid(z), z = 2√(2/π) · (x + 0.044715 x³), which is x/2 · (1 + tanh(z/2)): s + x · s (1
+ * - s) · dz/dx. Below 0 the sum 1 + tanh would lose the places that s keeps.
  */
 function geluTanhSlope(x: Tensor): Tensor {
   const squared = mul(x, x);

@@ -191,7 +191,7 @@ export class GraphBuilder {
     });
   }
 
-  /** What has been emitted so far, in order. */
+  /** The nodes emitted so far, in order. */
   get nodes(): readonly AnyNode[] {
     return this.#nodes;
   }

@@ -2,7 +2,7 @@ import { MpError } from "../../errors.js";
 import type { Op, OpAttributes } from "../attributes.js";
 import type { AnyNode, Graph, InputRole, Origin, Value, ValueType } from "../graph.js";
 
-/** What a copy is emitted into: a `GraphBuilder`. */
+/** The target of a copy: a `GraphBuilder`. */
 export interface CopyTarget {
   readonly nodes: readonly AnyNode[];
   input(name: string, type: ValueType, role: InputRole): Value;

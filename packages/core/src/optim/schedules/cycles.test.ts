@@ -10,7 +10,7 @@ import { warmRestarts } from "./warm-restarts.js";
 const EXACT = 2 ** 24;
 const STEPS = 2 ** 31 - 1;
 
-/** Where cycles begin, up to a step. */
+/** The steps at which cycles begin, up to a limit. */
 function startsBefore(limit: number, first: number, factor: number): number[] {
   const starts = [0];
   for (let length = first; (starts.at(-1) ?? 0) + length < limit && starts.length < 2000; length *= factor) {

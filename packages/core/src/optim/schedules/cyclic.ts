@@ -10,9 +10,9 @@ interface CyclicOptions {
   readonly up: number;
   /** Steps from `high` to `low`; default `up`. */
   readonly down?: number;
-  /** What the height above `low` is multiplied by from cycle to cycle; default 1. PyTorch's `triangular2` has 0.5. */
+  /** Factor of the height above `low` from cycle to cycle; default 1. PyTorch's `triangular2` has 0.5. */
   readonly decayPerCycle?: number;
-  /** What the height above `low` is multiplied by from step to step; default 1. `gamma` of PyTorch's `exp_range`. */
+  /** Factor of the height above `low` from step to step; default 1. `gamma` of PyTorch's `exp_range`. */
   readonly decayPerStep?: number;
 }
 

@@ -14,7 +14,7 @@ interface WarmRestartsOptions {
   readonly steps: number;
   /** Each cycle is so many times as long as the one before: 1, or at least 1.01; default 1. */
   readonly factor?: number;
-  /** What is above `final` at each restart is so many times that at the one before; default 1. */
+  /** Factor of the height above `final` from each restart to the next; default 1. */
   readonly peakFactor?: number;
   /** The rate that each cycle ends at, without reaching it: the next begins there; default 0. */
   readonly final?: number;

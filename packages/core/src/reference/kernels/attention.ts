@@ -12,7 +12,7 @@ const rowsOf = (data: FloatStore, start: number, width: number): MatrixView => (
   column: 1,
 });
 
-/** What is added to the scores [batch, heads, time, keys]: 0 or the mask's number, and -∞ where a query may not attend. */
+/** The bias of the scores [batch, heads, time, keys]: 0 or the mask's number, and -∞ where a query may not attend. */
 function biasOf(
   mask: Operand | undefined,
   isCausal: boolean,

@@ -4,7 +4,7 @@ import type { Tensor } from "../tensor.js";
 
 export interface AttentionOptions {
   /**
-   * Of 2 to 4 axes that broadcast to [batch, heads, time, keys], the last of them full: bool, true where a query
+   * Mask of 2 to 4 axes that broadcast to [batch, heads, time, keys], the last of them full: bool, true where a query
    * attends, or numbers in the queries' dtype or f32 that are added to the scores. Default: queries attend to all keys.
    */
   readonly mask?: Tensor;

@@ -44,28 +44,28 @@ export const minimum: Binary = binary("Min");
 /** The larger of a and b, broadcasting; NaN if either is NaN. Equal elements share the gradient. */
 export const maximum: Binary = binary("Max");
 
-/** Where a equals b, broadcasting, as bool; NaN equals nothing. It has no gradient. */
+/** Whether a equals b, element by element, broadcasting, as bool; NaN equals nothing. It has no gradient. */
 export const equal: Binary = binary("Equal");
 
-/** Where a > b, broadcasting, as bool; false for NaN. It has no gradient. */
+/** Whether a > b, element by element, broadcasting, as bool; false for NaN. It has no gradient. */
 export const greater: Binary = binary("Greater");
 
-/** Where a ≥ b, broadcasting, as bool; false for NaN. It has no gradient. */
+/** Whether a ≥ b, element by element, broadcasting, as bool; false for NaN. It has no gradient. */
 export const greaterOrEqual: Binary = binary("GreaterOrEqual");
 
-/** Where a < b, broadcasting, as bool; false for NaN. It has no gradient. */
+/** Whether a < b, element by element, broadcasting, as bool; false for NaN. It has no gradient. */
 export const less: Binary = binary("Less");
 
-/** Where a ≤ b, broadcasting, as bool; false for NaN. It has no gradient. */
+/** Whether a ≤ b, element by element, broadcasting, as bool; false for NaN. It has no gradient. */
 export const lessOrEqual: Binary = binary("LessOrEqual");
 
-/** Where both are true, broadcasting; bool. */
+/** Whether both are true, element by element, broadcasting; bool. */
 export const and: Binary = binary("And");
 
-/** Where either is true, broadcasting; bool. */
+/** Whether either is true, element by element, broadcasting; bool. */
 export const or: Binary = binary("Or");
 
-/** Where exactly one is true, broadcasting; bool. */
+/** Whether exactly one is true, element by element, broadcasting; bool. */
 export const xor: Binary = binary("Xor");
 
 /**

@@ -179,7 +179,7 @@ export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
 }
 
 export interface PadOptions {
-  /** What the new elements are: `value` (default), the mirror image without the edge itself, or the edge. */
+  /** Source of the new elements: `value` (default), the mirror image without the edge itself, or the edge. */
   readonly mode?: "constant" | "reflect" | "edge";
   /** For mode `constant`; default 0. */
   readonly value?: number;

@@ -73,10 +73,10 @@ export const cos: Unary = unary("Cos");
 /** The negation of each element; bool, any shape. */
 export const not: Unary = unary("Not");
 
-/** Where an element is NaN; floats of any shape to bool. It has no gradient. */
+/** Whether each element is NaN; floats of any shape to bool. It has no gradient. */
 export const isNan: Unary = unary("IsNaN");
 
-/** Where an element is ∞ or -∞; floats of any shape to bool. It has no gradient. */
+/** Whether each element is ∞ or -∞; floats of any shape to bool. It has no gradient. */
 export const isInf: Unary = unary("IsInf");
 
 /** x itself, as a node of its own; any shape and dtype. */

@@ -1,4 +1,4 @@
-/** What a program in JavaScript may give as an option: refused with a code, by name, before anything is allocated. */
+/** Wrong options of a JavaScript program: refused with a code, by name, before anything is allocated. */
 import { describe, expect, it } from "vitest";
 import { type Graph, isNode } from "../../graph/graph.js";
 import { full } from "../../host/host-tensor.js";

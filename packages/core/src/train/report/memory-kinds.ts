@@ -15,11 +15,11 @@ export interface MemoryKinds {
   /** Its state, and the moving average of the weights. */
   readonly optimizer: number;
   readonly modelState: number;
-  /** Of one batch. */
+  /** Bytes of one batch. */
   readonly batch: number;
   /** Results of the forward pass that the backward pass reads. */
   readonly activations: number;
-  /** Of the parameters, in f32. */
+  /** Bytes of the parameters' gradients, in f32. */
   readonly gradients: number;
 }
 

@@ -1,4 +1,4 @@
-/** What a training step takes on an engine, computed from its graph: nothing is compiled or run. */
+/** Plans the memory of a training step on an engine, computed from its graph: nothing is compiled or run. */
 import { emulateHalves } from "../../cast/emulate-halves.js";
 import { widenSums } from "../../cast/widen-sums.js";
 import type { BackendManifest } from "../../contract/manifest.js";
@@ -10,7 +10,7 @@ import { expandAttentions } from "../../transform/expand-attention.js";
 import { peakLiveBytes } from "../../transform/liveness.js";
 import { type MemoryKinds, memoryKinds } from "./memory-kinds.js";
 
-/** Where and how a step runs. */
+/** The engine and the way in which a step runs. */
 export interface PlannedStep {
   readonly manifest: BackendManifest;
   readonly precision: Precision;

@@ -37,7 +37,7 @@ export interface PrecisionReport {
   /** In the order of the step: gradients from the loss backwards. */
   readonly groups: readonly GroupHistogram[];
   readonly gradients: GradientRange;
-  /** What computes in which dtype and why. */
+  /** The dtype of each operator, and why. */
   readonly casts: CastReport;
   readonly memory: StepMemory;
 }

@@ -53,7 +53,7 @@ export function fullMask(mask: Tensor, keys: number): Tensor {
   return concat([matrix, expand(nothing(mask), shape)], matrix.shape.length - 1);
 }
 
-/** What a mask has where nothing is attended to. */
+/** The number in a mask where nothing is attended to. */
 const nothing = ({ dtype }: Tensor): Tensor =>
   constant(literals([dtype === "bool" ? 0 : Number.NEGATIVE_INFINITY], dtype, []));
 

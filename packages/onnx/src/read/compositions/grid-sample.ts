@@ -53,7 +53,7 @@ interface Tap {
   readonly weight: Tensor;
 }
 
-/** Of Keys' cubic convolution, as in PyTorch. */
+/** The coefficient of Keys' cubic convolution, as in PyTorch. */
 const CUBIC = -0.75;
 
 const bordersOf = ({ size, alignsCorners }: Axis): readonly [number, number] =>

@@ -15,7 +15,7 @@ function series(x: Tensor): Tensor {
   return mul(x, sum as Tensor);
 }
 
-/** Of 0 or more; infinity gives π / 2. */
+/** The inverse of a number ≥ 0; infinity gives π / 2. */
 function ofMagnitude(x: Tensor): Tensor {
   const isLarge = greater(x, 1);
   // The other branch divides by 1 where it is not taken, so that its gradient is finite.

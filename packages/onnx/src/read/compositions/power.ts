@@ -5,7 +5,9 @@ import { cast, div, equal, literal, mod, mul, pow, where } from "@mp/core/ops";
 import type { ReadNode } from "../node/node-reader.js";
 import { traced } from "../node/traced.js";
 
-/** Of an exponent: the largest is 63, whose powers have left the range of all integers but -1, 0 and 1. */
+/**
+ * Number of bits of an exponent: the largest is 63, whose powers have left the range of all integers but -1, 0 and 1.
+ */
 const EXPONENT_BITS = 6;
 
 /** Integers to the power of integers from 0, by squaring; they wrap. */

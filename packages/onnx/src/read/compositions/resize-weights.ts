@@ -14,7 +14,7 @@ export interface Interpolation {
   readonly coordinates: Coordinates;
   readonly kernel: Kernel;
   readonly rounding: Rounding;
-  /** Of the cubic kernel. */
+  /** Coefficient of the cubic kernel. */
   readonly coefficient: number;
   /** Whether a kernel that shrinks is as wide as the elements that become one. */
   readonly isSmoothed: boolean;
@@ -37,7 +37,7 @@ export interface AxisWeights {
   readonly isOutside: readonly boolean[];
 }
 
-/** Where in the operand each result is. */
+/** The position in the operand of each result. */
 const places: Readonly<Record<Coordinates, (at: number, axis: ResizedAxis) => number>> = {
   half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
   half_pixel_symmetric: (at, { scale, size, resized }) =>

@@ -1,4 +1,4 @@
-/** What the reading of one ONNX node may ask for, and what it gives. */
+/** The interface through which one ONNX node is read. */
 import type { HostTensor, Shape } from "@mp/core";
 import type { Graph, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
 import type { Invariant } from "../../invariants.js";
@@ -14,7 +14,7 @@ export type NodeResult =
   | { readonly constant: HostTensor }
   | { readonly sequence: readonly Value[] };
 
-/** What an input of a body is; `name` is what it is called unless the model says otherwise. */
+/** An input of a body; `name` is what it is called unless the model says otherwise. */
 export type BodyInput = { readonly type: ValueType } | { readonly constant: HostTensor };
 
 export interface ReadBody {
@@ -52,7 +52,7 @@ export interface NodeReader {
   known(index: number): HostTensor | undefined;
   /** `constant` as integers; undefined when it is not given. */
   integers(index: number): readonly number[] | undefined;
-  /** Of the list in the file, left-out ones among it included. */
+  /** Length of the list in the file, left-out operands included. */
   readonly operandCount: number;
   isGiven(index: number): boolean;
   /** The type that the model gives the operand, which does not bring it into the graph. */

@@ -5,7 +5,7 @@ import type { NodeReader } from "./node-reader.js";
 /** A tensor for each value. */
 type TensorsOf<V extends readonly Value[]> = { readonly [I in keyof V]: Tensor };
 
-/** What a function of core's makes of the operands, node by node in the graph that is being read. */
+/** Applies a function of core to the operands, node by node in the graph that is being read. */
 export function traced<const V extends readonly Value[]>(
   reader: NodeReader,
   operands: V,

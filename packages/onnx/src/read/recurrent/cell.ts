@@ -1,4 +1,4 @@
-/** What LSTM, GRU and RNN differ in. */
+/** The differences between LSTM, GRU and RNN. */
 import type { Tensor } from "@mp/core";
 import type { NodeReader } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
@@ -19,7 +19,7 @@ export interface RecurrentOp {
   readonly cell: (reader: NodeReader) => (direction: Direction) => Cell;
 }
 
-/** What a cell of one direction is made of. */
+/** The parts of a cell in one direction. */
 export interface Direction {
   readonly hidden: number;
   /** [gates · hidden, hidden] */
@@ -32,7 +32,7 @@ export interface Direction {
 }
 
 export interface Cell {
-  /** What is added to the inputs' part of the gates at all times, [gates · hidden]. */
+  /** Bias of the inputs' part of the gates at all times, [gates · hidden]. */
   readonly bias: Tensor | undefined;
   /** The next states, hidden first, from the inputs' part of the gates [batch, gates · hidden] and the states. */
   readonly step: (gates: Tensor, states: readonly Tensor[]) => readonly Tensor[];

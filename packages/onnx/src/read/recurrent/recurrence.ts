@@ -1,4 +1,4 @@
-/** What LSTM, GRU and RNN have in common: their operands, directions and results. */
+/** The common part of LSTM, GRU and RNN: their operands, directions and results. */
 import type { Tensor } from "@mp/core";
 import type { Value } from "@mp/core/graph";
 import { clip, concat, slice, split, squeeze, transpose, unsqueeze } from "@mp/core/ops";

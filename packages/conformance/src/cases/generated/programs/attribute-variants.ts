@@ -84,7 +84,7 @@ export function nodeGraph(
   };
 }
 
-/** What the oracle gives; undefined where the attributes are not valid for those operands. */
+/** The oracle's results; undefined where the attributes are not valid for those operands. */
 function resultsOf(op: Op, inputs: readonly HostTensor[], attributes: object): Tensors | undefined {
   try {
     const node = nodeGraph(op, inputs, attributes, "y");

@@ -111,7 +111,7 @@ interface Named {
   /** In the order of declaration; the first is the minuend. */
   readonly inputs: readonly [string, string];
   readonly isDeclaredLast?: boolean;
-  /** Of the difference, and of the sum. */
+  /** Names of the difference and of the sum. */
   readonly outputs: readonly [string, string];
   readonly isSumFirst?: boolean;
 }
