@@ -217,7 +217,7 @@ describe("losses refuse", () => {
       ({ x }) => sigmoidFocalLoss(x, x, { alpha: "0.5" } as never),
       "MP_INVALID_ARGUMENT",
     ],
-    ["sigmoidFocalLoss: logits are floats", ({ x, i }) => sigmoidFocalLoss(i, x), "MP_DTYPE_MISMATCH"],
+    ["sigmoidFocalLoss: logits must be floats", ({ x, i }) => sigmoidFocalLoss(i, x), "MP_DTYPE_MISMATCH"],
   ])("%s", (message, loss, code) => {
     const make = (): unknown => run(fed, loss);
     expect(make).toThrow(message);

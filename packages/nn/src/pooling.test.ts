@@ -83,7 +83,7 @@ describe("pools", () => {
   it("and group normalization say what they take", () => {
     expect(() => maxPooling(0)).toThrow(/the window's size must be an integer ≥ 1/);
     expect(() => maxPooling(2, { padding: "full" } as never)).toThrow(
-      /padding is "same", "valid" or numbers/,
+      /padding must be "same", "valid" or numbers/,
     );
     expect(() => averagePooling(2, { strides: 2 } as never)).toThrow(/stride/);
     expect(() => groupNorm(3, 4)).toThrow(/3 groups do not divide 4 channels/);

@@ -1,4 +1,4 @@
-/** Backends whose optimiser rewrites chains by laws that NaN does not keep, and those that end too late. */
+/** Backends whose optimizer rewrites chains by laws that NaN does not keep, and those that end too late. */
 
 import { setImmediate } from "node:timers/promises";
 import { type Backend, type HostTensor, MpError } from "@mp/core";

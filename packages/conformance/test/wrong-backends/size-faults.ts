@@ -214,7 +214,7 @@ const table: readonly SizeFault[] = [
     named: [sized("Conv")],
   },
   {
-    fault: "layers are normalised in 4 096 rows",
+    fault: "layers are normalized in 4 096 rows",
     threshold: 4_096,
     kernels: (rows) => ({
       LayerNormalization: afterwards("LayerNormalization", (result) => withoutRows(result, rows)),

@@ -13,7 +13,7 @@ import type { AnyLoss, Definitions, StepDefinition } from "./definition/definiti
 import { hasObjectives, type Objective, type ObjectivesOptions, type TrainerOptions } from "./options.js";
 import { frozenPaths, maskedPaths } from "./weights/frozen.js";
 
-/** What all objectives of a run have in common. */
+/** Settings that all objectives of a run share. */
 export type CommonDefinition = Omit<
   StepDefinition,
   "objective" | "loss" | "optimizer" | "frozen" | "clipNorm"

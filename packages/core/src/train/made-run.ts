@@ -8,9 +8,9 @@ import { isWindowed } from "./run/stepper.js";
 import { gradientSlots } from "./run/window.js";
 import type { RunOptions } from "./run-options.js";
 
-/** What a run is made of once its state is in the engine. */
+/** The parts of a run once its state is in the engine. */
 export interface MadeRun extends InitialState {
-  /** Those of this process's programs. */
+  /** The definitions of this process's programs. */
   readonly definitions: Definitions;
   readonly state: State;
   /** As checkpoints have them: of the whole run, where its update is divided among ranks. */

@@ -25,13 +25,13 @@ type MetricsOf<T> = T extends { readonly loss: (...given: never) => infer R }
 /** One value for each objective, by name. */
 type Each<O, T> = { readonly [N in keyof O]: T };
 
-/** What a step gives for each objective, by name. */
+/** The results of a step for each objective, by name. */
 export type ObjectiveResults<O> = { readonly [N in keyof O]: StepResult<MetricsOf<O[N]>> };
 
 /** A step that `fit` or `steps` has made: the results by name, and where it is in the run. */
 export type ObjectivesStep<O, B = unknown> = ObjectiveResults<O> & FitPosition<B>;
 
-/** What the validation data gives for each objective, by name, and where it was evaluated. */
+/** The results of each objective on the validation data, by name, and the position. */
 export type ObjectivesValidation<O> = {
   readonly [N in keyof O]: Omit<FitValidation<MetricsOf<O[N]>>, keyof FitEpoch>;
 } & FitEpoch;

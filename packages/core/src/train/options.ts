@@ -94,7 +94,7 @@ export interface RunSettings<P, M> {
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
 
-/** What is minimized, and how. */
+/** The quantity to minimize, and how. */
 export interface Minimization<P, B, M, K extends string = string> {
   readonly loss: LossFunction<NoInfer<P>, B, NoInfer<M>, K>;
   readonly optimizer: Optimizer;

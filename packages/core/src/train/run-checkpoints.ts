@@ -22,7 +22,7 @@ import type { Together } from "./ranks/together.js";
 import type { GivenTypes } from "./run/initial-state.js";
 
 export interface CheckpointedRun {
-  /** Those of the whole run, where its update is divided among ranks. */
+  /** The definitions of the whole run, where its update is divided among ranks. */
   readonly definitions: Definitions;
   /** As checkpoints have it. */
   readonly state: State;

@@ -4,7 +4,7 @@ import type { TrainingWarning } from "./definition/warning.js";
 import type { Agreement } from "./ranks/agreement.js";
 import type { AllReduce } from "./run/window.js";
 
-/** What a run is started with: the options of the trainer, checked. */
+/** Options that start a run: the options of the trainer, checked. */
 export interface RunOptions {
   readonly backend: Backend;
   readonly definitions: Definitions;
@@ -15,7 +15,7 @@ export interface RunOptions {
   readonly agreement: Agreement | undefined;
   /** Whether the ranks have one model state. */
   readonly averageModelState: boolean;
-  /** What the ranks divide among them. */
+  /** The part that the ranks divide among them. */
   readonly shard: "optimizer" | undefined;
   readonly maxConsecutiveSkips: number;
   readonly programs: number;

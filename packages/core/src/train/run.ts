@@ -204,7 +204,7 @@ export class TrainingRun {
     return error;
   }
 
-  /** What is exchanged waits for earlier calls; a process that is alone waits for nothing. */
+  /** Exchanges with the other processes, after earlier calls; a process that is alone waits for nothing. */
   async #amongAll<T>(exchange: () => Promise<T>): Promise<T> {
     return this.#together.place.size > 1 ? this.#calls.add(exchange) : exchange();
   }

@@ -55,6 +55,6 @@ export function choose(condition: Value, a: Pair, b: Pair, words: WordBuilder): 
   return words.pair(shape, words.choose(condition, a.low, b.low), words.choose(condition, a.high, b.high));
 }
 
-/** Of the lowest i64 its own bits, which are its magnitude as u64. */
+/** The magnitude; the lowest i64 keeps its own bits, which are its magnitude as u64. */
 export const magnitude = (a: Pair, words: WordBuilder): Pair =>
   choose(words.isNegative(a.high), negate(a, words), a, words);

@@ -47,7 +47,7 @@ const division: WordRule<"Div"> = (node, operands, words) => {
   return [divide(pairAt(operands, 0, words), pairAt(operands, 1, words), isSigned(node), words).quotient];
 };
 
-/** Of integers it has the sign of the divisor; `fmod` is for floats. */
+/** The remainder; for integers it has the sign of the divisor; `fmod` is for floats. */
 const remainder: WordRule<"Mod"> = (_node, operands, words) => [
   modulo(pairAt(operands, 0, words), pairAt(operands, 1, words), words),
 ];

@@ -5,7 +5,7 @@ import { type WordBuilder, wordsOf } from "./words.js";
 
 type Half = "low" | "high";
 
-/** What fills a pad is a number of the graph; the halves have its words. */
+/** The attributes; a number that fills a pad is split into words; the halves have its words. */
 function attributesOf(node: AnyNode, half: Half): AnyNode["attributes"] {
   if (!isNode(node, "Pad")) return node.attributes;
   const value = wordsOf(BigInt(Math.trunc(node.attributes.value)))[half];

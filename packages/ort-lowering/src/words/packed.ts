@@ -19,7 +19,7 @@ export function relabeled(given: HostTensor): HostTensor {
   return tensor(new Int32Array(buffer, byteOffset, 2 * length), [...given.shape, 2]);
 }
 
-/** What `relabeled` made of a tensor of that type, as that type again. */
+/** Gives the result of `relabeled` the type of the original again. */
 export function relabeledAs(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
   if (dtype !== "i64" && dtype !== "u64") return given;
   const words = given.data as Int32Array<ArrayBuffer>;

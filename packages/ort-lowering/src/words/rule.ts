@@ -1,7 +1,7 @@
 import type { GraphNode, Op, Value } from "@mp/core/graph";
 import type { Pair, WordBuilder, Words } from "./words.js";
 
-/** What stands for an operand or a result: words for the 64-bit dtypes, its counterpart for the others. */
+/** The value in place of an operand or a result: words for the 64-bit dtypes, its counterpart for the others. */
 export type Carrier = Value | Words;
 
 export const isWords = (carrier: Carrier): carrier is Words => "kind" in carrier;

@@ -34,7 +34,7 @@ const randomBits: WordRule<"RandomBits"> = (node, operands, words) => {
   return [{ kind: "short", value: value as Value, below: 2 ** 32 }];
 };
 
-/** Where it is to be computed before it is read, every half is. */
+/** Passes both halves through. */
 const barrier: WordRule<"Barrier"> = (_node, [x, ...others], words) => {
   const before = others.flatMap((operand) => {
     if (!isWords(operand)) return [operand];

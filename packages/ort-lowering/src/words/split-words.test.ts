@@ -83,7 +83,7 @@ function expectSameNode<K extends Op>(
 
 const POWERS = [8n, 15n, 16n, 24n, 31n, 32n, 33n, 47n, 48n, 53n, 63n];
 const NEAR = POWERS.flatMap((power) => [2n ** power - 1n, 2n ** power, 2n ** power + 1n]);
-/** Of both dtypes, by their bits. */
+/** Edges of both dtypes, by their bits. */
 const EDGES: readonly bigint[] = [...new Set([0n, 1n, 2n, 5n, ...NEAR].flatMap((x) => [x, -x]))].map((x) =>
   BigInt.asIntN(64, x),
 );
@@ -92,7 +92,7 @@ const asOf = (dtype: Wide, x: bigint): bigint =>
 
 const CROSSED = EDGES.flatMap((a) => EDGES.map((b) => [a, b] as const));
 
-/** Of any number of bits, so that small ones are as likely as large ones. */
+/** Draws integers of any number of bits, so that small ones are as likely as large ones. */
 const drawn = fc
   .tuple(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), fc.integer({ min: 0, max: 63 }), fc.boolean())
   .map(([x, shift, minus]) => (minus ? -(x >> BigInt(shift)) : x >> BigInt(shift)));

@@ -78,7 +78,9 @@ export function splitWords(graph: Graph, onNode?: (made: string, source: AnyNode
   return withoutUnread(builder.finish(new Map(outputs)), unread);
 }
 
-/** What no node reads and is no output. A probe has such nodes, and asks whether the engine computes them. */
+/**
+ * Values that no node reads and that are no outputs. A probe has such nodes, and asks whether the engine computes them.
+ */
 function unreadOf({ nodes, outputs }: Graph): readonly Value[] {
   const read = new Set([...nodes.flatMap(({ inputs }) => inputs), ...outputs.map(({ value }) => value)]);
   return nodes.flatMap(({ outputs }) => (outputs.some((value) => read.has(value)) ? [] : outputs));

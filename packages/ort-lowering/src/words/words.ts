@@ -18,7 +18,7 @@ export interface Short {
   readonly below: number;
 }
 
-/** What stands for a value of a 64-bit dtype. */
+/** The words in place of a value of a 64-bit dtype. */
 export type Words = Pair | Short;
 
 /** The halves of an integer as i32. */
@@ -43,7 +43,7 @@ export class WordBuilder {
     this.builder = builder;
   }
 
-  /** What is emitted from here on comes from there. */
+  /** Sets the origin of everything emitted from here on. */
   at(origin: Origin): void {
     this.#origin = origin;
     // Literals are shared among nodes of one segment.
@@ -56,7 +56,7 @@ export class WordBuilder {
   one: GraphBuilder["emitOne"] = (op, inputs, attributes, origin = this.#origin) =>
     this.builder.emitOne(op, inputs, attributes, origin);
 
-  /** What `make` makes of that, once. */
+  /** Makes a value once. */
   once(of: unknown, make: () => Value): Value {
     const made = this.#made.get(of) ?? make();
     this.#made.set(of, made);

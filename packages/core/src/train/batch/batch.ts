@@ -95,7 +95,7 @@ function isInstance(value: unknown): value is object {
   );
 }
 
-/** What sets a batch apart from one that worked: `batch/x is f32[3, 3] instead of f32[8, 2]`, leaf by leaf. */
+/** Differences between a batch and one that worked: `batch/x is f32[3, 3] instead of f32[8, 2]`, leaf by leaf. */
 export function batchDifferences(before: FedBatch["inputs"], now: FedBatch["inputs"]): readonly string[] {
   const differences: string[] = [];
   for (const [place, leaf] of Object.entries(now)) {
@@ -140,7 +140,7 @@ function isEngineTensor(value: unknown): value is EngineTensor {
 
 const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
 
-/** What gives batches: of @mp/data, or an iterable that is no array. */
+/** Whether it gives batches: of @mp/data, or an iterable that is no array. */
 function isDataset(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const { iterate } = value as { readonly iterate?: unknown };

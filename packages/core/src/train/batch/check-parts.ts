@@ -11,7 +11,7 @@ type Parts = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Parts => typeof value === "object" && value !== null;
 
-/** What a part must have at least, and how one is made: types do not hold in JavaScript. */
+/** Requires the functions of a part, and says how one is made: types do not hold in JavaScript. */
 function partWith(functions: readonly string[], remedy: string): Check {
   return (what, part) => {
     if (isObject(part) && functions.every((each) => typeof part[each] === "function")) return;
@@ -19,7 +19,10 @@ function partWith(functions: readonly string[], remedy: string): Check {
   };
 }
 
-/** What is checked later, with more knowledge: the precision with the manifest, the mask with the parameters. */
+/**
+ * Accepts everything, since it is checked later, with more knowledge: the precision with the manifest, the mask with
+ * the parameters.
+ */
 export const later: Check = () => {};
 
 /** A backend that was awaited. */

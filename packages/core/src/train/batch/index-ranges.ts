@@ -11,16 +11,16 @@ import { sourceOfIndices } from "../../graph/known-indices.js";
 import { isHostTensor } from "../../host/host-tensor.js";
 import { type Shape, stridesOf } from "../../shape.js";
 
-/** What the elements of an input may be. */
+/** The range allowed for the elements of an input. */
 interface IndexRange {
   readonly input: string;
   readonly low: number;
   readonly high: number;
   /** A label that does not count. */
   readonly ignored: number | undefined;
-  /** What they are, for the message. */
+  /** Name of the elements, for the message. */
   readonly what: string;
-  /** What to do about one that is outside, for the message. */
+  /** Advice for an element that is outside, for the message. */
   readonly remedy: (value: number | bigint) => string;
   readonly node: AnyNode;
 }
@@ -44,7 +44,7 @@ function indices({ attributes }: GraphNode<"Gather" | "GatherElements">, shape: 
   return { low: -size, high: size - 1, ignored: undefined, what: "index", remedy };
 }
 
-/** What the second operand may be, by the shape of the first; other operators take no labels and indices. */
+/** The range of the second operand, by the shape of the first; other operators take no labels and indices. */
 const RANGES: { readonly [K in Op]?: (node: GraphNode<K>, shape: Shape) => Allowed } = {
   SoftmaxCrossEntropyLoss: labels,
   NegativeLogLikelihoodLoss: labels,

@@ -30,7 +30,7 @@ export class CallbackStates {
     }
   }
 
-  /** Of all of them. @throws MP_INVALID_ARGUMENT for a state that is not JSON */
+  /** The states of all of them. @throws MP_INVALID_ARGUMENT for a state that is not JSON */
   now(): SavedStates {
     const live = this.#live.map((state) => {
       const saved = state.save();

@@ -6,13 +6,13 @@ import type { StepResult } from "../definition/result.js";
 import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
 import type { Json } from "./json.js";
 
-/** What a callback may answer: `"stop"` ends training, anything else continues it. A promise is awaited. */
+/** The answer of a callback: `"stop"` ends training, anything else continues it. A promise is awaited. */
 export type CallbackAnswer = "stop" | undefined | void | Promise<"stop" | undefined> | Promise<void>;
 
 /** Settable learning rates by group; with objectives, by objective and group. */
 export type RatesByGroup = Readonly<Record<string, number | Readonly<Record<string, number>>>>;
 
-/** What a callback may do with the run, whatever the trainer's types are. */
+/** The part of a run that a callback may use, whatever the trainer's types are. */
 export interface FitTraining {
   /** As the trainer's `save`: the file also has the state of all callbacks. */
   save(path: string): Promise<void>;
@@ -22,7 +22,7 @@ export interface FitTraining {
   setRates(rates: RatesByGroup): Promise<void>;
 }
 
-/** Where a call of `fit` begins. */
+/** The position at which a call of `fit` begins. */
 export interface FitStart {
   /** Iterations before it, since the start of the run. */
   readonly step: number;
@@ -38,7 +38,7 @@ export interface FitStart {
   readonly training: FitTraining;
 }
 
-/** Where a step is in a run. */
+/** The position of a step in a run. */
 export interface FitPosition<B = unknown> {
   /** Iterations since the start of the run, including this one. */
   readonly step: number;
@@ -61,18 +61,23 @@ export interface FitEpoch {
   readonly step: number;
 }
 
-/** What `evaluateAll` gave for the validation data, and where; with objectives their results are by name. */
+/**
+ * The result of `evaluateAll` for the validation data, and its position; with objectives their results are by name.
+ */
 export interface FitValidation<K extends string = string>
   extends Omit<DatasetEvaluation<K>, "metrics">,
     FitEpoch {
-  /** What the loss returned as `metrics`, means over the samples; beside them, without a type, what the validation's own metrics result in. */
+  /**
+   * The loss's `metrics`, means over the samples; beside them, without a type, what the validation's own metrics result
+   * in.
+   */
   readonly metrics: Readonly<Record<K, number>>;
 }
 
 export interface FitResult {
   /** Iterations since the start of the run. */
   readonly steps: number;
-  /** Those of them made by this call. */
+  /** Number of those made by this call. */
   readonly made: number;
   /** `stopped`: a callback answered `"stop"`. */
   readonly ended: "steps" | "epochs" | "stopped" | "aborted";
@@ -81,7 +86,7 @@ export interface FitResult {
 /** How a call of `fit` ended: its result, or the error that it rejects with. */
 export interface FitEnd extends Omit<FitResult, "ended"> {
   readonly ended: FitResult["ended"] | "failed";
-  /** What was thrown; undefined unless `ended` is `failed`. */
+  /** The error that was thrown; undefined unless `ended` is `failed`. */
   readonly error?: unknown;
 }
 
@@ -110,7 +115,7 @@ export interface FitCallback<
   S = FitStep<K, B>,
   V = FitValidation<K>,
 > {
-  /** What it keeps between events, if it continues where a checkpoint was saved. */
+  /** State that it keeps between events, if it continues where a checkpoint was saved. */
   readonly state?: CallbackState;
   /** Before the first step. */
   readonly onStart?: (start: FitStart) => CallbackAnswer;

@@ -155,7 +155,7 @@ async function edited(
   return path;
 }
 
-/** What a run that loads it says, after a check that the run is as it was. */
+/** The error of a run that loads it, after a check that the run is as it was. */
 async function refused(file: string, options: Partial<SmallOptions> = {}): Promise<unknown> {
   const training = await smallRun(options);
   await training.step(batch(5));

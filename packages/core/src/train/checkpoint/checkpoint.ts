@@ -28,11 +28,11 @@ export interface CheckpointInfo {
   /** The entry of the master weights' state that holds the weights, if not the whole. */
   readonly weightsAt: string | undefined;
   readonly place: RankPlace;
-  /** What the run was made of, from which the state of a new one can be made. */
+  /** Types of the values given to the run, from which the state of a new one can be made. */
   readonly given: GivenTypes;
 }
 
-/** That of a run. */
+/** The info of a run's checkpoint. */
 export function checkpointInfo(
   definitions: readonly [StepDefinition, ...StepDefinition[]],
   given: GivenTypes,
@@ -55,14 +55,14 @@ export interface SaveOptions {
   readonly cursor?: Json;
 }
 
-/** Where a run is, beside its state on the engine. */
+/** Position of a run, beside its state on the engine. */
 export interface RunPosition {
   readonly cursor: Json;
   readonly callbacks: SavedStates;
 }
 
 /**
- * What a checkpoint of the state holds; its tensors may be the engine's own.
+ * The contents of a checkpoint of the state; its tensors may be the engine's own.
  * @throws MP_INVALID_ARGUMENT beginning with `what` for a cursor that is not JSON
  */
 export async function checkpointOf(
@@ -84,7 +84,9 @@ export async function checkpointOf(
   };
 }
 
-/** What each of several ranks gives to a checkpoint: its model state and position. @throws as `checkpointOf` */
+/**
+ * The part of a checkpoint that each of several ranks gives: its model state and position. @throws as `checkpointOf`
+ */
 export async function rankPartOf(
   state: State,
   { cursor, callbacks }: RunPosition,
@@ -127,7 +129,7 @@ export async function loadCheckpoint(
 }
 
 interface Checked extends LoadedTensors {
-  /** What was changed so that it fits. */
+  /** The changes that made it fit. */
   readonly notes: readonly string[];
   readonly position: RunPosition;
 }

@@ -11,18 +11,18 @@ import { fedScaleProgram } from "../programs/programs.js";
 import { scaleFault } from "../programs/scale.js";
 import type { Bounds } from "./restored-state.js";
 
-/** What a run requires of a loss scaler's state from a file. */
+/** The rules of a run for a loss scaler's state from a file. */
 export interface ScalerRules {
   /** By slot. */
   readonly bounds: Bounds;
   /**
-   * What is wrong with the scale that such a state gives, by running the scaler on the engine; undefined where nothing
+   * The fault of the scale that such a state gives, found by running the scaler on the engine; undefined where nothing
    * is.
    */
   faultOf(tensors: Outputs): Promise<string | undefined>;
 }
 
-/** Those of all objectives' scalers. */
+/** The rules of all objectives' scalers. */
 export function scalerRules(
   backend: Backend,
   definitions: readonly StepDefinition[],

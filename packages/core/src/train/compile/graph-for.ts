@@ -5,7 +5,9 @@ import { expandAttentions } from "../../transform/expand-attention.js";
 import { prepareGraph } from "../../transform/prepare.js";
 import { unrollScans } from "../../transform/scan/unroll.js";
 
-/** What a backend compiles in place of a program's graph: loops and attention expanded that it lacks, sums in f32. */
+/**
+ * The graph that a backend compiles in place of a program's: loops and attention expanded that it lacks, sums in f32.
+ */
 export function graphFor(graph: Graph, manifest: BackendManifest): Graph {
   const lacks = (op: "Scan" | "Attention"): boolean => unsupportedReason(manifest.ops[op]) !== undefined;
   const hasLoops = graph.nodes.some(({ op }) => op === "Scan");

@@ -24,7 +24,7 @@ export class ProgramCache {
   #latest = "";
   readonly #kept: number;
   readonly #warn: (warning: TrainingWarning) => void;
-  /** What the backend makes of leaves of a batch that core does not know. */
+  /** The backend's function for leaves of a batch that core does not know. */
   readonly adopt: Adopt | undefined;
 
   /** @param kept compilations kept; the least recently used is disposed beyond this */

@@ -3,7 +3,7 @@ import type { BackendManifest } from "../../contract/manifest.js";
 /** Timers, signals and sockets wait at most about this long while steps follow one another. */
 const LONGEST_MS = 8;
 
-/** What a JavaScript engine may have to wait for its event loop. */
+/** The ways in which a JavaScript engine may wait for its event loop. */
 interface Host {
   readonly setImmediate?: (done: () => void) => unknown;
   readonly MessageChannel?: new () => Record<"port1" | "port2", Port>;

@@ -20,7 +20,7 @@ export interface FeedOptions {
   readonly start: FeedPlace;
   /** Passes in all, those before `start` included. */
   readonly passes: number;
-  /** What becomes of a pass's last batch when it is smaller than the others. */
+  /** Handling of a pass's last batch when it is smaller than the others. */
   readonly partial: "drop" | "keep";
   /** Takes a batch apart. */
   readonly take: (batch: unknown) => FedBatch;

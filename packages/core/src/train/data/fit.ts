@@ -65,7 +65,7 @@ export interface Validation<B = unknown, J = MetricsFunction>
   readonly metrics?: J;
 }
 
-/** What is of `evaluateAll` is checked by it. */
+/** The options of validation; `evaluateAll` checks its own. */
 const VALIDATION = {
   data: checkRepeatable,
   every: optional(integer(1)),

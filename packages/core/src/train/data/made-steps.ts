@@ -28,7 +28,7 @@ export interface FeedingOptions {
    * step.
    */
   readonly signal?: AbortSignal;
-  /** Where to start instead of at the run's position: null for the beginning, or a cursor of the data. */
+  /** The position to start at instead of the run's: null for the beginning, or a cursor of the data. */
   readonly cursor?: Json;
 }
 
@@ -50,7 +50,7 @@ export const FEEDING: FeedingTable = {
 /** With the defaults. */
 export type Feeding = OptionValues<FeedingOptions, FeedingTable>;
 
-/** What feeding needs of a run. */
+/** The part of a run that feeding needs. */
 export interface FeedingRun {
   readonly accumulate: number;
   /** The trainer's signal, which ends feeding like the caller's. */
@@ -68,7 +68,10 @@ export interface FeedingRun {
   endsBy(end: FitResult["ended"]): Promise<FitResult["ended"]>;
   /** Records a position between steps. */
   moveTo(cursor: Json): void;
-  /** What callbacks may do with the run, and the evaluation of a data set for them; by objective where there are some. */
+  /**
+   * The part of the run that callbacks may use, and the evaluation of a data set for them; by objective where there are
+   * some.
+   */
   readonly training: FitTraining & {
     evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T>): Promise<unknown>;
   };
@@ -78,7 +81,7 @@ export interface FeedingRun {
   readonly warn: (warning: TrainingWarning) => void;
 }
 
-/** Where a call starts. */
+/** The position at which a call starts. */
 export interface Start {
   readonly place: FeedPlace;
   /** Iterations before it. */

@@ -40,7 +40,7 @@ export interface StepDefinition {
   readonly clipNorm: number | undefined;
   readonly ema: Ema | undefined;
   readonly accumulate: number;
-  /** What a step's gradients are of its microbatches'. */
+  /** How a step's gradients follow from its microbatches'. */
   readonly accumulation: "mean" | "sum";
   readonly onOverflow: "skip" | "retry";
   readonly maxRetries: number;

@@ -24,7 +24,7 @@ export type FedBatch<B, D> =
   | Fed<B>
   | (string extends keyof B ? { readonly [K in keyof D]: FedTensor } : never);
 
-/** What a traced function may depend on, besides parameters and batch. */
+/** Everything that a traced function may depend on, besides parameters and batch. */
 export interface LossContext<M = TensorTree> {
   /** False in `evaluate` and `predict`: dropout is off, and statistics are read but not updated. */
   readonly training: boolean;

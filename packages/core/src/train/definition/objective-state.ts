@@ -1,7 +1,7 @@
 /**
- * Where an objective's training state is in the state of its run. A trainer with a single loss has one objective without
- * a name, whose state is the whole. Named objectives keep their parts under their names, `master/d/…` and `scaler/d/…`,
- * and share model state, frozen parameters, `iteration` and `drawn`.
+ * The place of an objective's training state in the state of its run. A trainer with a single loss has one objective
+ * without a name, whose state is the whole. Named objectives keep their parts under their names, `master/d/…` and
+ * `scaler/d/…`, and share model state, frozen parameters, `iteration` and `drawn`.
  */
 import { MpError } from "../../errors.js";
 import type { MasterWeights } from "../../precision/master-weights.js";
@@ -28,7 +28,7 @@ const OWN = [
   "retries",
 ] as const satisfies readonly (keyof TrainingState)[];
 
-/** Of the window, only the gradients: objectives take turns, and each leaves the rest empty. */
+/** The only part of the window that an objective owns: objectives take turns, and each leaves the rest empty. */
 const OWN_OF_WINDOW = "gradients";
 
 export type ByObjective<T> = T | { readonly [name: string]: T };
@@ -101,8 +101,8 @@ export function joinStates(definitions: readonly Placed[], states: readonly Tens
 }
 
 /**
- * What the programs of an objective read of the run's state: all but what only other objectives read. Of `weights` they
- * read all.
+ * The part of the run's state that the programs of an objective read: all but what only other objectives read. Of
+ * `weights` they read all.
  */
 export function statePart(
   { objective }: Placed,

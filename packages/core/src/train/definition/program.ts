@@ -17,7 +17,7 @@ export interface Program {
   readonly bindings: readonly StateBinding[];
   /** Structure and types of what the host reads, by output name. */
   readonly outputs: Readonly<Record<string, TypeTree>>;
-  /** What the elements of the output `poison` speak of, in a program that diagnoses another. */
+  /** The meaning of the elements of the output `poison`, in a program that diagnoses another. */
   readonly probes?: Probes;
 }
 
@@ -32,7 +32,7 @@ export interface ProgramInputs {
 export interface ProgramResult {
   /** The next value of parts of the state; a tensor that is the state's own input is not written. */
   readonly state?: TensorTree;
-  /** What the host reads after the run. */
+  /** The outputs that the host reads after the run. */
   readonly outputs: Readonly<Record<string, TensorTree>>;
 }
 

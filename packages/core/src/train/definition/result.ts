@@ -17,7 +17,7 @@ export interface StepResult<K extends string = string> {
    * your own without `learningRates`.
    */
   readonly rates: Readonly<Record<string, number>>;
-  /** What the loss returned as `metrics`, means over the microbatches. */
+  /** The loss's `metrics`, means over the microbatches. */
   readonly metrics: Readonly<Record<K, number>>;
   /** Number of times this batch overflowed and was run again. */
   readonly retries: number;
@@ -26,7 +26,7 @@ export interface StepResult<K extends string = string> {
 export interface Evaluation<K extends string = string> {
   /** The loss as the loss function gives it, unscaled; not finite when the forward pass is not. */
   readonly loss: number;
-  /** What the loss returned as `metrics`. */
+  /** The loss's `metrics`. */
   readonly metrics: Readonly<Record<K, number>>;
 }
 

@@ -8,7 +8,7 @@ import type { Program } from "../definition/program.js";
 import { scaleFault } from "../programs/scale.js";
 import { beyondHalf, type Inputs } from "./beyond-half.js";
 
-/** Where a step first stopped being finite: which tensor, in which phase, made by which line. */
+/** The point at which a step first stopped being finite: which tensor, in which phase, made by which line. */
 export interface Attribution {
   /**
    * Node name, or the graph input whose data was not finite to begin with; `scale` for a loss scale outside the
@@ -20,7 +20,7 @@ export interface Attribution {
   readonly scope: string;
   readonly type: string;
   readonly line: string | undefined;
-  /** What it means and what to do. */
+  /** Its meaning and the remedy. */
   readonly remedy: string;
 }
 

@@ -19,7 +19,7 @@ export class TracedMetrics {
   /** Distinguishes the programs that compute its statistics. */
   readonly id: number;
   readonly #metrics: MetricsFunction;
-  /** Of the latest trace; those of other batch shapes compute the same. */
+  /** Results of the latest trace; those of other batch shapes compute the same. */
   #results: MetricResults = [];
 
   constructor(id: number, metrics: MetricsFunction) {

@@ -45,7 +45,7 @@ export interface Applied {
 /** bool scalar of a floating scalar: neither infinite nor NaN. */
 const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
 
-/** What an update would make of the state, before anything is decided. */
+/** The state that an update proposes, before anything is decided. */
 interface Proposal {
   readonly scale: Tensor;
   readonly gradNorm: Tensor;

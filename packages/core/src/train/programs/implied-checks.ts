@@ -18,9 +18,9 @@ const CARRIED: { readonly [K in Op]?: readonly number[] } = {
 };
 
 /**
- * Those of the tensors that have to be checked for infinities and NaN so that all of them are. A gradient that is
- * added to a weight shows there: checking the new weight answers for both, in one pass instead of two. One that an
- * optimizer clips, compares or divides by does not, and stays.
+ * Drops the tensors whose infinities and NaN show in the others. A gradient that is added to a weight shows there:
+ * checking the new weight answers for both, in one pass instead of two. One that an optimizer clips, compares or
+ * divides by does not, and stays.
  */
 export function withoutImplied(tensors: readonly Tensor[]): readonly Tensor[] {
   const builder = currentBuilder("update");

@@ -17,7 +17,7 @@ const inF32 = (tree: TensorTree): TensorTree => mapTensors((weight) => cast(weig
 export interface Moved {
   /** Their state. */
   readonly master: TensorTree;
-  /** Those that this process updates, in their storage dtype. */
+  /** The weights that this process updates, in their storage dtype. */
   readonly weights: TensorTree;
 }
 

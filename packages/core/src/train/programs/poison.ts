@@ -23,8 +23,8 @@ export function poisonOfUpdate(tree: TensorTree): Tensor {
 }
 
 /**
- * Of at least two rows and two columns it is 0 · X, a row of zeros times the matrix, in which infinities and NaN become
- * NaN as in x · 0, and which engines run at the speed of reading X once. The first axis is the rows.
+ * For at least two rows and two columns it is 0 · X, a row of zeros times the matrix, in which infinities and NaN
+ * become NaN as in x · 0, and which engines run at the speed of reading X once. The first axis is the rows.
  */
 function poisonOfLarge(x: Tensor): Tensor {
   const [rows = 1, ...rest] = x.shape;

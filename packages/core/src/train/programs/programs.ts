@@ -208,7 +208,7 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
   });
 }
 
-/** What this rank would make of its part of a divided update. Output: `verdict`. */
+/** Makes this rank's proposal for its part of a divided update. Output: `verdict`. */
 export function verdictProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state: statePart(definition, state) }, (tree) => {
     const { window, ...rest } = stateOf<WindowedState>(definition, tree);

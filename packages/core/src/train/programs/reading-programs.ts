@@ -65,7 +65,7 @@ export function evaluateProgram(
   });
 }
 
-/** What the user's function gives for that data. */
+/** The result of the user's function for that data. */
 function readFunction(
   read: StepDefinition,
   { model, ...current }: TrainingState,

@@ -47,7 +47,7 @@ export function isUsable(scale: Tensor, lossScaler: LossScaler): Tensor {
   return and(lessOrEqual(from, scale), lessOrEqual(scale, to));
 }
 
-/** What is wrong with the scale of a step and what to do; undefined if it is valid. */
+/** The fault of a step's scale, and the remedy; undefined if it is valid. */
 export function scaleFault(lossScaler: LossScaler, scale: number): string | undefined {
   const { from, to } = scaleRange(lossScaler);
   if (scale >= from && scale <= to) return undefined;

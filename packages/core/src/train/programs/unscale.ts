@@ -71,7 +71,7 @@ const times = (tree: TensorTree, factor: Tensor | number): TensorTree =>
 
 interface Divisors {
   readonly inverse: Tensor;
-  /** Of which the sums are divided into means; 1 leaves them sums. */
+  /** Number by which the sums are divided into means; 1 leaves them sums. */
   readonly parts: number;
   readonly range: ScaleRange;
 }

@@ -3,8 +3,8 @@ import type { Ranks } from "../../ranks.js";
 import { agreed, type End, type Facts, type Said } from "./said.js";
 
 /**
- * What the ranks of a run tell each other before they do anything together: what each is about to do, and with what. A
- * rank that does something else, has failed, or ends training is found here by all of them, so none waits for it.
+ * Agreement of a run's ranks before they do anything together: what each is about to do, and with what. A rank that
+ * does something else, has failed, or ends training is found here by all of them, so none waits for it.
  */
 export class Agreement {
   readonly ranks: Ranks;
@@ -80,7 +80,9 @@ export class Agreement {
     return error;
   }
 
-  /** That of a rank which failed inside of what all do together; `error` is this rank's own, if it is one of them. */
+  /**
+   * The error of a rank that failed inside of what all do together; `error` is this rank's own, if it is one of them.
+   */
   failure(call: string, failing: readonly number[], own: { readonly error: unknown } | undefined): unknown {
     return this.#shared(
       own === undefined

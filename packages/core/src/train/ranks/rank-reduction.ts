@@ -6,7 +6,7 @@ import { gradientSlots, SHARED_SCALARS, type WindowReduction } from "../run/wind
 import type { Agreement } from "./agreement.js";
 import type { Sharding } from "./shard/sharding.js";
 
-/** What ranks share beside gradients and metrics. */
+/** Parts that ranks share beside gradients and metrics. */
 export interface SharedParts {
   readonly averageModelState: boolean;
   readonly sharding: Sharding | undefined;
@@ -60,7 +60,7 @@ const scalars = (names: readonly string[], of: (name: string) => number): Output
     names.map((name) => [name, { dtype: "f32", shape: [], data: Float32Array.of(of(name)) } as const]),
   );
 
-/** Of the model state in f32; the rest, such as counts, stays each rank's own. */
+/** Averages the model state in f32; the rest, such as counts, stays each rank's own. */
 async function averageModel(ranks: Ranks, state: State): Promise<void> {
   const slots = Object.keys(state.types).filter(
     (slot) => slot.startsWith("window/model") && state.types[slot]?.dtype === "f32",

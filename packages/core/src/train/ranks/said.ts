@@ -4,17 +4,17 @@ import type { FitResult } from "../callbacks/callback.js";
 /** How `fit` or `steps` ends. */
 export type End = FitResult["ended"];
 
-/** What must be the same on all ranks, in the order in which differences are named. */
+/** Facts that must be the same on all ranks, in the order in which differences are named. */
 export type Facts = Readonly<Record<string, string | number>>;
 
-/** What a rank says before the ranks do something together. */
+/** The header that a rank sends before the ranks do something together. */
 export type Said = { readonly call: string; readonly facts: Facts } | { readonly failed: string };
 
 /** Ends that a single rank decides, the first of them first; the others are of the data and the options. */
 const OWN_ENDS: readonly End[] = ["aborted", "stopped"];
 
 /**
- * What was said, as JSON in the order of ranks, if all go on together: how training ends if a rank ends it, else nothing.
+ * Checks that the headers of all ranks agree, and reads the end: how training ends if a rank ends it, else nothing.
  * @throws MP_RANK_MISMATCH naming the first rank that failed, or that differs from rank 0, and in what
  */
 export function agreed(texts: readonly string[]): End | undefined {

@@ -5,13 +5,13 @@ import { withRankParts } from "../checkpoint/file/rank-parts.js";
 import type { Agreement } from "./agreement.js";
 import type { Share } from "./share.js";
 
-/** What a rank gives to a checkpoint. */
+/** The part of a checkpoint that a rank gives. */
 export interface RankCheckpoint {
   /** All of it, as one process would save it; asked for on rank 0, or on all where it is gathered. */
   whole(): Promise<LoadedTensors>;
   /** Whether all ranks have parts of it. */
   readonly isGathered: boolean;
-  /** What other ranks may have otherwise: model state, and the place in the data. */
+  /** The part that may differ on other ranks: model state, and the place in the data. */
   part(): Promise<LoadedTensors>;
 }
 

@@ -6,7 +6,10 @@ import type { Outputs } from "../definition/outputs.js";
 import { slotGroupOf } from "../definition/state.js";
 import type { Facts } from "./said.js";
 
-/** What ranks must begin with alike: the settings, and every value of the state by its slot, as type and hash. */
+/**
+ * Facts with which all ranks must begin alike: the settings, and every value of the state by its slot, as type and
+ * hash.
+ */
 export function startFacts(
   definitions: Definitions,
   slots: Outputs,

@@ -8,14 +8,14 @@ import type { Share } from "./share.js";
 import type { RankCheckpoint } from "./shared-checkpoint.js";
 import type { startFacts } from "./start-facts.js";
 
-/** What a run does together with the other processes of its job; one that is alone does it by itself. */
+/** Everything that a run does together with the other processes of its job; one that is alone does it by itself. */
 export interface Together {
   readonly place: RankPlace;
   /** Whether a step's gradients are those of several processes. */
   readonly isShared: boolean;
-  /** What makes windows of several processes one, for one objective. */
+  /** Combines windows of several processes into one, for one objective. */
   reduction(): WindowReduction | undefined;
-  /** What all must start with alike. */
+  /** Checks that all start alike. */
   starts(...given: Parameters<typeof startFacts>): Promise<void>;
   /**
    * Whether all make the next step, with those facts: not where training ends in one of them. Left out where there is

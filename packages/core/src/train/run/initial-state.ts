@@ -98,7 +98,10 @@ interface NumberRule {
   readonly remedy: string;
 }
 
-/** What the state that was made of the parameters may hold; undefined for what has been checked, or need not be. */
+/**
+ * The rule for a value in the state that was made of the parameters; undefined for what has been checked, or need not
+ * be.
+ */
 function ruleOf(
   slot: string,
   { precision, optimizer, checkNewParameters }: StepDefinition,

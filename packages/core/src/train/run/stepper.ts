@@ -25,7 +25,7 @@ import { resetWindow, type WindowReduction } from "./window.js";
 export interface StepperOptions {
   readonly definition: StepDefinition;
   readonly stateTypes: TypeTree;
-  /** Where the window is one of several processes'. */
+  /** The reduction, where the window is one of several processes'. */
   readonly reduction: WindowReduction | undefined;
   readonly maxConsecutiveSkips: number;
   /** Aborts an unfinished step between two microbatches. */
@@ -57,9 +57,11 @@ export class Stepper {
   readonly #programs: ProgramCache;
   readonly #options: StepperOptions;
   readonly #windowed: boolean;
-  /** Of the program that is fed a batch. */
+  /** Kind of the program that is fed a batch. */
   readonly #kind: string;
-  /** Of the programs that were compiled, by the signature of the batch; kept where other ranks compare them. */
+  /**
+   * Hashes of the programs that were compiled, by the signature of the batch; kept where other ranks compare them.
+   */
   readonly #hashes = new Map<string, string>();
   #hasSearchedData = false;
   /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
@@ -78,7 +80,10 @@ export class Stepper {
     if (this.#windowed) await this.#apply();
   }
 
-  /** What `prepare` has compiled for these batches: a hash of each program, the same on all ranks. */
+  /**
+   * Hashes for these batches, once `prepare` has compiled their programs: a hash of each program, the same on all
+   * ranks.
+   */
   hashes(feeds: readonly FedBatch[]): readonly (string | undefined)[] {
     return [...feeds.map(({ signature }) => signature), APPLY].map((signature) =>
       this.#hashes.get(signature),
@@ -98,7 +103,7 @@ export class Stepper {
     }
   }
 
-  /** What a step that was run is told as. @throws MP_NON_FINITE after too many skips in a row */
+  /** Reports a step that was run. @throws MP_NON_FINITE after too many skips in a row */
   async report({ outputs, retries }: Ran, feeds: readonly FedBatch[]): Promise<StepResult> {
     const applied = flagIn(outputs, "applied");
     if (!applied) {
@@ -189,7 +194,7 @@ export class Stepper {
     }
   }
 
-  /** What all ranks think of their parts of a divided update. */
+  /** The verdict of all ranks on their parts of a divided update. */
   async #verdict(): Promise<Outputs> {
     const { definition, stateTypes, reduction } = this.#options;
     if (definition.shard?.isJudged !== true || reduction?.judge === undefined) return {};

@@ -19,7 +19,7 @@ const WINDOW = "window/";
 /** A step's window between its last microbatch and its update. */
 export interface FullWindow {
   readonly state: State;
-  /** Whose window it is. */
+  /** The objective that owns the window. */
   readonly of: Placed;
   /** The names of the scalars that `run` gives. */
   readonly metrics: readonly string[];
@@ -35,7 +35,7 @@ export interface WindowReduction {
   share?(state: State, outputs: Outputs): Promise<void>;
 }
 
-/** That of a hook, which gets no metrics. */
+/** The reduction of a hook, which gets no metrics. */
 export function hookReduction(allReduce: AllReduce): WindowReduction {
   return {
     reduce: async ({ state, of }, run) => {

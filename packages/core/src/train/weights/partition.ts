@@ -11,7 +11,7 @@ export interface Part {
   readonly to: number;
 }
 
-/** What each rank has of the leaves, by path. It does not name a leaf of which it has nothing. */
+/** The parts of the leaves that each rank has, by path. It does not name a leaf of which it has nothing. */
 export type Partition = readonly ReadonlyMap<string, Part>[];
 
 const elementsOf = ({ shape }: Leaf): number => shape.reduce((product, size) => product * size, 1);

@@ -9,7 +9,7 @@ import { isTensor, type Tensor } from "../../trace/tensor.js";
 import { leavesOf, mapTree } from "../../tree.js";
 import type { Part } from "./partition.js";
 
-/** What a rank keeps of the trained parameters. */
+/** The part of the trained parameters that a rank keeps. */
 export type ShardedMasters = {
   /** All of them, as the loss gets them: in f32, where they are the masters as well, or in a half. */
   readonly copy: TensorTree;

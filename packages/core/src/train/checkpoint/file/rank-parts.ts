@@ -1,6 +1,6 @@
 /**
- * What a checkpoint of several ranks holds of each: rank 0's model state and place in the data under their usual names,
- * and what another rank has that differs under `rank/<r>/…`.
+ * The part of each rank in a checkpoint of several ranks: rank 0's model state and place in the data under their usual
+ * names, and what another rank has that differs under `rank/<r>/…`.
  */
 import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
 import { formatType } from "../../../graph/format-type.js";
@@ -34,7 +34,7 @@ export function withRankParts(checkpoint: LoadedTensors, parts: readonly LoadedT
 
 /** A checkpoint as one rank reads it. */
 export interface OwnCheckpoint extends LoadedTensors {
-  /** What becomes of it, where another number of ranks made it. */
+  /** The message about its fate where another number of ranks made it. */
   readonly told: string | undefined;
 }
 
@@ -93,7 +93,7 @@ function split(tensors: LoadedTensors["tensors"]) {
   ] as const;
 }
 
-/** Of f32; the first one's in other dtypes, such as counts. */
+/** The mean of f32; the first one's in other dtypes, such as counts. */
 function meanOf(values: readonly HostTensor[]): HostTensor {
   const [first] = values as readonly [HostTensor];
   if (first.dtype !== "f32" || values.every((value) => value === first)) return first;

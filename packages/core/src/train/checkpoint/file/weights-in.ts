@@ -5,7 +5,7 @@ import { fedName } from "../../definition/program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
 import { OBJECTIVES } from "./settings.js";
 
-/** Where the weights are in files that do not say so: those written before `weightsAt`. */
+/** The place of the weights in files that do not name it: those written before `weightsAt`. */
 const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
   "kahan(f16)": "value",
   "kahan(bf16)": "value",

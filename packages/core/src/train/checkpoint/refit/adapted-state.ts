@@ -11,7 +11,7 @@ import type { Outputs } from "../../definition/outputs.js";
 import { isOptionalSlot, slotGroupName, slotGroupOf } from "../../definition/state.js";
 import { frozenInAll } from "../../weights/frozen.js";
 
-/** What is known of the two runs. */
+/** Facts about the two runs. */
 export interface Fitting {
   readonly types: Readonly<Record<string, Pick<HostTensor, "dtype" | "shape">>>;
   readonly definitions: readonly StepDefinition[];

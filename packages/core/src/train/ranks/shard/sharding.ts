@@ -22,7 +22,7 @@ import { WholeState } from "./whole-state.js";
 
 /** A run's division, on one rank. */
 export interface Sharding {
-  /** Those of this rank's programs. */
+  /** The definitions of this rank's programs. */
   readonly definitions: Definitions;
   /** Whether a slot has the same values on all ranks at the start. */
   isCommon(slot: string): boolean;

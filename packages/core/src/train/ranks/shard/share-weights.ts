@@ -89,7 +89,7 @@ export function sharingInPlace(exchange: Exchange): ShareWeights {
   const { ranks, leaves, divided } = exchange;
   const mine = divided[ranks.rank] ?? new Map<string, Part>();
   const slots = leaves.map(({ path }) => copyOf(path));
-  /** Where others have their parts. */
+  /** The ranges in which others have their parts. */
   const others: [from: number, to: number][] = [];
   let [start, end] = [0, 0];
   for (const leaf of leaves) {

@@ -15,7 +15,7 @@ export interface WholeParts {
   readonly ranks: Ranks;
   /** This rank's state. */
   readonly state: State;
-  /** What the slots of the undivided state are. */
+  /** Types of the slots of the undivided state. */
   readonly types: Types;
   /** The dtype of a parameter's copy. */
   readonly storage: (path: string) => ComputeDType;
