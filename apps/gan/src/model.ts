@@ -16,7 +16,7 @@ import type { Network } from "./flags.js";
 export interface NetworkOptions {
   /** Channels of the pictures. */
   readonly channels: number;
-  /** Their height and width, a multiple of 4. */
+  /** Height and width of the pictures, a multiple of 4. */
   readonly size: number;
   /** Channels of the discriminator's first layer. */
   readonly width: number;

@@ -85,8 +85,8 @@ describe("flags", () => {
     it("writes a page of the run, which changes no number", async () => {
       const flags = ["--precision", "mixed_float16", "--initial-scale", String(2 ** 24), "--steps", "20"];
       const plain = await resultOf(...flags);
-      const told = await resultOf(...flags, "--report", page);
-      expect([told.loss, told.finalScale, told.peakMemoryBytes]).toEqual([
+      const reported = await resultOf(...flags, "--report", page);
+      expect([reported.loss, reported.finalScale, reported.peakMemoryBytes]).toEqual([
         plain.loss,
         plain.finalScale,
         plain.peakMemoryBytes,

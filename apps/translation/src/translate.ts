@@ -45,7 +45,7 @@ export async function judge(
   };
 }
 
-/** As many pairs as a batch has, the last one repeated: a program is compiled for one shape. */
+/** Repeats the last pair until the batch is full: a program is compiled for one shape. */
 const padded = (pairs: readonly Pair[], batch: number): readonly Pair[] =>
   Array.from({ length: batch }, (_, index) => pairs[Math.min(index, pairs.length - 1)] as Pair);
 

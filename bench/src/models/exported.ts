@@ -40,10 +40,10 @@ export interface ExportedModel {
   readonly nodes: number;
 }
 
-type Told = Pick<ExportedModel, "losses" | "learningRate" | "classAxis" | "parameters" | "nodes">;
+type Metadata = Pick<ExportedModel, "losses" | "learningRate" | "classAxis" | "parameters" | "nodes">;
 
 export async function exportedModel(folder: string, name: ModelName): Promise<ExportedModel> {
-  const told = JSON.parse(await readFile(join(folder, `${name}.json`), "utf8")) as Told;
+  const metadata = JSON.parse(await readFile(join(folder, `${name}.json`), "utf8")) as Metadata;
   const file = await loadFile(join(folder, `${name}.safetensors`));
   const tensors = Object.fromEntries(
     Object.entries(file.tensors).map(([key, read]): [string, HostTensor] => [
@@ -62,7 +62,7 @@ export async function exportedModel(folder: string, name: ModelName): Promise<Ex
     return found;
   };
   return {
-    ...told,
+    ...metadata,
     path: join(folder, `${name}.onnx`),
     inputs: Object.fromEntries(inputs),
     labels: of("labels"),

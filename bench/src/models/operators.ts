@@ -26,13 +26,13 @@ export async function exportedOperators(path: string): Promise<readonly Exported
     return found;
   };
   const floats = (key: string): HostTensor => tensor(arrayOf(of(key), "F32"), of(key).shape);
-  return Object.entries(metadata).map(([name, told]) => ({
+  return Object.entries(metadata).map(([name, text]) => ({
     name,
     model: of(`${name}/model`).data,
     input: floats(`${name}/input`),
     target: floats(`${name}/target`),
     output: floats(`${name}/output`),
-    ...(JSON.parse(told) as Pick<ExportedOperator, "losses" | "learningRate">),
+    ...(JSON.parse(text) as Pick<ExportedOperator, "losses" | "learningRate">),
   }));
 }
 

@@ -31,7 +31,7 @@ function onOracle({ run, state = {} }: Case, params: Weights, x: HostTensor): Ho
   return result as HostTensor;
 }
 
-/** As they are after being stored. */
+/** Rounds parameters as storage in that dtype does. */
 const rounded = (params: Weights, dtype: "f32" | "f16" | "bf16"): Weights =>
   Object.fromEntries(
     Object.entries(params).map(([name, { data, shape }]) => [

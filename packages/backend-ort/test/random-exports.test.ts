@@ -21,7 +21,7 @@ const loader = fileURLToPath(new URL("random-exports/load-files.cjs", import.met
 const DTYPES = { f32: 2e-3, f16: 3e-2, bf16: 2e-3 } as const;
 type DType = keyof typeof DTYPES;
 
-/** As they are after being stored in that dtype. */
+/** Rounds parameters as storage in that dtype does. */
 function stored(params: RandomModel["params"], dtype: DType): RandomModel["params"] {
   const round = ({ data, shape }: HostTensor<"f32">): HostTensor<"f32"> =>
     tensor(decodeArray(dtype, encodeArray(dtype, data)), shape) as HostTensor<"f32">;

@@ -125,7 +125,7 @@ describe("a wrong backend", () => {
 });
 
 describe("a backend that declares sums in halves", () => {
-  /** Their cases in the group `op` test every backend against f32. */
+  /** Ops whose cases in the group `op` test every backend against f32. */
   const heldToF32: readonly AddingOp[] = [
     "AveragePool",
     "ScatterElements",

@@ -15,7 +15,7 @@ interface Options {
 const known = { batch: true, learningRate: true } as const;
 const check = (options: object): void => checkOptions<Options>("make", options, known, "{ batch: 4 }");
 
-/** As JavaScript would pass them, or a program whose object is wider. */
+/** Types options as loosely as JavaScript does. */
 const loose = <T>(options: object): T => options as T;
 
 describe("checkOptions", () => {

@@ -78,7 +78,7 @@ describe("arrayDataset", () => {
       'arrayDataset: with partial: "pad" the batches get weights',
     );
     expect(() => arrayDataset({ y }, { batch: 4, partial: "fill" as never })).toThrow(
-      'arrayDataset: partial is "drop" or "keep" or "pad"',
+      'arrayDataset: partial must be "drop" or "keep" or "pad"',
     );
     const { cursor } = arrayDataset({ y }, { batch: 5, partial: "pad" }).iterate();
     expect(() => arrayDataset({ y }, { batch: 5, partial: "keep" }).iterate(cursor)).toThrow(
@@ -135,7 +135,7 @@ describe("arrayDataset", () => {
       /x is \[10, 2\] and y is \[9\]/,
     );
     expect(() => arrayDataset({}, { batch: 1 })).toThrow(/no tensors/);
-    expect(() => arrayDataset({ x }, { batch: 0 })).toThrow(/1 or more, got 0/);
+    expect(() => arrayDataset({ x }, { batch: 0 })).toThrow(/≥ 1, got 0/);
     expect(() => arrayDataset({ x }, { batchSize: 2 } as never)).toThrow(
       'arrayDataset: has no option "batchSize"; did you mean batch?',
     );

@@ -66,7 +66,7 @@ export function arrayDataset<
   });
 }
 
-/** With the last one repeated: what a model makes of it is finite if it is of the examples. */
+/** Pads rows with the last one: what a model makes of it is finite if it is of the examples. */
 export const padded = (rows: readonly number[], size: number): readonly number[] =>
   Array.from({ length: size }, (_, row) => rows[Math.min(row, rows.length - 1)] as number);
 

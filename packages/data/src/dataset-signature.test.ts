@@ -38,9 +38,9 @@ describe("datasetSignature", () => {
       { x: boxes(0, 4) },
       { x: boxes(1, 4.5) },
     ];
-    const told = variants.map((parts) => datasetSignature("any", parts));
-    expect(new Set(told).size).toBe(variants.length);
-    expect(told.every((text) => text.length < 200)).toBe(true);
+    const signatures = variants.map((parts) => datasetSignature("any", parts));
+    expect(new Set(signatures).size).toBe(variants.length);
+    expect(signatures.every((text) => text.length < 200)).toBe(true);
   });
 
   it("refuses by name what it could not tell apart, and quotes names of more than a word", () => {

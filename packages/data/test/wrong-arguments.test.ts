@@ -36,7 +36,7 @@ import { refusal } from "./refusal.js";
 const images = { x: tensor(new Uint8Array(16), [4, 1, 2, 2]), y: tensor(new Int32Array(4)) };
 const tokens = new Int32Array(100);
 const url = new URL("./fixtures/numbers.mjs", import.meta.url);
-/** As JavaScript would pass it. */
+/** Types a value as loosely as JavaScript does. */
 const any = (value: unknown) => value as never;
 
 describe("an option of a wrong kind is refused by name:", () => {

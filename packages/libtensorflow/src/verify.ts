@@ -4,7 +4,7 @@ import { LIBRARY_COMMAND, type TfjsPackage } from "./locate-package.js";
 
 /** The result of a child process that loaded tfjs-node and multiplied two matrices. */
 export interface Verified {
-  /** As the library reports it. */
+  /** Version that the library reports. */
   readonly tensorFlow: string;
   readonly device: "cpu" | "cuda";
 }

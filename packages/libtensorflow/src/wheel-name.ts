@@ -3,7 +3,7 @@ import { MpError } from "@mp/core";
 /** The parts of a wheel's file name: `tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl`. */
 export interface WheelName {
   readonly file: string;
-  /** As in the file name, with `_` instead of `-`. */
+  /** Name of the wheel's package as in the file name, with `_` instead of `-`. */
   readonly name: string;
   readonly version: string;
   readonly python: string;

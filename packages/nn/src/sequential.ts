@@ -72,7 +72,7 @@ function applyInTurn(
   return [y, next];
 }
 
-/** As reports name a part: its place and what it is. */
+/** Names a part as reports do: its place and what it is. */
 const labelOf = ({ name }: Part, index: number): string =>
   `${index} ${(name || "function").replaceAll("/", " ")}`;
 

@@ -14,7 +14,7 @@ export interface ReadLimits {
 const limit = checks.claim("a number above 0", (value) => typeof value === "number" && value > 0);
 const LIMITS = { loopSteps: withDefault(100_000, limit), elements: withDefault(2 ** 30, limit) };
 
-/** With the defaults. @throws MP_INVALID_ARGUMENT for another name or a limit that is no number above 0 */
+/** Fills in the defaults. @throws MP_INVALID_ARGUMENT for another name or a limit that is no number above 0 */
 export const readLimits = (given: ReadLimits = {}): Required<ReadLimits> =>
   readOptions<ReadLimits, typeof LIMITS>("limits", given, LIMITS, { example: "{ loopSteps: 1e6 }" });
 

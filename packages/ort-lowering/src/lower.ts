@@ -247,7 +247,7 @@ function withAnchors(nodes: readonly OnnxNode[]): readonly OnnxNode[] {
   });
 }
 
-/** With the names that bodies read from outside among its inputs, as the engine counts them. */
+/** The node with the names that bodies read from outside among its inputs, as the engine counts them. */
 const withCaptured = (node: OnnxNode): OrderedNode => ({
   inputs: [
     ...node.inputs,

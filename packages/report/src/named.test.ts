@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { layerName } from "./layers.js";
 import { layerNames, named } from "./named.js";
 
-/** As much of a report as has names. */
+/** The part of a report that has names. */
 const namesOf = (layers: readonly (readonly [layer: string, label?: string])[]): readonly string[] => {
   const groups = layers.map(([layer, label]) => ({ layer, ...(label === undefined ? {} : { label }) }));
   const report = { groups, casts: { nodes: [] }, gradients: { largestIn: groups[0] } };

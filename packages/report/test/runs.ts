@@ -88,7 +88,7 @@ function largeRun({ report }: ReportedRun): ReportedRun {
   };
 }
 
-/** With 36 operators, all at places of their own. */
+/** Makes a run with 36 operators, all at places of their own. */
 function longRun(run: ReportedRun): ReportedRun {
   const { casts } = run.report;
   const nodes = Array.from({ length: 36 }, (_, index) => ({

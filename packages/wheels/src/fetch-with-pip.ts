@@ -18,7 +18,7 @@ export async function findPip(environment: Environment): Promise<string | undefi
 }
 
 export interface PipRequest {
-  /** As `findPip` gives it. */
+  /** The Python that `findPip` found. */
   readonly python: string;
   readonly project: string;
   readonly version: string;

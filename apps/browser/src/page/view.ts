@@ -171,12 +171,12 @@ export class View {
       },
       description: `Gradients by binary exponent at step ${step}, from 2^${first} to 2^${first + counts.length - 1}`,
     });
-    const told = shares.map(
+    const losses = shares.map(
       (share) =>
         `with loss scale ${share.scale}, ${percent(share.zero)} are 0 and ${percent(share.subnormal)} lose bits`,
     );
     byId("ranges", HTMLElement).textContent =
-      `Step ${step}, sizes before scaling; colors are at loss scale ${scale}. Of the gradients that are not 0: ${told.join("; ")}. This batch allows a scale of ${recommendedScale}.`;
+      `Step ${step}, sizes before scaling; colors are at loss scale ${scale}. Of the gradients that are not 0: ${losses.join("; ")}. This batch allows a scale of ${recommendedScale}.`;
   }
 
   showReading(run: RunName, probabilities: readonly number[]): void {

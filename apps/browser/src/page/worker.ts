@@ -17,8 +17,11 @@ let opened: Promise<Runs> | undefined;
 async function open(engine: "webgpu" | "reference"): Promise<Runs> {
   const engines = await openEngines(engine);
   const runs = await Runs.open(engines, send);
-  const told = ({ engine, remark }: (typeof engines)["float32"]) => ({ engine, remark });
-  send({ type: "opened", runs: { float32: told(engines.float32), float16: told(engines.float16) } });
+  const described = ({ engine, remark }: (typeof engines)["float32"]) => ({ engine, remark });
+  send({
+    type: "opened",
+    runs: { float32: described(engines.float32), float16: described(engines.float16) },
+  });
   return runs;
 }
 

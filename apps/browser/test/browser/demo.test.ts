@@ -5,7 +5,7 @@ import { RUNS } from "../../src/page/messages.js";
 import { OpenDemo } from "./open-demo.js";
 import { resumedLosses } from "./resume.js";
 
-/** For who wants to look at them; git ignores the folder. */
+/** Screenshots for a person to look at; git ignores the folder. */
 const screenshots = join(import.meta.dirname, "../../.results/screenshots");
 mkdirSync(screenshots, { recursive: true });
 

@@ -23,7 +23,7 @@ export interface TensorPlace {
   readonly copier?: DeviceCopier;
   /** In the memory of another tensor, of the host; that one is released after this. */
   readonly within?: { readonly whole: NativeTensor; readonly offset: number };
-  /** As what the engine holds a tensor, if not as itself. The bytes are the same. */
+  /** The layout in which the engine holds a tensor, if it differs. The bytes are the same. */
   readonly layoutOf?: (type: ValueType) => TensorLayout;
 }
 

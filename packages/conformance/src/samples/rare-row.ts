@@ -15,7 +15,7 @@ export type RareRows = { readonly [K in Op]?: RareRow<K> };
 
 export const HALVES_TOO: readonly DType[] = ["f32", "f16", "bf16"];
 
-/** As many samples as asked for. */
+/** Makes so many samples. */
 export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 

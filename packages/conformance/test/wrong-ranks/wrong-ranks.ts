@@ -5,7 +5,7 @@ export interface WrongRanks {
   readonly fault: string;
   /** Ids of cases that fail on at least one rank; all others pass on all ranks. */
   readonly fails: readonly string[];
-  /** With how many ranks the fault shows. */
+  /** Number of ranks with which the fault shows. */
   readonly size: number;
   readonly make: (right: readonly Ranks[]) => readonly Ranks[];
 }

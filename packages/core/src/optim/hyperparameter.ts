@@ -22,7 +22,7 @@ export function checkHyperparameter(what: string, value: number, { from, open, b
   throw new MpError("MP_INVALID_ARGUMENT", `${what} must be ${range} in f32, got ${shown(value)}`);
 }
 
-/** As a check of an option. */
+/** Makes the check of an option. */
 export const hyperparameter =
   (range: Range): Check =>
   (what, value) =>

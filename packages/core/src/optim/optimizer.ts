@@ -39,7 +39,7 @@ interface Part<S extends TensorTree> {
     parameters: TensorTree,
     context: UpdateContext,
   ): {
-    /** With the structure and shapes of `gradients`, f32. */
+    /** Updates with the structure and shapes of `gradients`, f32. */
     readonly updates: TensorTree;
     readonly state: S;
     /**

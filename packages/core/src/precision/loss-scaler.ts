@@ -147,7 +147,7 @@ const DYNAMIC = {
   initialScale: withDefault(2 ** 16, scaleAllowed),
   growthFactor: withDefault(
     2,
-    claim("1 or more", (factor) => isNumber(factor) && factor >= 1 && Number.isFinite(Math.fround(factor))),
+    claim("≥ 1", (factor) => isNumber(factor) && factor >= 1 && Number.isFinite(Math.fround(factor))),
   ),
   backoffFactor: withDefault(
     0.5,

@@ -65,7 +65,7 @@ export async function keptWeights(
   return { types, slots: { ...made, ...model } };
 }
 
-/** As the trainer's state gives them, and in the policy's half what takes the memory. */
+/** Parameters as the trainer stores them, with those in the policy's half that take the memory. */
 function inStorage({ masterWeights, policy }: Precision, params: TensorTree): TensorTree {
   const low = lowDType(policy);
   return mapTensors(

@@ -13,7 +13,7 @@ export interface MadeRun extends InitialState {
   /** The definitions of this process's programs. */
   readonly definitions: Definitions;
   readonly state: State;
-  /** As checkpoints have them: of the whole run, where its update is divided among ranks. */
+  /** Definitions and state as checkpoints hold them: of the whole run, where its update is divided among ranks. */
   readonly kept: { readonly definitions: Definitions; readonly state: State };
   /** Reads the parameters where the update is divided. */
   readonly parameters: (() => Promise<unknown>) | undefined;

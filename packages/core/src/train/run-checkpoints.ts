@@ -24,7 +24,7 @@ import type { GivenTypes } from "./run/initial-state.js";
 export interface CheckpointedRun {
   /** The definitions of the whole run, where its update is divided among ranks. */
   readonly definitions: Definitions;
-  /** As checkpoints have it. */
+  /** The state as checkpoints hold it. */
   readonly state: State;
   readonly stateTypes: TypeTree;
   readonly given: GivenTypes;

@@ -11,7 +11,7 @@ export interface RunOptions {
   readonly parameters: unknown;
   readonly modelState: unknown;
   readonly allReduce: AllReduce | undefined;
-  /** With the other processes of a run; undefined where there is only one. */
+  /** The agreement with the other processes of a run; undefined where there is only one. */
   readonly agreement: Agreement | undefined;
   /** Whether the ranks have one model state. */
   readonly averageModelState: boolean;

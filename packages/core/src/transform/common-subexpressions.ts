@@ -5,7 +5,7 @@ import { isGraph } from "../graph/is-graph.js";
 import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { sameBytes } from "../same-bytes.js";
 
-/** Their bits do not depend on the order of operands. Not Max and Min: of -0 and +0 engines take either. */
+/** Ops whose bits do not depend on the order of operands. Not Max and Min: of -0 and +0 engines take either. */
 const COMMUTATIVE: ReadonlySet<Op> = new Set<Op>(["Add", "Mul", "And", "Or", "Xor", "Equal"]);
 
 /** Across these a merged value would have to be kept for long, often longer than computing it again costs. */

@@ -168,7 +168,7 @@ class Expansion {
     return summed === "" ? product : this.#emit("ReduceSum", [product], { axes: [3], keepdims: false });
   }
 
-  /** With one axis for each group of labels. */
+  /** Groups the labels so that each group has one axis. */
   #grouped(given: Labeled, groups: readonly string[]): Value {
     return this.#reshaped(
       this.#ordered(given, groups.join("")),

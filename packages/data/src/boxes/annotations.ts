@@ -40,7 +40,7 @@ interface TextForm {
   readonly encodingOf?: (head: string) => string | undefined;
 }
 
-/** As far as a file is looked at for the name of its encoding. */
+/** Number of bytes in which the name of a file's encoding is looked for. */
 const HEAD_BYTES = 256;
 
 /** @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long or not in its encoding */

@@ -92,7 +92,7 @@ function idOf(path: string, entry: Fields, what: string): number {
   throw parseError(path, 0, `${what} must be an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);
 }
 
-/** As COCO's own tools take it, which ask whether it is true. */
+/** Reads the flag as COCO's own tools do, which ask whether it is true. */
 function isCrowd(path: string, what: string, value: unknown): boolean {
   if (value === undefined || value === 0 || value === false) return false;
   if (value === 1 || value === true) return true;

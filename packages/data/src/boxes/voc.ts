@@ -87,7 +87,7 @@ type Read = Omit<AnnotatedImage, "boxes"> & {
   readonly objects: readonly {
     readonly name: string;
     readonly what: string;
-    /** As the file has them, counted from 1. */
+    /** The corners in the file, counted from 1. */
     readonly corners: Box;
     readonly isIgnored: boolean;
   }[];

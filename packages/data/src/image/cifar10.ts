@@ -88,7 +88,7 @@ function readRecords(path: string): Promise<Uint8Array> {
   });
 }
 
-/** As the file beside the data names them; the usual names without it. */
+/** Reads the names of the classes from the file beside the data; the usual names without it. */
 async function classNames(path: string): Promise<readonly string[]> {
   if (!(await exists(path)) || (await stat(path)).size > LONGEST_NAMES) return CLASSES;
   const names = (await readFile(path, "utf8")).split(/\r?\n/).filter((line) => line !== "");

@@ -40,7 +40,7 @@ const formats: readonly (readonly [offset: number, bytes: string])[] = [
   [8, "WEBP"],
 ];
 
-/** As much of sharp as is used. */
+/** The part of sharp that is used. */
 interface Decoder {
   flatten(): Decoder;
   resize(width: number, height: number, options: { fit: string; kernel: string }): Decoder;

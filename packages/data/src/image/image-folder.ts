@@ -105,7 +105,10 @@ function divided(
   };
 }
 
-/** As `pictures`, of which each class has some: another folder beside them would be a class that nothing teaches. */
+/**
+ * Reads pictures like `pictures`, where each class must have some: another folder beside them would be a class that
+ * nothing teaches.
+ */
 async function taught(directory: string, classes: readonly string[]): Promise<Picture[]> {
   const found = await pictures(directory, classes);
   const labels = new Set(found.map(({ label }) => label));

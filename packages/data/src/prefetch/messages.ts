@@ -13,10 +13,10 @@ export type WorkerTask = (
 export type Answer =
   | { readonly kind: "batch"; readonly batch: unknown; readonly cursor: Json }
   | { readonly kind: "end" }
-  | { readonly kind: "error"; readonly error: ToldError };
+  | { readonly kind: "error"; readonly error: SentError };
 
 /** An error as plain data: a clone of one would lose its code and details. */
-export interface ToldError {
+export interface SentError {
   readonly name: string;
   readonly message: string;
   readonly stack: string | undefined;
@@ -24,7 +24,7 @@ export interface ToldError {
   readonly details: unknown;
 }
 
-export function tellError(error: unknown): ToldError {
+export function sendableError(error: unknown): SentError {
   if (!(error instanceof Error)) {
     return { name: "Error", message: String(error), stack: undefined, code: undefined, details: undefined };
   }
@@ -33,7 +33,7 @@ export function tellError(error: unknown): ToldError {
   return { name, message, stack, code, details: JSON.parse(JSON.stringify(details ?? {})) };
 }
 
-export function reviveError({ name, message, stack, code, details }: ToldError): Error {
+export function reviveError({ name, message, stack, code, details }: SentError): Error {
   const cause = stack === undefined ? undefined : new Error(`on the thread that makes the batches: ${stack}`);
   if (name === "MpError" && (ERROR_CODES as readonly unknown[]).includes(code)) {
     const facts = details as Readonly<Record<string, unknown>>;

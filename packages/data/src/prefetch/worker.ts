@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { MpError } from "@mp/core";
 import type { BatchIterator, Dataset } from "../dataset.js";
 import { type ImageBatch, imageBatches } from "./image-batches.js";
-import { type Answer, tellError, type WorkerTask } from "./messages.js";
+import { type Answer, sendableError, type WorkerTask } from "./messages.js";
 
 const task = workerData as WorkerTask;
 const isOwn = "images" in task;
@@ -32,7 +32,7 @@ async function answer(): Promise<Answer> {
     const { done, value } = await iterator.next();
     return done === true ? { kind: "end" } : { kind: "batch", batch: value, cursor: iterator.cursor };
   } catch (error) {
-    return { kind: "error", error: tellError(error) };
+    return { kind: "error", error: sendableError(error) };
   }
 }
 
@@ -49,8 +49,8 @@ let isOver = false;
 parentPort?.on("message", () => {
   last = last.then(async () => {
     if (isOver) return;
-    const told = await answer();
-    isOver = told.kind !== "batch";
-    parentPort?.postMessage(told, told.kind === "batch" ? movable(told) : []);
+    const reply = await answer();
+    isOver = reply.kind !== "batch";
+    parentPort?.postMessage(reply, reply.kind === "batch" ? movable(reply) : []);
   });
 });

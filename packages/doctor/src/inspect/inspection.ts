@@ -2,7 +2,7 @@
 
 export interface InspectedTensor {
   readonly name: string;
-  /** As the file names it: `F32` in a checkpoint, `f32` in an ONNX model. */
+  /** The file's name for the dtype: `F32` in a checkpoint, `f32` in an ONNX model. */
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly bytes: number;

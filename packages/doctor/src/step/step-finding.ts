@@ -46,12 +46,12 @@ export function stepFinding(
   }
 }
 
-type Made = Extract<StepAnswer, { kind: "made" }>;
+type MadeStep = Extract<StepAnswer, { kind: "made" }>;
 
-const isRight = ({ loss, expected, applied }: Made): boolean =>
+const isRight = ({ loss, expected, applied }: MadeStep): boolean =>
   applied && Math.abs(loss - expected) <= TOLERANCE * expected;
 
-function describe({ version, precision, native, seconds }: Made): string {
+function describe({ version, precision, native, seconds }: MadeStep): string {
   const halves = native.length === 0 ? "halves are emulated" : `computes ${native.join(" and ")} natively`;
   return `${version}, ${seconds.toFixed(1)} s with loading; ${halves}, mixed() chooses ${precision}`;
 }

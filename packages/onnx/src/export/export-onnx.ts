@@ -38,7 +38,7 @@ import { type Sizes, sizesIn, smallestSizes, tracedSizes, unevenSizes } from "./
 
 /** The result of a training. */
 export interface ExportWeights<P, S> {
-  /** As `training.parameters()` resolves with them. */
+  /** Parameters as `training.parameters()` gives them. */
   readonly params: P;
   /** Running statistics, as `training.modelState()` resolves with them; default none. They stay f32. */
   readonly state?: S;

@@ -9,7 +9,7 @@ import { quote, refuse, unsupported } from "../problem.js";
 interface Entry {
   /** In the dtype that the model says. */
   exact?: Value;
-  /** As i32, of what the model has as i64. */
+  /** The i32 form of a value that the model has as i64. */
   narrow?: Value;
   readonly constant?: HostTensor;
   /** A list of values, whose length is known. */

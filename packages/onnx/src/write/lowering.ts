@@ -34,7 +34,7 @@ export interface NodeWriter {
   ints(values: readonly number[]): string;
   /** A scalar initializer, rounded once from f64; in a float dtype what is out of range is an infinity. */
   scalar(value: number, dtype: DType): string;
-  /** As `scalar`, of one dimension. */
+  /** Adds a constant of one dimension, like `scalar`. */
   list(values: readonly number[], dtype: DType): string;
   /**
    * A graph that a node holds, written as the graph around it is. Its last inputs are none: its nodes read the values of

@@ -8,7 +8,7 @@ import type { NodeWriter } from "@mp/onnx/write";
 
 const isEmpty = ({ shape }: ValueType): boolean => shape.includes(0);
 
-/** Their operands must be checked all the same: an index outside its axis fails the run. */
+/** Ops whose operands must be checked all the same: an index outside its axis fails the run. */
 const CHECKED: ReadonlySet<string> = new Set(FAMILIES.indexing.filter((op) => op !== "OneHot"));
 
 /** With labels and no classes, every label is invalid, which a kernel has to say. */

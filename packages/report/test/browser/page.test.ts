@@ -10,7 +10,7 @@ import { reportedRuns } from "../runs.js";
 import { type Inspection, inspectPage } from "./inspect-page.js";
 import { takeScreenshots } from "./take-screenshots.js";
 
-/** For who wants to look at them; git ignores the folder. */
+/** Screenshots for a person to look at; git ignores the folder. */
 const screenshots = join(import.meta.dirname, "../../.results/screenshots");
 const folder = mkdtempSync(join(tmpdir(), "mp-report-"));
 let opened: OpenBrowser | undefined;

@@ -8,7 +8,7 @@ import { callsOf, refOf, type TensorRef } from "./inbound.js";
 
 export interface ModelInput {
   readonly name: string;
-  /** With null for sizes that the file leaves open; undefined where it does not say. */
+  /** Shape with null for sizes that the file leaves open; undefined where it does not say. */
   readonly shape: readonly (number | null)[] | undefined;
 }
 

@@ -47,7 +47,7 @@ const WITH_SIGNS = [
   "🙂", "🙃", "\u00e9", "e\u0301", "Ａ", "a\u200bb", "\u0000", "a\u0000b", "a\u0000c",
 ]; // biome-ignore format: a list
 
-/** As engines and their writers name what they make. */
+/** Names in the style of engines and their writers. */
 const OF_ENGINES = [
   "x", "X", "y", "x0", "x_0", "x1", "x_1", "Add", "Add_1", "Add_2", "add", "Sub", "Sub_1", "Const", "Constant_1",
   "Identity", "Placeholder", "output0", "output_0", "input_0", "result0", "value0", "v0", "v1", "t0", "state/x", "slot",

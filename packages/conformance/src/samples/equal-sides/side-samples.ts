@@ -7,7 +7,7 @@ import { indexingSides, movementSides } from "./movement-sides.js";
 import { lossSides, normalizationSides, reduceSides } from "./reduce-sides.js";
 import { batchNormalizationSides, convolutionSides, poolingSides } from "./window-sides.js";
 
-/** As many runs as the elements have rows and columns. */
+/** Loops of as many runs as the elements have rows and columns. */
 const loopSides: GeneratedRows<OpOf<"loop">> = {
   Scan: (dtype) =>
     [2, 3, 4].flatMap((n) =>

@@ -4,7 +4,7 @@ import { generated } from "../../host-data.js";
 import { sample } from "../op-sample.js";
 import { balanced, LONG, natural, ROWS, type SizeRow, type SizeRows, TALL, WIDE, whole } from "./size-row.js";
 
-/** Their exponentials are 1 and 0, so that every sum of them is exact. */
+/** Generates numbers whose exponentials are 1 and 0, so that every sum of them is exact. */
 const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
 function alongAxis<K extends SoftmaxOp>(): SizeRow<K> {

@@ -35,7 +35,7 @@ function reduce<K extends ReduceOp>(make: (shape: Shape) => HostTensor, isExact:
 /** 1 and -1, and sometimes 2: products are at most 2^70, and exact. */
 const factors = (shape: Shape): HostTensor =>
   generated("f32", shape, (at) => (at % 997 === 996 ? 2 : at % 3 === 0 ? -1 : 1));
-/** Their exponentials are 1 and 0. */
+/** Generates numbers whose exponentials are 1 and 0. */
 const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
 /** The element to find is somewhere, last and first. */

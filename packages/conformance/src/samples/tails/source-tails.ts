@@ -5,7 +5,7 @@ import { loop } from "../loop-samples.js";
 import { sample } from "../op-sample.js";
 import { everySeventh, labelled, lengthsOf, SIDES } from "./tail-data.js";
 
-/** As far as each dtype counts exactly; bools have only 0 and 1. */
+/** The largest number up to which each dtype counts exactly; bools have only 0 and 1. */
 const rangeOf = (dtype: DType, length: number) =>
   dtype === "bool"
     ? { start: 0, limit: Math.min(length, 2), delta: 1, dtype }

@@ -14,11 +14,11 @@ export type RatesByGroup = Readonly<Record<string, number | Readonly<Record<stri
 
 /** The part of a run that a callback may use, whatever the trainer's types are. */
 export interface FitTraining {
-  /** As the trainer's `save`: the file also has the state of all callbacks. */
+  /** Saves like the trainer's `save`: the file also has the state of all callbacks. */
   save(path: string): Promise<void>;
-  /** As the trainer's `rates`. */
+  /** The trainer's `rates`. */
   rates(): Promise<RatesByGroup>;
-  /** As the trainer's `setRates`. */
+  /** The trainer's `setRates`. */
   setRates(rates: RatesByGroup): Promise<void>;
 }
 

@@ -101,7 +101,7 @@ export async function* feed<T>(
   }
 }
 
-/** As a checkpoint holds it. */
+/** The cursor that a checkpoint holds. */
 function cursorOf({ pass, place, shapes }: FeedPlace): Json {
   return { feed: 1, pass, place, shapes };
 }

@@ -77,7 +77,7 @@ async function fitted(
   return { training, steps, result, state: await stateOf(training) };
 }
 
-/** As a checkpoint that was written by somebody else may hold it. */
+/** A cursor of a checkpoint written by somebody else. */
 const cursorAt = (place: Json) => ({ feed: 1, pass: 0, place, shapes: null });
 
 describe("fit", () => {

@@ -47,7 +47,7 @@ export const FEEDING: FeedingTable = {
   cursor: later,
 } satisfies OptionTable<FeedingOptions>;
 
-/** With the defaults. */
+/** The options with their defaults. */
 export type Feeding = OptionValues<FeedingOptions, FeedingTable>;
 
 /** The part of a run that feeding needs. */

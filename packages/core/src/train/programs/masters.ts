@@ -15,7 +15,7 @@ const inF32 = (tree: TensorTree): TensorTree => mapTensors((weight) => cast(weig
 
 /** Master weights after an update. */
 export interface Moved {
-  /** Their state. */
+  /** State of the master weights. */
   readonly master: TensorTree;
   /** The weights that this process updates, in their storage dtype. */
   readonly weights: TensorTree;

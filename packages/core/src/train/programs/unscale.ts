@@ -13,7 +13,7 @@ export interface Unscaled {
   readonly gradients: TensorTree;
   /** This process's part of them; all, unless the update is divided. */
   readonly own: TensorTree;
-  /** Their norm before clipping. Infinite beyond 1.8e19, where squares leave f32. */
+  /** Norm of the gradients before clipping. Infinite beyond 1.8e19, where squares leave f32. */
   readonly gradNorm: Tensor;
 }
 

@@ -36,7 +36,7 @@ export class Agreement {
     return values[0] as T;
   }
 
-  /** As `enter`, for a call of `fit` or `steps`: false if a rank ends training instead. */
+  /** Enters a call of `fit` or `steps`: false if a rank ends training instead. */
   async goesOn(call: string, prepare: () => Facts | Promise<Facts>): Promise<boolean> {
     this.#end = await this.#meet(await this.#prepared(call, prepare));
     return this.#end === undefined;

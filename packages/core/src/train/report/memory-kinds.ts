@@ -10,9 +10,9 @@ import { isValueType, type TrainingState } from "../definition/state.js";
 export interface MemoryKinds {
   /** Parameters as they are stored and updated, including frozen ones. */
   readonly masters: number;
-  /** Their copies in the half, which each step makes. */
+  /** Bytes of the copies in the half, which each step makes. */
   readonly halfWeights: number;
-  /** Its state, and the moving average of the weights. */
+  /** Bytes of the optimizer's state and of the moving average of the weights. */
   readonly optimizer: number;
   readonly modelState: number;
   /** Bytes of one batch. */

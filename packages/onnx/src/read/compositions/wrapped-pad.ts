@@ -5,7 +5,7 @@ import type { NodeReader, NodeResult } from "../node/node-reader.js";
 import { expectTable } from "../node/table-limit.js";
 import { traced } from "../node/traced.js";
 
-/** As if the tensor were repeated on all sides. */
+/** Pads as if the tensor were repeated on all sides. */
 export function wrapped(reader: NodeReader, x: Value, pads: readonly number[]): readonly NodeResult[] {
   const rank = x.shape.length;
   expectTable(

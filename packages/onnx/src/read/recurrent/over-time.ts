@@ -12,7 +12,7 @@ export interface DirectionResult {
 }
 
 export interface DirectionInputs {
-  /** As the node has it. */
+  /** The operand x of the node. */
   readonly x: Tensor;
   /** [gates · hidden, inputs] */
   readonly weights: Tensor;

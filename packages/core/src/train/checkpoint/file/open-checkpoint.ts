@@ -5,7 +5,7 @@ import { type OwnCheckpoint, ownPart } from "./rank-parts.js";
 
 /** Incremented when a file of the old format could be misread. */
 export const FORMAT = "mp.training/1";
-/** With parts of the state that a run may lack: settable rates, an average of the weights. */
+/** The format of files with parts of the state that a run may lack: settable rates, an average of the weights. */
 export const OPTIONAL_FORMAT = "mp.training/2";
 
 /** A checkpoint's content as a process reads it, and the error for a problem with it. */
