@@ -70,7 +70,7 @@ export function runByReadme(folder, env = userEnvironment) {
 }
 
 /**
- * As the README describes it.
+ * The program as CommonJS, as the README describes it.
  * @param {string} program
  */
 function asCommonJs(program) {

@@ -27,6 +27,7 @@ const checks = {
   layout: () => script("layout"),
   links: () => script("links"),
   site: async () => (await runDocs()) === 0 && script("narrow-site"),
+  spelling: () => script("spelling"),
   words: () => script("words"),
   docstrings: () => script("docstrings"),
   pack: () => script("pack-install"),

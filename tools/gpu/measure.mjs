@@ -95,7 +95,10 @@ const ANSWERS = {
   bench: benched,
 };
 
-/** With fewer and fewer peers, since one of them may be what failed. @param {Job} job @param {number} limit */
+/**
+ * Runs a benchmark with fewer and fewer peers, since one of them may be what failed. @param {Job} job @param {number}
+ * limit
+ */
 async function benched(job, limit) {
   const ends = performance.now() + limit * 1000;
   const { peers = [] } = job;

@@ -36,23 +36,23 @@ export function packTensorFlow(folder, work, device) {
     return fail(`gpu pack: ${TFJS_NODE} is missing; install the workspace with its optional dependencies`);
   if (!turbo(["build:js"], { filter: ["@mp/libtensorflow"], quiet: true }))
     return fail("gpu pack: @mp/libtensorflow did not build");
-  const twin = join(work, "tensorflow-root");
-  mkdirSync(twin);
+  const stage = join(work, "tensorflow-root");
+  mkdirSync(stage);
   const files = productionFiles(root, [TFJS_NODE]).filter((file) => !INSTALLED.test(file));
   const parts = join(work, "tensorflow.tar");
   const list = [...new Set([...files, ...hoisted(files)])].map((file) => `${file}\n`).join("");
   pipe(["tar", "-C", root, "--no-recursion", "-cf", parts, "-T", "-"], list);
-  run("tar", ["-xf", parts, "-C", twin]);
+  run("tar", ["-xf", parts, "-C", stage]);
   rmSync(parts);
   const real = relative(root, realpathSync(join(root, TFJS_NODE)));
-  mkdirSync(dirname(join(twin, TFJS_NODE)), { recursive: true });
-  symlinkSync(relative(dirname(join(root, TFJS_NODE)), join(root, real)), join(twin, TFJS_NODE));
+  mkdirSync(dirname(join(stage, TFJS_NODE)), { recursive: true });
+  symlinkSync(relative(dirname(join(root, TFJS_NODE)), join(root, real)), join(stage, TFJS_NODE));
   const command = join(root, "packages/libtensorflow/dist/mp-libtensorflow.js");
   const flags = device === "cuda" ? ["--cuda"] : [];
-  run(process.execPath, [command, ...flags, "--package", join(twin, real)]);
-  mkdirSync(join(twin, "tensorflow", "lib"), { recursive: true });
-  if (device === "cuda") unpackCuda12(join(twin, "tensorflow", "lib"), work);
-  return writeArchive(join(folder, "tensorflow.tar.gz"), twin, filesUnder(twin, twin));
+  run(process.execPath, [command, ...flags, "--package", join(stage, real)]);
+  mkdirSync(join(stage, "tensorflow", "lib"), { recursive: true });
+  if (device === "cuda") unpackCuda12(join(stage, "tensorflow", "lib"), work);
+  return writeArchive(join(folder, "tensorflow.tar.gz"), stage, filesUnder(stage, stage));
 }
 
 /**

@@ -253,7 +253,7 @@ export function planText(jobs) {
     .join("\n");
 }
 
-/** As a shell takes it. @param {string} word */
+/** Quotes a word for a shell. @param {string} word */
 function quoted(word) {
   return /^[\w./,:=-]+$/.test(word) ? word : `'${word}'`;
 }

@@ -221,11 +221,11 @@ describe("groups are refused:", () => {
         ),
       /two groups are named g/,
     ],
-    ["no path", () => byPath([{ group: "g", paths: [], optimizer: one }], one), /paths of g are names/],
+    ["no path", () => byPath([{ group: "g", paths: [], optimizer: one }], one), /paths of g must be names/],
     [
       "an empty name in a path",
       () => byPath([{ group: "g", paths: "/a", optimizer: one }], one),
-      /paths of g are names/,
+      /paths of g must be names/,
     ],
     ["no optimizer", () => byPath([{ group: "g", paths: "a" } as never], one), /g takes an optimizer/],
     ["no default", () => byPath([], undefined as never), /default takes an optimizer/],

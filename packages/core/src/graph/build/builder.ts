@@ -230,7 +230,7 @@ function expectInlined(
   if (formatType(value) === formatType(wanted)) return;
   throw new MpError(
     value.dtype === wanted.dtype ? "MP_SHAPE_MISMATCH" : "MP_DTYPE_MISMATCH",
-    `inline: input "${name}" is ${formatType(wanted)}, got ${formatType(value)}; reshape or cast the value first`,
+    `inline: input "${name}" must be ${formatType(wanted)}, got ${formatType(value)}; reshape or cast the value first`,
     { details: { input: name } },
   );
 }

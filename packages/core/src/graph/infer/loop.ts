@@ -39,5 +39,8 @@ export const loopInfer: InferTable<OpOf<"loop">> = {
 
 function expectType({ name, value }: GraphInput, type: ValueType): void {
   if (formatType(value) === formatType(type)) return;
-  throw argumentError("Scan", `the body's input "${name}" is ${formatType(value)}, got ${formatType(type)}`);
+  throw argumentError(
+    "Scan",
+    `the body's input "${name}" must be ${formatType(value)}, got ${formatType(type)}`,
+  );
 }
