@@ -38,7 +38,7 @@ export function integer(
   options: Described & Range & { readonly default?: number },
 ): Flag<number | undefined> {
   const { help, min = 1, max = Number.MAX_SAFE_INTEGER } = options;
-  const wanted = `expected an integer ${max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`}`;
+  const wanted = `expected an integer ${max === Number.MAX_SAFE_INTEGER ? `≥ ${min}` : `from ${min} to ${max}`}`;
   const parse = (text: string): number => {
     const value = toNumber(text);
     if (!Number.isSafeInteger(value) || value < min || value > max) throw new FlagError(wanted);
@@ -52,7 +52,7 @@ export function number(options: Described & Range & { readonly default: number }
 export function number(options: Described & Range): Flag<number | undefined>;
 export function number(options: Described & Range & { readonly default?: number }): Flag<number | undefined> {
   const { help, min = 0, max = Number.MAX_VALUE } = options;
-  const wanted = `expected a number ${max === Number.MAX_VALUE ? `of ${min} or more` : `from ${min} to ${max}`}`;
+  const wanted = `expected a number ${max === Number.MAX_VALUE ? `≥ ${min}` : `from ${min} to ${max}`}`;
   const parse = (text: string): number => {
     const value = toNumber(text);
     if (!Number.isFinite(value) || value < min || value > max) throw new FlagError(wanted);

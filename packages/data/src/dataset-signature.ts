@@ -39,22 +39,22 @@ function signatureOf(value: unknown, place: string, depth: number): string {
 function canonical(value: unknown, place: string, depth: number): string {
   if (isHostTensor(value)) return `${value.dtype}${formatShape(value.shape)} ${contentHash(value.data)}`;
   if (ArrayBuffer.isView(value)) return `${value.constructor.name} ${contentHash(value)}`;
-  if (depth > DEEPEST) throw unsignable(place, "a value nested in itself, or too deep");
+  if (depth > DEEPEST) throw noSignature(place, "a value nested in itself, or too deep");
   if (Array.isArray(value)) {
     return `[${value.map((part, index) => signatureOf(part, `${place}/${index}`, depth + 1)).join(",")}]`;
   }
   if (typeof value === "object" && value !== null) {
     const prototype: unknown = Object.getPrototypeOf(value);
     // What a Map, a Date or an instance holds does not show in its properties.
-    if (prototype !== Object.prototype && prototype !== null) throw unsignable(place, shown(value));
+    if (prototype !== Object.prototype && prototype !== null) throw noSignature(place, shown(value));
     const parts = entriesOf(value);
     return `{${parts.map(([name, part]) => `${JSON.stringify(name)}:${signatureOf(part, `${place}/${name}`, depth + 1)}`)}}`;
   }
-  if (typeof value === "function" || typeof value === "symbol") throw unsignable(place, shown(value));
+  if (typeof value === "function" || typeof value === "symbol") throw noSignature(place, shown(value));
   return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
-function unsignable(place: string, got: string): MpError<"MP_INVALID_ARGUMENT"> {
+function noSignature(place: string, got: string): MpError<"MP_INVALID_ARGUMENT"> {
   return new MpError(
     "MP_INVALID_ARGUMENT",
     `datasetSignature: ${place} must be a number, text, tensor, typed array, or a list or plain object of such, got ${got}`,

@@ -28,7 +28,7 @@ export interface Best {
 
 const least = (low: number): checks.Check =>
   checks.claim(
-    `a finite number of ${low} or more`,
+    `a finite number ≥ ${low}`,
     (value) => Number.isFinite(value) && (value as number) >= low,
   );
 

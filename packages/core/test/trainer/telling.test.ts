@@ -106,7 +106,7 @@ describe("what a newcomer gets wrong is told", () => {
     [
       "no limit",
       () => clipByGlobalNorm(0),
-      "at least 2^-40, finite in f32, got 0; leave it out for no clipping",
+      "≥ 2^-40, finite in f32, got 0; leave it out for no clipping",
     ],
     ["no clipping", () => smallRun({ clipNorm: 0 }), "trainer: clipNorm must be a number ≥ 2^-40"],
     [

@@ -237,7 +237,7 @@ describe("validation", () => {
     [{ data: [batch(1)], every: 0 }, "fit: validation: every must be an integer ≥ 1, got 0"],
     [
       { data: [batch(1)].values() },
-      "fit: validation: data must be evaluated more than once, and a generator",
+      "fit: validation: data is evaluated more than once, and a generator",
     ],
     [{ dataset: [] }, 'fit: validation: has no option "dataset"; did you mean data?'],
   ])("refuses %o", async (validation, message) => {
