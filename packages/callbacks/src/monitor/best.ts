@@ -27,10 +27,7 @@ export interface Best {
 }
 
 const least = (low: number): checks.Check =>
-  checks.claim(
-    `a finite number ≥ ${low}`,
-    (value) => Number.isFinite(value) && (value as number) >= low,
-  );
+  checks.claim(`a finite number ≥ ${low}`, (value) => Number.isFinite(value) && (value as number) >= low);
 
 export const DELTA: checks.Check = least(0);
 

@@ -14,11 +14,9 @@ export function emulationWarnings(
     const support = manifest.dtypes[dtype];
     if (unsupportedReason(support) !== undefined || !("storage" in support)) return [];
     if (support.compute === "native") return [];
-    const same =
-      support.storage === dtype
-        ? `same results and memory as ${dtype}`
-        : `same results as ${dtype}, memory of ${support.storage}`;
-    const message = `${name}: ${dtype} is emulated: ${same}, no faster than f32`;
+    const { storage } = support;
+    const same = storage === dtype ? `and memory as ${dtype}` : `as ${dtype}, memory of ${storage}`;
+    const message = `${name}: ${dtype} is emulated: same results ${same}, no faster than f32`;
     return [{ type: "emulated", message: advice === undefined ? message : `${message}; ${advice}` } as const];
   });
 }

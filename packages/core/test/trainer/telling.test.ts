@@ -103,11 +103,7 @@ describe("what a newcomer gets wrong is told", () => {
     ],
     ["no dtype", () => kahan(undefined as never), 'kahan: takes "f16" or "bf16", got undefined'],
     ["a long name", () => noMasterWeights("float16" as never), 'got "float16"; did you mean f16?'],
-    [
-      "no limit",
-      () => clipByGlobalNorm(0),
-      "≥ 2^-40, finite in f32, got 0; leave it out for no clipping",
-    ],
+    ["no limit", () => clipByGlobalNorm(0), "≥ 2^-40, finite in f32, got 0; leave it out for no clipping"],
     ["no clipping", () => smallRun({ clipNorm: 0 }), "trainer: clipNorm must be a number ≥ 2^-40"],
     [
       "host parameters",
