@@ -7,8 +7,8 @@ import type { Op } from "./attributes.js";
 /**
  * - `low`: safe and faster in low precision (matrix products): always in the compute dtype.
  * - `f32`: computed in f32; ops downstream are decided on their own.
- * - `deny`: computed in f32, and so is every infer, between, widest or clear op downstream, up to the next low or f32
- *   op.
+ * - `deny`: computed in f32, and so is every infer, between, widest or clear node downstream, up to the next low, f32
+ *   or fixed one.
  * - `infer`: low between low-precision ops and downstream of one.
  * - `between`: low between low-precision ops, otherwise f32: ops that accumulate in f32, whose low-precision result
  *   pays off only where a low-precision op reads it.

@@ -48,9 +48,9 @@ const both = (category: CastCategory): Row => ({ f16: category, bf16: category }
 const row = (f16: CastCategory, bf16: CastCategory): Row => ({ f16, bf16 });
 
 /**
- * One row for each operator. Categories: with f16, ops that leave its range (exponentials, powers, sums) stay in f32, and so do infer,
- * between, widest and clear ops downstream of a deny op, up to the next low or f32 op. bf16 has f32's range, so only ops
- * that need more than 8 bits (sums, logarithms, phases) stay in f32.
+ * One row for each operator. Categories: with f16, ops that leave its range (exponentials, powers, sums) stay in f32,
+ * and so do infer, between, widest and clear ops downstream of a deny op, up to the next low, f32 or fixed one. bf16 has
+ * f32's range, so only ops that need more than 8 bits (sums, logarithms, phases) stay in f32.
  */
 export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Abs: { dtypes: SIGNED, cast: both("clear"), exact: true, flops: perResult(1) },
