@@ -2,8 +2,7 @@ import { arch, cpus, release, totalmem } from "node:os";
 import { ranProcess } from "./process.mjs";
 
 /**
- * The first line that a command prints, on a machine that may lack it: it then says why on stderr, which is no failure
- * here.
+ * The first line that a command prints; if the machine lacks it, stderr says why, which is no failure here.
  * @param {string} command
  * @param {readonly string[]} args
  */

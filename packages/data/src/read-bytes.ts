@@ -13,7 +13,7 @@ import { asMpError, sizeOfFile } from "./regular-file.js";
 /** Deflate's best ratio, 258 bytes for 2 bits, rounded up; a file that declares more than that is invalid. */
 const GREATEST_RATIO = 1032;
 
-/** The length of a file as its first bytes give it: its length, or how many more of them are needed to tell. */
+/** The result of reading a file's first bytes: its length, or how many more of them are needed to tell. */
 export type Measured = { readonly totalBytes: number } | { readonly neededBytes: number };
 
 /**

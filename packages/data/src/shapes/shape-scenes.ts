@@ -55,7 +55,7 @@ const checkOptions = optionsOf<ShapeScenesOptions>(
 const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
 /** Apart from each other, and from those of `shapeImages` of the same seed. */
 const PARTS = { train: 2, test: 3 };
-/** Number of places tried for a figure; then it is left out. */
+/** Number of places tried for a figure before it is left out. */
 const ATTEMPTS = 20;
 
 /**

@@ -123,8 +123,8 @@ export function confusionMatrix(
 }
 
 /**
- * Precision, the share of the predictions of a class that are right; recall, the share of the class that was found; of
- * what is of it, the share found; their harmonic mean.
+ * Precision: the share of the predictions of a class that are right. Recall: the share of the class that was found. F1:
+ * their harmonic mean.
  */
 export interface PrecisionRecall {
   /** 0 … 1; 0 where nothing was taken for the class. */

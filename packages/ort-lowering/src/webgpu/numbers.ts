@@ -21,7 +21,7 @@ const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
   return [writer.cast(writer.one("Where", [isSmall, near, wide]), dtype ?? "f32")];
 };
 
-/** The sign; NaN stays NaN: NaN, which 0 · x keeps. */
+/** The sign; NaN stays NaN, which 0 · x keeps. */
 const sign: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) => {
   const zero = writer.scalar(0, dtype);
   const [above, below] = (["Greater", "Less"] as const).map((order) =>

@@ -140,7 +140,7 @@ function isEngineTensor(value: unknown): value is EngineTensor {
 
 const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
 
-/** Whether it gives batches: of @mp/data, or an iterable that is no array. */
+/** Whether a value is a dataset: one of @mp/data, or an iterable that is no array. */
 function isDataset(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const { iterate } = value as { readonly iterate?: unknown };

@@ -14,7 +14,7 @@ export type Said = { readonly call: string; readonly facts: Facts } | { readonly
 const OWN_ENDS: readonly End[] = ["aborted", "stopped"];
 
 /**
- * Checks that the headers of all ranks agree, and reads the end: how training ends if a rank ends it, else nothing.
+ * Checks that the headers of all ranks agree; returns how training ends if a rank ends it, else nothing.
  * @throws MP_RANK_MISMATCH naming the first rank that failed, or that differs from rank 0, and in what
  */
 export function agreed(texts: readonly string[]): End | undefined {

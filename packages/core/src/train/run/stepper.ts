@@ -80,10 +80,7 @@ export class Stepper {
     if (this.#windowed) await this.#apply();
   }
 
-  /**
-   * Hashes for these batches, once `prepare` has compiled their programs: a hash of each program, the same on all
-   * ranks.
-   */
+  /** A hash of each program that `prepare` has compiled for these batches, the same on all ranks. */
   hashes(feeds: readonly FedBatch[]): readonly (string | undefined)[] {
     return [...feeds.map(({ signature }) => signature), APPLY].map((signature) =>
       this.#hashes.get(signature),
