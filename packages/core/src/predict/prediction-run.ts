@@ -1,7 +1,7 @@
 import type { Backend } from "../contract/backend.js";
 import type { Graph } from "../graph/graph.js";
 import type { Precision } from "../precision/presets.js";
-import { type FedBatch, feedBatch } from "../train/batch/batch.js";
+import { type FlatBatch, feedBatch } from "../train/batch/batch.js";
 import { CallQueue } from "../train/compile/call-queue.js";
 import { KEPT_PROGRAMS, ProgramCache } from "../train/compile/program-cache.js";
 import { outputTree, type Program } from "../train/definition/program.js";
@@ -87,11 +87,11 @@ export class PredictionRun {
     return this.dispose();
   }
 
-  #take(data: unknown): FedBatch {
+  #take(data: unknown): FlatBatch {
     return feedBatch(data, "data", this.#programs.adopt);
   }
 
-  #program(feed: FedBatch): Program {
+  #program(feed: FlatBatch): Program {
     return servedProgram(this.#served, this.#types, feed.types());
   }
 }

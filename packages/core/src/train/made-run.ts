@@ -1,8 +1,8 @@
 import type { State } from "../contract/backend.js";
 import { CallQueue } from "./compile/call-queue.js";
 import type { Definitions } from "./definition/definition.js";
+import { alone, type Collective } from "./ranks/collective.js";
 import type { Sharding } from "./ranks/shard/sharding.js";
-import { alone, type Together } from "./ranks/together.js";
 import { type InitialState, initialState } from "./run/initial-state.js";
 import { isWindowed } from "./run/stepper.js";
 import { gradientSlots } from "./run/window.js";
@@ -18,7 +18,7 @@ export interface MadeRun extends InitialState {
   /** Reads the parameters where the update is divided. */
   readonly parameters: (() => Promise<unknown>) | undefined;
   readonly calls: CallQueue;
-  readonly together: Together;
+  readonly collective: Collective;
 }
 
 export async function madeRun(options: RunOptions): Promise<MadeRun> {
@@ -26,17 +26,17 @@ export async function madeRun(options: RunOptions): Promise<MadeRun> {
   const calls = new CallQueue("trainer");
   const sharding = await shardingOf(options);
   const definitions = sharding?.definitions ?? options.definitions;
-  const together =
+  const collective =
     agreement === undefined
       ? alone(allReduce && calls.hook("allReduce", allReduce))
       : (await import("./ranks/among.js")).among(agreement, {
           averageModelState: options.averageModelState,
           sharding,
         });
-  const windowed = isWindowed(definitions[0], together.isShared);
+  const windowed = isWindowed(definitions[0], collective.isReduced);
   const initial = await initialState(backend, definitions, options, windowed);
   const { slots, given } = initial;
-  await together.starts(options.definitions, slots, sharding?.isCommon);
+  await collective.starts(options.definitions, slots, sharding?.isCommon);
   const gradients = definitions.map((each) => gradientSlots(Object.keys(slots), each));
   const adjacent = [...gradients, ...(sharding?.adjacent ?? [])];
   const state = await backend.createState(slots, { adjacent });
@@ -49,7 +49,7 @@ export async function madeRun(options: RunOptions): Promise<MadeRun> {
       kept: { definitions: options.definitions, state: whole?.state ?? state },
       parameters: whole?.parameters,
       calls,
-      together,
+      collective,
     };
   } catch (error) {
     await state.dispose();
@@ -57,7 +57,7 @@ export async function madeRun(options: RunOptions): Promise<MadeRun> {
   }
 }
 
-/** Loaded where it is asked for, as what ranks do together: a page that trains alone need not have it. */
+/** Loaded where it is asked for, as what ranks do collective: a page that trains alone need not have it. */
 async function shardingOf({ agreement, shard, ...run }: RunOptions): Promise<Sharding | undefined> {
   if (agreement === undefined || shard === undefined) return undefined;
   const { sharding } = await import("./ranks/shard/sharding.js");

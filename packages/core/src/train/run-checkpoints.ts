@@ -1,6 +1,5 @@
 import type { State } from "../contract/backend.js";
 import { checkOptions } from "../options.js";
-import type { CallbackStates } from "./callbacks/callback-states.js";
 import type { Json } from "./callbacks/json.js";
 import {
   checkpointInfo,
@@ -10,16 +9,16 @@ import {
   rankPartOf,
   type SaveOptions,
 } from "./checkpoint/checkpoint.js";
-import type { CheckpointSource, CheckpointStore } from "./checkpoint/file/place.js";
+import type { CheckpointSource, CheckpointTarget } from "./checkpoint/file/place.js";
 import { scalerRules } from "./checkpoint/scaler-rules.js";
 import type { ProgramCache } from "./compile/program-cache.js";
 import type { Definitions } from "./definition/definition.js";
 import { numberIn } from "./definition/outputs.js";
 import type { TypeTree } from "./definition/program.js";
 import type { TrainingWarning } from "./definition/warning.js";
-import type { Share } from "./ranks/share.js";
-import type { Together } from "./ranks/together.js";
+import type { Collective } from "./ranks/collective.js";
 import type { GivenTypes } from "./run/initial-state.js";
+import type { RunSteps } from "./run-steps.js";
 
 export interface CheckpointedRun {
   /** The definitions of the whole run, where its update is divided among ranks. */
@@ -29,34 +28,28 @@ export interface CheckpointedRun {
   readonly stateTypes: TypeTree;
   readonly given: GivenTypes;
   readonly programs: ProgramCache;
-  readonly together: Together;
+  readonly collective: Collective;
   readonly warn: (warning: TrainingWarning) => void;
 }
 
 /** Saves and loads the state of a run, one call at a time. */
 export class RunCheckpoints {
   readonly #run: CheckpointedRun;
-  readonly #callbackStates: CallbackStates;
+  readonly #steps: RunSteps;
 
-  constructor(run: CheckpointedRun, callbackStates: CallbackStates) {
+  constructor(run: CheckpointedRun, steps: RunSteps) {
     this.#run = run;
-    this.#callbackStates = callbackStates;
+    this.#steps = steps;
   }
 
-  /** @param cursor where the run is in its data, if `options` say nothing else */
-  save<T>(
-    what: string,
-    options: SaveOptions,
-    cursor: Json,
-    store: () => CheckpointStore<T>,
-    share: Share<T>,
-  ): Promise<T> {
-    const { programs, state, together } = this.#run;
+  save<T>(what: string, options: SaveOptions, target: CheckpointTarget<T>): Promise<T> {
+    const { programs, state, collective } = this.#run;
+    const { position, callbackStates } = this.#steps;
     const at = (): RunPosition => {
       checkOptions(what, options, { cursor: true }, "{ cursor }");
       return {
-        cursor: options.cursor === undefined ? cursor : options.cursor,
-        callbacks: this.#callbackStates.now(),
+        cursor: options.cursor === undefined ? position : options.cursor,
+        callbacks: callbackStates.now(),
       };
     };
     const checkpoint = {
@@ -64,25 +57,26 @@ export class RunCheckpoints {
       whole: () => checkpointOf(state, this.#info, at(), `${what}: cursor`),
       part: () => rankPartOf(programs.state, at(), `${what}: cursor`),
     };
-    return together.store(what, checkpoint, store, share);
+    return collective.store(what, checkpoint, target);
   }
 
   /** The position in the data. */
-  async load(what: string, from: () => CheckpointSource): Promise<Json> {
-    const { definitions, state, stateTypes, programs, together, warn } = this.#run;
+  async load(what: string, from: CheckpointSource): Promise<Json> {
+    const { definitions, state, stateTypes, programs, collective, warn } = this.#run;
     const { backend } = programs;
     const rules = scalerRules(backend, definitions, stateTypes);
-    const source = together.source(what, from);
+    const source = collective.source(what, from);
     const loaded = await loadCheckpoint(source, { backend, state }, this.#info, rules, warn, (check) =>
-      together.all(`${what} checks`, check),
+      collective.all(`${what} checks`, check),
     );
-    together.loaded(numberIn(await programs.state.read(["iteration"]), "iteration"));
-    this.#callbackStates.replace(loaded.callbacks);
+    collective.loaded(numberIn(await programs.state.read(["iteration"]), "iteration"));
+    this.#steps.callbackStates.replace(loaded.callbacks);
+    this.#steps.moveTo(loaded.cursor);
     return loaded.cursor;
   }
 
   get #info() {
-    const { definitions, given, together } = this.#run;
-    return checkpointInfo(definitions, given, together.place);
+    const { definitions, given, collective } = this.#run;
+    return checkpointInfo(definitions, given, collective.place);
   }
 }

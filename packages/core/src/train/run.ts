@@ -1,36 +1,43 @@
 import type { CastReport } from "../cast/explain.js";
 import type { ProfileRow } from "../contract/backend.js";
-import { MpError } from "../errors.js";
 import type { Graph } from "../graph/graph.js";
+import type { HostTensor } from "../host/host-tensor.js";
 import { checkOptions } from "../options.js";
 import type { Precision } from "../precision/presets.js";
-import { type FedBatch, feedBatch } from "./batch/batch.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import type { Tensor } from "../trace/tensor.js";
+import type { MapLeaves, Tree } from "../tree.js";
 import { checkMicrobatches } from "./batch/check-parts.js";
-import type { FitResult, FitStep, RatesByGroup } from "./callbacks/callback.js";
-import { CallbackStates } from "./callbacks/callback-states.js";
+import type { FitResult } from "./callbacks/callback.js";
 import type { Json } from "./callbacks/json.js";
 import type { SaveOptions } from "./checkpoint/checkpoint.js";
 import { type CheckpointSource, fromBytes, fromFile, toBytes, toFile } from "./checkpoint/file/place.js";
-import { ByFunction } from "./compile/by-function.js";
 import type { CallQueue } from "./compile/call-queue.js";
 import { ProgramCache } from "./compile/program-cache.js";
-import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./data/evaluate-all.js";
+import type { AnyEvaluateAllOptions, EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
 import { breather } from "./data/event-loop.js";
-import { type FitOptions, fit } from "./data/fit.js";
-import { type FeedingOptions, type FeedingRun, stepsOfPass } from "./data/made-steps.js";
+import { type AnyFitOptions, fit } from "./data/fit.js";
+import { type FeedingOptions, stepsOfPass } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { Definitions } from "./definition/definition.js";
-import { type ByObjective, byObjective } from "./definition/objective-state.js";
-import { numberIn } from "./definition/outputs.js";
+import type { Fed, FedBatch, LossContext, Traced } from "./definition/loss.js";
+import { byObjective } from "./definition/objective-state.js";
 import type { TypeTree } from "./definition/program.js";
 import type { Counters, StepResult } from "./definition/result.js";
 import type { PredictFunction } from "./definition/user-function.js";
 import type { TrainingWarning } from "./definition/warning.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
 import { type MadeRun, madeRun } from "./made-run.js";
-import { type MetricsFunction, TracedMetrics } from "./metrics/traced-metrics.js";
-import { bytesOfAll, fileOfRankZero } from "./ranks/share.js";
-import { noStep, type Together } from "./ranks/together.js";
+import type { StreamedMetrics } from "./metrics/streamed-metric.js";
+import type {
+  DatasetEvaluations,
+  Each,
+  Evaluations,
+  MadeStep,
+  Some,
+  StepResults,
+} from "./objective-results.js";
+import { type Collective, noStep } from "./ranks/collective.js";
 import type { PrecisionReport } from "./report/report.js";
 import { ObjectiveRun } from "./run/objective-run.js";
 import { objectiveWarnings } from "./run/objective-warnings.js";
@@ -40,10 +47,12 @@ import { isWindowed } from "./run/stepper.js";
 import { WeightsReader } from "./run/weights-reader.js";
 import { RunCheckpoints } from "./run-checkpoints.js";
 import type { RunOptions } from "./run-options.js";
+import { RunSteps } from "./run-steps.js";
+import type { Trainer } from "./trainer-interface.js";
 import { readsAverage, type WeightsChoice } from "./weights/average.js";
 
 /** A training run: the resident state, the programs compiled for it, and one queue of calls. */
-export class TrainingRun {
+export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, M, K, O> {
   readonly precision: Precision;
   readonly warnings: TrainingWarning[] = [];
   readonly #definitions: Definitions;
@@ -57,59 +66,57 @@ export class TrainingRun {
   readonly #stateTypes: TypeTree;
   readonly #programs: ProgramCache;
   readonly #weights: WeightsReader;
-  readonly #metrics = new ByFunction(
-    "evaluateAll: metrics",
-    this.#warn,
-    (id, metrics: MetricsFunction) => new TracedMetrics(id, metrics),
-  );
   readonly #calls: CallQueue;
-  readonly #breathe: FeedingRun["breathe"];
-  readonly #signal: AbortSignal | undefined;
-  /** The position in the data that the state is at, if `fit` or `steps` led to it. */
-  #cursor: Json = null;
-  readonly #callbackStates = new CallbackStates();
-  #isFeeding = false;
-  readonly #together: Together;
+  readonly #collective: Collective;
+  readonly #steps: RunSteps;
   /** Reads the parameters where ranks have parts of them. */
   readonly #gathered: MadeRun["parameters"];
   readonly #checkpoints: RunCheckpoints;
 
   private constructor(options: RunOptions, made: MadeRun) {
     const { backend, maxConsecutiveSkips, signal } = options;
-    const { definitions, types: stateTypes, given, state, kept, calls, together } = made;
+    const { definitions, types: stateTypes, given, state, kept, calls, collective } = made;
     this.precision = definitions[0].precision;
     this.#definitions = definitions;
     this.#onWarning = options.onWarning;
-    this.#signal = signal;
     this.#stateTypes = stateTypes;
     this.#calls = calls;
-    this.#together = together;
+    this.#collective = collective;
     const programs = new ProgramCache(backend, state, options.programs * definitions.length, this.#warn);
     this.#programs = programs;
     this.#weights = new WeightsReader(programs, definitions[0], stateTypes, this.#warn);
-    this.#breathe = breather(backend.manifest);
+    const breathe = breather(backend.manifest);
     this.#gathered = made.parameters;
-    const parts = { ...kept, stateTypes, given, programs, together, warn: this.#warn };
-    this.#checkpoints = new RunCheckpoints(parts, this.#callbackStates);
     const warnings = objectiveWarnings(definitions, this.#warn);
     this.#objectives = definitions.map(
       (definition, at) =>
         new ObjectiveRun(programs, {
           definition,
           stateTypes,
-          reduction: together.reduction(),
+          reduction: collective.reduction(),
           maxConsecutiveSkips,
           // A step that an earlier objective has committed a part of is finished, and so is one that all ranks make.
-          signal: at === 0 && together.place.size === 1 ? signal : undefined,
+          signal: at === 0 && collective.place.size === 1 ? signal : undefined,
           warn: warnings(definition),
-          breathe: this.#breathe,
+          breathe,
         }),
     );
+    const parts = { programs, collective, warn: this.#warn };
+    this.#steps = new RunSteps({
+      ...parts,
+      definitions,
+      objectives: this.#objectives,
+      calls,
+      signal,
+      training: this,
+      breathe,
+    });
+    this.#checkpoints = new RunCheckpoints({ ...parts, ...kept, stateTypes, given }, this.#steps);
   }
 
-  static async start(options: RunOptions): Promise<TrainingRun> {
+  static async start<P, B, M, K extends string, O>(options: RunOptions): Promise<TrainingRun<P, B, M, K, O>> {
     const made = await madeRun(options);
-    const run = new TrainingRun(options, made);
+    const run = new TrainingRun<P, B, M, K, O>(options, made);
     try {
       for (const { precision } of made.definitions) {
         for (const warning of precision.warnings ?? []) run.#warn(warning);
@@ -123,41 +130,28 @@ export class TrainingRun {
     }
   }
 
-  /** Its result, or those of the objectives by their names: the class does not know which. */
-  async step(...batches: readonly unknown[]): Promise<StepResult> {
-    this.#expectNoFeeding("step");
+  async step(...batches: readonly unknown[]): Promise<StepResults<K, O>> {
+    const steps = this.#steps;
+    steps.expectIdle("step");
     let result: StepResult | undefined;
     try {
-      checkMicrobatches(batches, this.#definitions[0].accumulate);
-      const feeds = batches.map((batch) => this.#take(batch));
+      checkMicrobatches(batches, steps.accumulate);
+      const feeds = batches.map((batch) => steps.take(batch));
       // If you call `step` yourself, only you know the position in the data.
-      result = await this.#step(feeds, null);
+      result = await steps.step(feeds, null);
     } catch (error) {
-      throw await this.#told(error);
+      throw await steps.failed(error);
     }
-    if (result === undefined) throw noStep(this.#signal);
-    return result;
+    if (result === undefined) throw noStep(steps.signal);
+    return result as StepResults<K, O>;
   }
 
-  /** Undefined if training ends on a rank, so that none makes the step. */
-  #step(feeds: readonly FedBatch[], cursor: Json): Promise<StepResult | undefined> {
-    return this.#calls.add(async () => {
-      const facts = () => ObjectiveRun.facts(this.#objectives, feeds);
-      const makesStep = this.#together.makesStep?.(facts, this.#signal);
-      if (makesStep !== undefined && !(await makesStep)) return undefined;
-      const results = await ObjectiveRun.step(this.#objectives, feeds, () => {
-        this.#cursor = cursor;
-      });
-      return this.#byObjective(results) as StepResult;
-    });
-  }
-
-  #byObjective<T>(values: readonly T[]): ByObjective<T> {
-    return byObjective(this.#definitions, values);
+  #byObjective<T>(values: readonly T[]): Each<O, T> {
+    return byObjective(this.#definitions, values) as Each<O, T>;
   }
 
   /** Asks each objective in turn, after earlier calls. */
-  #eachInTurn<T>(ask: (objective: ObjectiveRun) => Promise<T>): Promise<ByObjective<T>> {
+  #eachInTurn<T>(ask: (objective: ObjectiveRun) => Promise<T>): Promise<Each<O, T>> {
     return this.#calls.add(async () => {
       const answers: T[] = [];
       for (const objective of this.#objectives) answers.push(await ask(objective));
@@ -165,90 +159,38 @@ export class TrainingRun {
     });
   }
 
-  async fit<T>(data: TrainingData<T>, options: FitOptions<string, T> = {}): Promise<FitResult> {
-    this.#startFeeding("fit");
+  async fit<T>(data: TrainingData<T>, options: AnyFitOptions<T> = {}): Promise<FitResult> {
+    this.#steps.enter("fit");
     try {
-      return await fit(this.#feeding, data, options);
+      return await fit(this.#steps, data, options);
     } catch (error) {
-      throw await this.#told(error);
+      throw await this.#steps.failed(error);
     } finally {
-      this.#isFeeding = false;
+      this.#steps.leave();
     }
   }
 
-  async *steps<T>(
-    data: TrainingData<T>,
+  async *steps<D extends object>(
+    data: TrainingData<FedBatch<B, D>>,
     options: FeedingOptions = {},
-  ): AsyncGenerator<FitStep<string, T>, undefined> {
-    this.#startFeeding("steps");
+  ): AsyncGenerator<MadeStep<K, O, FedBatch<B, D>>, undefined> {
+    this.#steps.enter("steps");
     try {
-      yield* stepsOfPass(this.#feeding, data, options);
+      const made: AsyncGenerator<unknown, undefined> = stepsOfPass(this.#steps, data, options);
+      yield* made as AsyncGenerator<MadeStep<K, O, FedBatch<B, D>>, undefined>;
     } catch (error) {
-      throw await this.#told(error);
+      throw await this.#steps.failed(error);
     } finally {
-      this.#isFeeding = false;
+      this.#steps.leave();
     }
   }
 
-  #startFeeding(what: string): void {
-    this.#calls.expectOpen();
-    this.#expectNoFeeding(what);
-    this.#isFeeding = true;
-    this.#together.begins();
-  }
-
-  /** An error that other processes have been told of. */
-  async #told(error: unknown): Promise<unknown> {
-    // A trainer that was disposed tells nothing.
-    await this.#amongAll(() => this.#together.tell(error)).catch(() => undefined);
-    return error;
-  }
-
-  /** Exchanges with the other processes, after earlier calls; a process that is alone waits for nothing. */
-  async #amongAll<T>(exchange: () => Promise<T>): Promise<T> {
-    return this.#together.place.size > 1 ? this.#calls.add(exchange) : exchange();
-  }
-
-  /** A step during `fit` would change its count and its position in the data. */
-  #expectNoFeeding(what: string): void {
-    if (!this.#isFeeding) return;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `${what}: a fit or steps of this trainer is under way; let it end, or break out of its loop`,
-    );
-  }
-
-  #take(batch: unknown, name?: string): FedBatch {
-    return feedBatch(batch, name, this.#programs.adopt);
-  }
-
-  get #feeding(): FeedingRun {
-    return {
-      take: (batch, name) => this.#take(batch, name),
-      accumulate: this.#definitions[0].accumulate,
-      signal: this.#signal,
-      iteration: () =>
-        this.#calls.add(async () => numberIn(await this.#programs.state.read(["iteration"]), "iteration")),
-      cursor: () => this.#calls.add(async () => this.#cursor),
-      moveTo: (cursor) => {
-        this.#cursor = cursor;
-      },
-      step: (feeds, cursor) => this.#step(feeds, cursor),
-      passes: (pass) => this.#amongAll(() => this.#together.passes(pass)),
-      endsBy: (end) => this.#amongAll(() => this.#together.endsBy(end)),
-      training: this,
-      callbackStates: this.#callbackStates,
-      breathe: this.#breathe,
-      warn: this.#warn,
-    };
-  }
-
-  async profile(batch: unknown): Promise<ByObjective<readonly ProfileRow[]>> {
-    this.#expectNoFeeding("profile");
-    const feed = this.#take(batch);
+  async profile(batch: unknown): Promise<Each<O, readonly ProfileRow[]>> {
+    this.#steps.expectIdle("profile");
+    const feed = this.#steps.take(batch);
     return this.#eachInTurn(async (objective) => {
       const rows = await objective.profile(feed);
-      if (!isWindowed(this.#definitions[0], this.#together.isShared)) this.#cursor = null;
+      if (!isWindowed(this.#definitions[0], this.#collective.isReduced)) this.#steps.moveTo(null);
       return rows;
     });
   }
@@ -259,119 +201,110 @@ export class TrainingRun {
 
   async diagnose(
     batches: readonly unknown[],
-    options: { readonly scale?: ByObjective<number> } = {},
-  ): Promise<ByObjective<Diagnosis | undefined>> {
+    options: { readonly scale?: Some<O, number> } = {},
+  ): Promise<Each<O, Diagnosis | undefined>> {
     const scaleOf = checkDiagnose(batches, options, this.#definitions);
-    const feeds = batches.map((batch) => this.#take(batch));
+    const feeds = batches.map((batch) => this.#steps.take(batch));
     return this.#eachInTurn((objective) => objective.diagnose(feeds, scaleOf(objective.definition)));
   }
 
-  async precisionReport(batch: unknown): Promise<ByObjective<PrecisionReport>> {
-    const feed = this.#take(batch);
+  async precisionReport(batch: unknown): Promise<Each<O, PrecisionReport>> {
+    const feed = this.#steps.take(batch);
     return this.#eachInTurn((objective) => objective.precisionReport(feed));
   }
 
   async evaluate(
     batch: unknown,
     options: WeightsChoice & { readonly modelState?: unknown } = {},
-  ): Promise<unknown> {
+  ): Promise<Evaluations<K, O, M>> {
     checkOptions("evaluate", options, { modelState: true, weights: true }, "{ modelState }");
-    const average = this.#readsAverage("evaluate", options);
-    const feed = this.#take(batch);
-    const model = options.modelState === undefined ? undefined : this.#take(options.modelState, "model");
-    return this.#eachInTurn((objective) => objective.evaluate(feed, model, average));
+    const average = readsAverage("evaluate", options, this.#definitions[0].ema);
+    const feed = this.#steps.take(batch);
+    const model =
+      options.modelState === undefined ? undefined : this.#steps.take(options.modelState, "model");
+    const evaluated = await this.#eachInTurn((objective) => objective.evaluate(feed, model, average));
+    return evaluated as Evaluations<K, O, M>;
   }
 
-  async evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T> = {}): Promise<unknown> {
-    const average = this.#readsAverage("evaluateAll", options);
-    const run: EvaluatingRun = {
-      ...this.#feeding,
-      evaluate: (feed, model, metrics) =>
-        this.#calls.add(() => ObjectiveRun.evaluated(this.#objectives, [feed, model, average, metrics])),
-      traced: (metrics) => this.#metrics.of(metrics),
-    };
-    return this.#byObjective(await evaluateAll(run, data, options));
+  async evaluateAll<T, const S extends StreamedMetrics>(
+    data: TrainingData<T>,
+    options: EvaluateAllMetricsOptions<P, B, M, T, S> = {},
+  ): Promise<DatasetEvaluations<K, O, S>> {
+    const evaluated = this.#steps.evaluateAll(data, options as unknown as AnyEvaluateAllOptions<T>);
+    return (await evaluated) as DatasetEvaluations<K, O, S>;
   }
 
-  #readsAverage(what: string, options: WeightsChoice): boolean {
-    return readsAverage(what, options, this.#definitions[0].ema);
+  async predict<D, R extends TensorTree>(
+    predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,
+    data: Fed<D>,
+    options: WeightsChoice = {},
+  ): Promise<MapLeaves<R, Tensor, HostTensor>> {
+    const run = this.#weights.predictor(predict as unknown as PredictFunction, options);
+    const feed = this.#steps.take(data, "data");
+    return this.#calls.add(() => run(feed)) as Promise<MapLeaves<R, Tensor, HostTensor>>;
   }
 
-  async predict(predict: PredictFunction, data: unknown, options: WeightsChoice = {}): Promise<unknown> {
-    const run = this.#weights.predictor(predict, options);
-    const feed = this.#take(data, "data");
-    return this.#calls.add(() => run(feed));
-  }
-
-  async parameters(options: WeightsChoice = {}): Promise<unknown> {
+  async parameters(options: WeightsChoice = {}): Promise<P> {
     const read = this.#weights.parameters(options);
-    return this.#calls.add(this.#gathered ?? read);
+    return this.#calls.add(this.#gathered ?? read) as Promise<P>;
   }
 
-  modelState(): Promise<unknown> {
-    return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "model"));
+  modelState(): Promise<M> {
+    return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "model")) as Promise<M>;
   }
 
-  scalerState(): Promise<unknown> {
+  scalerState(): Promise<Tree<HostTensor>> {
     return this.#calls.add(() => readPart(this.#programs.state, this.#stateTypes, "scaler"));
   }
 
-  rates(): Promise<RatesByGroup> {
-    return this.#calls.add(() => ratesOf(this.#programs.state, this.#stateTypes));
+  rates(): Promise<Each<O, Readonly<Record<string, number>>>> {
+    const read = this.#calls.add(() => ratesOf(this.#programs.state, this.#stateTypes));
+    return read as Promise<Each<O, Readonly<Record<string, number>>>>;
   }
 
   async setRates(rates: unknown): Promise<void> {
     const values = ratesToSet(this.#definitions, rates);
     return this.#calls.add(async () => {
       await this.#programs.state.write(values);
-      this.#together.ratesSet(values);
+      this.#collective.ratesSet(values);
     });
   }
 
-  counters(): Promise<ByObjective<Counters>> {
+  counters(): Promise<Each<O, Counters>> {
     return this.#eachInTurn((objective) => objective.counters());
   }
 
   async save(path: string, options: SaveOptions = {}): Promise<void> {
-    const store = () => toFile("save", path);
-    return this.#calls.add(() =>
-      this.#checkpoints.save("save", options, this.#cursor, store, fileOfRankZero),
-    );
+    return this.#calls.add(() => this.#checkpoints.save("save", options, toFile("save", path)));
   }
 
   async saveBytes(options: SaveOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
-    const store = () => toBytes;
-    return this.#calls.add(() =>
-      this.#checkpoints.save("saveBytes", options, this.#cursor, store, bytesOfAll),
-    );
+    return this.#calls.add(() => this.#checkpoints.save("saveBytes", options, toBytes));
   }
 
   async load(path: string): Promise<Json> {
-    return this.#loaded("load", () => fromFile("load", path));
+    return this.#load("load", fromFile("load", path));
   }
 
   async loadBytes(bytes: Uint8Array): Promise<Json> {
-    return this.#loaded("loadBytes", () => fromBytes("loadBytes", bytes));
+    return this.#load("loadBytes", fromBytes("loadBytes", bytes));
   }
 
-  #loaded(what: string, from: () => CheckpointSource): Promise<Json> {
-    // Set now and not when it runs: a `fit` called afterwards must wait for it.
-    this.#expectNoFeeding(what);
-    return this.#calls.add(async () => {
-      this.#cursor = await this.#checkpoints.load(what, from);
-      return this.#cursor;
-    });
+  #load(what: string, source: CheckpointSource): Promise<Json> {
+    // Checked now and not when it runs: a `fit` called afterwards must wait for it.
+    this.#steps.expectIdle(what);
+    return this.#calls.add(() => this.#checkpoints.load(what, source));
   }
 
-  graph(batch: unknown): ByObjective<Graph> {
+  graph(batch: unknown): Each<O, Graph> {
     this.#calls.expectOpen();
-    const feed = this.#take(batch);
+    const feed = this.#steps.take(batch);
     return this.#byObjective(this.#objectives.map((objective) => objective.graph(feed)));
   }
 
-  explain(batch: unknown): ByObjective<CastReport> {
+  explain(batch: unknown): Each<O, CastReport> {
     this.#calls.expectOpen();
-    const feed = this.#take(batch);
+    const feed = this.#steps.take(batch);
     return this.#byObjective(this.#objectives.map((objective) => objective.explained(feed).casts));
   }
 

@@ -6,18 +6,26 @@ import type { Precision } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { MapLeaves, Tree } from "../tree.js";
-import type { FitResult, FitStep, FitValidation } from "./callbacks/callback.js";
+import type { FitResult } from "./callbacks/callback.js";
 import type { Json } from "./callbacks/json.js";
 import type { EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
 import type { FitOptions } from "./data/fit.js";
 import type { FeedingOptions } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { Fed, FedBatch, LossContext, Traced } from "./definition/loss.js";
-import type { Counters, Evaluation, StepResult } from "./definition/result.js";
+import type { Counters } from "./definition/result.js";
 import type { TrainingWarning } from "./definition/warning.js";
 import type { Diagnosis } from "./diagnosis/diagnose.js";
-import type { DatasetEvaluation } from "./metrics/dataset-evaluation.js";
 import type { StreamedMetrics } from "./metrics/streamed-metric.js";
+import type {
+  DatasetEvaluations,
+  Each,
+  Evaluations,
+  MadeStep,
+  Some,
+  StepResults,
+  Validations,
+} from "./objective-results.js";
 import type { PrecisionReport } from "./report/report.js";
 import type { WeightsChoice } from "./weights/average.js";
 
@@ -26,19 +34,25 @@ export type ValidationMetrics<P, B, M> = NonNullable<
   EvaluateAllMetricsOptions<P, B, M, unknown, StreamedMetrics>["metrics"]
 >;
 
-/** A run with a single loss; `ObjectivesTrainer` is one with several. */
-export interface Trainer<P, B, M, K extends string = string> {
+/**
+ * A training run. With objectives, whatever concerns a loss is given for each of them, by name; parameters, model state,
+ * iterations and the position in the data are the run's. `O` is the type of the objectives.
+ */
+export interface Trainer<P, B, M, K extends string = string, O = never> {
   readonly precision: Precision;
   readonly warnings: readonly TrainingWarning[];
   /**
    * One step on one batch, or on as many as `accumulate` says. The arrays are copied at the call, so they may be
    * refilled at once; handles of the engine must not be disposed of until it resolves. Calls that are not awaited run
    * one after another.
+   *
+   * With objectives, one step of each in their order. All losses are traced before any of them runs. If the engine fails
+   * between two objectives, what the earlier ones committed stays, and the step is not counted.
    * @throws MP_INVALID_ARGUMENT while `fit` or `steps` is running; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH,
    * MP_DTYPE_MISMATCH naming the input or the loss's line; MP_NOT_DIFFERENTIABLE for a loss without a gradient to any
-   * parameter; MP_NON_FINITE after too many skips in a row; MP_DISPOSED; the reason of `signal`
+   * parameter; MP_NON_FINITE after too many skips in a row, naming the objective; MP_DISPOSED; the reason of `signal`
    */
-  step<D extends object>(...batches: readonly FedBatch<B, D>[]): Promise<StepResult<K>>;
+  step<D extends object>(...batches: readonly FedBatch<B, D>[]): Promise<StepResults<K, O>>;
   /**
    * Trains on the data and tracks the position in it: a run that loads a checkpoint written by `save` during or after
    * `fit` continues with the next batch. Callbacks follow the training and may end it.
@@ -49,8 +63,8 @@ export interface Trainer<P, B, M, K extends string = string> {
     options?: FitOptions<
       K,
       FedBatch<B, D>,
-      FitStep<K, FedBatch<B, D>>,
-      FitValidation<K>,
+      MadeStep<K, O, FedBatch<B, D>>,
+      Validations<K, O>,
       ValidationMetrics<P, B, M>
     >,
   ): Promise<FitResult>;
@@ -62,23 +76,24 @@ export interface Trainer<P, B, M, K extends string = string> {
   steps<D extends object>(
     data: TrainingData<FedBatch<B, D>>,
     options?: FeedingOptions,
-  ): AsyncGenerator<FitStep<K, FedBatch<B, D>>, undefined>;
+  ): AsyncGenerator<MadeStep<K, O, FedBatch<B, D>>, undefined>;
   /** Loss and metrics with `training` false, from the run's model state or the given one; changes no state. */
   evaluate<D extends object>(
     batch: FedBatch<B, D>,
     options?: WeightsChoice & { readonly modelState?: M },
-  ): Promise<Evaluation<K> & { readonly modelState: M }>;
+  ): Promise<Evaluations<K, O, M>>;
   /**
    * Loss and metrics over a whole data set, with `training` false: means weighted by the samples of each batch and summed
    * in f64, so a smaller last batch counts as what it is. Also metrics that are no means, by `metrics`. Goes through the
-   * data from its beginning once; changes no state, and no position in any data. May be called during `fit`.
+   * data from its beginning once; changes no state, and no position in any data. May be called during `fit`. With
+   * objectives, `metrics` are the run's, and are given with each.
    * @throws MP_INVALID_ARGUMENT for options, data without batches, or tensors of which the samples are unknown; what the
    * data throws; the reason of `signal`
    */
   evaluateAll<D extends object, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
     data: TrainingData<FedBatch<B, D>>,
     options?: EvaluateAllMetricsOptions<P, B, M, FedBatch<B, D>, S>,
-  ): Promise<DatasetEvaluation<K, S>>;
+  ): Promise<DatasetEvaluations<K, O, S>>;
   /** Any function of parameters and data under the same casting policy; compiled once per function object. */
   predict<D, R extends TensorTree>(
     predict: (parameters: Traced<P>, data: D, context: LossContext<Traced<M>>) => R,
@@ -94,14 +109,16 @@ export interface Trainer<P, B, M, K extends string = string> {
    */
   scalerState(): Promise<Tree<HostTensor>>;
   /**
-   * Sets learning rates by group, those that are `settable`; without groups the only one is `default`. They hold from
+   * Sets learning rates by group, those that are `settable`; without groups the only one is `default`. With
+   * objectives, for those that are named. They hold from
    * the next step on, and are saved with the run. Nothing is compiled. Callbacks of `fit` may call it.
    * @throws MP_INVALID_ARGUMENT for a group without a settable rate, or a rate that is negative or not finite in f32
    */
-  setRates(rates: Readonly<Record<string, number>>): Promise<void>;
+  setRates(rates: Some<O, Readonly<Record<string, number>>>): Promise<void>;
   /** The rates that can be set, by group, as the next step takes them; none if no rate is `settable`. */
-  rates(): Promise<Readonly<Record<string, number>>>;
-  counters(): Promise<Counters>;
+  rates(): Promise<Each<O, Readonly<Record<string, number>>>>;
+  /** With objectives, of each; `iteration` is the run's. */
+  counters(): Promise<Each<O, Counters>>;
   /**
    * One safetensors file: masters, optimizer, model and scaler state, counters and the position in the data. After
    * `step`, pass the position as `cursor`.
@@ -124,32 +141,32 @@ export interface Trainer<P, B, M, K extends string = string> {
    */
   loadBytes(bytes: Uint8Array): Promise<Json>;
   /** The graph of the step that the engine gets for such a batch; with `accumulate`, that of one microbatch. */
-  graph<D extends object>(batch: FedBatch<B, D>): Graph;
+  graph<D extends object>(batch: FedBatch<B, D>): Each<O, Graph>;
   /** Which dtype each operator of the loss computes in and why, for such a batch; what looks wrong is in `lints`. */
-  explain<D extends object>(batch: FedBatch<B, D>): CastReport;
+  explain<D extends object>(batch: FedBatch<B, D>): Each<O, CastReport>;
   /**
    * The first non-finite value in the next step on these batches, and the cause: the scale is too high or outside the
    * scaler's range, the half is too narrow, the model produces it, or the data contains it. With the `scale` of a step
-   * that was just skipped, in that step: call it before the next one. Undefined if everything is finite; changes no
+   * that was just skipped, in that step: call it before the next one; other objectives have the parameters of now. Undefined if everything is finite; changes no
    * state.
    * @throws MP_INVALID_ARGUMENT for a scale that is not a number, or batches that are not a nonempty list
    */
   diagnose<D extends object>(
     batches: readonly FedBatch<B, D>[],
-    options?: { readonly scale?: number },
-  ): Promise<Diagnosis | undefined>;
+    options?: { readonly scale?: Some<O, number> },
+  ): Promise<Each<O, Diagnosis | undefined>>;
   /**
    * The ranges of weights, activations and gradients of one batch compared with f16 and bf16, the recommended loss
    * scale, the cast plan and memory by kind. Costs a compilation and one forward and backward pass in f32 that counts
    * every value; changes no state.
    */
-  precisionReport<D extends object>(batch: FedBatch<B, D>): Promise<PrecisionReport>;
+  precisionReport<D extends object>(batch: FedBatch<B, D>): Promise<Each<O, PrecisionReport>>;
   /**
    * A step on one batch with the engine's profiler on: time per node, by the names of `graph`. Counts as a step; with
    * `accumulate` it does not, since the single microbatch is discarded.
    * @throws MP_UNSUPPORTED when the engine has no profiler
    */
-  profile<D extends object>(batch: FedBatch<B, D>): Promise<readonly ProfileRow[]>;
+  profile<D extends object>(batch: FedBatch<B, D>): Promise<Each<O, readonly ProfileRow[]>>;
   /** Peak bytes that the engine has held for this run; undefined if it does not report them. */
   peakBytes(): Promise<number | undefined>;
   /** Waits for pending calls, then frees everything. Idempotent; any other call after it throws MP_DISPOSED. */

@@ -4,7 +4,6 @@ import { checkPrecision } from "./batch/check-parts.js";
 import type { AnyBatch } from "./definition/loss.js";
 import type { RankPlace } from "./definition/rank-place.js";
 import { type CommonDefinition, definitionsOf } from "./definitions.js";
-import type { ObjectivesTrainer } from "./objectives-trainer.js";
 import {
   type ObjectivesOptions,
   type ReadSettings,
@@ -38,7 +37,7 @@ export async function trainer<
   O = never,
 >(
   options: TrainerOptions<P, B, M, K> | ObjectivesOptions<P, B, M, O>,
-): Promise<[O] extends [never] ? Trainer<P, B, M, K> : ObjectivesTrainer<P, B, M, NoInfer<O>>> {
+): Promise<Trainer<P, B, M, K, NoInfer<O>>> {
   // The types of the trees do not matter to the checks.
   const given = options as unknown as Parameters<typeof definitionsOf>[0];
   const read = readTrainerOptions(given);
@@ -48,7 +47,7 @@ export async function trainer<
     ranks === undefined || ranks.size === 1
       ? undefined
       : new (await import("./ranks/agreement.js")).Agreement(ranks);
-  const start = async (): Promise<TrainingRun> =>
+  const start = async (): Promise<TrainingRun<P, B, M, K, NoInfer<O>>> =>
     TrainingRun.start({
       backend: read.backend,
       definitions: definitionsOf(given, commonOf(read, agreement?.ranks)),
@@ -63,9 +62,7 @@ export async function trainer<
       signal: read.signal,
       onWarning: read.onWarning,
     });
-  const run = await (agreement === undefined ? start() : agreement.orTell(start));
-  // The class knows no types of trees and results, so only the names of its methods can be checked here.
-  return run satisfies Record<keyof Trainer<P, B, M, K>, unknown> as never;
+  return agreement === undefined ? start() : agreement.orTell(start);
 }
 
 function commonOf(read: ReadSettings, rank: RankPlace | undefined): CommonDefinition {

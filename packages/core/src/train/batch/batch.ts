@@ -10,7 +10,7 @@ import { DEEPEST_TREE, leavesOf, mapTree } from "../../tree.js";
 import { fedName, type TypeTree } from "../definition/program.js";
 
 /** A tree of data in the form that a backend takes, with the types that decide which program runs. */
-export interface FedBatch {
+export interface FlatBatch {
   readonly inputs: Readonly<Record<string, RunInput>>;
   /** Equal for batches that the same program serves. */
   readonly signature: string;
@@ -23,7 +23,7 @@ export interface FedBatch {
  * later. This runs at every step, so it does only what is necessary: one traversal, no types.
  * @throws MP_INVALID_ARGUMENT for a leaf that is not a tensor or has no elements, naming its path
  */
-export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FedBatch {
+export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FlatBatch {
   const inputs: Record<string, RunInput> = {};
   let signature = "";
   let adopted: Map<unknown, RunInput> | undefined;
@@ -96,7 +96,7 @@ function isInstance(value: unknown): value is object {
 }
 
 /** Differences between a batch and one that worked: `batch/x is f32[3, 3] instead of f32[8, 2]`, leaf by leaf. */
-export function batchDifferences(before: FedBatch["inputs"], now: FedBatch["inputs"]): readonly string[] {
+export function batchDifferences(before: FlatBatch["inputs"], now: FlatBatch["inputs"]): readonly string[] {
   const differences: string[] = [];
   for (const [place, leaf] of Object.entries(now)) {
     const known = before[place];

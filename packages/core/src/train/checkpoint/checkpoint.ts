@@ -13,7 +13,7 @@ import type { GivenTypes } from "../run/initial-state.js";
 import { emptyWindowSlots } from "../run/window.js";
 import { DAMAGED, FORMAT, listed, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
 import type { CheckpointSource } from "./file/place.js";
-import { type Settings, settingsOf } from "./file/settings.js";
+import { printSettings, type Setting, settingsOf } from "./file/settings.js";
 import { refitted } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
@@ -23,7 +23,7 @@ export interface CheckpointInfo {
   readonly key: string;
   /** For people who read the file; the settings have its parts. */
   readonly precision: string;
-  readonly settings: Settings;
+  readonly settings: readonly Setting[];
   readonly objectives: readonly StepDefinition[];
   /** The entry of the master weights' state that holds the weights, if not the whole. */
   readonly weightsAt: string | undefined;
@@ -148,7 +148,7 @@ async function checkedCheckpoint(
   const misfits = compare(state, opened.tensors);
   const fitted = misfits.length === 0 ? undefined : await refitted(opened, state, { ...info, backend });
   if (misfits.length > 0 && fitted === undefined) {
-    const other = differences(decisive(metadataOf(info)), metadata);
+    const other = differences(decisive(info), metadata);
     const settings = other.length === 0 ? "" : `; this run has ${other.join("; ")}`;
     refuse(`does not fit: ${listed(misfits)}${settings}; loadParameters takes its parameters alone`);
   }
@@ -164,22 +164,21 @@ async function checkedCheckpoint(
   return { tensors, metadata, notes, position: { cursor, callbacks: callbacks as SavedStates } };
 }
 
-function metadataOf(info: CheckpointInfo): Settings {
+function metadataOf(info: CheckpointInfo): LoadedTensors["metadata"] {
   const { key, precision, settings, weightsAt } = info;
-  return { key, precision, ...settings, ...(weightsAt === undefined ? {} : { weightsAt }) };
+  return { key, precision, ...printSettings(settings), ...(weightsAt === undefined ? {} : { weightsAt }) };
 }
 
 /** The settings that the structure of the state follows from. */
-function decisive(of: Settings): Settings {
-  const names = /^(precision|masterWeights|objectives|(lossScaler|optimizer)( of .*)?)$/;
-  return Object.fromEntries(Object.entries(of).filter(([name]) => names.test(name)));
+function decisive({ precision, settings }: CheckpointInfo): readonly Setting[] {
+  return [{ name: "precision", text: precision }, ...settings.filter(({ shapesState }) => shapesState)];
 }
 
-function differences(own: Settings, saved: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(own)
-    .filter(([name, value]) => saved[name] !== value)
+function differences(own: readonly Setting[], saved: Readonly<Record<string, string>>): readonly string[] {
+  return own
+    .filter(({ name, text }) => saved[name] !== text)
     .map(
-      ([name, value]) => `${name} ${value} instead of ${saved[name] ?? "one that the file does not name"}`,
+      ({ name, text }) => `${name} ${text} instead of ${saved[name] ?? "one that the file does not name"}`,
     );
 }
 

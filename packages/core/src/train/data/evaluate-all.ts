@@ -2,7 +2,7 @@
 import { callback, integer, optional } from "../../argument-checks.js";
 import { MpError } from "../../errors.js";
 import { type OptionTable, readOptions, withDefault } from "../../option-table.js";
-import type { FedBatch } from "../batch/batch.js";
+import type { FlatBatch } from "../batch/batch.js";
 import { later, signalPart } from "../batch/check-parts.js";
 import type { LossContext, Traced } from "../definition/loss.js";
 import { evaluationIn, type Outputs } from "../definition/outputs.js";
@@ -40,11 +40,11 @@ export interface EvaluateAllMetricsOptions<P, B, M, T, S> extends EvaluateAllOpt
 
 /** What evaluating needs of a run. */
 export interface EvaluatingRun {
-  readonly take: (value: unknown, name?: string) => FedBatch;
+  readonly take: (value: unknown, name?: string) => FlatBatch;
   /** Loss and metrics of a batch for each objective. */
   readonly evaluate: (
-    batch: FedBatch,
-    model: FedBatch | undefined,
+    batch: FlatBatch,
+    model: FlatBatch | undefined,
     metrics: TracedMetrics | undefined,
   ) => Promise<readonly Outputs[]>;
   readonly traced: (metrics: MetricsFunction) => TracedMetrics;

@@ -1,6 +1,6 @@
 import { MpError } from "../../errors.js";
 import { isPlainObject } from "../../plain-object.js";
-import type { FedBatch } from "../batch/batch.js";
+import type { FlatBatch } from "../batch/batch.js";
 import type { Json } from "../callbacks/json.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { droppedWarning, openPass, type TrainingData } from "./source.js";
@@ -23,7 +23,7 @@ export interface FeedOptions {
   /** Handling of a pass's last batch when it is smaller than the others. */
   readonly partial: "drop" | "keep";
   /** Takes a batch apart. */
-  readonly take: (batch: unknown) => FedBatch;
+  readonly take: (batch: unknown) => FlatBatch;
   readonly warn: (warning: TrainingWarning) => void;
   /** Gives the event loop a turn when one is due: batches that are ready at once leave it none. */
   readonly breathe: () => Promise<void> | undefined;
@@ -33,7 +33,7 @@ export interface FeedOptions {
 
 /** The data of one step, or the end of a pass, which has none. */
 export interface StepData<T> {
-  readonly batches: readonly FedBatch[];
+  readonly batches: readonly FlatBatch[];
   /** The batches as the data gave them. */
   readonly sources: readonly T[];
   /** The place after it. */
@@ -62,7 +62,7 @@ export async function* feed<T>(
       return options.isAborted() ? undefined : source.next();
     };
     try {
-      let batches: FedBatch[] = [];
+      let batches: FlatBatch[] = [];
       let sources: T[] = [];
       let taken = 0;
       let batch = await next();
@@ -129,7 +129,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isShapes = (value: unknown): value is Shapes =>
   isPlainObject(value) && Object.values(value).every((shape) => Array.isArray(shape) && shape.every(isCount));
 
-function shapesOf({ inputs }: FedBatch): Shapes {
+function shapesOf({ inputs }: FlatBatch): Shapes {
   return Object.fromEntries(Object.entries(inputs).map(([place, { shape }]) => [place, shape]));
 }
 

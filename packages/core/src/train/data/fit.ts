@@ -54,6 +54,9 @@ export interface FitOptions<
   readonly save?: { readonly path: string; readonly every?: number };
 }
 
+/** The options, whatever the types of the results are. */
+export type AnyFitOptions<T> = FitOptions<string, T, never, never, unknown>;
+
 /** Data that is evaluated during training, and when; with options of `evaluateAll`. */
 export interface Validation<B = unknown, J = MetricsFunction>
   extends Pick<EvaluateAllOptions<unknown, B>, "weights" | "samples" | "batches"> {
@@ -113,20 +116,20 @@ const FIT = {
 export async function fit<T>(
   run: FeedingRun,
   data: TrainingData<T>,
-  options: FitOptions<string, T>,
+  options: AnyFitOptions<T>,
 ): Promise<FitResult> {
-  const read = readOptions<FitOptions<string, T>, typeof FIT>("fit", options, FIT, {
+  const read = readOptions<FitOptions<string, T>, typeof FIT>("fit", options as FitOptions<string, T>, FIT, {
     example: "{ steps: 1000 }",
   });
   if (read.save !== undefined) await prepareFile(read.save.path);
-  const fitting = new Fitting(run, read, await startOf(run, read));
-  const ended = await fitting.train(data).catch(async (error: unknown) => {
+  const call = new FitCall(run, read, await startOf(run, read));
+  const ended = await call.train(data).catch(async (error: unknown) => {
     // What a callback throws now would hide the error that ended the training.
-    await tellEnd(fitting.callbacks, { ...fitting.counts, ended: "failed", error }).catch(() => undefined);
+    await tellEnd(call.callbacks, { ...call.counts, ended: "failed", error }).catch(() => undefined);
     throw error;
   });
-  const result: FitResult = { ...fitting.counts, ended };
-  await tellEnd(fitting.callbacks, result);
+  const result: FitResult = { ...call.counts, ended };
+  await tellEnd(call.callbacks, result);
   run.callbackStates.end();
   return result;
 }
@@ -134,7 +137,7 @@ export async function fit<T>(
 type Read<T> = OptionValues<FitOptions<string, T>, typeof FIT>;
 
 /** One call of `fit`: counts its steps, tells its callbacks, saves. */
-class Fitting<T> {
+class FitCall<T> {
   readonly callbacks: readonly FitCallback<string, T>[];
   readonly #run: FeedingRun;
   readonly #options: Read<T>;
@@ -232,10 +235,7 @@ class Fitting<T> {
 
   async #validate({ step, epoch }: FitEpoch): Promise<boolean> {
     const { data, every: _every, ...options } = this.#options.validation as Validation<T>;
-    const evaluated = (await this.#run.training.evaluateAll(data, options)) as Omit<
-      FitValidation,
-      keyof FitEpoch
-    >;
+    const evaluated = (await this.#run.evaluateAll(data, options)) as Omit<FitValidation, keyof FitEpoch>;
     const result: FitValidation = { ...evaluated, step, epoch };
     return stops(this.callbacks, (callback) => callback.onValidation?.(result));
   }

@@ -6,7 +6,7 @@ import {
   readOptions,
   withDefault,
 } from "../../option-table.js";
-import type { FedBatch } from "../batch/batch.js";
+import type { FlatBatch } from "../batch/batch.js";
 import { signalPart } from "../batch/check-parts.js";
 import type { FitEpoch, FitResult, FitStep, FitTraining } from "../callbacks/callback.js";
 import type { CallbackStates } from "../callbacks/callback-states.js";
@@ -56,25 +56,22 @@ export interface FeedingRun {
   /** The trainer's signal, which ends feeding like the caller's. */
   readonly signal: AbortSignal | undefined;
   /** Flattens a batch. */
-  take(batch: unknown, name?: string): FedBatch;
+  take(batch: unknown, name?: string): FlatBatch;
   iteration(): Promise<number>;
   /** The position of the run's state, after earlier calls are done. */
   cursor(): Promise<Json>;
-  /** Undefined where another rank ends training. */
-  step(batches: readonly FedBatch[], cursor: Json): Promise<StepResult | undefined>;
+  /** By objective where there are some. Undefined where another rank ends training. */
+  step(batches: readonly FlatBatch[], cursor: Json): Promise<StepResult | undefined>;
   /** The end of a pass, on all ranks: false where another rank ends training. */
   passes(pass: number): Promise<boolean>;
   /** How all ranks end, one of them by this. */
   endsBy(end: FitResult["ended"]): Promise<FitResult["ended"]>;
   /** Records a position between steps. */
   moveTo(cursor: Json): void;
-  /**
-   * The part of the run that callbacks may use, and the evaluation of a data set for them; by objective where there are
-   * some.
-   */
-  readonly training: FitTraining & {
-    evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T>): Promise<unknown>;
-  };
+  /** The evaluation of a data set; by objective where there are some. */
+  evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T>): Promise<unknown>;
+  /** The part of the run that callbacks may use. */
+  readonly training: FitTraining;
   readonly callbackStates: CallbackStates;
   /** Gives the event loop a turn when one is due. */
   readonly breathe: () => Promise<void> | undefined;

@@ -2,7 +2,7 @@ import { MpError } from "../../errors.js";
 import { isHostTensor } from "../../host/host-tensor.js";
 import { formatShape } from "../../shape.js";
 import { shown } from "../../shown.js";
-import type { FedBatch } from "../batch/batch.js";
+import type { FlatBatch } from "../batch/batch.js";
 
 /** The weights of padded batches, as `arrayDataset` of @mp/data names them. */
 const WEIGHTS = "batch/weights";
@@ -11,7 +11,7 @@ const WEIGHTS = "batch/weights";
  * The samples of a batch: the sum of its `weights` [n] where it has them, otherwise the leading size of its tensors.
  * @throws MP_INVALID_ARGUMENT where tensors differ in it
  */
-export function sampleCount({ inputs }: FedBatch): number {
+export function sampleCount({ inputs }: FlatBatch): number {
   const sized = Object.entries(inputs).filter(([, { shape }]) => shape.length > 0);
   const [first] = sized;
   if (first === undefined) return 1;

@@ -10,7 +10,8 @@ import { foldIn, type Key } from "../../trace/random/random.js";
 import { mergeFrozen } from "../weights/frozen.js";
 import type { StepDefinition } from "./definition.js";
 import type { TypeTree } from "./program.js";
-import type { TrainingState } from "./state.js";
+import type { Slot, SlotNames } from "./slot.js";
+import { isSlotGroup, type TrainingState } from "./state.js";
 
 export type Placed = Pick<StepDefinition, "objective">;
 type Groups = { readonly [group: string]: { readonly [name: string]: TensorTree } };
@@ -74,6 +75,16 @@ export function typesOf({ objective }: Placed, state: TypeTree, group: keyof Tra
   return objective === undefined
     ? types
     : ((types as Readonly<Record<string, TypeTree>>)[objective.name] ?? {});
+}
+
+/** The slot of that name; undefined for one of no group. */
+export function readSlot({ objectives, paths }: SlotNames, name: string): Slot | undefined {
+  const [group = "", ...rest] = name.split("/");
+  if (!isSlotGroup(group)) return undefined;
+  const objective = objectives.length > 0 && OWN.some((own) => own === group) ? rest.shift() : undefined;
+  const at = rest.findIndex((_, from) => paths.has(rest.slice(from).join("/")));
+  const [part, path] = at === -1 ? [rest, undefined] : [rest.slice(0, at), rest.slice(at).join("/")];
+  return { group, objective, part, path };
 }
 
 /** Whether the slot is the objective's, or of all of them. */

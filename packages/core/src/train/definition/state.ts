@@ -87,11 +87,15 @@ const slotGroups: Readonly<Record<SlotGroupName, SlotGroup>> = {
   window: { ...steady, isSaved: false },
 };
 
+export function isSlotGroup(name: string): name is SlotGroupName {
+  return Object.hasOwn(slotGroups, name);
+}
+
 /** The first part of the slot's path. */
 export function slotGroupName(slot: string): SlotGroupName {
   const [head = ""] = slot.split("/");
-  if (!Object.hasOwn(slotGroups, head)) throw new Error(`internal: a training state has no ${slot}`);
-  return head as SlotGroupName;
+  if (!isSlotGroup(head)) throw new Error(`internal: a training state has no ${slot}`);
+  return head;
 }
 
 export function slotGroupOf(slot: string): SlotGroup {
@@ -101,7 +105,7 @@ export function slotGroupOf(slot: string): SlotGroup {
 /** Whether a checkpoint may lack the slot. Also takes an entry of a file, which may be of no group. */
 export function isOptionalSlot(slot: string): boolean {
   const [head = ""] = slot.split("/");
-  return Object.hasOwn(slotGroups, head) && slotGroupOf(slot).isOptional === true;
+  return isSlotGroup(head) && slotGroups[head].isOptional === true;
 }
 
 export function isValueType(value: unknown): value is ValueType {

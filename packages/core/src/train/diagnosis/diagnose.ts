@@ -4,10 +4,10 @@ import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import { checkOptions } from "../../options.js";
 import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
-import type { FedBatch } from "../batch/batch.js";
+import type { FlatBatch } from "../batch/batch.js";
 import type { ProgramCache } from "../compile/program-cache.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { type ByObjective, named, type Placed } from "../definition/objective-state.js";
+import { named, type Placed } from "../definition/objective-state.js";
 import type { Program, TypeTree } from "../definition/program.js";
 import { revisitProgram } from "../programs/programs.js";
 import { type Attribution, attribute, diagnosisOf, scaleAttribution } from "./attribution.js";
@@ -46,7 +46,7 @@ type ScaleOf = (objective: Placed) => number | undefined;
  */
 export function checkDiagnose(
   batches: readonly unknown[],
-  options: { readonly scale?: ByObjective<number> },
+  options: { readonly scale?: unknown },
   objectives: readonly Placed[],
 ): ScaleOf {
   checkOptions("diagnose", options, { scale: true }, "{ scale }");
@@ -87,7 +87,7 @@ export interface StepAt {
  */
 export async function diagnose(
   inspected: Inspected,
-  feeds: readonly FedBatch[],
+  feeds: readonly FlatBatch[],
   at: StepAt,
 ): Promise<Diagnosis | undefined> {
   const { scale } = at;
@@ -105,14 +105,14 @@ export async function diagnose(
 interface Found {
   readonly attribution: Attribution;
   /** The microbatch that it is in. */
-  readonly feed: FedBatch;
+  readonly feed: FlatBatch;
   readonly place: number;
 }
 
 /** The first microbatch with a value that is not finite, and that value. */
 export async function firstNonFinite(
   inspected: Inspected,
-  feeds: readonly FedBatch[],
+  feeds: readonly FlatBatch[],
   { scale, isPast }: StepAt,
 ): Promise<Found | undefined> {
   for (const [index, feed] of feeds.entries()) {
@@ -141,7 +141,7 @@ interface Conditions {
 
 async function search(
   { programs, definition, stateTypes }: Inspected,
-  feed: FedBatch,
+  feed: FlatBatch,
   { place, scale, inF32 }: Conditions,
 ): Promise<Attribution | undefined> {
   const { precision } = definition;

@@ -1,6 +1,6 @@
 import { MpError } from "../../errors.js";
 import type { Ranks } from "../../ranks.js";
-import { agreed, type End, type Facts, type Said } from "./said.js";
+import { compareHeaders, type End, type Facts, type Header } from "./header.js";
 
 /**
  * Agreement of a run's ranks before they do anything together: what each is about to do, and with what. A rank that
@@ -97,7 +97,7 @@ export class Agreement {
     );
   }
 
-  async #prepared(call: string, prepare: () => Facts | Promise<Facts>): Promise<Said> {
+  async #prepared(call: string, prepare: () => Facts | Promise<Facts>): Promise<Header> {
     try {
       return { call, facts: await prepare() };
     } catch (error) {
@@ -107,16 +107,16 @@ export class Agreement {
   }
 
   /** @throws MP_RANK_MISMATCH on all ranks */
-  async #meet(own: Said): Promise<End | undefined> {
+  async #meet(own: Header): Promise<End | undefined> {
     const all = await this.ranks.allGather(new TextEncoder().encode(JSON.stringify(own)));
     try {
-      return agreed(all.map((bytes) => new TextDecoder().decode(bytes)));
+      return compareHeaders(all.map((bytes) => new TextDecoder().decode(bytes)));
     } catch (error) {
       throw this.#shared(error);
     }
   }
 }
 
-function failed(error: unknown): Said {
+function failed(error: unknown): Header {
   return { failed: error instanceof Error ? error.message : String(error) };
 }

@@ -1,20 +1,20 @@
 import { numberIn, type Outputs } from "../definition/outputs.js";
 import type { Agreement } from "./agreement.js";
-import { rankReduction, type SharedParts } from "./rank-reduction.js";
-import { sharedSource, storeTogether } from "./shared-checkpoint.js";
+import type { Collective } from "./collective.js";
+import { broadcastSource, storeFromRankZero } from "./rank-checkpoint.js";
+import { type RankReductionOptions, rankReduction } from "./rank-reduction.js";
 import { startFacts } from "./start-facts.js";
-import type { Together } from "./together.js";
 
 /** A run of one rank among others. */
-export function among(agreement: Agreement, shared: SharedParts): Together {
+export function among(agreement: Agreement, options: RankReductionOptions): Collective {
   /** Steps that all have made. */
   let steps = 0;
   /** Since the start or the last load. */
   let rates: Outputs = {};
   return {
     place: agreement.ranks,
-    isShared: true,
-    reduction: () => rankReduction(agreement, shared),
+    isReduced: true,
+    reduction: () => rankReduction(agreement, options),
     starts: (...given) => agreement.enter("trainer", () => startFacts(...given)),
     makesStep: async (facts, signal) => {
       if (signal?.aborted === true) {
@@ -36,8 +36,8 @@ export function among(agreement: Agreement, shared: SharedParts): Together {
     ratesSet: (set) => {
       rates = { ...rates, ...set };
     },
-    store: (what, checkpoint, store, share) => storeTogether(agreement, what, checkpoint, store, share),
-    source: (what, from) => sharedSource(agreement, what, from),
+    store: (what, checkpoint, target) => storeFromRankZero(agreement, what, checkpoint, target),
+    source: (what, source) => broadcastSource(agreement, what, source),
     all: (what, run) => agreement.all(what, run),
     loaded: (iteration) => {
       steps = iteration;

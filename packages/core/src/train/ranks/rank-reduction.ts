@@ -2,12 +2,12 @@ import type { State } from "../../contract/backend.js";
 import type { HostTensor } from "../../host/host-tensor.js";
 import type { Ranks } from "../../ranks.js";
 import { numberIn, type Outputs } from "../definition/outputs.js";
-import { gradientSlots, SHARED_SCALARS, type WindowReduction } from "../run/window.js";
+import { gradientSlots, REDUCED_SCALARS, type WindowReduction } from "../run/window.js";
 import type { Agreement } from "./agreement.js";
 import type { Sharding } from "./shard/sharding.js";
 
 /** Parts that ranks share beside gradients and metrics. */
-export interface SharedParts {
+export interface RankReductionOptions {
   readonly averageModelState: boolean;
   readonly sharding: Sharding | undefined;
 }
@@ -19,11 +19,11 @@ export interface SharedParts {
  */
 export function rankReduction(
   agreement: Agreement,
-  { averageModelState, sharding }: SharedParts,
+  { averageModelState, sharding }: RankReductionOptions,
 ): WindowReduction {
   const { ranks } = agreement;
   return {
-    ...(sharding === undefined ? {} : { share: sharding.share }),
+    ...(sharding === undefined ? {} : { gather: sharding.gather }),
     judge: async (verdict) => {
       const sum = Float32Array.of(verdict);
       await ranks.allReduce(sum);
@@ -33,11 +33,11 @@ export function rankReduction(
       let failure: { readonly error: unknown } | undefined;
       let own: Outputs = {};
       try {
-        own = { ...(await run()), ...(await state.read(SHARED_SCALARS)) };
+        own = { ...(await run()), ...(await state.read(REDUCED_SCALARS)) };
       } catch (error) {
         failure = { error };
       }
-      const names = [...SHARED_SCALARS, ...metrics];
+      const names = [...REDUCED_SCALARS, ...metrics];
       const numbers = names.map((name) => (failure === undefined ? numberIn(own, name) : 0));
       const flags = Array.from({ length: ranks.size }, (_, rank) =>
         Number(rank === ranks.rank && failure !== undefined),
@@ -47,7 +47,7 @@ export function rankReduction(
       const failing = flags.flatMap((_, rank) => (sums[names.length + rank] === 0 ? [] : [rank]));
       if (failing.length > 0) throw agreement.failure("step", failing, failure);
       const summed = (name: string): number => sums[names.indexOf(name)] as number;
-      await state.write(scalars(SHARED_SCALARS, summed));
+      await state.write(scalars(REDUCED_SCALARS, summed));
       await allReduceSlots(ranks, state, gradientSlots(Object.keys(state.types), of));
       if (averageModelState) await averageModel(ranks, state);
       return scalars(metrics, (name) => summed(name) / ranks.size);

@@ -1,10 +1,10 @@
 import { contentHash } from "../../content-hash.js";
 import { formatType } from "../../graph/format-type.js";
-import { settingsOf } from "../checkpoint/file/settings.js";
+import { printSettings, settingsOf } from "../checkpoint/file/settings.js";
 import type { Definitions } from "../definition/definition.js";
 import type { Outputs } from "../definition/outputs.js";
 import { slotGroupOf } from "../definition/state.js";
-import type { Facts } from "./said.js";
+import type { Facts } from "./header.js";
 
 /**
  * Facts with which all ranks must begin alike: the settings, and every value of the state by its slot, as type and
@@ -22,7 +22,7 @@ export function startFacts(
   return {
     seed: key.path,
     precision: precision.name,
-    ...settingsOf(definitions),
+    ...printSettings(settingsOf(definitions)),
     ...Object.fromEntries(values),
   };
 }

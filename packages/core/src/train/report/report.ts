@@ -6,7 +6,7 @@ import type { HalfDType } from "../../dtype.js";
 import { isHalf } from "../../dtype.js";
 import type { Graph } from "../../graph/graph.js";
 import { tensor } from "../../host/host-tensor.js";
-import type { FedBatch } from "../batch/batch.js";
+import type { FlatBatch } from "../batch/batch.js";
 import { runOnce } from "../compile/program-cache.js";
 import type { Inspected } from "../diagnosis/diagnose.js";
 import { gradientsProgram } from "../programs/programs.js";
@@ -67,7 +67,7 @@ export interface ReportParts extends Inspected {
 }
 
 /** Runs one batch forward and backward at scale 1 in f32 on the engine, counting; changes nothing. */
-export async function precisionReport(parts: ReportParts, feed: FedBatch): Promise<PrecisionReport> {
+export async function precisionReport(parts: ReportParts, feed: FlatBatch): Promise<PrecisionReport> {
   const { programs, definition, stateTypes, step, casts, scale } = parts;
   const { precision } = definition;
   const own = lowDType(precision.policy);

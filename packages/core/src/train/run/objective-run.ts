@@ -1,7 +1,7 @@
 import type { CastReport } from "../../cast/explain.js";
 import type { ProfileRow } from "../../contract/backend.js";
 import type { Graph } from "../../graph/graph.js";
-import type { FedBatch } from "../batch/batch.js";
+import type { FlatBatch } from "../batch/batch.js";
 import type { ProgramCache } from "../compile/program-cache.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { named, ownSlot } from "../definition/objective-state.js";
@@ -35,7 +35,7 @@ export class ObjectiveRun {
    */
   static async step(
     objectives: readonly ObjectiveRun[],
-    feeds: readonly FedBatch[],
+    feeds: readonly FlatBatch[],
     onCommitted: () => void,
   ): Promise<readonly StepResult[]> {
     const steppers = objectives.map((objective) => objective.#stepper);
@@ -52,7 +52,7 @@ export class ObjectiveRun {
   /** Compiles a step of each. What all ranks must have alike in it: batches, and hashes of the programs. */
   static async facts(
     objectives: readonly ObjectiveRun[],
-    feeds: readonly FedBatch[],
+    feeds: readonly FlatBatch[],
   ): Promise<{ readonly batch: string; readonly program: string }> {
     for (const objective of objectives) await objective.#stepper.prepare(feeds);
     return {
@@ -74,19 +74,19 @@ export class ObjectiveRun {
     return all;
   }
 
-  profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
+  profile(feed: FlatBatch): Promise<readonly ProfileRow[]> {
     return this.#stepper.profile(feed);
   }
 
-  async evaluate(feed: FedBatch, model: FedBatch | undefined, average: boolean): Promise<unknown> {
+  async evaluate(feed: FlatBatch, model: FlatBatch | undefined, average: boolean): Promise<unknown> {
     const [values, outputs] = await this.evaluated(feed, model, average);
     return { ...evaluationIn(values), modelState: outputTree(outputs["model"], "model", values) };
   }
 
   /** The outputs of evaluating a batch, and their types; with the statistics of the metrics. */
   async evaluated(
-    feed: FedBatch,
-    model: FedBatch | undefined,
+    feed: FlatBatch,
+    model: FlatBatch | undefined,
     average: boolean,
     metrics?: TracedMetrics,
   ): Promise<readonly [Outputs, Program["outputs"]]> {
@@ -125,22 +125,22 @@ export class ObjectiveRun {
     return numberIn(await executable.run({}), "scale");
   }
 
-  async diagnose(feeds: readonly FedBatch[], scale: number | undefined): Promise<Diagnosis | undefined> {
+  async diagnose(feeds: readonly FlatBatch[], scale: number | undefined): Promise<Diagnosis | undefined> {
     const at = { scale: scale ?? (await this.#scale()), isPast: scale !== undefined };
     return diagnose(this.#inspected, feeds, at);
   }
 
-  async precisionReport(feed: FedBatch): Promise<PrecisionReport> {
+  async precisionReport(feed: FlatBatch): Promise<PrecisionReport> {
     const parts = { ...this.#inspected, ...this.explained(feed), scale: await this.#scale() };
     return precisionReport(parts, feed);
   }
 
-  graph(feed: FedBatch): Graph {
+  graph(feed: FlatBatch): Graph {
     return this.#stepper.program(feed).graph;
   }
 
   /** The step for such a batch, and its cast report. */
-  explained(feed: FedBatch): { readonly step: Graph; readonly casts: CastReport } {
+  explained(feed: FlatBatch): { readonly step: Graph; readonly casts: CastReport } {
     let casts: CastReport | undefined;
     const { graph } = this.#stepper.program(feed, {
       casts: (report) => {

@@ -5,7 +5,7 @@ import { checkHyperparameter } from "../../optim/hyperparameter.js";
 import { isSettable } from "../../optim/settable.js";
 import { isPlainObject } from "../../plain-object.js";
 import { shown } from "../../shown.js";
-import { mapTree, type Tree } from "../../tree.js";
+import { mapTree } from "../../tree.js";
 import type { RatesByGroup } from "../callbacks/callback.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { named, ownSlot } from "../definition/objective-state.js";
@@ -38,7 +38,7 @@ export function ratesToSet(
 
 /** The settable rates as they are, by group; with objectives, by objective and group. */
 export async function ratesOf(state: State, types: TypeTree): Promise<RatesByGroup> {
-  const rates = (await readPart(state, types, "rates")) as Tree<HostTensor>;
+  const rates = await readPart(state, types, "rates");
   return mapTree(rates, isHostTensor, ({ data }) => Number(data[0])) as RatesByGroup;
 }
 

@@ -1,5 +1,6 @@
 import type { State } from "../../contract/backend.js";
-import { leavesOf } from "../../tree.js";
+import type { HostTensor } from "../../host/host-tensor.js";
+import { leavesOf, type Tree } from "../../tree.js";
 import { fedName, outputTree, type TypeTree } from "../definition/program.js";
 import { isValueType } from "../definition/state.js";
 
@@ -8,8 +9,8 @@ export async function readPart(
   state: State,
   types: TypeTree,
   part: "model" | "scaler" | "rates",
-): Promise<unknown> {
+): Promise<Tree<HostTensor>> {
   const own = (types as Readonly<Record<typeof part, TypeTree>>)[part];
   const slots = leavesOf(own, isValueType, part).map(([path]) => fedName(part, path));
-  return outputTree(own, part, await state.read(slots));
+  return outputTree(own, part, await state.read(slots)) as Tree<HostTensor>;
 }

@@ -4,7 +4,7 @@ import type { ProfileRow } from "../../contract/backend.js";
 import { unsupportedReason } from "../../contract/manifest.js";
 import { MpError } from "../../errors.js";
 import { leavesOf } from "../../tree.js";
-import { batchDifferences, type FedBatch } from "../batch/batch.js";
+import { batchDifferences, type FlatBatch } from "../batch/batch.js";
 import type { Compiled, ProgramCache } from "../compile/program-cache.js";
 import { programHash } from "../compile/program-hash.js";
 import type { StepDefinition } from "../definition/definition.js";
@@ -45,8 +45,8 @@ export interface Ran {
 }
 
 /** Whether a step is two programs: one accumulates a microbatch, one applies the sums. */
-export function isWindowed({ accumulate }: Pick<StepDefinition, "accumulate">, isShared: boolean): boolean {
-  return accumulate > 1 || isShared;
+export function isWindowed({ accumulate }: Pick<StepDefinition, "accumulate">, isReduced: boolean): boolean {
+  return accumulate > 1 || isReduced;
 }
 
 /**
@@ -65,7 +65,7 @@ export class Stepper {
   readonly #hashes = new Map<string, string>();
   #hasSearchedData = false;
   /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
-  #accepted: FedBatch["inputs"] | undefined;
+  #accepted: FlatBatch["inputs"] | undefined;
 
   constructor(programs: ProgramCache, options: StepperOptions) {
     this.#programs = programs;
@@ -75,20 +75,20 @@ export class Stepper {
   }
 
   /** Compiles what `run` needs for these batches. */
-  async prepare(feeds: readonly FedBatch[]): Promise<void> {
+  async prepare(feeds: readonly FlatBatch[]): Promise<void> {
     for (const feed of feeds) await this.#pass(feed);
     if (this.#windowed) await this.#apply();
   }
 
   /** A hash of each program that `prepare` has compiled for these batches, the same on all ranks. */
-  hashes(feeds: readonly FedBatch[]): readonly (string | undefined)[] {
+  hashes(feeds: readonly FlatBatch[]): readonly (string | undefined)[] {
     return [...feeds.map(({ signature }) => signature), APPLY].map((signature) =>
       this.#hashes.get(signature),
     );
   }
 
   /** Runs the step until it is applied or skipped; the state then comes after these batches. */
-  async run(feeds: readonly FedBatch[]): Promise<Ran> {
+  async run(feeds: readonly FlatBatch[]): Promise<Ran> {
     const [first] = feeds;
     if (first === undefined) throw new Error("internal: a step without batches");
     this.#options.signal?.throwIfAborted();
@@ -101,7 +101,7 @@ export class Stepper {
   }
 
   /** Reports a step that was run. @throws MP_NON_FINITE after too many skips in a row */
-  async report({ outputs, retries }: Ran, feeds: readonly FedBatch[]): Promise<StepResult> {
+  async report({ outputs, retries }: Ran, feeds: readonly FlatBatch[]): Promise<StepResult> {
     const applied = flagIn(outputs, "applied");
     if (!applied) {
       this.#warnOfScale(outputs);
@@ -123,7 +123,7 @@ export class Stepper {
    * Runs the program for a batch once, with the engine's profiler on. A whole step commits as usual; a single
    * microbatch is not a step and is discarded.
    */
-  async profile(feed: FedBatch): Promise<readonly ProfileRow[]> {
+  async profile(feed: FlatBatch): Promise<readonly ProfileRow[]> {
     const { executable } = await this.#pass(feed);
     if (executable.profile === undefined) {
       const reason = unsupportedReason(this.#programs.backend.manifest.profile) ?? "it has no profiler";
@@ -137,23 +137,23 @@ export class Stepper {
   }
 
   /** The program for a batch. */
-  program(feed: FedBatch, reports?: TraceReports): Program {
+  program(feed: FlatBatch, reports?: TraceReports): Program {
     const { definition, stateTypes } = this.#options;
     const build = this.#windowed ? accumulateProgram : trainProgram;
     return build(definition, stateTypes, feed.types(), reports);
   }
 
-  async #runWhole(feed: FedBatch): Promise<Outputs> {
+  async #runWhole(feed: FlatBatch): Promise<Outputs> {
     const { executable } = this.#known(feed) ?? (await this.#compile(feed));
     return executable.run(feed.inputs);
   }
 
-  #known(feed: FedBatch): Compiled | undefined {
+  #known(feed: FlatBatch): Compiled | undefined {
     return this.#programs.known(this.#kind, feed.signature);
   }
 
   /** The program that is fed a batch. */
-  async #pass(feed: FedBatch): Promise<Compiled> {
+  async #pass(feed: FlatBatch): Promise<Compiled> {
     return this.#known(feed) ?? this.#compile(feed);
   }
 
@@ -164,7 +164,7 @@ export class Stepper {
     );
   }
 
-  async #runWindow(feeds: readonly FedBatch[]): Promise<Outputs> {
+  async #runWindow(feeds: readonly FlatBatch[]): Promise<Outputs> {
     const { definition, reduction } = this.#options;
     const programs = this.#programs;
     try {
@@ -178,7 +178,7 @@ export class Stepper {
             );
       const { executable } = await this.#apply();
       const outputs = await executable.run(await this.#verdict());
-      await reduction?.share?.(programs.state, outputs);
+      await reduction?.gather?.(programs.state, outputs);
       return { ...metrics, ...outputs };
     } catch (error) {
       await resetWindow(programs.state).catch((cause: unknown) => {
@@ -211,7 +211,7 @@ export class Stepper {
   }
 
   /** Adds the microbatches to the window; the metrics of each. */
-  async #accumulate(feeds: readonly FedBatch[]): Promise<readonly Outputs[]> {
+  async #accumulate(feeds: readonly FlatBatch[]): Promise<readonly Outputs[]> {
     const { signal, breathe } = this.#options;
     const metrics: Outputs[] = [];
     for (const feed of feeds) {
@@ -226,14 +226,14 @@ export class Stepper {
   }
 
   /** The names of the scalars that accumulating these batches gives. */
-  async #metricNames([first]: readonly FedBatch[]): Promise<readonly string[]> {
-    const { outputs } = await this.#pass(first as FedBatch);
+  async #metricNames([first]: readonly FlatBatch[]): Promise<readonly string[]> {
+    const { outputs } = await this.#pass(first as FlatBatch);
     return leavesOf(outputs["metrics"] ?? {}, isValueType, "metrics").map(([path]) =>
       fedName("metrics", path),
     );
   }
 
-  async #compile(feed: FedBatch): Promise<Compiled> {
+  async #compile(feed: FlatBatch): Promise<Compiled> {
     const { warn } = this.#options;
     const warnOfLints = ({ lints }: CastReport): void => {
       for (const { message, remedy } of lints) warn({ type: "numerics", message: `${message}; ${remedy}` });
@@ -258,12 +258,12 @@ export class Stepper {
   }
 
   /** At the first skip that a batch's own numbers may be the cause of, if they are. */
-  async #warnOfData(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
+  async #warnOfData(outputs: Outputs, feeds: readonly FlatBatch[]): Promise<void> {
     const { definition, warn } = this.#options;
     const half = lowDType(definition.precision.policy);
     if (this.#hasSearchedData || half === undefined) return;
     // The search is compiled only where there is a number to be found.
-    const isSuspect = ({ inputs }: FedBatch): boolean =>
+    const isSuspect = ({ inputs }: FlatBatch): boolean =>
       beyondHalf(inputs, Object.keys(inputs), half) !== undefined;
     if (!feeds.some(isSuspect)) return;
     this.#hasSearchedData = true;
@@ -276,7 +276,7 @@ export class Stepper {
       warn({ type: "data", message: `${named(definition, "step")}: was skipped, ${culprit}` });
   }
 
-  async #checkSkips(outputs: Outputs, feeds: readonly FedBatch[]): Promise<void> {
+  async #checkSkips(outputs: Outputs, feeds: readonly FlatBatch[]): Promise<void> {
     const skips = numberIn(outputs, "consecutiveSkips");
     if (skips <= this.#options.maxConsecutiveSkips) return;
     const [loss, gradNorm, scale] = ["loss", "gradNorm", "scale"].map((name) => numberIn(outputs, name));
@@ -298,7 +298,7 @@ export class Stepper {
 
   /** Returns text also if the engine cannot run the search or runs out of memory. */
   async #culprit(
-    feeds: readonly FedBatch[],
+    feeds: readonly FlatBatch[],
     scale: number,
     known: string,
   ): Promise<{ readonly culprit: string; readonly attribution?: Attribution; readonly cause?: unknown }> {
@@ -317,7 +317,7 @@ export class Stepper {
 }
 
 /** Adds to an error how the batch differs from earlier ones. */
-function comparedWith(before: FedBatch["inputs"], feed: FedBatch, error: unknown): unknown {
+function comparedWith(before: FlatBatch["inputs"], feed: FlatBatch, error: unknown): unknown {
   const differences = batchDifferences(before, feed.inputs);
   if (differences.length === 0) return error;
   const unlike = `unlike the batches before, ${differences.join("; ")}`;

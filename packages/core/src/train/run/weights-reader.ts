@@ -1,5 +1,5 @@
 import { checkOptions, type OptionNames } from "../../options.js";
-import type { FedBatch } from "../batch/batch.js";
+import type { FlatBatch } from "../batch/batch.js";
 import { checkFunction } from "../batch/check-parts.js";
 import { ByFunction } from "../compile/by-function.js";
 import type { ProgramCache } from "../compile/program-cache.js";
@@ -33,7 +33,7 @@ export class WeightsReader {
   }
 
   /** Checks the arguments; the result runs the function on a batch. @throws MP_INVALID_ARGUMENT */
-  predictor(predict: PredictFunction, options: WeightsChoice): (feed: FedBatch) => Promise<unknown> {
+  predictor(predict: PredictFunction, options: WeightsChoice): (feed: FlatBatch) => Promise<unknown> {
     checkFunction("predict", predict);
     const average = this.#readsAverage("predict", options);
     return async (feed) => {

@@ -32,7 +32,7 @@ export interface WindowReduction {
   /** The sum of the verdicts on the parts of a divided update. */
   judge?(verdict: number): Promise<number>;
   /** Ends a step whose update is divided, from its outputs. */
-  share?(state: State, outputs: Outputs): Promise<void>;
+  gather?(state: State, outputs: Outputs): Promise<void>;
 }
 
 /** The reduction of a hook, which gets no metrics. */
@@ -47,7 +47,7 @@ export function hookReduction(allReduce: AllReduce): WindowReduction {
 }
 
 /** The scalars of a window that processes combine, f32. */
-export const SHARED_SCALARS = ["window/loss", "window/poison"] as const;
+export const REDUCED_SCALARS = ["window/loss", "window/poison"] as const;
 
 /** The slots of an objective's summed gradients, f32. */
 export function gradientSlots(slots: readonly string[], of: Placed): readonly string[] {
@@ -76,7 +76,7 @@ export async function resetWindow(state: State): Promise<void> {
  * @throws what the hook throws; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for what it returns
  */
 async function reduceWindow(state: State, allReduce: AllReduce, of: Placed): Promise<void> {
-  const sums = await state.read([...gradientSlots(Object.keys(state.types), of), ...SHARED_SCALARS]);
+  const sums = await state.read([...gradientSlots(Object.keys(state.types), of), ...REDUCED_SCALARS]);
   const reduced: unknown = await allReduce(sums);
   checkReduced(sums, reduced);
   await state.write(reduced);

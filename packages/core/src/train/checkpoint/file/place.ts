@@ -2,34 +2,52 @@
 import { checkPath, loadTensors, saveTensors } from "#checkpoint-files";
 import { bytesOfTensors, checkBytes, tensorsOfBytes } from "../../../checkpoint/bytes.js";
 import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
+import type { Ranks } from "../../../ranks.js";
 
-export type CheckpointStore<T> = (checkpoint: LoadedTensors) => Promise<T>;
+export interface CheckpointTarget<T> {
+  /** @throws MP_INVALID_ARGUMENT for what cannot be a path, MP_UNSUPPORTED without Node */
+  check(): void;
+  write(checkpoint: LoadedTensors): Promise<T>;
+  /** What all ranks get of what rank 0 wrote. */
+  broadcast(ranks: Ranks, written: T | undefined): Promise<T>;
+}
 
 export interface CheckpointSource {
   /** Begins messages about the content. */
   readonly name: string;
   /** The path, where there is one, for errors. */
   readonly details: Readonly<Record<string, unknown>>;
+  /** @throws MP_IO, MP_PARSE; MP_INVALID_ARGUMENT for what is neither a path nor bytes, MP_UNSUPPORTED without Node */
   read(): Promise<LoadedTensors>;
 }
 
-/** @throws MP_INVALID_ARGUMENT for what cannot be a path, MP_UNSUPPORTED without Node */
-export function toFile(what: string, path: string): CheckpointStore<void> {
-  checkPath(what, path);
-  return ({ tensors, metadata }) => saveTensors(path, tensors, metadata);
+export function toFile(what: string, path: string): CheckpointTarget<void> {
+  return {
+    check: () => checkPath(what, path),
+    write: ({ tensors, metadata }) => saveTensors(path, tensors, metadata),
+    // A file is rank 0's alone.
+    broadcast: async () => undefined,
+  };
 }
 
-/** @throws as `toFile` */
 export function fromFile(what: string, path: string): CheckpointSource {
-  checkPath(what, path);
-  return { name: path, details: { path }, read: () => loadTensors(path) };
+  const read = async (): Promise<LoadedTensors> => {
+    checkPath(what, path);
+    return loadTensors(path);
+  };
+  return { name: path, details: { path }, read };
 }
 
-export const toBytes: CheckpointStore<Uint8Array<ArrayBuffer>> = async (checkpoint) =>
-  bytesOfTensors(checkpoint);
+export const toBytes: CheckpointTarget<Uint8Array<ArrayBuffer>> = {
+  check: () => undefined,
+  write: async (checkpoint) => bytesOfTensors(checkpoint),
+  broadcast: async (ranks, bytes) => new Uint8Array(await ranks.broadcast(bytes)),
+};
 
-/** @throws MP_INVALID_ARGUMENT for what is no `Uint8Array` */
 export function fromBytes(what: string, bytes: Uint8Array): CheckpointSource {
-  checkBytes(what, bytes);
-  return { name: what, details: {}, read: async () => tensorsOfBytes(bytes) };
+  const read = async (): Promise<LoadedTensors> => {
+    checkBytes(what, bytes);
+    return tensorsOfBytes(bytes);
+  };
+  return { name: what, details: {}, read };
 }

@@ -49,18 +49,22 @@ export function ownPart(
 ): OwnCheckpoint {
   const made = Number(metadata[RANKS] ?? 1);
   if (!Number.isSafeInteger(made) || made < 1) refuse(`its number of ranks is ${metadata[RANKS]}`);
-  const [plain, others] = split(tensors);
-  for (const [name, value] of others) {
-    const [, of, slot] = PLACED.exec(name) as unknown as [string, string, string];
+  const entries = Object.entries(tensors).map(([name, value]) => ({ ...entryOf(name), name, value }));
+  const plain = Object.fromEntries(
+    entries.filter(({ rank }) => rank === undefined).map(({ slot, value }) => [slot, value]),
+  );
+  const own = new Map<number, Map<string, HostTensor>>();
+  for (const { rank: of, slot, name, value } of entries) {
+    if (of === undefined) continue;
     const first = plain[slot];
-    if (Number(of) >= made || first === undefined || formatType(first) !== formatType(value))
+    const isRank = Number.isInteger(of) && of >= 0 && of < made;
+    if (!isRank || first === undefined || formatType(first) !== formatType(value))
       refuse(`${name} is of no rank that made it`);
+    own.set(of, (own.get(of) ?? new Map<string, HostTensor>()).set(slot, value));
   }
-  const own = new Map(others);
+  const slots = Object.entries(plain);
   if (made === size) {
-    const mine = Object.entries(plain).map(
-      ([slot, value]) => [slot, own.get(nameOf(rank, slot)) ?? value] as const,
-    );
+    const mine = slots.map(([slot, value]) => [slot, own.get(rank)?.get(slot) ?? value] as const);
     const entries = OWN.flatMap((name) => {
       const value = metadata[nameOf(rank, name)];
       return value === undefined ? [] : [[name, value] as const];
@@ -72,8 +76,8 @@ export function ownPart(
     };
   }
   const of = (slot: string, value: HostTensor): readonly HostTensor[] =>
-    Array.from({ length: made }, (_, each) => own.get(nameOf(each, slot)) ?? value);
-  const means = Object.entries(plain).map(([slot, value]) => [slot, meanOf(of(slot, value))] as const);
+    Array.from({ length: made }, (_, each) => own.get(each)?.get(slot) ?? value);
+  const means = slots.map(([slot, value]) => [slot, meanOf(of(slot, value))] as const);
   return {
     tensors: Object.fromEntries(means),
     metadata: { ...metadata, cursor: JSON.stringify(passOnly(metadata["cursor"] ?? "null")) },
@@ -81,16 +85,17 @@ export function ownPart(
   };
 }
 
-const PLACED = /^rank\/(\d+)\/(.*)$/;
+/** An entry of a file: of all ranks, or what one of them has instead. */
+interface Entry {
+  readonly rank: number | undefined;
+  readonly slot: string;
+}
 
-function split(tensors: LoadedTensors["tensors"]) {
-  const entries = Object.entries(tensors);
-  return [
-    Object.fromEntries(entries.filter(([name]) => !PLACED.test(name))) as Readonly<
-      Record<string, HostTensor>
-    >,
-    entries.filter(([name]) => PLACED.test(name)),
-  ] as const;
+function entryOf(name: string): Entry {
+  const [head, rank, ...rest] = name.split("/");
+  return head === "rank" && rest.length > 0
+    ? { rank: Number(rank), slot: rest.join("/") }
+    : { rank: undefined, slot: name };
 }
 
 /** The mean of f32; the first one's in other dtypes, such as counts. */

@@ -1,39 +1,67 @@
-import type { StepDefinition } from "../../definition/definition.js";
+import type { Definitions, StepDefinition } from "../../definition/definition.js";
 import { named } from "../../definition/objective-state.js";
 import { describeEma } from "../../weights/average.js";
 
-export type Settings = Readonly<Record<string, string>>;
+export interface Setting {
+  readonly name: string;
+  /** As files have it. */
+  readonly text: string;
+  /** Whether the structure of the state follows from it. */
+  readonly shapesState?: true;
+}
+
+type Metadata = Readonly<Record<string, string>>;
 
 /** The setting that holds the names of the objectives in their order, as JSON. */
 export const OBJECTIVES = "objectives";
 
+const OPTIMIZER = "optimizer";
+
 /**
- * The settings that, together with the state, decide how training continues: as text, by name. A checkpoint stores
- * them; loading one with other settings warns.
+ * The settings that, together with the state, decide how training continues. A checkpoint stores them; loading one with
+ * other settings warns.
  */
-export function settingsOf(definitions: readonly [StepDefinition, ...StepDefinition[]]): Settings {
+export function settingsOf(definitions: Definitions): readonly Setting[] {
   const [definition] = definitions;
-  const { objective, precision, accumulate, accumulation, onOverflow, maxRetries } = definition;
+  const { objective, precision, accumulate, accumulation, onOverflow, maxRetries, ema } = definition;
   const { policy, masterWeights } = precision;
-  return {
-    policy: String(policy),
-    masterWeights: masterWeights.name,
-    ...(objective === undefined ? {} : { [OBJECTIVES]: JSON.stringify(objective.all) }),
-    ...Object.assign({}, ...definitions.map(ownSettings)),
+  return [
+    { name: "policy", text: String(policy) },
+    { name: "masterWeights", text: masterWeights.name, shapesState: true },
+    ...(objective === undefined
+      ? []
+      : [{ name: OBJECTIVES, text: JSON.stringify(objective.all), shapesState: true } as const]),
+    ...definitions.flatMap(ownSettings),
     // A mean is not named: checkpoints from before there was a choice have the number alone.
-    accumulate: accumulation === "mean" ? String(accumulate) : `${accumulation} of ${accumulate}`,
-    onOverflow: onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow,
-    checkNewParameters: String(definition.checkNewParameters),
-    ...(definition.ema === undefined ? {} : { ema: describeEma(definition.ema) }),
-  };
+    {
+      name: "accumulate",
+      text: accumulation === "mean" ? String(accumulate) : `${accumulation} of ${accumulate}`,
+    },
+    { name: "onOverflow", text: onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow },
+    { name: "checkNewParameters", text: String(definition.checkNewParameters) },
+    ...(ema === undefined ? [] : [{ name: "ema", text: describeEma(ema) }]),
+  ];
 }
 
-function ownSettings(definition: StepDefinition): Settings {
+function ownSettings(definition: StepDefinition): readonly Setting[] {
   const { precision, optimizer, clipNorm } = definition;
   const { lossScaler } = precision;
-  return {
-    [named(definition, "lossScaler")]: lossScaler.description ?? lossScaler.name,
-    [named(definition, "optimizer")]: optimizer.description ?? optimizer.name,
-    [named(definition, "clipNorm")]: String(clipNorm ?? "none"),
-  };
+  const { description: scaler = lossScaler.name } = lossScaler;
+  return [
+    { name: named(definition, "lossScaler"), text: scaler, shapesState: true },
+    { name: named(definition, OPTIMIZER), text: optimizer.description ?? optimizer.name, shapesState: true },
+    { name: named(definition, "clipNorm"), text: String(clipNorm ?? "none") },
+  ];
+}
+
+/** The settings as entries of a file. */
+export function printSettings(settings: readonly Setting[]): Metadata {
+  return Object.fromEntries(settings.map(({ name, text }) => [name, text]));
+}
+
+/** Whether an optimizer of a run, by the entries of its file, is one of groups; `byPath` names itself. */
+export function hasGroups(metadata: Metadata): boolean {
+  return Object.entries(metadata).some(
+    ([name, text]) => name.startsWith(OPTIMIZER) && text.includes("byPath("),
+  );
 }

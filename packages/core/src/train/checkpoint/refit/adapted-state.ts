@@ -3,21 +3,24 @@
  * state. What a parameter has keeps its values if the file has all of it; the rest starts as in a new run from the
  * file's weights. The weights themselves always come from the file.
  */
+import type { State } from "../../../contract/backend.js";
 import { formatType } from "../../../graph/format-type.js";
+import type { ValueType } from "../../../graph/graph.js";
 import type { HostTensor } from "../../../host/host-tensor.js";
-import type { StepDefinition } from "../../definition/definition.js";
-import { isOwnSlot, ownSlot } from "../../definition/objective-state.js";
 import type { Outputs } from "../../definition/outputs.js";
-import { isOptionalSlot, slotGroupName, slotGroupOf } from "../../definition/state.js";
-import { frozenInAll } from "../../weights/frozen.js";
+import type { Slot } from "../../definition/slot.js";
+import { isOptionalSlot } from "../../definition/state.js";
 
-/** Facts about the two runs. */
-export interface Fitting {
-  readonly types: Readonly<Record<string, Pick<HostTensor, "dtype" | "shape">>>;
-  readonly definitions: readonly StepDefinition[];
-  /** Paths of all parameters, frozen ones too. */
-  readonly paths: readonly string[];
+/** A checkpoint and the run that it does not fit. */
+export interface Mismatch {
+  /** The slots of the run that files have, and those of the file, by their names. */
+  readonly wanted: ReadonlyMap<string, Slot>;
+  readonly held: ReadonlyMap<string, Slot>;
+  readonly types: State["types"];
   readonly tensors: Outputs;
+  /** Parameters that the run does not train, and those that the run of the file did not. */
+  readonly frozen: ReadonlySet<string>;
+  readonly wereFrozen: ReadonlySet<string>;
   /** Whether this run or the file's has groups of parameters. */
   readonly isGrouped: boolean;
 }
@@ -26,96 +29,78 @@ export interface Adapted {
   /** The slots that come from the file. */
   readonly kept: Outputs;
   /** The slots that a new run from the file's weights begins with. */
-  readonly begun: readonly string[];
+  readonly begun: ReadonlyMap<string, Slot>;
   /** Entries of the file that the run has no place for. */
-  readonly dropped: readonly string[];
+  readonly dropped: ReadonlyMap<string, Slot>;
 }
 
 /** Undefined where the file does not fit for another reason. */
-export function adapted(fitting: Fitting): Adapted | undefined {
-  const { types, tensors } = fitting;
-  const wanted = Object.keys(types).filter((slot) => slotGroupOf(slot).isSaved);
-  const fits = (slot: string, name = slot): boolean => {
-    const found = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
-    return found !== undefined && formatType(found) === formatType(types[slot] as HostTensor);
-  };
+export function adapted(mismatch: Mismatch): Adapted | undefined {
+  const { wanted, held, tensors } = mismatch;
   const kept: Record<string, HostTensor> = {};
-  const begun: string[] = [];
+  const begun = new Map<string, Slot>();
   const used = new Set<string>();
-  const keep = (slot: string, name: string): void => {
-    kept[slot] = tensors[name] as HostTensor;
-    used.add(name);
-  };
-  for (const slots of together(fitting, wanted)) {
-    const names = slots.map((slot) =>
-      fits(slot) ? slot : elsewhere(fitting, slot, (name) => fits(slot, name)),
-    );
-    if (names.every((name) => name !== undefined)) {
-      for (const [at, slot] of slots.entries()) keep(slot, names[at] as string);
-    } else if (slots.every((slot) => mayBegin(fitting, slot))) begun.push(...slots);
-    else return undefined;
+  for (const unit of unitsOf(wanted)) {
+    const sources = unit.map(([name, slot]) => sourceOf(mismatch, name, slot));
+    if (sources.every((source) => source !== undefined)) {
+      for (const [at, [name]] of unit.entries()) {
+        const source = sources[at] as string;
+        kept[name] = tensors[source] as HostTensor;
+        used.add(source);
+      }
+    } else if (unit.every(([, slot]) => mayBegin(mismatch, slot))) {
+      for (const [name, slot] of unit) begun.set(name, slot);
+    } else return undefined;
   }
-  const dropped = Object.keys(tensors).filter((name) => !used.has(name));
-  return dropped.every((name) => mayEnd(fitting, name)) ? { kept, begun, dropped } : undefined;
+  const dropped = new Map([...held].filter(([name]) => !used.has(name)));
+  return [...dropped].every(([name, slot]) => mayEnd(mismatch, name, slot))
+    ? { kept, begun, dropped }
+    : undefined;
 }
+
+type Named = readonly [name: string, slot: Slot];
 
 /** Slots by what is kept whole or not at all: the optimizer's state of one parameter, or a slot of its own. */
-function together(fitting: Fitting, slots: readonly string[]): readonly (readonly string[])[] {
-  const groups = new Map<string, string[]>();
-  for (const slot of slots) {
-    const path = slotGroupName(slot) === "optimizer" ? pathIn(fitting, slot) : undefined;
-    const id = path === undefined ? `slot ${slot}` : `optimizer of ${path}`;
-    groups.set(id, [...(groups.get(id) ?? []), slot]);
+function unitsOf(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[])[] {
+  const units = new Map<string, Named[]>();
+  for (const [name, slot] of slots) {
+    const id =
+      slot.group === "optimizer" && slot.path !== undefined ? `optimizer of ${slot.path}` : `slot ${name}`;
+    units.set(id, [...(units.get(id) ?? []), [name, slot]]);
   }
-  return [...groups.values()];
+  return [...units.values()];
 }
 
-/** The parameter that a slot is of: the longest path that the slot ends with. */
-function pathIn({ paths }: Pick<Fitting, "paths">, slot: string): string | undefined {
-  const found = paths.filter((path) => path !== "" && slot.endsWith(`/${path}`));
-  return found.sort((a, b) => b.length - a.length)[0];
-}
-
-/** The same part of an optimizer's state in another group: one entry with the same end, as `mean/0/kernel`. */
-function elsewhere(fitting: Fitting, slot: string, fits: (name: string) => boolean): string | undefined {
-  const path = pathIn(fitting, slot);
-  const definition = fitting.definitions.find((each) => isOwnSlot(each, slot));
-  if (
-    !fitting.isGrouped ||
-    slotGroupName(slot) !== "optimizer" ||
-    path === undefined ||
-    definition === undefined
-  )
-    return undefined;
-  const part = slot
-    .slice(0, -path.length - 1)
-    .split("/")
-    .at(-1);
-  const start = `${ownSlot(definition, "optimizer")}/`;
-  const found = Object.keys(fitting.tensors).filter(
-    (name) => name.startsWith(start) && name.endsWith(`/${part}/${path}`) && fits(name),
-  );
-  return found.length === 1 ? found[0] : undefined;
+/** The entry of the file that has a slot: of its name, or the same part of an optimizer's state in another group. */
+function sourceOf(mismatch: Mismatch, name: string, slot: Slot): string | undefined {
+  const { held, types, tensors, isGrouped } = mismatch;
+  const fits = (entry: string): boolean =>
+    held.has(entry) && formatType(tensors[entry] as HostTensor) === formatType(types[name] as ValueType);
+  if (fits(name)) return name;
+  if (!isGrouped || slot.group !== "optimizer" || slot.path === undefined) return undefined;
+  const isSame = ({ group, objective, part, path }: Slot): boolean =>
+    group === slot.group &&
+    objective === slot.objective &&
+    path === slot.path &&
+    part.at(-1) === slot.part.at(-1);
+  const found = [...held].filter(([entry, other]) => isSame(other) && fits(entry));
+  return found.length === 1 ? found[0]?.[0] : undefined;
 }
 
 /** Whether a slot that the file lacks may begin as in a new run. */
-function mayBegin(fitting: Fitting, slot: string): boolean {
-  if (isOptionalSlot(slot)) return true;
-  const group = slotGroupName(slot);
-  const path = pathIn(fitting, slot);
-  const wasFrozen = path !== undefined && Object.hasOwn(fitting.tensors, `frozen/${path}`);
+function mayBegin({ wereFrozen, isGrouped }: Mismatch, { group, path }: Slot): boolean {
+  if (isOptionalSlot(group)) return true;
+  const wasFrozen = path !== undefined && wereFrozen.has(path);
   if (group === "frozen") return !wasFrozen;
   if (group === "master") return wasFrozen;
-  return group === "optimizer" && (wasFrozen || fitting.isGrouped);
+  return group === "optimizer" && (wasFrozen || isGrouped);
 }
 
 /** Whether the run may leave out an entry of the file. */
-function mayEnd({ types, definitions, paths, isGrouped }: Fitting, name: string): boolean {
-  if (isOptionalSlot(name)) return true;
-  const [group = ""] = name.split("/");
-  const path = pathIn({ paths }, name);
-  if (group === "frozen") return path !== undefined && !Object.hasOwn(types, name);
-  const isFrozen = path !== undefined && frozenInAll(definitions).has(path);
+function mayEnd({ wanted, frozen, isGrouped }: Mismatch, name: string, { group, path }: Slot): boolean {
+  if (isOptionalSlot(group)) return true;
+  if (group === "frozen") return path !== undefined && !wanted.has(name);
+  const isFrozen = path !== undefined && frozen.has(path);
   if (group === "master") return isFrozen;
   return group === "optimizer" && (isFrozen || isGrouped);
 }

@@ -3,12 +3,15 @@ import { formatType } from "../../../graph/format-type.js";
 import type { HostTensor } from "../../../host/host-tensor.js";
 import { leavesOf } from "../../../tree.js";
 import type { StepDefinition } from "../../definition/definition.js";
+import { readSlot } from "../../definition/objective-state.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { fedName } from "../../definition/program.js";
-import { isValueType, slotGroupName } from "../../definition/state.js";
+import type { Slot } from "../../definition/slot.js";
+import { isValueType, slotGroupOf } from "../../definition/state.js";
 import { type GivenTypes, madeState } from "../../run/initial-state.js";
+import { frozenInAll } from "../../weights/frozen.js";
 import { listed, type OpenCheckpoint } from "../file/open-checkpoint.js";
-import type { Settings } from "../file/settings.js";
+import { hasGroups, printSettings, type Setting } from "../file/settings.js";
 import { weightsIn } from "../file/weights-in.js";
 import { type Adapted, adapted } from "./adapted-state.js";
 
@@ -16,7 +19,7 @@ interface Refit {
   readonly given: GivenTypes;
   readonly backend: Backend;
   readonly objectives: readonly StepDefinition[];
-  readonly settings: Settings;
+  readonly settings: readonly Setting[];
 }
 
 /**
@@ -38,32 +41,47 @@ export async function refitted(
       : [];
   });
   if (weights.length < parameters.length) return undefined;
+  const names = {
+    objectives: objectives[0]?.objective?.all ?? [],
+    paths: new Set(parameters.map(([path]) => path)),
+  };
+  const slotsOf = (of: readonly string[]): ReadonlyMap<string, Slot> =>
+    new Map(
+      of.flatMap((name) => {
+        const slot = readSlot(names, name);
+        return slot === undefined ? [] : [[name, slot] as const];
+      }),
+    );
+  const held = slotsOf(Object.keys(tensors));
+  // An entry of no group.
+  if (held.size < Object.keys(tensors).length) return undefined;
   const fit = adapted({
+    wanted: slotsOf(Object.keys(state.types).filter((slot) => slotGroupOf(slot).isSaved)),
+    held,
     types: state.types,
-    definitions: objectives,
-    paths: parameters.map(([path]) => path),
     tensors,
-    isGrouped: hasGroups(settings) || hasGroups(metadata),
+    frozen: frozenInAll(objectives),
+    wereFrozen: new Set(
+      [...held.values()].flatMap(({ group, path }) => (group === "frozen" ? (path ?? []) : [])),
+    ),
+    isGrouped: hasGroups(printSettings(settings)) || hasGroups(metadata),
   });
   if (fit === undefined) return undefined;
   const model = leavesOf(given.model, isValueType, "model").map(([path]) => fedName("model", path));
   const values = [...weights, ...model.map((slot) => [slot, tensors[slot] as HostTensor] as const)];
   const { slots: fresh } = await madeState(backend, objectives, given, Object.fromEntries(values), false);
-  const begun = fit.begun.map((slot) => [slot, fresh[slot] as HostTensor] as const);
+  const begun = [...fit.begun.keys()].map((slot) => [slot, fresh[slot] as HostTensor] as const);
   return { tensors: { ...fit.kept, ...Object.fromEntries(begun) }, told: toldOf(fit) };
 }
 
 /** Weights keep their values wherever they are, so only the rest is new. */
 function toldOf({ begun, dropped }: Adapted): string {
-  const isTold = (slot: string): boolean => !["master", "frozen"].includes(slotGroupName(slot));
-  const [started, left] = [begun.filter(isTold), dropped.filter(isTold)];
+  const [started, left] = [begun, dropped].map((slots) =>
+    [...slots].flatMap(([name, { group }]) => (group === "master" || group === "frozen" ? [] : name)),
+  ) as [string[], string[]];
   const parts = [
     started.length === 0 ? "nothing starts new" : `starts new: ${listed(started)}`,
     ...(left.length === 0 ? [] : [`leaves out: ${listed(left)}`]),
   ];
   return `fits after a change of what is trained or kept; weights and all other state continue, ${parts.join("; ")}`;
 }
-
-/** Whether an optimizer of these settings is one of groups; `byPath` names itself in its description. */
-const hasGroups = (settings: Settings): boolean =>
-  Object.entries(settings).some(([name, text]) => name.startsWith("optimizer") && text.includes("byPath("));

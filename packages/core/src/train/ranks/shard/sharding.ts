@@ -17,7 +17,7 @@ import { initProgram } from "../../programs/programs.js";
 import type { GivenTypes } from "../../run/initial-state.js";
 import { type Leaf, type Partition, partition } from "../../weights/partition.js";
 import { shardOf } from "../../weights/shard.js";
-import { copyOf, sharing, sharingInPlace } from "./share-weights.js";
+import { copyOf, gatherWeights, gatherWeightsInPlace } from "./gather-weights.js";
 import { WholeState } from "./whole-state.js";
 
 /** A run's division, on one rank. */
@@ -26,7 +26,7 @@ export interface Sharding {
   readonly definitions: Definitions;
   /** Whether a slot has the same values on all ranks at the start. */
   isCommon(slot: string): boolean;
-  /** Slots that `share` changes in place, for `createState`. */
+  /** Slots that `gather` changes in place, for `createState`. */
   readonly adjacent: readonly (readonly string[])[];
   /** The rank's state as that of a run that is not divided, and its parameters. On all ranks, as what it gives. */
   whole(
@@ -34,7 +34,7 @@ export interface Sharding {
     given: GivenTypes,
   ): Promise<{ readonly state: State; readonly parameters: () => Promise<unknown> }>;
   /** Gives all ranks the weights that a step has made, from its outputs. On all ranks. */
-  share(state: State, outputs: Outputs): Promise<void>;
+  gather(state: State, outputs: Outputs): Promise<void>;
 }
 
 /** @throws MP_UNSUPPORTED for what cannot be divided */
@@ -56,10 +56,13 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
   const { shard, masterWeights } = shardOf({ parts, storage, isJudged });
   const isInF32 = leaves.every(({ path }) => storage(path) === "f32");
   const exchange = { ranks, leaves, divided, storage };
-  const share = isInF32 ? sharingInPlace(exchange) : sharing(exchange);
+  const gather = isInF32 ? gatherWeightsInPlace(exchange) : gatherWeights(exchange);
   return {
     definitions: [{ ...definition, shard, precision: { ...precision, masterWeights } }],
-    isCommon: (slot) => !/^(optimizer|master\/own)(\/|$)/.test(slot),
+    isCommon: (slot) => {
+      const [group, entry] = slot.split("/");
+      return group !== "optimizer" && !(group === "master" && entry === "own");
+    },
     whole: async (state, { parameters, model }) => {
       const made = initProgram(definitions, parameters, model, true).outputs["state"] ?? {};
       const types = Object.fromEntries(leavesOf(made, isValueType, "state"));
@@ -67,8 +70,8 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
       return { state: whole, parameters: () => parametersIn(whole, parameters) };
     },
     adjacent: isInF32 ? [leaves.map(({ path }) => copyOf(path))] : [],
-    share: async (state, outputs) => {
-      if (flagIn(outputs, "applied")) await share(state);
+    gather: async (state, outputs) => {
+      if (flagIn(outputs, "applied")) await gather(state);
     },
   };
 }

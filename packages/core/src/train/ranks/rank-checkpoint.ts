@@ -1,9 +1,8 @@
 import { bytesOfTensors, tensorsOfBytes } from "../../checkpoint/bytes.js";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
-import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
+import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/place.js";
 import { withRankParts } from "../checkpoint/file/rank-parts.js";
 import type { Agreement } from "./agreement.js";
-import type { Share } from "./share.js";
 
 /** The part of a checkpoint that a rank gives. */
 export interface RankCheckpoint {
@@ -18,33 +17,32 @@ export interface RankCheckpoint {
 /**
  * Rank 0 stores a checkpoint of all ranks; the others wait for it, and fail if it fails.
  */
-export async function storeTogether<T>(
+export async function storeFromRankZero<T>(
   agreement: Agreement,
   what: string,
-  { whole, isGathered, part }: RankCheckpoint,
-  store: () => CheckpointStore<T>,
-  share: Share<T>,
+  checkpoint: RankCheckpoint,
+  target: CheckpointTarget<T>,
 ): Promise<T> {
   const { ranks } = agreement;
-  const own = await agreement.all(what, async () => ({
-    store: store(),
-    bytes: bytesOfTensors(await part()),
-  }));
-  const parts = await ranks.allGather(own.bytes);
-  const gathered = isGathered ? await whole() : undefined;
-  const stored = await agreement.all(`${what} on rank 0`, async () =>
+  const own = await agreement.all(what, async () => {
+    target.check();
+    return bytesOfTensors(await checkpoint.part());
+  });
+  const parts = await ranks.allGather(own);
+  const gathered = checkpoint.isGathered ? await checkpoint.whole() : undefined;
+  const written = await agreement.all(`${what} on rank 0`, async () =>
     ranks.rank === 0
-      ? own.store(withRankParts(gathered ?? (await whole()), parts.map(tensorsOfBytes)))
+      ? target.write(withRankParts(gathered ?? (await checkpoint.whole()), parts.map(tensorsOfBytes)))
       : undefined,
   );
-  return share(ranks, stored);
+  return target.broadcast(ranks, written);
 }
 
 /** Rank 0 reads it and gives it to all: another host may not see the file. */
-export function sharedSource(
+export function broadcastSource(
   agreement: Agreement,
   what: string,
-  source: () => CheckpointSource,
+  source: CheckpointSource,
 ): CheckpointSource {
   const { ranks } = agreement;
   return {
@@ -52,7 +50,7 @@ export function sharedSource(
     details: {},
     read: async () => {
       const read = await agreement.all(what, async () =>
-        ranks.rank === 0 ? bytesOfTensors(await source().read()) : undefined,
+        ranks.rank === 0 ? bytesOfTensors(await source.read()) : undefined,
       );
       return tensorsOfBytes(await ranks.broadcast(read));
     },

@@ -8,25 +8,25 @@ export type End = FitResult["ended"];
 export type Facts = Readonly<Record<string, string | number>>;
 
 /** The header that a rank sends before the ranks do something together. */
-export type Said = { readonly call: string; readonly facts: Facts } | { readonly failed: string };
+export type Header = { readonly call: string; readonly facts: Facts } | { readonly failed: string };
 
 /** Ends that a single rank decides, the first of them first; the others are of the data and the options. */
 const OWN_ENDS: readonly End[] = ["aborted", "stopped"];
 
 /**
- * Checks that the headers of all ranks agree; returns how training ends if a rank ends it, else nothing.
+ * Compares the headers of all ranks, as JSON in their order; returns how training ends if a rank ends it, else nothing.
  * @throws MP_RANK_MISMATCH naming the first rank that failed, or that differs from rank 0, and in what
  */
-export function agreed(texts: readonly string[]): End | undefined {
+export function compareHeaders(texts: readonly string[]): End | undefined {
   const [first] = texts;
   const isAlike = texts.every((text) => text === first);
-  const all = (isAlike ? texts.slice(0, 1) : texts).map((text) => JSON.parse(text) as Said);
-  const failing = all.findIndex((said) => "failed" in said);
+  const all = (isAlike ? texts.slice(0, 1) : texts).map((text) => JSON.parse(text) as Header);
+  const failing = all.findIndex((header) => "failed" in header);
   if (failing !== -1) {
-    const { failed } = all[failing] as Extract<Said, { failed: string }>;
+    const { failed } = all[failing] as Extract<Header, { failed: string }>;
     throw mismatch(failing, `rank ${failing} failed: ${failed}`);
   }
-  const calls = all as readonly Extract<Said, { call: string }>[];
+  const calls = all as readonly Extract<Header, { call: string }>[];
   const ends = calls.filter(({ call }) => call === "end").map(({ facts }) => facts["by"] as End);
   const stopped = OWN_ENDS.find((end) => ends.includes(end));
   if (stopped !== undefined) return stopped;
@@ -34,9 +34,9 @@ export function agreed(texts: readonly string[]): End | undefined {
   return ends[0];
 }
 
-function differing(calls: readonly Extract<Said, { call: string }>[]): MpError {
-  const [zero] = calls as [Extract<Said, { call: string }>];
-  const rank = calls.findIndex((said) => JSON.stringify(said) !== JSON.stringify(zero));
+function differing(calls: readonly Extract<Header, { call: string }>[]): MpError {
+  const [zero] = calls as [Extract<Header, { call: string }>];
+  const rank = calls.findIndex((header) => JSON.stringify(header) !== JSON.stringify(zero));
   const other = calls[rank] as typeof zero;
   if (other.call !== zero.call) {
     return mismatch(rank, `rank ${rank} ${doing(other)} where rank 0 ${doing(zero)}`);
@@ -52,7 +52,7 @@ function differing(calls: readonly Extract<Said, { call: string }>[]): MpError {
 }
 
 /** `makes step 3`, `is at the end of pass 1`. */
-function doing({ call, facts }: Extract<Said, { call: string }>): string {
+function doing({ call, facts }: Extract<Header, { call: string }>): string {
   if (call === "step") return `makes step ${facts["step"]}`;
   if (call === "pass") return `is at the end of its data (pass ${facts["pass"]})`;
   return call === "end" ? `ends training (${facts["by"]})` : `calls ${call}`;

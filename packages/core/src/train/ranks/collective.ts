@@ -1,18 +1,17 @@
 import { MpError } from "../../errors.js";
-import type { CheckpointSource, CheckpointStore } from "../checkpoint/file/place.js";
+import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/place.js";
 import type { Outputs } from "../definition/outputs.js";
 import { ALONE, type RankPlace } from "../definition/rank-place.js";
 import { type AllReduce, hookReduction, type WindowReduction } from "../run/window.js";
-import type { End, Facts } from "./said.js";
-import type { Share } from "./share.js";
-import type { RankCheckpoint } from "./shared-checkpoint.js";
+import type { End, Facts } from "./header.js";
+import type { RankCheckpoint } from "./rank-checkpoint.js";
 import type { startFacts } from "./start-facts.js";
 
 /** Everything that a run does together with the other processes of its job; one that is alone does it by itself. */
-export interface Together {
+export interface Collective {
   readonly place: RankPlace;
   /** Whether a step's gradients are those of several processes. */
-  readonly isShared: boolean;
+  readonly isReduced: boolean;
   /** Combines windows of several processes into one, for one objective. */
   reduction(): WindowReduction | undefined;
   /** Checks that all start alike. */
@@ -32,13 +31,8 @@ export interface Together {
   tell(error: unknown): Promise<void>;
   /** Settable rates by slot, which are the same in all. */
   ratesSet(rates: Outputs): void;
-  store<T>(
-    what: string,
-    checkpoint: RankCheckpoint,
-    store: () => CheckpointStore<T>,
-    share: Share<T>,
-  ): Promise<T>;
-  source(what: string, from: () => CheckpointSource): CheckpointSource;
+  store<T>(what: string, checkpoint: RankCheckpoint, target: CheckpointTarget<T>): Promise<T>;
+  source(what: string, source: CheckpointSource): CheckpointSource;
   /** Runs it in all of them; none goes on where it fails in one. */
   all<T>(what: string, run: () => Promise<T>): Promise<T>;
   /** The state is now that of this iteration, in all of them. */
@@ -46,11 +40,11 @@ export interface Together {
 }
 
 /** A run of one process; its hook, if it has one, is all that it knows of others. */
-export function alone(allReduce: AllReduce | undefined): Together {
+export function alone(allReduce: AllReduce | undefined): Collective {
   const reduction = allReduce && hookReduction(allReduce);
   return {
     place: ALONE,
-    isShared: reduction !== undefined,
+    isReduced: reduction !== undefined,
     reduction: () => reduction,
     starts: async () => undefined,
     begins: () => undefined,
@@ -58,8 +52,11 @@ export function alone(allReduce: AllReduce | undefined): Together {
     endsBy: async (end) => end,
     tell: async () => undefined,
     ratesSet: () => undefined,
-    store: async (_what, { whole }, store) => store()(await whole()),
-    source: (_what, from) => from(),
+    store: async (_what, checkpoint, target) => {
+      target.check();
+      return target.write(await checkpoint.whole());
+    },
+    source: (_what, source) => source,
     all: (_what, run) => run(),
     loaded: () => undefined,
   };

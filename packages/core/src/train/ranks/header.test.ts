@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { agreed, type Said } from "./said.js";
+import { compareHeaders, type Header } from "./header.js";
 
-const agree = (...said: readonly Said[]) => agreed(said.map((each) => JSON.stringify(each)));
-const step = (facts: Readonly<Record<string, string | number>> = {}): Said => ({
+const agree = (...headers: readonly Header[]) => compareHeaders(headers.map((each) => JSON.stringify(each)));
+const step = (facts: Readonly<Record<string, string | number>> = {}): Header => ({
   call: "step",
   facts: { step: 3, ...facts },
 });
-const end = (by: string): Said => ({ call: "end", facts: { by } });
+const end = (by: string): Header => ({ call: "end", facts: { by } });
 const mismatch = (rank: number, message: RegExp) =>
   expect.objectContaining({
     code: "MP_RANK_MISMATCH",
@@ -14,7 +14,7 @@ const mismatch = (rank: number, message: RegExp) =>
     details: expect.objectContaining({ rank }) as object,
   }) as Error;
 
-describe("what ranks say to each other", () => {
+describe("headers of ranks", () => {
   it("lets them go on if all say the same", () => {
     expect(agree(step(), step(), step())).toBeUndefined();
   });
@@ -26,7 +26,7 @@ describe("what ranks say to each other", () => {
     expect(agree(end("steps"), end("aborted"))).toBe("aborted");
   });
 
-  it.each<readonly [string, readonly Said[], number, RegExp]>([
+  it.each<readonly [string, readonly Header[], number, RegExp]>([
     [
       "another fact",
       [step(), step(), step({ step: 4 })],

@@ -17,7 +17,7 @@ export interface Exchange {
 }
 
 /** Completes the copies of all parameters, of which each rank has updated its part. On all ranks. */
-export type ShareWeights = (state: State) => Promise<void>;
+export type GatherWeights = (state: State) => Promise<void>;
 
 /** The slot of a parameter's copy. */
 export const copyOf = (path: string): string => fedName("master/copy", path);
@@ -25,7 +25,7 @@ export const copyOf = (path: string): string => fedName("master/copy", path);
 const elementsOf = ({ shape }: Leaf): number => elementCount(shape, "shard");
 
 /** Gathers the parts, into memory that is used in every step. */
-export function sharing({ ranks, leaves, divided, storage }: Exchange): ShareWeights {
+export function gatherWeights({ ranks, leaves, divided, storage }: Exchange): GatherWeights {
   const copies = new Map(
     leaves.map((leaf) => {
       const dtype = storage(leaf.path);
@@ -85,7 +85,7 @@ const BLOCK = 16;
  * Adds the copies up where the engine keeps them: every rank puts -0 where others have their parts, which changes no bit of
  * what it is added to.
  */
-export function sharingInPlace(exchange: Exchange): ShareWeights {
+export function gatherWeightsInPlace(exchange: Exchange): GatherWeights {
   const { ranks, leaves, divided } = exchange;
   const mine = divided[ranks.rank] ?? new Map<string, Part>();
   const slots = leaves.map(({ path }) => copyOf(path));
@@ -101,10 +101,10 @@ export function sharingInPlace(exchange: Exchange): ShareWeights {
     start += Math.ceil(elementsOf(leaf) / BLOCK) * BLOCK;
   }
   others.push([end, start]);
-  let elsewhere: ShareWeights | undefined;
+  let elsewhere: GatherWeights | undefined;
   return async (state) => {
     if (state.inPlace === undefined) {
-      elsewhere ??= sharing(exchange);
+      elsewhere ??= gatherWeights(exchange);
       return elsewhere(state);
     }
     await state.inPlace(slots, async (values) => {

@@ -1,0 +1,148 @@
+import { MpError } from "../errors.js";
+import { type FlatBatch, feedBatch } from "./batch/batch.js";
+import type { FitResult, FitTraining } from "./callbacks/callback.js";
+import { CallbackStates } from "./callbacks/callback-states.js";
+import type { Json } from "./callbacks/json.js";
+import { ByFunction } from "./compile/by-function.js";
+import type { CallQueue } from "./compile/call-queue.js";
+import type { ProgramCache } from "./compile/program-cache.js";
+import { type AnyEvaluateAllOptions, evaluateAll } from "./data/evaluate-all.js";
+import type { FeedingRun } from "./data/made-steps.js";
+import type { TrainingData } from "./data/source.js";
+import type { Definitions } from "./definition/definition.js";
+import { byObjective } from "./definition/objective-state.js";
+import { numberIn } from "./definition/outputs.js";
+import type { StepResult } from "./definition/result.js";
+import type { TrainingWarning } from "./definition/warning.js";
+import { type MetricsFunction, TracedMetrics } from "./metrics/traced-metrics.js";
+import type { Collective } from "./ranks/collective.js";
+import { ObjectiveRun } from "./run/objective-run.js";
+import { readsAverage } from "./weights/average.js";
+
+export interface RunParts {
+  readonly definitions: Definitions;
+  readonly objectives: readonly ObjectiveRun[];
+  readonly programs: ProgramCache;
+  readonly calls: CallQueue;
+  readonly collective: Collective;
+  readonly signal: AbortSignal | undefined;
+  readonly training: FitTraining;
+  readonly breathe: () => Promise<void> | undefined;
+  readonly warn: (warning: TrainingWarning) => void;
+}
+
+/** The steps of a run, the position in the data that its state is at, and what a loop over data needs beside them. */
+export class RunSteps implements FeedingRun {
+  readonly accumulate: number;
+  readonly signal: AbortSignal | undefined;
+  readonly training: FitTraining;
+  readonly callbackStates: CallbackStates = new CallbackStates();
+  readonly breathe: () => Promise<void> | undefined;
+  readonly warn: (warning: TrainingWarning) => void;
+  readonly #parts: RunParts;
+  readonly #metrics: ByFunction<MetricsFunction, TracedMetrics>;
+  #position: Json = null;
+  #isFeeding = false;
+
+  constructor(parts: RunParts) {
+    const { definitions, signal, training, breathe, warn } = parts;
+    this.#parts = parts;
+    this.accumulate = definitions[0].accumulate;
+    this.signal = signal;
+    this.training = training;
+    this.breathe = breathe;
+    this.warn = warn;
+    this.#metrics = new ByFunction("evaluateAll: metrics", warn, (id, given) => new TracedMetrics(id, given));
+  }
+
+  /** Null unless `fit` or `steps` led to it, or a checkpoint. */
+  get position(): Json {
+    return this.#position;
+  }
+
+  moveTo(cursor: Json): void {
+    this.#position = cursor;
+  }
+
+  cursor(): Promise<Json> {
+    return this.#parts.calls.add(async () => this.#position);
+  }
+
+  /** Flattens a batch; a property, so that it can be passed on. */
+  readonly take = (batch: unknown, name?: string): FlatBatch =>
+    feedBatch(batch, name, this.#parts.programs.adopt);
+
+  /** The result, or those of the objectives by their names: the class does not know which. */
+  step(feeds: readonly FlatBatch[], cursor: Json): Promise<StepResult | undefined> {
+    const { definitions, objectives, calls, collective } = this.#parts;
+    return calls.add(async () => {
+      const facts = () => ObjectiveRun.facts(objectives, feeds);
+      const makesStep = collective.makesStep?.(facts, this.signal);
+      if (makesStep !== undefined && !(await makesStep)) return undefined;
+      const results = await ObjectiveRun.step(objectives, feeds, () => this.moveTo(cursor));
+      return byObjective(definitions, results) as StepResult;
+    });
+  }
+
+  iteration(): Promise<number> {
+    const { calls, programs } = this.#parts;
+    return calls.add(async () => numberIn(await programs.state.read(["iteration"]), "iteration"));
+  }
+
+  passes(pass: number): Promise<boolean> {
+    return this.#exchange((collective) => collective.passes(pass));
+  }
+
+  endsBy(end: FitResult["ended"]): Promise<FitResult["ended"]> {
+    return this.#exchange((collective) => collective.endsBy(end));
+  }
+
+  async evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T>): Promise<unknown> {
+    const { definitions, objectives, calls } = this.#parts;
+    const { take, breathe, warn } = this;
+    const average = readsAverage("evaluateAll", options, definitions[0].ema);
+    const run = {
+      take,
+      breathe,
+      warn,
+      evaluate: (feed: FlatBatch, model: FlatBatch | undefined, metrics: TracedMetrics | undefined) =>
+        calls.add(() => ObjectiveRun.evaluated(objectives, [feed, model, average, metrics])),
+      traced: (metrics: MetricsFunction) => this.#metrics.of(metrics),
+    };
+    return byObjective(definitions, await evaluateAll(run, data, options));
+  }
+
+  /** A call of `fit` or `steps` begins. @throws MP_DISPOSED; MP_INVALID_ARGUMENT where another is under way */
+  enter(what: string): void {
+    this.#parts.calls.expectOpen();
+    this.expectIdle(what);
+    this.#isFeeding = true;
+    this.#parts.collective.begins();
+  }
+
+  leave(): void {
+    this.#isFeeding = false;
+  }
+
+  /** A step during `fit` would change its count and its position in the data. @throws MP_INVALID_ARGUMENT */
+  expectIdle(what: string): void {
+    if (!this.#isFeeding) return;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${what}: a fit or steps of this trainer is under way; let it end, or break out of its loop`,
+    );
+  }
+
+  /** Tells the other processes of an error, and returns it. */
+  async failed(error: unknown): Promise<unknown> {
+    // A trainer that was disposed tells nothing.
+    await this.#exchange((collective) => collective.tell(error)).catch(() => undefined);
+    return error;
+  }
+
+  /** What is exchanged waits for earlier calls; a process that is alone waits for nothing. */
+  async #exchange<T>(exchange: (collective: Collective) => Promise<T>): Promise<T> {
+    const { calls, collective } = this.#parts;
+    return collective.place.size > 1 ? calls.add(() => exchange(collective)) : exchange(collective);
+  }
+}
