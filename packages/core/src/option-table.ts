@@ -7,6 +7,9 @@ export interface Defaulted<T> {
   readonly default: T;
 }
 
+/** An option that is checked where more is known: the precision with the manifest, a mask with the parameters. */
+export const later: Check = () => {};
+
 /**
  * The options of a function: what each may be, and its default where it has one. A new option does not compile until it
  * is listed.

@@ -3,19 +3,12 @@ import type { Backend } from "../contract/backend.js";
 import { MpError } from "../errors.js";
 import { normLimit } from "../optim/clip.js";
 import type { Optimizer } from "../optim/optimizer.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { later, type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { isPlainObject } from "../plain-object.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
 import type { Ranks } from "../ranks.js";
-import {
-  backendPart,
-  later,
-  optimizerPart,
-  parametersPart,
-  ranksPart,
-  signalPart,
-} from "./batch/check-parts.js";
+import { backendPart, optimizerPart, parametersPart, ranksPart, signalPart } from "./batch/check-parts.js";
 import { KEPT_PROGRAMS } from "./compile/program-cache.js";
 import type { LossFunction } from "./definition/loss.js";
 import type { TrainingWarning } from "./definition/warning.js";

@@ -6,7 +6,7 @@ import type { Json } from "./callbacks/json.js";
 import { ByFunction } from "./compile/by-function.js";
 import type { CallQueue } from "./compile/call-queue.js";
 import type { ProgramCache } from "./compile/program-cache.js";
-import { type AnyEvaluateAllOptions, evaluateAll } from "./data/evaluate-all.js";
+import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./data/evaluate-all.js";
 import type { FeedingRun } from "./data/made-steps.js";
 import type { TrainingData } from "./data/source.js";
 import type { Definitions } from "./definition/definition.js";
@@ -15,11 +15,11 @@ import { numberIn } from "./definition/outputs.js";
 import type { StepResult } from "./definition/result.js";
 import type { TrainingWarning } from "./definition/warning.js";
 import { type MetricsFunction, TracedMetrics } from "./metrics/traced-metrics.js";
-import type { Collective } from "./ranks/collective.js";
+import { type Collective, noStep } from "./ranks/collective.js";
 import { ObjectiveRun } from "./run/objective-run.js";
 import { readsAverage } from "./weights/average.js";
 
-export interface RunParts {
+interface RunStepsParts {
   readonly definitions: Definitions;
   readonly objectives: readonly ObjectiveRun[];
   readonly programs: ProgramCache;
@@ -39,12 +39,12 @@ export class RunSteps implements FeedingRun {
   readonly callbackStates: CallbackStates = new CallbackStates();
   readonly breathe: () => Promise<void> | undefined;
   readonly warn: (warning: TrainingWarning) => void;
-  readonly #parts: RunParts;
+  readonly #parts: RunStepsParts;
   readonly #metrics: ByFunction<MetricsFunction, TracedMetrics>;
   #position: Json = null;
   #isFeeding = false;
 
-  constructor(parts: RunParts) {
+  constructor(parts: RunStepsParts) {
     const { definitions, signal, training, breathe, warn } = parts;
     this.#parts = parts;
     this.accumulate = definitions[0].accumulate;
@@ -71,6 +71,24 @@ export class RunSteps implements FeedingRun {
   /** Flattens a batch; a property, so that it can be passed on. */
   readonly take = (batch: unknown, name?: string): FlatBatch =>
     feedBatch(batch, name, this.#parts.programs.adopt);
+
+  /** A step that the caller makes. @throws as `step` of the trainer */
+  async stepOn(batches: readonly unknown[]): Promise<StepResult> {
+    this.expectIdle("step");
+    let result: StepResult | undefined;
+    try {
+      checkMicrobatches(batches, this.accumulate);
+      // Only the caller knows the position in the data.
+      result = await this.step(
+        batches.map((batch) => this.take(batch)),
+        null,
+      );
+    } catch (error) {
+      throw await this.failed(error);
+    }
+    if (result === undefined) throw noStep(this.signal);
+    return result;
+  }
 
   /** The result, or those of the objectives by their names: the class does not know which. */
   step(feeds: readonly FlatBatch[], cursor: Json): Promise<StepResult | undefined> {
@@ -101,13 +119,13 @@ export class RunSteps implements FeedingRun {
     const { definitions, objectives, calls } = this.#parts;
     const { take, breathe, warn } = this;
     const average = readsAverage("evaluateAll", options, definitions[0].ema);
-    const run = {
+    const run: EvaluatingRun = {
       take,
       breathe,
       warn,
-      evaluate: (feed: FlatBatch, model: FlatBatch | undefined, metrics: TracedMetrics | undefined) =>
+      evaluate: (feed, model, metrics) =>
         calls.add(() => ObjectiveRun.evaluated(objectives, [feed, model, average, metrics])),
-      traced: (metrics: MetricsFunction) => this.#metrics.of(metrics),
+      traced: (metrics) => this.#metrics.of(metrics),
     };
     return byObjective(definitions, await evaluateAll(run, data, options));
   }
@@ -145,4 +163,15 @@ export class RunSteps implements FeedingRun {
     const { calls, collective } = this.#parts;
     return collective.place.size > 1 ? calls.add(() => exchange(collective)) : exchange(collective);
   }
+}
+
+/** @throws MP_INVALID_ARGUMENT for another number of batches than a step takes */
+function checkMicrobatches(batches: readonly unknown[], accumulate: number): void {
+  if (batches.length === accumulate) return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    accumulate === 1
+      ? `step: takes one batch, got ${batches.length}; put named tensors in one object: step({ x, y })`
+      : `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
+  );
 }

@@ -7,7 +7,6 @@ import type { Precision } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { MapLeaves, Tree } from "../tree.js";
-import { checkMicrobatches } from "./batch/check-parts.js";
 import type { FitResult } from "./callbacks/callback.js";
 import type { Json } from "./callbacks/json.js";
 import type { SaveOptions } from "./checkpoint/checkpoint.js";
@@ -23,7 +22,7 @@ import type { Definitions } from "./definition/definition.js";
 import type { Fed, FedBatch, LossContext, Traced } from "./definition/loss.js";
 import { byObjective } from "./definition/objective-state.js";
 import type { TypeTree } from "./definition/program.js";
-import type { Counters, StepResult } from "./definition/result.js";
+import type { Counters } from "./definition/result.js";
 import type { PredictFunction } from "./definition/user-function.js";
 import type { TrainingWarning } from "./definition/warning.js";
 import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
@@ -37,7 +36,7 @@ import type {
   Some,
   StepResults,
 } from "./objective-results.js";
-import { type Collective, noStep } from "./ranks/collective.js";
+import type { Collective } from "./ranks/collective.js";
 import type { PrecisionReport } from "./report/report.js";
 import { ObjectiveRun } from "./run/objective-run.js";
 import { objectiveWarnings } from "./run/objective-warnings.js";
@@ -131,19 +130,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
   }
 
   async step(...batches: readonly unknown[]): Promise<StepResults<K, O>> {
-    const steps = this.#steps;
-    steps.expectIdle("step");
-    let result: StepResult | undefined;
-    try {
-      checkMicrobatches(batches, steps.accumulate);
-      const feeds = batches.map((batch) => steps.take(batch));
-      // If you call `step` yourself, only you know the position in the data.
-      result = await steps.step(feeds, null);
-    } catch (error) {
-      throw await steps.failed(error);
-    }
-    if (result === undefined) throw noStep(steps.signal);
-    return result as StepResults<K, O>;
+    return (await this.#steps.stepOn(batches)) as StepResults<K, O>;
   }
 
   #byObjective<T>(values: readonly T[]): Each<O, T> {

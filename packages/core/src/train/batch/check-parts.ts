@@ -19,12 +19,6 @@ function partWith(functions: readonly string[], remedy: string): Check {
   };
 }
 
-/**
- * Accepts everything, since it is checked later, with more knowledge: the precision with the manifest, the mask with
- * the parameters.
- */
-export const later: Check = () => {};
-
 /** A backend that was awaited. */
 export const backendPart: Check = partWith(
   ["compile", "createState"],
@@ -112,17 +106,6 @@ export function checkPrecision(owner: string, precision: unknown): void {
     );
   }
   for (const [name, check] of Object.entries(PRECISION_PARTS)) check(`${what}: ${name}`, precision[name]);
-}
-
-/** @throws MP_INVALID_ARGUMENT for another number of batches than a step takes */
-export function checkMicrobatches(batches: readonly unknown[], accumulate: number): void {
-  if (batches.length === accumulate) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    accumulate === 1
-      ? `step: takes one batch, got ${batches.length}; put named tensors in one object: step({ x, y })`
-      : `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,
-  );
 }
 
 /** @throws MP_INVALID_ARGUMENT for a scaler that leaves no scale between its smallest and its largest */

@@ -1,9 +1,9 @@
 /** Loss and metrics of a whole data set. */
 import { callback, integer, optional } from "../../argument-checks.js";
 import { MpError } from "../../errors.js";
-import { type OptionTable, readOptions, withDefault } from "../../option-table.js";
+import { later, type OptionTable, readOptions, withDefault } from "../../option-table.js";
 import type { FlatBatch } from "../batch/batch.js";
-import { later, signalPart } from "../batch/check-parts.js";
+import { signalPart } from "../batch/check-parts.js";
 import type { LossContext, Traced } from "../definition/loss.js";
 import { evaluationIn, type Outputs } from "../definition/outputs.js";
 import type { Evaluation } from "../definition/result.js";

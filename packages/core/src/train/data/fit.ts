@@ -1,8 +1,7 @@
 import { checkPath, prepareFile } from "#checkpoint-files";
 import { type Check, callback, integer, object, optional } from "../../argument-checks.js";
 import { MpError } from "../../errors.js";
-import { type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
-import { later } from "../batch/check-parts.js";
+import { later, type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
 import {
   checkCallbacks,
   type FitCallback,

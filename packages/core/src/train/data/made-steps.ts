@@ -1,6 +1,7 @@
 import { type Check, oneOf, optional } from "../../argument-checks.js";
 import {
   type Defaulted,
+  later,
   type OptionTable,
   type OptionValues,
   readOptions,
@@ -32,9 +33,6 @@ export interface FeedingOptions {
   readonly cursor?: Json;
 }
 
-/** A cursor is checked by the data that it is of. */
-const later: Check = () => {};
-
 interface FeedingTable {
   readonly partial: Defaulted<"drop">;
   readonly signal: Check;
@@ -44,6 +42,7 @@ interface FeedingTable {
 export const FEEDING: FeedingTable = {
   partial: withDefault("drop", oneOf("drop", "keep")),
   signal: optional(signalPart),
+  // Checked by the data that it is of.
   cursor: later,
 } satisfies OptionTable<FeedingOptions>;
 

@@ -32,7 +32,7 @@ const OWN = [
 /** The only part of the window that an objective owns: objectives take turns, and each leaves the rest empty. */
 const OWN_OF_WINDOW = "gradients";
 
-export type ByObjective<T> = T | { readonly [name: string]: T };
+type ByObjective<T> = T | { readonly [name: string]: T };
 
 /** One value for each objective: under their names, or the value itself where the objective has none. */
 export function byObjective<T>(definitions: readonly Placed[], values: readonly T[]): ByObjective<T> {
