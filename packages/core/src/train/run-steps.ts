@@ -41,7 +41,8 @@ export class RunSteps implements FeedingRun {
   readonly warn: (warning: TrainingWarning) => void;
   readonly #parts: RunStepsParts;
   readonly #metrics: ByFunction<MetricsFunction, TracedMetrics>;
-  #position: Json = null;
+  /** The position in the data: null unless `fit`, `steps` or a checkpoint led to it. */
+  position: Json = null;
   #isFeeding = false;
 
   constructor(parts: RunStepsParts) {
@@ -55,17 +56,12 @@ export class RunSteps implements FeedingRun {
     this.#metrics = new ByFunction("evaluateAll: metrics", warn, (id, given) => new TracedMetrics(id, given));
   }
 
-  /** Null unless `fit` or `steps` led to it, or a checkpoint. */
-  get position(): Json {
-    return this.#position;
-  }
-
   moveTo(cursor: Json): void {
-    this.#position = cursor;
+    this.position = cursor;
   }
 
   cursor(): Promise<Json> {
-    return this.#parts.calls.add(async () => this.#position);
+    return this.#parts.calls.add(async () => this.position);
   }
 
   /** Flattens a batch; a property, so that it can be passed on. */

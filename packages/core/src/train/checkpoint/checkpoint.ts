@@ -171,7 +171,10 @@ function metadataOf(info: CheckpointInfo): LoadedTensors["metadata"] {
 
 /** The settings that the structure of the state follows from. */
 function decisive({ precision, settings }: CheckpointInfo): readonly Setting[] {
-  return [{ name: "precision", text: precision }, ...settings.filter(({ shapesState }) => shapesState)];
+  return [
+    { name: "precision", text: precision, shapesState: true },
+    ...settings.filter(({ shapesState }) => shapesState),
+  ];
 }
 
 function differences(own: readonly Setting[], saved: Readonly<Record<string, string>>): readonly string[] {

@@ -7,7 +7,7 @@ export interface Setting {
   /** As files have it. */
   readonly text: string;
   /** Whether the structure of the state follows from it. */
-  readonly shapesState?: true;
+  readonly shapesState: boolean;
 }
 
 type Metadata = Readonly<Record<string, string>>;
@@ -26,31 +26,29 @@ export function settingsOf(definitions: Definitions): readonly Setting[] {
   const { objective, precision, accumulate, accumulation, onOverflow, maxRetries, ema } = definition;
   const { policy, masterWeights } = precision;
   return [
-    { name: "policy", text: String(policy) },
-    { name: "masterWeights", text: masterWeights.name, shapesState: true },
-    ...(objective === undefined
-      ? []
-      : [{ name: OBJECTIVES, text: JSON.stringify(objective.all), shapesState: true } as const]),
+    setting("policy", String(policy)),
+    setting("masterWeights", masterWeights.name, true),
+    ...(objective === undefined ? [] : [setting(OBJECTIVES, JSON.stringify(objective.all), true)]),
     ...definitions.flatMap(ownSettings),
     // A mean is not named: checkpoints from before there was a choice have the number alone.
-    {
-      name: "accumulate",
-      text: accumulation === "mean" ? String(accumulate) : `${accumulation} of ${accumulate}`,
-    },
-    { name: "onOverflow", text: onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow },
-    { name: "checkNewParameters", text: String(definition.checkNewParameters) },
-    ...(ema === undefined ? [] : [{ name: "ema", text: describeEma(ema) }]),
+    setting("accumulate", accumulation === "mean" ? String(accumulate) : `${accumulation} of ${accumulate}`),
+    setting("onOverflow", onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow),
+    setting("checkNewParameters", String(definition.checkNewParameters)),
+    ...(ema === undefined ? [] : [setting("ema", describeEma(ema))]),
   ];
+}
+
+function setting(name: string, text: string, shapesState = false): Setting {
+  return { name, text, shapesState };
 }
 
 function ownSettings(definition: StepDefinition): readonly Setting[] {
   const { precision, optimizer, clipNorm } = definition;
   const { lossScaler } = precision;
-  const { description: scaler = lossScaler.name } = lossScaler;
   return [
-    { name: named(definition, "lossScaler"), text: scaler, shapesState: true },
-    { name: named(definition, OPTIMIZER), text: optimizer.description ?? optimizer.name, shapesState: true },
-    { name: named(definition, "clipNorm"), text: String(clipNorm ?? "none") },
+    setting(named(definition, "lossScaler"), lossScaler.description ?? lossScaler.name, true),
+    setting(named(definition, OPTIMIZER), optimizer.description ?? optimizer.name, true),
+    setting(named(definition, "clipNorm"), String(clipNorm ?? "none")),
   ];
 }
 
