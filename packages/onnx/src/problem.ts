@@ -1,7 +1,7 @@
 import { MpError } from "@mp/core";
 
 /** Why bytes or a model were refused, as `details.problem` of the MP_PARSE error; stable, unlike messages. */
-export const ONNX_PROBLEMS = [
+const ONNX_PROBLEMS = [
   "too-many-bytes",
   "too-deep",
   "too-many-messages",

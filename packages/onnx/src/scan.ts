@@ -7,7 +7,7 @@ import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { type FieldForm, type FieldPlan, type MessagePlan, modelPlan } from "./scan-plan.js";
 
 /** The counts of a scan, for choosing your own limits. */
-export interface ScanReport {
+interface ScanReport {
   readonly depth: number;
   readonly messages: number;
   readonly fields: number;

@@ -1,5 +1,5 @@
 /** Every way a call can fail. Codes do not change within a major version, messages may. */
-export const SAFETENSORS_ERROR_CODES = [
+const SAFETENSORS_ERROR_CODES = [
   "SAFETENSORS_INVALID_ARGUMENT",
   "SAFETENSORS_PARSE",
   "SAFETENSORS_UNSUPPORTED",

@@ -65,7 +65,7 @@ export async function textCorpus(options: TextCorpusOptions): Promise<TextCorpus
  * the files' names. Change logs and licenses are passed over.
  * @throws MP_IO when there are no such files, MP_PARSE for one that is not UTF-8
  */
-export async function markdownProse(directory: string): Promise<string[]> {
+async function markdownProse(directory: string): Promise<string[]> {
   checkPath("markdownProse: directory", directory);
   const files = (await listFiles(directory, EXTENSIONS)).filter((file) => !NOT_PROSE.test(file));
   if (files.length === 0) {
