@@ -41,8 +41,8 @@ function rowsOf(result: RunResult): [name: string, value: string][] {
 const measured = (value: number | null | undefined, unit = 1): string =>
   value === null || value === undefined ? "not measured" : significant(value / unit);
 
-/** Up to the first comma: the full text is a warning, which the run has already printed. */
-const briefly = (warning: string): string => warning.split(",", 1)[0] ?? warning;
+/** Up to the second colon: the full text is a warning, which the run has already printed. */
+const briefly = (warning: string): string => /^[^:]*:[^:]*/.exec(warning)?.[0] ?? warning;
 
 function toColumns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
