@@ -10,7 +10,7 @@ import { countSource } from "./source-count.mjs";
 
 const LIMITS = join(root, "tools/checks/budget.json");
 const CONTRIBUTING = join(root, "CONTRIBUTING.md");
-/** What is left for changes that need no decision. */
+/** The share of each count that is left for changes that need no decision. */
 const SHARE_LEFT = 0.05;
 /** Core's entries whose limits CONTRIBUTING.md repeats, as it writes them. */
 const STATED = {

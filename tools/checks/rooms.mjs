@@ -139,7 +139,7 @@ export function importsOf(root, source, files) {
   );
 }
 
-/** What the check has to find in a package that is wrong in each way, or it finds nothing. */
+/** Checks that a package that is wrong in each way is found to be so. */
 function blindSpots() {
   const imports = new Map([
     ["p/src/index.ts", ["p/src/top/a.ts"]],

@@ -17,7 +17,7 @@ function terminal(columns = 80) {
     write: (more: string) => {
       text += more;
     },
-    /** What is on the line now. */
+    /** The text on the line now. */
     line: () => text.split("\r\u001b[K").at(-1),
   };
 }

@@ -49,6 +49,7 @@ import { statsCases } from "../cases/stats.js";
 import { summationCases } from "../cases/summation.js";
 import { finiteStepCases } from "../cases/training/finite-steps.js";
 import { lateCounterCases } from "../cases/training/late-counters.js";
+import { learningCases } from "../cases/training/learning.js";
 import { lossScaleEffectCases } from "../cases/training/loss-scale-effects.js";
 import { masterWeightsCases } from "../cases/training/master-weights.js";
 import { objectiveCases } from "../cases/training/objectives.js";
@@ -117,6 +118,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...imageCases,
   ...autocastCases,
   ...lossScaleEffectCases,
+  ...learningCases,
   ...masterWeightsCases,
   ...transactionCases,
   ...overflowCases,

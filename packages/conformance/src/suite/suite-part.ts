@@ -3,7 +3,7 @@ import type { ConformanceCase } from "../conformance-case.js";
 
 const DAY_MS = 86_400_000;
 
-/** Of an operator's cases, whatever their dtype; of a feature's, whatever its variant. */
+/** The class of a case: an operator, whatever the dtype, or a feature, whatever the variant. */
 const classOf = ({ id }: ConformanceCase): string => /^[^/]+\/[^/-]+/.exec(id)?.[0] ?? id;
 
 function hash(text: string): number {

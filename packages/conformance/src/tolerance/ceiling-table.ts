@@ -29,7 +29,7 @@ const smooth = (f32: Ulp, floor = 0): Ceiling => ({ f32, f16: 1, bf16: 1, floor,
 /** A sum of terms of one sign, in any order, in f32; errors grow with its length. */
 const sum = (f32: Ulp): Ceiling => ({ f32, f16: 1, bf16: 1, floor: 0, signedZero: false });
 
-/** Of operators that neither are exact nor give sums of terms of one sign. */
+/** Ceilings of operators that neither are exact nor give sums of terms of one sign. */
 const ceilings: Readonly<Partial<Record<Op, Ceiling>>> = {
   Sign: exactUpToZero,
   Reciprocal: rounded,

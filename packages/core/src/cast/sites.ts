@@ -205,7 +205,7 @@ function structural(
 }
 
 /**
- * Where the only numerical risk of an op is its sum: `between` where the backend's kernel for that half accumulates in
+ * The category of an op whose only numerical risk is its sum: `between` where the backend's kernel for that half accumulates in
  * f32, `f32` where it does not. The table of ops applies when no backend is known.
  */
 function kernelCategory(

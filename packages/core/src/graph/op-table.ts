@@ -17,7 +17,7 @@ export interface OpRow<K extends Op> {
   readonly cast: Readonly<Record<HalfDType, CastCategory>>;
   /** The dtype of its result, whatever its operands are. */
   readonly result?: DType;
-  /** Where the elements of the result come from, if none of them is computed. */
+  /** The source of the elements of the result, if none of them is computed. */
   readonly moves?: Moves;
   /** Every result is representable: an element of an operand, its negative, or an integer. */
   readonly exact?: true;

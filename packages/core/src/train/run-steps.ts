@@ -154,7 +154,7 @@ export class RunSteps implements FeedingRun {
     return error;
   }
 
-  /** What is exchanged waits for earlier calls; a process that is alone waits for nothing. */
+  /** Exchanges with the other processes, after earlier calls; a process that is alone waits for nothing. */
   async #exchange<T>(exchange: (collective: Collective) => Promise<T>): Promise<T> {
     const { calls, collective } = this.#parts;
     return collective.place.size > 1 ? calls.add(() => exchange(collective)) : exchange(collective);

@@ -1,6 +1,8 @@
 /** Reductions over every set of axes; searches and running sums along every axis. */
+
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { type ArgOp, isFloat, type OpOf, REDUCE_OPS, type ReduceOp, rowsOf } from "@mp/core/graph";
+import { generated } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import {
   type Behaviours,

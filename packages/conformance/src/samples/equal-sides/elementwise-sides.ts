@@ -1,5 +1,6 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import { FAMILIES, isComputeFloat, type Op, type OpAttributes, type OpOf, rowsOf } from "@mp/core/graph";
+import { generated } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
 import { sample } from "../op-sample.js";

@@ -1,4 +1,5 @@
 /** Operators along axes: reductions, searches, normalizations and losses. */
+
 import type { DType, HostTensor, Shape } from "@mp/core";
 import {
   type ArgOp,
@@ -10,6 +11,7 @@ import {
   type ReduceOp,
   rowsOf,
 } from "@mp/core/graph";
+import { generated, randomData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import type { GeneratedRow, GeneratedRows } from "../generated-row.js";
 import { positives, sample } from "../op-sample.js";

@@ -27,7 +27,7 @@ export interface AttentionShares {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * What is added to the scores. Masks mostly broadcast, so it is smaller than the scores, and rows that attend to nothing
+ * The bias of the scores. Masks mostly broadcast, so it is smaller than the scores, and rows that attend to nothing
  * are found here: an offset of 0 instead of -∞ keeps NaN out of their softmax.
  */
 function biasOf(

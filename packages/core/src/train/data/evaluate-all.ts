@@ -38,7 +38,7 @@ export interface EvaluateAllMetricsOptions<P, B, M, T, S> extends EvaluateAllOpt
   readonly metrics?: (parameters: Traced<P>, batch: B, context: LossContext<Traced<M>>) => S;
 }
 
-/** What evaluating needs of a run. */
+/** The part of a run that evaluation needs. */
 export interface EvaluatingRun {
   readonly take: (value: unknown, name?: string) => FlatBatch;
   /** Loss and metrics of a batch for each objective. */

@@ -3,15 +3,15 @@ import type { SlotGroupName } from "./state.js";
 /** A part of a run's state, which has a name only on the engine and in files. */
 export interface Slot {
   readonly group: SlotGroupName;
-  /** Whose own it is, in a run of objectives. */
+  /** The objective that it belongs to, in a run of objectives. */
   readonly objective: string | undefined;
-  /** What it is of the group, such as `mean` of an optimizer's state, also in groups of parameters: `decayed/mean`. */
+  /** Its names within the group, such as `mean` of an optimizer's state, also in groups of parameters: `decayed/mean`. */
   readonly part: readonly string[];
-  /** The parameter that it is of. */
+  /** The parameter that it belongs to. */
   readonly path: string | undefined;
 }
 
-/** What the names of a run's slots are made of. */
+/** The parts that the names of a run's slots are made of. */
 export interface SlotNames {
   readonly objectives: readonly string[];
   readonly paths: ReadonlySet<string>;

@@ -4,7 +4,7 @@ import type { MetricsAnd } from "./streamed-metric.js";
 export interface DatasetEvaluation<K extends string = string, S = unknown> {
   /** Mean over the samples, summed in f64; not finite where that of a batch is not. */
   readonly loss: number;
-  /** What the loss returned as `metrics`, means over the samples; and the streamed metrics. */
+  /** The `metrics` that the loss returned, means over the samples; and the streamed metrics. */
   readonly metrics: MetricsAnd<K, S>;
   /** The samples of all batches; their total weight where batches have weights. */
   readonly samples: number;

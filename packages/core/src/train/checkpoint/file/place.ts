@@ -8,7 +8,7 @@ export interface CheckpointTarget<T> {
   /** @throws MP_INVALID_ARGUMENT for what cannot be a path, MP_UNSUPPORTED without Node */
   check(): void;
   write(checkpoint: LoadedTensors): Promise<T>;
-  /** What all ranks get of what rank 0 wrote. */
+  /** Gives all ranks the result of the write of rank 0. */
   broadcast(ranks: Ranks, written: T | undefined): Promise<T>;
 }
 
