@@ -235,10 +235,7 @@ describe("validation", () => {
   it.each([
     [{}, "fit: validation: data must be"],
     [{ data: [batch(1)], every: 0 }, "fit: validation: every must be an integer ≥ 1, got 0"],
-    [
-      { data: [batch(1)].values() },
-      "fit: validation: data is evaluated more than once, and a generator",
-    ],
+    [{ data: [batch(1)].values() }, "fit: validation: data is evaluated more than once, and a generator"],
     [{ dataset: [] }, 'fit: validation: has no option "dataset"; did you mean data?'],
   ])("refuses %o", async (validation, message) => {
     const failing = (await smallRun()).fit(batches(1), { validation: validation as never });
