@@ -183,7 +183,7 @@ describe("valueAndGrad", () => {
   });
 
   it.each([
-    ["MP_SHAPE_MISMATCH", "reduceMean", (v: Tensor) => v],
+    ["MP_SHAPE_MISMATCH", "take its mean", (v: Tensor) => v],
     ["MP_DTYPE_MISMATCH", "cast", (v: Tensor) => cast(reduceSum(v), "i32")],
     ["MP_INVALID_ARGUMENT", "hasAux: true", (v: Tensor) => [reduceSum(v), v] as never],
     ["MP_INVALID_ARGUMENT", "undefined", () => undefined as never],

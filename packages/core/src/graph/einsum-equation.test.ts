@@ -67,7 +67,7 @@ describe("the equation of Einsum", () => {
   it("refuses what is no text, operands of two dtypes and bools", () => {
     const type = (dtype: "f32" | "f16" | "bool") => ({ dtype, shape: [2] });
     expect(() => inferTypes("Einsum", [type("f32")], { equation: 1 as unknown as string })).toThrow(
-      "equation is text",
+      "equation must be a string",
     );
     expect(() => inferTypes("Einsum", [type("f32"), type("f16")], { equation: "i,i" })).toThrow(
       "f32 and f16",
