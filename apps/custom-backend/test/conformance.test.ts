@@ -5,7 +5,12 @@ import { tinyBackend } from "../src/tiny-backend.js";
 
 const outcomes: Outcome[] = [];
 
-describeConformance({ factory: tinyBackend, onOutcome: (outcome) => outcomes.push(outcome) });
+describeConformance({
+  factory: tinyBackend,
+  onOutcome: (outcome) => outcomes.push(outcome),
+  // Large products in plain loops take a minute where other programs share the processor.
+  timeoutMs: 240_000,
+});
 
 it("some of the suite is passed, and what the manifest does not declare is refused", () => {
   const count = (status: Outcome["status"]): number =>
