@@ -1,3 +1,3 @@
 import { preset } from "@mp/build/tsup";
 
-export default preset({ index: "src/index.ts", vitest: "src/suite/vitest.ts" });
+export default preset({ index: "src/index.ts", vitest: "src/entries/vitest.ts" });

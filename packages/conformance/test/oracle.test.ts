@@ -2,9 +2,9 @@
 // Such a backend overwrites only the data of its own cases, since cases make their data again for each run.
 import { reference } from "@mp/core/reference";
 import { beforeAll, expect } from "vitest";
+import { describeConformance } from "../src/entries/vitest.js";
 import { allCases, runConformance } from "../src/index.js";
 import { suitePart } from "../src/suite/suite-part.js";
-import { describeConformance } from "../src/suite/vitest.js";
 import { scribbling } from "./wrong-backends/scribbling.js";
 
 beforeAll(async () => {

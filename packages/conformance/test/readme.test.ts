@@ -14,7 +14,7 @@ function placed(name: string, program: string): string {
   mkdirSync(folder, { recursive: true });
   const file = new URL(`${name}.ts`, folder);
   const code = program
-    .replace('"@mp/conformance/vitest"', '"../src/suite/vitest.js"')
+    .replace('"@mp/conformance/vitest"', '"../src/entries/vitest.js"')
     .replace('"@mp/conformance"', '"../src/index.js"')
     .replace('"./my-backend.js"', '"../test/my-backend.js"');
   writeFileSync(file, code);

@@ -3,9 +3,9 @@ import { afterAll, describe, expect, it } from "vitest";
 import type { ConformanceCase } from "../conformance-case.js";
 import { Judge } from "../judge.js";
 import { strayEntries } from "../known-failures.js";
-import { allCases, checkIds } from "./all-cases.js";
-import type { ConformanceOptions } from "./run-conformance.js";
-import { suitePart } from "./suite-part.js";
+import { allCases, checkIds } from "../suite/all-cases.js";
+import type { ConformanceOptions } from "../suite/run-conformance.js";
+import { suitePart } from "../suite/suite-part.js";
 
 export interface DescribedOptions extends ConformanceOptions {
   /**
