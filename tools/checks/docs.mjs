@@ -2,12 +2,13 @@
  * Every TypeScript block of the documentation: type checked together with strict options, then run, each file as one
  * program, against this checkout's packages. `console.log(x); // text` must print that text.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
+import { repositoryFiles } from "../workspace/repository-files.mjs";
 import { turbo } from "../workspace/turbo.mjs";
 import { linkedProject } from "./linked-project.mjs";
 import { programOf } from "./markdown-program.mjs";
@@ -21,13 +22,9 @@ const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;
 
 /** Paths of Markdown files: only they are checked. */
 const only = new Set(process.argv.slice(2));
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
-  cwd: root,
-  encoding: "utf8",
-})
-  .split("\n")
+const files = repositoryFiles("*.md")
   .filter((file) => only.size === 0 || only.has(file))
-  .filter((file) => DOCUMENTS.test(file) && !file.endsWith("CHANGELOG.md") && existsSync(join(root, file)));
+  .filter((file) => DOCUMENTS.test(file) && !file.endsWith("CHANGELOG.md"));
 
 if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) process.exit(1);
 const folder = linkedProject(".docs-programs");

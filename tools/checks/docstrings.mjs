@@ -2,11 +2,11 @@
  * Every function, class and value that a public package exports has a docstring, and so has every option. Every docstring
  * of the repository begins with a verb or a noun.
  */
-import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import ts from "typescript";
 import { publicLibraries, root } from "../workspace/packages.mjs";
+import { repositoryFiles } from "../workspace/repository-files.mjs";
 
 /** @type {Map<string, ts.SourceFile>} */
 const parsed = new Map();
@@ -78,9 +78,7 @@ console.log(`${names.size} exported names, ${problems} without a docstring`);
 const OPENERS = /^(What|Of|Whose|Where|Those|That|Their|For who)\b/;
 /** Generated code, and data. */
 const LEFT_OUT = /_pb\.ts$|(^|\/)fixtures\//;
-const sources = execFileSync("git", ["ls-files", "*.ts", "*.mjs"], { cwd: root, encoding: "utf8" })
-  .split("\n")
-  .filter((file) => existsSync(join(root, file)) && file !== "" && !LEFT_OUT.test(file));
+const sources = repositoryFiles("*.ts", "*.mjs").filter((file) => !LEFT_OUT.test(file));
 let headless = 0;
 for (const file of sources) {
   const text = readFileSync(join(root, file), "utf8");

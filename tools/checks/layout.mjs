@@ -1,8 +1,8 @@
 /** The rules of CONTRIBUTING.md that can be checked from a file listing. */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { apps, libraries, manifestAt, publicLibraries, root } from "../workspace/packages.mjs";
+import { repositoryFiles } from "../workspace/repository-files.mjs";
 import { allRoomProblems } from "./rooms.mjs";
 import { stageProblems } from "./stages.mjs";
 
@@ -27,12 +27,7 @@ const MAY_BE_LONG = [/-table\.ts$/, /_pb\.ts$/];
 const GRAB_BAG = /^(utils?|helpers?|common|misc|manager|types)$/;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|d))*\.(ts|mjs)$/;
 
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-  cwd: root,
-  encoding: "utf8",
-})
-  .split("\n")
-  .filter((file) => file !== "" && existsSync(join(root, file)));
+const files = repositoryFiles();
 /** @param {string} file */
 const lines = (file) => readFileSync(join(root, file), "utf8").trimEnd().split("\n").length;
 /** @type {string[]} */

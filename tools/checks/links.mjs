@@ -2,18 +2,13 @@
  * Every relative link in a committed Markdown file must lead to a file, and its anchor to a heading there; the README links
  * to every page of docs.
  */
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { headingAnchors } from "../site/heading-anchor.mjs";
 import { root } from "../workspace/packages.mjs";
+import { repositoryFiles } from "../workspace/repository-files.mjs";
 
-const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
-  cwd: root,
-  encoding: "utf8",
-})
-  .split("\n")
-  .filter((file) => file !== "" && existsSync(join(root, file)));
+const files = repositoryFiles("*.md");
 
 /** @param {string} file */
 const textOf = (file) => readFileSync(join(root, file), "utf8");

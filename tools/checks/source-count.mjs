@@ -1,9 +1,9 @@
 /** Counts lines and operator tables of the source, by package: what the house is measured by. */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
+import { repositoryFiles } from "../workspace/repository-files.mjs";
 
 /** An array or object literal with as many names of operators as keys or elements is a table of operators. */
 const FEWEST_NAMES = 3;
@@ -77,22 +77,19 @@ const CODE = /^(packages|apps|bench|tools)\/.*\.(ts|mts|mjs|js)$/;
 /** Code that no one here writes. */
 const GENERATED = /_pb\.ts$|\/peers\//;
 
-/** @returns {readonly string[]} the repository's files */
-export const repositoryFiles = () =>
-  execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
-    cwd: root,
-    encoding: "utf8",
-    maxBuffer: 2 ** 26,
-  })
-    .split("\n")
-    .filter((file) => file !== "" && existsSync(join(root, file)));
+/** Whether a file is code that someone here writes. */
+const isCode = (/** @type {string} */ file) => CODE.test(file) && !GENERATED.test(file);
+
+/** @returns {readonly string[]} the TypeScript in which operator tables are counted */
+export const tabledFiles = () =>
+  repositoryFiles().filter((file) => isCode(file) && !TEST.test(file) && file.endsWith(".ts"));
 
 /** @returns {ReadonlyMap<string, Count>} by package, sorted */
 export function countSource() {
   const operators = operatorNames();
   /** @type {Map<string, Count>} */
   const counts = new Map();
-  for (const file of repositoryFiles().filter((name) => CODE.test(name) && !GENERATED.test(name))) {
+  for (const file of repositoryFiles().filter(isCode)) {
     const [first = "", second = ""] = file.split("/");
     const name = first === "packages" || first === "apps" ? `${first}/${second}` : first;
     const count = counts.get(name) ?? { source: 0, tests: 0, tables: 0, rows: 0 };

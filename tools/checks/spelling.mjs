@@ -1,12 +1,10 @@
 /** American spelling, by cspell and the words of our own in spelling.txt, in everything that git knows. */
-import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../workspace/packages.mjs";
+import { repositoryFiles } from "../workspace/repository-files.mjs";
 
-const files = execFileSync("git", ["ls-files", "*.md", "*.ts", "*.mjs"], { cwd: root, encoding: "utf8" })
-  .split("\n")
-  .filter((file) => file !== "" && existsSync(join(root, file)));
+const files = repositoryFiles("*.md", "*.ts", "*.mjs");
 const { status } = spawnSync(
   process.execPath,
   [join(root, "node_modules/cspell/bin.mjs"), "lint", "--no-progress", "--unique", "--file-list", "stdin"],

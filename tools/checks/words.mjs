@@ -2,11 +2,11 @@
  * The phrases that CONTRIBUTING.md does not want: in Markdown, in comments and messages of sources, also across the parts
  * of a template, and in names.
  */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
+import { repositoryFiles } from "../workspace/repository-files.mjs";
 
 const GUIDE = "CONTRIBUTING.md";
 /** Files left out: decisions keep the words in which they were made; the guide and this file name the phrases. */
@@ -85,9 +85,9 @@ const FETCHING = /npx mp-\w+/g;
 const blank = (/** @type {string} */ code) => code.replace(/[^\n]/g, " ");
 
 const phrases = unwantedPhrases();
-const files = execFileSync("git", ["ls-files", "*.md", "*.ts", "*.mjs"], { cwd: root, encoding: "utf8" })
-  .split("\n")
-  .filter((file) => file !== "" && !LEFT_OUT.some((pattern) => pattern.test(file)));
+const files = repositoryFiles("*.md", "*.ts", "*.mjs").filter(
+  (file) => !LEFT_OUT.some((pattern) => pattern.test(file)),
+);
 let count = 0;
 for (const file of files) {
   const whole = readFileSync(join(root, file), "utf8");

@@ -1,5 +1,5 @@
 import { writeBudget } from "../checks/budget.mjs";
-import { countSource, operatorNames, repositoryFiles, tablesIn } from "../checks/source-count.mjs";
+import { countSource, operatorNames, tabledFiles, tablesIn } from "../checks/source-count.mjs";
 
 /**
  * Prints lines of source and tests and operator tables by package; with `--tables`, where each table is. With `--write`
@@ -21,8 +21,6 @@ export function runCount(/** @type {readonly string[]} */ args) {
   if (args.includes("--write")) writeBudget();
   if (!args.includes("--tables")) return;
   const operators = operatorNames();
-  for (const file of repositoryFiles().filter((name) =>
-    /^(packages|apps|bench)\/.*\/src\/.*(?<!\.test)\.ts$|^bench\/src/.test(name),
-  ))
+  for (const file of tabledFiles())
     for (const { line: at, rows } of tablesIn(file, operators)) console.log(`${file}:${at} ${rows}`);
 }

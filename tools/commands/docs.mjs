@@ -2,7 +2,6 @@
  * The documentation as a site: the repository's Markdown files, the guide first, and a reference of every entry of the
  * public packages made from the docstrings. A link that leads nowhere fails the build.
  */
-import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { answersQuestions } from "../site/answers.mjs";
@@ -10,6 +9,7 @@ import { deadLinks } from "../site/dead-links.mjs";
 import { correctAnchors } from "../site/reference-anchors.mjs";
 import { fail } from "../workspace/fail.mjs";
 import { publicLibraries, root } from "../workspace/packages.mjs";
+import { repositoryFiles } from "../workspace/repository-files.mjs";
 import { tool, turbo } from "../workspace/turbo.mjs";
 
 const SITE = join(root, "site");
@@ -81,13 +81,7 @@ function writeReference() {
 }
 
 /** The Markdown files of the repository that are pages. */
-const pages = () =>
-  execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"], {
-    cwd: root,
-    encoding: "utf8",
-  })
-    .split("\n")
-    .filter((file) => PAGES.test(file) && existsSync(join(root, file)));
+const pages = () => repositoryFiles("*.md").filter((file) => PAGES.test(file));
 
 /** Files that are elsewhere in the site: the guide is its front. @type {Readonly<Record<string, string>>} */
 const MOVED = { "README.md": "readme.md", "docs/guide.md": "index.md" };

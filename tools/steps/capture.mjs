@@ -8,8 +8,6 @@ import { register, syncBuiltinESMExports } from "node:module";
 import { basename } from "node:path";
 import { graphHash, hashOf } from "./graph-hash.mjs";
 
-register("./wrap.mjs", import.meta.url);
-
 const file = process.env["MP_STEP_HASHES"] ?? "";
 // Before its first step a program compiles what it finds out about the engine.
 let isTraining = false;
@@ -64,6 +62,8 @@ const wrappers = {
   },
 };
 Object.assign(globalThis, { [Symbol.for("mp.steps")]: wrappers });
+const names = Object.entries(wrappers).map(([module, own]) => [module, Object.keys(own)]);
+register("./wrap.mjs", { parentURL: import.meta.url, data: names });
 
 // TensorFlow reads its graph from a file.
 const { writeFile } = fs;
