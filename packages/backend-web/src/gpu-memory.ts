@@ -7,7 +7,10 @@ import {
   hostArrayOf,
   type ValueType,
 } from "@mp/core/graph";
+import { storageOf } from "@mp/ort-lowering";
 import type { LossWatch } from "./loss-watch.js";
+
+const { storedType, stored, read } = storageOf({ device: "webgpu" });
 
 /** A tensor in a buffer of the GPU. */
 export interface GpuTensor extends ValueType {
@@ -90,9 +93,13 @@ export class GpuMemory {
     buffer.destroy();
   }
 
-  /** Overwrites all of it with a tensor of the same type; reads the array at once. */
-  write({ buffer }: GpuTensor, { data }: HostTensor): void {
+  /**
+   * Overwrites all of it with a tensor of the same type; reads the array at once.
+   * @throws MP_OUT_OF_RANGE for a number that the device does not hold
+   */
+  write({ buffer }: GpuTensor, value: HostTensor): void {
     this.#loss.expectAlive();
+    const { data } = stored(value);
     if (data.byteLength === 0) return;
     const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     const isWhole = bytes.length % 4 === 0 && data.buffer instanceof ArrayBuffer;
@@ -159,11 +166,12 @@ export class GpuMemory {
   }
 }
 
-const byteLengthOf = ({ dtype, shape }: ValueType): number =>
-  elementCount(shape, "tensor") * bytesPerElement[dtype];
+const byteLengthOf = (type: ValueType): number =>
+  elementCount(type.shape, "tensor") * bytesPerElement[storedType(type).dtype];
 
-function hostTensor({ dtype, shape }: ValueType, bytes: ArrayBuffer): HostTensor {
-  return tensor(new hostArrayOf[dtype](bytes) as HostArrays[DType], shape, dtype);
+function hostTensor(type: ValueType, bytes: ArrayBuffer): HostTensor {
+  const { dtype, shape } = storedType(type);
+  return read(tensor(new hostArrayOf[dtype](bytes) as HostArrays[DType], shape, dtype), type);
 }
 
 /** A copy that is filled up with zeros; also of shared memory, which some engines do not take. */

@@ -14,17 +14,14 @@ function highProduct(a: number, b: number): number {
   return (a1 * b1 + Math.floor(cross / 0x10000) + Math.floor(carry / 0x10000)) >>> 0;
 }
 
-/** Outputs for consecutive counters from `counter` (modulo 2^64), each in the low half of a u64. */
-export function randomBits(counter: bigint, key: bigint, length: number): BigUint64Array<ArrayBuffer> {
-  const out = new BigUint64Array(length);
-  const words = new Uint32Array(out.buffer);
-  const low = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? 0 : 1;
+/** Outputs for consecutive counters from 2^32 · `drawn` (modulo 2^64). */
+export function randomBits(drawn: number, key: bigint, length: number): Int32Array<ArrayBuffer> {
+  const out = new Int32Array(length);
   const keyLow = Number(key & 0xffffffffn);
   const keyHigh = Number((key >> 32n) & 0xffffffffn);
   // y = counter · key grows by the key from one counter to the next.
-  const first = BigInt.asUintN(64, counter * key);
-  let yLow = Number(first & 0xffffffffn);
-  let yHigh = Number(first >> 32n);
+  let yLow = 0;
+  let yHigh = Math.imul(drawn, keyLow) >>> 0;
   for (let i = 0; i < length; i++) {
     const sumLow = yLow + keyLow;
     const zLow = sumLow >>> 0;
@@ -41,7 +38,7 @@ export function randomBits(counter: bigint, key: bigint, length: number): BigUin
       xHigh = added >>> 0;
       xLow = high;
     }
-    words[2 * i + low] = xLow;
+    out[i] = xLow;
     yLow = zLow;
     yHigh = zHigh;
   }

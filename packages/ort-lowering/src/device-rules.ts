@@ -1,6 +1,6 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
 import { libraryTolerance, pairKey } from "@mp/core/backend";
-import type { AnyNode, Graph } from "@mp/core/graph";
+import type { Graph } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
 import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
@@ -8,15 +8,15 @@ import type { Target } from "./lowerings/target.js";
 import { withShadersForResults } from "./webgpu/copies.js";
 import { findingsOfVersion, INEXACT } from "./webgpu/findings-table.js";
 import { lowerWebgpuNodes } from "./webgpu/lower-node.js";
-import { splitWords } from "./words/index.js";
+import { shortIntegers } from "./webgpu/short-integers.js";
 
 /** Why a dtype is not used on a device. */
 export type RefusedDTypes = Readonly<Partial<Record<DType, string>>>;
 
 /** Differences in lowering between devices. */
 export interface DeviceRules {
-  /** The graph of values that the device has; `onNode` as in `splitWords`. */
-  readonly prepare: (graph: Graph, onNode: (made: string, source: AnyNode) => void) => Graph;
+  /** The graph of values that the device has, with nodes of the same names. */
+  readonly prepare: (graph: Graph) => Graph;
   readonly lowerNodes: (target: Target, surroundings: Surroundings) => LowerNode;
   /** For what the writer adds beside nodes. */
   readonly finish: (graph: OnnxGraph) => OnnxGraph;
@@ -58,7 +58,7 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
   cpu: whole,
   cuda: { ...whole, lowerNodes: lowerCudaNodes },
   webgpu: {
-    prepare: splitWords,
+    prepare: shortIntegers,
     lowerNodes: lowerWebgpuNodes,
     finish: withShadersForResults,
     // Its kernels of Sin, Cos, Elu, MaxPool and ConvTranspose end there; no node that is written is newer.
@@ -70,6 +70,7 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
       bf16: "WebGPU has no bfloat16, use float16",
       f8e4m3: EIGHTH,
       f8e5m2: EIGHTH,
+      u64: "WebGPU has 32-bit integers only, use i32",
     }),
     widened: (native) => new Set(native.flatMap((dtype) => INEXACT.map((op) => pairKey({ op, dtype })))),
     tolerance: WEBGPU_TOLERANCE,

@@ -71,8 +71,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   );
   const emulated = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
   const rules = deviceRules[target.device];
-  const prepared = new Map<string, string>();
-  const closed = rules.prepare(emulated, (made, { name }) => prepared.set(made, name));
+  const closed = rules.prepare(emulated);
   const written = writeGraph(closed, {
     origins: false,
     types: false,
@@ -102,8 +101,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
     outputName: (name) => outputs.get(name) ?? name,
     nodeOf: (name) => {
       const part = parts.get(name) ?? name;
-      const source = prepared.get(part) ?? part;
-      const wide = sources.get(source) ?? source;
+      const wide = sources.get(part) ?? part;
       return expanded.sourceOf(widenings.get(wide) ?? wide);
     },
     isInBody: (name) => parts.has(name) && !listedNames.has(name),

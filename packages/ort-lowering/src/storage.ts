@@ -1,12 +1,12 @@
 import type { HostTensor } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
 import type { Target } from "./lowerings/target.js";
-import { packedType, relabeled, relabeledAs } from "./words/index.js";
+import { lengthened, shortened, shortType } from "./webgpu/short-integers.js";
 
-/** The dtypes in which a session of a device holds inputs and outputs of a graph, bytes unchanged. */
+/** The types in which a session of a device holds inputs and outputs of a graph. */
 export interface Storage {
   readonly storedType: (type: ValueType) => ValueType;
-  /** The tensor as a session takes it, on the same memory. */
+  /** The tensor as a session takes it. @throws MP_OUT_OF_RANGE for a number that the stored type does not hold */
   readonly stored: (value: HostTensor) => HostTensor;
   /** Reads a session's result for a value of that type. */
   readonly read: (value: HostTensor, type: ValueType) => HostTensor;
@@ -21,8 +21,8 @@ const asTheyAre: Storage = {
 const storages: Readonly<Record<Target["device"], Storage>> = {
   cpu: asTheyAre,
   cuda: asTheyAre,
-  webgpu: { storedType: packedType, stored: relabeled, read: relabeledAs },
+  webgpu: { storedType: shortType, stored: shortened, read: lengthened },
 };
 
-/** How a device stores values: WebGPU has no 64-bit integers, they are i32 of shape [..., 2]. */
+/** How a device stores values: WebGPU has no 64-bit integers, and holds i64 as i32. */
 export const storageOf = ({ device }: Pick<Target, "device">): Storage => storages[device];

@@ -23,7 +23,7 @@ function refusals({ missing }: Findings, unused: ReadonlySet<DType>): readonly s
     OPS.flatMap(([op, dtypes]) => {
       const reasons = new Map<string, DType[]>();
       for (const dtype of dtypes) {
-        const reason = missing.get(pairKey({ op, dtype }))?.replace(`${op} of 64-bit`, "64-bit");
+        const reason = missing.get(pairKey({ op, dtype }));
         if (reason === undefined || unused.has(dtype)) continue;
         reasons.set(reason, [...(reasons.get(reason) ?? []), dtype]);
       }
@@ -33,7 +33,7 @@ function refusals({ missing }: Findings, unused: ReadonlySet<DType>): readonly s
 }
 
 function unusedDTypes({ missing }: Findings): readonly (readonly [DType, string])[] {
-  const dtypes = ["f16", "bf16", "f8e4m3", "f8e5m2", "i64", "u64"] as const;
+  const dtypes = ["f16", "bf16", "f8e4m3", "f8e5m2", "u64"] as const;
   return dtypes.flatMap((dtype) => {
     const reason = missing.get(pairKey({ op: "Identity", dtype }));
     return reason === undefined ? [] : [[dtype, reason] as const];
@@ -70,7 +70,7 @@ export function operatorsPage(findings: Findings): string {
     "# WebGPU, operator by operator",
     "What ONNX Runtime 1.30's WebGPU provider lacks of what the processor and CUDA compute, and what is done instead. Everything else runs as one kernel of the provider. A test of `@mp/ort-lowering` writes this page from the tables that lowering uses (`npx vitest run -u test/operators-page.test.ts` in its folder), and a test of `@mp/backend-ort` on software Vulkan holds these tables to what the provider does.",
     "## Dtypes",
-    "64-bit integers are pairs of 32-bit words on the device, with the same bytes and the same results. float16 needs an adapter with `shader-f16`. These dtypes are refused:",
+    "i64 is held as i32 on the device: numbers beyond it are refused when they are uploaded, and results wrap. float16 needs an adapter with `shader-f16`. These dtypes are refused:",
     ["| dtype | why |", "|---|---|", ...unused.map(([dtype, reason]) => `| ${dtype} | ${reason} |`)].join(
       "\n",
     ),

@@ -8,6 +8,7 @@ import {
   sameShape,
   type ValueType,
 } from "@mp/core/graph";
+import type { Storage } from "@mp/ort-lowering";
 import koffi from "koffi";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
@@ -23,8 +24,8 @@ export interface TensorPlace {
   readonly copier?: DeviceCopier;
   /** In the memory of another tensor, of the host; that one is released after this. */
   readonly within?: { readonly whole: NativeTensor; readonly offset: number };
-  /** The layout in which the engine holds a tensor, if it differs. The bytes are the same. */
-  readonly layoutOf?: (type: ValueType) => TensorLayout;
+  /** How the device stores tensors, if it differs. */
+  readonly storage?: Storage;
 }
 
 /** A tensor as the engine sees it. */
@@ -58,16 +59,15 @@ export class NativeTensor extends NativeResource {
   readonly address: bigint;
   readonly #library: OrtLibrary;
   readonly #copier: DeviceCopier | undefined;
+  readonly #storage: Storage | undefined;
   readonly #within: TensorPlace["within"];
   #view: HostArrays[DType] | undefined;
 
   constructor(library: OrtLibrary, ledger: Ledger, type: ValueType, place: TensorPlace) {
     const what = describe(type);
-    const byteLength = elementCount(type.shape, what) * bytesPerElement[type.dtype];
-    const layout = place.layoutOf?.(type) ?? {
-      elementType: ONNX_ELEMENT_TYPE[type.dtype],
-      dimensions: type.shape,
-    };
+    const held = place.storage?.storedType(type) ?? type;
+    const byteLength = elementCount(type.shape, what) * bytesPerElement[held.dtype];
+    const layout = { elementType: ONNX_ELEMENT_TYPE[held.dtype], dimensions: held.shape };
     const { within, allocator } = place;
     const handle =
       within === undefined
@@ -81,6 +81,7 @@ export class NativeTensor extends NativeResource {
     this.address = library.make(what, (out) => library.functions.GetTensorMutableData(handle, out));
     this.#library = library;
     this.#copier = place.copier;
+    this.#storage = place.storage;
     this.#within = within;
   }
 
@@ -124,18 +125,22 @@ export class NativeTensor extends NativeResource {
   }
 
   #onHost(bytes: Uint8Array<ArrayBuffer>): HostTensor {
-    return tensor(new hostArrayOf[this.dtype](bytes.buffer), this.shape, this.dtype);
+    const { dtype, shape } = this.#storage?.storedType(this) ?? this;
+    const held = tensor(new hostArrayOf[dtype](bytes.buffer) as HostArrays[DType], shape, dtype);
+    return this.#storage?.read(held, this) ?? held;
   }
 
   /**
    * Overwrites all of it.
    * @throws MP_DISPOSED after release
    * @throws MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH when the value is of another type
+   * @throws MP_OUT_OF_RANGE for a number that the device does not hold
    */
   write(value: HostTensor): void {
     this.assertUsable();
     checkFits(this, value);
-    const bytes = value.dtype === "bool" ? zeroOrOne(value.data) : bytesOf(value.data);
+    const held = this.#storage?.stored(value) ?? value;
+    const bytes = held.dtype === "bool" ? zeroOrOne(held.data) : bytesOf(held.data);
     if (this.#copier === undefined) bytesOf(this.view()).set(bytes);
     else this.#copier.write(this, bytes);
   }

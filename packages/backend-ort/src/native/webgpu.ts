@@ -3,18 +3,16 @@
  * whatever the machine has.
  */
 import { MpError } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
 import { storageOf } from "@mp/ort-lowering";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import { PROOF_TYPE, TensorCopier } from "./copy-tensors.js";
 import type { Device, DevicePlace } from "./device.js";
-import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import { acquireEnvironment } from "./environment.js";
 import type { OrtLibrary } from "./library.js";
 import { Ledger } from "./resource.js";
 import { createSession, type DeviceUse, type SessionParts } from "./session.js";
-import { NativeTensor, type TensorLayout, type TensorPlace } from "./tensor.js";
+import { NativeTensor, type TensorPlace } from "./tensor.js";
 import { SerialTurns } from "./turns.js";
 
 export interface WebgpuOptions {
@@ -83,17 +81,11 @@ async function makePlace(parts: SessionParts, settings: string): Promise<Opened>
     // It lives as long as the device, and so is in no runtime's ledger.
     const proof = new NativeTensor(library, new Ledger(), PROOF_TYPE, { allocator });
     const copier = new TensorCopier(library, environment.handle, proof);
-    return { place: { allocator, copier, layoutOf }, settings };
+    return { place: { allocator, copier, storage: storageOf({ device: "webgpu" }) }, settings };
   } catch (error) {
     environment.release();
     throw error;
   }
-}
-
-/** The device has no 64-bit integers: sessions take their bytes as other integers. */
-function layoutOf(type: ValueType): TensorLayout {
-  const { dtype, shape } = storageOf({ device: "webgpu" }).storedType(type);
-  return { elementType: ONNX_ELEMENT_TYPE[dtype], dimensions: shape };
 }
 
 type Entries = Readonly<Record<string, string>>;

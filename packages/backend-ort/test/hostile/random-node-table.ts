@@ -421,7 +421,7 @@ const nodes: { readonly [K in Op]?: Draw } = {
           inputs: [x],
         })),
       ),
-  RandomBits: () => shapeOf().chain((shape) => drawn({ key: 0x9e3779b97f4a7c15n, shape }, "u64", [])),
+  RandomBits: () => shapeOf().chain((shape) => drawn({ key: 0x9e3779b97f4a7c15n, shape }, "i32", [])),
 };
 
 /** Start, end and step as the graph has them: clamped to the axis. */

@@ -12,7 +12,8 @@ export const randomBits: Lowering<"RandomBits"> = (node, operands, writer) => {
   const half = u64(32n);
   const high = (a: string): string => on("RightShift", a, half);
 
-  const counter = operandAt(operands, 0);
+  const drawn = writer.cast(operandAt(operands, 0), "i32", "u64");
+  const counter = on("LeftShift", drawn, half);
   // The engine would compute a constant range in advance and keep it, eight bytes per element of every mask. It cannot
   // know that this is 0.
   const first = writer.cast(on("BitwiseAnd", counter, u64(0n)), "u64", "i64");
@@ -25,6 +26,7 @@ export const randomBits: Lowering<"RandomBits"> = (node, operands, writer) => {
     const square = on("AddV2", on("Mul", x, x), addend);
     x = on("BitwiseOr", high(square), on("LeftShift", square, half));
   }
-  const bits = high(on("AddV2", on("Mul", x, x), z));
-  return [reshape(bits, "u64", [count], shape, writer)];
+  // Of 32 bits, which the cast keeps.
+  const bits = writer.cast(high(on("AddV2", on("Mul", x, x), z)), "u64", "i32");
+  return [reshape(bits, "i32", [count], shape, writer)];
 };

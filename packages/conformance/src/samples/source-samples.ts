@@ -5,10 +5,8 @@ import { isComputeFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
 import { hostData, specialValues } from "../host-data.js";
 import { counted, type OpRows, SHAPES } from "./op-sample.js";
 
-const counter = (value: bigint) => tensor(BigUint64Array.of(value), [], "u64");
-
-const draws = (key: bigint, shape: readonly number[], ...counters: readonly bigint[]) =>
-  counters.map((value) => ({ attributes: { key, shape }, inputs: [counter(value)] }));
+const draws = (key: bigint, shape: readonly number[], ...drawn: readonly number[]) =>
+  drawn.map((before) => ({ attributes: { key, shape }, inputs: [tensor(Int32Array.of(before), [])] }));
 
 const KEY = 0x9c3e5a1fb7d24681n;
 
@@ -50,11 +48,11 @@ export const sourceSamples: OpRows<OpOf<"source">> = {
   },
   RandomBits: {
     samples: () => ({
-      values: draws(KEY, [7], 0n, 1n, 2n ** 32n),
-      shapes: [[], [0], [2, 3], [1031]].flatMap((shape) => draws(KEY, shape, 3n)),
-      keys: [1n, 3n, 2n ** 63n + 1n, 2n ** 64n - 1n].flatMap((key) => draws(key, [5], 12345n)),
+      values: draws(KEY, [7], 0, 1, 2 ** 16),
+      shapes: [[], [0], [2, 3], [1031]].flatMap((shape) => draws(KEY, shape, 3)),
+      keys: [1n, 3n, 2n ** 63n + 1n, 2n ** 64n - 1n].flatMap((key) => draws(key, [5], 12345)),
       // Products wrap at 2^64, and so does the counter itself.
-      "counters-wrap": draws(KEY, [4], 2n ** 32n - 2n, 2n ** 63n - 1n, 2n ** 64n - 2n),
+      "counters-wrap": draws(KEY, [4], 2 ** 31 - 1, -1),
     }),
   },
   Barrier: {

@@ -188,7 +188,7 @@ export const numericFaults: readonly WrongBackend[] = [
     fault: "random bits do not look at their counter",
     factory: () =>
       oracleWithKernels({
-        RandomBits: beforehand("RandomBits", () => [tensor(BigUint64Array.of(0n), [], "u64")]),
+        RandomBits: beforehand("RandomBits", () => [tensor(Int32Array.of(0), [])]),
       }),
     axes: ["random", "op", "accumulate", "remat", "retry", "resume"],
     named: [

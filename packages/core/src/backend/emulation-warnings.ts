@@ -14,6 +14,10 @@ export function emulationWarnings(
     const support = manifest.dtypes[dtype];
     if (unsupportedReason(support) !== undefined || !("storage" in support)) return [];
     if (support.compute === "native") return [];
+    if (dtype === "i64") {
+      const message = `${name}: i64 is held as ${support.storage}: data beyond it is refused, and results must not be`;
+      return [{ type: "emulated", message } as const];
+    }
     const { storage } = support;
     const same = storage === dtype ? `and memory as ${dtype}` : `as ${dtype}, memory of ${storage}`;
     const message = `${name}: ${dtype} is emulated: same results ${same}, no faster than f32`;

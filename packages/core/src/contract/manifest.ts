@@ -11,9 +11,12 @@ export type Support<T = true> = T | { readonly unsupported: string };
 export type Nativeness = "native" | "emulated";
 
 export interface DTypeSupport {
-  /** The dtype that stores a tensor of this dtype in the engine: f32 for f16 emulated in f32. */
+  /** The dtype that stores a tensor of this dtype in the engine: f32 for f16 emulated in f32, i32 for i64 on a GPU without it. */
   readonly storage: DType;
-  /** `emulated`: exact results of this dtype, computed in another dtype; never faster. */
+  /**
+   * `emulated`: exact results of this dtype, computed in another dtype; never faster. Of i64 stored as i32 only as far as
+   * i32 holds them: data beyond it is refused with MP_OUT_OF_RANGE, results beyond it are unspecified.
+   */
   readonly compute: Nativeness;
 }
 

@@ -233,8 +233,8 @@ export interface OpAttributes {
 
   // ---- domain "mp"
   /**
-   * Counter-based randomness: Squares32 (arXiv 2004.06278) of `key` at counter + element index, row-major.
-   * Input: counter, u64 scalar. Output: u64 of values below 2^32.
+   * Counter-based randomness: Squares32 (arXiv 2004.06278) of `key` at 2^32 · drawn + element index, row-major.
+   * Input: drawn, i32 scalar. Output: i32 with those 32 bits.
    */
   RandomBits: { readonly key: bigint; readonly shape: Shape };
   /**

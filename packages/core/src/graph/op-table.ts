@@ -283,7 +283,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Range: { dtypes: DTYPES, cast: both("fixed"), moves: "fills", flops: none },
 
   /** Four squarings of 64 bits and the operations between them. */
-  RandomBits: { dtypes: ["u64"], cast: both("fixed"), flops: perResult(16) },
+  RandomBits: { dtypes: ["i32"], cast: both("fixed"), flops: perResult(16) },
   /** The search, and one addition per window. */
   MaxPoolGradient: {
     dtypes: FLOATS,

@@ -66,6 +66,7 @@ export class RunCheckpoints {
     const { backend } = programs;
     const rules = scalerRules(backend, definitions, stateTypes);
     const source = collective.source(what, from);
+    this.#steps.drawCount.forget();
     const loaded = await loadCheckpoint(source, { backend, state }, this.#info, rules, warn, (check) =>
       collective.all(`${what} checks`, check),
     );

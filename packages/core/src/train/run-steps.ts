@@ -16,6 +16,7 @@ import type { StepResult } from "./definition/result.js";
 import type { TrainingWarning } from "./definition/warning.js";
 import { type MetricsFunction, TracedMetrics } from "./metrics/traced-metrics.js";
 import { type Collective, noStep } from "./ranks/collective.js";
+import { DrawCount } from "./run/draw-count.js";
 import { ObjectiveRun } from "./run/objective-run.js";
 import { readsAverage } from "./weights/average.js";
 
@@ -37,6 +38,7 @@ export class RunSteps implements FeedingRun {
   readonly signal: AbortSignal | undefined;
   readonly training: FitTraining;
   readonly callbackStates: CallbackStates = new CallbackStates();
+  readonly drawCount: DrawCount;
   readonly breathe: () => Promise<void> | undefined;
   readonly warn: (warning: TrainingWarning) => void;
   readonly #parts: RunStepsParts;
@@ -46,9 +48,10 @@ export class RunSteps implements FeedingRun {
   #isFeeding = false;
 
   constructor(parts: RunStepsParts) {
-    const { definitions, signal, training, breathe, warn } = parts;
+    const { definitions, programs, signal, training, breathe, warn } = parts;
     this.#parts = parts;
     this.accumulate = definitions[0].accumulate;
+    this.drawCount = new DrawCount(programs.state);
     this.signal = signal;
     this.training = training;
     this.breathe = breathe;
@@ -93,6 +96,7 @@ export class RunSteps implements FeedingRun {
       const facts = () => ObjectiveRun.facts(objectives, feeds);
       const makesStep = collective.makesStep?.(facts, this.signal);
       if (makesStep !== undefined && !(await makesStep)) return undefined;
+      await this.drawCount.add(feeds.length);
       const results = await ObjectiveRun.step(objectives, feeds, () => this.moveTo(cursor));
       return byObjective(definitions, results) as StepResult;
     });

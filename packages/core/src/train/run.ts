@@ -176,6 +176,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     this.#steps.expectIdle("profile");
     const feed = this.#steps.take(batch);
     return this.#eachInTurn(async (objective) => {
+      this.#steps.drawCount.forget();
       const rows = await objective.profile(feed);
       if (!isWindowed(this.#definitions[0], this.#collective.isReduced)) this.#steps.moveTo(null);
       return rows;

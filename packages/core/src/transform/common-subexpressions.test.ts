@@ -97,9 +97,9 @@ describe("common subexpressions", () => {
     const draws = (x: Tensor): unknown => [randomUniform(key(1), [2]), randomUniform(key(1), [2]), x];
     expect(ops(draws).filter((op) => op === "RandomBits").length).toBe(2);
     const builder = new GraphBuilder();
-    const counter = builder.input("counter", { dtype: "u64", shape: [] }, "state");
+    const drawn = builder.input("drawn", { dtype: "i32", shape: [] }, "state");
     const bits = [7n, 7n, 8n].map((name) =>
-      builder.emitOne("RandomBits", [counter], { key: name, shape: [3] }),
+      builder.emitOne("RandomBits", [drawn], { key: name, shape: [3] }),
     );
     const graph = builder.finish(Object.fromEntries(bits.map((value, index) => [`r${index}`, value])));
     expect(eliminateCommonSubexpressions(graph).nodes.length).toBe(2);

@@ -19,14 +19,16 @@ export const decomposeRandomBits: Lowering<"RandomBits"> = (node, operands, writ
   // ONNX's Range has no u64.
   const steps = [0, count, 1].map((number) => writer.scalar(number, "i64"));
   const index = writer.cast(writer.one("Range", steps), "u64");
-  const y = mul(add(index, operandAt(operands, 0)), keyName);
+  const counter = mul(writer.cast(operandAt(operands, 0), "u64"), word);
+  const y = mul(add(index, counter), keyName);
   const z = add(y, keyName);
   let x = y;
   for (const addend of [y, z, y]) {
     const square = add(mul(x, x), addend);
     x = add(high(square), mul(square, word));
   }
-  const bits = high(add(mul(x, x), z));
+  // Of 32 bits, which the cast keeps.
+  const bits = writer.cast(high(add(mul(x, x), z)), "i32");
   if (shape.length === 1) return [bits];
   const attributes = shape.includes(0) ? { allowzero: int(1) } : {};
   return [writer.one("Reshape", [bits, writer.ints(shape)], attributes)];

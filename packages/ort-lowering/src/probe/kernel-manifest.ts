@@ -2,6 +2,7 @@ import type { BackendManifest, DType, HalfDType } from "@mp/core";
 import { exactNumerics, opSupport, pairKey } from "@mp/core/backend";
 import { type AddingOp, DTYPES, isHalf } from "@mp/core/graph";
 import { deviceRules } from "../device-rules.js";
+import { storageOf } from "../storage.js";
 import type { Findings } from "./findings.js";
 
 type Asked = Pick<Findings, "device" | "emulated" | "missing" | "widened" | "narrowSums" | "nonFinite">;
@@ -11,6 +12,8 @@ function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][
   const reason = findings.missing.get(pairKey({ op: "Identity", dtype }));
   if (reason !== undefined) return { unsupported: reason };
   if (isCarriedInF32(dtype, findings.emulated)) return { storage: "f32", compute: "emulated" };
+  const { dtype: storage } = storageOf(findings).storedType({ dtype, shape: [] });
+  if (storage !== dtype) return { storage, compute: "emulated" };
   // A half whose matrix products are computed in f32 saves memory but no time.
   const isFast = !findings.widened.has(pairKey({ op: "MatMul", dtype }));
   return { storage: dtype, compute: isFast ? "native" : "emulated" };

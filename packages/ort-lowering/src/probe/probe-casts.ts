@@ -12,7 +12,7 @@ const ABOVE_TIE = 2n ** 54n + 2n ** 30n + 1n;
  * does not.
  */
 export async function castsThroughDoubles(engine: ProbedEngine, target: Target): Promise<boolean> {
-  // There these are no numbers of the engine but two words of 32 bits.
+  // There these are integers of 32 bits.
   if (engine.device === "webgpu") return false;
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype: "i64", shape: [9] }, "batch");

@@ -11,20 +11,11 @@ const KNOWN_VERSION = /^1\.30\./;
 const LOOP = "the WebGPU provider has no kernel of Scan: unroll the loop, as a trainer does";
 const REMAINDER =
   "the WebGPU provider has no kernel of Mod, and no exact remainder of floats can be made of others";
-const WIDE = "of 64-bit integers: this device has 32-bit integers only, cast them to i32";
-
-const isWide = (dtype: DType): boolean => dtype === "i64" || dtype === "u64";
 
 /** Why an op is not computed in a dtype. */
 const missing: Readonly<Partial<Record<Op, (dtype: DType) => string | undefined>>> = {
   Scan: () => LOOP,
   Mod: (dtype) => (dtype === "f32" || dtype === "f16" ? REMAINDER : undefined),
-  ArgMax: (dtype) => (isWide(dtype) ? `ArgMax ${WIDE}` : undefined),
-  ArgMin: (dtype) => (isWide(dtype) ? `ArgMin ${WIDE}` : undefined),
-  TopK: (dtype) => (isWide(dtype) ? `TopK ${WIDE}` : undefined),
-  CumSum: (dtype) => (isWide(dtype) ? `CumSum ${WIDE}` : undefined),
-  ScatterElements: (dtype) => (isWide(dtype) ? `ScatterElements ${WIDE}` : undefined),
-  ScatterND: (dtype) => (isWide(dtype) ? `ScatterND ${WIDE}` : undefined),
 };
 
 /** Ops that round more than once in f16: WGSL's functions of f16 are off by several units, and lose small numbers. */

@@ -1,7 +1,6 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import type { AnyNode, Graph } from "@mp/core/graph";
 import type { EmitOptions, NodeWriter, OnnxAttributes, OnnxGraph } from "@mp/onnx/write";
-import { isWide } from "../words/packed.js";
 import { type Emission, type KnownType, resultTypes } from "./known-types.js";
 
 /**
@@ -37,7 +36,7 @@ export class KernelWriter implements NodeWriter {
   know(values: AnyNode["inputs"], names: readonly string[]): void {
     values.forEach(({ dtype, shape }, index) => {
       const name = names[index];
-      if (name !== undefined) this.#made(name, dtype, isWide({ dtype, shape }) ? undefined : shape);
+      if (name !== undefined) this.#made(name, dtype, shape);
     });
   }
 

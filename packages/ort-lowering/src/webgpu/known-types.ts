@@ -5,7 +5,7 @@ import type { EmitOptions, OnnxAttributes } from "@mp/onnx/write";
 
 export interface KnownType {
   readonly dtype: DType;
-  /** Undefined where only the engine infers it, and of 64-bit integers, which are stored in another shape. */
+  /** Undefined where only the engine infers it. */
   readonly shape: Shape | undefined;
 }
 
@@ -28,7 +28,6 @@ const DTYPE_OF_CODE: ReadonlyMap<bigint, DType> = new Map([
   [7n, "i64"],
   [9n, "bool"],
   [10n, "f16"],
-  [13n, "u64"],
   [16n, "bf16"],
 ]);
 

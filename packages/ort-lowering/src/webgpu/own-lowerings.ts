@@ -8,7 +8,6 @@ import { poolingLowerings as sharedPooling } from "../lowerings/pooling.js";
 import { sourceLowerings } from "../lowerings/source.js";
 import type { Target } from "../lowerings/target.js";
 import { unaryLowerings as sharedUnary } from "../lowerings/unary.js";
-import { wordLowerings } from "../words/index.js";
 import { convolutionLowerings } from "./convolution.js";
 import { indexingLowerings } from "./indexing.js";
 import { lossLowerings } from "./loss.js";
@@ -17,6 +16,7 @@ import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
 import { poolingLowerings } from "./pooling.js";
 import { power } from "./power.js";
+import { randomBits } from "./random-bits.js";
 import { reduceLowerings } from "./reduce.js";
 import { unaryLowerings } from "./unary.js";
 
@@ -24,22 +24,22 @@ import { unaryLowerings } from "./unary.js";
 export const webgpuLowerings = (
   target: Target,
   { constantOf, unswapped, fixed }: Surroundings,
-): OwnLowerings =>
-  firstOfEach(wordLowerings(constantOf), {
-    ...sharedUnary(target),
-    ...unaryLowerings,
-    ...binaryLowerings(target, constantOf, fixed),
-    Pow: power(constantOf),
-    ...firstOfEach(sharedMatrix(target, unswapped), matrixLowerings),
-    ...convolutionLowerings,
-    ...reduceLowerings,
-    ...sharedPooling,
-    ...poolingLowerings,
-    ...normalizationLowerings,
-    ...lossLowerings,
-    ...sharedMovement(unswapped),
-    ...movementLowerings,
-    ...sharedIndexing(target),
-    ...indexingLowerings,
-    ...sourceLowerings,
-  });
+): OwnLowerings => ({
+  ...sharedUnary(target),
+  ...unaryLowerings,
+  ...binaryLowerings(target, constantOf, fixed),
+  Pow: power(constantOf),
+  ...firstOfEach(sharedMatrix(target, unswapped), matrixLowerings),
+  ...convolutionLowerings,
+  ...reduceLowerings,
+  ...sharedPooling,
+  ...poolingLowerings,
+  ...normalizationLowerings,
+  ...lossLowerings,
+  ...sharedMovement(unswapped),
+  ...movementLowerings,
+  ...sharedIndexing(target),
+  ...indexingLowerings,
+  ...sourceLowerings,
+  RandomBits: randomBits,
+});

@@ -61,7 +61,7 @@ const constants: readonly ConformanceCase[] = DTYPES.map((dtype) =>
   }),
 );
 
-/** An i64 counter one step before and after 2^32 and 2^53, as steps and random counters are kept. */
+/** An i64 counter one step before and after 2^32 and 2^53. */
 const counters: ConformanceCase = graphCase("integer/Add-i64/counters-go-on-beyond-2-to-the-32", () => {
   const starts = [31n, 32n, 33n, 53n, 62n].flatMap((power) => [
     2n ** power - 1n,

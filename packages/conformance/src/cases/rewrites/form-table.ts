@@ -452,7 +452,7 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
       { shape: [3, 2] },
       { shape: [7] },
     ],
-    operands: ({ of }) => [of([], () => 2 ** 33 + 5, "u64")],
+    operands: ({ of }) => [of([], () => 2 ** 30 + 5, "i32")],
   },
   Barrier: { attributes: {}, operands: ({ of }) => [of([3]), of([3])] },
 });

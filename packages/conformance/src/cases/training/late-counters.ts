@@ -1,4 +1,4 @@
-/** A run of more steps than 32 bits can count: its counters continue, and each step draws what the oracle draws. */
+/** A run of almost as many steps as 31 bits can count: its counters continue, and each step draws what the oracle draws. */
 import { float32, foldIn, type HostTensor, type LossFunction, tensor } from "@mp/core";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
@@ -13,9 +13,9 @@ const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
 
 const SIZE = 64;
 const STEPS = 3;
-const STARTS = [2n ** 31n - 2n, 2n ** 32n - 2n, 2n ** 33n + 5n, 2n ** 53n - 2n];
+const STARTS = [2 ** 16 - 2, 2 ** 24 - 2, 2 ** 31 - 5];
 
-const counter = (value: bigint): HostTensor => tensor(BigInt64Array.of(value), [], "i64");
+const counter = (value: number): HostTensor => tensor(Int32Array.of(value), []);
 
 interface Late {
   readonly weights: readonly (readonly number[])[];
@@ -25,7 +25,7 @@ interface Late {
 
 export const lateCounterCases: readonly ConformanceCase[] = [
   scenarioCase<Late>(
-    "random/step/counters-go-on-beyond-2-to-the-32",
+    "random/step/counters-go-on-to-2-to-the-31",
     (backend) =>
       withTrainer<WeightsOf, Fed, NoModel, Late>(
         backend,
@@ -50,7 +50,7 @@ export const lateCounterCases: readonly ConformanceCase[] = [
         },
       ),
     (got, want) => {
-      const ends = STARTS.map((start) => `${start + BigInt(STEPS)} ${start + BigInt(STEPS)}`);
+      const ends = STARTS.map((start) => `${start + STEPS} ${start + STEPS}`);
       expectEqual(got.counters, ends, "iterations and draws of runs that began late");
       expectEqual(got.weights, want.weights, "weights, which show the masks");
       expectThat(new Set(got.weights.at(-1)).size > STEPS, "every step drew the same mask");

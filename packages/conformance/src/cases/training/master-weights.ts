@@ -196,7 +196,7 @@ const stochastic: readonly ConformanceCase[] = [
     ];
     return {
       graph: tracedGraph({ x: { dtype: "f32", shape: [values.length] } }, ({ x }) => {
-        setRandomCounter(literal(3, "u64"));
+        setRandomCounter(literal(3, "i32"));
         return { y: cast(stochasticallyRounded(x as Tensor, key(5)), "f32") };
       }),
       inputs: { x: vector(...values) },

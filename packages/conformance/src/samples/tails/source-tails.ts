@@ -19,7 +19,7 @@ export const sourceTails: GeneratedRows<OpOf<"source" | "loop">> = {
     [...SIDES, ...everySeventh(3)].map((length, at) =>
       sample<"RandomBits">(
         { key: 0x9c3e5a1fb7d24681n + BigInt(2 * length), shape: at % 3 === 0 ? [3, length] : [length] },
-        tensor(BigUint64Array.of(2n ** 32n - BigInt(at)), [], "u64"),
+        tensor(Int32Array.of(2 ** 16 - at), []),
       ),
     ),
   Barrier: (dtype, random) =>

@@ -15,10 +15,10 @@ export const sourceInfer: InferTable<OpOf<"source">> = {
   },
   RandomBits: (inputs, { shape }) => {
     expectCount("RandomBits", inputs, 1);
-    const counter = operand("RandomBits", inputs, 0);
-    expectDType("RandomBits", counter, ["u64"], "counter");
-    expectShape("RandomBits", counter.shape, [], "counter");
-    return [{ dtype: "u64", shape }];
+    const drawn = operand("RandomBits", inputs, 0);
+    expectDType("RandomBits", drawn, ["i32"], "drawn");
+    expectShape("RandomBits", drawn.shape, [], "drawn");
+    return [{ dtype: "i32", shape }];
   },
   Barrier: (inputs) => [operand("Barrier", inputs, 0)],
 };

@@ -26,8 +26,8 @@ export const sourceKernels: ReferenceTable<OpOf<"source">> = {
     return [out];
   },
   RandomBits: (inputs, { key, shape }) => {
-    const counter = operand(inputs, 0).data[0] as bigint;
-    return [randomBits(counter, key, sizeOf(shape))];
+    const drawn = operand(inputs, 0).data[0] as number;
+    return [randomBits(drawn, key, sizeOf(shape))];
   },
   Barrier: (inputs) => [operand(inputs, 0).data],
 };

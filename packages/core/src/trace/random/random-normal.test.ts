@@ -16,15 +16,14 @@ const COUNT = 10 * CHUNK;
 
 /** Ten million numbers of one stream, in order of size. */
 function drawn(): Float32Array {
-  const counterAt = (chunk: number): HostTensor =>
-    tensor(BigUint64Array.of(BigInt(chunk) * BigInt(CHUNK)), [], "u64");
-  const draw = traceTrees(counterAt(0), (counter) => {
-    setRandomCounter(counter as Tensor);
+  const after = (drawn: number): HostTensor => tensor(Int32Array.of(drawn), []);
+  const draw = traceTrees(after(0), (drawn) => {
+    setRandomCounter(drawn as Tensor);
     return randomNormal(key(20), [CHUNK]);
   });
   const numbers = new Float32Array(COUNT);
   for (let chunk = 0; chunk * CHUNK < COUNT; chunk++)
-    numbers.set((draw(counterAt(chunk)) as HostTensor).data as Float32Array, chunk * CHUNK);
+    numbers.set((draw(after(chunk)) as HostTensor).data as Float32Array, chunk * CHUNK);
   return numbers.sort();
 }
 

@@ -1,9 +1,8 @@
 import { tensor } from "../../host/host-tensor.js";
 import type { Shape } from "../../shape.js";
-import { emit } from "../emit.js";
-import { add, div, greaterOrEqual, mul, sub, where } from "../ops/binary.js";
+import { add, div, greaterOrEqual, mod, mul, sub, where } from "../ops/binary.js";
 import { gather } from "../ops/indexing.js";
-import { constant, literal } from "../ops/source.js";
+import { constant } from "../ops/source.js";
 import { cast } from "../ops/unary.js";
 import type { Tensor } from "../tensor.js";
 import { LEVELS, type Level, type NormalTable, normalTable, PIECES } from "./normal-table.js";
@@ -14,10 +13,11 @@ import { type Key, randomBits } from "./random.js";
  * random integers. Its distribution function differs from the normal one's by less than 1e-5; no number is beyond ±6.3.
  */
 export function randomNormal(source: Key, shape: Shape): Tensor {
-  // In integers, which no casting policy rounds: a bit for the sign, 30 for the piece and the place in it.
-  const bits = cast(emit("Div", [randomBits(source, shape), literal(2, "u64")], {}), "i32");
-  const integer = div(bits, 2);
-  const isNegative = sub(bits, mul(integer, 2));
+  // In integers, which no casting policy rounds: the top 30 bits for the piece and the place in it, the next for the sign.
+  const bits = randomBits(source, shape);
+  const lowest = mod(bits, 4);
+  const integer = mod(div(sub(bits, lowest), 4), 2 ** 30);
+  const isNegative = div(lowest, 2);
   const passed = LEVELS.slice(0, -1).map(({ integers }) => greaterOrEqual(integer, PIECES * integers));
   const [first, ...others] = passed.map((isAbove) => cast(isAbove, "i32"));
   const level = others.reduce(add, first as Tensor);

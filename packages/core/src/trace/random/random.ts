@@ -8,9 +8,9 @@ import type { GraphBuilder } from "../../graph/build/builder.js";
 import { elementCount, type Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
 import { emit } from "../emit.js";
-import { greaterOrEqual, mul } from "../ops/binary.js";
+import { add, greater, greaterOrEqual, mod, mul, sub } from "../ops/binary.js";
 import { literal } from "../ops/source.js";
-import { cast } from "../ops/unary.js";
+import { cast, floor } from "../ops/unary.js";
 import { drawingMask } from "../remat.js";
 import { Tensor } from "../tensor.js";
 import { currentBuilder } from "../trace.js";
@@ -64,15 +64,15 @@ function escaped(name: string): string {
 }
 
 interface RandomState {
-  readonly counter: Tensor;
+  readonly drawn: Tensor;
   readonly calls: Map<string, number>;
 }
 
 const states = new WeakMap<GraphBuilder, RandomState>();
 
-/** Sets the counter (u64 scalar) at which this trace and those nested in it read their streams. */
-export function setRandomCounter(counter: Tensor): void {
-  states.set(currentBuilder("setRandomCounter"), { counter, calls: new Map() });
+/** Sets where this trace and those nested in it read their streams: after that many microbatches (i32 scalar). */
+export function setRandomCounter(drawn: Tensor): void {
+  states.set(currentBuilder("setRandomCounter"), { drawn, calls: new Map() });
 }
 
 function randomState(builder: GraphBuilder): RandomState {
@@ -80,13 +80,13 @@ function randomState(builder: GraphBuilder): RandomState {
     const state = states.get(at);
     if (state !== undefined) return state;
   }
-  const state = { counter: literal(0, "u64"), calls: new Map<string, number>() };
+  const state = { drawn: literal(0, "i32"), calls: new Map<string, number>() };
   states.set(builder, state);
   return state;
 }
 
 /**
- * Random 32-bit integers (u64 values below 2^32). The stream is named by key, scope path and the number of earlier
+ * Random i32, of which every bit is drawn. The stream is named by key, scope path and the number of earlier
  * calls with that key and scope.
  */
 export function randomBits(source: Key, shape: Shape): Tensor {
@@ -97,14 +97,16 @@ export function randomBits(source: Key, shape: Shape): Tensor {
   const callSite = `${pathOf("randomBits", source)}@${builder.origin.scope}`;
   const call = state.calls.get(callSite) ?? 0;
   state.calls.set(callSite, call + 1);
-  const counter = Tensor.of(Tensor.valueIn(state.counter, builder, "randomBits"));
-  return emit("RandomBits", [counter], { key: squaresKey(`${callSite}#${call}`), shape: [...shape] });
+  const drawn = Tensor.of(Tensor.valueIn(state.drawn, builder, "randomBits"));
+  return emit("RandomBits", [drawn], { key: squaresKey(`${callSite}#${call}`), shape: [...shape] });
 }
 
 /** Uniform in [0, 1), f32: the top 24 bits times 2^-24, exact on every engine. */
 export function randomUniform(source: Key, shape: Shape): Tensor {
-  const bits = emit("Div", [randomBits(source, shape), literal(256, "u64")], {});
-  return mul(cast(bits, "f32"), 2 ** -24);
+  const bits = randomBits(source, shape);
+  // The top bit of an i32 counts for -1/2.
+  const signed = mul(cast(sub(bits, mod(bits, 256)), "f32"), 2 ** -32);
+  return sub(signed, floor(signed));
 }
 
 /** Bools that are true with that probability, at a resolution of 2^-24. */
@@ -115,5 +117,14 @@ export function randomBernoulli(source: Key, probability: number, shape: Shape):
       `randomBernoulli: a probability must be from 0 to 1, got ${shown(probability)}`,
     );
   }
-  return drawingMask(() => greaterOrEqual(randomUniform(source, shape), 1 - probability));
+  return drawingMask(() => isAtLeast(randomBits(source, shape), Math.fround(1 - probability)));
+}
+
+/** Whether the uniform numbers of those bits are `least` or more: a comparison of their top 24 bits. */
+function isAtLeast(bits: Tensor, least: number): Tensor {
+  const SIGN = -(2 ** 31);
+  // Half the range apart, i32 has the order of the bits.
+  const ordered = add(bits, SIGN);
+  const bound = Math.ceil(least * 2 ** 24) * 256 + SIGN;
+  return bound < -SIGN ? greaterOrEqual(ordered, bound) : greater(ordered, -SIGN - 1);
 }

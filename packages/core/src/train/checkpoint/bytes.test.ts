@@ -3,10 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { batch, params, smallRun, stateOf } from "../../../test/small-run.js";
+import { batch, params, type SmallTrainer, smallRun, stateOf } from "../../../test/small-run.js";
+import { bytesOfTensors, tensorsOfBytes } from "../../checkpoint/bytes.js";
 import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import { adam } from "../../optim/adam.js";
-import { mixedFloat16 } from "../../precision/presets.js";
+import { settable } from "../../optim/settable.js";
+import { stochasticRounding } from "../../precision/master-weights.js";
+import { bfloat16, mixedFloat16 } from "../../precision/presets.js";
 import { reference } from "../../reference/index.js";
 import { add, mul, square, sub } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
@@ -135,15 +138,27 @@ it("loadParameters takes bytes as it takes a path", async () => {
   });
 });
 
-describe("a checkpoint of version 0.1.0", () => {
-  const fixture = new URL("../../../test/fixtures/checkpoint-0.1.0.safetensors", import.meta.url);
+/** Written while `iteration` and `drawn` were i64. */
+describe("a checkpoint of an earlier version", () => {
+  const fixture = async (name: string): Promise<Uint8Array<ArrayBuffer>> =>
+    new Uint8Array(
+      await readFile(new URL(`../../../test/fixtures/checkpoint-${name}.safetensors`, import.meta.url)),
+    );
+  /** Its tensors, with counters of 32 bits. */
+  const shortened = (bytes: Uint8Array<ArrayBuffer>): Readonly<Record<string, HostTensor>> =>
+    Object.fromEntries(
+      Object.entries(tensorsOfBytes(bytes).tensors).map(([slot, value]) => [
+        slot,
+        value.dtype === "i64" ? tensor(Int32Array.from(value.data, Number), value.shape) : value,
+      ]),
+    );
   const sine = (shape: readonly number[], step: number): HostTensor<"f32"> =>
     tensor(
       Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => Math.sin(step * (i + 1))),
       shape,
     );
 
-  it("loads, is saved as it was, and continues", async () => {
+  it("of version 0.1.0 loads, is saved as it was, and continues", async () => {
     const training = await trainer({
       backend: await reference(),
       params: { w: sine([3, 2], 0.7), b: sine([2], 0.1) },
@@ -154,12 +169,67 @@ describe("a checkpoint of version 0.1.0", () => {
       seed: 7,
       onWarning: () => undefined,
     });
-    const bytes = new Uint8Array(await readFile(fixture));
+    const bytes = await fixture("0.1.0");
     expect(await training.loadBytes(bytes)).toEqual({ place: 3 });
-    expect(await training.saveBytes()).toEqual(bytes);
+    const saved = tensorsOfBytes(await training.saveBytes());
+    expect(saved.tensors).toEqual(shortened(bytes));
+    expect(saved.metadata).toEqual(tensorsOfBytes(bytes).metadata);
     expect(training.warnings.filter(({ type }) => type === "checkpoint")).toEqual([]);
     const { loss } = await training.step({ x: sine([4, 3], 2.37), y: sine([4, 2], 2.9) });
     // Of the run that wrote it.
     expect(loss).toBe(0.8894569277763367);
+  });
+
+  const averaged = (): Promise<SmallTrainer> =>
+    smallRun({
+      optimizer: adam({ learningRate: settable(0.1) }),
+      ema: { decay: 0.9 },
+      accumulate: 2,
+      precision: { ...bfloat16(), masterWeights: stochasticRounding() },
+      seed: 7,
+    });
+  const stepOf = async (training: SmallTrainer, place: number): Promise<number> =>
+    (await training.step(batch(2 * place), batch(2 * place + 1))).loss;
+
+  it("with optional parts loads and continues: masks and roundings are drawn as then", async () => {
+    const training = await averaged();
+    const bytes = await fixture("format-2");
+    expect(await training.loadBytes(bytes)).toEqual({ place: 3 });
+    expect(training.warnings).toEqual([]);
+    const saved = tensorsOfBytes(await training.saveBytes());
+    expect(saved.tensors).toEqual(shortened(bytes));
+    const losses = [await stepOf(training, 3), await stepOf(training, 4), await stepOf(training, 5)];
+    // Of the run that wrote it.
+    expect(losses).toEqual([1.638671875, 6.0859375, 0.791015625]);
+  });
+
+  it("of two ranks loads, with the mean of their model states", async () => {
+    const training = await averaged();
+    await training.loadBytes(await fixture("of-two-ranks"));
+    expect(Array.from((await training.modelState()).mean.data)).toEqual([0.3701171875]);
+    expect(await stepOf(training, 3)).toBe(1.638671875);
+  });
+
+  it.each(["iteration", "drawn"])("that counts beyond 2^31 is refused by name: %s", async (slot) => {
+    const training = await averaged();
+    const { tensors, metadata } = tensorsOfBytes(await fixture("format-2"));
+    const late = { ...tensors, [slot]: tensor(BigInt64Array.of(2n ** 31n), []) };
+    await expect(training.loadBytes(bytesOfTensors({ tensors: late, metadata }))).rejects.toMatchObject({
+      code: "MP_CHECKPOINT_MISMATCH",
+      message: `loadBytes: ${slot} is 2147483648, and must be from 0 to 2147483646; loadParameters takes its parameters alone; nothing was loaded`,
+    });
+  });
+
+  it("that counts to 2^31 - 3 continues for one microbatch, and no more", async () => {
+    const { tensors, metadata } = tensorsOfBytes(await (await smallRun()).saveBytes());
+    const late = { ...tensors, drawn: tensor(Int32Array.of(2 ** 31 - 3), []) };
+    const training = await smallRun();
+    await training.loadBytes(bytesOfTensors({ tensors: late, metadata }));
+    await training.step(batch(0));
+    await expect(training.step(batch(1))).rejects.toMatchObject({
+      code: "MP_OUT_OF_RANGE",
+      message: expect.stringContaining("at most 2147483646 microbatches, and has had 2147483646") as string,
+    });
+    expect((await training.counters()).iteration).toBe(1);
   });
 });

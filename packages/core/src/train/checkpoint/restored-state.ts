@@ -13,8 +13,8 @@ export type Bounds = Readonly<Record<string, readonly [smallest: number, largest
 const ownCounters = ["applied", "skipped", "consecutiveSkips", "retries"] as const;
 
 const counters: Bounds = {
-  iteration: [0, Number.MAX_SAFE_INTEGER],
-  drawn: [0, Number.MAX_SAFE_INTEGER],
+  iteration: [0, LARGEST_COUNTER],
+  drawn: [0, LARGEST_COUNTER],
 };
 
 /**

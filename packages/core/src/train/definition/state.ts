@@ -22,10 +22,10 @@ export type TrainingState = {
   readonly scaler: TensorTree;
   /** f32 scalars by group: learning rates that the host sets; no step writes them. */
   readonly rates: Readonly<Record<string, Tensor>>;
-  /** i64: iterations, applied or skipped. A retry is the same iteration. */
+  /** i32: iterations, applied or skipped. A retry is the same iteration. */
   readonly iteration: Tensor;
   /**
-   * i64: microbatches of those iterations, the counter of all randomness: no two microbatches draw the same numbers,
+   * i32: microbatches of those iterations, the counter of all randomness: no two microbatches draw the same numbers,
    * for any `accumulate`.
    */
   readonly drawn: Tensor;

@@ -150,7 +150,7 @@ async function search(
   const kind = named(definition, inF32 ? "diagnose in f32" : "diagnose");
   const compiled = await programs.compiled(kind, feed.signature, build);
   const fed: Readonly<Record<string, HostTensor>> = {
-    place: tensor(BigInt64Array.of(BigInt(place)), []),
+    place: tensor(Int32Array.of(place), []),
     scale: tensor(Float32Array.of(scale), []),
   };
   return attribute(compiled, { ...feed.inputs, ...fed });

@@ -199,7 +199,7 @@ function count(
         )
       : // No step is both, so this is false, as a value of the graph.
         and(skipped, finite);
-  const advanceBy = (steps: number): Tensor => cast(where(again, literal(0, "i32"), steps), "i64");
+  const advanceBy = (steps: number): Tensor => where(again, literal(0, "i32"), steps);
   const skips = where(and(skipped, not(again)), literal(1, "i32"), 0);
   return {
     again,

@@ -1,10 +1,9 @@
 /** The programs that change the state of a run: each is traced once per batch shape and closed over nothing but its state. */
 import { initialRates, zerosLike } from "../../optim/optimizer.js";
 import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { add, mul, where } from "../../trace/ops/binary.js";
+import { add, where } from "../../trace/ops/binary.js";
 import { poisonOf } from "../../trace/ops/finite.js";
 import { literal } from "../../trace/ops/source.js";
-import { cast } from "../../trace/ops/unary.js";
 import { setRandomCounter } from "../../trace/random/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withPhase } from "../../trace/trace.js";
@@ -19,15 +18,6 @@ import { mastersOf } from "./masters.js";
 import { scaleOf } from "./scale.js";
 
 const SCALAR: TypeTree = { dtype: "f32", shape: [] };
-
-/** Elements of one microbatch's draws: the counter's low half. */
-const STRIDE = 2 ** 32;
-
-/** The counter of the microbatch `micro` places later (integer); the update uses that of the first microbatch. */
-function counterOf({ drawn }: TrainingState, micro?: Tensor): Tensor {
-  const place = micro === undefined ? drawn : add(drawn, cast(micro, "i64"));
-  return mul(cast(place, "u64"), STRIDE);
-}
 
 /** Fed: parameters, model. Outputs: the initial state of a run with those objectives. */
 export function initProgram(
@@ -53,8 +43,8 @@ export function initProgram(
         frozen: untrained.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
         scaler: lossScaler.init(),
         rates: initialRates(definition.optimizer),
-        iteration: literal(0, "i64"),
-        drawn: literal(0, "i64"),
+        iteration: literal(0, "i32"),
+        drawn: literal(0, "i32"),
         skipped: literal(0, "i32"),
         consecutiveSkips: literal(0, "i32"),
         retries: literal(0, "i32"),
@@ -73,20 +63,20 @@ export function trainProgram(
   reports?: TraceReports,
 ): Program {
   return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
-    setRandomCounter(counterOf(stateOf(definition, tree)));
+    setRandomCounter(stateOf(definition, tree).drawn);
     return wholeStep(definition, tree, fed["batch"] as TensorTree, reports);
   });
 }
 
 /**
- * A whole step on one microbatch with the randomness of another microbatch, at any scale. Also fed: `place` (i64
+ * A whole step on one microbatch with the randomness of another microbatch, at any scale. Also fed: `place` (i32
  * scalar), its distance from the current one in microbatches, negative for earlier ones; `scale` (f32 scalar).
  */
 export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
-  const place: TypeTree = { dtype: "i64", shape: [] };
+  const place: TypeTree = { dtype: "i32", shape: [] };
   const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, place, scale } }, (tree, fed) => {
-    setRandomCounter(counterOf(stateOf(definition, tree), fed["place"] as Tensor));
+    setRandomCounter(add(stateOf(definition, tree).drawn, fed["place"] as Tensor));
     const { precision, rank } = definition;
     const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
     // It draws as this rank does, and has the loss of no other.
@@ -101,7 +91,7 @@ export function gradientsProgram(definition: StepDefinition, state: TypeTree, ba
   const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, scale } }, (tree, fed) => {
     const current = stateOf(definition, tree);
-    setRandomCounter(counterOf(current));
+    setRandomCounter(current.drawn);
     const pass = forwardBackward(definition, current, {
       model: current.model,
       batch: fed["batch"] as TensorTree,
@@ -168,7 +158,7 @@ export function accumulateProgram(
   return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
     const { window, ...rest } = stateOf<WindowedState>(definition, tree);
     const isOnly = definition.accumulate === 1;
-    setRandomCounter(isOnly ? counterOf(rest) : counterOf(rest, window.micro));
+    setRandomCounter(isOnly ? rest.drawn : add(rest.drawn, window.micro));
     const scale = scaleOf(definition, rest);
     const pass = forwardBackward(definition, rest, {
       model: isOnly ? rest.model : window.model,
@@ -193,7 +183,7 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
   const fed = definition.shard?.isJudged === true ? { verdict: SCALAR } : {};
   return traceProgram({ state: statePart(definition, state), fed }, (tree, { verdict }) => {
     const { window, ...rest } = stateOf<WindowedState>(definition, tree);
-    setRandomCounter(counterOf(rest));
+    setRandomCounter(rest.drawn);
     const { state: next, outputs } = applyGradients(definition, rest, window, verdict as Tensor | undefined);
     if (definition.accumulate === 1) return { state: nextState(definition, tree, next), outputs };
     const empty = withPhase("update", () => {
@@ -212,7 +202,7 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
 export function verdictProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state: statePart(definition, state) }, (tree) => {
     const { window, ...rest } = stateOf<WindowedState>(definition, tree);
-    setRandomCounter(counterOf(rest));
+    setRandomCounter(rest.drawn);
     return { outputs: { verdict: verdictOn(definition, rest, window) } };
   });
 }

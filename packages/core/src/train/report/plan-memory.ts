@@ -56,8 +56,8 @@ export function plannedPeak(graph: Graph, manifest: BackendManifest): number {
   return isEarly ? peak + unwritten : Math.max(peak, 2 * sum(statesOf(graph)));
 }
 
-/** Squares32 is a dozen u64 operations, during which five arrays are alive; the last one is the result. */
-const ARRAYS_BESIDE_BITS = 4;
+/** Squares32 is a dozen operations on 64 bits, during which five arrays twice as large as the result are alive. */
+const ARRAYS_BESIDE_BITS = 9;
 
 const workspace = ({ op, outputs }: AnyNode): number =>
   op === "RandomBits" ? ARRAYS_BESIDE_BITS * sum(outputs) : 0;

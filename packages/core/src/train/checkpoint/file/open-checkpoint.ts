@@ -1,4 +1,7 @@
 import { MpError } from "../../../errors.js";
+import { tensor } from "../../../host/host-tensor.js";
+import { LARGEST_COUNTER } from "../../../precision/loss-scaler.js";
+import type { Outputs } from "../../definition/outputs.js";
 import { ALONE, type RankPlace } from "../../definition/rank-place.js";
 import type { CheckpointSource } from "./place.js";
 import { type OwnCheckpoint, ownPart } from "./rank-parts.js";
@@ -28,7 +31,26 @@ export async function openCheckpoint(
       `is no training checkpoint of this version, its format is ${format} instead of ${FORMAT} or ${OPTIONAL_FORMAT}`,
     );
   }
-  return { ...ownPart(content, place, refuse), refuse };
+  const own = ownPart(content, place, refuse);
+  return { ...own, tensors: { ...own.tensors, ...shortCounters(own.tensors, refuse) }, refuse };
+}
+
+/** As i32, the counters that earlier versions wrote as i64. */
+function shortCounters(tensors: Outputs, refuse: (message: string) => never): Outputs {
+  const wide = ["iteration", "drawn"].flatMap((slot) => {
+    const counter = Object.hasOwn(tensors, slot) ? tensors[slot] : undefined;
+    return counter?.dtype === "i64" ? [[slot, counter] as const] : [];
+  });
+  return Object.fromEntries(
+    wide.map(([slot, { data, shape }]) => {
+      const beyond = Array.from(data, Number).find((count) => Math.abs(count) > LARGEST_COUNTER);
+      if (beyond !== undefined)
+        refuse(
+          `${slot} is ${beyond}, and must be from 0 to ${LARGEST_COUNTER}; loadParameters takes its parameters alone`,
+        );
+      return [slot, tensor(Int32Array.from(data, Number), shape)];
+    }),
+  );
 }
 
 /** End of messages about values that no run writes. */

@@ -1,0 +1,166 @@
+/**
+ * Squares32 (Widynski, arXiv 2004.06278) in u32, for devices without 64-bit integers. Few of them have shifts, but a
+ * quotient by 2^16 is one; and limbs of 16 bits, as wide as u32, add up without carries.
+ */
+import { elementCount } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import type { OwnLowering } from "../lowerings/own-lowering.js";
+
+const LIMB = 2 ** 16;
+const MASK = 2n ** 64n - 1n;
+/** ONNX's number for uint32. */
+const UINT32 = 12;
+
+/** At most as many columns: tables of them are written into the model. */
+const COLUMNS = 1024;
+
+/** How elements lie in a matrix. */
+interface Layout {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/** Rows of whole vectors of four if they are not short. The product may be more than the count. */
+function layoutOf(count: number): Layout {
+  const sizes = Array.from({ length: Math.min(count, COLUMNS) }, (_, index) => index + 1);
+  const divisors = sizes.filter((size) => count % size === 0);
+  const most = divisors.at(-1) ?? 1;
+  const columns = divisors.findLast((size) => size % 4 === 0 && 4 * size > most) ?? most;
+  // A prime count has no rows but those of one element, or one row.
+  return count > COLUMNS && columns < COLUMNS / 32
+    ? { rows: Math.ceil(count / COLUMNS), columns: COLUMNS }
+    : { rows: count / columns, columns };
+}
+
+/** Arithmetic of ONNX's uint32 on names. It wraps. */
+class Unsigned {
+  readonly writer: NodeWriter;
+
+  constructor(writer: NodeWriter) {
+    this.writer = writer;
+  }
+
+  table(values: readonly bigint[], shape: readonly number[]): string {
+    return this.writer.unsigned(
+      Uint32Array.from(values, (value) => Number(value & 0xffffffffn)),
+      shape,
+    );
+  }
+
+  number(value: bigint | number): string {
+    return this.table([BigInt(value)], []);
+  }
+
+  /** The sum of at least one. */
+  sum(first: string, ...others: readonly string[]): string {
+    return others.reduce((a, b) => this.writer.one("Add", [a, b]), first);
+  }
+
+  sub(a: string, b: string): string {
+    return this.writer.one("Sub", [a, b]);
+  }
+
+  mul(a: string, b: string): string {
+    return this.writer.one("Mul", [a, b]);
+  }
+
+  quotient(a: string, number: number): string {
+    return this.writer.one("Div", [a, this.number(number)]);
+  }
+
+  /** 1 where a < b, else 0: not every engine compares u32. */
+  isBelow(a: string, b: string): string {
+    const excess = this.sub(this.writer.one("Max", [a, b]), a);
+    return this.writer.one("Min", [excess, this.number(1)]);
+  }
+}
+
+/**
+ * Integers of 64 bits: their words, and two limbs whose sum in their places is the low word. In what is added to a square
+ * it may be more than that, by what the high word lacks.
+ */
+interface Wide {
+  readonly low: string;
+  readonly high: string;
+  readonly limbs: readonly [string, string];
+}
+
+function limbsOf(word: string, u: Unsigned): Wide["limbs"] {
+  const upper = u.quotient(word, LIMB);
+  return [u.sub(word, u.mul(upper, u.number(LIMB))), upper];
+}
+
+/**
+ * The high word of x² + term. With x = 2^16 · a + b in the low word, it is a² + 2 · low · high + ⌊(2^17 · a · b + b² +
+ * term) / 2^32⌋. The quotient is taken in steps, none of which exceeds 2^32 - 1: b² + 2 · (2^16 - 1) does not, nor does a · b
+ * + 2^17.
+ */
+function highOfSquare({ low, high, limbs: [b, a] }: Wide, term: Wide, u: Unsigned): string {
+  const [t0, t1] = term.limbs;
+  const tail = u.sum(u.quotient(u.sum(u.mul(b, b), t0), LIMB), t1);
+  const middle = u.quotient(u.sum(u.mul(a, b), u.quotient(tail, 2)), LIMB / 2);
+  const crossed = u.mul(low, high);
+  return u.sum(u.mul(a, a), middle, crossed, crossed, term.high);
+}
+
+/** x² + term with its words exchanged. */
+function exchangedSquare(x: Wide, term: Wide, u: Unsigned): Wide {
+  const low = highOfSquare(x, term, u);
+  return { low, high: u.sum(u.mul(x.low, x.low), term.low), limbs: limbsOf(low, u) };
+}
+
+/** y = (2^32 · drawn + index) · key of every element. The part of `drawn` is in the high word alone. */
+function products(drawn: string, key: bigint, { rows, columns }: Layout, u: Unsigned): Wide {
+  const table = (length: number, stride: number, shape: readonly number[]) => {
+    const steps = Array.from({ length }, (_, at) => (key * BigInt(at * stride)) & MASK);
+    const highs = steps.map((step) => step >> 32n);
+    return { low: u.table(steps, shape), high: u.table(highs, shape) };
+  };
+  const starts = table(rows, columns, [rows, 1]);
+  const steps = table(columns, 1, [columns]);
+  const first = u.sum(starts.high, u.mul(drawn, u.number(key)));
+  const low = u.sum(starts.low, steps.low);
+  return { low, high: u.sum(first, steps.high, u.isBelow(low, steps.low)), limbs: limbsOf(low, u) };
+}
+
+/** z = y + key. Its limbs have up to 17 bits, which stand for the carry of the low word as well. */
+function withKey({ low, high, limbs: [t0, t1] }: Wide, key: bigint, u: Unsigned): Wide {
+  const lower = Number(key & 0xffffffffn);
+  return {
+    low: u.sum(low, u.number(key)),
+    high: u.sum(high, u.number(key >> 32n)),
+    limbs: [u.sum(t0, u.number(lower % LIMB)), u.sum(t1, u.number(Math.floor(lower / LIMB)))],
+  };
+}
+
+function squares(drawn: string, key: bigint, layout: Layout, u: Unsigned): string {
+  const y = products(drawn, key, layout, u);
+  const z = withKey(y, key, u);
+  const x = [y, z, y].reduce((operand, term) => exchangedSquare(operand, term, u), y);
+  return highOfSquare(x, z, u);
+}
+
+/** In the shape of the node, without the elements that fill the last row. */
+function shaped(
+  bits: string,
+  { rows, columns }: Layout,
+  shape: readonly number[],
+  writer: NodeWriter,
+): string {
+  const count = elementCount(shape, "RandomBits");
+  const flat = (name: string, sizes: readonly number[]): string =>
+    writer.one("Reshape", [name, writer.ints(sizes)]);
+  const more = rows * columns - count;
+  if (more === 0) return flat(bits, shape);
+  const parts = [flat(bits, [rows * columns]), writer.ints([count, more])];
+  const [wanted = ""] = writer.emit("Split", parts, { axis: int(0) }, { outputs: 2 });
+  return flat(wanted, shape);
+}
+
+export const randomBits: OwnLowering<"RandomBits"> = ({ attributes }, [drawn = ""], writer) => {
+  const { key, shape } = attributes;
+  const layout = layoutOf(elementCount(shape, "RandomBits"));
+  const unsigned = writer.one("Cast", [drawn], { to: int(UINT32) });
+  const bits = squares(unsigned, key, layout, new Unsigned(writer));
+  return [writer.cast(shaped(bits, layout, shape, writer), "i32")];
+};

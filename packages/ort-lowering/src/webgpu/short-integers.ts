@@ -1,0 +1,80 @@
+/** Integers of 64 bits on a device that has none: i64 is held as i32. Its manifest refuses u64. */
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import {
+  type AnyNode,
+  type Graph,
+  GraphBuilder,
+  rangeValues,
+  type Value,
+  type ValueType,
+} from "@mp/core/graph";
+
+export const shortType = (type: ValueType): ValueType =>
+  type.dtype === "i64" ? { dtype: "i32", shape: type.shape } : type;
+
+/** An i64 tensor as i32. @throws MP_OUT_OF_RANGE for a number that i32 does not hold */
+export function shortened(given: HostTensor): HostTensor {
+  if (given.dtype !== "i64") return given;
+  const words = Int32Array.from(given.data, Number);
+  given.data.forEach((number, at) => {
+    if (number === BigInt(words[at] as number)) return;
+    throw new MpError(
+      "MP_OUT_OF_RANGE",
+      `i64 must be from -2147483648 to 2147483647 on this device, which holds it as i32, got ${number} at element ${at}`,
+      { details: { value: String(number), element: at } },
+    );
+  });
+  return tensor(words, given.shape);
+}
+
+/** What `shortened` made of a tensor of that type, as that type again. */
+export function lengthened(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
+  if (dtype !== "i64") return given;
+  return tensor(BigInt64Array.from(given.data as Int32Array, BigInt), shape);
+}
+
+const isWide = ({ dtype }: ValueType): boolean => dtype === "i64";
+
+const holdsWide = ({ inputs, nodes }: Graph): boolean =>
+  inputs.some(({ value }) => isWide(value)) ||
+  nodes.some(
+    (node) =>
+      [...node.inputs, ...node.outputs].some(isWide) ||
+      ("body" in node.attributes && holdsWide(node.attributes.body)),
+  );
+
+/** The attributes of the node that makes i32 where this one makes i64. */
+function shortAttributes({ attributes }: AnyNode): AnyNode["attributes"] {
+  if ("body" in attributes) return { ...attributes, body: shortIntegers(attributes.body) };
+  if ("to" in attributes && attributes.to === "i64") return { ...attributes, to: "i32" };
+  if ("dtype" in attributes && attributes.dtype === "i64") return { ...attributes, dtype: "i32" };
+  return attributes;
+}
+
+/**
+ * The graph with i32 in place of i64; unchanged where it has none. Results beyond i32 wrap.
+ * @throws MP_OUT_OF_RANGE for a constant that i32 does not hold
+ */
+export function shortIntegers(graph: Graph): Graph {
+  if (!holdsWide(graph)) return graph;
+  const builder = new GraphBuilder();
+  const values = new Map<Value, Value>();
+  const of = (value: Value): Value => values.get(value) as Value;
+  for (const { name, role, value } of graph.inputs)
+    values.set(value, builder.input(name, shortType(value), role));
+  for (const node of graph.nodes) {
+    const results = emitted(node, node.inputs.map(of), builder);
+    for (const [index, value] of node.outputs.entries()) values.set(value, results[index] as Value);
+  }
+  return builder.finish(new Map(graph.outputs.map(({ name, value }) => [name, of(value)])));
+}
+
+function emitted(node: AnyNode, inputs: readonly Value[], builder: GraphBuilder): readonly Value[] {
+  const { op, attributes, origin, name } = node;
+  const constant = op === "Constant" ? attributes.value : op === "Range" ? rangeValues(node) : undefined;
+  if (constant?.dtype === "i64")
+    return builder.emit("Constant", [], { value: shortened(constant) }, origin, name);
+  if (op === "Cast" && attributes.to === "i64" && inputs[0]?.dtype === "i32")
+    return builder.emit("Identity", inputs, {}, origin, name);
+  return builder.emit(op, inputs, shortAttributes(node), origin, name);
+}
