@@ -8,9 +8,9 @@ import type { GraphBuilder } from "../../graph/build/builder.js";
 import { elementCount, type Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
 import { emit } from "../emit.js";
-import { add, greater, greaterOrEqual, mod, mul, sub } from "../ops/binary.js";
+import { add, div, greater, greaterOrEqual, mod, mul, sub } from "../ops/binary.js";
 import { literal } from "../ops/source.js";
-import { cast, floor } from "../ops/unary.js";
+import { cast } from "../ops/unary.js";
 import { drawingMask } from "../remat.js";
 import { Tensor } from "../tensor.js";
 import { currentBuilder } from "../trace.js";
@@ -104,9 +104,9 @@ export function randomBits(source: Key, shape: Shape): Tensor {
 /** Uniform in [0, 1), f32: the top 24 bits times 2^-24, exact on every engine. */
 export function randomUniform(source: Key, shape: Shape): Tensor {
   const bits = randomBits(source, shape);
-  // The top bit of an i32 counts for -1/2.
-  const signed = mul(cast(sub(bits, mod(bits, 256)), "f32"), 2 ** -32);
-  return sub(signed, floor(signed));
+  // In integers, which no casting policy rounds.
+  const top = mod(div(sub(bits, mod(bits, 256)), 256), 2 ** 24);
+  return mul(cast(top, "f32"), 2 ** -24);
 }
 
 /** Bools that are true with that probability, at a resolution of 2^-24. */
