@@ -8,7 +8,7 @@ import type { GraphBuilder } from "../../graph/build/builder.js";
 import { elementCount, type Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
 import { emit } from "../emit.js";
-import { add, div, greater, greaterOrEqual, mod, mul, sub } from "../ops/binary.js";
+import { add, div, greater, greaterOrEqual, less, mod, mul, sub, where } from "../ops/binary.js";
 import { literal } from "../ops/source.js";
 import { cast } from "../ops/unary.js";
 import { drawingMask } from "../remat.js";
@@ -105,8 +105,8 @@ export function randomBits(source: Key, shape: Shape): Tensor {
 export function randomUniform(source: Key, shape: Shape): Tensor {
   const bits = randomBits(source, shape);
   // In integers, which no casting policy rounds.
-  const top = mod(div(sub(bits, mod(bits, 256)), 256), 2 ** 24);
-  return mul(cast(top, "f32"), 2 ** -24);
+  const top = div(sub(bits, mod(bits, 256)), 256);
+  return mul(cast(where(less(top, 0), add(top, 2 ** 24), top), "f32"), 2 ** -24);
 }
 
 /** Bools that are true with that probability, at a resolution of 2^-24. */
