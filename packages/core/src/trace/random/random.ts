@@ -8,7 +8,7 @@ import type { GraphBuilder } from "../../graph/build/builder.js";
 import { elementCount, type Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
 import { emit } from "../emit.js";
-import { add, div, greater, greaterOrEqual, less, mod, mul, sub, where } from "../ops/binary.js";
+import { add, div, greaterOrEqual, less, mod, mul, sub, where } from "../ops/binary.js";
 import { literal } from "../ops/source.js";
 import { cast } from "../ops/unary.js";
 import { drawingMask } from "../remat.js";
@@ -117,14 +117,5 @@ export function randomBernoulli(source: Key, probability: number, shape: Shape):
       `randomBernoulli: a probability must be from 0 to 1, got ${shown(probability)}`,
     );
   }
-  return drawingMask(() => isAtLeast(randomBits(source, shape), Math.fround(1 - probability)));
-}
-
-/** Whether the uniform numbers of those bits are `least` or more: a comparison of their top 24 bits. */
-function isAtLeast(bits: Tensor, least: number): Tensor {
-  const SIGN = -(2 ** 31);
-  // Half the range apart, i32 has the order of the bits.
-  const ordered = add(bits, SIGN);
-  const bound = Math.ceil(least * 2 ** 24) * 256 + SIGN;
-  return bound < -SIGN ? greaterOrEqual(ordered, bound) : greater(ordered, -SIGN - 1);
+  return drawingMask(() => greaterOrEqual(randomUniform(source, shape), 1 - probability));
 }
