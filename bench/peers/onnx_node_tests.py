@@ -45,6 +45,8 @@ def kind_of(model):
             return "8 bits and less"
     if any(node.op_type.startswith(("Sequence", "Optional")) for node in nodes):
         return "sequences"
+    if any(node.op_type.startswith("Random") or node.op_type == "Bernoulli" for node in nodes):
+        return "random numbers, which no two implementations draw alike"
     return ""
 
 

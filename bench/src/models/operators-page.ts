@@ -51,7 +51,7 @@ export function operatorsPage(
 
 Of ${Object.keys(operators).length} operators of ONNX ${version}, ${readCount} are read. The others, and the forms below, are refused by \`readGraph\` and \`fromOnnx\` with \`MP_UNSUPPORTED\`, which names operator, version and node.
 
-The ONNX project's own node tests, read and evaluated by the reference. Numbers agree within the test's own tolerance, or within half a unit of the largest of them where terms cancel. What a graph of static shapes has to know beforehand, such as axes, is given as an initializer. Types that a graph lacks are read as others, which a caller has to ask for: \`readAs: ${JSON.stringify(readAs)}\`; what they should give is compared as these too. Tests of float and integer operators (without strings, sequences, optionals, quantization, 8 bits and less, training and other domains). The expansions of \`Bernoulli\` draw other numbers than the test's, and count as wrong.
+The ONNX project's own node tests, read and evaluated by the reference. Numbers agree within the test's own tolerance, or within half a unit of the largest of them where terms cancel. What a graph of static shapes has to know beforehand, such as axes, is given as an initializer. Types that a graph lacks are read as others, which a caller has to ask for: \`readAs: ${JSON.stringify(readAs)}\`; what they should give is compared as these too. Tests of float and integer operators (without strings, sequences, optionals, quantization, 8 bits and less, random numbers, training and other domains). Among all tests, three expansions of \`Bernoulli\` count as wrong: they draw other numbers than the test's.
 
 ${shares(counted)
   .map((each) => `- ${each}`)
