@@ -71,7 +71,7 @@ function exported(index: number): Case | undefined {
   return { index, dtype, file, shape: model.shape, input: [...x.data], wanted };
 }
 
-interface Said {
+interface Printed {
   readonly index: number;
   readonly output?: readonly number[];
   readonly shape?: readonly number[];
@@ -80,11 +80,11 @@ interface Said {
 
 /** The results of processes for all files: each begins after the one that ended the process before. */
 function loaded(cases: readonly Case[]): {
-  readonly said: readonly Said[];
+  readonly said: readonly Printed[];
   readonly killers: readonly number[];
 } {
   writeFileSync(join(folder, "files.json"), JSON.stringify(cases));
-  const said: Said[] = [];
+  const said: Printed[] = [];
   const killers: number[] = [];
   for (let from = 0; ; ) {
     const { stdout, signal } = spawnSync(process.execPath, [loader, folder, String(from)], {
@@ -94,7 +94,7 @@ function loaded(cases: readonly Case[]): {
     const lines = stdout
       .trim()
       .split("\n")
-      .map((line): Said => JSON.parse(line));
+      .map((line): Printed => JSON.parse(line));
     said.push(...lines);
     if (signal === null) return { said, killers };
     const killer = lines.at(-1)?.index ?? from;

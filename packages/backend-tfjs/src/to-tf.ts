@@ -6,7 +6,10 @@ export interface TensorMaker<R> {
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: never): R;
 }
 
-type Made = readonly [values: Float32Array | Int32Array | Uint8Array, dtype: "float32" | "int32" | "bool"];
+type Converted = readonly [
+  values: Float32Array | Int32Array | Uint8Array,
+  dtype: "float32" | "int32" | "bool",
+];
 
 /**
  * Results as `tf.Tensor`s, which the caller must dispose of: takes a tree of host tensors, such as `predict` and
@@ -25,7 +28,7 @@ export function toTf<T, R extends object>(tf: TensorMaker<R>, tree: T): MapLeave
   return made as MapLeaves<T, HostTensor, R>;
 }
 
-function carried(leaf: HostTensor): Made {
+function carried(leaf: HostTensor): Converted {
   const { dtype, data } = leaf;
   if (isFloat(dtype)) return [decodeArray(dtype, data as never), "float32"];
   if (dtype === "i32") return [data as Int32Array, "int32"];

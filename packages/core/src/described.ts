@@ -7,8 +7,8 @@ export function described(
   settings: Readonly<Record<string, number | string | boolean | { readonly name: string }>>,
 ): string {
   const words = Object.entries(settings).map(([setting, value]) => {
-    const told = typeof value === "function" || typeof value === "object" ? value.name || "unnamed" : value;
-    return `${setting} ${told}`;
+    const named = typeof value === "function" || typeof value === "object" ? value.name || "unnamed" : value;
+    return `${setting} ${named}`;
   });
   return `${name}(${words.join(", ")})`;
 }

@@ -75,12 +75,15 @@ describe("docs/optimizers.md", () => {
 
   it.each(rowsOf(whole))("%s: options, defaults and state", (cell = "", _step, options = "", state = "") => {
     const make = makerOf(namesIn(cell)[0] ?? "");
-    const told = [...options.matchAll(/`(\w+)`(?: ([^,]+))?/g)].map(([, name = "", value]) => [name, value]);
-    expect(told.map(([name]) => name)).toEqual(optionsOf(make));
-    const defaults = told.flatMap(([name, value]) =>
+    const documented = [...options.matchAll(/`(\w+)`(?: ([^,]+))?/g)].map(([, name = "", value]) => [
+      name,
+      value,
+    ]);
+    expect(documented.map(([name]) => name)).toEqual(optionsOf(make));
+    const defaults = documented.flatMap(([name, value]) =>
       value === undefined ? [] : [[name, JSON.parse(value)]],
     );
-    const given = told.some(([name, value]) => name === "learningRate" && value === undefined)
+    const given = documented.some(([name, value]) => name === "learningRate" && value === undefined)
       ? { learningRate: 1 }
       : {};
     expect(() => make({ ...given, ...Object.fromEntries(defaults) })).not.toThrow();

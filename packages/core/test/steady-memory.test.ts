@@ -8,8 +8,8 @@ async function resident(
   task: "watch" | "reopen",
   steps: number,
 ): Promise<readonly number[]> {
-  const told = await trainInProcess({ backend, path: "", steps, task });
-  return [...told.values()].map((bytes) => Number(bytes) / 2 ** 20);
+  const report = await trainInProcess({ backend, path: "", steps, task });
+  return [...report.values()].map((bytes) => Number(bytes) / 2 ** 20);
 }
 
 /** Growth allowed to compiled code and fragments of the heap once a process is warm. */

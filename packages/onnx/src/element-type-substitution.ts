@@ -35,12 +35,12 @@ const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly is
 /**
  * The range of the small integers that a node makes, of all its outputs or of each, and whether they may have left it.
  */
-interface Made {
+interface Substituted {
   readonly small: SmallInteger | readonly (SmallInteger | undefined)[] | undefined;
   readonly wraps: boolean;
 }
 
-const NOTHING: Made = { small: undefined, wraps: false };
+const NOTHING: Substituted = { small: undefined, wraps: false };
 
 /**
  * Changes the model in place.
@@ -111,9 +111,9 @@ class Substitution {
     return substitute === undefined ? code : codeOfElementType(substitute);
   }
 
-  #node(node: NodeProto, types: SmallIntegers): Made {
+  #node(node: NodeProto, types: SmallIntegers): Substituted {
     let named: SmallInteger | undefined;
-    let given: Made["small"];
+    let given: Substituted["small"];
     for (const attribute of node.attribute) {
       const what = `attribute ${quote(attribute.name)} of node ${quote(node.name === "" ? node.opType : node.name)}`;
       if (TYPE_ATTRIBUTES.has(attribute.name) && attribute.type === AttributeProto_AttributeType.INT) {

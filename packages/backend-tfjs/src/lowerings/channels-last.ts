@@ -10,17 +10,17 @@ import { axesMoved } from "./lowering.js";
 
 type Tensor = Pick<Value, "dtype" | "shape">;
 
-interface Twins {
+interface KnownNames {
   readonly last: Map<string, string>;
   readonly first: Map<string, string>;
 }
 
-const known = new WeakMap<TfWriter, Twins>();
+const known = new WeakMap<TfWriter, KnownNames>();
 
-function twinsOf(writer: TfWriter): Twins {
-  const twins = known.get(writer) ?? { last: new Map(), first: new Map() };
-  known.set(writer, twins);
-  return twins;
+function knownNamesOf(writer: TfWriter): KnownNames {
+  const found = known.get(writer) ?? { last: new Map(), first: new Map() };
+  known.set(writer, found);
+  return found;
 }
 
 /** [N, C, d…] as [N, d…, C]. */
@@ -36,12 +36,12 @@ export function lastPlace(axis: number, rank: number): number {
 
 /** The name in the engine's order, for a tensor that was transposed or was produced in that order. */
 export function knownChannelsLast(x: string, writer: TfWriter): string | undefined {
-  return twinsOf(writer).last.get(x);
+  return knownNamesOf(writer).last.get(x);
 }
 
 /** `x`, of that type in our order, transposed to the engine's. */
 export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
-  const { last, first } = twinsOf(writer);
+  const { last, first } = knownNamesOf(writer);
   const before = last.get(x);
   if (before !== undefined) return before;
   const perm = channelsLast(shape.map((_, axis) => axis));
@@ -56,7 +56,7 @@ export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWr
  * reads it that does not take the engine's order.
  */
 export function toChannelsFirst(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
-  const { last, first } = twinsOf(writer);
+  const { last, first } = knownNamesOf(writer);
   const before = first.get(x);
   if (before !== undefined) return before;
   const moved = writer.defer(() => {

@@ -37,12 +37,12 @@ const elementwise: Layout = (lowering, node, operands, writer) => {
     if (to.shape.length === 0) return name;
     return toChannelsLast(reshape(name, from.dtype, from.shape, to.shape, writer), to, writer);
   });
-  const twin = {
+  const relaid = {
     ...node,
     inputs: inputs.map((input) => (input.shape.length === 0 ? input : turned(input))),
     outputs: node.outputs.map((output) => turned(output)),
   };
-  return lowering(twin, given, writer).map((name, index) =>
+  return lowering(relaid, given, writer).map((name, index) =>
     toChannelsFirst(name, resultAt(node, index), writer),
   );
 };
@@ -60,8 +60,8 @@ const reduction: Layout = (lowering, node, operands, writer) => {
   // Sums of halves may accumulate in the half unless they are over rows, and support was decided for the original axes.
   if (isOverRows(input.shape, axes) !== isOverRows(channelsLast(input.shape), moved) && input.dtype !== "f32")
     return undefined;
-  const twin = { ...node, inputs: [turned(input)], outputs, attributes: { axes: moved, keepdims } };
-  const names = lowering(twin as GraphNode, [last], writer);
+  const relaid = { ...node, inputs: [turned(input)], outputs, attributes: { axes: moved, keepdims } };
+  const names = lowering(relaid as GraphNode, [last], writer);
   return keepdims ? names.map((name, index) => toChannelsFirst(name, resultAt(node, index), writer)) : names;
 };
 

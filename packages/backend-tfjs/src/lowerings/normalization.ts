@@ -14,13 +14,13 @@ function alongAxis(op: SoftmaxOp): Lowering<SoftmaxOp> {
 }
 
 function softmax(x: string, shape: readonly number[], axis: number, writer: TfWriter): string {
-  if (axis === shape.length - 1) return spoilt(emitT("Softmax", [x], "f32", writer), x, shape, writer);
+  if (axis === shape.length - 1) return withNaN(emitT("Softmax", [x], "f32", writer), x, shape, writer);
   const { exponentials, sum } = shifted(x, shape, axis, writer);
   return emitT("RealDiv", [exponentials, sum], "f32", writer);
 }
 
 /** A NaN must make its whole row NaN, but the engine's softmax does not propagate it; a maximum does. */
-function spoilt(y: string, x: string, shape: readonly number[], writer: TfWriter): string {
+function withNaN(y: string, x: string, shape: readonly number[], writer: TfWriter): string {
   const most = emitReduce("Max", x, { dtype: "f32", shape }, [shape.length - 1], true, writer);
   return emitT("AddV2", [y, emitT("Mul", [most, writer.scalar(0, "f32")], "f32", writer)], "f32", writer);
 }

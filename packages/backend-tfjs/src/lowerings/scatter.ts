@@ -41,8 +41,8 @@ function scatterExtreme(op: "TensorScatterMax" | "TensorScatterMin") {
     const zero = writer.scalar(0, dtype);
     const nanOrZero = (x: string): string =>
       emitT("SelectV2", [emitT("IsNan", [x], dtype, writer), x, zero], dtype, writer);
-    const spoilt = { ...scatter, data: nanOrZero(data), updates: nanOrZero(updates) };
-    return emitT("AddV2", [best, tensorScatter("TensorScatterAdd", spoilt, writer)], dtype, writer);
+    const marks = { ...scatter, data: nanOrZero(data), updates: nanOrZero(updates) };
+    return emitT("AddV2", [best, tensorScatter("TensorScatterAdd", marks, writer)], dtype, writer);
   };
 }
 

@@ -14,14 +14,14 @@ function inOther<K extends Op>(
   return (node, operands, writer) => {
     const types = [...node.inputs, ...node.outputs];
     if (types.every(({ dtype }) => other(dtype) === dtype)) return lowering(node, operands, writer);
-    const twinOf = <V extends { readonly dtype: DType }>(value: V): V => ({
+    const converted = <V extends { readonly dtype: DType }>(value: V): V => ({
       ...value,
       dtype: other(value.dtype),
     });
-    const twin: GraphNode<K> = {
+    const inOtherType: GraphNode<K> = {
       ...node,
-      inputs: node.inputs.map(twinOf),
-      outputs: node.outputs.map(twinOf),
+      inputs: node.inputs.map(converted),
+      outputs: node.outputs.map(converted),
     };
     const given = operands.map((name, index) => {
       const dtype = node.inputs[index]?.dtype;
@@ -29,7 +29,7 @@ function inOther<K extends Op>(
         ? name
         : convert(name, dtype, other(dtype), writer);
     });
-    return lowering(twin, given, writer).map((name, index) => {
+    return lowering(inOtherType, given, writer).map((name, index) => {
       const dtype = node.outputs[index]?.dtype;
       return dtype === undefined || other(dtype) === dtype
         ? name

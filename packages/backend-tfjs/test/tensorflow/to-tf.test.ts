@@ -27,12 +27,12 @@ await withTensorFlow((node) => {
         list: [tensor(Int32Array.of(7, -1)), tensor(Float32Array.of(0.1))],
         flag: tensor(Uint8Array.of(1, 0), [2], "bool"),
       });
-      const told = [made.half, ...made.list, made.flag].map((own) => [
+      const reported = [made.half, ...made.list, made.flag].map((own) => [
         own.dtype,
         own.shape,
         [...Array.from(own.dataSync())],
       ]);
-      expect(told).toEqual([
+      expect(reported).toEqual([
         ["float32", [2, 2], [...halves]],
         ["int32", [2], [7, -1]],
         ["float32", [1], [Math.fround(0.1)]],

@@ -1,7 +1,7 @@
 /** Losses that apply an activation themselves, of scores that have had it: they train, slowly and to a worse result. */
 import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 
-type Made = ReadonlyMap<Value, AnyNode>;
+type Producers = ReadonlyMap<Value, AnyNode>;
 
 /**
  * The softmaxes and sigmoids of a graph that reach a loss of logits with nothing but casts and moves between. One of
@@ -34,7 +34,7 @@ interface Source {
  * Finds the node that computed these elements, through casts and moves that keep those along an axis, if one is given,
  * and its position there.
  */
-function sourceOf(made: Made, value: Value, axis?: number): Source | undefined {
+function sourceOf(made: Producers, value: Value, axis?: number): Source | undefined {
   const node = made.get(value);
   const [input] = node?.inputs ?? [];
   if (node === undefined || input === undefined) return undefined;
@@ -57,7 +57,7 @@ function axisBefore(before: readonly number[], after: readonly number[], axis: n
 }
 
 /** Sigmoids whose softplus is taken of the result and of its negative, as losses of logits do. */
-function sigmoids(graph: Graph, made: Made): readonly AnyNode[] {
+function sigmoids(graph: Graph, made: Producers): readonly AnyNode[] {
   const readers = consumers(graph);
   const read = (value: Value, op: AnyNode["op"]): readonly AnyNode[] =>
     (readers.get(value) ?? []).filter((reader) => reader.op === op);

@@ -120,12 +120,12 @@ describe("the gradients of other workers", () => {
     expect((await own.training.update()).applied).toBe(false);
     expect(seen[0]).toEqual([[0, 8], [Number.NaN]]);
     let calls = 0;
-    const told = await made({
+    const reported = await made({
       comm: hook((data, index) => (index === 2 && calls++ === 0 ? Float32Array.of(Number.NaN) : data)).comm,
     });
-    expect(await told.training.update()).toMatchObject({ applied: true, retries: 1, scale: 4 });
+    expect(await reported.training.update()).toMatchObject({ applied: true, retries: 1, scale: 4 });
     await own.training.dispose();
-    await told.training.dispose();
+    await reported.training.dispose();
   });
 
   it("are as many as were given", async () => {

@@ -16,16 +16,16 @@ it("adafactor keeps means of rows and columns, of the last two axes, and takes p
   const state = runTrees(zeros, (parameters) => adafactor().init(parameters)) as {
     readonly [part in "row" | "column"]: Readonly<Record<string, HostTensor>>;
   };
-  const told = (part: Readonly<Record<string, HostTensor>>) =>
+  const summary = (part: Readonly<Record<string, HostTensor>>) =>
     Object.fromEntries(Object.entries(part).map(([name, { shape }]) => [name, shape]));
-  expect(told(state.row)).toEqual({
+  expect(summary(state.row)).toEqual({
     scalar: [],
     vector: [3],
     matrix: [2, 1],
     kernel: [4, 2, 3, 1],
     none: [0, 3],
   });
-  expect(told(state.column)).toEqual({
+  expect(summary(state.column)).toEqual({
     scalar: [],
     vector: [],
     matrix: [1, 3],

@@ -41,7 +41,7 @@ interface Group extends PathRule {
   readonly paths: readonly string[];
   readonly isIn: ParameterTest;
   /** Its name and rule, for the description. */
-  readonly told: string;
+  readonly title: string;
 }
 
 /**
@@ -57,7 +57,7 @@ export function byPath(
   rest: Optimizer,
 ): Optimizer<{ readonly [group: string]: TensorTree }> {
   if (!Array.isArray(rules)) refuse(`takes a list of rules and an optimizer, got ${shown(rules)}`);
-  const others = { group: DEFAULT_GROUP, optimizer: rest, paths: [], isIn: () => true, told: DEFAULT_GROUP };
+  const others = { group: DEFAULT_GROUP, optimizer: rest, paths: [], isIn: () => true, title: DEFAULT_GROUP };
   const groups: readonly Group[] = [...rules.map(groupOf), others];
   for (const { group, optimizer } of groups) checkOptimizer(group, optimizer);
   const names = groups.flatMap((group) => [
@@ -66,7 +66,7 @@ export function byPath(
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) refuse(`two groups are named ${twice}`);
   const described = groups.map(
-    ({ told, optimizer: { name, description = name } }) => `${told}: ${description}`,
+    ({ title, optimizer: { name, description = name } }) => `${title}: ${description}`,
   );
   return {
     name: "byPath",
@@ -153,7 +153,7 @@ function groupOf(rule: PathRule, index: number): Group {
       optimizer,
       paths: [],
       isIn: truthOf(group, paths),
-      told: `${group} ${paths.name || "unnamed"}`,
+      title: `${group} ${paths.name || "unnamed"}`,
     };
   const scopes: readonly string[] = typeof paths === "string" ? [paths] : Array.isArray(paths) ? paths : [];
   const isPath = (path: unknown): boolean => typeof path === "string" && !path.split("/").includes("");
@@ -164,7 +164,7 @@ function groupOf(rule: PathRule, index: number): Group {
   }
   const isIn: ParameterTest = (path) =>
     scopes.some((scope) => path === scope || path.startsWith(`${scope}/`));
-  return { group, optimizer, paths: scopes, isIn, told: `${group} ${scopes.join(" ")}` };
+  return { group, optimizer, paths: scopes, isIn, title: `${group} ${scopes.join(" ")}` };
 }
 
 /** A promise, which a function that is async gives, would take every parameter. */

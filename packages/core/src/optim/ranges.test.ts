@@ -97,9 +97,9 @@ const OPTIONS: Readonly<Record<string, Options>> = {
 };
 
 const refused = (make: () => unknown, subject: string, value: unknown): void => {
-  const told = `${subject} of ${typeof value === "bigint" ? `${value}n` : JSON.stringify(value)} ${value}`;
-  expect(make, told).toThrow(new RegExp(`^${subject} must be `));
-  expect(make, told).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
+  const label = `${subject} of ${typeof value === "bigint" ? `${value}n` : JSON.stringify(value)} ${value}`;
+  expect(make, label).toThrow(new RegExp(`^${subject} must be `));
+  expect(make, label).toThrow(expect.objectContaining({ code: "MP_INVALID_ARGUMENT" }));
 };
 
 describe.each(Object.entries(OPTIONS))("%s", (name, { make, base, kinds }) => {

@@ -38,16 +38,16 @@ describe("mixed()", () => {
   });
 
   it("is what a trainer takes, and where it brings nothing it says so once", async () => {
-    const told: TrainingWarning[] = [];
+    const received: TrainingWarning[] = [];
     const { backend } = { backend: await reference() };
     const training = await smallRun({
       backend,
       precision: mixed(),
-      onWarning: (warning) => void told.push(warning),
+      onWarning: (warning) => void received.push(warning),
     });
     expect(training.precision.name).toBe("float32");
     await training.step(batch(0));
-    expect(told.map(({ message }) => message)).toEqual([
+    expect(received.map(({ message }) => message)).toEqual([
       expect.stringMatching(
         /^mixed\(\): @mp\/core reference v1 on cpu computes neither fp16 nor bf16 natively, so everything runs in float32/,
       ),

@@ -24,11 +24,11 @@ const sides: Readonly<Record<Phase, string>> = {
 export function eliminateCommonSubexpressions(graph: Graph): Graph {
   const contents = new ContentKeys();
   const representatives = new Map<string, AnyNode>();
-  const twins = new Map<Value, Value>();
-  const twin = (value: Value): Value => twins.get(value) ?? value;
+  const replacements = new Map<Value, Value>();
+  const replaced = (value: Value): Value => replacements.get(value) ?? value;
   const nodes: AnyNode[] = [];
   for (const node of graph.nodes) {
-    const inputs = node.inputs.map(twin);
+    const inputs = node.inputs.map(replaced);
     const key = node.op === "Barrier" ? undefined : keyOf(node, inputs, contents);
     const first = key === undefined ? undefined : representatives.get(key);
     if (first === undefined) {
@@ -39,7 +39,7 @@ export function eliminateCommonSubexpressions(graph: Graph): Graph {
       if (key !== undefined) representatives.set(key, kept);
     } else {
       node.outputs.forEach((output, index) => {
-        twins.set(output, first.outputs[index] as Value);
+        replacements.set(output, first.outputs[index] as Value);
       });
     }
   }
@@ -47,7 +47,7 @@ export function eliminateCommonSubexpressions(graph: Graph): Graph {
   return Object.freeze({
     inputs: graph.inputs,
     nodes: Object.freeze(nodes),
-    outputs: Object.freeze(graph.outputs.map(({ name, value }) => ({ name, value: twin(value) }))),
+    outputs: Object.freeze(graph.outputs.map(({ name, value }) => ({ name, value: replaced(value) }))),
   });
 }
 

@@ -26,15 +26,15 @@ export async function killAndResume(options: {
   const task = { backend, steps, task: "save" } as const;
   const straight = await trainInProcess({ ...task, path: `${folder}/straight` });
   const final = await readFile(`${folder}/straight`);
-  if (straight.size !== steps) throw new Error(`the run that was not killed told of ${straight.size} steps`);
+  if (straight.size !== steps) throw new Error(`the run that was not killed reported ${straight.size} steps`);
 
   let kills = 0;
   let finished = 0;
   let repeated = 0;
   for (let run = 0; kills < options.kills; run++) {
     const path = `${folder}/run${run}`;
-    let told = 0;
-    while (told < steps) {
+    let stepsReported = 0;
+    while (stepsReported < steps) {
       const isKilled = kills < options.kills;
       const delay = isKilled ? { killAfterMs: killAfterMs() } : {};
       const lines = await trainInProcess({ ...task, path, ...delay });
@@ -42,13 +42,13 @@ export async function killAndResume(options: {
         if (line === straight.get(step)) continue;
         throw new Error(`${backend}, run ${run}: step ${step} is ${line}, and was ${straight.get(step)}`);
       }
-      const [first = told + 1] = lines.keys();
-      if (first > told + 1)
-        throw new Error(`${backend}, run ${run}: steps ${told + 1} to ${first - 1} are missing`);
-      if (first <= told) repeated += told + 1 - first;
-      const last = [...lines.keys()].at(-1) ?? told;
+      const [first = stepsReported + 1] = lines.keys();
+      if (first > stepsReported + 1)
+        throw new Error(`${backend}, run ${run}: steps ${stepsReported + 1} to ${first - 1} are missing`);
+      if (first <= stepsReported) repeated += stepsReported + 1 - first;
+      const last = [...lines.keys()].at(-1) ?? stepsReported;
       if (last < steps) kills++;
-      told = Math.max(told, last);
+      stepsReported = Math.max(stepsReported, last);
     }
     finished++;
     // It may have been killed between its last step and the checkpoint of it.

@@ -29,10 +29,10 @@ async function changed(before: Partial<SmallOptions>, after: Partial<SmallOption
   expect(await second.parameters()).toEqual(await first.parameters());
   expect(await second.modelState()).toEqual(await first.modelState());
   expect(await second.counters()).toEqual(await first.counters());
-  const told = second.warnings.filter(({ type }) => type === "checkpoint").map(({ message }) => message);
+  const messages = second.warnings.filter(({ type }) => type === "checkpoint").map(({ message }) => message);
   expect(await second.step(batch(7))).toMatchObject({ applied: true });
   await second.loadBytes(bytes);
-  return { first, second, told, had: await tensorsIn(first), has: await tensorsIn(second) };
+  return { first, second, messages, had: await tensorsIn(first), has: await tensorsIn(second) };
 }
 
 const optimizer = adamW({ learningRate: 0.05 });
@@ -41,8 +41,8 @@ const fits =
 
 describe("another mask", () => {
   it("freezes what was trained: weights stay, the state of the rest goes on", async () => {
-    const { had, has, told } = await changed({}, { frozen: { out: true } });
-    expect(told).toEqual([
+    const { had, has, messages } = await changed({}, { frozen: { out: true } });
+    expect(messages).toEqual([
       `${fits}, nothing starts new; leaves out: optimizer/mean/out; optimizer/square/out`,
     ]);
     expect(has["frozen/out"]).toEqual(had["master/out"]);
@@ -51,8 +51,8 @@ describe("another mask", () => {
   });
 
   it("trains what was frozen: it starts as a new run does, and says so", async () => {
-    const { had, has, told } = await changed({ frozen: { hidden: { w: true } } }, {});
-    expect(told).toEqual([`${fits}, starts new: optimizer/mean/hidden/w; optimizer/square/hidden/w`]);
+    const { had, has, messages } = await changed({ frozen: { hidden: { w: true } } }, {});
+    expect(messages).toEqual([`${fits}, starts new: optimizer/mean/hidden/w; optimizer/square/hidden/w`]);
     expect(has["master/hidden/w"]).toEqual(had["frozen/hidden/w"]);
     expect(has["optimizer/mean/hidden/w"]).toEqual(tensor(new Float32Array(12), [3, 4]));
     expect(has["optimizer/square/out"]).toEqual(had["optimizer/square/out"]);
@@ -118,9 +118,9 @@ describe("other groups", () => {
         chain(clipByValue(1e9), byPath([{ group: "all", paths: ["hidden", "out"], optimizer }], optimizer)),
       ],
     ] as const) {
-      const { first, second, told } = await changed({ optimizer: before }, { optimizer: after });
-      expect(told[0]).toMatch(`${fits}, nothing starts new`);
-      expect(told[1]).toMatch(/goes on under other settings, optimizer/);
+      const { first, second, messages } = await changed({ optimizer: before }, { optimizer: after });
+      expect(messages[0]).toMatch(`${fits}, nothing starts new`);
+      expect(messages[1]).toMatch(/goes on under other settings, optimizer/);
       for (let step = 3; step < 6; step++) {
         const [{ rates: _a, ...a }, { rates: _b, ...b }] = [
           await first.step(batch(step)),
@@ -137,14 +137,14 @@ describe("other groups", () => {
       [{ group: "top", paths: "out", optimizer: momentum({ learningRate: 0.1 }) }],
       optimizer,
     );
-    const { had, has, told } = await changed({ optimizer: grouped }, { optimizer: after });
-    expect(told[0]).toBe(
+    const { had, has, messages } = await changed({ optimizer: grouped }, { optimizer: after });
+    expect(messages[0]).toBe(
       `${fits}, starts new: optimizer/top/velocity/out; leaves out: optimizer/default/mean/out; optimizer/default/square/out`,
     );
     expect(has["optimizer/top/velocity/out"]).toEqual(tensor(new Float32Array(4), [4, 1]));
     expect(has["optimizer/default/mean/hidden/b"]).toEqual(had["optimizer/flat/mean/hidden/b"]);
     const back = await changed({ optimizer: after }, { optimizer: grouped });
-    expect(back.told[0]).toMatch(
+    expect(back.messages[0]).toMatch(
       /starts new: optimizer\/default\/mean\/out; optimizer\/default\/square\/out; leaves out: optimizer\/top\/velocity\/out$/,
     );
   });
@@ -160,28 +160,28 @@ describe("optional parts of the state", () => {
   const ema = { decay: 0.9 };
 
   it("begin from the file's weights, and end without a trace", async () => {
-    const { second, told, has } = await changed({}, { ema });
-    expect(told).toEqual([
+    const { second, messages, has } = await changed({}, { ema });
+    expect(messages).toEqual([
       `${fits}, starts new: ema/hidden/b; ema/hidden/w; ema/out`,
       expect.stringMatching(/goes on under other settings, ema ema\(decay 0.9, start copy\) instead of/),
     ]);
     expect(has["ema/out"]).toEqual(has["master/out"]);
     expect(await second.parameters({ weights: "ema" })).toEqual(await second.parameters());
-    expect((await changed({ ema }, {})).told).toEqual([
+    expect((await changed({ ema }, {})).messages).toEqual([
       `${fits}, nothing starts new; leaves out: ema/hidden/b; ema/hidden/w; ema/out`,
     ]);
     const kept = await changed({ ema, frozen: { out: true } }, { ema });
-    expect(kept.told).toEqual([`${fits}, starts new: ema/out; optimizer/mean/out; optimizer/square/out`]);
+    expect(kept.messages).toEqual([`${fits}, starts new: ema/out; optimizer/mean/out; optimizer/square/out`]);
     expect(kept.has["ema/hidden/w"]).toEqual(kept.had["ema/hidden/w"]);
   });
 
   it("are rates that the host sets: a file without has the run's own", async () => {
     const fixed = adamW({ learningRate: 0.0625 });
     const free = adamW({ learningRate: settable(0.0625) });
-    const { first, second, told } = await changed({ optimizer: fixed }, { optimizer: free });
-    expect(told[0]).toBe(`${fits}, starts new: rates/default`);
+    const { first, second, messages } = await changed({ optimizer: fixed }, { optimizer: free });
+    expect(messages[0]).toBe(`${fits}, starts new: rates/default`);
     expect(await second.step(batch(3))).toEqual(await first.step(batch(3)));
-    expect((await changed({ optimizer: free }, { optimizer: fixed })).told[0]).toBe(
+    expect((await changed({ optimizer: free }, { optimizer: fixed })).messages[0]).toBe(
       `${fits}, nothing starts new; leaves out: rates/default`,
     );
   });

@@ -102,8 +102,8 @@ describe("parts of one's own", () => {
     runs.length = 0;
     await training.step(batch(0));
     await training.step(batch(1));
-    const told = ["again", "applied", "consecutiveSkips", "gradNorm", "loss", "metrics/error", "scale"];
-    expect(runs).toEqual([told, told]);
+    const reported = ["again", "applied", "consecutiveSkips", "gradNorm", "loss", "metrics/error", "scale"];
+    expect(runs).toEqual([reported, reported]);
     const names = training.graph(batch(0)).inputs.map(({ name }) => name);
     expect(names).toEqual(
       expect.arrayContaining([

@@ -132,8 +132,8 @@ describe("evaluateAll", () => {
     await training.evaluateAll(dropping);
     await training.evaluateAll(dropping);
     await training.fit(dropping, { partial: "keep" });
-    const told = warnings.filter(({ details }) => details?.["dropped"] === 3);
-    expect(told.map(({ type, message }) => [type, message.slice(0, 45)])).toEqual([
+    const dropWarnings = warnings.filter(({ details }) => details?.["dropped"] === 3);
+    expect(dropWarnings.map(({ type, message }) => [type, message.slice(0, 45)])).toEqual([
       ["data", "evaluateAll: the dataset leaves out 3 example"],
       ["data", "fit: the dataset leaves out 3 examples of eac"],
     ]);

@@ -45,15 +45,15 @@ describe("explain", () => {
 
 describe("what looks wrong in the loss under its policy", () => {
   it("is a warning at the first step, once, with line and remedy", async () => {
-    const told: TrainingWarning[] = [];
+    const received: TrainingWarning[] = [];
     const training = await smallRun({
       precision: { ...mixedFloat16(), policy: mixedFloat16Policy.with({ ops: { Add: "low" } }) },
       loss: (parameters, { x, y }, context) => loss(parameters, { x: add(x, 1e-9), y }, context),
-      onWarning: (warning) => void told.push(warning),
+      onWarning: (warning) => void received.push(warning),
     });
     await training.step(batch(0));
     await training.step(batch(0, 2));
-    const numerics = told.filter(({ type }) => type === "numerics");
+    const numerics = received.filter(({ type }) => type === "numerics");
     expect(numerics.map(({ message }) => message)).toEqual([
       expect.stringMatching(
         /1e-9 is 0 in f16 \(at .*explain\.test\.ts:\d+.*; the smallest normal number of f16/,

@@ -179,10 +179,12 @@ describe("the rates of a step", () => {
 
   it("of a constant cost the graph nothing", async () => {
     const { learningRates: _rates, ...silent } = sgd({ learningRate: 0.1 });
-    const [told, untold] = await Promise.all(
+    const [explicit, implicit] = await Promise.all(
       [sgd({ learningRate: 0.1 }), silent].map((optimizer) => smallRun({ optimizer })),
     );
-    const [a, b] = [told, untold].map((training) => printGraph((training as SmallTrainer).graph(batch(0))));
+    const [a, b] = [explicit, implicit].map((training) =>
+      printGraph((training as SmallTrainer).graph(batch(0))),
+    );
     expect(a).toEqual(b);
   });
 });

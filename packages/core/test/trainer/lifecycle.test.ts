@@ -238,18 +238,18 @@ describe("start", () => {
   });
 });
 
-it("warnings are told once each, and kept", async () => {
-  const told: TrainingWarning[] = [];
+it("warnings are received once each, and kept", async () => {
+  const received: TrainingWarning[] = [];
   const { mixedFloat16 } = await import("../../src/precision/presets.js");
   const training = await smallRun({
     precision: mixedFloat16(),
-    onWarning: (warning) => void told.push(warning),
+    onWarning: (warning) => void received.push(warning),
   });
   await training.step(batch(0));
   await training.step(batch(0, 3));
   await training.evaluate(batch(0));
-  expect(told.map(({ type, message }) => [type, message])).toEqual([
+  expect(received.map(({ type, message }) => [type, message])).toEqual([
     ["emulated", "reference: f16 is emulated: same results as f16, memory of f32, no faster than f32"],
   ]);
-  expect(training.warnings).toEqual(told);
+  expect(training.warnings).toEqual(received);
 });

@@ -79,12 +79,12 @@ describe("a loss that leaves parameters out", () => {
     add(reduceMean(matMul(x, hidden.w)), reduceSum(cast(greater(out, 0), "f32")));
 
   it("warns once, with their names and what cuts their way, and trains the rest", async () => {
-    const told: TrainingWarning[] = [];
-    const training = await runOf(partial, { onWarning: (warning) => void told.push(warning) });
+    const received: TrainingWarning[] = [];
+    const training = await runOf(partial, { onWarning: (warning) => void received.push(warning) });
     const before = await training.parameters();
     for (const rows of [4, 4, 3])
       expect(await training.step(batch(0, rows))).toMatchObject({ applied: true });
-    const [first, ...more] = notOfState(told);
+    const [first, ...more] = notOfState(received);
     expect(more).toEqual([]);
     expect(first).toMatchObject({
       type: "gradient",
@@ -93,7 +93,7 @@ describe("a loss that leaves parameters out", () => {
       ) as string,
       details: { parameters: ["hidden/b", "out"], cuts: [{ op: "Greater" }] },
     });
-    expect(training.warnings).toEqual(told);
+    expect(training.warnings).toEqual(received);
     const after = await training.parameters();
     expect(after.hidden.b).toEqual(before.hidden.b);
     expect(after.hidden.w).not.toEqual(before.hidden.w);

@@ -143,7 +143,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-interface Told {
+interface Logged {
   readonly applied: boolean;
   readonly retries: number;
   readonly scale: number;
@@ -173,13 +173,13 @@ describe("a run goes on from a checkpoint as if it had not stopped", () => {
     await straight.dispose();
     await resumed.dispose();
 
-    const told = [...head, ...whole] as readonly Told[];
-    for (const [index, { applied, retries, scale }] of told.entries()) {
+    const logged = [...head, ...whole] as readonly Logged[];
+    for (const [index, { applied, retries, scale }] of logged.entries()) {
       if (!applied) seen.skipped++;
       seen.retries += retries;
-      if (scale > (told[index - 1]?.scale ?? scale)) seen.growth++;
+      if (scale > (logged[index - 1]?.scale ?? scale)) seen.growth++;
     }
-    expect(told.some(({ applied }) => applied)).toBe(true);
+    expect(logged.some(({ applied }) => applied)).toBe(true);
   });
 
   it("and there were skips, retries and growing scales among them", () => {

@@ -39,8 +39,8 @@ describe("what a newcomer gets wrong is told", () => {
   it("where model state is given and never returned, once", async () => {
     const training = await runOf(({ out }: Weights) => reduceMean(out));
     for (const rows of [4, 3, 4]) await training.step(batch(0, rows));
-    const told = training.warnings.filter(({ type }) => type === "state");
-    expect(told).toMatchObject([
+    const received = training.warnings.filter(({ type }) => type === "state");
+    expect(received).toMatchObject([
       { message: expect.stringMatching(/^loss: returns no modelState, so the one/) },
     ]);
     await training.dispose();

@@ -230,18 +230,20 @@ describe("the finite check", () => {
   ])(
     "applies nothing at a scale of %f, and says whose it is and what to do",
     async (scale, bounds, wrong) => {
-      const told: TrainingWarning[] = [];
+      const received: TrainingWarning[] = [];
       const training = await linear({
         precision: wildly(scale, bounds),
         maxConsecutiveSkips: 2,
-        onWarning: (warning: TrainingWarning) => void told.push(warning),
+        onWarning: (warning: TrainingWarning) => void received.push(warning),
       });
       const batch = vector(2 ** -20, 2);
       const message = `loss scaler wild gave the scale ${wrong}`;
       expect(await training.step(batch)).toMatchObject({ applied: false, scale });
       expect(await training.step(batch)).toMatchObject({ applied: false, scale });
       expect((await training.parameters()).w.data).toEqual(Float32Array.of(2 ** -10, 1));
-      expect(told).toMatchObject([{ type: "numerics", message: expect.stringContaining(message) as string }]);
+      expect(received).toMatchObject([
+        { type: "numerics", message: expect.stringContaining(message) as string },
+      ]);
       expect(await training.diagnose([batch])).toMatchObject({
         value: "scale",
         phase: "scale",
@@ -389,12 +391,12 @@ describe("steps that are skipped in a row", () => {
 });
 
 it("a static scale that is no power of two is said to round", async () => {
-  const told: TrainingWarning[] = [];
+  const received: TrainingWarning[] = [];
   await smallRun({
     precision: { ...mixedFloat16(), lossScaler: staticLossScale(1000) },
-    onWarning: (warning) => void told.push(warning),
+    onWarning: (warning) => void received.push(warning),
   });
-  expect(told).toEqual([
+  expect(received).toEqual([
     {
       type: "numerics",
       message:

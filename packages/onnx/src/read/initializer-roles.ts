@@ -111,7 +111,7 @@ export const OPERATORS_WITH_ROLES: readonly string[] = [
  * Roles for which the elements must distinguish a weight from a table that is computed, or from a number of the
  * formula.
  */
-const TOLD_BY_VALUES: ReadonlySet<string> = new Set([
+const DECIDED_BY_VALUES: ReadonlySet<string> = new Set([
   "Gather", "GatherElements", "GatherND", "Add", "Sum", "Sub", "Mul", "Div", "Concat", "Where", "Mean",
   "Pow", "InstanceNormalization",
 ]); // biome-ignore format: one list
@@ -214,8 +214,8 @@ export class InitializerRoles {
     }
     const what = EVERY_OPERAND[opType] ?? OPERANDS[opType]?.[index];
     if (what === undefined) return fixed(`operand ${index} of ${opType}, which holds no weights there`);
-    const isToldByValues = TOLD_BY_VALUES.has(opType) || what === STATE;
-    return (isToldByValues ? this.#byValues(node, index, tensor, root) : undefined) ?? trained(what, node);
+    const isDecidedByValues = DECIDED_BY_VALUES.has(opType) || what === STATE;
+    return (isDecidedByValues ? this.#byValues(node, index, tensor, root) : undefined) ?? trained(what, node);
   }
 
   #byValues(node: OnnxNode, index: number, tensor: HostTensor, root: string): Verdict | undefined {

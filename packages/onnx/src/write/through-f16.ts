@@ -14,7 +14,7 @@ export function throughF16<K extends Op>(lowering: Lowering<K>): Lowering<K> {
     );
     const as16 = <V extends { readonly dtype: DType }>(value: V): V =>
       isStorageOnly(value.dtype) ? { ...value, dtype: "f16" } : value;
-    const twin = { ...node, inputs: node.inputs.map(as16), outputs: node.outputs.map(as16) };
-    return lowering(twin, wide, writer).map((name) => writer.cast(name, result.dtype));
+    const narrow = { ...node, inputs: node.inputs.map(as16), outputs: node.outputs.map(as16) };
+    return lowering(narrow, wide, writer).map((name) => writer.cast(name, result.dtype));
   };
 }

@@ -126,9 +126,9 @@ describe("a backend's own lowering", () => {
     if (node.op === "Cast" || ![...node.inputs, ...node.outputs].some(isHalf))
       return standard(node, operands);
     const wide = <V extends ValueType>(value: V): V => (isHalf(value) ? { ...value, dtype: "f32" } : value);
-    const twin = { ...node, inputs: node.inputs.map(wide), outputs: node.outputs.map(wide) };
+    const widened = { ...node, inputs: node.inputs.map(wide), outputs: node.outputs.map(wide) };
     const results = standard(
-      twin,
+      widened,
       node.inputs.map((value, index) => {
         const name = operands[index] ?? "";
         return isHalf(value) ? writer.cast(name, "f32") : name;

@@ -118,7 +118,7 @@ class ModelWriting {
     const { lower } = this.#options;
     return lower === undefined
       ? standard(node, operands, writer)
-      : lower(node, operands, writer, (twin, twins) => standard(twin, twins, writer));
+      : lower(node, operands, writer, (other, operandNames) => standard(other, operandNames, writer));
   }
 }
 

@@ -48,8 +48,8 @@ export function oneCycle(peak: number, options: OneCycleOptions): Schedule {
       `oneCycle: 0, peakAt, backAt and steps - 1 must ascend, got ${given}`,
     );
   }
-  const told = { peak, steps, peakAt, backAt: backAt ?? "none", divisor, finalDivisor, shape };
-  return schedule("oneCycle", told, (t) => {
+  const cycle = { peak, steps, peakAt, backAt: backAt ?? "none", divisor, finalDivisor, shape };
+  return schedule("oneCycle", cycle, (t) => {
     const rates = legs.map(({ from, to }) => {
       const [low, high] = from.rate < to.rate ? [from, to] : [to, from];
       const share = inUnit(div(sub(t, low.step), high.step - low.step));

@@ -160,7 +160,7 @@ async function checkedCheckpoint(
   const cursor = parsed(metadata["cursor"] ?? "null", "its cursor", refuse);
   const callbacks = parsed(metadata["callbacks"] ?? "{}", "the state of its callbacks", refuse);
   if (!isPlainObject(callbacks)) refuse("the state of its callbacks is no JSON object");
-  const notes = [fitted?.told, opened.told].filter((note) => note !== undefined);
+  const notes = [fitted?.note, opened.note].filter((note) => note !== undefined);
   return { tensors, metadata, notes, position: { cursor, callbacks: callbacks as SavedStates } };
 }
 

@@ -22,9 +22,9 @@ import {
   type FeedingOptions,
   type FeedingRun,
   isAborted,
-  type Made,
   madeSteps,
   type Start,
+  type StepOrEpoch,
   startOf,
 } from "./made-steps.js";
 import type { TrainingData } from "./source.js";
@@ -208,7 +208,7 @@ class FitCall<T> {
   }
 
   /** Whether a callback answered `"stop"`. */
-  async #tell(made: Made<T>): Promise<boolean> {
+  async #tell(made: StepOrEpoch<T>): Promise<boolean> {
     const isStopped = "step" in made ? await this.#tellStep(made.step) : await this.#tellEpoch(made.epoch);
     await settle(this.callbacks, "step" in made ? made.step : made.epoch);
     if ("step" in made && this.#step % (this.#options.save?.every ?? SAVE.every.default) === 0) {

@@ -85,7 +85,7 @@ export interface Start {
 }
 
 /** A step that was made, or the end of a pass. */
-export type Made<T> = { readonly step: FitStep<string, T> } | { readonly epoch: FitEpoch };
+export type StepOrEpoch<T> = { readonly step: FitStep<string, T> } | { readonly epoch: FitEpoch };
 
 export async function startOf(run: FeedingRun, { cursor }: Feeding): Promise<Start> {
   return {
@@ -108,7 +108,7 @@ export async function* madeSteps<T>(
   data: TrainingData<T>,
   options: Feeding,
   { start, passes }: { readonly start: Start; readonly passes: number },
-): AsyncGenerator<Made<T>, undefined> {
+): AsyncGenerator<StepOrEpoch<T>, undefined> {
   const { accumulate, warn, take, breathe } = run;
   const aborted = (): boolean => isAborted(run, options);
   const fed = feed(data, {

@@ -123,15 +123,15 @@ describe("scans that look alike", () => {
     const [node] = graph.nodes.filter(({ op }) => op === "Scan");
     if (node === undefined) throw new Error("no scan");
     expect(eliminateCommonSubexpressions(graph).nodes).toHaveLength(2);
-    const twin = {
+    const copy = {
       ...node,
-      name: "twin",
+      name: "copy",
       outputs: node.outputs.map((output) => ({ ...output, id: output.id + 100 })),
     };
     const twice = {
       ...graph,
-      nodes: [...graph.nodes, twin],
-      outputs: [{ name: "c", value: twin.outputs[0] as never }],
+      nodes: [...graph.nodes, copy],
+      outputs: [{ name: "c", value: copy.outputs[0] as never }],
     };
     expect(eliminateCommonSubexpressions(twice).nodes).toHaveLength(2);
   });

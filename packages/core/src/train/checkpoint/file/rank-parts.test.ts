@@ -24,7 +24,7 @@ describe("a checkpoint of ranks", () => {
   });
 
   it("gives each of as many ranks its own", () => {
-    expect(ownPart(made, { rank: 0, size: 2 }, refuse)).toMatchObject({ ...checkpoint, told: undefined });
+    expect(ownPart(made, { rank: 0, size: 2 }, refuse)).toMatchObject({ ...checkpoint, note: undefined });
     const second = ownPart(made, { rank: 1, size: 2 }, refuse);
     expect(second.tensors).toEqual({ ...checkpoint.tensors, "model/mean": mean(6) });
     expect(second.metadata["cursor"]).toBe("7");
@@ -35,10 +35,10 @@ describe("a checkpoint of ranks", () => {
       { rank: 0, size: 1 },
       { rank: 2, size: 3 },
     ]) {
-      const { tensors, metadata, told } = ownPart(made, place, refuse);
+      const { tensors, metadata, note } = ownPart(made, place, refuse);
       expect(tensors).toEqual({ ...checkpoint.tensors, "model/mean": mean(4) });
       expect(JSON.parse(metadata["cursor"] as string)).toMatchObject({ pass: 2, place: null });
-      expect(told).toMatch(/by 2 ranks and goes on with/);
+      expect(note).toMatch(/by 2 ranks and goes on with/);
     }
   });
 

@@ -35,7 +35,7 @@ export function withRankParts(checkpoint: LoadedTensors, parts: readonly LoadedT
 /** A checkpoint as one rank reads it. */
 export interface OwnCheckpoint extends LoadedTensors {
   /** The message about its fate where another number of ranks made it. */
-  readonly told: string | undefined;
+  readonly note: string | undefined;
 }
 
 /**
@@ -72,7 +72,7 @@ export function ownPart(
     return {
       tensors: Object.fromEntries(mine),
       metadata: { ...metadata, ...Object.fromEntries(entries) },
-      told: undefined,
+      note: undefined,
     };
   }
   const of = (slot: string, value: HostTensor): readonly HostTensor[] =>
@@ -81,7 +81,7 @@ export function ownPart(
   return {
     tensors: Object.fromEntries(means),
     metadata: { ...metadata, cursor: JSON.stringify(passOnly(metadata["cursor"] ?? "null")) },
-    told: `was made by ${made} ranks and goes on with ${size}: the model state is the mean of theirs, and the pass over the data starts from its beginning`,
+    note: `was made by ${made} ranks and goes on with ${size}: the model state is the mean of theirs, and the pass over the data starts from its beginning`,
   };
 }
 

@@ -30,7 +30,7 @@ export async function refitted(
   opened: OpenCheckpoint,
   state: State,
   { backend, objectives, settings, given }: Refit,
-): Promise<{ readonly tensors: Outputs; readonly told: string } | undefined> {
+): Promise<{ readonly tensors: Outputs; readonly note: string } | undefined> {
   const { tensors, metadata } = opened;
   const parameters = leavesOf(given.parameters, isValueType, "params");
   const weightOf = weightsIn(opened, false);
@@ -71,11 +71,11 @@ export async function refitted(
   const values = [...weights, ...model.map((slot) => [slot, tensors[slot] as HostTensor] as const)];
   const { slots: fresh } = await madeState(backend, objectives, given, Object.fromEntries(values), false);
   const begun = [...fit.begun.keys()].map((slot) => [slot, fresh[slot] as HostTensor] as const);
-  return { tensors: { ...fit.kept, ...Object.fromEntries(begun) }, told: toldOf(fit) };
+  return { tensors: { ...fit.kept, ...Object.fromEntries(begun) }, note: noteOf(fit) };
 }
 
 /** Weights keep their values wherever they are, so only the rest is new. */
-function toldOf({ begun, dropped }: Adapted): string {
+function noteOf({ begun, dropped }: Adapted): string {
   const [started, left] = [begun, dropped].map((slots) =>
     [...slots].flatMap(([name, { group }]) => (group === "master" || group === "frozen" ? [] : name)),
   ) as [string[], string[]];
