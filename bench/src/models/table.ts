@@ -96,15 +96,15 @@ export function page(
 ): string {
   return `# Models exported from PyTorch
 
-Small models with random weights, exported by \`torch.onnx.export\` (\`optimize=False\`, open batch size), read by \`fromOnnx\` and compared with PyTorch: the output in evaluation mode (limit ${LIMITS.forward}), and the losses before, between and after five steps of SGD in training mode (limit ${LIMITS.float32}; ${LIMITS.mixed_float16} in mixed_float16, against PyTorch in float32). Each figure is the largest difference. Normalizations use the batch's statistics in training; dropout is 0. Times are of float32: from the file to the model, the first step with its compilation, and the fastest of the later ones, of one run on a machine that did other work beside it.
+These are small models with random weights, exported by \`torch.onnx.export\` (\`optimize=False\`, open batch size), read by \`fromOnnx\` and compared with PyTorch: the output in evaluation mode (limit ${LIMITS.forward}), and the losses before, during and after five steps of SGD in training mode (limit ${LIMITS.float32}; ${LIMITS.mixed_float16} in mixed_float16, against PyTorch in float32). Each figure is the largest difference. Normalizations use the batch's statistics in training; dropout is 0. Times are for float32, from one run on a machine that was also doing other work: loading the file as a model, the first step with its compilation, and the fastest of the later steps.
 
 ${line(HEADINGS)}
 ${line(HEADINGS.map(() => "---"))}
 ${rows.map((row) => line(cells(row))).join("\n")}
 
-## Out again
+## Exported again
 
-The same models written by \`exportOnnx\` with an open batch size, and run by plain onnxruntime-node (1 thread) at PyTorch's batch and at three times its rows: the largest difference from PyTorch's output (limit ${LIMITS.forward}; ${LIMITS.mixed_float16} in f16, where \`lstm\` is refused, since ONNX Runtime crashes on such loops). "Read again" is the same of the f32 file read by \`fromOnnx\` and served by a \`predictor\` on onnxruntime. Times are medians of 60 runs of the f32 file, by a plain session and by the predictor in turns, and the ratio of these. Memory is the most that the engine held for the predictor, without the copies that its optimizer makes of weights, and for a trainer of the same model with \`sgd\`, batch and float32.
+\`exportOnnx\` wrote the same models with an open batch size, and plain onnxruntime-node (1 thread) ran them at PyTorch's batch and at three times its rows. The table has the largest difference from PyTorch's output (limit ${LIMITS.forward}; ${LIMITS.mixed_float16} in f16, where \`lstm\` is refused, since ONNX Runtime crashes on such loops). "Read again" is the same difference for the f32 file, read by \`fromOnnx\` and served by a \`predictor\` on onnxruntime. Times are medians of 60 runs of the f32 file, alternating between a plain session and the predictor; the ratio is predictor to session. Memory is the most that the engine held for the predictor, without the copies that its optimizer makes of weights, and for a trainer of the same model and batch, with \`sgd\` in float32.
 
 ${line(WRITTEN_HEADINGS)}
 ${line(WRITTEN_HEADINGS.map(() => "---"))}

@@ -1,7 +1,7 @@
 import { type Backend, MpError } from "@mp/core";
 import type { CaseContext, ConformanceCase } from "./conformance-case.js";
 import { ConformanceFailure } from "./expectations.js";
-import type { KnownFailures } from "./known-failures.js";
+import { faultOf, type KnownFailures } from "./known-failures.js";
 import { randomSource } from "./random-source.js";
 import type { Outcome } from "./report.js";
 
@@ -105,15 +105,8 @@ export class Judge {
       if (reason !== undefined) return { id, status: "refused", detail: reason, milliseconds };
       return { id, status: "passed", detail: "", milliseconds };
     }
-    if (message === undefined) {
-      const what = reason === undefined ? "passes" : "refuses as its manifest says";
-      const detail = `is listed as a known failure (${known.reason}) but ${what}: take it off the list`;
-      return { id, status: "failed", detail, milliseconds };
-    }
-    if (!known.pattern.test(message)) {
-      const detail = `fails otherwise than the known failure says (${known.pattern}): ${message}`;
-      return { id, status: "failed", detail, milliseconds };
-    }
+    const fault = faultOf(known, message, reason);
+    if (fault !== undefined) return { id, status: "failed", detail: fault, milliseconds };
     return { id, status: "known-failure", detail: known.reason, milliseconds };
   }
 }

@@ -19,3 +19,20 @@ export function strayEntries(known: KnownFailures, cases: readonly ConformanceCa
     .filter((id) => !ids.has(id))
     .map((id) => `known failures: there is no case ${id}`);
 }
+
+/**
+ * Says what is wrong with an entry, given how its case failed, or the reason for which it was refused; undefined if it
+ * failed as the entry says.
+ */
+export function faultOf(
+  known: KnownFailure,
+  message: string | undefined,
+  refusal: string | undefined,
+): string | undefined {
+  if (message === undefined) {
+    const what = refusal === undefined ? "passes" : "refuses as its manifest says";
+    return `is listed as a known failure (${known.reason}) but ${what}: take it off the list`;
+  }
+  if (known.pattern.test(message)) return undefined;
+  return `fails otherwise than the known failure says (${known.pattern}): ${message}`;
+}

@@ -14,7 +14,7 @@ import * as probes from "@mp/core/probe";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { missingKernels } from "./probe-kernels.js";
 import { isSigmoidRough, probeSubnormals, type Subnormals, sumsColumns } from "./probe-numerics.js";
-import { processorFlags } from "./processor-flags.js";
+import { processorFlags } from "./read-processor-flags.js";
 import { runGraph } from "./run-graph.js";
 
 /** Findings of the probe on an engine. */

@@ -8,7 +8,7 @@ import { tfjsManifest } from "../../src/manifest.js";
 
 import { probeGraph } from "../../src/probe/probe-graph.js";
 import { missingKernels } from "../../src/probe/probe-kernels.js";
-import { processorFlags } from "../../src/probe/processor-flags.js";
+import { processorFlags } from "../../src/probe/read-processor-flags.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
 const engine = { name: "tensorflow", version: "test" };

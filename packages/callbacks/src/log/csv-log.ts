@@ -3,7 +3,7 @@ import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
 import { csvCells, csvLine } from "./csv-line.js";
 import { isHalfOf, LogFile } from "./log-file.js";
-import { type LogOptions, type LogRow, type LogSink, logRows } from "./log-rows.js";
+import { isValidatedAt, keptRows, type LogOptions, type LogRow, type LogSink, logRows } from "./log-rows.js";
 
 /** The columns of every file, in front of those of the numbers. */
 const PLACE = ["event", "step", "epoch"] as const;
@@ -41,9 +41,9 @@ class CsvSink implements LogSink {
     }
     this.#columns = header === undefined || step === 0 ? PLACE : csvCells(header);
     const rows = lines.map((line) => ({ line, ...placeOf(line) }));
-    const kept = rows.filter((row) => row.step <= step && step > 0);
+    const kept = keptRows(rows, step);
     this.#replace(kept.map(({ line }) => line));
-    return { isValidated: kept.some((row) => row.event === "validation" && row.step === step) };
+    return { isValidated: isValidatedAt(step, kept) };
   }
 
   write({ event, step, epoch, scalars }: LogRow): void {

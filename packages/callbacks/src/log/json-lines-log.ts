@@ -4,7 +4,7 @@ import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
 import { toJson } from "../json-number.js";
 import { isHalfOf, LogFile } from "./log-file.js";
-import { type LogOptions, type LogRow, logRows } from "./log-rows.js";
+import { isValidatedAt, keptRows, type LogOptions, type LogRow, logRows } from "./log-rows.js";
 
 /**
  * Writes a line of JSON for each step and each validation: `event` (`step` or `validation`), `step`, `epoch`, and the
@@ -25,9 +25,9 @@ export function jsonLinesLog(path: string, options: LogOptions = {}): AnyCallbac
         const { lines, half } = file.read();
         if (lines.length === 0 && !isHalfOf(half, '{"event":"')) throw foreign(path);
         const rows = lines.map((line) => ({ line, ...placeOf(line, path) }));
-        const kept = rows.filter((row) => row.step <= step && step > 0);
+        const kept = keptRows(rows, step);
         file.replace(kept.map(({ line }) => line));
-        return { isValidated: kept.some((row) => row.event === "validation" && row.step === step) };
+        return { isValidated: isValidatedAt(step, kept) };
       },
       write: ({ event, step, epoch, scalars }) => {
         const numbers = Object.entries(scalars).map(([name, value]) => [name, toJson(value)]);

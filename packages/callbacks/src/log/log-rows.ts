@@ -35,6 +35,16 @@ export interface LogSink {
   close(): void;
 }
 
+/** The rows of a file that a run keeps when it goes on after `step` iterations: a new run keeps none. */
+export function keptRows<R extends Pick<LogRow, "step">>(rows: readonly R[], step: number): readonly R[] {
+  return rows.filter((row) => row.step <= step && step > 0);
+}
+
+/** Whether a validation of that very step is among the rows. */
+export function isValidatedAt(step: number, rows: readonly Pick<LogRow, "event" | "step">[]): boolean {
+  return rows.some((row) => row.event === "validation" && row.step === step);
+}
+
 const OPTIONS = { every: withDefault(1, checks.count) };
 
 /** The files that logs of this process write: rows of two runs in one would be those of neither. */

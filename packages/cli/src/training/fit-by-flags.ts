@@ -30,9 +30,10 @@ export interface TrainingRecord {
 }
 
 /**
- * `fit` as the flags ask: from `--resume` to `--steps`, counted from the very start, or until Ctrl-C; saves as `--save`
- * says, and writes TensorBoard's event files to a folder of the label's name in that of `--log`. The page of `--report`
- * is written at the end, even where a step fails. A checkpoint or page that cannot be written does not end the run.
+ * Runs `fit` as the flags ask. It starts from the file of `--resume`, if there is one, and ends at step `--steps` of the
+ * whole run, or at Ctrl-C. It saves as `--save` says, and writes event files for TensorBoard to the folder of `--log`, in
+ * a folder named after the label. It writes the page of `--report` at the end, even if a step fails. A checkpoint or
+ * page that cannot be written does not end the run.
  * @throws UsageError where no step is left; what `fit` throws
  */
 export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<TrainingRecord> {

@@ -15,8 +15,8 @@ export function checkPath(what: string, path: unknown): asserts path is string {
 }
 
 /**
- * Makes the folder of a file that will be written, and tries to write in it, so that a path that cannot be written fails
- * before the work that is to be saved.
+ * Makes the folder of a file that will be written, and tests that the folder is writable. So a bad path fails before the
+ * work that is to be saved.
  * @throws MP_IO naming the path and the errno
  */
 export async function prepareFile(path: string): Promise<void> {

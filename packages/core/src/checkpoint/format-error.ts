@@ -9,7 +9,7 @@ const codes: Readonly<Record<SafetensorsErrorCode, ErrorCode>> = {
   SAFETENSORS_IO: "MP_IO",
 };
 
-/** An error of the file format as one of the SDK; another is returned as it is. */
+/** Converts an error of `@mp/safetensors` to an MpError; returns any other error unchanged. */
 export function asMpError(error: unknown): unknown {
   if (!SafetensorsError.is(error)) return error;
   const { code, message, details, cause = error } = error;

@@ -6,7 +6,7 @@ export interface Pairing {
   /** Positions of the two in the list of what is left; their product replaces the first, the second is removed. */
   readonly left: number;
   readonly right: number;
-  /** Labels of the product: first those of both, then the left's, then the right's. */
+  /** Labels of the product: first those that both operands have, then the left one's, then the right one's. */
   readonly result: string;
   /** Labels summed over. */
   readonly summed: string;

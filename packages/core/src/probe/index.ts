@@ -1,6 +1,6 @@
 /**
- * `@mp/core/probe`: questions to an engine, whose answers go into its manifest. An entry of its own, since some need the
- * reference backend.
+ * `@mp/core/probe`: graphs that test what an engine computes; the answers go into its manifest. It is a separate entry,
+ * because some of the probes need the reference backend.
  */
 
 export { refusalOf } from "./engine-refusal.js";

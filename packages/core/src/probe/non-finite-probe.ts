@@ -114,8 +114,8 @@ export function nonFiniteProbe(dtypes: readonly ComputeDType[]): NonFiniteProbe 
 }
 
 /**
- * How an engine's convolutions in those dtypes differ from IEEE 754 for infinities and NaN, or its error for them, as a
- * reason for a manifest's `nonFiniteConvolution`; undefined if they do not.
+ * Tests whether an engine's convolutions in those dtypes follow IEEE 754 for infinities and NaN. Returns the difference
+ * or the engine's error, as a reason for a manifest's `nonFiniteConvolution`; undefined if there is none.
  */
 export async function nonFiniteProblem(
   dtypes: readonly ComputeDType[],

@@ -67,7 +67,7 @@ function pathsOf(
 ): Pick<Probes, "sources" | "results"> {
   const positions = new Map(probes.map(({ value }, position) => [value, position]));
   const makers = producers(graph);
-  /** The nearest probes from which a value is computed, itself where it is one. */
+  /** The nearest probes that the values are computed from; a value that is a probe counts itself. */
   const nearest = (values: readonly Value[]): readonly number[] => {
     const found = new Set<number>();
     const seen = new Set(values);

@@ -17,7 +17,7 @@ import { reading } from "./reading.js";
 /** Data beside the model is not read, and takes no memory until it is touched. */
 const MAX_TENSOR_BYTES = 2 ** 40;
 
-/** @throws MP_PARSE, MP_UNSUPPORTED; MP_IO for data beside the model that is not there */
+/** @throws MP_PARSE, MP_UNSUPPORTED; MP_IO for files of external data that are missing */
 export function inspectOnnx(path: string, bytes: Uint8Array): OnnxInspection {
   const dataFiles = new Set<string>();
   const externalData = (place: DataPlace) => {

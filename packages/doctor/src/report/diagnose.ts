@@ -23,7 +23,7 @@ import { type StepOutcome, tryStep } from "../step/try-step.js";
 export interface DiagnoseOptions {
   /** The folder of the programs in question: packages are looked for from there. Default: the working directory. */
   readonly folder?: string;
-  /** How long a step may take, in milliseconds. Default 15 000; all run at the same time. */
+  /** Time limit of each step, in milliseconds. Default 15 000; all steps run at the same time. */
   readonly limitMs?: number;
 }
 

@@ -15,7 +15,7 @@ export interface StartOptions {
 /**
  * Runs a command in several processes of this machine, with this process's terminal.
  * @returns the launcher's exit code
- * @throws MP_INVALID_ARGUMENT for a number that is none, MP_BACKEND_UNAVAILABLE where there is no launcher
+ * @throws MP_INVALID_ARGUMENT for an invalid number of processes, MP_BACKEND_UNAVAILABLE where there is no launcher
  */
 export function startProcesses({ processes, words, environment }: StartOptions): Promise<number> {
   if (!/^[1-9]\d*$/.test(processes))

@@ -4,7 +4,7 @@ import type { Value } from "@mp/core/graph";
 import { axisOf } from "./node/axis.js";
 import type { NodeReader, ReadNode } from "./node/node-reader.js";
 
-/** Sizes of the parts: all of one size but the last, or as they are listed. */
+/** Sizes of the parts: all equal, except perhaps the last, or as they are listed. */
 function partsOf(reader: NodeReader, size: number): readonly number[] {
   const given = reader.constant(1);
   const numbers = reader.integers(1);

@@ -1,7 +1,7 @@
 import { MpError, type Tree } from "@mp/core";
 import { quote } from "../problem.js";
 
-/** The keys that a name means: `layer1.0.conv1.weight` and `/layer1/0/conv1/weight` nest alike. */
+/** Splits a name into the keys of a tree: `layer1.0.conv1.weight` and `/layer1/0/conv1/weight` nest alike. */
 export function keysOf(name: string): readonly string[] {
   return name.split(/[./]/).filter((key) => key !== "");
 }

@@ -5,7 +5,7 @@ import type { Target } from "../lowerings/target.js";
 /** An engine to be probed: the device of its kernels, and a way to run a model once. */
 export interface ProbedEngine {
   readonly device: Target["device"];
-  /** Version of the engine, such as 1.30.0: what is known of it need not be asked. */
+  /** Version of the engine, such as 1.30.0. What is already known of a version is not probed again. */
   readonly version: string;
   /**
    * Loads a model, runs it once, entirely on the device, and returns its outputs. Inputs and outputs are by the model's

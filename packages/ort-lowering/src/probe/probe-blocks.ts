@@ -7,7 +7,7 @@ const CHANNELS = 32;
 const SHAPE = [1, CHANNELS, 1, 2];
 
 /**
- * How many channels the engine's blocked layout keeps together, found by converting numbers that encode their position;
+ * Finds the number of channels that the engine's blocked layout keeps together, from numbers that encode their position;
  * undefined where it has no such layout, or another one.
  */
 export async function blockSize(engine: ProbedEngine): Promise<number | undefined> {

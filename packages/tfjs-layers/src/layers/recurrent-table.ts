@@ -23,7 +23,7 @@ interface Weights {
   readonly recurrentBias?: Tensor;
 }
 
-/** One step: the inputs' part of the gates and the state to the next state, of which the first is the output. */
+/** One step, from the inputs' part of the gates and the state to the next state. The output is its first tensor. */
 type Step = (gates: Tensor, state: readonly Tensor[], weights: Weights) => readonly Tensor[];
 
 interface Cell {

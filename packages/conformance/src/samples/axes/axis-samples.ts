@@ -6,7 +6,7 @@ import { movementAxes } from "./movement-axes.js";
 import { normalizationAxes } from "./normalization-axes.js";
 import { reduceAxes } from "./reduce-axes.js";
 
-/** The table is total: a new op with axes does not compile until it has samples along each. */
+/** Samples along each axis. An op with axes that has no entry is a type error. */
 export const axisSamples: OpRows<AxisOp> = {
   ...binaryAxes,
   ...reduceAxes,

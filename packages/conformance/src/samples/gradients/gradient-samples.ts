@@ -1,5 +1,5 @@
 /**
- * Differentiable functions for every op. The table is total: a new op does not compile until it says how its gradient
+ * Differentiable functions for every op. An op without an entry is a type error, so a new op must say how its gradient
  * is tested.
  */
 import type { Op } from "@mp/core/graph";

@@ -1,4 +1,4 @@
-/** Graphs that run many times. */
+/** Loops: a step that is traced once and runs for each element of sequences. */
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { OpAttributes } from "../../graph/attributes.js";

@@ -74,7 +74,7 @@ function scales(scale: unknown, names: readonly string[] | undefined): ScaleOf {
   throw new MpError("MP_INVALID_ARGUMENT", `diagnose: ${wanted}, got ${shown(scale)}`);
 }
 
-/** Which step is meant: the next one, or the one that was just skipped, whose microbatches have been drawn. */
+/** The step to diagnose: the next one, or the one that was just skipped, whose microbatches have been drawn. */
 export interface StepAt {
   readonly scale: number;
   readonly isPast: boolean;

@@ -3,8 +3,8 @@ import type { Ranks } from "../../ranks.js";
 import { compareHeaders, type End, type Facts, type Header } from "./header.js";
 
 /**
- * Agreement of a run's ranks before they do anything together: what each is about to do, and with what. A rank that
- * does something else, has failed, or ends training is found here by all of them, so none waits for it.
+ * Compares what each rank of a run is about to do, and with what, before they do anything together. If a rank does
+ * something else, has failed or ends training, all ranks learn it here, so none waits for it.
  */
 export class Agreement {
   readonly ranks: Ranks;

@@ -76,7 +76,7 @@ function hoisted(scan: GraphNode<"Scan">, fresh: ReturnType<typeof freshValues>)
   ];
 }
 
-/** An Expand takes memory and saves nothing. */
+/** Whether to move a node out of the loop. An Expand stays: outside it would take memory and save no work. */
 function isInvariant(
   node: AnyNode,
   outside: ReadonlyMap<Value, Value>,

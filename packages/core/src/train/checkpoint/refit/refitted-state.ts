@@ -13,7 +13,7 @@ import { frozenInAll } from "../../weights/frozen.js";
 import { listed, type OpenCheckpoint } from "../file/open-checkpoint.js";
 import { hasGroups, printSettings, type Setting } from "../file/settings.js";
 import { weightsIn } from "../file/weights-in.js";
-import { type Adapted, adapted } from "./adapted-state.js";
+import { type Adapted, adapted } from "./kept-and-new-slots.js";
 
 interface Refit {
   readonly given: GivenTypes;
