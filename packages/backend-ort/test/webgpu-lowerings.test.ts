@@ -5,13 +5,12 @@
  */
 
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
-import type { Backend, HostTensor } from "@mp/core";
-import { defineBackend } from "@mp/core/backend";
-import { kernelManifest, knownFindings, targetOf } from "@mp/ort-lowering";
-import { runGraph } from "@mp/ort-lowering/probe";
+import type { Backend } from "@mp/core";
+import { knownFindings } from "@mp/ort-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openRuntime } from "../src/native/index.js";
 import { probedEngine } from "../src/probe/probed-engine.js";
+import { composedBackend } from "./composed-backend.js";
 
 let runtime: Awaited<ReturnType<typeof openRuntime>>;
 beforeAll(async () => {
@@ -23,22 +22,7 @@ function composed(): Backend {
   const engine = probedEngine(runtime);
   const findings = knownFindings({ device: "webgpu", version: engine.version }, ["f16"]);
   if (findings === undefined) throw new Error(`nothing is known of ${engine.version}`);
-  const target = targetOf(findings);
-  return defineBackend<HostTensor>({
-    name: "composed",
-    manifest: {
-      specVersion: "v1",
-      engine: { name: "onnxruntime", version: engine.version },
-      device: "other",
-      ...kernelManifest(findings),
-      eventLoop: "blocked-during-step",
-      profile: { unsupported: "not asked" },
-      memory: { unsupported: "not asked" },
-    },
-    upload: (tensor) => ({ ...tensor, data: tensor.data.slice() }) as HostTensor,
-    download: (stored) => ({ ...stored, data: stored.data.slice() }) as HostTensor,
-    compile: (graph) => ({ run: (inputs) => runGraph(engine, graph, target, inputs) }),
-  });
+  return composedBackend(engine, findings);
 }
 
 const COMPOSED = [

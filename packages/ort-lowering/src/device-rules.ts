@@ -2,7 +2,7 @@ import type { BackendManifest, DType, HalfDType } from "@mp/core";
 import { libraryTolerance, pairKey } from "@mp/core/backend";
 import type { Graph } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
-import { lowerCudaNodes } from "./cuda/lower-node.js";
+import { lowerCudaNodes, widenedOnCuda } from "./cuda/lower-node.js";
 import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
 import type { Target } from "./lowerings/target.js";
 import { withShadersForResults } from "./webgpu/copies.js";
@@ -56,7 +56,12 @@ const WEBGPU_TOLERANCE: BackendManifest["tolerance"] = {
 
 export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
   cpu: whole,
-  cuda: { ...whole, lowerNodes: lowerCudaNodes },
+  cuda: {
+    ...whole,
+    lowerNodes: lowerCudaNodes,
+    widened: (native) =>
+      new Set(native.flatMap((dtype) => widenedOnCuda[dtype].map((op) => pairKey({ op, dtype })))),
+  },
   webgpu: {
     prepare: shortIntegers,
     lowerNodes: lowerWebgpuNodes,

@@ -10,6 +10,9 @@ import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt }
 
 const product = (sizes: Shape): number => sizes.reduce((result, size) => result * size, 1);
 
+/** cuDNN's normalization by given statistics refuses more. */
+const MOST_IMAGES = 65_535;
+
 /** Arithmetic on the f32 counterparts of a node's operands. */
 class Channels {
   readonly #node: GraphNode<OpOf<"batch-normalization">>;
@@ -66,9 +69,14 @@ class Channels {
     return this.#writer.one("Constant", [], { value: { kind: "tensor", value } });
   }
 
-  /** (x - mean) · scale / √(variance + ε) + bias in one pass. */
+  /** (x - mean) · scale / √(variance + ε) + bias, in one pass where the images are not too many for it. */
   normalized(x: string, [scale, bias, mean, variance]: readonly [string, string, string, string]): string {
     const { epsilon } = this.#node.attributes;
+    if ((this.#shape[0] ?? 0) > MOST_IMAGES) {
+      const factor = this.two("Mul", scale, this.inverseDeviation(variance));
+      const difference = this.two("Sub", x, this.each(mean));
+      return this.two("Add", this.two("Mul", difference, this.each(factor)), this.each(bias));
+    }
     return this.#writer.one("BatchNormalization", [x, scale, bias, mean, variance], {
       epsilon: float(epsilon),
     });
@@ -103,6 +111,10 @@ const decomposeGradient: Lowering<"BatchNormalizationGradient"> = (node, operand
   const [dy, x] = [channels.operand(0), channels.operand(1)];
   const variance = channels.operand(4);
   const inverse = channels.inverseDeviation(variance);
+  if (channels.count === 0) {
+    const [dx] = node.outputs.map(({ shape, dtype }) => writer.initializer(zeros(shape, dtype)));
+    return [dx ?? "", channels.two("Mul", inverse, channels.zeros()), channels.zeros()];
+  }
   const difference = channels.two("Sub", x, channels.each(channels.operand(3)));
   const shift = channels.mean(dy);
   const slope = channels.two("Mul", channels.mean(channels.two("Mul", dy, difference)), inverse);

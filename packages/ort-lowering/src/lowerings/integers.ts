@@ -17,13 +17,11 @@ const FOLDED: readonly DType[] = ["i32", "i64", "u64", "u8"];
  * The engine sums and multiplies integers in f64, which is exact only up to 2^53, and saturates. Folding one half of
  * the elements onto the other until one is left stays in the dtype, and wraps as it does.
  */
-export const foldedInHalves: OwnLowering<Sum> = (node, [x = ""], writer, standard) => {
+export const foldedInHalves: OwnLowering<Sum> = (node, [x = ""], writer) => {
   const { dtype } = operandType(node);
   if (!FOLDED.includes(dtype)) return undefined;
   const { size, matrix, result } = reducedAxes(node, writer);
   if (node.attributes.axes.length === 0) return [writer.one("Identity", [x])];
-  // Nothing to fold; and the engine has no sum of u64 or u8.
-  if (size === 0) return [writer.cast(at(standard([writer.cast(x, "i64")], "i64"), 0), dtype)];
   let folded = matrix(x, "first");
   const part = (from: number, to: number): string =>
     writer.one("Slice", [folded, writer.ints([from]), writer.ints([to]), writer.ints([0])]);

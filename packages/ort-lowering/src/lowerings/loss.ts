@@ -7,7 +7,7 @@ import { type OwnLowering, type OwnLoweringsOf, operandType } from "./own-loweri
  * The engine counts negative labels from the last class. Moved beyond the classes they make it fail, as every invalid
  * label must.
  */
-function checkedLabels(node: GraphNode<OpOf<"loss">>, labels: string, writer: NodeWriter): string {
+export function checkedLabels(node: GraphNode<OpOf<"loss">>, labels: string, writer: NodeWriter): string {
   const { ignoreIndex } = node.attributes;
   const classes = operandType(node).shape[1] ?? 0;
   const outside = writer.scalar(classes === ignoreIndex ? classes + 1 : classes, "i32");

@@ -14,7 +14,7 @@ import { lossLowerings } from "./loss.js";
 import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
 import { withoutElements } from "./no-elements.js";
-import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
+import { firstOfEach, type OwnLowering, type OwnLowerings } from "./own-lowering.js";
 import { poolingLowerings } from "./pooling.js";
 import { reduceLowerings } from "./reduce.js";
 import { sourceLowerings } from "./source.js";
@@ -29,13 +29,13 @@ export interface Surroundings {
   readonly fixed: FixedValues;
 }
 
-/** Lowers nodes for that engine; `device` replaces lowerings that its kernels need in another form. */
+/** Lowers nodes for that engine; `device` is asked first, for what its kernels need in another form. */
 export function lowerNodes(
   target: Target,
   { constantOf, unswapped, fixed }: Surroundings,
   device: OwnLowerings = {},
 ): LowerNode {
-  const own: OwnLowerings = {
+  const own = firstOfEach(device, {
     ...unaryLowerings(target),
     ...binaryLowerings(target, constantOf, fixed),
     ...matrixLowerings(target, unswapped),
@@ -46,8 +46,7 @@ export function lowerNodes(
     ...movementLowerings(unswapped),
     ...indexingLowerings(target),
     ...sourceLowerings,
-    ...device,
-  };
+  });
   return (node, operands, writer, standard) => {
     const nothing = withoutElements(node, writer);
     if (nothing !== undefined) return nothing;

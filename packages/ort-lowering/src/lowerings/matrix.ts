@@ -7,7 +7,8 @@ import { fusedMatMul, type Unswapped } from "./transposed-products.js";
 
 /**
  * Handles products with a factor of 0, where the engine does not read the operands, and so loses NaN; without inner
- * elements it forgets to multiply C. In these cases both factors are multiplied in explicitly, as the definition says.
+ * elements it forgets to multiply C. In these cases such factors are multiplied in explicitly, as the definition says:
+ * alpha into A, since in halves a product may overflow that alpha would make small.
  */
 const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, beta, transA, transB } = node.attributes;
@@ -17,13 +18,13 @@ const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   if (alpha !== 0 && !(hasC && (beta === 0 || isEmpty))) return undefined;
   const scaled = (x: string, factor: number): string =>
     factor === 1 ? x : writer.one("Mul", [x, writer.scalar(factor, dtype)]);
-  const product = writer.one("Gemm", operands.slice(0, 2), {
+  const [a, b] = [at(operands, 0), at(operands, 1)];
+  const product = writer.one("Gemm", [alpha === 0 ? scaled(a, 0) : a, b], {
     transA: int(transA ? 1 : 0),
     transB: int(transB ? 1 : 0),
-    alpha: float(1),
+    alpha: float(alpha === 0 ? 1 : alpha),
   });
-  const whole = scaled(product, alpha);
-  return [hasC ? writer.one("Add", [whole, scaled(at(operands, 2), beta)]) : whole];
+  return [hasC ? writer.one("Add", [product, scaled(at(operands, 2), beta)]) : product];
 };
 
 /** Smaller products keep the flag. */

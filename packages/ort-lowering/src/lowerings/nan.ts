@@ -19,8 +19,13 @@ type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
 /** 1 where x is NaN and 0 elsewhere, f32. */
 const marks = (x: string, writer: NodeWriter): string => writer.cast(writer.one("IsNaN", [x]), "f32");
 
-/** Whether any of the marks along those axes is set. */
-function anyOf(marked: string, axes: readonly number[], keepdims: boolean, writer: NodeWriter): string {
+/** Whether any of the marks, f32, along those axes is set. */
+export function anyOf(
+  marked: string,
+  axes: readonly number[],
+  keepdims: boolean,
+  writer: NodeWriter,
+): string {
   const count = writer.one("ReduceSum", [marked, writer.ints(axes)], { keepdims: int(keepdims ? 1 : 0) });
   return writer.one("Greater", [count, writer.scalar(0, "f32")]);
 }
@@ -36,8 +41,6 @@ function logSumExp(
   standard: Standard,
 ): string {
   const { axes, keepdims } = node.attributes;
-  const { shape } = operandType(node);
-  if (axes.some((axis) => shape[axis] === 0)) return at(standard([x]), 0);
   return inF32(node, x, writer, (wide) => {
     const largest = (kept: boolean): string => {
       const most = writer.one("ReduceMax", [wide, writer.ints(axes)], { keepdims: int(kept ? 1 : 0) });
@@ -93,18 +96,28 @@ export const searchFindingNaN: OwnLowering<ArgOp> = (node, operands, writer, sta
 const DOUBLE = { to: int(11) };
 const MAX_F32 = floatFormats.f32.maxFinite;
 
-/** Searches f64 keys, which have room above f32's infinity for NaN: it is larger than everything. */
+const double = (name: string, writer: NodeWriter): string => writer.one("Cast", [name], DOUBLE);
+
+/** 2 · the largest number, of that sign, f64. */
+export function beyondNumbers(sign: 1 | -1, writer: NodeWriter): string {
+  const limit = double(writer.scalar(sign * MAX_F32, "f32"), writer);
+  return writer.one("Mul", [limit, double(writer.scalar(2, "f32"), writer)]);
+}
+
+/** f64 keys, which have room above f32's infinity for NaN: it is larger than everything. */
+export function doubleKeys(x: string, writer: NodeWriter): string {
+  const beyond = beyondNumbers(1, writer);
+  const farBeyond = writer.one("Mul", [beyond, double(writer.scalar(2, "f32"), writer)]);
+  const finite = writer.one("Min", [double(x, writer), beyond]);
+  return writer.one("Where", [writer.one("IsNaN", [x]), farBeyond, finite]);
+}
+
 export const topKOrderingNaN: OwnLowering<"TopK"> = (node, operands, writer) => {
   const { axis, k, largest } = node.attributes;
   if (!isComputeFloat(operandType(node).dtype)) return undefined;
   const x = at(operands, 0);
-  const double = (name: string): string => writer.one("Cast", [name], DOUBLE);
-  const limit = double(writer.scalar(MAX_F32, "f32"));
-  const beyond = writer.one("Mul", [limit, double(writer.scalar(2, "f32"))]);
-  const farBeyond = writer.one("Mul", [beyond, double(writer.scalar(2, "f32"))]);
-  const finite = writer.one("Min", [double(x), beyond]);
-  const keys = writer.one("Where", [writer.one("IsNaN", [x]), farBeyond, finite]);
   const search = { axis: int(axis), largest: int(largest ? 1 : 0), sorted: int(1) };
+  const keys = doubleKeys(x, writer);
   const indices = at(writer.emit("TopK", [keys, writer.ints([k])], search, { outputs: 2 }), 1);
   return [writer.one("GatherElements", [x, indices], { axis: int(axis) }), writer.cast(indices, "i32")];
 };

@@ -16,6 +16,9 @@ const nodes: readonly [Op, Operands, object][] = [
   ["LayerNormalization", [[[2, 0]], [[0]], [[0]]], { axis: 1, epsilon: 1e-5 }],
   ["BatchNormalization", [[[0, 3, 2]], [[3]], [[3]]], { epsilon: 1e-5 }],
   ["MatMul", [[[2, 0]], [[0, 3]]], {}],
+  ...(["Sum", "Prod", "L1", "L2", "SumSquare", "LogSum", "LogSumExp"] as const).map(
+    (name): [Op, Operands, object] => [`Reduce${name}`, [[[2, 0, 3]]], { axes: [1], keepdims: false }],
+  ),
   [
     "ConvWeightGradient",
     [[[0, 3, 4, 4]], [[0, 2, 4, 4]]],

@@ -22,7 +22,7 @@ const lossOfNothing = ({
 
 /**
  * The number that fills the results when the first operand is empty and they are not, whatever the others are: a mean of
- * nothing is NaN, a sum is 0. Undefined where there is something to compute.
+ * nothing is NaN, a sum is 0. Undefined where there is something to compute. CUDA's reductions refuse such an axis.
  */
 const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | undefined } = {
   LayerNormalization: () => Number.NaN,
@@ -31,6 +31,13 @@ const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | u
   NegativeLogLikelihoodLoss: lossOfNothing,
   ConvWeightGradient: () => 0,
   MatMul: () => 0,
+  ReduceSum: () => 0,
+  ReduceProd: () => 1,
+  ReduceL1: () => 0,
+  ReduceL2: () => 0,
+  ReduceSumSquare: () => 0,
+  ReduceLogSum: () => Number.NEGATIVE_INFINITY,
+  ReduceLogSumExp: () => Number.NEGATIVE_INFINITY,
 };
 
 /** @returns the names of constants that are the node's results; undefined where there is something to compute */

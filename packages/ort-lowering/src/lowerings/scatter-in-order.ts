@@ -1,21 +1,30 @@
 import type { Shape } from "@mp/core";
-import { sameShape } from "@mp/core/graph";
+import { type GraphNode, sameShape } from "@mp/core/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
 import { reshape, sizeOf } from "./blocked-layout.js";
 import { at, type OwnLowering } from "./own-lowering.js";
+
+/** Rows of updates, each by the place that `depth` indices give. */
+function rowsOf({ inputs: [, indices] }: GraphNode<"ScatterND">) {
+  const { shape } = indices ?? { shape: [] };
+  return { rows: sizeOf(shape.slice(0, -1)), depth: shape.at(-1) ?? 0 };
+}
 
 /**
  * The CPU's ScatterND divides its rows among threads, and two threads that add to one row lose one of the sums: among a
  * few thousand rows with repeated indices, a different one in each run. ScatterElements goes through them in order.
  */
-export const scatterInOrder: OwnLowering<"ScatterND"> = (node, operands, writer) => {
+export const scatterInOrder: OwnLowering<"ScatterND"> = (node, ...given) => {
+  const { rows } = rowsOf(node);
+  return rows < 2 ? undefined : scatterAsElements(node, ...given);
+};
+
+/** A reduction as that of ScatterElements. */
+export const scatterAsElements: OwnLowering<"ScatterND"> = (node, operands, writer) => {
   const { reduction } = node.attributes;
-  const [data, indices] = node.inputs;
-  const depth = indices?.shape.at(-1);
-  if (reduction === "none" || data === undefined || indices === undefined || depth === undefined)
-    return undefined;
-  const rows = sizeOf(indices.shape.slice(0, -1));
-  if (rows < 2 || depth === 0) return undefined;
+  const [data] = node.inputs;
+  if (reduction === "none" || data === undefined) return undefined;
+  const { rows, depth } = rowsOf(node);
   const axes = data.shape.slice(0, depth);
   const table = [sizeOf(axes), sizeOf(data.shape.slice(depth))];
   const flat = (index: number, shape: Shape): string =>
@@ -37,5 +46,8 @@ function placeOf(indices: string, axes: Shape, writer: NodeWriter): string {
   const back = writer.one("Mul", [writer.cast(isNegative, "i32"), writer.list(axes, "i32")]);
   const strides = axes.map((_, axis) => sizeOf(axes.slice(axis + 1)));
   const parts = writer.one("Mul", [writer.one("Add", [indices, back]), writer.list(strides, "i32")]);
-  return writer.one("ReduceSum", [parts, writer.ints([1])], { keepdims: int(1) });
+  // Not ReduceSum, which CUDA computes in f32.
+  const part = (axis: number): string =>
+    writer.one("Slice", [parts, ...[axis, axis + 1, 1].map((bound) => writer.ints([bound]))]);
+  return axes.slice(1).reduce((sum, _, axis) => writer.one("Add", [sum, part(axis + 1)]), part(0));
 }

@@ -1,6 +1,7 @@
 import type { Shape } from "@mp/core";
 import { float, int, standardLowerings } from "@mp/onnx/write";
-import { reshape, sizeOf } from "../lowerings/blocked-layout.js";
+import { reshape } from "../lowerings/blocked-layout.js";
+import { layerNormalization } from "../lowerings/normalization.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
 /**
@@ -17,25 +18,6 @@ const softmax: OwnLowering<"Softmax"> = (node, operands, writer, standard) => {
   const largest = writer.one("Where", [writer.one("Equal", [sum, sum]), most, infinity]);
   const isNumber = writer.one("Less", [writer.one("Abs", [largest]), infinity]);
   return [writer.one("Where", [isNumber, at(standard(operands), 0), writer.scalar(Number.NaN, dtype)])];
-};
-
-/**
- * The kernel takes scale and offset of exactly the shape that is normalized. Its variance is a mean of squares less the
- * square of the mean, of which little is left where the mean is large: the mean is taken off first.
- */
-const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, writer, standard) => {
-  const { axis } = node.attributes;
-  const { shape } = operandType(node);
-  const normalized = shape.slice(axis);
-  const axes = writer.ints(normalized.map((_, index) => axis + index));
-  const mean = writer.one("ReduceMean", [at(operands, 0), axes], { keepdims: int(1) });
-  const whole = operands.map((name, index) => {
-    const own = node.inputs[index]?.shape ?? [];
-    if (index === 0) return writer.one("Sub", [name, mean]);
-    return sizeOf(own) === sizeOf(normalized) ? name : writer.one("Expand", [name, writer.ints(normalized)]);
-  });
-  const [y = "", left = "", deviation = ""] = standard(whole);
-  return [y, writer.one("Add", [writer.cast(mean, "f32"), left]), deviation];
 };
 
 /** ONNX's own comes after the last opset of the device's kernels: x · scale / √(mean(x²) + ε), in f32. */

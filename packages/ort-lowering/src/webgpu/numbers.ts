@@ -1,7 +1,8 @@
 /** Functions of numbers that the provider has no kernel for. */
 import type { DType } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
-import { int, type NodeWriter } from "@mp/onnx/write";
+import type { NodeWriter } from "@mp/onnx/write";
+import { logSoftmax } from "../lowerings/log-softmax.js";
 import type { Replacement, Replacements } from "./kernel-writer.js";
 
 /** From here on f32 has no fractions, and adding and subtracting it rounds what is below to even. */
@@ -32,17 +33,13 @@ const sign: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer
   return [writer.one("Where", [writer.one("Equal", [x, x]), number, x])];
 };
 
-/** log(eˣ / Σ eˣ) as x - max - log Σ e^(x - max), rounded once. */
-const logSoftmax: Replacement = (
-  { inputs: [narrow = ""], dtypes: [dtype], attributes: { axis } },
+/** Rounded once. */
+const rowsOfLogarithms: Replacement = (
+  { inputs: [x = ""], dtypes: [dtype], attributes: { axis } },
   writer,
 ) => {
-  const x = writer.cast(narrow, "f32");
-  const along = writer.ints([axis?.kind === "int" ? Number(axis.value) : -1]);
-  const keepdims = { keepdims: int(1) };
-  const below = writer.one("Sub", [x, writer.one("ReduceMax", [x, along], keepdims)]);
-  const sum = writer.one("ReduceSum", [writer.one("Exp", [below]), along], keepdims);
-  return [writer.cast(writer.one("Sub", [below, writer.one("Log", [sum])]), dtype ?? "f32")];
+  const along = axis?.kind === "int" ? Number(axis.value) : -1;
+  return [writer.cast(logSoftmax(writer.cast(x, "f32"), along, writer), dtype ?? "f32")];
 };
 
 /** x - y · (x / y): of integers the quotient is truncated, of floats too with `fmod`. */
@@ -74,7 +71,7 @@ const magnitude: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, w
 export const numbers: Replacements = {
   Round: round,
   Sign: sign,
-  LogSoftmax: logSoftmax,
+  LogSoftmax: rowsOfLogarithms,
   Mod: mod,
   Neg: negated,
   Abs: magnitude,

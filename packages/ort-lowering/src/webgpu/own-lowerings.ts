@@ -5,12 +5,12 @@ import { matrixLowerings as sharedMatrix } from "../lowerings/matrix.js";
 import { movementLowerings as sharedMovement } from "../lowerings/movement.js";
 import { firstOfEach, type OwnLowerings } from "../lowerings/own-lowering.js";
 import { poolingLowerings as sharedPooling } from "../lowerings/pooling.js";
+import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { sourceLowerings } from "../lowerings/source.js";
 import type { Target } from "../lowerings/target.js";
 import { unaryLowerings as sharedUnary } from "../lowerings/unary.js";
 import { convolutionLowerings } from "./convolution.js";
 import { indexingLowerings } from "./indexing.js";
-import { lossLowerings } from "./loss.js";
 import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
@@ -35,7 +35,7 @@ export const webgpuLowerings = (
   ...sharedPooling,
   ...poolingLowerings,
   ...normalizationLowerings,
-  ...lossLowerings,
+  ...rowLossLowerings,
   ...sharedMovement(unswapped),
   ...movementLowerings,
   ...sharedIndexing(target),

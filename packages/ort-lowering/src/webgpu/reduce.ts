@@ -29,12 +29,6 @@ const ofScalar: OwnLowering<ReduceOp> = (node, operands, writer) => {
 const logSumExp: OwnLowering<"ReduceLogSumExp"> = (node, operands, writer) => {
   const { axes, keepdims } = node.attributes;
   if (axes.length === 0) return undefined;
-  const { dtype, shape } = operandType(node);
-  const result = node.outputs[0]?.shape ?? [];
-  if (shape.includes(0)) {
-    const nothing = writer.scalar(Number.NEGATIVE_INFINITY, dtype);
-    return [writer.one("Expand", [nothing, writer.ints(result)])];
-  }
   const along = writer.ints(axes);
   const whole = inF32(node, at(operands, 0), writer, (x) => {
     const most = writer.one("ReduceMax", [x, along], { keepdims: int(1) });

@@ -1,9 +1,10 @@
-/** Losses of labels, of rows of scores: the provider has no kernel of ONNX's own. */
+/** Losses of labels, of rows of scores: WebGPU has no kernel of ONNX's own, and CUDA's loses digits. */
 import type { DType } from "@mp/core";
 import type { GraphNode, OpOf } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { reshape, sizeOf, transpose } from "../lowerings/blocked-layout.js";
-import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
+import { reshape, sizeOf, transpose } from "./blocked-layout.js";
+import { logSoftmax } from "./log-softmax.js";
+import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 
 type Loss = GraphNode<OpOf<"loss">>;
 
@@ -56,9 +57,10 @@ function lossOf(
   return writer.one("Div", [reduced("ReduceSum", each), reduced("ReduceSum", counted)]);
 }
 
+/** The loss of scores of f32, the only dtype it is asked for. */
 const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer) => {
   const rows = rowsOf(node, writer);
-  const logarithms = writer.one("LogSoftmax", [rows.flat(at(operands, 0))], { axis: int(1) });
+  const logarithms = logSoftmax(rows.flat(at(operands, 0)), 1, writer);
   return [lossOf(node, logarithms, operands.slice(1), rows, writer), rows.whole(logarithms)];
 };
 
@@ -67,7 +69,7 @@ const logLikelihood: OwnLowering<"NegativeLogLikelihoodLoss"> = (node, operands,
   return [lossOf(node, rows.flat(at(operands, 0)), operands.slice(1), rows, writer)];
 };
 
-export const lossLowerings: OwnLoweringsOf<"loss"> = {
+export const rowLossLowerings: Required<OwnLoweringsOf<"loss">> = {
   SoftmaxCrossEntropyLoss: crossEntropy,
   NegativeLogLikelihoodLoss: logLikelihood,
 };

@@ -1,0 +1,101 @@
+/**
+ * Sorting by kernels that mistake the dtype's extremes for their own padding and do not keep the order of equals. So the
+ * keys are f64 or i64 and hold no extreme of these, and the last of them are the elements' ranks and places: all
+ * different.
+ */
+import { isComputeFloat } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import { signed } from "../lowerings/integers.js";
+import { beyondNumbers, doubleKeys } from "../lowerings/nan.js";
+import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+
+const WORD = 2 ** 32;
+
+/** Sorts keys along one axis, the least first. */
+class Sorting {
+  readonly #axis: number;
+  readonly #size: number;
+  readonly #writer: NodeWriter;
+
+  constructor(axis: number, size: number, writer: NodeWriter) {
+    this.#axis = axis;
+    this.#size = size;
+    this.#writer = writer;
+  }
+
+  along(values: string, places: string): string {
+    return this.#writer.one("GatherElements", [values, places], { axis: int(this.#axis) });
+  }
+
+  /** Places of the `count` least keys, i64. */
+  least(keys: string, count: number): string {
+    const attributes = { axis: int(this.#axis), largest: int(0), sorted: int(1) };
+    return at(this.#writer.emit("TopK", [keys, this.#writer.ints([count])], attributes, { outputs: 2 }), 1);
+  }
+
+  /** Counts how many different keys come before each sorted one, i64. */
+  ranks(sorted: string): string {
+    const part = (from: number, to: number): string =>
+      this.#writer.one("Slice", [
+        sorted,
+        ...[from, to, this.#axis].map((number) => this.#writer.ints([number])),
+      ]);
+    const first = part(0, 1);
+    const before = this.#writer.one("Concat", [first, part(0, this.#size - 1)], { axis: int(this.#axis) });
+    const isNew = this.#writer.one("Less", [before, sorted]);
+    return this.#writer.one("CumSum", [
+      this.#writer.cast(isNew, "i64"),
+      this.#writer.scalar(this.#axis, "i64"),
+    ]);
+  }
+
+  /** ranks · factor + others, i64. */
+  joined(ranks: string, factor: number, others: string): string {
+    const scaled = this.#writer.one("Mul", [ranks, this.#writer.scalar(factor, "i64")]);
+    return this.#writer.one("Add", [scaled, others]);
+  }
+}
+
+/** i64 in keys that hold no extreme of i64, the most significant first: the words of what is as wide. */
+function integerKeys(x: string, isWide: boolean, writer: NodeWriter): readonly string[] {
+  if (!isWide) return [x];
+  const word = writer.scalar(WORD, "i64");
+  const low = writer.one("Mod", [x, word], { fmod: int(0) });
+  return [writer.one("Div", [writer.one("Sub", [x, low]), word]), low];
+}
+
+/** x in reverse order, without overflow. */
+const complement = (x: string, writer: NodeWriter): string =>
+  writer.one("Sub", [writer.scalar(-1, "i64"), x]);
+
+export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
+  const { axis, k, largest } = node.attributes;
+  const { dtype, shape } = operandType(node);
+  const size = shape[axis] ?? 0;
+  const x = at(operands, 0);
+  const sorting = new Sorting(axis, size, writer);
+  const keysOf = (): readonly string[] => {
+    if (isComputeFloat(dtype)) {
+      const keys = writer.one("Max", [doubleKeys(x, writer), beyondNumbers(-1, writer)]);
+      return [largest ? writer.one("Neg", [keys]) : keys];
+    }
+    const whole = dtype === "u64" ? signed(x, writer) : writer.cast(x, "i64");
+    return integerKeys(
+      largest ? complement(whole, writer) : whole,
+      dtype === "i64" || dtype === "u64",
+      writer,
+    );
+  };
+  const [first = "", ...others] = keysOf();
+  let order = sorting.least(first, size);
+  let ranks = sorting.ranks(sorting.along(first, order));
+  for (const key of others) {
+    const joined = sorting.joined(ranks, WORD, sorting.along(key, order));
+    const next = sorting.least(joined, size);
+    order = sorting.along(order, next);
+    ranks = sorting.ranks(sorting.along(joined, next));
+  }
+  const chosen = sorting.least(sorting.joined(ranks, size, order), k);
+  const places = sorting.along(order, chosen);
+  return [sorting.along(x, places), writer.cast(places, "i32")];
+};

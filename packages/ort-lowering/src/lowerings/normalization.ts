@@ -1,0 +1,33 @@
+import type { OpOf } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import { sizeOf } from "./blocked-layout.js";
+import { at, type OwnLowering, operandType } from "./own-lowering.js";
+
+type Normalization = Extract<OpOf<"normalization">, "LayerNormalization" | "RMSNormalization">;
+
+/** The operands with scale and offset of exactly the shape that is normalized: kernels read beyond shorter ones. */
+export function withWholeParameters(
+  node: Parameters<OwnLowering<Normalization>>[0],
+  operands: readonly string[],
+  writer: NodeWriter,
+): readonly string[] {
+  const normalized = operandType(node).shape.slice(node.attributes.axis);
+  return operands.map((name, index) => {
+    const own = node.inputs[index]?.shape ?? [];
+    if (index === 0 || sizeOf(own) === sizeOf(normalized)) return name;
+    return writer.one("Expand", [name, writer.ints(normalized)]);
+  });
+}
+
+/**
+ * Takes the mean off first, in f32, the only dtype it is asked for: the kernel's own mean is off by an ulp where it is
+ * large, or its variance a mean of squares less the square of the mean, of which little is left.
+ */
+export const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, writer, standard) => {
+  const { axis } = node.attributes;
+  const axes = writer.ints(operandType(node).shape.flatMap((_, index) => (index < axis ? [] : [index])));
+  const mean = writer.one("ReduceMean", [at(operands, 0), axes], { keepdims: int(1) });
+  const [x = "", ...parameters] = withWholeParameters(node, operands, writer);
+  const [y = "", left = "", deviation = ""] = standard([writer.one("Sub", [x, mean]), ...parameters]);
+  return [y, writer.one("Add", [mean, left]), deviation];
+};
