@@ -57,10 +57,10 @@ describe("parseCommandLine", () => {
   });
 
   it("takes options for CUDA", () => {
-    const flags = ["w5", "--device", "cuda", "--cuda", '{"channelsLast":true}'];
+    const flags = ["w5", "--device", "cuda", "--cuda", '{"tf32":true}'];
     expect(parseCommandLine(flags, defaults)?.choice).toMatchObject({
       device: "cuda",
-      cuda: { channelsLast: true },
+      cuda: { tf32: true },
     });
   });
 

@@ -55,7 +55,7 @@ and w1, w2 and all of the last when nothing is named. A workload's sizes may be 
   --against NAME,…     run ${PEER_NAMES.join(", ")} beside ours
   --precision NAME     ${PRECISIONS.join(", ")}; default float32
   --device NAME        ${DEVICES.join(", ")}: of ours and PyTorch's; default cpu
-  --cuda JSON          options of ONNX Runtime on CUDA: '{"channelsLast":true}'
+  --cuda JSON          options of ONNX Runtime on CUDA: '{"tf32":true}'
   --threads N          of all sides; default all processors
   --rounds N           fresh processes of each side; default 3
   --warmup N           steps before the timed ones; default 3

@@ -21,7 +21,7 @@ export interface EngineChoice {
   readonly engine: EngineName;
   readonly device: DeviceName;
   readonly threads: number;
-  /** Options of ONNX Runtime on CUDA, such as `channelsLast`. */
+  /** Options of ONNX Runtime on CUDA, such as `tf32`. */
   readonly cuda?: Readonly<Record<string, unknown>>;
 }
 

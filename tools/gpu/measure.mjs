@@ -1,7 +1,7 @@
 // Started by run.sh on the machine: every job runs in a process of its own, so that a crash loses nothing else, and the
 // result is rewritten after each job.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -10,6 +10,7 @@ import { pageOf } from "./page.mjs";
 import { DEVICES, PARTS, planOf, planText } from "./plan.mjs";
 import { lastJson, ranProcess } from "./process.mjs";
 import { readResult, replaceFile } from "./result-file.mjs";
+import { partsOf, processesOf, suiteReport } from "./suite.mjs";
 
 /** @typedef {import("./plan.mjs").Job} Job */
 
@@ -79,12 +80,8 @@ const ANSWERS = {
     return (ended.code === 0 ? lastJson(ended.output) : undefined) ?? failure(ended);
   },
   suite: async (job, limit) => {
-    const ended = await nodeProcess(job.program, job.args, limit);
-    const report = lastJson(ended.output);
-    if (ended.code === 0 && report !== undefined) return report;
-    // It crashed during the suite: the cases that ended are known, and so is the last one before the crash.
-    const cases = ended.output.split("\n").filter((text) => text.startsWith("case "));
-    return { ...failure(ended), ended: cases.length, last: cases.at(-1) ?? null };
+    const parts = partsOf(job.args, processesOf(given.device, cpus().length));
+    return suiteReport(await Promise.all(parts.map((args) => nodeProcess(job.program, args, limit))));
   },
   app: (job, limit) =>
     withFolder(async (folder) => {
@@ -213,9 +210,10 @@ for (const job of plan) {
   else {
     const answer = await ANSWERS[job.answer](job, Math.min(LIMIT_SECONDS, remaining));
     const seconds = (performance.now() - started) / 1000;
-    // Ended because the time was over, it has not failed.
-    if (!isGood(answer) && seconds >= remaining) left.push(job.id);
-    else {
+    // Ended because the time was over, it has not failed; the cases that ended are results all the same.
+    const isCut = !isGood(answer) && seconds >= remaining;
+    if (isCut) left.push(job.id);
+    if (!isCut || job.answer === "suite") {
       result.jobs[job.id] = answer;
       console.log(`${isGood(answer) ? "ok    " : "FAILED"} ${job.id} ${seconds.toFixed(0)} s`);
     }

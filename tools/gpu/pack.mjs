@@ -28,6 +28,7 @@ const PROGRAMS = [
   "conformance.mjs",
   "process.mjs",
   "result-file.mjs",
+  "suite.mjs",
   "page.mjs",
   "page-style.mjs",
 ];

@@ -217,9 +217,7 @@ function largest(benches) {
 function suite({ id, answer }) {
   if (answer["counts"] === undefined) return "";
   const counts = Object.entries(answer["counts"]).map(([status, count]) => `${status} ${count}`);
-  const failures = (answer["failures"] ?? []).map(
-    (/** @type {Answer} */ { id: name, message = "" }) => `${name}: ${message}`,
-  );
+  const failures = [...(answer["failures"] ?? []), ...(answer["cut"] ?? [])];
   return `<h3>${escaped(id)}</h3><p>${escaped(counts.join(", "))}</p>${failures.length === 0 ? "" : list(failures)}`;
 }
 

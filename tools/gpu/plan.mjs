@@ -29,20 +29,20 @@
  * @property {string} precision
  * @property {string} workload
  * @property {readonly string[]} [flags]
- * @property {number} [beside] how many of the peers to run beside; default all
+ * @property {readonly string[]} [beside] the peers to run beside; default PyTorch as it is
  */
 
 export const DEVICES = ["cuda", "webgpu", "cpu"];
 export const PARTS = [
-  "machine",
   "probe",
   "word-lm",
-  "operators",
-  "resnet-50",
   "encoder",
+  "resnet-50",
+  "operators",
+  "conformance",
   "largest-batch",
   "fused-lstm",
-  "conformance",
+  "torch-compile",
   "workloads",
   "app",
   "tensorflow",
@@ -56,10 +56,12 @@ const PRECISIONS = {
   cpu: [FLOAT32, ...HALVES],
   webgpu: [FLOAT32, "mixed_float16"],
 };
-/** PyTorch's forms. It has no WebGPU, and computes float16 on a GPU alone. */
-const PEERS = ["torch", "torch-compile"];
-const peersOf = (/** @type {string} */ device, /** @type {string} */ precision) =>
-  device === "cuda" || (device === "cpu" && precision !== "mixed_float16") ? PEERS : [];
+/** PyTorch has no WebGPU, and computes float16 on a GPU alone. */
+const hasPeers = (/** @type {string} */ device, /** @type {string} */ precision) =>
+  device === "cuda" || (device === "cpu" && precision !== "mixed_float16");
+const NO_PEERS = /** @type {readonly string[]} */ ([]);
+/** Its form that starts at once; torch.compile takes minutes to. */
+const PLAIN = ["torch"];
 
 /** Source 002's word model: its cells and batches, the sizes that answer most first. */
 const SWEEP = [
@@ -90,8 +92,6 @@ const SIZES = {
     workloads: ["w1", "w2", "w3", "w4"],
     app: ["--cells", "1536", "--steps", "300"],
     suiteShare: 1,
-    /** PyTorch's forms beside what is not the word model. */
-    others: 2,
   },
   small: {
     sweep: TINY_SWEEP,
@@ -103,8 +103,6 @@ const SIZES = {
     workloads: ["w1:size=16,batch=2", "w3:batch=2,size=8"],
     app: ["--cells", "8", "--steps", "3", "--vocab", "100"],
     suiteShare: 40,
-    // torch.compile takes minutes to start on a processor; the word model shows that it runs.
-    others: 1,
   },
 };
 
@@ -117,14 +115,14 @@ export function planOf(wanted) {
   const word = (/** @type {readonly number[]} */ [cells = 0, batch = 0]) => sizes.word(cells, batch);
 
   /** @param {string} part @param {string} name @param {Bench} bench @returns {Job} */
-  const bench = (part, name, { workload, precision, flags = [], beside = PEERS.length }) => {
+  const bench = (part, name, { workload, precision, flags = [], beside = PLAIN }) => {
     return {
       id: `${part}/${name}/${precision}`,
       part,
       answer: "bench",
       program: "bench/dist/main.js",
       args: [workload, "--precision", precision, "--device", device, ...counts(small, rounds), ...flags],
-      peers: hasTorch ? peersOf(device, precision).slice(0, beside) : [],
+      peers: hasTorch && hasPeers(device, precision) ? beside : [],
       workload,
       precision,
     };
@@ -133,51 +131,30 @@ export function planOf(wanted) {
   const each = (part, jobs, among = precisions) => ({ part, jobs: among.flatMap(jobs) });
   const mixed = precisions.filter((precision) => precision !== FLOAT32);
 
-  const groups = [
-    { part: "probe", jobs: [node("probe", "probe/ort", "line", "tools/gpu/probe.mjs", ["ort", device])] },
-    {
-      part: "word-lm",
-      jobs: sizes.sweep.flatMap((pair) =>
-        precisions.map((precision) =>
-          bench("word-lm", `cells ${pair[0]}, batch ${pair[1]}`, { workload: `w2:${word(pair)}`, precision }),
-        ),
-      ),
-    },
+  /** Ours by operator, in every precision that is not float32. @param {string} name @param {string} workload */
+  const operators = (name, workload) =>
     each(
       "operators",
-      (precision) =>
-        [
-          ["word model", `w2:${word(second)}`],
-          ["encoder", `w4:${sizes.encoder}`],
-          ["ResNet-50", `w5:${sizes.resnet}`],
-        ].map(([name = "", workload = ""]) =>
-          bench("operators", name, { workload, precision, flags: ["--operators"], beside: 0 }),
-        ),
+      (precision) => [
+        bench("operators", name, { workload, precision, flags: ["--operators"], beside: NO_PEERS }),
+      ],
       mixed,
-    ),
-    each("resnet-50", (precision) => {
-      const workload = `w5:${sizes.resnet}`;
-      const last = ["--cuda", JSON.stringify({ channelsLast: true })];
-      return [
-        bench("resnet-50", "channels first", { workload, precision, beside: sizes.others }),
-        ...(device === "webgpu"
-          ? []
-          : [bench("resnet-50", "channels last", { workload, precision, flags: last, beside: 0 })]),
-      ];
-    }),
-    each("encoder", (precision) => [
-      bench("encoder", "base size", { workload: `w4:${sizes.encoder}`, precision, beside: sizes.others }),
-    ]),
-    each("largest-batch", (precision) => {
-      const flags = ["--largest-batch", String(sizes.mostBatch)];
-      const workload = `w2:${word([third[0] ?? 0, first[1] ?? 0])}`;
-      return [bench("largest-batch", `cells ${third[0]}`, { workload, precision, flags, beside: 1 })];
-    }),
-    each("fused-lstm", (precision) =>
-      ["w2", "w2-by-step", "w2-by-gate"].map((form) =>
-        bench("fused-lstm", form, { workload: `${form}:${word(first)}`, precision, beside: 0 }),
-      ),
-    ),
+    );
+  /** @param {readonly number[]} pair */
+  const wordModel = (pair) =>
+    each("word-lm", (precision) => [
+      bench("word-lm", `cells ${pair[0]}, batch ${pair[1]}`, { workload: `w2:${word(pair)}`, precision }),
+    ]);
+  const encoder = `w4:${sizes.encoder}`;
+  const resnet = `w5:${sizes.resnet}`;
+
+  // One job of each kind comes first: they fit into a loan of ten minutes with --rounds 1.
+  const groups = [
+    { part: "probe", jobs: [node("probe", "probe/ort", "line", "tools/gpu/probe.mjs", ["ort", device])] },
+    wordModel(first),
+    each("encoder", (precision) => [bench("encoder", "base size", { workload: encoder, precision })]),
+    each("resnet-50", (precision) => [bench("resnet-50", "batch 128", { workload: resnet, precision })]),
+    operators("encoder", encoder),
     {
       part: "conformance",
       jobs: [
@@ -188,10 +165,33 @@ export function planOf(wanted) {
         ]),
       ],
     },
-    each("workloads", (precision) =>
-      sizes.workloads.map((workload) =>
-        bench("workloads", workload, { workload, precision, beside: sizes.others }),
+    ...sizes.sweep.slice(1).map(wordModel),
+    operators("word model", `w2:${word(second)}`),
+    operators("ResNet-50", resnet),
+    each("largest-batch", (precision) => {
+      const flags = ["--largest-batch", String(sizes.mostBatch)];
+      const workload = `w2:${word([third[0] ?? 0, first[1] ?? 0])}`;
+      return [bench("largest-batch", `cells ${third[0]}`, { workload, precision, flags })];
+    }),
+    each("fused-lstm", (precision) =>
+      ["w2", "w2-by-step", "w2-by-gate"].map((form) =>
+        bench("fused-lstm", form, { workload: `${form}:${word(first)}`, precision, beside: NO_PEERS }),
       ),
+    ),
+    each("torch-compile", (precision) =>
+      [
+        ["word model", `w2:${word(first)}`],
+        ["encoder", encoder],
+        ["ResNet-50", resnet],
+      ]
+        // It takes minutes to start on a processor; one model shows that it runs.
+        .slice(0, small ? 1 : 3)
+        .map(([name = "", workload = ""]) =>
+          bench("torch-compile", name, { workload, precision, beside: ["torch-compile"] }),
+        ),
+    ),
+    each("workloads", (precision) =>
+      sizes.workloads.map((workload) => bench("workloads", workload, { workload, precision })),
     ),
     each("app", (precision) => [
       node("app", `app/word-lm/${precision}`, "app", "apps/word-lm/dist/main.js", [
@@ -206,14 +206,14 @@ export function planOf(wanted) {
   /** @returns {readonly Job[]} */
   function tensorFlow() {
     const flags = ["--backend", "tfjs"];
-    const beside = 0;
+    const beside = NO_PEERS;
     const program = "tools/gpu/conformance.mjs";
     return [
       node("tensorflow", "tensorflow/probe", "line", "tools/gpu/probe.mjs", ["tfjs", device]),
       ...precisions.flatMap((precision) => [
         bench("tensorflow", "word model", { workload: `w2:${word(first)}`, precision, flags, beside }),
-        bench("tensorflow", "encoder", { workload: `w4:${sizes.encoder}`, precision, flags, beside }),
-        bench("tensorflow", "ResNet-50", { workload: `w5:${sizes.resnet}`, precision, flags, beside }),
+        bench("tensorflow", "encoder", { workload: encoder, precision, flags, beside }),
+        bench("tensorflow", "ResNet-50", { workload: resnet, precision, flags, beside }),
       ]),
       node("tensorflow", "tensorflow/conformance", "suite", program, [
         "tfjs",

@@ -25,7 +25,18 @@ export function ranProcess(command, args, { limitSeconds = 3600, environment = {
     });
     let output = "";
     let errors = "";
-    const timer = setTimeout(() => child.kill("SIGKILL"), limitSeconds * 1000);
+    /** @type {NodeJS.Timeout | undefined} */
+    let waiting;
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      // A driver may hold a process that has been killed.
+      waiting = setTimeout(() => ended(null, "SIGKILL"), 10_000);
+    }, limitSeconds * 1000);
+    const ended = (/** @type {number | null} */ code, /** @type {string | null} */ signal) => {
+      clearTimeout(timer);
+      clearTimeout(waiting);
+      resolve({ code, signal, output, errors });
+    };
     child.stdout.setEncoding("utf8").on("data", (text) => {
       output += text;
     });
@@ -37,10 +48,7 @@ export function ranProcess(command, args, { limitSeconds = 3600, environment = {
       clearTimeout(timer);
       resolve({ code: 127, signal: null, output, errors: error.message });
     });
-    child.on("close", (code, signal) => {
-      clearTimeout(timer);
-      resolve({ code, signal, output, errors });
-    });
+    child.on("close", ended);
   });
 }
 

@@ -13,13 +13,13 @@ case " $* " in *" --help "*) set -- --help ;; esac
 usage() {
   cat <<TEXT
 sh run.sh [flags]
-  --device NAME       cuda, webgpu or cpu; default cuda, which has not been run yet
+  --device NAME       cuda, webgpu or cpu; default cuda
   --work DIR          where to unpack; default unpacked, beside this script
   --python PATH       interpreter whose PyTorch to run beside; default python3, where there is one
   --out FILE          the result; default gpu-result.json in the current folder, with a page beside it
   --small             a few steps of each, to see that everything runs; its figures mean nothing
-  --only PART,...     of probe, word-lm, operators, resnet-50, encoder, largest-batch, fused-lstm, conformance,
-                      workloads, app, tensorflow; default all, in this order
+  --only PART,...     of probe, word-lm, encoder, resnet-50, operators, conformance, largest-batch, fused-lstm,
+                      torch-compile, workloads, app, tensorflow; default all, one job of each of the first first
   --rounds N          processes of each side; default 3
   --minutes N         start nothing after this time, and say what is left
   --resume            run only what the file of --out does not have yet
@@ -73,8 +73,10 @@ import glob, sys
 print(*(f for p in sys.path for f in glob.glob(p + "/nvidia/*/lib")))' 2> /dev/null || true); do
   if [ -d "$folder" ]; then libraries=${libraries:+$libraries:}$folder; fi
 done
-# TF32 would make float32 something else, in ours and in PyTorch; the libraries of CUDA read this themselves.
-export LD_LIBRARY_PATH="$libraries" NVIDIA_TF32_OVERRIDE=0
+# TF32 would make float32 something else: the backend and the peers turn it off themselves. NVIDIA_TF32_OVERRIDE=0 is
+# not for ONNX Runtime: with it cuDNN finds no algorithm for some convolutions.
+unset NVIDIA_TF32_OVERRIDE
+export LD_LIBRARY_PATH="$libraries"
 
 # $more holds flags and single words.
 # shellcheck disable=SC2086

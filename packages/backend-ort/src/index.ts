@@ -38,7 +38,6 @@ const CUDA = {
   deviceId: optional(integer(0)),
   tf32: optional(truth),
   memoryLimit: optional(integer(1)),
-  channelsLast: optional(truth),
   graphCapture: optional(truth),
   provider: PROVIDER,
 };

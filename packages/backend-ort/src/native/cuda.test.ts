@@ -13,7 +13,6 @@ describe("cudaProviderOptions", () => {
       use_tf32: "0",
       cudnn_conv_algo_search: "HEURISTIC",
       arena_extend_strategy: "kSameAsRequested",
-      prefer_nhwc: "0",
     });
   });
 
@@ -25,14 +24,13 @@ describe("cudaProviderOptions", () => {
   });
 
   it("turns named options into the provider's, which may be replaced by their own names", () => {
-    const options = { deviceId: 1, tf32: true, memoryLimit: 2 ** 34, channelsLast: true };
+    const options = { deviceId: 1, tf32: true, memoryLimit: 2 ** 34 };
     const provider = { cudnn_conv_algo_search: "EXHAUSTIVE" };
     expect(cudaProviderOptions({ ...options, provider })).toEqual({
       device_id: "1",
       use_tf32: "1",
       cudnn_conv_algo_search: "EXHAUSTIVE",
       arena_extend_strategy: "kSameAsRequested",
-      prefer_nhwc: "1",
       gpu_mem_limit: "17179869184",
     });
   });

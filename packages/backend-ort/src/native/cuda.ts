@@ -23,8 +23,6 @@ export interface CudaOptions {
   readonly tf32?: boolean;
   /** Most bytes that each session's arena takes; state and batches are not in it. Default: no limit. */
   readonly memoryLimit?: number;
-  /** Whether convolutions are computed with channels last. Default false: not measured on a GPU yet. */
-  readonly channelsLast?: boolean;
   /** Record a step that is wholly on the GPU as a CUDA graph, and replay it. Default false: not run on a GPU yet. */
   readonly graphCapture?: boolean;
   /** Further options of the provider, by its own names; they replace those set here. */
@@ -70,13 +68,12 @@ export function cudaProviderOptions(
   options: CudaOptions = {},
   { capture = false }: DeviceUse = {},
 ): Readonly<Record<string, string>> {
-  const { deviceId = 0, tf32 = false, memoryLimit, channelsLast = false, provider } = options;
+  const { deviceId = 0, tf32 = false, memoryLimit, provider } = options;
   return {
     device_id: String(deviceId),
     use_tf32: tf32 ? "1" : "0",
     cudnn_conv_algo_search: "HEURISTIC",
     arena_extend_strategy: "kSameAsRequested",
-    prefer_nhwc: channelsLast ? "1" : "0",
     ...(capture ? { enable_cuda_graph: "1" } : {}),
     ...(memoryLimit === undefined ? {} : { gpu_mem_limit: String(memoryLimit) }),
     ...provider,
