@@ -1,12 +1,12 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
 import { libraryTolerance, pairKey } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { AnyNode, Graph, Op } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
-import { lowerCudaNodes, widenedOnCuda } from "./cuda/lower-node.js";
+import { lowerCudaNodes } from "./cuda/lower-node.js";
 import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
 import type { Target } from "./lowerings/target.js";
 import { withShadersForResults } from "./webgpu/copies.js";
-import { findingsOfVersion, INEXACT } from "./webgpu/findings-table.js";
+import { findingsOfVersion, INEXACT, ROUNDED_ON_THE_WAY } from "./webgpu/findings-table.js";
 import { lowerWebgpuNodes } from "./webgpu/lower-node.js";
 import { shortIntegers } from "./webgpu/short-integers.js";
 
@@ -54,13 +54,20 @@ const WEBGPU_TOLERANCE: BackendManifest["tolerance"] = {
   Pow: { f32: 16, f16: 1, bf16: 1 },
 };
 
+const UNORDERED = { unsupported: "the GPU adds the terms that a scatter brings to one place in any order" };
+
+const keysOf = (dtypes: readonly HalfDType[], ops: readonly Op[]): readonly string[] =>
+  dtypes.flatMap((dtype) => ops.map((op) => pairKey({ op, dtype })));
+
 export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
   cpu: whole,
   cuda: {
     ...whole,
     lowerNodes: lowerCudaNodes,
+    // Sums of bf16 lose subnormals.
     widened: (native) =>
-      new Set(native.flatMap((dtype) => widenedOnCuda[dtype].map((op) => pairKey({ op, dtype })))),
+      new Set([...keysOf(native, ROUNDED_ON_THE_WAY), pairKey({ op: "ReduceSum", dtype: "bf16" })]),
+    determinism: UNORDERED,
   },
   webgpu: {
     prepare: shortIntegers,
@@ -77,9 +84,9 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
       f8e5m2: EIGHTH,
       u64: "WebGPU has 32-bit integers only, use i32",
     }),
-    widened: (native) => new Set(native.flatMap((dtype) => INEXACT.map((op) => pairKey({ op, dtype })))),
+    widened: (native) => new Set(keysOf(native, INEXACT)),
     tolerance: WEBGPU_TOLERANCE,
-    determinism: { unsupported: "the GPU adds the terms that a scatter brings to one place in any order" },
+    determinism: UNORDERED,
     known: findingsOfVersion,
   },
 };

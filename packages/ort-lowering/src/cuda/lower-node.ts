@@ -2,21 +2,21 @@
  * Lowerings for ONNX Runtime's CUDA provider: the processor's, and what its kernels lack or get wrong. Its maximum over
  * windows ends at opset 21, where its convolution of bfloat16 does not exist yet; so windows are composed, as on WebGPU.
  */
-import type { HalfDType } from "@mp/core";
-import { isFloat, type Op } from "@mp/core/graph";
+import { isFloat } from "@mp/core/graph";
 import type { LowerNode } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { logSoftmax } from "../lowerings/log-softmax.js";
 import { checkedLabels } from "../lowerings/loss.js";
 import { lowerNodes, type Surroundings } from "../lowerings/lower-node.js";
-import { layerNormalization, withWholeParameters } from "../lowerings/normalization.js";
 import { at, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { scatterAsElements } from "../lowerings/scatter-in-order.js";
 import type { Target } from "../lowerings/target.js";
 import { poolingLowerings } from "../webgpu/pooling.js";
 import { convTranspose } from "./convolution.js";
+import { normalizationLowerings } from "./normalization.js";
 import { reduceLowerings } from "./reduce.js";
+import { topK } from "./search.js";
 import { unaryLowerings } from "./unary.js";
 
 /** Its ScatterND reduces floats only. */
@@ -29,12 +29,11 @@ const scatterIntegers: OwnLowering<"ScatterND"> = (node, operands, writer, stand
 const own: OwnLowerings = {
   ...unaryLowerings,
   ...reduceLowerings,
+  TopK: topK,
+  ...normalizationLowerings,
   ...poolingLowerings,
   ConvTranspose: convTranspose,
   ScatterND: scatterIntegers,
-  LayerNormalization: layerNormalization,
-  RMSNormalization: (node, operands, writer, standard) =>
-    standard(withWholeParameters(node, operands, writer)),
   LogSoftmax: (node, operands, writer) => [
     inF32(node, at(operands, 0), writer, (x) => logSoftmax(x, node.attributes.axis, writer)),
   ],
@@ -45,17 +44,6 @@ const own: OwnLowerings = {
       writer,
       standard,
     ),
-};
-
-const INEXACT: readonly Op[] = [
-  "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp",
-  "LayerNormalization", "SoftmaxCrossEntropyLoss",
-]; // biome-ignore format: one list
-
-/** Ops of halves that the kernels round more than once; sums of bf16 lose subnormals. They are computed in f32. */
-export const widenedOnCuda: Readonly<Record<HalfDType, readonly Op[]>> = {
-  f16: INEXACT,
-  bf16: [...INEXACT, "ReduceSum"],
 };
 
 export const lowerCudaNodes = (target: Target, surroundings: Surroundings): LowerNode =>

@@ -1,6 +1,5 @@
 import { anyOf, extremeKeepingNaN } from "../lowerings/nan.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
-import { topK } from "./search.js";
 
 /** The kernels of f32 start from the last finite number, and give it where all elements are the infinity beyond it. */
 const extremeOfInfinities: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, operands, writer, standard) => {
@@ -18,5 +17,4 @@ const extremeOfInfinities: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, opera
 export const reduceLowerings: OwnLoweringsOf<"reduce"> = {
   ReduceMax: extremeOfInfinities,
   ReduceMin: extremeOfInfinities,
-  TopK: topK,
 };

@@ -3,7 +3,16 @@
  * process (TopK); others refuse. All shapes are known here, so such nodes need no kernel.
  */
 import { full, zeros } from "@mp/core";
-import { type AnyNode, FAMILIES, type GraphNode, type Op, type ValueType } from "@mp/core/graph";
+import {
+  type AnyNode,
+  FAMILIES,
+  type GraphNode,
+  type Op,
+  REDUCE_OPS,
+  type ReduceOp,
+  rowsOf,
+  type ValueType,
+} from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 
 const isEmpty = ({ shape }: ValueType): boolean => shape.includes(0);
@@ -20,6 +29,12 @@ const lossOfNothing = ({
   return reduction === "mean" ? Number.NaN : 0;
 };
 
+/** Sums and products; the others are refused. */
+function reductionOfNothing({ op }: GraphNode<ReduceOp>): number {
+  if (op === "ReduceProd") return 1;
+  return op === "ReduceLogSum" || op === "ReduceLogSumExp" ? Number.NEGATIVE_INFINITY : 0;
+}
+
 /**
  * The number that fills the results when the first operand is empty and they are not, whatever the others are: a mean of
  * nothing is NaN, a sum is 0. Undefined where there is something to compute. CUDA's reductions refuse such an axis.
@@ -31,13 +46,7 @@ const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | u
   NegativeLogLikelihoodLoss: lossOfNothing,
   ConvWeightGradient: () => 0,
   MatMul: () => 0,
-  ReduceSum: () => 0,
-  ReduceProd: () => 1,
-  ReduceL1: () => 0,
-  ReduceL2: () => 0,
-  ReduceSumSquare: () => 0,
-  ReduceLogSum: () => Number.NEGATIVE_INFINITY,
-  ReduceLogSumExp: () => Number.NEGATIVE_INFINITY,
+  ...rowsOf(REDUCE_OPS, () => reductionOfNothing),
 };
 
 /** @returns the names of constants that are the node's results; undefined where there is something to compute */
