@@ -19,7 +19,7 @@ sh run.sh [flags]
   --out FILE          the result; default gpu-result.json in the current folder, with a page beside it
   --small             a few steps of each, to see that everything runs; its figures mean nothing
   --only PART,...     of probe, word-lm, encoder, resnet-50, operators, conformance, largest-batch, fused-lstm,
-                      torch-compile, workloads, app, tensorflow; default all, one job of each of the first first
+                      torch-compile, workloads, app, tensorflow; default all, the first sizes of the first six first
   --rounds N          processes of each side; default 3
   --minutes N         start nothing after this time, and say what is left
   --resume            run only what the file of --out does not have yet
