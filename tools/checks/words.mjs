@@ -23,8 +23,8 @@ const LEFT_OUT = [
 const WORDS_OF_NAMES = new Set(["spoil", "spoils", "spoilt", "told", "twin", "twins", "untold"]);
 /** Names of types that say nothing of what they hold. */
 const TYPE_NAMES = new Set(["Ends", "Made", "Told", "Said"]);
-/** Packages whose names are still to be changed. */
-const NAMES_TO_CHANGE = /^packages\/(conformance|ort-lowering)\//;
+/** The package whose names are still to be changed. */
+const NAMES_TO_CHANGE = /^packages\/conformance\//;
 
 /** @returns {readonly RegExp[]} one for each phrase in the first column of the table under "Words" */
 function unwantedPhrases() {

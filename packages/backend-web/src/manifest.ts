@@ -3,14 +3,11 @@ import { type Findings, kernelManifest } from "@mp/ort-lowering";
 
 /** Makes the manifest from the findings on the kernels and the engine's limits. */
 export function webManifest(version: string, findings: Findings): BackendManifest {
-  const kernels = kernelManifest(findings);
   return Object.freeze({
     specVersion: "v1",
     engine: { name: "onnxruntime-web", version },
     device: "other",
-    ...kernels,
-    // WGSL leaves it to the device: https://www.w3.org/TR/WGSL/#differences-from-ieee754
-    subnormals: { ...kernels.subnormals, f32: "flush" } as const,
+    ...kernelManifest(findings),
     eventLoop: "free",
     profile: { unsupported: "onnxruntime-web gives times of kernels, not of a model's nodes" },
     memory: { unsupported: "onnxruntime-web does not count the memory of its kernels" },

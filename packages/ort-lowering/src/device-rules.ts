@@ -1,6 +1,6 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
-import { libraryTolerance, pairKey } from "@mp/core/backend";
-import type { AnyNode, Graph, Op } from "@mp/core/graph";
+import { exactNumerics, libraryTolerance, pairKey } from "@mp/core/backend";
+import type { Graph, Op } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
 import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
@@ -28,6 +28,7 @@ export interface DeviceRules {
   /** Ops of native halves that are known to round wrongly, by `pairKey`. */
   readonly widened: (native: readonly HalfDType[]) => ReadonlySet<string>;
   readonly tolerance: BackendManifest["tolerance"];
+  readonly subnormals: BackendManifest["subnormals"];
   readonly determinism: BackendManifest["determinism"];
   /** The probe's findings for that version; undefined where it has to be probed. */
   readonly known: typeof findingsOfVersion;
@@ -42,6 +43,7 @@ const whole: DeviceRules = {
   refused: () => ({}),
   widened: () => new Set(),
   tolerance: libraryTolerance,
+  subnormals: exactNumerics.subnormals,
   determinism: true,
   known: () => undefined,
 };
@@ -86,6 +88,8 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
     }),
     widened: (native) => new Set(keysOf(native, INEXACT)),
     tolerance: WEBGPU_TOLERANCE,
+    // WGSL leaves it to the device: https://www.w3.org/TR/WGSL/#differences-from-ieee754
+    subnormals: { ...exactNumerics.subnormals, f32: "flush" },
     determinism: UNORDERED,
     known: findingsOfVersion,
   },

@@ -61,7 +61,7 @@ export function lowerNodes(
 /** The node with another deciding dtype. */
 export function inDType(node: AnyNode, dtype: DType): AnyNode {
   const before = decidingDType(node);
-  const twin = <V extends { readonly dtype: DType }>(value: V): V =>
+  const inThatDType = <V extends { readonly dtype: DType }>(value: V): V =>
     value.dtype === before ? { ...value, dtype } : value;
-  return { ...node, inputs: node.inputs.map(twin), outputs: node.outputs.map(twin) } as AnyNode;
+  return { ...node, inputs: node.inputs.map(inThatDType), outputs: node.outputs.map(inThatDType) } as AnyNode;
 }

@@ -77,8 +77,8 @@ export const scatterKeepingNaN: OwnLowering<ScatterOp> = (node, operands, writer
     "axis" in attributes
       ? writer.one("ScatterElements", [data, place, updates], { axis: int(attributes.axis), reduction })
       : writer.one("ScatterND", [data, writer.cast(place, "i64"), updates], { reduction });
-  const isSpoilt = writer.one("Greater", [marked, writer.scalar(0, "f32")]);
-  return [writer.one("Where", [isSpoilt, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
+  const hasNaN = writer.one("Greater", [marked, writer.scalar(0, "f32")]);
+  return [writer.one("Where", [hasNaN, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
 };
 
 /** The first NaN where there is one. */

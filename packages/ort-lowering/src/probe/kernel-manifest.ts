@@ -39,7 +39,7 @@ type KernelManifest = Omit<
 /** Turns the probe's findings into the part of a manifest that is about kernels. */
 export function kernelManifest(findings: Asked): KernelManifest {
   const { missing, emulated, nonFinite } = findings;
-  const { tolerance, determinism } = deviceRules[findings.device];
+  const { tolerance, subnormals, determinism } = deviceRules[findings.device];
   const computedIn = (dtype: DType): DType => (isCarriedInF32(dtype, emulated) ? "f32" : dtype);
   return {
     dtypes: Object.fromEntries(
@@ -49,6 +49,7 @@ export function kernelManifest(findings: Asked): KernelManifest {
     accumulate: accumulation(findings),
     ops: opSupport((op, dtype) => missing.get(pairKey({ op, dtype: computedIn(dtype) }))),
     tolerance,
+    subnormals,
     determinism,
     nonFiniteConvolution: nonFinite === undefined ? true : { unsupported: nonFinite },
   };

@@ -20,8 +20,8 @@ export function lowerWebgpuNodes(target: Target, surroundings: Surroundings): Lo
     const writer = writers.get(plain) ?? new KernelWriter(plain, known, replacements);
     writers.set(plain, writer);
     writer.know(node.inputs, operands);
-    const standard = (twin: GraphNode, names: readonly string[]): readonly string[] =>
-      (standardLowerings[twin.op] as Lowering)(twin, names, writer);
+    const standard = (other: GraphNode, names: readonly string[]): readonly string[] =>
+      (standardLowerings[other.op] as Lowering)(other, names, writer);
     const ownly = own[node.op] as OwnLowering | undefined;
     const results =
       withoutElements(node, writer) ??

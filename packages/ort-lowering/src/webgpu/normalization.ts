@@ -70,11 +70,11 @@ const batchNormalizationGradient: OwnLowering<"BatchNormalizationGradient"> = (n
   if (shape.length > 2) return undefined;
   const deeper = <V extends { readonly shape: Shape }>(value: V): V =>
     value.shape.length === 2 ? { ...value, shape: [...value.shape, 1] } : value;
-  const twin = { ...node, inputs: node.inputs.map(deeper), outputs: node.outputs.map(deeper) };
+  const widened = { ...node, inputs: node.inputs.map(deeper), outputs: node.outputs.map(deeper) };
   const names = operands.map((name, index) =>
     node.inputs[index]?.shape.length === 2 ? reshape(name, [...shape, 1], writer) : name,
   );
-  const [dx = "", ...others] = standardLowerings.BatchNormalizationGradient(twin, names, writer);
+  const [dx = "", ...others] = standardLowerings.BatchNormalizationGradient(widened, names, writer);
   return [reshape(dx, shape, writer), ...others];
 };
 
