@@ -107,7 +107,7 @@ const expand: Fold<"Expand"> = ({ attributes: { shape } }, [x], at) => {
 };
 
 /** x where the other operand is the number that leaves every x as it is, and does not broadcast it. */
-function neutral(
+function withoutNeutral(
   x: Value | undefined,
   other: Value | undefined,
   number: number,
@@ -120,31 +120,22 @@ function neutral(
   return constant !== undefined && Object.is(scalarFloat(constant), number) ? x : undefined;
 }
 
-type Arithmetic = "Add" | "Sub" | "Mul" | "Div";
-
-/** In f64, then rounded once: exact for these four, since 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
-const arithmetic: Readonly<Record<Arithmetic, (a: number, b: number) => number>> = {
-  Add: (a, b) => a + b,
-  Sub: (a, b) => a - b,
-  Mul: (a, b) => a * b,
-  Div: (a, b) => a / b,
-};
-
-/** Neutral element on the right, and whether it is one on the left too. */
-const neutrals: Readonly<Record<Arithmetic, readonly [number, boolean]>> = {
-  Add: [-0, true],
-  Sub: [0, false],
-  Mul: [1, true],
-  Div: [1, false],
-};
+interface Arithmetic {
+  /** In f64, then rounded once: exact for these operators, since 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
+  readonly compute: (a: number, b: number) => number;
+  /** Neutral element on the right. */
+  readonly neutral: number;
+  /** Whether it is one on the left too. */
+  readonly isCommutative: boolean;
+}
 
 const arithmeticFold =
-  <K extends Arithmetic>(op: K): Fold<K> =>
+  <K extends "Add" | "Sub" | "Mul" | "Div">({ compute, neutral, isCommutative }: Arithmetic): Fold<K> =>
   (node, [a, b], at) => {
     if (a === undefined || b === undefined) return undefined;
-    const [number, isCommutative] = neutrals[op];
     const kept =
-      neutral(a, b, number, node, at) ?? (isCommutative ? neutral(b, a, number, node, at) : undefined);
+      withoutNeutral(a, b, neutral, node, at) ??
+      (isCommutative ? withoutNeutral(b, a, neutral, node, at) : undefined);
     if (kept !== undefined) return kept;
     const [x, y] = [at.constant(a), at.constant(b)];
     const [left, right] = [x && scalarFloat(x), y && scalarFloat(y)];
@@ -152,11 +143,9 @@ const arithmeticFold =
     if (left === undefined || right === undefined || output === undefined || !isFloat(output.dtype))
       return undefined;
     const exactly = [literalOf(a, at), literalOf(b, at)];
-    const result = roundTo(output.dtype, arithmetic[op](left, right));
+    const result = roundTo(output.dtype, compute(left, right));
     const literal =
-      exactly[0] === undefined || exactly[1] === undefined
-        ? undefined
-        : arithmetic[op](exactly[0], exactly[1]);
+      exactly[0] === undefined || exactly[1] === undefined ? undefined : compute(exactly[0], exactly[1]);
     return emitConstant(at, floatTensor(output.dtype, result, output.shape), literal);
   };
 
@@ -168,10 +157,10 @@ const folds: FoldTable = {
   Cast: cast,
   Transpose: transpose,
   Expand: expand,
-  Add: arithmeticFold("Add"),
-  Sub: arithmeticFold("Sub"),
-  Mul: arithmeticFold("Mul"),
-  Div: arithmeticFold("Div"),
+  Add: arithmeticFold({ compute: (a, b) => a + b, neutral: -0, isCommutative: true }),
+  Sub: arithmeticFold({ compute: (a, b) => a - b, neutral: 0, isCommutative: false }),
+  Mul: arithmeticFold({ compute: (a, b) => a * b, neutral: 1, isCommutative: true }),
+  Div: arithmeticFold({ compute: (a, b) => a / b, neutral: 1, isCommutative: false }),
 };
 
 /** The number of a floating constant of one element. */
