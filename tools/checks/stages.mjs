@@ -27,9 +27,7 @@ const STAGES = [
     without: ["attention", "normalization", "batch-normalization", "loop"],
   },
   { folder: "packages/backend-tfjs/src/lowerings" },
-  { folder: "packages/conformance/src/samples", suffix: "-samples" },
-  { folder: "packages/conformance/src/samples/sizes", suffix: "-sizes" },
-  { folder: "packages/conformance/src/samples/gradients", suffix: "-gradients" },
+  { folder: "packages/conformance/src/samples", suffix: "-table" },
 ];
 
 /**

@@ -8,8 +8,8 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";
 import { hostData, numbersOf } from "../host-data.js";
-import type { GradientSample } from "../samples/gradient-sample.js";
-import { gradientSamples } from "../samples/gradients/gradient-samples.js";
+import type { GradientSample, Gradients } from "../samples/gradient-sample.js";
+import { opRows } from "../samples/op-table.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
 import { expectRefused, runGraph, type Tensors } from "./kinds/graph-case.js";
@@ -42,35 +42,6 @@ export async function checkGradients(backend: Backend, graph: Graph, inputs: Ten
   }
 }
 
-/** Ops that are smooth enough to be differentiated twice; a gradient rule written in ops has a gradient itself. */
-const TWICE: readonly Op[] = [
-  "Tanh",
-  "Sigmoid",
-  "Exp",
-  "Log",
-  "Sqrt",
-  "Reciprocal",
-  "Erf",
-  "Gelu",
-  "Softplus",
-  "Sin",
-  "Mul",
-  "Div",
-  "Pow",
-  "MatMul",
-  "Einsum",
-  "Attention",
-  "Conv",
-  "ConvTranspose",
-  "ReduceSumSquare",
-  "ReduceLogSumExp",
-  "Softmax",
-  "LogSoftmax",
-  "SoftmaxCrossEntropyLoss",
-  "LayerNormalization",
-  "RMSNormalization",
-];
-
 /** The function whose value is the weighted sum of its gradients. */
 const differentiated = ({ behaviour, fn, points }: GradientSample): GradientSample => ({
   behaviour: `${behaviour}-twice`,
@@ -100,18 +71,16 @@ function gradientCase(op: Op, dtype: ComputeDType, sample: GradientSample): Conf
   };
 }
 
-function samplesOf(op: Op, row: readonly GradientSample[], dtype: ComputeDType): readonly GradientSample[] {
-  const [first] = row;
-  // In halves second derivatives are mostly rounding error.
-  return dtype === "f32" && TWICE.includes(op) && first !== undefined ? [...row, differentiated(first)] : row;
-}
+/** In halves second derivatives are mostly rounding error. */
+const samplesOf = (row: readonly GradientSample[], dtype: ComputeDType): readonly GradientSample[] => [
+  ...row,
+  ...(dtype === "f32" ? row.filter(({ isTwice }) => isTwice === true).map(differentiated) : []),
+];
 
-export const gradientCases: readonly ConformanceCase[] = (Object.keys(gradientSamples) as Op[]).flatMap(
-  (op) => {
-    const row = gradientSamples[op];
-    if ("none" in row) return [];
-    return (["f32", "f16", "bf16"] as const).flatMap((dtype) =>
-      samplesOf(op, row, dtype).map((sample) => gradientCase(op, dtype, sample)),
-    );
-  },
-);
+export const gradientCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap((op) => {
+  const row: Gradients = opRows[op].gradients;
+  if ("none" in row) return [];
+  return (["f32", "f16", "bf16"] as const).flatMap((dtype) =>
+    samplesOf(row, dtype).map((sample) => gradientCase(op, dtype, sample)),
+  );
+});

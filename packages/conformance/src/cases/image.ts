@@ -16,22 +16,17 @@ import {
 } from "@mp/core/ops";
 import type { ConformanceCase } from "../conformance-case.js";
 import { hostData } from "../host-data.js";
-import { type GradientSample, type Point, positive, sample, spread } from "../samples/gradient-sample.js";
+import { type GradientSample, gradientOf, positivePoint, spread } from "../samples/gradient-sample.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
 import { checkGradients, weightedSum } from "./gradient.js";
 import { expectRefused } from "./kinds/graph-case.js";
 
-type Unary = (x: Tensor) => Tensor;
 type Ternary = (x: Tensor, scale: Tensor, bias: Tensor) => Tensor;
-
-const of1 = (behaviour: string, fn: Unary, point: Point): GradientSample =>
-  sample(behaviour, (x) => fn(x as Tensor), point);
 
 const of3 = (behaviour: string, fn: Ternary, shape: readonly number[]): GradientSample => {
   const channels = [shape[1] ?? 1];
-  const parts = [positive(channels, 1), spread(channels, 2)];
-  return sample(behaviour, (x, s, b) => fn(x as Tensor, s as Tensor, b as Tensor), spread(shape), ...parts);
+  return gradientOf(behaviour, [spread(shape), positivePoint(channels, 1), spread(channels, 2)], fn);
 };
 
 const samples: Readonly<Record<string, readonly GradientSample[]>> = {
@@ -44,27 +39,29 @@ const samples: Readonly<Record<string, readonly GradientSample[]>> = {
     of3("of-volumes", (x, s, b) => instanceNormalization(x, s, b), [1, 2, 2, 3, 2]),
   ],
   LRN: [
-    of1("of-three", (x) => lrn(x, { size: 3, alpha: 0.5 }), spread([2, 5, 2, 2])),
-    of1("of-more-than-there-are", (x) => lrn(x, { size: 4, alpha: 0.5, beta: 0.5 }), spread([1, 2, 3])),
+    gradientOf("of-three", [spread([2, 5, 2, 2])], (x) => lrn(x, { size: 3, alpha: 0.5 })),
+    gradientOf("of-more-than-there-are", [spread([1, 2, 3])], (x) =>
+      lrn(x, { size: 4, alpha: 0.5, beta: 0.5 }),
+    ),
   ],
   GlobalAveragePool: [
-    of1("of-planes", (x) => globalAveragePool(x, { keepdims: true }), spread([2, 3, 3, 5])),
+    gradientOf("of-planes", [spread([2, 3, 3, 5])], (x) => globalAveragePool(x, { keepdims: true })),
   ],
-  GlobalMaxPool: [of1("of-planes", (x) => globalMaxPool(x), spread([2, 3, 3, 5]))],
+  GlobalMaxPool: [gradientOf("of-planes", [spread([2, 3, 3, 5])], (x) => globalMaxPool(x))],
   DepthToSpace: [
-    of1("outermost", (x) => depthToSpace(x, 2), spread([1, 8, 2, 3])),
-    of1("innermost", (x) => depthToSpace(x, 2, { mode: "CRD" }), spread([2, 4, 1, 3])),
+    gradientOf("outermost", [spread([1, 8, 2, 3])], (x) => depthToSpace(x, 2)),
+    gradientOf("innermost", [spread([2, 4, 1, 3])], (x) => depthToSpace(x, 2, { mode: "CRD" })),
   ],
-  SpaceToDepth: [of1("outermost", (x) => spaceToDepth(x, 2), spread([1, 2, 4, 6]))],
+  SpaceToDepth: [gradientOf("outermost", [spread([1, 2, 4, 6])], (x) => spaceToDepth(x, 2))],
   Resize: [
-    of1("twice-as-large", (x) => resize(x, { scales: 2 }), spread([2, 1, 3, 4])),
-    of1("nearest-to-an-odd-size", (x) => resize(x, { sizes: [5, 3] }), spread([1, 2, 3, 4])),
-    of1("nearest-of-lines", (x) => resize(x, { sizes: 2, coordinates: "asymmetric" }), spread([2, 2, 5])),
-    of1("linear-and-larger", (x) => resize(x, { scales: 2, mode: "linear" }), spread([1, 2, 3, 2])),
-    of1(
-      "linear-between-corners",
-      (x) => resize(x, { sizes: [5, 2], mode: "linear", coordinates: "align_corners" }),
-      spread([1, 1, 3, 4]),
+    gradientOf("twice-as-large", [spread([2, 1, 3, 4])], (x) => resize(x, { scales: 2 })),
+    gradientOf("nearest-to-an-odd-size", [spread([1, 2, 3, 4])], (x) => resize(x, { sizes: [5, 3] })),
+    gradientOf("nearest-of-lines", [spread([2, 2, 5])], (x) =>
+      resize(x, { sizes: 2, coordinates: "asymmetric" }),
+    ),
+    gradientOf("linear-and-larger", [spread([1, 2, 3, 2])], (x) => resize(x, { scales: 2, mode: "linear" })),
+    gradientOf("linear-between-corners", [spread([1, 1, 3, 4])], (x) =>
+      resize(x, { sizes: [5, 2], mode: "linear", coordinates: "align_corners" }),
     ),
   ],
 };

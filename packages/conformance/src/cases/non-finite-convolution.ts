@@ -18,7 +18,14 @@ import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
 import { generated, numbersOf } from "../host-data.js";
-import { type ConvolutionOp, type Convolved, convolutionSample } from "../samples/convolution-samples.js";
+import {
+  type ConvolutionOp,
+  type Convolved,
+  conv,
+  convTranspose,
+  type Make,
+  weightGradient,
+} from "../samples/convolution-samples.js";
 import { runGraph, type Tensors } from "./kinds/graph-case.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 
@@ -54,7 +61,7 @@ interface Replaced {
   readonly called: ReadonlyMap<string, string>;
 }
 
-function nonFiniteGraph<K extends ConvolutionOp>(op: K, dtype: ComputeDType): Replaced {
+function nonFiniteGraph<K extends ConvolutionOp>(op: K, make: Make<K>, dtype: ComputeDType): Replaced {
   const builder = new GraphBuilder();
   const inputs: Record<string, HostTensor> = {};
   const outputs: Record<string, Value> = {};
@@ -63,7 +70,7 @@ function nonFiniteGraph<K extends ConvolutionOp>(op: K, dtype: ComputeDType): Re
     NON_FINITE.forEach(({ operand, value, at, other }, column) => {
       const name = `${row}.${column}`;
       const shapes: Shape[] = [];
-      const { attributes } = convolutionSample[op](
+      const { attributes } = make(
         convolved,
         (type, shape) => {
           shapes.push(shape);
@@ -130,16 +137,20 @@ function checkTerms({ graph, inputs, called }: Replaced, got: Tensors): void {
   }
 }
 
-function nonFiniteCase(op: ConvolutionOp, dtype: ComputeDType): ConformanceCase {
-  const { graph } = nonFiniteGraph(op, dtype);
-  return scriptedCase(`op/${op}-${dtype}/non-finite-values-stay-in-their-sums`, graph, async (backend) => {
-    const fresh = nonFiniteGraph(op, dtype);
-    const got = await runGraph(backend, fresh.graph, fresh.inputs);
-    const reason = unsupportedReason(backend.manifest.nonFiniteConvolution);
-    (reason === undefined ? checkTerms : checkReached)(fresh, got);
+function casesOf<K extends ConvolutionOp>(op: K, make: Make<K>): readonly ConformanceCase[] {
+  return (["f32", "f16", "bf16"] as const).map((dtype) => {
+    const { graph } = nonFiniteGraph(op, make, dtype);
+    return scriptedCase(`op/${op}-${dtype}/non-finite-values-stay-in-their-sums`, graph, async (backend) => {
+      const fresh = nonFiniteGraph(op, make, dtype);
+      const got = await runGraph(backend, fresh.graph, fresh.inputs);
+      const reason = unsupportedReason(backend.manifest.nonFiniteConvolution);
+      (reason === undefined ? checkTerms : checkReached)(fresh, got);
+    });
   });
 }
 
-export const nonFiniteConvolutionCases: readonly ConformanceCase[] = (
-  ["Conv", "ConvTranspose", "ConvWeightGradient"] as const
-).flatMap((op) => (["f32", "f16", "bf16"] as const).map((dtype) => nonFiniteCase(op, dtype)));
+export const nonFiniteConvolutionCases: readonly ConformanceCase[] = [
+  ...casesOf("Conv", conv),
+  ...casesOf("ConvTranspose", convTranspose),
+  ...casesOf("ConvWeightGradient", weightGradient),
+];

@@ -1,11 +1,12 @@
 /** Every op beyond the sizes at which engines switch to other code. */
 import type { DType, HostTensor } from "@mp/core";
-import { DTYPES, floatFormats, isFloat, type Op, opDTypes } from "@mp/core/graph";
+import { floatFormats, isFloat, type Op, opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { hostData, numbersOf } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
+import type { CommonRow } from "../samples/op-row.js";
 import type { OpSample } from "../samples/op-sample.js";
-import { sizeSamples } from "../samples/sizes/size-samples.js";
+import { opRows } from "../samples/op-table.js";
 import { drawn } from "./kinds/drawn.js";
 import { graphCase } from "./kinds/graph-case.js";
 import { sampleGraph } from "./kinds/op-cases.js";
@@ -23,20 +24,6 @@ function retyped(given: HostTensor, dtype: DType): HostTensor {
   return hostData(dtype, dtype === "bool" ? whole.map((x) => x & 1) : whole, given.shape);
 }
 
-/** Other dtypes of an op that its samples do not have: their attributes or other operands do not allow it. */
-const LEFT_OUT: Readonly<Partial<Record<Op, readonly DType[]>>> = {
-  Clip: ["u8"],
-  Cast: ["f8e4m3", "f8e5m2"],
-  Mod: ["i32", "i64", "u8"],
-  Pad: ["u64", "u8", "bool"],
-  ScatterElements: ["f8e4m3", "f8e5m2", "bool"],
-  ScatterND: ["f8e4m3", "f8e5m2", "bool"],
-  BatchNormalizationGradient: ["f16", "bf16"],
-  Scan: DTYPES,
-  // A million products of bigints take the oracle seconds; their tails, axes and options are tested.
-  Einsum: ["i64", "u64"],
-};
-
 const rowsOf = ({ inputs: [first] }: { readonly inputs: readonly HostTensor[] }): number =>
   first?.shape[0] ?? 0;
 
@@ -51,25 +38,26 @@ function two<S extends { readonly inputs: readonly HostTensor[] }>(
 
 /** The op's first dtype has all samples, each other two. */
 function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
+  const { sizes, unsized = [] }: Pick<CommonRow<K>, "sizes" | "unsized"> = opRows[op];
   const [first, ...all] = opDTypes[op];
-  const others = all.filter((dtype) => LEFT_OUT[op]?.includes(dtype) !== true);
+  const others = all.filter((dtype) => !unsized.includes(dtype));
   const inAnother = (sample: OpSample<K>, dtype: DType): OpSample<K> => ({
     ...sample,
     inputs: sample.inputs.map((tensor) => (tensor.dtype === first ? retyped(tensor, dtype) : tensor)),
   });
   return [
-    graphCase(`size/${op}/beyond-65-536-elements`, () => sampleGraph(op, sizeSamples[op]())),
+    graphCase(`size/${op}/beyond-65-536-elements`, () => sampleGraph(op, sizes())),
     ...others.map((dtype) =>
       graphCase(`size/${op}-${dtype}/beyond-65-536-elements`, ({ random }) =>
         sampleGraph(
           op,
-          two(random, sizeSamples[op]()).map((sample) => inAnother(sample, dtype)),
+          two(random, sizes()).map((sample) => inAnother(sample, dtype)),
         ),
       ),
     ),
   ];
 }
 
-export const sizeCases: readonly ConformanceCase[] = (Object.keys(sizeSamples) as Op[]).flatMap((op) =>
+export const sizeCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap((op) =>
   casesOf(op),
 );

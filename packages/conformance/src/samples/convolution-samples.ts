@@ -2,7 +2,7 @@ import type { DType, HostTensor, Shape } from "@mp/core";
 import type { OpAttributes, OpOf } from "@mp/core/graph";
 import { generated } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { type Behaviours, type OpRows, type OpSample, positives, smallIntegers } from "./op-sample.js";
+import { type Behaviours, type OpSample, positives, smallIntegers } from "./op-sample.js";
 
 /** A convolution of x by w; omitted attributes are 1, and omitted pads 0. */
 export interface Convolved {
@@ -145,7 +145,7 @@ export const conv: Make<"Conv"> = (sample, draw, dtype, biased) => ({
 });
 
 /** The inverse direction: from the result of `conv` to the size of its input. */
-const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
+export const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
   const { y, rest } = resultOf(sample);
   const shapes = [y, sample.w, ...(biased ? [sample.x.slice(1, 2)] : [])];
   return {
@@ -159,7 +159,8 @@ export const weightGradient: Make<"ConvWeightGradient"> = (sample, draw, dtype) 
   inputs: [sample.x, resultOf(sample).y].map((shape) => draw(dtype, shape)),
 });
 
-function behavioursOf<K extends ConvolutionOp>(
+/** One node of the op for each form, on several kinds of data. */
+export function behavioursOf<K extends ConvolutionOp>(
   make: Make<K>,
   dtype: DType,
   random: RandomSource,
@@ -196,16 +197,3 @@ function behavioursOf<K extends ConvolutionOp>(
     "zeros-times-infinity": [{ ...ones, inputs: infinityByZeros }],
   };
 }
-
-/** One node for each of the convolution operators. */
-export const convolutionSample: { readonly [K in ConvolutionOp]: Make<K> } = {
-  Conv: conv,
-  ConvTranspose: convTranspose,
-  ConvWeightGradient: weightGradient,
-};
-
-export const convolutionSamples: OpRows<ConvolutionOp> = {
-  Conv: { samples: (dtype, random) => behavioursOf(conv, dtype, random, true) },
-  ConvTranspose: { samples: (dtype, random) => behavioursOf(convTranspose, dtype, random, true) },
-  ConvWeightGradient: { samples: (dtype, random) => behavioursOf(weightGradient, dtype, random, false) },
-};

@@ -1,6 +1,6 @@
 /** A differentiable function of one op, with points to differentiate it at. */
 import { type Shape, type Tensor, tensor } from "@mp/core";
-import { elementCount, type Op } from "@mp/core/graph";
+import { elementCount } from "@mp/core/graph";
 import { constant } from "@mp/core/ops";
 
 export interface Point {
@@ -13,6 +13,8 @@ export interface GradientSample {
   readonly behaviour: string;
   readonly fn: (...inputs: readonly Tensor[]) => Tensor;
   readonly points: readonly Point[];
+  /** Whether it is differentiated a second time, in f32. */
+  readonly isTwice?: boolean;
 }
 
 /** Why an op has no gradient cases: its result is not a float, it is piecewise constant, or it has no operands. */
@@ -20,13 +22,18 @@ export interface NoGradient {
   readonly none: string;
 }
 
-export type GradientRows<O extends Op> = { readonly [K in O]: readonly GradientSample[] | NoGradient };
+export type Gradients = readonly GradientSample[] | NoGradient;
 
-export const sample = (
+/** The function is called with as many operands as there are points. */
+export const gradientOf = <const P extends readonly Point[]>(
   behaviour: string,
-  fn: GradientSample["fn"],
-  ...points: readonly Point[]
-): GradientSample => ({ behaviour, fn, points });
+  points: P,
+  fn: (...inputs: { readonly [I in keyof P]: Tensor }) => Tensor,
+): GradientSample => ({ behaviour, fn: fn as GradientSample["fn"], points });
+
+/** The first is smooth enough to be differentiated twice; a gradient rule written in ops has a gradient itself. */
+export const twice = (samples: readonly GradientSample[]): readonly GradientSample[] =>
+  samples.map((sample, at) => (at === 0 ? { ...sample, isTwice: true } : sample));
 
 /** Spread over -1.5 … 1.5, all different and none near 0. */
 export function spread(shape: Shape, turn = 0): Point {
@@ -39,13 +46,21 @@ export function spread(shape: Shape, turn = 0): Point {
 }
 
 /** `spread`, positive and away from 0. */
-export function positive(shape: Shape, turn = 0): Point {
+export function positivePoint(shape: Shape, turn = 0): Point {
   return { shape, data: spread(shape, turn).data.map((x) => Math.abs(x) + 0.3) };
 }
 
-export const numbers = (...data: readonly number[]): Point => ({ shape: [data.length], data });
+export const pointAt = (...data: readonly number[]): Point => ({ shape: [data.length], data });
 
 /** i32 data as a tensor of the graph. */
-export function indices(data: readonly number[], shape: Shape = [data.length]): Tensor {
+export function indexTensor(data: readonly number[], shape: Shape = [data.length]): Tensor {
   return constant(tensor(Int32Array.from(data), shape));
 }
+
+export type Unary = (x: Tensor) => Tensor;
+
+export const STEPS = { none: "constant between its steps" };
+
+export const PREDICATE = { none: "gives no float" };
+
+export const SOURCE = { none: "has no floating operand" };

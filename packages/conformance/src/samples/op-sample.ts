@@ -25,14 +25,8 @@ export const exact = <K extends Op>(
 /** Samples of one op in one dtype by behavior: each behavior becomes a case. */
 export type Behaviours<K extends Op> = Readonly<Record<string, readonly OpSample<K>[]>>;
 
-export interface OpRow<K extends Op> {
-  /** Dtypes of the data, if they differ from the op's deciding ones. */
-  readonly dtypes?: readonly DType[];
-  /** Shapes and dtypes must not depend on the random numbers. */
-  readonly samples: (dtype: DType, random: RandomSource) => Behaviours<K>;
-}
-
-export type OpRows<O extends Op> = { readonly [K in O]: OpRow<K> };
+/** Shapes and dtypes must not depend on the random numbers. */
+export type Sampled<K extends Op> = (dtype: DType, random: RandomSource) => Behaviours<K>;
 
 /** Scalars, one element, no elements, odd lengths, ranks up to 5. */
 export const SHAPES: readonly Shape[] = [[], [1], [0], [3, 0, 2], [5], [2, 3], [2, 1, 3, 1, 2], [1031]];

@@ -11,8 +11,6 @@ export interface RareRow<K extends Op> {
   readonly samples: (dtype: DType, random: RandomSource) => Behaviours<K>;
 }
 
-export type RareRows = { readonly [K in Op]?: RareRow<K> };
-
 export const HALVES_TOO: readonly DType[] = ["f32", "f16", "bf16"];
 
 /** Makes so many samples. */

@@ -2,9 +2,9 @@
 import type { DType } from "@mp/core";
 import { opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import type { AxisOp } from "../../samples/axes/axis-row.js";
-import { axisSamples } from "../../samples/axes/axis-samples.js";
-import type { OpRow } from "../../samples/op-sample.js";
+import type { AxisOp } from "../../samples/axis-data.js";
+import type { Sampled } from "../../samples/op-sample.js";
+import { opRows, opsWith } from "../../samples/op-table.js";
 import { drawn } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
@@ -17,26 +17,22 @@ const DRAWN = 20;
 const isAlongOne = ({ attributes }: { readonly attributes: object }): boolean =>
   "axes" in attributes && Array.isArray(attributes.axes) && attributes.axes.length === 1;
 
-function thinned<K extends AxisOp>(op: K, row: OpRow<K>): OpRow<K> {
-  const dtypes = row.dtypes ?? opDTypes[op];
-  return {
-    dtypes,
-    samples: (dtype: DType, random) => {
-      const all = row.samples(dtype, random);
-      if (dtype === dtypes[0]) return all;
-      return Object.fromEntries(
-        Object.entries(all).map(([behaviour, samples]) => {
-          const rest = samples.filter((each) => !isAlongOne(each));
-          return [behaviour, [...samples.filter(isAlongOne), ...drawn(random, rest, DRAWN)]];
-        }),
-      );
-    },
+const thinned =
+  <K extends AxisOp>(op: K, axes: Sampled<K>): Sampled<K> =>
+  (dtype: DType, random) => {
+    const all = axes(dtype, random);
+    if (dtype === opDTypes[op][0]) return all;
+    return Object.fromEntries(
+      Object.entries(all).map(([behaviour, samples]) => {
+        const rest = samples.filter((each) => !isAlongOne(each));
+        return [behaviour, [...samples.filter(isAlongOne), ...drawn(random, rest, DRAWN)]];
+      }),
+    );
   };
+
+function casesOf<K extends AxisOp>(op: K): readonly ConformanceCase[] {
+  const { axes }: { readonly axes: Sampled<K> } = opRows[op];
+  return sampleCases("axis", op, thinned(op, axes));
 }
 
-const casesOf = <K extends AxisOp>(op: K): readonly ConformanceCase[] =>
-  sampleCases("axis", op, thinned(op, axisSamples[op]));
-
-export const axisCases: readonly ConformanceCase[] = (Object.keys(axisSamples) as AxisOp[]).flatMap((op) =>
-  casesOf(op),
-);
+export const axisCases: readonly ConformanceCase[] = opsWith("axes").flatMap((op) => casesOf(op));

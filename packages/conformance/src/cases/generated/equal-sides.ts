@@ -1,7 +1,6 @@
 /** Operators on tensors of which all sides are equal, where only the values show that two axes were exchanged. */
 import { DTYPES, isComputeFloat, isFloat } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { sideSamples } from "../../samples/equal-sides/side-samples.js";
 import { generatedCases } from "./generated-cases.js";
 
 /** Eight-bit floats are only moved, and not by every form of a scatter. */
@@ -10,7 +9,7 @@ const SIDED = DTYPES.filter((dtype) => !isFloat(dtype) || isComputeFloat(dtype))
 export const equalSideCases: readonly ConformanceCase[] = generatedCases(
   "equal-sides",
   "every-axis",
-  sideSamples,
+  "sides",
   SIDED,
   // Which axis is which does not depend on the dtype: of the others each has a third.
   (dtype, samples) =>

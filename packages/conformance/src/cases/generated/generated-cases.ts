@@ -1,20 +1,24 @@
 import type { DType } from "@mp/core";
-import { type Op, opDTypes } from "@mp/core/graph";
+import { opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import type { GeneratedRow, GeneratedRows } from "../../samples/generated-row.js";
+import type { GeneratedRow, SideOp, TailOp } from "../../samples/op-row.js";
+import { opRows, opsWith } from "../../samples/op-table.js";
 import { graphCase } from "../kinds/graph-case.js";
 import { sampleGraph } from "../kinds/op-cases.js";
 
-/** One case for each op of the table and each dtype that it takes, among those of `dtypes`; of its samples those `chosen`. */
-export function generatedCases<O extends Op>(
+/**
+ * One case for each op that has samples in the column and each dtype that it takes, among those of `dtypes`; of its
+ * samples those `chosen`.
+ */
+export function generatedCases(
   group: string,
   behaviour: string,
-  rows: GeneratedRows<O>,
+  column: "tails" | "sides",
   dtypes: readonly DType[],
   chosen: <S>(dtype: DType, samples: readonly S[]) => readonly S[] = (_, samples) => samples,
 ): readonly ConformanceCase[] {
-  const casesOf = <K extends O>(op: K): readonly ConformanceCase[] => {
-    const row: GeneratedRow<K> = rows[op];
+  const casesOf = <K extends SideOp | TailOp>(op: K): readonly ConformanceCase[] => {
+    const row = (opRows[op] as unknown as Readonly<Record<typeof column, GeneratedRow<K>>>)[column];
     const taken = opDTypes[op].filter((dtype) => dtypes.includes(dtype));
     // Those of the operators whose only dtype is another one, such as random bits.
     return (taken.length === 0 ? opDTypes[op].slice(0, 1) : taken).map((dtype) =>
@@ -23,5 +27,5 @@ export function generatedCases<O extends Op>(
       ),
     );
   };
-  return (Object.keys(rows) as O[]).flatMap((op) => casesOf(op));
+  return opsWith(column).flatMap((op) => casesOf(op));
 }

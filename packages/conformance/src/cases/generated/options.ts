@@ -3,17 +3,17 @@ import type { DType } from "@mp/core";
 import { opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { RandomSource } from "../../random-source.js";
-import type { OpRow, OpSample } from "../../samples/op-sample.js";
-import { optionSamples } from "../../samples/options/option-samples.js";
+import type { OpSample, Sampled } from "../../samples/op-sample.js";
+import { opRows, opsWith } from "../../samples/op-table.js";
 import {
   drawnChoice,
   type OptionOp,
-  type OptionRow,
+  type Options,
   pairedChoices,
   plainChoice,
   type Setting,
   singleChoices,
-} from "../../samples/options/setting.js";
+} from "../../samples/setting.js";
 import { drawn } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
@@ -40,21 +40,19 @@ function samplesOf<K extends OptionOp>(
   return choices.flatMap((chosen) => sample(chosen, random) ?? []);
 }
 
-function rowOf<K extends OptionOp>(op: K, { dtypes = opDTypes[op], settings }: OptionRow<K>): OpRow<K> {
-  return {
-    dtypes,
-    samples: (dtype: DType, random) => ({
-      "each-value-and-each-two": settings(dtype).flatMap((one, index) => {
-        const singles = dtype === dtypes[0];
-        return samplesOf(one, random, { singles, pairs: singles && index === 0 });
-      }),
+const samplesIn =
+  <K extends OptionOp>(op: K, options: Options<K>): Sampled<K> =>
+  (dtype: DType, random) => ({
+    "each-value-and-each-two": options(dtype).flatMap((one, index) => {
+      const singles = dtype === opDTypes[op][0];
+      return samplesOf(one, random, { singles, pairs: singles && index === 0 });
     }),
-  };
+  });
+
+function casesOf<K extends OptionOp>(op: K): readonly ConformanceCase[] {
+  const { options }: { readonly options: Options<K> } = opRows[op];
+  const dtypes = opDTypes[op].filter((dtype) => options(dtype).length > 0);
+  return sampleCases("option", op, samplesIn(op, options), dtypes);
 }
 
-const casesOf = <K extends OptionOp>(op: K): readonly ConformanceCase[] =>
-  sampleCases("option", op, rowOf(op, optionSamples[op]));
-
-export const optionCases: readonly ConformanceCase[] = (Object.keys(optionSamples) as OptionOp[]).flatMap(
-  (op) => casesOf(op),
-);
+export const optionCases: readonly ConformanceCase[] = opsWith("options").flatMap((op) => casesOf(op));

@@ -1,7 +1,8 @@
+import type { DType } from "@mp/core";
 import { type Op, opDTypes } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { randomSource } from "../../random-source.js";
-import type { OpRow } from "../../samples/op-sample.js";
+import type { Sampled } from "../../samples/op-sample.js";
 import { graphCase } from "../kinds/graph-case.js";
 import { sampleGraph } from "../kinds/op-cases.js";
 
@@ -9,7 +10,8 @@ import { sampleGraph } from "../kinds/op-cases.js";
 export function sampleCases<K extends Op>(
   group: string,
   op: K,
-  { dtypes = opDTypes[op], samples }: OpRow<K>,
+  samples: Sampled<K>,
+  dtypes: readonly DType[] = opDTypes[op],
 ): readonly ConformanceCase[] {
   return dtypes.flatMap((dtype) =>
     Object.keys(samples(dtype, randomSource(0, ""))).map((behaviour) =>

@@ -4,8 +4,7 @@ import { DTYPES, isComputeFloat, isFloat } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { RandomSource } from "../../random-source.js";
 import { type OpSample, sample } from "../../samples/op-sample.js";
-import { drawn, everySeventh, LENGTHS, labelled } from "../../samples/tails/tail-data.js";
-import { tailSamples } from "../../samples/tails/tail-samples.js";
+import { drawn, everySeventh, LENGTHS, labelled } from "../../samples/tail-data.js";
 import { graphCase } from "../kinds/graph-case.js";
 import { sampleGraph } from "../kinds/op-cases.js";
 import { generatedCases } from "./generated-cases.js";
@@ -44,6 +43,6 @@ const casts: readonly ConformanceCase[] = DTYPES.flatMap((from) =>
 );
 
 export const tailCases: readonly ConformanceCase[] = [
-  ...generatedCases("tail", LENGTHS_1_TO_70, tailSamples, TAILED),
+  ...generatedCases("tail", LENGTHS_1_TO_70, "tails", TAILED),
   ...casts,
 ];

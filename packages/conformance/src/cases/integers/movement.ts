@@ -8,8 +8,8 @@ import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { randomSource } from "../../random-source.js";
 import { type IntegerDType, integerData, oddIntegers } from "../../samples/integers.js";
-import type { OpRow, OpSample } from "../../samples/op-sample.js";
-import { opSamples } from "../../samples/op-samples.js";
+import type { OpSample, Sampled } from "../../samples/op-sample.js";
+import { opRows } from "../../samples/op-table.js";
 import { graphCase } from "../kinds/graph-case.js";
 import { sampleGraph } from "../kinds/op-cases.js";
 
@@ -31,8 +31,8 @@ const movers: { readonly [K in Op]?: readonly number[] } = {
 const STUB = randomSource(0, "");
 
 function samplesOf<K extends Op>(op: K, dtype: IntegerDType): readonly OpSample<K>[] {
-  const row: OpRow<K> = opSamples[op];
-  return Object.values(row.samples(dtype, STUB))
+  const { samples }: { readonly samples: Sampled<K> } = opRows[op];
+  return Object.values(samples(dtype, STUB))
     .flat()
     .map((sample) => ({
       ...sample,

@@ -10,8 +10,8 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { fresh } from "../../fresh.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
 import { LAYOUTS, type Layout, laidOut } from "../../samples/layouts.js";
-import type { OpRow, OpSample } from "../../samples/op-sample.js";
-import { opSamples } from "../../samples/op-samples.js";
+import type { OpSample, Sampled } from "../../samples/op-sample.js";
+import { opRows } from "../../samples/op-table.js";
 import { type GraphCheck, graphCase } from "./graph-case.js";
 import { expectSame, withExecutable } from "./scripted-case.js";
 
@@ -109,12 +109,12 @@ function untouchedCase(id: string, build: (random: RandomSource) => GraphCheck):
 const STUB: RandomSource = randomSource(0, "");
 
 function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
-  const row: OpRow<K> = opSamples[op];
-  const dtypes = row.dtypes ?? opDTypes[op];
+  const { samples }: { readonly samples: Sampled<K> } = opRows[op];
+  const dtypes = opDTypes[op];
   return dtypes.flatMap((dtype) => {
-    const behaviours = Object.keys(row.samples(dtype, STUB));
+    const behaviours = Object.keys(samples(dtype, STUB));
     const samplesOf = (behaviour: string, random: RandomSource): readonly OpSample<K>[] =>
-      row.samples(dtype, random)[behaviour] ?? [];
+      samples(dtype, random)[behaviour] ?? [];
     const direct = behaviours.map((behaviour) =>
       graphCase(`op/${op}-${dtype}/${behaviour}`, ({ random }) =>
         sampleGraph(op, samplesOf(behaviour, random)),
@@ -156,4 +156,4 @@ function layoutCases<K extends Op>(
 /** One dtype of each kind that engines lay out differently. */
 const LAID_OUT: readonly DType[] = ["f32", "f16", "i32", "bool"];
 
-export const opCases: readonly ConformanceCase[] = (Object.keys(opSamples) as Op[]).flatMap(casesOf);
+export const opCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap(casesOf);

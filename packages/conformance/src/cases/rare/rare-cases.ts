@@ -1,19 +1,19 @@
-/** One case for each op, dtype and behavior of the tables of rare forms. */
+/** One case for each op, dtype and behavior of the rare forms. */
 import type { Op } from "@mp/core/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { rareSamples } from "../../samples/rare/rare-samples.js";
+import { opRows } from "../../samples/op-table.js";
 import type { RareRow } from "../../samples/rare-row.js";
 import { sampleCases } from "../generated/sample-cases.js";
 import { booleanByteCases } from "./boolean-bytes.js";
 import { planeCases } from "./nan-in-planes.js";
 
+function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
+  const { rare = [] }: { readonly rare?: readonly RareRow<K>[] } = opRows[op];
+  return rare.flatMap(({ samples, dtypes }) => sampleCases("rare", op, samples, dtypes));
+}
+
 export const rareCases: readonly ConformanceCase[] = [
-  ...rareSamples.flatMap((rows) =>
-    (Object.keys(rows) as Op[]).flatMap((op) => {
-      const row = rows[op] as RareRow<typeof op> | undefined;
-      return row === undefined ? [] : sampleCases("rare", op, row);
-    }),
-  ),
+  ...(Object.keys(opRows) as Op[]).flatMap((op) => casesOf(op)),
   ...planeCases,
   ...booleanByteCases,
 ];

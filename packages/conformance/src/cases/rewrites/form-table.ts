@@ -13,6 +13,7 @@ import {
   rowsOf,
   type Value,
 } from "@mp/core/graph";
+import { opsWith } from "../../samples/op-table.js";
 import type { Kit, PlainOp } from "./pattern.js";
 
 export interface Form<K extends Op> {
@@ -26,13 +27,10 @@ export interface Form<K extends Op> {
 
 type Unary = Extract<OpOf<"unary">, PlainOp>;
 type Binary = Exclude<Extract<OpOf<"binary">, PlainOp>, "Where">;
-const isPlain = <K extends Op>(op: Op, names: readonly K[]): op is K => (names as readonly Op[]).includes(op);
-const WITH_ATTRIBUTES = ["LeakyRelu", "Elu", "Gelu", "Clip", "Cast"] as const;
-export const UNARY: readonly Unary[] = FAMILIES.unary.filter(
-  (op): op is Unary => !isPlain(op, WITH_ATTRIBUTES),
-);
+const optioned: readonly Op[] = opsWith("options");
+export const UNARY: readonly Unary[] = FAMILIES.unary.filter((op): op is Unary => !optioned.includes(op));
 export const BINARY: readonly Binary[] = FAMILIES.binary.filter(
-  (op): op is Binary => !isPlain(op, ["Mod", "Where"]),
+  (op): op is Binary => op !== "Mod" && op !== "Where",
 );
 
 const SHAPE = [2, 3, 4];

@@ -15,8 +15,8 @@ import { type Allowance, EXACT } from "../../../compare/allowance.js";
 import { compareTensors } from "../../../compare/compare-tensors.js";
 import { numbersOf } from "../../../host-data.js";
 import { type RandomSource, randomSource } from "../../../random-source.js";
-import type { OpRow, OpSample } from "../../../samples/op-sample.js";
-import { opSamples } from "../../../samples/op-samples.js";
+import type { OpSample, Sampled } from "../../../samples/op-sample.js";
+import { opRows } from "../../../samples/op-table.js";
 import { ceilingOf } from "../../../tolerance/ceiling-table.js";
 import type { Tensors } from "../../kinds/graph-case.js";
 import { MORE } from "./attribute-samples.js";
@@ -45,25 +45,22 @@ const MOST_OF_FEW = 8;
 const STUB: RandomSource = randomSource(1, "programs");
 
 /** The dtype in which an operator is varied: its first. */
-function dtypeOf(op: Op): DType {
-  const { dtypes = opDTypes[op] } = opSamples[op];
-  return dtypes[0] ?? "f32";
-}
+const dtypeOf = (op: Op): DType => opDTypes[op][0] ?? "f32";
 
 function samplesOf(op: Op, random: RandomSource): readonly OpSample<Op>[] {
-  const row = opSamples[op] as OpRow<Op>;
+  const draw = opRows[op].samples as Sampled<Op>;
   const sized = ({ inputs }: OpSample<Op>): number =>
     inputs.reduce((sum, { shape }) => sum + elementCount(shape, "a sample"), 0);
   const isModest = ({ inputs }: OpSample<Op>): boolean =>
     inputs.every((tensor) => !isFloat(tensor.dtype) || numbersOf(tensor).every((x) => Math.abs(x) < 1e4));
   const more = (MORE[op] ?? []) as readonly OpSample<Op>[];
-  return [...more, ...Object.values(row.samples(dtypeOf(op), random)).flat()].filter(
+  return [...more, ...Object.values(draw(dtypeOf(op), random)).flat()].filter(
     (sample) => sized(sample) <= MOST_ELEMENTS && isModest(sample),
   );
 }
 
 /** Operators with attributes. A constant's value has cases of its own. */
-export const attributedOps: readonly Op[] = (Object.keys(opSamples) as Op[]).filter(
+export const attributedOps: readonly Op[] = (Object.keys(opRows) as Op[]).filter(
   (op) =>
     op !== "Constant" && samplesOf(op, STUB).some(({ attributes }) => Object.keys(attributes).length > 0),
 );

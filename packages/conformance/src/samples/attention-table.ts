@@ -1,0 +1,334 @@
+/** Attention: masks, heads, and queries, keys, sizes and batches beyond 1 000, 4 096 and 65 536. */
+import { type DType, type HostTensor, type Shape, type Tensor, tensor } from "@mp/core";
+import type { OpAttributes, OpOf } from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { generated, hostData, randomData } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { gradientOf, spread, twice } from "./gradient-sample.js";
+import type { OpTable } from "./op-row.js";
+import { exact, type OpSample, positives, sample } from "./op-sample.js";
+import { setting } from "./setting.js";
+import { choices, cube } from "./side-data.js";
+import { natural, smooth } from "./size-data.js";
+import { formAt, lengthsOf } from "./tail-data.js";
+
+const NEVER = Number.NEGATIVE_INFINITY;
+
+type Shapes = readonly [query: Shape, key: Shape, valueSize: number];
+
+const EQUAL_HEADS: Shapes = [[2, 3, 4, 5], [2, 3, 6, 5], 2];
+
+const GROUPED_HEADS: Shapes = [[2, 6, 3, 4], [2, 2, 5, 4], 3];
+
+/** Rows of which one attends to all, one to the last key alone, and others to some. */
+const boolMask = (shape: Shape): HostTensor => {
+  const keys = shape.at(-1) ?? 1;
+  return generated("bool", shape, (at) => {
+    const [row, key] = [Math.floor(at / keys), at % keys];
+    return row % 3 === 0 ? 1 : key === keys - 1 || (at * 7) % 5 < 2 ? 1 : 0;
+  });
+};
+
+/** Numbers to add, with -∞ among them; no row has only these. */
+const added = (dtype: DType, shape: Shape): HostTensor =>
+  generated(dtype, shape, (at) => (at % 5 === 3 ? NEVER : ((at * 3) % 8) / 4 - 1));
+
+/** A mask whose second row attends to nothing; of 3 rows and 5 keys. */
+const emptyRow = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
+
+type Sizes = readonly [time: number, keys: number, size: number, valueSize: number];
+
+/** Each of the four is long, and all of them. */
+const LONG: readonly ((length: number) => Sizes)[] = [
+  (n) => [2, n, 3, 2],
+  (n) => [n, 3, 2, 2],
+  (n) => [2, 3, n, 2],
+  (n) => [2, 3, 2, n],
+  (n) => [Math.ceil(n / 2), n, 5, Math.ceil(n / 3)],
+];
+
+const sized = (
+  query: Shape,
+  key: Shape,
+  attributes: Partial<OpAttributes["Attention"]> = {},
+  mask: readonly Shape[] = [],
+) =>
+  sample<"Attention">(
+    { scale: 0.5, isCausal: false, softcap: 0, ...attributes },
+    smooth(query),
+    smooth(key),
+    natural([...key.slice(0, 3), 2]),
+    ...mask.map((shape) => generated("bool", shape, (at) => (at % 3 === 1 ? 0 : 1))),
+  );
+
+/** 2^15 of the keys have equal shares, and the others none, so that every sum is exact. */
+function manyKeys() {
+  const key = generated("f32", [1, 1, 66_002, 1], (at) => (at % 2 === 0 && at < 65_536 ? 0 : -200));
+  return exact<"Attention">(
+    { scale: 1, isCausal: false, softcap: 0 },
+    generated("f32", [1, 1, 2, 1], () => 1),
+    key,
+    natural([1, 1, 66_002, 2]),
+  );
+}
+
+const SIDES = [2, 3, 4];
+
+/** The shapes of masks of batch = heads = queries = keys. */
+const masks = (n: number): readonly Shape[] => [
+  [n, n],
+  [1, n],
+  [n, n, n],
+  [n, 1, n],
+  [1, n, n],
+  [1, 1, n],
+  [n, n, n, n],
+  ...choices([0, 1, 2]).map((ones) => cube(n, 4).map((side, axis) => (ones.includes(axis) ? 1 : side))),
+];
+
+type Mask = "none" | "bool" | "bool-of-each-head" | "f32" | "own" | "one-row";
+
+/** Every row has a key that it may attend to, the first, so that none is empty beside `isCausal`. */
+function maskOf(
+  kind: Mask,
+  dtype: DType,
+  [batch, heads, time, keys]: readonly [number, number, number, number],
+  random: RandomSource,
+): readonly HostTensor[] {
+  if (kind === "none") return [];
+  const shape: Shape =
+    kind === "bool-of-each-head"
+      ? [batch, heads, time, keys]
+      : kind === "one-row"
+        ? [batch, 1, 1, keys]
+        : [time, keys];
+  const isAdded = kind === "f32" || kind === "own";
+  const draw = (at: number): number => {
+    const isOpen = at % keys === 0 || random.next() < 0.6;
+    if (isAdded) return isOpen ? random.integer(-4, 4) / 4 : NEVER;
+    return isOpen ? 1 : 0;
+  };
+  return [generated(kind === "f32" ? "f32" : isAdded ? dtype : "bool", shape, draw)];
+}
+
+const boolTensor = (shape: Shape, ...data: readonly number[]) =>
+  ops.constant(tensor(Uint8Array.from(data), shape, "bool"));
+
+const attentionOf =
+  (options: ops.AttentionOptions = {}) =>
+  (query: Tensor, key: Tensor, value: Tensor): Tensor =>
+    ops.attention(query, key, value, options);
+
+const EQUAL_POINTS = [spread([1, 2, 3, 2]), spread([1, 2, 4, 2], 1), spread([1, 2, 4, 3], 2)] as const;
+
+const GROUPED_POINTS = [spread([2, 4, 2, 3]), spread([2, 2, 3, 3], 1), spread([2, 2, 3, 2], 2)] as const;
+
+export const attentionTable: OpTable<OpOf<"attention">> = {
+  Attention: {
+    samples: (dtype: DType, random: RandomSource) => {
+      const one = (
+        [query, key, valueSize]: Shapes,
+        attributes: Partial<OpAttributes["Attention"]> = {},
+        ...mask: readonly HostTensor[]
+      ): OpSample<"Attention"> =>
+        sample<"Attention">(
+          { scale: 0.5, isCausal: false, softcap: 0, ...attributes },
+          randomData(random, dtype, query, -2, 2),
+          randomData(random, dtype, key, -2, 2),
+          positives(random, dtype, [...key.slice(0, 3), valueSize]),
+          ...mask,
+        );
+      const rows = hostData("bool", emptyRow, [3, 5]);
+      const addedRows = (of: DType): HostTensor =>
+        hostData(
+          of,
+          emptyRow.map((x) => (x === 0 ? NEVER : 0.5)),
+          [3, 5],
+        );
+      const square: Shapes = [[1, 2, 4, 3], [1, 2, 4, 3], 3];
+      return {
+        values: [
+          one(EQUAL_HEADS),
+          one([[1, 1, 1, 1], [1, 1, 1, 1], 1]),
+          one([[1, 1, 3, 8], [1, 1, 1, 8], 4]),
+          one([[1, 2, 17, 33], [1, 2, 65, 33], 9]),
+          one(GROUPED_HEADS),
+          one([[1, 3, 2, 4], [1, 1, 5, 4], 3]),
+        ],
+        "the-scale": [
+          one(EQUAL_HEADS, { scale: 0.125 }),
+          one(EQUAL_HEADS, { scale: 1.7 }),
+          one(GROUPED_HEADS, { scale: 0.3 }),
+        ],
+        "the-softcap": [
+          one(EQUAL_HEADS, { softcap: 1.5 }),
+          one(GROUPED_HEADS, { softcap: 20 }, boolMask([3, 5])),
+          one(GROUPED_HEADS, { softcap: 0.5 }, added("f32", [3, 5])),
+        ],
+        // Query i attends to keys 0 … i, also where there are more keys than queries or fewer.
+        causal: [
+          one(square, { isCausal: true }),
+          one([[1, 2, 3, 4], [1, 2, 6, 4], 2], { isCausal: true }),
+          one([[1, 2, 6, 4], [1, 2, 3, 4], 2], { isCausal: true }),
+          one(GROUPED_HEADS, { isCausal: true }),
+        ],
+        masks: [
+          one(EQUAL_HEADS, {}, boolMask([4, 6])),
+          one(EQUAL_HEADS, {}, boolMask([2, 1, 1, 6])),
+          one(EQUAL_HEADS, {}, boolMask([3, 1, 6])),
+          one(EQUAL_HEADS, {}, boolMask([2, 3, 4, 6])),
+          one(GROUPED_HEADS, {}, boolMask([6, 3, 5])),
+          one(
+            GROUPED_HEADS,
+            { isCausal: true },
+            generated("bool", [2, 1, 3, 5], (at) => (at % 5 === 1 ? 0 : 1)),
+          ),
+        ],
+        "added-masks": ["f32" as const, dtype].flatMap((of) => [
+          one(EQUAL_HEADS, {}, added(of, [4, 6])),
+          one(EQUAL_HEADS, {}, added(of, [2, 1, 1, 6])),
+          one(GROUPED_HEADS, {}, added(of, [2, 6, 3, 5])),
+          one(GROUPED_HEADS, { isCausal: true }, added(of, [6, 1, 5])),
+        ]),
+        // It gives 0, as in ONNX 1.23 and PyTorch.
+        "a-query-that-attends-to-nothing": [
+          one(GROUPED_HEADS, {}, rows),
+          one(GROUPED_HEADS, { isCausal: true }, hostData("bool", [0, 0, 1, 1, 1], [1, 5])),
+          one(GROUPED_HEADS, {}, addedRows("f32")),
+          one(GROUPED_HEADS, {}, addedRows(dtype)),
+          one(GROUPED_HEADS, { softcap: 2 }, hostData("bool", new Array<number>(30).fill(0), [6, 1, 5])),
+        ],
+        // Their exponentials are infinite: the softmax has to subtract the largest.
+        "nothing-overflows-on-the-way": [
+          sample<"Attention">(
+            { scale: 1, isCausal: false, softcap: 0 },
+            hostData(dtype, [20, -20], [1, 1, 2, 1]),
+            hostData(dtype, [20, 19.5, -20], [1, 1, 3, 1]),
+            hostData(dtype, [1, 2, 4], [1, 1, 3, 1]),
+          ),
+        ],
+        // Scores of which a half keeps too few bits.
+        "scores-are-not-rounded": [
+          sample<"Attention">(
+            { scale: 1, isCausal: false, softcap: 0 },
+            generated(dtype, [1, 1, 2, 64], (at) => (at < 64 ? 2 : -2)),
+            generated(dtype, [1, 1, 3, 64], (at) => (at % 64 === 0 ? 3.25 + Math.floor(at / 64) / 4 : 1)),
+            hostData(dtype, [1, 2, 4], [1, 1, 3, 1]),
+          ),
+        ],
+        "no-elements": [
+          one([[0, 2, 3, 4], [0, 2, 5, 4], 2]),
+          one([[1, 2, 0, 4], [1, 2, 5, 4], 2], { isCausal: true }),
+          one([[1, 2, 3, 4], [1, 2, 0, 4], 2]),
+          one([[1, 2, 3, 4], [1, 2, 0, 4], 2], {}, hostData("bool", [], [3, 0])),
+          one([[1, 2, 3, 0], [1, 2, 5, 0], 2]),
+          one([[1, 2, 3, 4], [1, 2, 5, 4], 0]),
+          one([[1, 0, 3, 4], [1, 0, 5, 4], 2]),
+        ],
+        "nan-in-a-row": [
+          sample<"Attention">(
+            { scale: 1, isCausal: false, softcap: 0 },
+            hostData(dtype, [1, Number.NaN, 2], [1, 1, 3, 1]),
+            hostData(dtype, [1, 2], [1, 1, 2, 1]),
+            hostData(dtype, [1, 2], [1, 1, 2, 1]),
+          ),
+        ],
+      };
+    },
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length) => {
+        const [time, keys, size, valueSize] = formAt(LONG, length)(length);
+        const heads = 1 + (length % 2);
+        const mask: Shape = [time, keys];
+        return sample<"Attention">(
+          { scale: 0.5, isCausal: length % 4 === 0, softcap: 0 },
+          randomData(random, dtype, [1, heads, time, size], -2, 2),
+          randomData(random, dtype, [1, 1, keys, size], -2, 2),
+          positives(random, dtype, [1, 1, keys, valueSize]),
+          // Some keys are masked, never the first: every query attends to something.
+          ...(length % 3 === 0
+            ? [generated("bool", mask, (at) => (at % keys === 0 ? 1 : random.integer(0, 1)))]
+            : []),
+        );
+      }),
+    sizes: () => [
+      sized([1, 1, 4_133, 2], [1, 1, 18, 2], { isCausal: true }),
+      sized([1, 1, 18, 2], [1, 1, 4_133, 2], {}, [[18, 4_133]]),
+      manyKeys(),
+      sized([1, 2, 3, 1_031], [1, 2, 5, 1_031]),
+      sized([1, 4_134, 2, 3], [1, 2_067, 3, 3], {}, [[1, 4_134, 2, 3]]),
+      sized([4_133, 2, 3, 2], [4_133, 1, 3, 2], { isCausal: true }),
+      sized([1, 1, 263, 3], [1, 1, 263, 3], { isCausal: true }, [[263, 263]]),
+    ],
+    sides: (dtype, random) =>
+      SIDES.flatMap((n) => {
+        const of = (heads: number, isCausal: boolean, mask?: Shape, isAdded = false) => {
+          const parts = [
+            randomData(random, dtype, cube(n, 4), -2, 2),
+            randomData(random, dtype, [n, heads, n, n], -2, 2),
+            positives(random, dtype, [n, heads, n, n]),
+          ];
+          const attributes = { scale: 0.5, isCausal, softcap: 0 };
+          if (mask === undefined) return sample<"Attention">(attributes, ...parts);
+          // The first key is never masked: every query attends to something.
+          const bits = generated("bool", mask, (at) => (at % n === 0 ? 1 : random.integer(0, 1)));
+          const sums = Array.from(bits.data as Uint8Array, (bit) =>
+            bit === 0 ? Number.NEGATIVE_INFINITY : random.between(-2, 2),
+          );
+          return sample<"Attention">(attributes, ...parts, isAdded ? hostData("f32", sums, mask) : bits);
+        };
+        return [
+          of(n, false),
+          of(n, true),
+          of(1, false),
+          ...(n === 4 ? [of(2, false), of(2, true, [4, 4])] : []),
+          ...masks(n).flatMap((mask, at) =>
+            n === 3 || at % 3 === 0 ? [of(n, at % 5 === 4, mask, at % 2 === 1)] : [],
+          ),
+        ];
+      }),
+    options: (dtype) => [
+      setting(
+        "Attention",
+        { scale: [0.5, 1, 0.1], isCausal: [false, true], softcap: [0, 1.5, 0.3] },
+        {
+          mask: ["none", "bool", "bool-of-each-head", "f32", "own", "one-row"],
+          heads: [2, 1, 4],
+          keys: [4, 6, 3],
+          valueSize: [3, 2],
+        },
+        (attributes, { mask, heads, keys, valueSize }, random) => {
+          // Heads share their keys in pairs where there are four.
+          const [batch, time, size, keyHeads] = [2, 4, 3, heads === 4 ? 2 : heads];
+          return sample(
+            attributes,
+            randomData(random, dtype, [batch, heads, time, size], -2, 2),
+            randomData(random, dtype, [batch, keyHeads, keys, size], -2, 2),
+            positives(random, dtype, [batch, keyHeads, keys, valueSize]),
+            ...maskOf(mask, dtype, [batch, heads, time, keys], random),
+          );
+        },
+      ),
+    ],
+    gradients: twice([
+      gradientOf("queries-keys-and-values", EQUAL_POINTS, attentionOf()),
+      gradientOf("causal", EQUAL_POINTS, attentionOf({ isCausal: true, scale: 1.5 })),
+      gradientOf("grouped-queries", GROUPED_POINTS, attentionOf()),
+      gradientOf("a-softcap", EQUAL_POINTS, attentionOf({ softcap: 0.75 })),
+      gradientOf("a-mask", EQUAL_POINTS, (query, key, value) =>
+        ops.attention(query, key, value, { mask: boolTensor([3, 4], 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0) }),
+      ),
+      // Another attends to two keys: with one key each, all gradients of the queries would be 0, and so would what an engine
+      // may be off by.
+      gradientOf("a-query-that-attends-to-nothing", GROUPED_POINTS, (query, key, value) =>
+        ops.attention(query, key, value, {
+          mask: boolTensor([2, 1, 1, 3], 0, 1, 1, 1, 1, 0),
+          isCausal: true,
+        }),
+      ),
+      gradientOf("an-added-mask", [...GROUPED_POINTS, spread([4, 1, 3], 3)], (query, key, value, mask) =>
+        ops.attention(query, key, value, { isCausal: true, mask }),
+      ),
+    ]),
+  },
+};

@@ -1,0 +1,79 @@
+/** Shapes, axes and data for samples along every axis alone, and along two axes at once. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { isFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import { randomData } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+
+/** Every rank from 1 to 5. No two adjacent axes have the same size. */
+export const RANKED: readonly Shape[] = [[5], [4, 3], [3, 2, 4], [2, 3, 4, 5], [2, 3, 2, 4, 3]];
+
+/** The samples of each axis of each of the shapes. */
+export const alongEach = <T>(make: (shape: Shape, axis: number) => readonly T[]): readonly T[] =>
+  RANKED.flatMap((shape) => shape.flatMap((_, axis) => make(shape, axis)));
+
+/** The samples of each two axes of each of the shapes. */
+export const alongEachTwo = <T>(
+  make: (shape: Shape, first: number, second: number) => readonly T[],
+): readonly T[] =>
+  alongEach((shape, first) =>
+    shape.flatMap((_, second) => (second > first ? make(shape, first, second) : [])),
+  );
+
+/** Every subset of 0 … count - 1 but the empty one, each in ascending order. */
+export const subsets = (count: number): readonly (readonly number[])[] =>
+  Array.from({ length: 2 ** count - 1 }, (_, mask) =>
+    Array.from({ length: count }, (__, member) => member).filter((member) => ((mask + 1) >> member) & 1),
+  );
+
+/** The shape with another size along one axis. */
+export const resized = (shape: Shape, axis: number, size: number): Shape =>
+  shape.map((old, at) => (at === axis ? size : old));
+
+/** The shape with 1 along those axes. */
+export const flattened = (shape: Shape, axes: readonly number[]): Shape =>
+  shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
+
+/** Random elements over a range in which every dtype has many values. */
+export function scattered(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
+  if (dtype === "bool") return randomData(random, dtype, shape, 0, 1);
+  if (dtype === "u8" || dtype === "u64") return randomData(random, dtype, shape, 0, 200);
+  return randomData(random, dtype, shape, -100, 100);
+}
+
+/** Whole numbers from 1 to 5. */
+export const naturals = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
+  isFloat(dtype)
+    ? randomData({ ...random, between: () => random.integer(1, 5) }, dtype, shape)
+    : randomData(random, dtype, shape, 1, 5);
+
+/** Pairs of shapes that broadcast to that one. */
+export function partsOf(whole: Shape): readonly (readonly [Shape, Shape])[] {
+  const axes = whole.map((_, axis) => axis);
+  const alone = axes.map((axis): Shape => flattened(whole, [axis]));
+  const missing = axes.map((axis): Shape => whole.slice(axis + 1));
+  return [
+    ...[...alone, ...missing].flatMap((part) => [[part, whole] as const, [whole, part] as const]),
+    ...alone.flatMap((left, at) =>
+      alone.flatMap((right, other) => (at === other ? [] : [[left, right] as const])),
+    ),
+    // Each has every second axis.
+    [
+      flattened(
+        whole,
+        axes.filter((axis) => axis % 2 === 0),
+      ),
+      flattened(
+        whole,
+        axes.filter((axis) => axis % 2 === 1),
+      ),
+    ],
+  ];
+}
+
+type AxisName = "axis" | "axes" | "perm" | "batchDims";
+
+/** Operators with an attribute that names axes, and those of the families whose operands broadcast. */
+export type AxisOp =
+  | { readonly [K in Op]: AxisName & keyof OpAttributes[K] extends never ? never : K }[Op]
+  | OpOf<"binary" | "batch-normalization" | "movement" | "indexing">
+  | "MatMul";

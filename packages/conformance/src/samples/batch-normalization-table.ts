@@ -1,0 +1,271 @@
+/** Batch normalization and its gradient. */
+import type { DType, HostTensor, Shape, Tensor } from "@mp/core";
+import { elementCount, isHalf, type OpOf } from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { generated, hostData, numbersOf, randomData } from "../host-data.js";
+import { RANKED } from "./axis-data.js";
+import { farChannels } from "./far-rows.js";
+import { gradientOf, positivePoint, spread } from "./gradient-sample.js";
+import { EPSILONS, near0 } from "./normalization-table.js";
+import type { OpTable } from "./op-row.js";
+import { positives, sample } from "./op-sample.js";
+import { setting } from "./setting.js";
+import { cube } from "./side-data.js";
+import { balanced, natural, whole } from "./size-data.js";
+import { formAt, lengthsOf } from "./tail-data.js";
+
+/** All ranks, a batch of one, a single channel, odd sizes, spatial sizes of one element. */
+const CHANNELED: readonly Shape[] = [
+  [6, 3],
+  [2, 3, 5],
+  [2, 3, 4, 5],
+  [2, 2, 2, 3, 2],
+  [1, 3, 4, 4],
+  [5, 1, 3, 3],
+  [7, 2, 1, 1],
+  [3, 8, 9, 7],
+];
+
+/**
+ * Far from 0 relative to their spread, so that the mean of squares minus the squared mean would be noise; every sum is
+ * exact.
+ */
+function farFromZero(dtype: DType, shape: Shape): HostTensor {
+  const [mean, step] = dtype === "f32" ? [4096, 0.25] : dtype === "f16" ? [1000, 0.5] : [256, 4];
+  return generated(dtype, shape, (at) => mean + step * ([-2, -1, 1, 2][at % 4] ?? 0));
+}
+
+const channelOf = (shape: Shape, at: number): number => {
+  const [, channels = 1, ...rest] = shape;
+  return Math.floor(at / elementCount(rest, "test data")) % channels;
+};
+
+/** Mean and biased variance of each channel, in f32. */
+function statisticsOf(x: HostTensor): readonly [mean: HostTensor, variance: HostTensor] {
+  const channels = x.shape[1] ?? 1;
+  const numbers = numbersOf(x);
+  const meanOf = (f: (x: number, channel: number) => number): readonly number[] => {
+    const sums = new Array<number>(channels).fill(0);
+    numbers.forEach((number, at) => {
+      const channel = channelOf(x.shape, at);
+      sums[channel] = (sums[channel] ?? 0) + f(number, channel);
+    });
+    return sums.map((sum) => (sum * channels) / numbers.length);
+  };
+  const mean = meanOf((number) => number);
+  const variance = meanOf((number, channel) => (number - (mean[channel] ?? 0)) ** 2);
+  return [hostData("f32", mean), hostData("f32", variance)];
+}
+
+/** Many channels, many images, and long ones: at most 70 terms of mixed sign are summed. */
+const CHANNELS: readonly ((length: number) => Shape)[] = [
+  (n) => [4, n],
+  (n) => [n, 3],
+  (n) => [2, n, 3],
+  (n) => [1, 2, n],
+  (n) => [1, 3, n, 1],
+  (n) => [2, n, 1, 2],
+];
+
+const onesOf = (shape: Shape): HostTensor => generated("f32", shape, () => 1);
+
+const CHANNELLED = RANKED.filter(({ length }) => length > 1);
+
+const NORMALIZED_CUBES: readonly Shape[] = [3, 4].flatMap((n) => [2, 3, 4].map((rank) => cube(n, rank)));
+
+const normalizedChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
+  ops.batchNormalization(x, scale, bias).y;
+
+export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
+  BatchNormalization: {
+    samples: (dtype, random) => {
+      const of = (x: HostTensor, epsilon = 1e-5, parameters: DType = "f32") => {
+        const channels = [x.shape[1] ?? 1];
+        const parts = [positives(random, parameters, channels), randomData(random, parameters, channels)];
+        return sample<"BatchNormalization">({ epsilon }, x, ...parts);
+      };
+      const values = CHANNELED.map((shape) => of(randomData(random, dtype, shape)));
+      const one = [2, 3, 4, 4];
+      return {
+        values: [...values, of(randomData(random, dtype, one), 0.1)],
+        ...(isHalf(dtype)
+          ? { "parameters-in-the-half": [of(randomData(random, dtype, one), 1e-5, dtype)] }
+          : {}),
+        "constant-channels": [of(generated(dtype, one, (at) => [3, -100, 0][channelOf(one, at)] ?? 0))],
+        "a-large-mean-and-a-small-variance": [
+          of(farFromZero(dtype, [4, 2, 4, 4])),
+          of(farFromZero(dtype, [16, 2])),
+        ],
+        "no-images": [of(randomData(random, dtype, [0, 3])), of(randomData(random, dtype, [0, 2, 3, 3]))],
+        "nan-in-a-channel": [of(generated(dtype, one, (at) => (at === 20 ? Number.NaN : at % 5)))],
+      };
+    },
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length) => {
+        const shape = formAt(CHANNELS, length)(length);
+        const channels = [shape[1] ?? 1];
+        return sample<"BatchNormalization">(
+          { epsilon: 0.01 },
+          randomData(random, dtype, shape),
+          positives(random, "f32", channels),
+          randomData(random, "f32", channels),
+        );
+      }),
+    sizes: () => {
+      const of = (shape: Shape, axis: number) => {
+        const channels = [shape[1] ?? 1];
+        return sample<"BatchNormalization">(
+          { epsilon: 1e-5 },
+          balanced(shape, axis),
+          natural(channels),
+          whole(channels),
+        );
+      };
+      return [
+        of([4_134, 17], 0),
+        of([18, 4_134], 0),
+        of([66_002, 2], 0),
+        of([2, 3, 16_502], 2),
+        of([2, 1_031, 40], 2),
+      ];
+    },
+    axes: (dtype, random) => ({
+      "every-rank": CHANNELLED.map((shape) =>
+        sample<"BatchNormalization">(
+          { epsilon: 1e-3 },
+          randomData(random, dtype, shape),
+          positives(random, "f32", shape.slice(1, 2)),
+          randomData(random, "f32", shape.slice(1, 2)),
+        ),
+      ),
+    }),
+    sides: (dtype, random) =>
+      NORMALIZED_CUBES.map((shape) => {
+        const channels = shape.slice(1, 2);
+        return sample<"BatchNormalization">(
+          { epsilon: 0.01 },
+          randomData(random, dtype, shape),
+          positives(random, "f32", channels),
+          randomData(random, "f32", channels),
+        );
+      }),
+    options: (dtype) => [
+      setting(
+        "BatchNormalization",
+        { epsilon: EPSILONS },
+        { own: dtype === "f32" ? [false] : [false, true] },
+        (attributes, { own }, random) => {
+          const of = own ? dtype : "f32";
+          return sample(
+            attributes,
+            near0(random, dtype, [4, 3, 5]),
+            positives(random, of, [3]),
+            positives(random, of, [3]),
+          );
+        },
+      ),
+    ],
+    gradients: [
+      gradientOf(
+        "channels",
+        [spread([4, 3, 2, 2]), positivePoint([3], 1), spread([3], 2)],
+        normalizedChannels,
+      ),
+      gradientOf("rows", [spread([6, 4]), positivePoint([4], 1), spread([4], 2)], normalizedChannels),
+      gradientOf(
+        "a-batch-of-one",
+        [spread([1, 2, 5]), positivePoint([2], 1), spread([2], 2)],
+        normalizedChannels,
+      ),
+      gradientOf(
+        "its-statistics-too",
+        [spread([3, 2, 4]), positivePoint([2], 1), spread([2], 2)],
+        (x, s, b) => {
+          const { y, mean, variance } = ops.batchNormalization(x, s, b);
+          return ops.add(y, ops.reshape(ops.add(ops.mul(mean, 2), variance), [2, 1]));
+        },
+      ),
+    ],
+    rare: [farChannels],
+  },
+  BatchNormalizationGradient: {
+    samples: (dtype, random) => {
+      const of = (x: HostTensor, epsilon = 1e-5) => {
+        const [dy, scale] = [randomData(random, dtype, x.shape), positives(random, "f32", [x.shape[1] ?? 1])];
+        return sample<"BatchNormalizationGradient">({ epsilon }, dy, x, scale, ...statisticsOf(x));
+      };
+      return {
+        values: [
+          ...CHANNELED.map((shape) => of(randomData(random, dtype, shape))),
+          of(randomData(random, dtype, [2, 3, 4, 4]), 0.1),
+        ],
+        "no-images": [of(randomData(random, dtype, [0, 3])), of(randomData(random, dtype, [0, 2, 3, 3]))],
+        "a-large-mean-and-a-small-variance": [of(farFromZero(dtype, [4, 2, 4, 4]))],
+      };
+    },
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length) => {
+        const shape = formAt(CHANNELS, length)(length);
+        const x = randomData(random, dtype, shape);
+        return sample<"BatchNormalizationGradient">(
+          { epsilon: 0.01 },
+          randomData(random, dtype, shape),
+          x,
+          positives(random, "f32", [shape[1] ?? 1]),
+          ...statisticsOf(x),
+        );
+      }),
+    unsized: ["f16", "bf16"],
+    sizes: () => {
+      const of = (shape: Shape, axis: number) => {
+        const channels = [shape[1] ?? 1];
+        const x = balanced(shape, axis);
+        return sample<"BatchNormalizationGradient">(
+          { epsilon: 1e-5 },
+          balanced(shape, axis),
+          x,
+          onesOf(channels),
+          generated("f32", channels, () => 0),
+          generated("f32", channels, () => 4),
+        );
+      };
+      return [of([4_134, 17], 0), of([18, 4_134], 0), of([2, 3, 16_502], 2), of([2, 1_031, 40], 2)];
+    },
+    axes: (dtype, random) => ({
+      "every-rank": CHANNELLED.map((shape) => {
+        const x = randomData(random, dtype, shape);
+        return sample<"BatchNormalizationGradient">(
+          { epsilon: 1e-3 },
+          randomData(random, dtype, shape),
+          x,
+          positives(random, "f32", shape.slice(1, 2)),
+          ...statisticsOf(x),
+        );
+      }),
+    }),
+    sides: (dtype, random) =>
+      NORMALIZED_CUBES.map((shape) => {
+        const x = randomData(random, dtype, shape);
+        return sample<"BatchNormalizationGradient">(
+          { epsilon: 0.01 },
+          randomData(random, dtype, shape),
+          x,
+          positives(random, "f32", shape.slice(1, 2)),
+          ...statisticsOf(x),
+        );
+      }),
+    options: (dtype) => [
+      setting("BatchNormalizationGradient", { epsilon: EPSILONS }, {}, (attributes, _, random) => {
+        const x = near0(random, dtype, [4, 3, 5]);
+        return sample(
+          attributes,
+          near0(random, dtype, x.shape),
+          x,
+          positives(random, "f32", [3]),
+          ...statisticsOf(x),
+        );
+      }),
+    ],
+    gradients: { none: "is the gradient of BatchNormalization, and tried there" },
+  },
+};

@@ -1,0 +1,532 @@
+/** Elementwise operators of two operands, and Where. */
+import type { DType, HostTensor, Shape, Tensor } from "@mp/core";
+import {
+  type ComputeDType,
+  elementCount,
+  isComputeFloat,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+} from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { naturals, partsOf, RANKED, scattered } from "./axis-data.js";
+import {
+  type GradientSample,
+  type Gradients,
+  gradientOf,
+  type Point,
+  PREDICATE,
+  pointAt,
+  positivePoint,
+  spread,
+  twice,
+} from "./gradient-sample.js";
+import type { CommonRow, GeneratedRow, OpTable, SizeRow } from "./op-row.js";
+import { counted, type OpSample, positives, type Sampled, sample, smallIntegers } from "./op-sample.js";
+import type { RareRow } from "./rare-row.js";
+import { cube } from "./side-data.js";
+import {
+  bools,
+  counting,
+  LONG,
+  natural,
+  positiveSized,
+  ROWS,
+  smooth,
+  TALL,
+  WIDE,
+  whole,
+} from "./size-data.js";
+import { nanOnEitherSide } from "./small-results.js";
+import { subnormalsOfTwo, subnormalsWhere } from "./subnormals.js";
+import { drawn, endsInNan, formAt, labelled, lengthsOf, placed } from "./tail-data.js";
+
+/** Operand shapes that broadcast, in either order, with scalars and empty axes. */
+const BROADCASTS: readonly (readonly [Shape, Shape])[] = [
+  [[2, 3], [2, 3]],
+  [[], []],
+  [[4, 5], []],
+  [[], [4, 5]],
+  [[4, 5], [5]],
+  [[4, 1], [1, 5]],
+  [[2, 1, 3, 1], [4, 1, 5]],
+  [[3], [2, 1, 3]],
+  [[0], [1]],
+  [[2, 0, 3], [3]],
+  [[1031], [1031]],
+]; // biome-ignore format: one pair a line
+
+const INTEGER_PAIRS: Readonly<Partial<Record<DType, readonly number[]>>> = {
+  i32: [-(2 ** 31) + 1, -7, -3, -1, 1, 2, 3, 7, 2 ** 31 - 1],
+  i64: [-(2 ** 52), -7, -3, -1, 1, 2, 3, 7, 2 ** 53 - 1],
+  u64: [1, 2, 3, 7, 2 ** 33, 2 ** 53 - 1],
+  u8: [1, 2, 3, 7, 128, 255],
+  bool: [0, 1],
+};
+
+const FAR = [
+  2047,
+  65504,
+  65520,
+  1e5,
+  2 ** 23 - 1,
+  2 ** 23 + 1,
+  2 ** 24 + 2,
+  2 ** 31,
+  2 ** 63,
+  1e30,
+  1e-10,
+  88,
+  104,
+];
+
+/** Numbers that arithmetic often gets wrong, and far ones. */
+const farNumbers = (dtype: ComputeDType): readonly number[] => [
+  ...specialValues(dtype),
+  ...FAR,
+  ...FAR.map((x) => -x),
+];
+
+/** Every value against every other. */
+function pairs<N extends number | bigint>(
+  values: readonly N[],
+  others: readonly N[] = values,
+): readonly (readonly N[])[] {
+  return [values.flatMap((a) => others.map(() => a)), values.flatMap(() => others)];
+}
+
+/** Every extreme against every other in one vector, and enough equal ones to fill registers against a scalar. */
+function extremes<K extends Op>(
+  dtype: DType,
+  attributes: OpAttributes[K],
+  withZero: boolean,
+): Readonly<Record<string, readonly OpSample<K>[]>> {
+  const ends = integerExtremes[dtype];
+  if (ends === undefined) return {};
+  const divisors = ends.filter((end) => withZero || end !== 0n);
+  const [a = [], b = []] = pairs(ends, divisors);
+  const lone = divisors.filter((end) => end === 5n || end === -1n || end === ends[0]);
+  const scalar = (value: bigint): HostTensor => hostData(dtype, [value], []);
+  const equal = (value: bigint): HostTensor => generated(dtype, [70], () => value);
+  return {
+    extremes: [
+      sample(attributes, hostData(dtype, a), hostData(dtype, b)),
+      ...lone.flatMap((one) =>
+        divisors.flatMap((end) => [
+          sample(attributes, equal(end), scalar(one)),
+          sample(attributes, scalar(one), equal(end)),
+        ]),
+      ),
+    ],
+  };
+}
+
+interface RowOptions {
+  readonly values?: readonly number[];
+  readonly others?: readonly number[];
+  readonly range?: readonly [number, number];
+  /** Include zeros for integers, where the op does not divide by them. */
+  readonly withZero?: boolean;
+}
+
+function valuesOf<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}): Sampled<K> {
+  const { range = [-8, 8], withZero = true } = options;
+  return (dtype, random) => {
+    const float = isComputeFloat(dtype);
+    const integers = [...(withZero && dtype !== "bool" ? [0] : []), ...(INTEGER_PAIRS[dtype] ?? [])];
+    const values = float ? (options.values ?? farNumbers(dtype)) : integers;
+    const [a = [], b = []] = pairs(values, float ? options.others : undefined);
+    const operand = (shape: Shape, offset: number): ReturnType<typeof hostData> => {
+      if (float) return randomData(random, dtype, shape, ...range);
+      // Between 1 and 5, never 0: integer division by 0 is an error.
+      return dtype === "bool"
+        ? counted(dtype, shape, offset)
+        : generated(dtype, shape, (place) => 1 + ((place + offset) % 5));
+    };
+    return {
+      values: [sample(attributes, hostData(dtype, a), hostData(dtype, b))],
+      broadcasting: BROADCASTS.map(([left, right]) =>
+        sample(attributes, operand(left, 0), operand(right, 2)),
+      ),
+      ...extremes<K>(dtype, attributes, withZero),
+    };
+  };
+}
+
+const plain = {};
+
+const INFINITE = Number.POSITIVE_INFINITY;
+
+const bases = [
+  -INFINITE,
+  -1e5,
+  -65504,
+  -3,
+  -1,
+  -0.5,
+  -0,
+  0,
+  0.5,
+  1,
+  1.5,
+  3,
+  10,
+  65504,
+  1e5,
+  INFINITE,
+  Number.NaN,
+];
+
+const powers = [-INFINITE, -100, -2, -1, -0.5, -0, 0, 0.5, 1, 2, 3, 100, INFINITE, Number.NaN];
+
+const dividends = [-65504, -20, -7.5, -3, -0, 0, 0.25, 3, 7.5, 20, 1e5, 2 ** 24 + 2, INFINITE, Number.NaN];
+
+const divisors = [-INFINITE, -3, -0.5, 0, 0.5, 2.5, 3, 7, INFINITE, Number.NaN];
+
+const byDividend = valuesOf<"Mod">({ fmod: true }, { values: dividends, others: divisors });
+
+const byDivisor = valuesOf<"Mod">({ fmod: false }, { withZero: false });
+
+type Pair = readonly [left: Shape, right: Shape];
+
+type Form = (length: number) => Pair;
+
+/** The broadcasts for which engines have loops of their own. */
+const FORMS: readonly Form[] = [
+  (n) => [[], [n]],
+  (n) => [[n], []],
+  (n) => [[3, n], [n]],
+  (n) => [[n], [3, n]],
+  (n) => [[3, n], [3, 1]],
+  (n) => [[3, 1], [3, n]],
+  (n) => [[n, 1], [1, 3]],
+  (n) => [[2, 1], [1, n]],
+  (n) => [[2, 3, n], [2, 1, n]],
+  (n) => [[2, 1, n], [3, 1]],
+]; // biome-ignore format: one form a line
+
+/** `side` is 0 for the left operand, 1 for the right one. */
+type Draw = (random: RandomSource, dtype: DType, shape: Shape, side: number) => HostTensor;
+
+/** In vectors of more than 35 elements the last of one operand is NaN. */
+function withNan(operands: readonly HostTensor[], length: number): readonly HostTensor[] {
+  return operands.map((operand, side) =>
+    endsInNan(operand.dtype, length) && length % 2 === side
+      ? placed(operand, Number.NaN, length - 1)
+      : operand,
+  );
+}
+
+function tailOf<K extends Op>(
+  draw: Draw,
+  attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
+  first: DType = "f32",
+): GeneratedRow<K> {
+  return (dtype, random) => {
+    const operands = ([left, right]: Pair) => [draw(random, dtype, left, 0), draw(random, dtype, right, 1)];
+    const of = (inputs: readonly HostTensor[]): OpSample<K> => sample<K>(attributesOf(dtype), ...inputs);
+    return lengthsOf(dtype, first).flatMap((length) => {
+      const others = dtype === first ? [length] : [length, length + 5];
+      return [
+        of(withNan(operands([[length], [length]]), length)),
+        ...others.map((at) => of(operands(formAt(FORMS, at)(length)))),
+      ];
+    });
+  };
+}
+
+/** Any numbers; whole ones without 0, by which integers may not be divided. */
+const tailNumbers: Draw = (random, dtype, shape) =>
+  isComputeFloat(dtype)
+    ? drawn(random, dtype, shape, [-8, 8])
+    : generated(
+        dtype,
+        shape,
+        () => random.integer(1, 9) * (random.next() < 0.5 || dtype === "u8" || dtype === "u64" ? 1 : -1),
+      );
+
+/** Three numbers, so that equal ones are as frequent as others. */
+const few: Draw = (random, dtype, shape) =>
+  generated(dtype, shape, () => (dtype === "bool" ? random.integer(0, 1) : random.integer(1, 3)));
+
+const CHOICES: readonly ((length: number) => readonly [condition: Shape, x: Shape, y: Shape])[] = [
+  (n) => [[], [n], [n]],
+  (n) => [[n], [], []],
+  (n) => [[n], [], [n]],
+  (n) => [[n], [n], []],
+  (n) => [[3, n], [n], [3, n]],
+  (n) => [[3, 1], [3, n], [n]],
+  (n) => [[1, n], [3, 1], [3, n]],
+  (n) => [[n, 1], [3], []],
+]; // biome-ignore format: one form a line
+
+/** With equal shapes, and broadcast along each axis. */
+function sizesOf<K extends Op>(
+  attributes: OpAttributes[K],
+  left: (shape: Shape) => HostTensor = whole,
+  right: (shape: Shape) => HostTensor = natural,
+): SizeRow<K> {
+  return () => [
+    sample<K>(attributes, left(LONG), right(LONG)),
+    sample<K>(attributes, left(TALL), right([18])),
+    sample<K>(attributes, left([1]), right(WIDE)),
+    sample<K>(attributes, left([18, 1]), right([4_134])),
+  ];
+}
+
+const PARTS = RANKED.flatMap(partsOf);
+
+function alongAxes<K extends Op>(
+  left: Draw,
+  right: Draw,
+  attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
+): Sampled<K> {
+  return (dtype, random) => ({
+    "every-axis": PARTS.map(([a, b]) =>
+      sample(attributesOf(dtype), left(random, dtype, a, 0), right(random, dtype, b, 1)),
+    ),
+  });
+}
+
+/** Every shape of that rank or less whose axes are 1 or the side. */
+function broadcastShapes(side: number, rank: number): readonly Shape[] {
+  return Array.from({ length: rank + 1 }, (_, axes) =>
+    Array.from({ length: 2 ** axes }, (_each, bits) =>
+      cube(1, axes).map((one, at) => ((bits >> at) % 2 === 1 ? side : one)),
+    ),
+  ).flat();
+}
+
+/** Every pair of two such shapes of which at least one has that rank. */
+function pairsOf(side: number, rank: number): readonly (readonly [Shape, Shape])[] {
+  const shapes = broadcastShapes(side, rank);
+  return shapes.flatMap((a) =>
+    shapes
+      .filter((b) => Math.max(a.length, b.length) === rank && [...a, ...b].includes(side))
+      .map((b) => [a, b] as const),
+  );
+}
+
+/** All pairs of up to two axes. Of three and four a whole operand with every other, on either side. */
+const PAIRS: readonly (readonly [Shape, Shape])[] = [
+  ...pairsOf(3, 2),
+  ...broadcastShapes(4, 3).flatMap((shape): (readonly [Shape, Shape])[] => [
+    [cube(4, 3), shape],
+    [shape, cube(4, 3)],
+  ]),
+  ...broadcastShapes(2, 4).map((shape, at): readonly [Shape, Shape] =>
+    at % 2 === 0 ? [cube(2, 4), shape] : [shape, cube(2, 4)],
+  ),
+];
+
+const sideNumbers: Draw = (random, dtype, shape) =>
+  isComputeFloat(dtype)
+    ? drawn(random, dtype, shape, [-8, 8])
+    : generated(dtype, shape, () => random.integer(1, 9));
+
+const sidesOf =
+  <K extends Op>(
+    draw: Draw,
+    attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
+  ): GeneratedRow<K> =>
+  (dtype, random) =>
+    PAIRS.map((pair) =>
+      sample<K>(attributesOf(dtype), ...pair.map((shape, side) => draw(random, dtype, shape, side))),
+    );
+
+const gradientsOf = (
+  fn: (a: Tensor, b: Tensor) => Tensor,
+  point: (shape: readonly number[], turn?: number) => Point = spread,
+): readonly GradientSample[] => [
+  gradientOf("matrix", [point([3, 4]), point([3, 4], 1)], fn),
+  gradientOf("broadcasting-rows", [point([3, 4]), point([4], 1)], fn),
+  gradientOf("broadcasting-both", [point([3, 1]), point([2, 1, 4], 1)], fn),
+  gradientOf("broadcasting-a-scalar", [point([]), point([2, 3], 1)], fn),
+];
+
+const baseAndPower: Draw = (random, dtype, shape, side) =>
+  drawn(random, dtype, shape, side === 0 ? [0.25, 3] : [-3, 3]);
+
+const isFmod = (dtype: DType): OpAttributes["Mod"] => ({ fmod: isComputeFloat(dtype) });
+
+type BinaryRow<K extends Op> = CommonRow<K> & {
+  readonly tails: GeneratedRow<K>;
+  readonly axes: Sampled<K>;
+  readonly sides: GeneratedRow<K>;
+};
+
+function arithmetic<K extends Op>(
+  gradients: Gradients,
+  left: (shape: Shape) => HostTensor,
+  { rare = [], ...options }: RowOptions & { readonly rare?: readonly RareRow<K>[] } = {},
+): BinaryRow<K> {
+  return {
+    rare,
+    samples: valuesOf<K>(plain as OpAttributes[K], options),
+    tails: tailOf(tailNumbers),
+    sizes: sizesOf<K>(plain as OpAttributes[K], left),
+    axes: alongAxes(smallIntegers, naturals),
+    sides: sidesOf(sideNumbers),
+    gradients,
+  };
+}
+
+const comparison = <K extends Op>(): BinaryRow<K> => ({
+  samples: valuesOf<K>(plain as OpAttributes[K]),
+  tails: tailOf(few),
+  sizes: sizesOf<K>(plain as OpAttributes[K]),
+  axes: alongAxes(smallIntegers, naturals),
+  sides: sidesOf(few),
+  gradients: PREDICATE,
+});
+
+const logic = <K extends Op>(): BinaryRow<K> => ({
+  samples: valuesOf<K>(plain as OpAttributes[K]),
+  tails: tailOf<K>(few, undefined, "bool"),
+  sizes: sizesOf<K>(plain as OpAttributes[K], bools, (shape) => generated("bool", shape, (at) => at % 2)),
+  axes: alongAxes(scattered, scattered),
+  sides: sidesOf(few),
+  gradients: PREDICATE,
+});
+
+const oneTwice = (fn: (a: Tensor, b: Tensor) => Tensor): GradientSample =>
+  gradientOf("one-value-twice", [spread([3, 4])], (x) => fn(x, x));
+
+export const binaryTable: OpTable<OpOf<"binary">> = {
+  Add: arithmetic([...gradientsOf(ops.add), oneTwice(ops.add)], counting),
+  Sub: arithmetic(gradientsOf(ops.sub), counting),
+  Mul: arithmetic(twice([...gradientsOf(ops.mul), oneTwice(ops.mul)]), counting),
+  Div: arithmetic(twice(gradientsOf(ops.div, positivePoint)), smooth, { withZero: false }),
+  Pow: {
+    samples: valuesOf(plain, { values: bases, others: powers, range: [0.25, 3] }),
+    tails: tailOf(baseAndPower),
+    sizes: sizesOf(plain, positiveSized),
+    axes: alongAxes(positives, naturals),
+    sides: sidesOf(baseAndPower),
+    gradients: twice([
+      ...gradientsOf(ops.pow, positivePoint),
+      gradientOf("squares-of-negatives", [pointAt(-2, -1, 0, 1.5)], (x) => ops.pow(x, 2)),
+    ]),
+  },
+  Mod: {
+    samples: (dtype, random) => (isComputeFloat(dtype) ? byDividend : byDivisor)(dtype, random),
+    tails: tailOf(tailNumbers, isFmod),
+    unsized: ["i32", "i64", "u8"],
+    sizes: sizesOf({ fmod: true }, counting),
+    axes: alongAxes(smallIntegers, naturals, (dtype) => ({ fmod: !["i32", "i64", "u8"].includes(dtype) })),
+    sides: sidesOf(sideNumbers, isFmod),
+    gradients: [
+      gradientOf("by-dividend", [positivePoint([3, 4]), pointAt(2.5, 2.5, 2.5, 2.5)], (a, b) =>
+        ops.mod(a, b, { fmod: true }),
+      ),
+    ],
+  },
+  Min: arithmetic(gradientsOf(ops.minimum), whole, { rare: [subnormalsOfTwo(), nanOnEitherSide()] }),
+  Max: arithmetic(gradientsOf(ops.maximum), whole, { rare: [subnormalsOfTwo(), nanOnEitherSide()] }),
+  Equal: comparison(),
+  Greater: comparison(),
+  GreaterOrEqual: comparison(),
+  Less: comparison(),
+  LessOrEqual: comparison(),
+  And: logic(),
+  Or: logic(),
+  Xor: logic(),
+  Where: {
+    samples: (dtype) => {
+      const condition = (shape: Shape): ReturnType<typeof hostData> => counted("bool", shape);
+      const values = isComputeFloat(dtype)
+        ? [
+            sample<"Where">(
+              {},
+              counted("bool", [specialValues(dtype).length]),
+              hostData(dtype, specialValues(dtype)),
+              hostData(dtype, [...specialValues(dtype)].reverse()),
+            ),
+          ]
+        : [sample<"Where">({}, condition([9]), counted(dtype, [9]), counted(dtype, [9], 4))];
+      const ends = integerExtremes[dtype] ?? [];
+      const shapes: readonly (readonly [Shape, Shape, Shape])[] = [
+        [[2, 3], [2, 3], [2, 3]],
+        [[], [2, 3], [2, 3]],
+        [[3], [2, 1], []],
+        [[2, 1, 1], [4, 1], [1, 5]],
+        [[0, 3], [3], []],
+        [[], [], []],
+      ]; // biome-ignore format: one triple a line
+      return {
+        values,
+        broadcasting: shapes.map(([c, x, y]) =>
+          sample<"Where">({}, condition(c), counted(dtype, x), counted(dtype, y, 5)),
+        ),
+        ...(ends.length === 0
+          ? {}
+          : {
+              extremes: [
+                sample<"Where">(
+                  {},
+                  condition([ends.length]),
+                  hostData(dtype, ends),
+                  hostData(dtype, [...ends].reverse()),
+                ),
+              ],
+            }),
+      };
+    },
+    tails: (dtype, random) =>
+      lengthsOf(dtype).flatMap((length) =>
+        [[[length], [length], [length]] as const, formAt(CHOICES, length)(length)].map(([condition, x, y]) =>
+          sample<"Where">(
+            {},
+            labelled(random, "bool", condition),
+            labelled(random, dtype, x),
+            labelled(random, dtype, y),
+          ),
+        ),
+      ),
+    sizes: () => [
+      sample<"Where">(plain, bools(LONG), counting(LONG), whole(LONG)),
+      sample<"Where">(plain, bools([4_133, 1]), whole([18]), counting(TALL)),
+      sample<"Where">(plain, bools([2]), counting(ROWS), whole([66_002, 1])),
+    ],
+    axes: (dtype, random) => ({
+      "every-axis": PARTS.map(([a, b], index) => {
+        const full = elementCount(a, "test data") > elementCount(b, "test data") ? a : b;
+        const orders = [[a, b, full], [a, full, b], [full, a, b]]; // biome-ignore format: one line
+        const [condition = [], x = [], y = []] = orders[index % 3] ?? [];
+        return sample<"Where">(
+          {},
+          scattered(random, "bool", condition),
+          scattered(random, dtype, x),
+          scattered(random, dtype, y),
+        );
+      }),
+    }),
+    sides: (dtype, random) => {
+      const shapes = broadcastShapes(3, 2);
+      const triples = shapes.flatMap((condition) =>
+        shapes.flatMap((x) => shapes.map((y) => [condition, x, y] as const)),
+      );
+      return triples
+        .filter((of, at) => at % 5 === 0 && of.flat().includes(3))
+        .map(([condition, x, y]) =>
+          sample<"Where">(
+            {},
+            labelled(random, "bool", condition),
+            labelled(random, dtype, x),
+            labelled(random, dtype, y),
+          ),
+        );
+    },
+    gradients: [
+      gradientOf("both-sides", [spread([3, 4]), spread([4], 1)], (a, b) =>
+        ops.where(ops.greater(a, b), a, ops.mul(b, 2)),
+      ),
+      gradientOf("an-infinite-gradient-stays-behind-the-mask", [pointAt(-1, 0.5, 2, -3)], (x) =>
+        ops.sqrt(ops.where(ops.greater(x, 0), x, 0)),
+      ),
+    ],
+    rare: [subnormalsWhere],
+  },
+};

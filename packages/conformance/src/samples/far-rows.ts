@@ -1,0 +1,358 @@
+/** Far values through operators that sum, normalize, search or move along an axis. */
+import type { DType, HostTensor } from "@mp/core";
+import {
+  type ComputeDType,
+  floatFormats,
+  isHalf,
+  type Op,
+  type OpOf,
+  type ReduceOp,
+  type SoftmaxOp,
+} from "@mp/core/graph";
+import { generated, hostData, numbersOf } from "../host-data.js";
+import { farValues } from "./far-values.js";
+import { type OpSample, sample } from "./op-sample.js";
+import { HALVES_TOO, type RareRow } from "./rare-row.js";
+
+const FAR = Number.POSITIVE_INFINITY;
+type Rows = readonly (readonly number[])[];
+
+/** Rows of different lengths, each as one operand of one row and, repeated, of three columns. */
+const tables = (dtype: DType, rows: Rows): readonly (readonly [x: HostTensor, axis: number])[] =>
+  rows.flatMap((row) => [
+    [hostData(dtype, row, [1, row.length]), 1] as const,
+    [generated(dtype, [row.length, 3], (at) => row[Math.floor(at / 3)] ?? 0), 0] as const,
+  ]);
+
+const filled = (count: number, x: number, last: number = x): readonly number[] =>
+  Array.from({ length: count }, (_, at) => (at === count - 1 ? last : x));
+
+function spread(dtype: DType): Rows {
+  const { maxFinite } = floatFormats[dtype as ComputeDType];
+  const far = Math.min(1e5, maxFinite);
+  return [
+    [maxFinite, maxFinite, maxFinite],
+    [-maxFinite, -maxFinite],
+    [maxFinite, -maxFinite, 0],
+    [far, 0, -far],
+    [-far, -far + far / 64, -far],
+    filled(33, far, 0),
+    filled(33, -far),
+    [88, 89, -88, 104],
+    [-103, -104, -105, -88],
+    [-87, 0, -89],
+    [-FAR, -FAR, 1],
+    [-FAR, far, -far],
+    filled(17, -FAR, -far),
+    [FAR, 0],
+    [far],
+    [-FAR, Number.NaN],
+    [0, -0],
+  ];
+}
+
+export function farShares<K extends SoftmaxOp>(): RareRow<K> {
+  return {
+    dtypes: HALVES_TOO,
+    samples: (dtype) => ({
+      "far-values": tables(dtype, spread(dtype)).map(
+        ([x, axis]) => sample<SoftmaxOp>({ axis }, x) as OpSample<K>,
+      ),
+    }),
+  };
+}
+
+/** Numbers whose sum, square or product a half does not hold, while f32 does. */
+const BEYOND: Rows = [
+  [60000, 60000, -60000],
+  filled(8, 60000),
+  [65504, 15],
+  [65504, 16],
+  [65504, 8, 8],
+  [300, 300, 300, 300],
+  [-300, 300, 2 ** -10],
+  filled(33, 2048, 1),
+  [40000, -40000, 0.5],
+];
+
+const reduction = (rows: (dtype: DType) => Rows, dtypes: readonly DType[]): RareRow<ReduceOp> => ({
+  dtypes,
+  samples: (dtype) => ({
+    "far-values": tables(dtype, rows(dtype)).map(([x, axis]) =>
+      sample<ReduceOp>({ axes: [axis], keepdims: false }, x),
+    ),
+  }),
+});
+
+export const farBeyondHalves: RareRow<ReduceOp> = reduction(() => BEYOND, ["f16"]);
+export const farSpread: RareRow<ReduceOp> = reduction(spread, HALVES_TOO);
+
+export const farCumSum: RareRow<"CumSum"> = {
+  dtypes: ["f16"],
+  samples: (dtype) => ({
+    "far-values": tables(dtype, BEYOND).flatMap(([x, axis]) =>
+      [false, true].map((reverse) => sample<"CumSum">({ axis, exclusive: false, reverse }, x)),
+    ),
+  }),
+};
+
+/** [1, n] by [n, 1], and by three columns. */
+const products = (dtype: DType, make: (a: HostTensor, b: HostTensor) => readonly OpSample<Op>[]) => {
+  const pairs: readonly (readonly [Rows[number], Rows[number]])[] = [
+    [
+      [65504, 15],
+      [1, 1],
+    ],
+    [
+      [65504, 16],
+      [1, 1],
+    ],
+    [
+      [300, 300, 1],
+      [300, -300, 1],
+    ],
+    [
+      [256, 0],
+      [256, 0],
+    ],
+    [
+      [60000, 60000, 60000],
+      [1, 1, -1],
+    ],
+    [
+      [2 ** -14, 2 ** -14],
+      [2 ** -10, 2 ** -11],
+    ],
+    [
+      [1, 2 ** -11, 2 ** -11],
+      [1, 1, 1],
+    ],
+  ];
+  return pairs.flatMap(([a, b]) => [
+    ...make(hostData(dtype, a, [1, a.length]), hostData(dtype, b, [b.length, 1])),
+    ...make(
+      generated(dtype, [5, a.length], (at) => a[at % a.length] ?? 0),
+      generated(dtype, [b.length, 3], (at) => b[Math.floor(at / 3)] ?? 0),
+    ),
+  ]);
+};
+
+export const farMatMul: RareRow<"MatMul"> = {
+  dtypes: ["f16"],
+  samples: (dtype) => ({
+    "far-values": products(dtype, (a, b) => [sample<"MatMul">({}, a, b)]) as OpSample<"MatMul">[],
+  }),
+};
+
+export const farGemm: RareRow<"Gemm"> = {
+  dtypes: ["f16"],
+  samples: (dtype) => ({
+    "far-values": products(dtype, (a, b) => [
+      sample<"Gemm">(
+        { transA: false, transB: false, alpha: 1, beta: 1 },
+        a,
+        b,
+        hostData(dtype, [-60000], [1]),
+      ),
+      sample<"Gemm">(
+        { transA: false, transB: false, alpha: 1, beta: 1 },
+        a,
+        b,
+        hostData(dtype, [60000], [1]),
+      ),
+      sample<"Gemm">(
+        { transA: false, transB: false, alpha: 0.5, beta: 0 },
+        a,
+        b,
+        hostData(dtype, [60000], [1]),
+      ),
+    ]) as OpSample<"Gemm">[],
+  }),
+};
+
+const image = (dtype: DType, row: readonly number[]): HostTensor =>
+  hostData(dtype, row, [1, 1, 1, row.length]);
+const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1] };
+
+export const farConv: RareRow<"Conv"> = {
+  dtypes: ["f16"],
+  samples: (dtype) => ({
+    "far-values": [
+      [
+        [65504, 15, 65504, 16],
+        [1, 1],
+      ],
+      [
+        [300, 300, 1, 300],
+        [300, -300],
+      ],
+      [
+        [60000, 60000, 60000],
+        [1, 1],
+      ],
+    ].map(([x = [], w = []]) => sample<"Conv">({ ...window, group: 1 }, image(dtype, x), image(dtype, w))),
+  }),
+};
+
+export const farAveragePool: RareRow<"AveragePool"> = {
+  dtypes: ["f16"],
+  samples: (dtype) => ({
+    "far-values": BEYOND.map((row) =>
+      sample<"AveragePool">(
+        { ...window, kernelShape: [1, 2], ceilMode: false, countIncludePad: false },
+        image(dtype, row),
+      ),
+    ),
+  }),
+};
+
+/** Large means of small variance, rows of one number, tiny rows beside ε, one far element. */
+function uneven(dtype: DType): Rows {
+  const large = dtype === "f32" ? 4096 : dtype === "f16" ? 512 : 64;
+  return [
+    Array.from({ length: 16 }, (_, at) => large + (at % 2)),
+    Array.from({ length: 33 }, (_, at) => -large + (at % 3)),
+    filled(16, large),
+    filled(7, -1e4),
+    filled(8, 0),
+    Array.from({ length: 8 }, (_, at) => (at - 3.5) * 2 ** -12),
+    filled(9, 0, 30000),
+    filled(9, 1, -1),
+    Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? 60000 : -60000)),
+    [1, Number.NaN, 3],
+  ];
+}
+
+const ones = (dtype: DType, count: number): HostTensor => generated(dtype, [count], () => 1);
+const asRows = (dtype: DType, row: readonly number[]): HostTensor =>
+  generated(dtype, [2, row.length], (at) => (row[at % row.length] ?? 0) * (at < row.length ? 1 : -1));
+
+export const farLayers: RareRow<"LayerNormalization"> = {
+  dtypes: HALVES_TOO,
+  samples: (dtype) => ({
+    "far-values": uneven(dtype).flatMap((row) =>
+      [2 ** -17, 1].map((epsilon) =>
+        sample<"LayerNormalization">({ axis: 1, epsilon }, asRows(dtype, row), ones(dtype, row.length)),
+      ),
+    ),
+  }),
+};
+
+export const farLayersByRms: RareRow<"RMSNormalization"> = {
+  dtypes: HALVES_TOO,
+  samples: (dtype) => ({
+    "far-values": uneven(dtype).flatMap((row) =>
+      [2 ** -17, 1].map((epsilon) =>
+        sample<"RMSNormalization">({ axis: 1, epsilon }, asRows(dtype, row), ones(dtype, row.length)),
+      ),
+    ),
+  }),
+};
+
+export const farChannels: RareRow<"BatchNormalization"> = {
+  dtypes: HALVES_TOO,
+  samples: (dtype) => ({
+    "far-values": uneven(dtype).map((row) =>
+      sample<"BatchNormalization">(
+        { epsilon: 2 ** -10 },
+        generated(dtype, [row.length, 2], (at) => row[at >> 1] ?? 0),
+        ones("f32", 2),
+        generated("f32", [2], () => 0),
+      ),
+    ),
+  }),
+};
+
+const REDUCTIONS = ["mean", "sum", "none"] as const;
+
+export function farLoss<K extends OpOf<"loss">>(): RareRow<K> {
+  return {
+    dtypes: HALVES_TOO,
+    samples: (dtype) => {
+      const far = dtype === "f16" ? 60000 : 1e5;
+      const scores: Rows = [
+        [far, 0, -far],
+        [0, far, far],
+        [-far, -far, -far],
+        [-FAR, 0, 1],
+        [88, -88, 104],
+        [0, -FAR, -FAR],
+      ];
+      const of = (labels: readonly number[], reduction: (typeof REDUCTIONS)[number]) =>
+        sample<OpOf<"loss">>(
+          { reduction },
+          hostData(dtype, scores.flat(), [scores.length, 3]),
+          hostData("i32", labels),
+        );
+      return {
+        "far-values": [
+          ...REDUCTIONS.map((reduction) => of([0, 1, 2, 2, 2, 0], reduction)),
+          of([2, 0, 1, 1, 1, 0], "none"),
+        ],
+      } as never;
+    },
+  };
+}
+
+/** Into integers from the numbers of f32 that are nearest to the ends of their range. */
+export const farCast: RareRow<"Cast"> = {
+  dtypes: HALVES_TOO,
+  samples: (dtype) => {
+    const ranges: readonly (readonly [to: DType, low: number, high: number])[] = [
+      ["i32", -(2 ** 31), 2 ** 31 - 128],
+      ["i64", -(2 ** 63), 2 ** 63 - 2 ** 39],
+      ["u8", -0.75, 255.875],
+    ];
+    const { maxFinite } = floatFormats[dtype as ComputeDType];
+    const numbers = [
+      ...farValues(dtype as ComputeDType),
+      -(2 ** 31),
+      2 ** 31 - 128,
+      -(2 ** 63),
+      2 ** 63 - 2 ** 39,
+      255.875,
+      254.5,
+      -0.75,
+    ];
+    return {
+      "far-values": [
+        ...ranges.map(([to, low, high]) =>
+          sample<"Cast">(
+            { to },
+            hostData(
+              dtype,
+              numbers.filter((x) => {
+                const [rounded = 0] = numbersOf(hostData(dtype, [x]));
+                return rounded >= low && rounded <= high && Math.abs(rounded) <= maxFinite;
+              }),
+            ),
+          ),
+        ),
+        ...(["bool", "f32", "f16", "bf16"] as const).map((to) =>
+          sample<"Cast">({ to }, hostData(dtype, numbers)),
+        ),
+      ],
+    };
+  },
+};
+
+/** Long enough that adding the step again and again loses digits. */
+export const longRange: RareRow<"Range"> = {
+  dtypes: ["f32", "f16", "bf16", "i32", "i64"],
+  samples: (dtype) => {
+    const one = (start: number, limit: number, delta: number) =>
+      sample<"Range">({ start, limit, delta, dtype });
+    const whole = [one(-5, 3000, 7), one(2000, -2000, -3)];
+    const large =
+      dtype === "i64"
+        ? [one(2 ** 40, 2 ** 40 + 50, 7)]
+        : dtype === "i32"
+          ? [one(2 ** 30, 2 ** 30 + 50, 7)]
+          : [];
+    if (dtype === "i32" || dtype === "i64") return { "long-steps": [...whole, ...large] };
+    const tenths = isHalf(dtype)
+      ? [one(0, 10, 0.1), one(5, -5, -0.3)]
+      : [one(0, 1000, 0.1), one(-300, 700, 1 / 3), one(100, -100, -0.07)];
+    return { "long-steps": tenths };
+  },
+};

@@ -1,0 +1,756 @@
+/** Reading and writing at indices, counted from either end; tuples of each length behind each number of shared axes. */
+import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
+import {
+  elementCount,
+  isComputeFloat,
+  isHalf,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+  type ScatterReduction,
+} from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { generated, hostData } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { alongEach, RANKED, resized, scattered } from "./axis-data.js";
+import { gradientOf, indexTensor, SOURCE, spread } from "./gradient-sample.js";
+import type { OpTable } from "./op-row.js";
+import { counted, exact, type OpSample, type Sampled, sample, smallIntegers } from "./op-sample.js";
+import { drawIndices, drawPermutation, HALVES_TOO, times } from "./rare-row.js";
+import { setting } from "./setting.js";
+import { AXES, cube, permutations } from "./side-data.js";
+import { counting, LONG, TALL, WIDE, whole } from "./size-data.js";
+import { indexedSubnormals } from "./subnormals.js";
+import { formAt, labelled, lengthsOf, terms } from "./tail-data.js";
+
+type Indexed<K extends Op> = readonly [
+  attributes: OpAttributes[K],
+  data: Shape,
+  indices: Shape,
+  values: readonly number[],
+];
+
+function indexed<K extends Op>(samples: readonly Indexed<K>[]): Sampled<K> {
+  return (dtype) => ({
+    values: samples.map(([attributes, data, shape, values]) =>
+      sample(attributes, counted(dtype, data), hostData("i32", values, shape)),
+    ),
+  });
+}
+
+const REDUCTIONS: readonly ScatterReduction[] = ["add", "mul", "max", "min"];
+
+/** The 8-bit floats and bool are moved, never reduced. */
+const combines = (dtype: DType): boolean => !["f8e4m3", "f8e5m2", "bool"].includes(dtype);
+
+/** NaN in the data and in the updates, before a number and after one. */
+function withNan(dtype: DType, indices: Shape): readonly HostTensor[] {
+  const nan = Number.NaN;
+  const updates = [1, nan, 5, -5, 4, nan, nan];
+  return [
+    hostData(dtype, [nan, 1, 2, nan, 3]),
+    hostData("i32", NAN_PLACES, indices),
+    hostData(dtype, updates),
+  ];
+}
+
+const NAN_PLACES = [0, 1, 1, 2, 4, 4, 3];
+
+/** Exact in any order: small whole numbers, and products of at most two of them. */
+const wholeFrom = (dtype: DType, shape: Shape, offset: number): HostTensor => {
+  const low = dtype === "u8" || dtype === "u64" ? 0 : -2;
+  return generated(dtype, shape, (at) => low + ((at * 3 + offset) % 5));
+};
+
+/** Three ones added to a number where each alone would be lost in a half: they must accumulate in f32. */
+function accumulating(dtype: DType): readonly [data: HostTensor, updates: HostTensor] {
+  const big = dtype === "bf16" ? 256 : 2048;
+  return [hostData(dtype, [big, 1]), hostData(dtype, [1, 1, 1])];
+}
+
+/** Indices of which the last one is the largest. */
+function tailIndices(random: RandomSource, shape: Shape, size: number): HostTensor {
+  const last = elementCount(shape, "test data") - 1;
+  return generated("i32", shape, (at) => (at === last ? size - 1 : random.integer(-size, size - 1)));
+}
+
+/** Each index once, in no order. */
+function shuffledIndices(random: RandomSource, size: number, shape: Shape): HostTensor {
+  const order = Array.from({ length: size }, (_, at) => ({ at, key: random.next() }));
+  order.sort((a, b) => a.key - b.key);
+  return generated("i32", shape, (place) => order[place]?.at ?? 0);
+}
+
+const TAIL_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "max", "mul", "min"];
+
+/** Bools are moved only. */
+const reductionAt = (dtype: DType, length: number): ScatterReduction =>
+  dtype === "bool" ? "none" : formAt(TAIL_REDUCTIONS, length);
+
+/** Data and updates: labels that are moved, or small whole numbers that are combined. */
+const dataFor = (
+  random: RandomSource,
+  dtype: DType,
+  shape: Shape,
+  reduction: ScatterReduction,
+): HostTensor => (reduction === "none" ? labelled(random, dtype, shape) : terms(random, dtype, shape));
+
+type Gathered = readonly [axis: number, data: Shape, indices: Shape];
+
+const GATHERED: readonly ((length: number) => Gathered)[] = [
+  (n) => [0, [5, n], [4]],
+  (n) => [0, [n], [3]],
+  (n) => [0, [4], [n]],
+  (n) => [1, [3, n], [2]],
+  (n) => [1, [2, 3], [n]],
+  (n) => [0, [n, 3], [2, 2]],
+]; // biome-ignore format: one form a line
+
+const ELEMENTS: readonly ((length: number) => Gathered)[] = [
+  (n) => [0, [n], [n]],
+  (n) => [1, [3, n], [3, 2]],
+  (n) => [0, [4, n], [2, n]],
+  (n) => [1, [2, 5], [2, n]],
+  (n) => [0, [n, 2], [3, 2]],
+]; // biome-ignore format: one form a line
+
+/** Unordered indices below `size`, including negative ones. */
+const manyIndices = (shape: Shape, size: number): HostTensor =>
+  generated("i32", shape, (at) => ((at * 7_919 + 5) % size) - (at % 3 === 0 ? size : 0));
+
+/** Every index below `size` once: each update has its own place, so their order does not matter. */
+const eachIndexOnce = (size: number): HostTensor => generated("i32", [size], (at) => (at * 7_919) % size);
+
+/** Indices of which no two along the axis are equal, where the order of updates would matter. */
+function distinctIndices(random: RandomSource, shape: Shape, axis: number, size: number): HostTensor {
+  const inner = elementCount(shape.slice(axis + 1), "test data");
+  const count = shape[axis] ?? 1;
+  const lines = new Map<number, readonly number[]>();
+  return hostData(
+    "i32",
+    times(elementCount(shape, "test data"), (at) => {
+      const line = Math.floor(at / (inner * count)) * inner + (at % inner);
+      const order = lines.get(line) ?? drawPermutation(random, size);
+      lines.set(line, order);
+      return order[Math.floor(at / inner) % count] ?? 0;
+    }),
+    shape,
+  );
+}
+
+/** Tuples of indices into `sizes`, each counted from either end. */
+function tuples(random: RandomSource, outer: Shape, sizes: Shape): HostTensor {
+  const values = times(elementCount(outer, "test data"), () =>
+    sizes.map((size) => random.integer(-size, size - 1)),
+  ).flat();
+  return hostData("i32", values, [...outer, sizes.length]);
+}
+
+/** One or two tuples that differ, counted from either end. */
+function twoTuples(random: RandomSource, sizes: Shape): HostTensor {
+  const places = drawPermutation(random, elementCount(sizes, "test data")).slice(0, 2);
+  const values = places.flatMap((place) => {
+    let rest = place < 0 ? place + elementCount(sizes, "test data") : place;
+    return sizes
+      .toReversed()
+      .map((size) => {
+        const index = rest % size;
+        rest = Math.floor(rest / size);
+        return random.next() < 0.5 ? index - size : index;
+      })
+      .toReversed();
+  });
+  return hostData("i32", values, [places.length, sizes.length]);
+}
+
+/** Each index once along the axis, in another order in each line. */
+function shuffledAlong(random: RandomSource, shape: Shape, axis: number): HostTensor {
+  const [side = 1] = shape;
+  const inner = side ** (shape.length - 1 - axis);
+  const orders = permutations(side);
+  const picked = Array.from(
+    { length: side ** (shape.length - 1) },
+    () => orders[random.integer(0, orders.length - 1)],
+  );
+  return generated("i32", shape, (at) => {
+    const line = Math.floor(at / (inner * side)) * inner + (at % inner);
+    return picked[line]?.[Math.floor(at / inner) % side] ?? 0;
+  });
+}
+
+const anyIndices = (random: RandomSource, shape: Shape, side: number): HostTensor =>
+  generated("i32", shape, () => random.integer(0, side - 1));
+
+const SIDE_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "max"];
+
+export const indexingTable: OpTable<OpOf<"indexing">> = {
+  Gather: {
+    samples: indexed<"Gather">([
+      [{ axis: 0 }, [5], [3], [4, 0, 2]],
+      [{ axis: 0 }, [5, 2], [2, 3], [4, 0, 2, 2, 1, 3]],
+      [{ axis: 1 }, [2, 5], [2], [4, 1]],
+      [{ axis: 1 }, [2, 3, 4], [2, 1], [2, 0]],
+      [{ axis: 0 }, [5, 2], [], [3]],
+      [{ axis: 0 }, [5], [2], [-1, -5]],
+      [{ axis: 0 }, [5, 2], [0], []],
+      [{ axis: 0 }, [5, 0], [2], [1, 0]],
+    ]),
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length) => {
+        const [axis, data, shape] = formAt(GATHERED, length)(length);
+        return sample<"Gather">(
+          { axis },
+          labelled(random, dtype, data),
+          tailIndices(random, shape, data[axis] ?? 1),
+        );
+      }),
+    sizes: () => [
+      sample<"Gather">({ axis: 0 }, counting(LONG), manyIndices([70_003], 66_002)),
+      sample<"Gather">({ axis: 0 }, counting(TALL), manyIndices([4_200], 4_133)),
+      sample<"Gather">({ axis: 1 }, counting(WIDE), manyIndices([4_200], 4_134)),
+      sample<"Gather">({ axis: 0 }, counting([7, 3]), manyIndices([66_002], 7)),
+    ],
+    axes: (dtype, random) => ({
+      "every-axis": alongEach((shape, axis) =>
+        [[], [3], [1], [2, 2], [2, 1, 3]].map((indices) =>
+          sample<"Gather">(
+            { axis },
+            scattered(random, dtype, shape),
+            drawIndices(random, indices, shape[axis] ?? 1),
+          ),
+        ),
+      ),
+    }),
+    sides: (dtype, random) =>
+      AXES.map(([shape, axis], at) => {
+        const [side = 1] = shape;
+        return sample<"Gather">(
+          { axis },
+          labelled(random, dtype, shape),
+          anyIndices(random, at % 3 === 0 ? [side, side] : [side], side),
+        );
+      }),
+    gradients: [
+      gradientOf("rows", [spread([3, 4])], (x) => ops.gather(x, indexTensor([2, 0]))),
+      gradientOf("repeated-rows-add-up", [spread([3, 4])], (x) =>
+        ops.gather(x, indexTensor([1, 1, 2, 1], [2, 2])),
+      ),
+      gradientOf("columns", [spread([3, 4])], (x) => ops.gather(x, indexTensor([3, 0, -1]), 1)),
+      gradientOf("one-row", [spread([3, 4])], (x) => ops.gather(x, ops.reshape(indexTensor([1]), []))),
+    ],
+    rare: [indexedSubnormals({ axis: 0 }, [3])],
+  },
+  GatherElements: {
+    samples: indexed<"GatherElements">([
+      [{ axis: 0 }, [3, 2], [2, 2], [2, 0, 1, 1]],
+      [{ axis: 1 }, [2, 3], [2, 3], [2, 1, 0, 0, 0, 2]],
+      [{ axis: 1 }, [3, 4], [2, 1], [-1, -4]],
+      [{ axis: 0 }, [5], [3], [4, 4, 0]],
+      [{ axis: 2 }, [2, 1, 3], [2, 1, 2], [2, 0, 1, 1]],
+      [{ axis: 0 }, [3], [0], []],
+    ]),
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length) => {
+        const [axis, data, shape] = formAt(ELEMENTS, length)(length);
+        return sample<"GatherElements">(
+          { axis },
+          labelled(random, dtype, data),
+          tailIndices(random, shape, data[axis] ?? 1),
+        );
+      }),
+    sizes: () => [
+      sample<"GatherElements">({ axis: 0 }, counting(LONG), manyIndices([70_003], 66_002)),
+      sample<"GatherElements">({ axis: 0 }, counting(TALL), manyIndices([4_133, 17], 4_133)),
+      sample<"GatherElements">({ axis: 1 }, counting(WIDE), manyIndices([17, 4_200], 4_134)),
+    ],
+    // Along the axis there may be more indices than elements; along each other axis, fewer.
+    axes: (dtype, random) => ({
+      "every-axis": alongEach((shape, axis) => {
+        const size = shape[axis] ?? 1;
+        const more = resized(shape, axis, size + 2);
+        const fewer = shape.flatMap((_, other) => (other === axis ? [] : [resized(more, other, 1)]));
+        return [shape, more, ...fewer, resized(shape, axis, 1)].map((indices) =>
+          sample<"GatherElements">(
+            { axis },
+            scattered(random, dtype, shape),
+            drawIndices(random, indices, size),
+          ),
+        );
+      }),
+    }),
+    sides: (dtype, random) =>
+      AXES.map(([shape, axis]) =>
+        sample<"GatherElements">(
+          { axis },
+          labelled(random, dtype, shape),
+          shuffledAlong(random, shape, axis),
+        ),
+      ),
+    gradients: [
+      gradientOf("repeated", [spread([2, 3])], (x) =>
+        ops.gatherElements(x, indexTensor([0, 2, 2, 1], [2, 2]), 1),
+      ),
+      gradientOf("repeated-along-the-middle", [spread([2, 3, 2, 2])], (x) =>
+        ops.gatherElements(x, indexTensor([0, 2, -1, 1, 1, 1, 0, 0], [2, 1, 2, 2]), 1),
+      ),
+    ],
+    rare: [indexedSubnormals({ axis: 0 }, [1, 3])],
+  },
+  GatherND: {
+    samples: indexed<"GatherND">([
+      [{ batchDims: 0 }, [3, 4], [2, 2], [0, 3, 2, 1]],
+      [{ batchDims: 0 }, [3, 4], [2, 1], [2, 0]],
+      [{ batchDims: 0 }, [2, 3, 4], [2, 1, 2], [1, 2, 0, 0]],
+      [{ batchDims: 1 }, [2, 3, 2], [2, 1], [2, 0]],
+      [{ batchDims: 0 }, [3, 4], [1, 2], [-1, -4]],
+      [{ batchDims: 0 }, [4], [1], [2]],
+      [{ batchDims: 0 }, [3, 4], [1], [-1]],
+      [{ batchDims: 0 }, [2, 3, 4], [3], [1, -1, 0]],
+      [{ batchDims: 0 }, [3, 4], [0, 1], []],
+      [{ batchDims: 0 }, [3, 0], [2, 1], [1, 0]],
+      [{ batchDims: 2 }, [2, 2, 3], [2, 2, 1], [2, -3, 1, 0]],
+    ]),
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length) => {
+        const [data, count] = formAt([[[4, length], 3] as const, [[length], length] as const], length);
+        return sample<"GatherND">(
+          { batchDims: 0 },
+          labelled(random, dtype, data),
+          tailIndices(random, [count, 1], data[0] ?? 1),
+        );
+      }),
+    sizes: () => [
+      sample<"GatherND">({ batchDims: 0 }, counting(TALL), manyIndices([4_200, 1], 4_133)),
+      sample<"GatherND">({ batchDims: 0 }, counting(LONG), manyIndices([70_003, 1], 66_002)),
+      sample<"GatherND">({ batchDims: 1 }, counting(TALL), manyIndices([4_133, 1], 18)),
+    ],
+    axes: (dtype, random) => ({
+      "every-depth": RANKED.flatMap((shape) =>
+        shape.flatMap((_, batchDims) =>
+          shape.slice(batchDims).flatMap((__, less) =>
+            [[], [3], [2, 2]]
+              // The last axis holds the tuples, and is not shared.
+              .map((outer): OpSample<"GatherND"> => {
+                const shared = shape.slice(0, batchDims);
+                const sizes = shape.slice(batchDims, batchDims + less + 1);
+                return sample<"GatherND">(
+                  { batchDims },
+                  scattered(random, dtype, shape),
+                  tuples(random, [...shared, ...outer], sizes),
+                );
+              }),
+          ),
+        ),
+      ),
+    }),
+    sides: (dtype, random) =>
+    [2, 3].flatMap((n) =>
+      ([[0, [n, 2]], [0, [n, n, 1]], [1, [n, n - 1]], [1, [n, n, 2]], [1, [n, n, 1]], [2, [n, n, 1]]] as const).map(
+        ([batchDims, shape]) =>
+          sample<"GatherND">(
+            { batchDims },
+            labelled(random, dtype, cube(n, 4)),
+            anyIndices(random, [...shape], n),
+          ),
+      ),
+    ), // biome-ignore format: one list of forms
+    gradients: [
+      gradientOf("repeated", [spread([3, 4])], (x) =>
+        ops.gatherND(x, indexTensor([0, 1, 2, 1, 0, 1], [3, 2])),
+      ),
+      gradientOf("one-row", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([1]))),
+      gradientOf("one-element", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([2, -1]))),
+    ],
+    rare: [indexedSubnormals({ batchDims: 0 }, [3, 1])],
+  },
+  ScatterElements: {
+    samples: (dtype) => {
+      const one = (
+        attributes: OpAttributes["ScatterElements"],
+        data: Shape,
+        shape: Shape,
+        indices: readonly number[],
+      ): OpSample<"ScatterElements"> =>
+        exact<"ScatterElements">(
+          attributes,
+          attributes.reduction === "none" ? counted(dtype, data) : wholeFrom(dtype, data, 0),
+          hostData("i32", indices, shape),
+          attributes.reduction === "none" ? counted(dtype, shape, 5) : wholeFrom(dtype, shape, 2),
+        );
+      const [big, ones] = accumulating(dtype);
+      return {
+        values: [
+          one({ axis: 0, reduction: "none" }, [5], [3], [4, 0, 2]),
+          one({ axis: 1, reduction: "none" }, [2, 4], [2, 2], [3, 0, 1, 2]),
+          one({ axis: 0, reduction: "none" }, [3, 3], [1, 2], [2, 0]),
+          one({ axis: 1, reduction: "none" }, [2, 3], [2, 1], [-1, -3]),
+          one({ axis: 0, reduction: "none" }, [3], [0], []),
+        ],
+        ...(combines(dtype)
+          ? {
+              "repeated-indices-combine": REDUCTIONS.flatMap((reduction) => [
+                one({ axis: 0, reduction }, [4], [5], [1, 1, 3, 0, 3]),
+                one({ axis: 1, reduction }, [2, 3], [2, 4], [0, 0, 2, 2, 1, 1, 1, 0]),
+              ]),
+            }
+          : {}),
+        ...(isComputeFloat(dtype)
+          ? {
+              "nan-comes-through": REDUCTIONS.map((reduction) =>
+                sample<"ScatterElements">({ axis: 0, reduction }, ...withNan(dtype, [NAN_PLACES.length])),
+              ),
+            }
+          : {}),
+        ...(isHalf(dtype)
+          ? {
+              "sums-run-in-f32": [
+                exact<"ScatterElements">(
+                  { axis: 0, reduction: "add" },
+                  big,
+                  hostData("i32", [0, 0, 0]),
+                  ones,
+                ),
+              ],
+            }
+          : {}),
+      };
+    },
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length): OpSample<"ScatterElements"> => {
+        const reduction = reductionAt(dtype, length);
+        const wide = length % 2 === 0;
+        const shape = wide ? [length, 2] : [length];
+        // Along the first axis of two columns, each has the indices of the other.
+        const places = shuffledIndices(random, length, [length]);
+        const picked = wide
+          ? generated("i32", shape, (at) => Number(places.data[Math.floor(at / 2)]))
+          : places;
+        return exact<"ScatterElements">(
+          { axis: 0, reduction },
+          dataFor(random, dtype, shape, reduction),
+          picked,
+          dataFor(random, dtype, shape, reduction),
+        );
+      }),
+    unsized: ["f8e4m3", "f8e5m2", "bool"],
+    sizes: () => [
+      sample<"ScatterElements">(
+        { axis: 0, reduction: "none" },
+        whole(LONG),
+        eachIndexOnce(66_002),
+        counting(LONG),
+      ),
+      exact<"ScatterElements">(
+        { axis: 0, reduction: "add" },
+        whole(LONG),
+        manyIndices([70_003], 66_002),
+        whole([70_003]),
+      ),
+      exact<"ScatterElements">(
+        { axis: 0, reduction: "add" },
+        whole([7]),
+        manyIndices([70_003], 7),
+        whole([70_003]),
+      ),
+      exact<"ScatterElements">(
+        { axis: 1, reduction: "add" },
+        whole(TALL),
+        manyIndices([4_133, 20], 18),
+        whole([4_133, 20]),
+      ),
+      exact<"ScatterElements">(
+        { axis: 1, reduction: "max" },
+        whole(WIDE),
+        manyIndices([18, 4_200], 4_134),
+        counting([18, 4_200]),
+      ),
+    ],
+    axes: (dtype, random) => ({
+      "every-axis": alongEach((shape, axis) => {
+        const size = shape[axis] ?? 1;
+        const fewer = shape.flatMap((_, other) => [resized(shape, other, 1)]);
+        return [shape, ...fewer].map((indices) =>
+          sample<"ScatterElements">(
+            { axis, reduction: "none" },
+            scattered(random, dtype, shape),
+            distinctIndices(random, indices, axis, size),
+            scattered(random, dtype, indices),
+          ),
+        );
+      }),
+      ...(combines(dtype)
+        ? {
+            "reductions-along-every-axis": alongEach((shape, axis) =>
+              REDUCTIONS.flatMap((reduction) =>
+                // Three updates of one element: their products are exact.
+                [resized(shape, axis, 3), ...shape.map((_, other) => resized(shape, other, 1))].map(
+                  (indices) =>
+                    exact<"ScatterElements">(
+                      { axis, reduction },
+                      smallIntegers(random, dtype, shape),
+                      drawIndices(random, indices, shape[axis] ?? 1),
+                      smallIntegers(random, dtype, indices),
+                    ),
+                ),
+              ),
+            ),
+          }
+        : {}),
+    }),
+    sides: (dtype, random) =>
+      AXES.map(([shape, axis], at): OpSample<"ScatterElements"> => {
+        const reduction =
+          dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
+        const draw = reduction === "none" ? labelled : terms;
+        return exact<"ScatterElements">(
+          { axis, reduction },
+          draw(random, dtype, shape),
+          shuffledAlong(random, shape, axis),
+          draw(random, dtype, shape),
+        );
+      }),
+    gradients: [
+      gradientOf("replacing", [spread([3, 2]), spread([1, 2], 1)], (x, u) =>
+        ops.scatterElements(x, indexTensor([1, 0], [1, 2]), u),
+      ),
+      gradientOf("adding", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
+        ops.scatterElements(x, indexTensor([1, 1, 2, 0], [2, 2]), u, { reduction: "add" }),
+      ),
+    ],
+    rare: [indexedSubnormals({ axis: 0, reduction: "none" }, [1, 3], [1, 3], HALVES_TOO)],
+  },
+  ScatterND: {
+    samples: (dtype) => {
+      const one = (
+        reduction: ScatterReduction,
+        data: Shape,
+        shape: Shape,
+        indices: readonly number[],
+      ): OpSample<"ScatterND"> => {
+        const depth = shape.at(-1) as number;
+        const updates = [...shape.slice(0, -1), ...data.slice(depth)];
+        return exact<"ScatterND">(
+          { reduction },
+          reduction === "none" ? counted(dtype, data) : wholeFrom(dtype, data, 0),
+          hostData("i32", indices, shape),
+          reduction === "none" ? counted(dtype, updates, 5) : wholeFrom(dtype, updates, 2),
+        );
+      };
+      const [big, ones] = accumulating(dtype);
+      return {
+        values: [
+          one("none", [5], [3, 1], [4, 0, 2]),
+          one("none", [3, 4], [2, 2], [0, 3, 2, 1]),
+          one("none", [3, 4], [2, 1], [2, 0]),
+          one("none", [3, 4], [1, 2], [-1, -4]),
+          one("none", [2, 2, 2], [1, 1, 2], [1, 0]),
+          one("none", [4], [1], [-2]),
+          one("none", [3, 4], [1], [1]),
+          one("none", [3, 4], [2], [2, -1]),
+          one("none", [3, 4], [0, 1], []),
+          one("none", [3, 0], [2, 1], [1, 0]),
+        ],
+        ...(combines(dtype)
+          ? {
+              "repeated-indices-combine": REDUCTIONS.flatMap((reduction) => [
+                one(reduction, [4], [5, 1], [1, 1, 3, 0, 3]),
+                one(reduction, [3, 2], [4, 1], [0, 0, 2, 0]),
+                one(reduction, [3, 2], [1], [-1]),
+                one(reduction, [3, 2], [2], [2, 0]),
+              ]),
+            }
+          : {}),
+        ...(isComputeFloat(dtype)
+          ? {
+              "nan-comes-through": REDUCTIONS.map((reduction) =>
+                sample<"ScatterND">({ reduction }, ...withNan(dtype, [NAN_PLACES.length, 1])),
+              ),
+            }
+          : {}),
+        ...(isHalf(dtype)
+          ? {
+              "sums-run-in-f32": [
+                exact<"ScatterND">({ reduction: "add" }, big, hostData("i32", [0, 0, 0], [3, 1]), ones),
+              ],
+            }
+          : {}),
+      };
+    },
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length) => {
+        const reduction = reductionAt(dtype, length);
+        const of = (data: Shape, count: number, updates: Shape) =>
+          exact<"ScatterND">(
+            { reduction },
+            dataFor(random, dtype, data, reduction),
+            shuffledIndices(random, data[0] ?? 1, [count, 1]),
+            dataFor(random, dtype, updates, reduction),
+          );
+        return length % 2 === 0 ? of([5, length], 3, [3, length]) : of([length], length, [length]);
+      }),
+    unsized: ["f8e4m3", "f8e5m2", "bool"],
+    sizes: () => [
+      sample<"ScatterND">(
+        { reduction: "none" },
+        whole(TALL),
+        tensor(eachIndexOnce(4_133).data as Int32Array, [4_133, 1]),
+        counting(TALL),
+      ),
+      exact<"ScatterND">(
+        { reduction: "add" },
+        whole(TALL),
+        manyIndices([4_200, 1], 4_133),
+        whole([4_200, 18]),
+      ),
+      exact<"ScatterND">(
+        { reduction: "add" },
+        whole([5, 3]),
+        manyIndices([66_002, 1], 5),
+        whole([66_002, 3]),
+      ),
+      exact<"ScatterND">(
+        { reduction: "add" },
+        whole(LONG),
+        manyIndices([70_003, 1], 66_002),
+        whole([70_003]),
+      ),
+    ],
+    axes: (dtype, random) => ({
+      "every-depth": RANKED.flatMap((shape) =>
+        shape.map((_, less) => {
+          const [sizes, rest] = [shape.slice(0, less + 1), shape.slice(less + 1)];
+          const indices = twoTuples(random, sizes);
+          return sample<"ScatterND">(
+            { reduction: "none" },
+            scattered(random, dtype, shape),
+            indices,
+            scattered(random, dtype, [...indices.shape.slice(0, 1), ...rest]),
+          );
+        }),
+      ),
+      ...(combines(dtype)
+        ? {
+            "reductions-at-every-depth": RANKED.flatMap((shape) =>
+              shape.flatMap((_, less) =>
+                REDUCTIONS.flatMap((reduction) =>
+                  [[], [3], [2, 2]].map((outer): OpSample<"ScatterND"> => {
+                    const [sizes, rest] = [shape.slice(0, less + 1), shape.slice(less + 1)];
+                    return exact<"ScatterND">(
+                      { reduction },
+                      smallIntegers(random, dtype, shape),
+                      tuples(random, outer, sizes),
+                      smallIntegers(random, dtype, [...outer, ...rest]),
+                    );
+                  }),
+                ),
+              ),
+            ),
+          }
+        : {}),
+    }),
+    sides: (dtype, random) =>
+    [2, 3].flatMap((n) =>
+      ([[n, 1], [n, 2], [n, 3]] as const).map((shape, at) => {
+        const [, depth] = shape;
+        // The first of each index differs, so that no place is written twice.
+        const order = permutations(n)[random.integer(0, n - 1)] ?? [];
+        const places = generated("i32", [...shape], (place) =>
+          place % depth === 0 ? (order[place / depth] ?? 0) : random.integer(0, n - 1),
+        );
+        const reduction = dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
+        const draw = reduction === "none" ? labelled : terms;
+        return exact<"ScatterND">(
+          { reduction },
+          draw(random, dtype, cube(n, 3)),
+          places,
+          draw(random, dtype, [n, ...cube(n, 3 - depth)]),
+        );
+      }),
+    ), // biome-ignore format: one list of forms
+    gradients: [
+      gradientOf("replacing", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
+        ops.scatterND(x, indexTensor([2, 0], [2, 1]), u),
+      ),
+      gradientOf("adding", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
+        ops.scatterND(x, indexTensor([2, 2], [2, 1]), u, { reduction: "add" }),
+      ),
+      gradientOf("replacing-one-row", [spread([3, 2]), spread([2], 1)], (x, u) =>
+        ops.scatterND(x, indexTensor([-1]), u),
+      ),
+      gradientOf("adding-to-one-element", [spread([3, 2]), spread([], 1)], (x, u) =>
+        ops.scatterND(x, indexTensor([1, 0]), u, { reduction: "add" }),
+      ),
+    ],
+    rare: [indexedSubnormals({ reduction: "none" }, [3, 1], [3, 3])],
+  },
+  OneHot: {
+    samples: () => {
+      const one = (
+        axis: number,
+        shape: Shape,
+        indices: readonly number[],
+        dtype: OpAttributes["OneHot"]["dtype"],
+      ) => sample<"OneHot">({ axis, depth: 4, dtype }, hostData("i32", indices, shape));
+      const into = (dtype: OpAttributes["OneHot"]["dtype"]) => [
+        one(1, [3], [0, 3, 1], dtype),
+        one(0, [3], [0, 3, 1], dtype),
+        one(1, [2, 2], [0, 3, 1, 1], dtype),
+        one(0, [], [2], dtype),
+        one(1, [0], [], dtype),
+      ];
+      return {
+        "values-f32": into("f32"),
+        "values-f16": into("f16"),
+        "values-bf16": into("bf16"),
+        "values-i32": into("i32"),
+        "negative-indices-count-from-the-end": [one(1, [2], [-1, -4], "f32")],
+        "indices-outside-give-zeros": [one(1, [3], [4, -5, 100], "f32")],
+      };
+    },
+    tails: (_, random) =>
+      lengthsOf("f32").map((length) => {
+        const dtype = formAt(["f32", "i32", "f32"] as const, length);
+        const of = (depth: number, count: number, axis: number) =>
+          sample<"OneHot">({ axis, depth, dtype }, tailIndices(random, [count], depth));
+        return length % 2 === 0
+          ? of(length, 3, length % 4 === 0 ? 0 : 1)
+          : of(5, length, length % 4 === 1 ? 0 : 1);
+      }),
+    sizes: () => [
+      sample<"OneHot">({ axis: 1, depth: 18, dtype: "f32" }, manyIndices([4_133], 18)),
+      sample<"OneHot">({ axis: 1, depth: 4_134, dtype: "f32" }, manyIndices([18], 4_134)),
+      sample<"OneHot">({ axis: 0, depth: 66_002, dtype: "f32" }, manyIndices([2], 66_002)),
+    ],
+    axes: (_, random) => {
+      const into = (dtype: OpAttributes["OneHot"]["dtype"]) =>
+        [[], ...RANKED.slice(0, 4)].flatMap((shape: Shape) =>
+          [...shape, 1].map((__, axis) =>
+            sample<"OneHot">({ axis, depth: 4, dtype }, drawIndices(random, shape, 6)),
+          ),
+        );
+      return {
+        "every-axis-f32": into("f32"),
+        "every-axis-f16": into("f16"),
+        "every-axis-bf16": into("bf16"),
+        "every-axis-i32": into("i32"),
+      };
+    },
+    sides: (_, random) =>
+      [2, 3, 4].flatMap((n) =>
+        [1, 2].flatMap((rank) =>
+          Array.from({ length: rank + 1 }, (_each, axis) =>
+            sample<"OneHot">({ axis, depth: n, dtype: "f32" }, anyIndices(random, cube(n, rank), n)),
+          ),
+        ),
+      ),
+    options: () => [
+      setting(
+        "OneHot",
+        { axis: [1, 0, 2], depth: [4, 1, 7], dtype: ["f32", "f16", "bf16", "i32"] },
+        {},
+        (attributes, _, random) => sample(attributes, drawIndices(random, [2, 5], 5)),
+      ),
+    ],
+    gradients: SOURCE,
+  },
+};

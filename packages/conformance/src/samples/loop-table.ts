@@ -1,0 +1,308 @@
+/** Loops whose bodies only move values, so that every dtype has them and every bit is compared. */
+import { type DType, type HostTensor, remat, type Shape, type Tensor } from "@mp/core";
+import { DTYPES, type Graph, GraphBuilder, type OpAttributes, type OpOf, type Value } from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { scattered } from "./axis-data.js";
+import { gradientOf, spread } from "./gradient-sample.js";
+import type { OpTable } from "./op-row.js";
+import { counted, type OpSample, sample } from "./op-sample.js";
+import { setting } from "./setting.js";
+import { counting, LONG, TALL } from "./size-data.js";
+import { SIDES } from "./tail-data.js";
+
+type Attributes = OpAttributes["Scan"];
+
+interface LoopParts {
+  readonly dtype: DType;
+  readonly carries?: readonly Shape[];
+  /** Shapes of the elements. */
+  readonly sequences?: readonly Shape[];
+  readonly invariants?: readonly Shape[];
+  readonly length?: number;
+  readonly reverse?: boolean;
+  readonly step: (builder: GraphBuilder, inputs: readonly Value[]) => readonly Value[];
+}
+
+/** A loop on distinguishable data. */
+function loop({
+  dtype,
+  carries = [],
+  sequences = [],
+  invariants = [],
+  length = 4,
+  reverse = false,
+  step,
+}: LoopParts): OpSample<"Scan"> {
+  const builder = new GraphBuilder();
+  const shapes = [...carries, ...sequences, ...invariants];
+  const inputs = shapes.map((shape, index) => builder.input(`x${index}`, { dtype, shape }, "capture"));
+  const outputs = step(builder, inputs);
+  const body: Graph = builder.finish(new Map(outputs.map((value, index) => [`y${index}`, value])));
+  const attributes: Attributes = {
+    body,
+    carries: carries.length,
+    sequences: sequences.length,
+    length,
+    reverse,
+    saved: 0,
+  };
+  const given = [...carries, ...sequences.map((shape) => [length, ...shape]), ...invariants];
+  return sample(attributes, ...given.map((shape, index) => counted(dtype, shape, 5 * index)));
+}
+
+/** Delays by two elements: two carries, of which one moves to the other. */
+const delayed = (dtype: DType, shape: Shape, length: number, reverse: boolean): OpSample<"Scan"> =>
+  loop({
+    dtype,
+    carries: [shape, shape],
+    sequences: [shape],
+    length,
+    reverse,
+    step: (builder, [first, second, element]) => [
+      builder.emitOne("Identity", [second as Value], {}),
+      builder.emitOne("Identity", [element as Value], {}),
+      builder.emitOne("Identity", [first as Value], {}),
+    ],
+  });
+
+const directions = [false, true];
+
+/** Each element a step later, after those of the carry. */
+function delay(length: number, shape: readonly number[]) {
+  const builder = new GraphBuilder();
+  const type = { dtype: "f32" as const, shape };
+  const [carry, element] = [builder.input("carry", type, "capture"), builder.input("x", type, "capture")];
+  const body = builder.finish(
+    new Map([
+      ["carry", builder.emitOne("Identity", [element], {})],
+      ["y", carry],
+    ]),
+  );
+  return sample<"Scan">(
+    { body, carries: 1, sequences: 1, length, reverse: false, saved: 0 },
+    counting(shape, -1),
+    counting([length, ...shape]),
+  );
+}
+
+const backwards = (builder: GraphBuilder, value: Value): Value => {
+  const axes = value.shape.map((_, axis) => axis);
+  return builder.emitOne("Slice", [value], {
+    axes,
+    starts: value.shape.map((size) => size - 1),
+    ends: axes.map(() => -1),
+    steps: axes.map(() => -1),
+  });
+};
+
+/**
+ * Each carry becomes the one before it, and the first an element of the first sequence, or the last carry backwards.
+ * All that the body has is stacked.
+ */
+function bodyOf(dtype: DType, shape: Shape, carries: number, sequences: number, invariants: number): Graph {
+  const builder = new GraphBuilder();
+  const all = Array.from({ length: carries + sequences + invariants }, (_, index) =>
+    builder.input(`x${index}`, { dtype, shape }, "capture"),
+  );
+  const turned = all.map((value) => backwards(builder, value));
+  const first = sequences > 0 ? all[carries] : turned[carries - 1];
+  const next = all.slice(0, carries).map((_, index) => (index === 0 ? first : turned[index - 1]) as Value);
+  const outputs = [...next, ...all, ...turned.slice(carries)];
+  return builder.finish(new Map(outputs.map((value, index) => [`y${index}`, value])));
+}
+
+const EMPTY: Graph = { inputs: [], nodes: [], outputs: [] };
+
+/** A recurrence of a carry, a sequence and weights from outside: its last carry and all before, as one number each row. */
+const recurrence =
+  (reverse: boolean, isKept: boolean) =>
+  (h: Tensor, x: Tensor, w: Tensor): Tensor => {
+    const step = (state: Tensor, element: Tensor) => {
+      const next = ops.tanh(ops.add(ops.matMul(state, w), element));
+      return [next, ops.mul(next, ops.sin(element))] as const;
+    };
+    const [last, all] = ops.scan(isKept ? step : remat(step), h, x, { reverse });
+    return ops.add(last, ops.reduceSum(all, { axes: [0] }));
+  };
+
+const points = [spread([2, 3]), spread([4, 2, 3], 1), spread([3, 3], 2)] as const;
+
+/** A dtype of each size of an element, and of each kind. */
+const OPTION_DTYPES: readonly DType[] = ["f32", "f16", "i64", "bool"];
+
+export const loopTable: OpTable<OpOf<"loop">> = {
+  Scan: {
+    samples: (dtype) => ({
+      values: directions.flatMap((reverse) => [
+        delayed(dtype, [3], 5, reverse),
+        delayed(dtype, [2, 3], 2, reverse),
+        delayed(dtype, [], 4, reverse),
+        delayed(dtype, [1031], 3, reverse),
+      ]),
+      "one-step": directions.map((reverse) => delayed(dtype, [3], 1, reverse)),
+      "no-elements": directions.map((reverse) => delayed(dtype, [2, 0], 3, reverse)),
+      "passed-through": directions.map((reverse) =>
+        loop({
+          dtype,
+          carries: [[2], [2]],
+          sequences: [[2]],
+          invariants: [[2]],
+          reverse,
+          // The carries change places; all of them, the element and the invariant are results, some of them twice.
+          step: (_, [a, b, element, weight]) =>
+            [b, a, a, element, weight, weight, b, element] as readonly Value[],
+        }),
+      ),
+      "no-sequences": directions.map((reverse) =>
+        loop({
+          dtype,
+          carries: [[3]],
+          length: 5,
+          reverse,
+          step: (builder, [carry]) => {
+            const turned = builder.emitOne(
+              "Concat",
+              [1, 0].map((start) =>
+                builder.emitOne("Slice", [carry as Value], {
+                  axes: [0],
+                  starts: [start],
+                  ends: [start === 1 ? 3 : 1],
+                  steps: [1],
+                }),
+              ),
+              { axis: 0 },
+            );
+            return [turned, carry as Value];
+          },
+        }),
+      ),
+      "no-carries": directions.map((reverse) =>
+        loop({
+          dtype,
+          sequences: [[2, 3], [2]],
+          invariants: [[3]],
+          reverse,
+          step: (builder, [matrix, vector, row]) => [
+            builder.emitOne("Transpose", [matrix as Value], { perm: [1, 0] }),
+            vector as Value,
+            builder.emitOne("Expand", [row as Value], { shape: [2, 3] }),
+          ],
+        }),
+      ),
+      "no-results": [
+        loop({
+          dtype,
+          carries: [[2]],
+          sequences: [[2]],
+          step: (builder, [, element]) => [builder.emitOne("Identity", [element as Value], {})],
+        }),
+      ],
+    }),
+    tails: (dtype) =>
+      // What came one element before, of wide elements and of many.
+      SIDES.map((size, at) => {
+        const [width, length] = at % 2 === 0 ? [size, 3] : [3, size];
+        return loop({
+          dtype,
+          carries: [[width]],
+          sequences: [[width]],
+          length,
+          reverse: at % 4 < 2,
+          step: (builder, [carry, element]) => [
+            builder.emitOne("Identity", [element as Value], {}),
+            builder.emitOne("Identity", [carry as Value], {}),
+          ],
+        });
+      }),
+    unsized: DTYPES,
+    sizes: () => [delay(2, LONG), delay(TALL[0] as number, TALL.slice(1)), delay(66_002, [])],
+    // As many runs as the elements have rows and columns.
+    sides: (dtype) =>
+      [2, 3, 4].flatMap((n) =>
+        [false, true].map((reverse) =>
+          loop({
+            dtype,
+            carries: [[n, n]],
+            sequences: [[n, n]],
+            invariants: [[n, n]],
+            length: n,
+            reverse,
+            step: (builder, [carry, element, invariant]) => [
+              builder.emitOne("Transpose", [element as Value], { perm: [1, 0] }),
+              builder.emitOne("Identity", [carry as Value], {}),
+              builder.emitOne("Concat", [element as Value, invariant as Value], { axis: 1 }),
+            ],
+          }),
+        ),
+      ),
+    options: (dtype) =>
+      !OPTION_DTYPES.includes(dtype)
+        ? []
+        : [
+            setting(
+              "Scan",
+              {
+                // Follows from the others.
+                body: [EMPTY],
+                carries: [1, 0, 2, 3],
+                sequences: [1, 0, 2],
+                length: [3, 1, 5],
+                reverse: [false, true],
+                // Only a gradient reads it.
+                saved: [0, 1],
+              },
+              { shape: [[3], [], [2, 3], [3, 2, 2], [2, 3, 2, 2]], invariants: [0, 1, 2] },
+              (attributes, { shape, invariants }, random) => {
+                const { carries, sequences, length } = attributes;
+                if (carries + sequences + invariants === 0) return undefined;
+                const draw = (of: Shape): HostTensor => scattered(random, dtype, of);
+                const times = (count: number, of: Shape) => Array.from({ length: count }, () => draw(of));
+                return sample(
+                  { ...attributes, body: bodyOf(dtype, shape, carries, sequences, invariants) },
+                  ...times(carries, shape),
+                  ...times(sequences, [length, ...shape]),
+                  ...times(invariants, shape),
+                );
+              },
+            ),
+          ],
+    gradients: [
+      gradientOf("recurrence", points, recurrence(false, true)),
+      gradientOf("recurrence-backwards", points, recurrence(true, true)),
+      gradientOf("recomputed", points, recurrence(false, false)),
+      gradientOf(
+        "without-sequences",
+        [spread([2, 2]), spread([2, 2], 1)],
+        (h, w) =>
+          ops.scan((state: Tensor) => [ops.matMul(state, w), state], h, [], {
+            length: 3,
+          })[1],
+      ),
+      gradientOf(
+        "without-carries",
+        [spread([3, 2]), spread([2], 1)],
+        (x, w) =>
+          ops.scan((_, element: Tensor) => [[], ops.sin(ops.mul(element, w))], [], x, {
+            reverse: true,
+          })[1],
+      ),
+      gradientOf(
+        "nested",
+        [spread([3]), spread([2, 3], 1)],
+        (h, x) =>
+          ops.scan(
+            (state: Tensor, element: Tensor) => {
+              const [inner] = ops.scan(
+                (at: Tensor, again: Tensor) => [ops.sin(ops.add(ops.mul(at, again), element)), []],
+                state,
+                x,
+              );
+              return [inner, []];
+            },
+            h,
+            x,
+          )[0],
+      ),
+    ],
+  },
+};

@@ -1,0 +1,240 @@
+/** The likelihood losses. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { elementCount, type LossReduction, type OpAttributes, type OpOf } from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { generated, hostData, randomData } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { farLoss } from "./far-rows.js";
+import { gradientOf, indexTensor, spread, twice } from "./gradient-sample.js";
+import type { GeneratedRow, OpTable, SizeRow } from "./op-row.js";
+import { type OpSample, positives, type Sampled, sample } from "./op-sample.js";
+import { type Options, setting } from "./setting.js";
+import { cube } from "./side-data.js";
+import { ROWS, TALL, WIDE } from "./size-data.js";
+import { formAt, lengthsOf } from "./tail-data.js";
+
+const anyLabels = (random: RandomSource, classes: number, shape: Shape): HostTensor =>
+  generated("i32", shape, () => random.integer(0, classes - 1));
+
+/** The second op takes log-probabilities: any negative numbers are accepted. */
+function lossValues<K extends OpOf<"loss">>(low: number, high: number): Sampled<K> {
+  return (dtype, random) => {
+    const one = (
+      attributes: OpAttributes[OpOf<"loss">],
+      scores: Shape,
+      { weighted = false, given }: { readonly weighted?: boolean; readonly given?: readonly number[] } = {},
+    ): OpSample<K> => {
+      const [batch = 0, classes = 0, ...rest] = scores;
+      const shape = [batch, ...rest];
+      const picked = given === undefined ? anyLabels(random, classes, shape) : hostData("i32", given, shape);
+      const weights = weighted ? [positives(random, dtype, [classes])] : [];
+      return sample(
+        attributes as OpAttributes[K],
+        randomData(random, dtype, scores, low, high),
+        picked,
+        ...weights,
+      );
+    };
+    const reductions = ["mean", "sum", "none"] as const;
+    return {
+      values: reductions.flatMap((reduction) => [
+        one({ reduction }, [4, 5]),
+        one({ reduction }, [4, 5], { weighted: true }),
+        one({ reduction }, [2, 3, 4]),
+        one({ reduction }, [2, 3, 2, 2], { weighted: true }),
+        one({ reduction }, [1, 1]),
+      ]),
+      "ignored-labels": reductions.flatMap((reduction) => [
+        one({ reduction, ignoreIndex: 2 }, [5, 4], { given: [0, 2, 3, 2, 1] }),
+        one({ reduction, ignoreIndex: 2 }, [5, 4], { given: [0, 2, 3, 2, 1], weighted: true }),
+        // An ignored label outside the classes, as text models use for padding.
+        one({ reduction, ignoreIndex: -100 }, [5, 4], { given: [0, -100, 3, -100, 1] }),
+      ]),
+      "all-labels-ignored": reductions.map((reduction) =>
+        one({ reduction, ignoreIndex: 1 }, [3, 2], { given: [1, 1, 1] }),
+      ),
+      "no-labels": reductions.flatMap((reduction) => [
+        one({ reduction }, [0, 3]),
+        one({ reduction }, [0, 3], { weighted: true }),
+        one({ reduction, ignoreIndex: 1 }, [0, 3, 2]),
+        one({ reduction }, [2, 3, 0]),
+      ]),
+      "non-finite-scores": [
+        sample(
+          { reduction: "none" } as OpAttributes[K],
+          hostData(dtype, [0, Number.NaN, 0, 0, -1, -2, -3, -1, -INFINITE], [3, 3]),
+          hostData("i32", [0, 1, 0]),
+        ),
+      ],
+    };
+  };
+}
+
+const INFINITE: number = Number.POSITIVE_INFINITY;
+
+/** Many classes, of which the last is a label, and many labels. */
+const TAIL_SCORES: readonly ((length: number) => Shape)[] = [
+  (n) => [3, n],
+  (n) => [n, 3],
+  (n) => [2, n, 3],
+  (n) => [2, 3, n],
+  (n) => [2, 3, 2, n],
+];
+
+/**
+ * One class far above all others, whose exponentials are lost next to it: the logarithms are these whole numbers, and
+ * their sums are exact.
+ */
+function farApart(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
+  const [, classes = 1, ...rest] = shape;
+  const inner = elementCount(rest, "test data");
+  return generated(dtype, shape, (at) =>
+    Math.floor(at / inner) % classes === 0 ? 0 : -100 - 4 * random.integer(0, 30),
+  );
+}
+
+const quarters = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
+  generated(dtype, shape, () => random.integer(1, 5) / 4);
+
+const REDUCTIONS = ["none", "mean", "sum"] as const;
+
+function lossTailOf<K extends OpOf<"loss">>(low: number, high: number): GeneratedRow<K> {
+  return (dtype, random) =>
+    lengthsOf(dtype).flatMap((length) =>
+      [[3, length], formAt(TAIL_SCORES, length)(length)].map((shape, at) => {
+        const [batch = 1, classes = 1, ...rest] = shape;
+        const places = [batch, ...rest];
+        const last = elementCount(places, "test data") - 1;
+        const labels = generated("i32", places, (place) =>
+          place === last ? classes - 1 : random.integer(0, classes - 1),
+        );
+        const weights = at === 0 ? [] : [quarters(random, dtype, [classes])];
+        const scores =
+          at === 0 ? randomData(random, dtype, shape, low, high) : farApart(random, dtype, shape);
+        const attributes = { reduction: formAt(REDUCTIONS, length + at) } as OpAttributes[K];
+        return sample<K>(attributes, scores, labels, ...weights);
+      }),
+    );
+}
+
+/** At least one logit of 0 in every row. */
+const peaked = (shape: Shape): HostTensor => {
+  const classes = shape[1] ?? 1;
+  return generated("f32", shape, (at) => {
+    const [row, place] = [Math.floor(at / classes), at % classes];
+    return place === (row * 7) % classes ? 0 : -200 + (place % 3);
+  });
+};
+
+const manyLabels = (count: number, classes: number): HostTensor =>
+  generated("i32", [count], (at) => (at * 11) % classes);
+
+/** Losses without reduction, and where sums are exact, their sum and mean. */
+function lossSizesOf<K extends OpOf<"loss">>(
+  make: (shape: Shape) => HostTensor,
+  reductions: readonly LossReduction[],
+): SizeRow<K> {
+  const samples = () =>
+    [TALL, WIDE, ROWS].flatMap((shape) => {
+      const [count = 0, classes = 0] = shape;
+      return reductions.map((reduction) =>
+        sample<OpOf<"loss">>({ reduction }, make(shape), manyLabels(count, classes)),
+      );
+    });
+  return samples as unknown as SizeRow<K>;
+}
+
+const negative = (shape: Shape): HostTensor => generated("f32", shape, (at) => -1 - (at % 7));
+
+const lossSidesOf =
+  <K extends OpOf<"loss">>(low: number, high: number): GeneratedRow<K> =>
+  (dtype, random) =>
+    [2, 3, 4].flatMap((n) =>
+      [2, 3, 4].flatMap((rank) =>
+        REDUCTIONS.map((reduction) => {
+          const labels = generated("i32", cube(n, rank - 1), () => random.integer(0, n - 1));
+          const ignored = reduction === "mean" ? { ignoreIndex: -100 } : {};
+          return sample<K>(
+            { reduction, ...ignored } as OpAttributes[K],
+            randomData(random, dtype, cube(n, rank), low, high),
+            labels,
+            ...(rank === 3 ? [] : [positives(random, dtype, [n])]),
+          );
+        }).filter((_, at) => rank < 4 || at === 0),
+      ),
+    );
+
+const SCORES: readonly Shape[] = [[6, 5], [4, 5, 3], [2, 5, 3, 2], [2, 5, 2, 1, 3]]; // biome-ignore format: one line
+
+/** The ignored label is any class, the first among them, or none. */
+function lossOptions<K extends OpOf<"loss">>(op: K, low: number, high: number): Options<K> {
+  return (dtype) => [
+    setting<OpOf<"loss">, { readonly scores: readonly Shape[]; readonly weighted: readonly boolean[] }>(
+      op,
+      { reduction: ["mean", "sum", "none"], ignoreIndex: [undefined, 0, 1, 4, -100, -1, 5] },
+      { scores: SCORES, weighted: [false, true] },
+      (attributes, { scores, weighted }, random) => {
+        const [batch = 1, classes = 1, ...rest] = scores;
+        const { ignoreIndex = 0 } = attributes;
+        const labels = generated("i32", [batch, ...rest], (at) =>
+          at % 3 === 1 ? ignoreIndex : random.integer(0, classes - 1),
+        );
+        // Sums of weighted likelihoods are exact in any order.
+        const weights = weighted ? [generated(dtype, [classes], () => 2 ** random.integer(-1, 2))] : [];
+        return sample<OpOf<"loss">>(
+          attributes,
+          generated(dtype, scores, () => random.integer(8 * low, 8 * high) / 8),
+          labels,
+          ...weights,
+        );
+      },
+    ) as never,
+  ];
+}
+
+export const lossTable: OpTable<OpOf<"loss">> = {
+  SoftmaxCrossEntropyLoss: {
+    samples: lossValues(-4, 4),
+    tails: lossTailOf(-4, 4),
+    sizes: lossSizesOf(peaked, ["none"]),
+    sides: lossSidesOf(-4, 4),
+    options: lossOptions("SoftmaxCrossEntropyLoss", -4, 4),
+    gradients: twice([
+      gradientOf("mean", [spread([3, 5])], (x) => ops.softmaxCrossEntropyLoss(x, indexTensor([1, 4, 0]))),
+      gradientOf("ignored-labels", [spread([3, 5])], (x) =>
+        ops.softmaxCrossEntropyLoss(x, indexTensor([1, -100, 0]), { ignoreIndex: -100 }),
+      ),
+      gradientOf("unreduced", [spread([2, 3, 2])], (x) =>
+        ops.softmaxCrossEntropyLoss(x, indexTensor([1, 0, 2, 2], [2, 2]), { reduction: "none" }),
+      ),
+      gradientOf("ignored-labels-of-images", [spread([2, 3, 2, 2])], (x) =>
+        ops.softmaxCrossEntropyLoss(x, indexTensor([1, -1, 2, 2, 0, -1, 1, 1], [2, 2, 2]), {
+          ignoreIndex: -1,
+        }),
+      ),
+    ]),
+    rare: [farLoss()],
+  },
+  NegativeLogLikelihoodLoss: {
+    samples: lossValues(-4, -0.1),
+    tails: lossTailOf(-4, -0.1),
+    sizes: lossSizesOf(negative, ["none", "sum", "mean"]),
+    sides: lossSidesOf(-4, -0.1),
+    options: lossOptions("NegativeLogLikelihoodLoss", -4, -1),
+    gradients: [
+      gradientOf("mean", [spread([3, 5])], (x) => ops.negativeLogLikelihoodLoss(x, indexTensor([1, 4, 0]))),
+      gradientOf("sum", [spread([3, 5])], (x) =>
+        ops.negativeLogLikelihoodLoss(x, indexTensor([1, 4, 0]), { reduction: "sum" }),
+      ),
+      gradientOf("of-images", [spread([2, 3, 2, 2])], (x) =>
+        ops.negativeLogLikelihoodLoss(x, indexTensor([1, 0, 2, 2, 0, 0, 1, 1], [2, 2, 2])),
+      ),
+      gradientOf("ignored-labels-of-images", [spread([2, 3, 2, 2])], (x) =>
+        ops.negativeLogLikelihoodLoss(x, indexTensor([1, -1, 2, 2, 0, -1, 1, 1], [2, 2, 2]), {
+          ignoreIndex: -1,
+        }),
+      ),
+    ],
+    rare: [farLoss()],
+  },
+};

@@ -1,0 +1,672 @@
+/** Operators that move elements: every bit is kept, in every dtype. */
+import type { DType, HostTensor, Shape, Tensor } from "@mp/core";
+import { isFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { hostData } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { alongEach, alongEachTwo, flattened, RANKED, resized, scattered, subsets } from "./axis-data.js";
+import { gradientOf, spread } from "./gradient-sample.js";
+import type { GeneratedRow, OpTable } from "./op-row.js";
+import { counted, type OpSample, type Sampled, sample } from "./op-sample.js";
+import { setting } from "./setting.js";
+import { AXES, CUBES, choices, cube, permutations } from "./side-data.js";
+import { counting, LONG, ROWS, TALL, WIDE, whole } from "./size-data.js";
+import { movedSubnormals } from "./subnormals.js";
+import { formAt, labelled, lengthsOf, triplesOf } from "./tail-data.js";
+
+type Moved<K extends Op> = readonly [attributes: OpAttributes[K], ...shapes: Shape[]];
+
+/** The same attributes and shapes in every dtype. */
+function valuesOf<K extends Op>(samples: readonly Moved<K>[]): Sampled<K> {
+  return (dtype) => ({
+    values: samples.map(([attributes, ...shapes]) =>
+      sample(attributes, ...shapes.map((shape, index) => counted(dtype, shape, 3 * index))),
+    ),
+  });
+}
+
+const slice = (
+  axes: readonly number[],
+  starts: readonly number[],
+  ends: readonly number[],
+  steps: readonly number[] = axes.map(() => 1),
+): OpAttributes["Slice"] => ({ axes, starts, ends, steps });
+
+/** A pad value that every dtype holds exactly; true in bool. */
+const padValue = (dtype: DType): number => (dtype === "bool" ? 1 : isFloat(dtype) ? 1.5 : 3);
+
+type TailForm<K extends Op> = (
+  length: number,
+) => readonly [attributes: OpAttributes[K], ...operands: readonly Shape[]];
+
+const tailOf = <K extends Op>(...forms: readonly TailForm<K>[]): GeneratedRow<K> => tailsOf(forms, () => []);
+
+/** One of the forms at each length, and more at other sizes. */
+function tailsOf<K extends Op>(
+  forms: readonly TailForm<K>[],
+  more: (dtype: DType) => readonly ReturnType<TailForm<K>>[],
+): GeneratedRow<K> {
+  return (dtype, random) =>
+    [...lengthsOf(dtype).map((length) => formAt(forms, length)(length)), ...more(dtype)].map(
+      ([attributes, ...operands]) =>
+        sample<K>(attributes, ...operands.map((shape): HostTensor => labelled(random, dtype, shape))),
+    );
+}
+
+const sliceAlong = (axis: number, start: number, end: number, step = 1): OpAttributes["Slice"] => ({
+  axes: [axis],
+  starts: [start],
+  ends: [end],
+  steps: [step],
+});
+
+const sliceAt = (
+  ...parts: readonly (readonly [axis: number, start: number, end: number, step?: number])[]
+): OpAttributes["Slice"] => ({
+  axes: parts.map(([axis]) => axis),
+  starts: parts.map(([, start]) => start),
+  ends: parts.map(([, , end]) => end),
+  steps: parts.map(([, , , step = 1]) => step),
+});
+
+const padBy = (pads: readonly number[], mode: OpAttributes["Pad"]["mode"]): OpAttributes["Pad"] => ({
+  pads,
+  mode,
+  value: -1,
+});
+
+type Samples<K extends Op> = Readonly<Record<string, readonly Moved<K>[]>>;
+
+function axesOf<K extends Op>(samplesOf: (dtype: DType, random: RandomSource) => Samples<K>): Sampled<K> {
+  return (dtype, random) =>
+    Object.fromEntries(
+      Object.entries(samplesOf(dtype, random)).map(([behaviour, samples]) => [
+        behaviour,
+        samples.map(
+          ([attributes, ...shapes]): OpSample<K> =>
+            sample(attributes, ...shapes.map((shape) => scattered(random, dtype, shape))),
+        ),
+      ]),
+    );
+}
+
+function ordersOf(axes: readonly number[]): readonly (readonly number[])[] {
+  if (axes.length === 0) return [[]];
+  return axes.flatMap((first) =>
+    ordersOf(axes.filter((axis) => axis !== first)).map((rest) => [first, ...rest]),
+  );
+}
+
+type Range = readonly [start: number, end: number, step: number];
+
+/** Ranges of an axis of that size: without its first or last elements, with steps, and backwards. */
+const rangesOf = (size: number): readonly Range[] => [
+  [1, size, 1],
+  [0, size - 1, 1],
+  [0, size, 2],
+  [1, size, 2],
+  [0, size, 3],
+  [size - 1, -1, -1],
+  [size - 1, 0, -1],
+  [size - 2, -1, -1],
+  [size - 1, -1, -2],
+  [size - 1, -1, -3],
+];
+
+const sliceOf = (axes: readonly number[], ranges: readonly Range[]): OpAttributes["Slice"] => ({
+  axes,
+  starts: ranges.map(([start]) => start),
+  ends: ranges.map(([, end]) => end),
+  steps: ranges.map(([, , step]) => step),
+});
+
+/** Pads of all axes, of which some are not 0. */
+function padsAlong(
+  rank: number,
+  amounts: Readonly<Record<number, readonly [number, number]>>,
+): readonly number[] {
+  const of = (end: 0 | 1): readonly number[] =>
+    Array.from({ length: rank }, (_, axis) => amounts[axis]?.[end] ?? 0);
+  return [...of(0), ...of(1)];
+}
+
+const padAxes: Sampled<"Pad"> = axesOf((dtype) =>
+  Object.fromEntries(
+    (["constant", "reflect", "edge"] as const).map((mode) => {
+      const value = dtype === "bool" ? 1 : 3;
+      const one = (
+        shape: Shape,
+        amounts: Readonly<Record<number, readonly [number, number]>>,
+      ): Moved<"Pad"> => [{ pads: padsAlong(shape.length, amounts), mode, value }, shape];
+      // Reflection reaches no further than the axis.
+      const most = (size: number): number => (mode === "reflect" ? size - 1 : size + 1);
+      return [
+        `${mode}-along-every-axis`,
+        [
+          ...alongEach((shape, axis) => {
+            const [size = 1] = shape.slice(axis, axis + 1);
+            return ([[1, 0], [0, 1], [most(size), 1], [0, most(size)]] as const).map((amounts) =>
+              one(shape, { [axis]: amounts }),
+            ); // biome-ignore format: one pair an item
+          }),
+          ...alongEachTwo((shape, first, second) => [
+            one(shape, { [first]: [1, 0], [second]: [0, 1] }),
+            one(shape, { [first]: [0, 1], [second]: [most(shape[second] ?? 1), 0] }),
+          ]),
+          ...RANKED.map((shape) =>
+            one(shape, Object.fromEntries(shape.map((size, axis) => [axis, [axis % 2, most(size)]]))),
+          ),
+        ],
+      ];
+    }),
+  ),
+);
+
+const everyAxis = <K extends Op>(samples: readonly Moved<K>[]): Sampled<K> =>
+  axesOf(() => ({ "every-axis": samples }));
+
+/** The shape with an axis of 1 inserted at each of those places of the result. */
+function widened(shape: Shape, axes: readonly number[]): Shape {
+  const rest = [...shape];
+  return Array.from({ length: shape.length + axes.length }, (_, axis) =>
+    axes.includes(axis) ? 1 : (rest.shift() ?? 1),
+  );
+}
+
+/** A shape with each set of places, up to five axes in all. */
+const WIDENED = [[], [3], [3, 2], [3, 2, 4], [2, 3, 4, 5]].flatMap((shape: Shape) =>
+  subsets(5)
+    .filter((axes) => (axes.at(-1) ?? 0) < shape.length + axes.length && shape.length + axes.length <= 5)
+    .map((axes) => ({ shape, axes })),
+);
+
+const sidesOf =
+  <K extends Op>(samples: readonly Moved<K>[]): GeneratedRow<K> =>
+  (dtype, random) =>
+    samples.map(([attributes, ...operands]) =>
+      sample<K>(attributes, ...operands.map((shape): HostTensor => labelled(random, dtype, shape))),
+    );
+
+const PERMUTED = [
+  ...[2, 3, 4, 5].flatMap((side) => [2, 3].map((rank) => [side, rank] as const)),
+  [2, 4] as const,
+  [3, 4] as const,
+  [2, 5] as const,
+];
+
+/** Each axis by itself, and each two of them in both orders. */
+const ordered = (rank: number): readonly (readonly number[])[] => [
+  ...cube(0, rank).map((_, axis) => [axis]),
+  ...cube(0, rank).flatMap((_, a) => cube(0, rank).flatMap((_each, b) => (a === b ? [] : [[a, b]]))),
+];
+
+const replaced = (shape: Shape, axis: number, size: number): Shape =>
+  shape.map((side, at) => (at === axis ? size : side));
+
+const MODES = ["constant", "edge", "reflect"] as const;
+
+/** Each pad by itself, and a different one on each side of each axis. */
+const padsOf = (rank: number): readonly (readonly number[])[] => [
+  ...cube(0, 2 * rank).map((_, end) => cube(0, 2 * rank).map((zero, at) => (at === end ? 1 : zero))),
+  cube(0, 2 * rank).map((_, at) => at % 3),
+];
+
+const PADDED: Shape = [3, 4, 3];
+
+const INFINITE = Number.POSITIVE_INFINITY;
+
+/** The values that the dtype holds. */
+const padValues = (dtype: DType): readonly number[] => {
+  if (dtype === "bool") return [0, 1];
+  if (dtype === "f8e4m3") return [0, 1.5, -3];
+  return isFloat(dtype) ? [0, 1.5, -3, -0, INFINITE, -INFINITE, Number.NaN] : [0, 3, 100];
+};
+
+export const movementTable: OpTable<OpOf<"movement">> = {
+  Reshape: {
+    samples: valuesOf<"Reshape">([
+      [{ shape: [6] }, [2, 3]],
+      [{ shape: [3, 2] }, [2, 3]],
+      [{ shape: [] }, [1, 1]],
+      [{ shape: [1, 1, 1] }, []],
+      [{ shape: [0, 7] }, [3, 0]],
+      [{ shape: [2, 2, 3, 1] }, [4, 3]],
+    ]),
+    tails: tailOf<"Reshape">(
+      (n) => [{ shape: [n, 3] }, [3, n]],
+      (n) => [{ shape: [n] }, [1, n]],
+    ),
+    sizes: () => [
+      sample<"Reshape">({ shape: [18, 4_133] }, counting(TALL)),
+      sample<"Reshape">({ shape: [2, 33_001] }, counting(LONG)),
+    ],
+    axes: everyAxis(
+      alongEachTwo((shape, first, second) => {
+        if (second !== first + 1) return [];
+        const [a = 1, b = 1] = shape.slice(first, second + 1);
+        const around = (...middle: readonly number[]): Shape => [
+          ...shape.slice(0, first),
+          ...middle,
+          ...shape.slice(second + 1),
+        ];
+        return [[{ shape: around(a * b) }, shape], [{ shape: around(b, a) }, shape]]; // biome-ignore format: one pair a line
+      }),
+    ),
+    sides: sidesOf([
+      [{ shape: [9] }, [3, 3]],
+      [{ shape: [3, 9] }, [3, 3, 3]],
+      [{ shape: [9, 3] }, [3, 3, 3]],
+      [{ shape: [4, 4] }, [2, 2, 2, 2]],
+      [{ shape: [2, 2, 2, 2] }, [4, 4]],
+      [{ shape: [4, 2, 2] }, [2, 2, 2, 2]],
+    ]),
+    gradients: [gradientOf("matrix", [spread([3, 4])], (x) => ops.reshape(x, [4, 3]))],
+    rare: [movedSubnormals({ shape: [7, 5] }, [5, 7])],
+  },
+  Transpose: {
+    samples: valuesOf<"Transpose">([
+      [{ perm: [1, 0] }, [2, 3]],
+      [{ perm: [0, 1] }, [2, 3]],
+      [{ perm: [2, 0, 1] }, [2, 3, 4]],
+      [{ perm: [0, 2, 1, 3] }, [2, 3, 4, 5]],
+      [{ perm: [4, 3, 2, 1, 0] }, [2, 1, 3, 2, 2]],
+      [{ perm: [] }, []],
+      [{ perm: [1, 0] }, [0, 3]],
+    ]),
+    tails: tailsOf<"Transpose">(
+      [
+        (n) => [{ perm: [1, 0] }, [3, n]],
+        (n) => [{ perm: [1, 0] }, [n, 3]],
+        (n) => [{ perm: [0, 2, 1] }, [2, n, 3]],
+        (n) => [{ perm: [1, 0, 2] }, [2, 3, n]],
+        (n) => [{ perm: [2, 0, 1] }, [n, 2, 3]],
+      ],
+      (dtype) => triplesOf(dtype).map(([a, b]) => [{ perm: [1, 0] }, [a, b]]),
+    ),
+    sizes: () => [
+      sample<"Transpose">({ perm: [1, 0] }, counting(TALL)),
+      sample<"Transpose">({ perm: [1, 0] }, counting(ROWS)),
+      sample<"Transpose">({ perm: [1, 0] }, counting([1_031, 67])),
+      sample<"Transpose">({ perm: [2, 0, 1] }, counting([41, 101, 17])),
+      sample<"Transpose">({ perm: [0, 2, 1] }, counting([4_133, 3, 6])),
+      sample<"Transpose">({ perm: [0, 2, 3, 1] }, counting([17, 19, 15, 16])),
+    ],
+    axes: everyAxis(
+      RANKED.flatMap((shape) =>
+        ordersOf(shape.map((_, axis) => axis)).map((perm): Moved<"Transpose"> => [{ perm }, shape]),
+      ),
+    ),
+    sides: sidesOf(
+      PERMUTED.flatMap(([side, rank]) =>
+        permutations(rank).map((perm): Moved<"Transpose"> => [{ perm }, cube(side, rank)]),
+      ),
+    ),
+    gradients: [
+      gradientOf("matrix", [spread([3, 4])], (x) => ops.transpose(x)),
+      gradientOf("permuted", [spread([2, 3, 4])], (x) => ops.transpose(x, [2, 0, 1])),
+    ],
+    rare: [movedSubnormals({ perm: [1, 0] }, [5, 7])],
+  },
+  Slice: {
+    samples: valuesOf<"Slice">([
+      [slice([0], [1], [3]), [5]],
+      [slice([0, 1], [1, 0], [3, 2]), [4, 3]],
+      [slice([1], [0], [7], [2]), [2, 7]],
+      [slice([0], [4], [-1], [-1]), [5]],
+      [slice([1], [6], [0], [-2]), [2, 7]],
+      [slice([0], [2], [2]), [5]],
+      [slice([2], [1], [3]), [2, 3, 4]],
+      [slice([], [], []), [2, 2]],
+      [slice([1], [0], [0]), [2, 0]],
+      // Backwards over no elements.
+      [slice([0], [-1], [-1], [-1]), [0]],
+      [slice([0], [1], [-1], [-1]), [2, 0]],
+      [slice([1, 0], [-1, 2], [-1, -1], [-1, -2]), [3, 0]],
+    ]),
+    tails: tailOf<"Slice">(
+      (n) => [sliceAlong(0, 0, n), [n + 3]],
+      (n) => [sliceAlong(0, 1, n + 1), [n + 1]],
+      (n) => [sliceAlong(1, 1, n + 1), [3, n + 2]],
+      (n) => [sliceAlong(0, 0, 2 * n, 2), [2 * n + 1]],
+      (n) => [sliceAlong(0, n, -1, -1), [n + 1]],
+      (n) => [sliceAlong(0, 1, 3), [4, n]],
+    ),
+    sizes: () => [
+      sample<"Slice">(sliceAt([0, 65_000, 66_001]), counting(LONG)),
+      sample<"Slice">(sliceAt([0, 66_001, -1, -1]), counting(LONG)),
+      sample<"Slice">(sliceAt([0, 1, 4_133], [1, 1, 18]), counting(TALL)),
+      sample<"Slice">(sliceAt([1, 1, 4_134, 3]), counting(WIDE)),
+      sample<"Slice">(sliceAt([0, 3, 66_002, 2]), counting(ROWS)),
+    ],
+    axes: axesOf((_, random) => ({
+      "every-axis": alongEach((shape, axis) =>
+        rangesOf(shape[axis] ?? 1).map((range): Moved<"Slice"> => [sliceOf([axis], [range]), shape]),
+      ),
+      "every-two-axes": alongEachTwo(
+        (shape, first, second) =>
+      // Listed in either order.
+      [[first, second], [second, first]].flatMap((axes) =>
+        [0, 1, 2].map((): Moved<"Slice"> => {
+          const ranges = axes.map((axis) => rangesOf(shape[axis] ?? 1)[random.integer(0, 9)] as Range);
+          return [sliceOf(axes, ranges), shape];
+        }),
+      ), // biome-ignore format: one pair an item
+      ),
+    })),
+    sides: sidesOf(
+      CUBES.flatMap((shape) =>
+        ordered(shape.length).map((axes): Moved<"Slice"> => {
+          const [side = 1] = shape;
+          const starts = axes.map((_, at) => (at === 0 ? 1 : 0));
+          return [
+            {
+              axes,
+              starts,
+              ends: axes.map((_, at) => (at === 0 ? side : side - 1)),
+              steps: axes.map(() => 1),
+            },
+            shape,
+          ];
+        }),
+      ),
+    ),
+    gradients: [
+      gradientOf("part", [spread([3, 4])], (x) => ops.slice(x, [{ axis: 1, start: 1, end: 3 }])),
+      gradientOf("every-second", [spread([5, 2])], (x) => ops.slice(x, [{ axis: 0, step: 2 }])),
+      gradientOf("backwards", [spread([5, 2])], (x) => ops.slice(x, [{ axis: 0, step: -2 }])),
+    ],
+    rare: [movedSubnormals({ axes: [1], starts: [1], ends: [6], steps: [1] }, [5, 7])],
+  },
+  Concat: {
+    samples: valuesOf<"Concat">([
+      [{ axis: 0 }, [2, 3], [1, 3]],
+      [{ axis: 1 }, [2, 3], [2, 1], [2, 2]],
+      [{ axis: 0 }, [3]],
+      [{ axis: 0 }, [3], [0], [2]],
+      [{ axis: 2 }, [2, 2, 1], [2, 2, 3]],
+    ]),
+    tails: tailOf<"Concat">(
+      (n) => [{ axis: 0 }, [n], [3]],
+      (n) => [{ axis: 0 }, [2], [n], [1]],
+      (n) => [{ axis: 1 }, [3, n], [3, 2]],
+      (n) => [{ axis: 1 }, [2, 1], [2, n]],
+      (n) => [{ axis: 0 }, [2, n], [1, n]],
+    ),
+    sizes: () => [
+      sample<"Concat">({ axis: 0 }, counting(LONG), whole([4_133])),
+      sample<"Concat">({ axis: 1 }, counting([4_133, 9]), whole([4_133, 8]), counting([4_133, 1])),
+      sample<"Concat">({ axis: 0 }, counting([2_067, 17]), whole([2_067, 17])),
+      sample<"Concat">({ axis: 1 }, counting([66_002, 1]), whole([66_002, 1])),
+      // As many operands as an unrolled loop has steps.
+      sample<"Concat">(
+        { axis: 0 },
+        ...Array.from({ length: 70 }, (_, at) => hostData("f32", [at, -at], [1, 2])),
+      ),
+    ],
+    axes: everyAxis(
+      alongEach((shape, axis) =>
+      [[1, 2], [3, 1], [2, 1, 3]].map(
+        (sizes): Moved<"Concat"> => [{ axis }, ...sizes.map((size) => resized(shape, axis, size))],
+      ),
+    ), // biome-ignore format: one list an item
+    ),
+    sides: sidesOf(
+      AXES.map(
+        ([shape, axis], at): Moved<"Concat"> => [{ axis }, shape, shape, ...(at % 2 === 0 ? [shape] : [])],
+      ),
+    ),
+    gradients: [
+      gradientOf("two", [spread([2, 3]), spread([2, 1], 1)], (a, b) => ops.concat([a, b], 1)),
+      gradientOf("one-value-twice", [spread([2, 3])], (x) => ops.concat([x, x], 0)),
+    ],
+    rare: [movedSubnormals({ axis: 0 }, [5, 3], [2, 3])],
+  },
+  Split: {
+    samples: valuesOf<"Split">([
+      [{ axis: 0, split: [2, 1] }, [3, 2]],
+      [{ axis: 1, split: [1, 3, 2] }, [2, 6]],
+      [{ axis: 0, split: [4] }, [4]],
+      [{ axis: 0, split: [0, 2] }, [2, 3]],
+      [{ axis: 1, split: [2, 2] }, [2, 4, 3]],
+    ]),
+    tails: tailOf<"Split">(
+      (n) => [{ axis: 0, split: [n, 3] }, [n + 3]],
+      (n) => [{ axis: 0, split: [2, n, 1] }, [n + 3]],
+      (n) => [{ axis: 1, split: [n, 2] }, [3, n + 2]],
+      (n) => [{ axis: 1, split: [1, n] }, [2, n + 1]],
+      (n) => [{ axis: 0, split: [2, 1] }, [3, n]],
+    ),
+    sizes: () => [
+      sample<"Split">({ axis: 0, split: [33_001, 33_001] }, counting(LONG)),
+      sample<"Split">({ axis: 1, split: [1, 9, 8] }, counting(TALL)),
+      sample<"Split">({ axis: 0, split: [4_100, 33] }, counting(TALL)),
+      sample<"Split">({ axis: 1, split: new Array<number>(67).fill(1) }, counting([2, 67])),
+    ],
+    axes: everyAxis(
+      alongEach((shape, axis) => {
+        const size = shape[axis] ?? 1;
+        const equal = new Array<number>(size).fill(1);
+        return [[1, size - 1], [size - 1, 1], equal, [...equal.slice(2), 2]].map(
+        (split): Moved<"Split"> => [{ axis, split }, shape],
+      ); // biome-ignore format: one list an item
+      }),
+    ),
+    sides: sidesOf(
+      AXES.map(([shape, axis]): Moved<"Split"> => {
+        const [side = 1] = shape;
+        return [{ axis, split: axis % 2 === 0 ? cube(1, side) : [1, side - 1] }, shape];
+      }),
+    ),
+    gradients: [
+      gradientOf("all-parts", [spread([2, 4])], (x) => ops.concat([...ops.split(x, [1, 3], 1)].reverse(), 1)),
+      gradientOf("one-part-unused", [spread([2, 4])], (x) => ops.split(x, 2, 1)[1] as Tensor),
+    ],
+    rare: [movedSubnormals({ axis: 1, split: [3, 4] }, [5, 7])],
+  },
+  Expand: {
+    samples: valuesOf<"Expand">([
+      [{ shape: [2, 3] }, [3]],
+      [{ shape: [4, 2, 3] }, [2, 1]],
+      [{ shape: [2, 2] }, []],
+      [{ shape: [2, 3] }, [2, 3]],
+      [{ shape: [0, 3] }, [1, 3]],
+      [{ shape: [3, 0] }, [0]],
+    ]),
+    tails: tailOf<"Expand">(
+      (n) => [{ shape: [3, n] }, [n]],
+      (n) => [{ shape: [n] }, []],
+      (n) => [{ shape: [3, n] }, [3, 1]],
+      (n) => [{ shape: [n, 3] }, [n, 1]],
+      (n) => [{ shape: [2, 3, n] }, [2, 1, n]],
+    ),
+    sizes: () => [
+      sample<"Expand">({ shape: TALL }, counting([18])),
+      sample<"Expand">({ shape: TALL }, counting([4_133, 1])),
+      sample<"Expand">({ shape: LONG }, counting([1])),
+      sample<"Expand">({ shape: [1_031, 3, 23] }, counting([3, 1])),
+    ],
+    axes: everyAxis(
+      RANKED.flatMap((shape) =>
+        subsets(shape.length).flatMap((axes): readonly Moved<"Expand">[] => {
+          const narrow = flattened(shape, axes);
+          const missing = axes.every((axis, at) => axis === at);
+          return [[{ shape }, narrow], ...(missing ? [[{ shape }, narrow.slice(axes.length)] as const] : [])];
+        }),
+      ),
+    ),
+    sides: sidesOf(
+      CUBES.flatMap((shape) =>
+        choices(shape.map((_, axis) => axis)).flatMap((axes): readonly Moved<"Expand">[] => {
+          const from = shape.map((side, axis) => (axes.includes(axis) ? 1 : side));
+          // Without its leading ones it has fewer axes.
+          const first = from.findIndex((side) => side > 1);
+          const short = first > 0 ? [[{ shape }, from.slice(first)] as const] : [];
+          return [[{ shape }, from], ...short];
+        }),
+      ),
+    ),
+    gradients: [
+      gradientOf("rows", [spread([4])], (x) => ops.expand(x, [3, 4])),
+      gradientOf("a-scalar", [spread([])], (x) => ops.expand(x, [2, 3])),
+    ],
+    rare: [movedSubnormals({ shape: [3, 5, 7] }, [5, 7])],
+  },
+  Squeeze: {
+    samples: valuesOf<"Squeeze">([
+      [{ axes: [0] }, [1, 3]],
+      [{ axes: [0, 2] }, [1, 2, 1, 3]],
+      [{ axes: [1] }, [2, 1]],
+      [{ axes: [0, 1] }, [1, 1]],
+      [{ axes: [] }, [2, 3]],
+    ]),
+    tails: tailOf<"Squeeze">((n) => [{ axes: [0] }, [1, n]]),
+    sizes: () => [sample<"Squeeze">({ axes: [1] }, counting([4_133, 1, 18]))],
+    axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Squeeze"> => [{ axes }, widened(shape, axes)])),
+    sides: sidesOf(
+      [2, 3].flatMap((side) =>
+        ordered(4).map((axes): Moved<"Squeeze"> => {
+          const sorted = [...axes].sort();
+          return [{ axes: sorted }, cube(side, 4).map((size, axis) => (sorted.includes(axis) ? 1 : size))];
+        }),
+      ),
+    ),
+    gradients: [gradientOf("matrix", [spread([1, 4])], (x) => ops.squeeze(x, [0]))],
+    rare: [movedSubnormals({ axes: [1] }, [5, 1, 7])],
+  },
+  Unsqueeze: {
+    samples: valuesOf<"Unsqueeze">([
+      [{ axes: [0] }, [3]],
+      [{ axes: [0, 2] }, [2, 3]],
+      [{ axes: [1] }, [2, 0]],
+      [{ axes: [0, 1] }, []],
+    ]),
+    tails: tailOf<"Unsqueeze">((n) => [{ axes: [1] }, [n]]),
+    sizes: () => [sample<"Unsqueeze">({ axes: [1] }, counting(TALL))],
+    axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Unsqueeze"> => [{ axes }, shape])),
+    sides: sidesOf([0, 1, 2].map((axis): Moved<"Unsqueeze"> => [{ axes: [axis] }, [3, 3]])),
+    gradients: [gradientOf("vector", [spread([4])], (x) => ops.unsqueeze(x, [0, 2]))],
+    rare: [movedSubnormals({ axes: [1] }, [5, 7])],
+  },
+  Pad: {
+    samples: (dtype) => {
+      const value = padValue(dtype);
+      const one = (
+        shape: Shape,
+        pads: readonly number[],
+        mode: OpAttributes["Pad"]["mode"],
+      ): OpSample<"Pad"> => sample<"Pad">({ pads, mode, value }, counted(dtype, shape));
+      return {
+        values: [
+          one([3], [1, 2], "constant"),
+          one([2, 3], [0, 1, 2, 0], "constant"),
+          one([2, 0], [1, 1, 0, 0], "constant"),
+          one([], [], "constant"),
+          one([2, 2], [0, 0, 0, 0], "constant"),
+          one([4], [3, 2], "reflect"),
+          one([3, 4], [1, 2, 2, 1], "reflect"),
+          one([3], [2, 4], "edge"),
+          one([2, 3], [1, 1, 1, 2], "edge"),
+        ],
+      };
+    },
+    tails: (dtype, random) =>
+      lengthsOf(dtype).map((length) => {
+        const value = padValue(dtype);
+        const of = (shape: Shape, pads: readonly number[], mode: OpAttributes["Pad"]["mode"]) =>
+          sample<"Pad">({ pads, mode, value }, labelled(random, dtype, shape));
+        return formAt(
+          [
+            of([length], [1, 2], "constant"),
+            of([2, length], [0, 1, 1, 2], "constant"),
+            of([length], [0, 3], "edge"),
+            of([2, length], [1, 0, 0, 2], "edge"),
+            of([length + 2], [length % 3, 2], "reflect"),
+          ],
+          length,
+        );
+      }),
+    unsized: ["u64", "u8", "bool"],
+    sizes: () => [
+      sample<"Pad">(padBy([3, 2], "constant"), counting(LONG)),
+      sample<"Pad">(padBy([0, 1, 1, 2], "constant"), counting(TALL)),
+      sample<"Pad">(padBy([4_130, 2, 3, 1], "reflect"), counting(TALL)),
+      sample<"Pad">(padBy([1, 4_100, 2, 1_001], "edge"), counting(WIDE)),
+    ],
+    axes: padAxes,
+    sides: (dtype, random) =>
+      CUBES.flatMap((shape) =>
+        padsOf(shape.length).map((pads, at) => {
+          const [side = 1] = shape;
+          const mode = MODES[at % (side > 2 ? 3 : 2)] ?? "constant";
+          return sample<"Pad">({ pads, mode, value: padValue(dtype) }, labelled(random, dtype, shape));
+        }),
+      ),
+    options: (dtype) => [
+      setting(
+        "Pad",
+        {
+          pads: [
+            [0, 1, 0, 0, 0, 2],
+            [1, 0, 0, 0, 0, 0],
+            [0, 0, 2, 0, 1, 0],
+            [2, 3, 2, 1, 2, 1],
+          ],
+          mode: ["constant", "reflect", "edge"],
+          value: padValues(dtype),
+        },
+        {},
+        (attributes, _, random) => sample(attributes, scattered(random, dtype, PADDED)),
+      ),
+    ],
+    gradients: [
+      gradientOf("constant", [spread([2, 3])], (x) =>
+        ops.pad(x, [
+          [1, 0],
+          [0, 2],
+        ]),
+      ),
+      gradientOf("reflect", [spread([4])], (x) => ops.pad(x, [[2, 1]], { mode: "reflect" })),
+      gradientOf("edge", [spread([3])], (x) => ops.pad(x, [[2, 1]], { mode: "edge" })),
+    ],
+    rare: [movedSubnormals({ pads: [1, 1, 1, 1], mode: "edge", value: 0 }, [5, 7])],
+  },
+  Tile: {
+    samples: valuesOf<"Tile">([
+      [{ repeats: [3] }, [2]],
+      [{ repeats: [2, 1] }, [2, 3]],
+      [{ repeats: [2, 3] }, [1, 2]],
+      [{ repeats: [1, 1] }, [2, 2]],
+      [{ repeats: [0, 2] }, [2, 2]],
+      [{ repeats: [] }, []],
+    ]),
+    tails: tailOf<"Tile">(
+      (n) => [{ repeats: [3] }, [n]],
+      (n) => [{ repeats: [2, 1] }, [2, n]],
+      (n) => [{ repeats: [1, 2] }, [3, n]],
+      (n) => [{ repeats: [n] }, [2]],
+    ),
+    sizes: () => [
+      sample<"Tile">({ repeats: [4_133, 1] }, counting([1, 18])),
+      sample<"Tile">({ repeats: [2, 3] }, counting([4_133, 5])),
+      sample<"Tile">({ repeats: [66_002] }, counting([2])),
+    ],
+    axes: everyAxis([
+      ...alongEach((shape, axis) =>
+        [2, 3].map(
+          (count): Moved<"Tile"> => [{ repeats: shape.map((_, at) => (at === axis ? count : 1)) }, shape],
+        ),
+      ),
+      ...alongEachTwo((shape, first, second): readonly Moved<"Tile">[] => [
+        [{ repeats: shape.map((_, at) => (at === first ? 2 : at === second ? 3 : 1)) }, shape],
+      ]),
+      ...RANKED.map((shape): Moved<"Tile"> => [{ repeats: shape.map((_, at) => 1 + ((at + 1) % 3)) }, shape]),
+    ]),
+    sides: sidesOf(
+      AXES.map(
+        ([shape, axis]): Moved<"Tile"> => [{ repeats: replaced(cube(1, shape.length), axis, 2) }, shape],
+      ),
+    ),
+    gradients: [gradientOf("matrix", [spread([2, 2])], (x) => ops.tile(x, [2, 3]))],
+    rare: [movedSubnormals({ repeats: [2, 2] }, [5, 3])],
+  },
+};

@@ -1,0 +1,347 @@
+/** Softmax, and normalization of layers. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { type OpAttributes, type OpOf, type SoftmaxOp, sameShape } from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { generated, hostData, randomData } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { alongEach } from "./axis-data.js";
+import { farLayers, farLayersByRms, farShares } from "./far-rows.js";
+import { gradientOf, positivePoint, spread, twice } from "./gradient-sample.js";
+import type { GeneratedRow, OpTable, SizeRow } from "./op-row.js";
+import { type OpSample, positives, type Sampled, sample } from "./op-sample.js";
+import { setting } from "./setting.js";
+import { alongSides, CUBES } from "./side-data.js";
+import { balanced, LONG, natural, ROWS, TALL, WIDE, whole } from "./size-data.js";
+import { smallShares } from "./small-results.js";
+import { formAt, lengthsOf, placed } from "./tail-data.js";
+
+const INFINITE: number = Number.POSITIVE_INFINITY;
+
+function softmaxValues<K extends SoftmaxOp>(): Sampled<K> {
+  return (dtype, random) => {
+    const at = (axis: number, shape: Shape): OpSample<K> =>
+      sample({ axis } as OpAttributes[K], randomData(random, dtype, shape, -4, 4));
+    const rows = (...data: readonly (readonly number[])[]): OpSample<K> =>
+      sample(
+        { axis: 1 } as OpAttributes[K],
+        hostData(dtype, data.flat(), [data.length, (data[0] ?? []).length]),
+      );
+    return {
+      values: [
+        at(0, [5]),
+        at(1, [3, 7]),
+        at(0, [3, 4]),
+        at(1, [2, 3, 4]),
+        at(2, [2, 3, 65]),
+        at(0, [1]),
+        at(1, [0, 3]),
+      ],
+      "nothing-overflows-on-the-way": [rows([1000, 1001, 999], [-1000, -1001, -1000], [60000, 0, -60000])],
+      "masked-rows-and-nan": [
+        rows([-INFINITE, 0, 1], [0, -INFINITE, -INFINITE], [0, Number.NaN, 1], [1, INFINITE, 0]),
+        rows([-INFINITE, -INFINITE]),
+      ],
+    };
+  };
+}
+
+/** NaN stays in its row. */
+function nanRow(dtype: DType) {
+  return {
+    "nan-in-a-row": [
+      {
+        attributes: { axis: 1, epsilon: 1e-5 },
+        inputs: [hostData(dtype, [1, 2, 3, 1, Number.NaN, 3], [2, 3]), hostData(dtype, [1, 1, 1])],
+      },
+    ],
+  };
+}
+
+type Along = readonly [shape: Shape, axis: number];
+
+const ALONG: readonly ((length: number) => Along)[] = [
+  (n) => [[n], 0],
+  (n) => [[n, 3], 0],
+  (n) => [[3, n], 0],
+  (n) => [[2, n, 3], 1],
+]; // biome-ignore format: one form a line
+
+/** The last of the first row is so large that exponentials overflow if the maximum leaves it out. */
+function tailScores(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
+  const x = randomData(random, dtype, shape, -4, 4);
+  return shape[0] === 3 && shape.length === 2 ? placed(x, 100, (shape[1] ?? 1) - 1) : x;
+}
+
+function softmaxTail<K extends SoftmaxOp>(): GeneratedRow<K> {
+  return (dtype, random) =>
+    lengthsOf(dtype).flatMap((length) =>
+      [[[3, length], 1] as const, formAt(ALONG, length)(length)].map(([shape, axis]) =>
+        sample<K>({ axis } as OpAttributes[K], tailScores(random, dtype, shape)),
+      ),
+    );
+}
+
+/** Rows of that length, and blocks of 3 rows. */
+const PARTS: readonly ((length: number) => Along)[] = [
+  (n) => [[3, n], 1],
+  (n) => [[2, 3, n], 1],
+  (n) => [[2, n, 3], 1],
+  (n) => [[2, 2, n], 2],
+  (n) => [[n, 3], 1],
+]; // biome-ignore format: one form a line
+
+const partsOf = (dtype: DType): readonly Along[] =>
+  lengthsOf(dtype).map((length) => formAt(PARTS, length)(length));
+
+const tailEpsilon = { epsilon: 1e-3 };
+
+/** Generates numbers whose exponentials are 1 and 0, so that every sum of them is exact. */
+const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
+
+function softmaxSizes<K extends SoftmaxOp>(): SizeRow<K> {
+  const of = (axis: number, shape: Shape) => sample<"Softmax">({ axis }, onesAndZeros(shape));
+  const samples = () => [of(0, LONG), of(0, TALL), of(1, TALL), of(1, WIDE), of(1, ROWS)];
+  return samples as unknown as SizeRow<K>;
+}
+
+function softmaxAxes<K extends SoftmaxOp>(): Sampled<K> {
+  return (dtype, random) => ({
+    "every-axis": alongEach((shape, axis) => [
+      sample({ axis } as never, randomData(random, dtype, shape, -4, 4)),
+    ]),
+  });
+}
+
+/** The shapes of a scale for elements of that shape: all of it, one number, and 1 along its last or first axis. */
+function scalesOf(shape: Shape): readonly Shape[] {
+  const all: readonly Shape[] = [shape, [], shape.slice(1), [...shape.slice(0, -1), 1]];
+  return all.filter((one, at) => all.findIndex((other) => sameShape(one, other)) === at);
+}
+
+const shareScores = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
+  randomData(random, dtype, shape, -4, 4);
+
+/** A part of each shape from each axis on, and its forms that broadcast. */
+const CUBE_PARTS = CUBES.flatMap((shape) =>
+  shape.flatMap((_, axis) => {
+    const part = shape.slice(axis);
+    const forms = [
+      part,
+      part.map((side, at) => (at === 0 ? 1 : side)),
+      part.map((side, at) => (at === 0 ? side : 1)),
+    ];
+    return (part.length === 1 ? forms.slice(0, 1) : forms).map((form) => [shape, axis, form] as const);
+  }),
+);
+
+export const EPSILONS: readonly number[] = [1e-3, 0.1, 1, 1e-5];
+
+export const near0 = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
+  randomData(random, dtype, shape, -0.05, 0.05);
+
+export const normalizationTable: OpTable<OpOf<"normalization">> = {
+  Softmax: {
+    samples: softmaxValues(),
+    tails: softmaxTail(),
+    sizes: softmaxSizes(),
+    axes: softmaxAxes(),
+    sides: alongSides((axis) => ({ axis }), shareScores),
+    gradients: twice([
+      gradientOf("rows", [spread([3, 5])], (x) => ops.softmax(x)),
+      gradientOf("columns", [spread([3, 5])], (x) => ops.softmax(x, 0)),
+    ]),
+    rare: [smallShares(), farShares()],
+  },
+  LogSoftmax: {
+    samples: softmaxValues(),
+    tails: softmaxTail(),
+    sizes: softmaxSizes(),
+    axes: softmaxAxes(),
+    sides: alongSides((axis) => ({ axis }), shareScores),
+    gradients: twice([gradientOf("rows", [spread([3, 5])], (x) => ops.logSoftmax(x))]),
+    rare: [smallShares(), farShares()],
+  },
+  LayerNormalization: {
+    samples: (dtype, random) => {
+      const one = (shape: Shape, axis: number, parts: readonly Shape[], epsilon = 1e-5) =>
+        sample<"LayerNormalization">(
+          { axis, epsilon },
+          randomData(random, dtype, shape),
+          ...parts.map((part) => positives(random, dtype, part)),
+        );
+      return {
+        values: [
+          one([3, 8], 1, [[8]]),
+          one([3, 8], 1, [[8], [8]]),
+          one([2, 3, 4], 1, [
+            [3, 4],
+            [3, 4],
+          ]),
+          one([2, 3, 4], 2, [[4], [4]], 0.1),
+          one([6], 0, [[6], [6]]),
+          one([2, 65], 1, [[65], [65]]),
+          one([2, 4], 1, [[1], [4]]),
+        ],
+        "constant-rows": [
+          sample<"LayerNormalization">(
+            { axis: 1, epsilon: 1e-5 },
+            generated(dtype, [2, 4], (at) => (at < 4 ? 3 : -100)),
+            positives(random, dtype, [4]),
+          ),
+        ],
+        // The mean of no elements is NaN; without rows there is no mean.
+        "no-elements": [
+          one([0, 3], 1, [[3], [3]]),
+          one([2, 0], 1, [[0]]),
+          one([2, 0, 3], 1, [[1], [1]]),
+          one([0], 0, [[0]]),
+        ],
+        ...nanRow(dtype),
+      };
+    },
+    tails: (dtype, random) =>
+      partsOf(dtype).map(([shape, axis], at) => {
+        const part = shape.slice(axis);
+        const bias = at % 3 === 0 ? [] : [randomData(random, dtype, part)];
+        return sample<"LayerNormalization">(
+          { axis, ...tailEpsilon },
+          randomData(random, dtype, shape),
+          positives(random, dtype, part),
+          ...bias,
+        );
+      }),
+    sizes: () => {
+      const of = (shape: Shape, part: Shape) =>
+        sample<"LayerNormalization">(
+          { axis: 1, epsilon: 1e-5 },
+          balanced(shape, 1),
+          natural(part),
+          whole(part),
+        );
+      return [of(TALL, [18]), of(WIDE, [4_134]), of(ROWS, [2]), of([2, 33_002], [33_002])];
+    },
+    axes: (dtype, random) => ({
+      "every-axis": alongEach((shape, axis) =>
+        scalesOf(shape.slice(axis)).flatMap((part) =>
+          [[part], [part, shape.slice(axis)]].map((parts) =>
+            sample<"LayerNormalization">(
+              { axis, epsilon: 1e-3 },
+              randomData(random, dtype, shape),
+              ...parts.map((size) => positives(random, dtype, size)),
+            ),
+          ),
+        ),
+      ),
+    }),
+    sides: (dtype, random) =>
+      CUBE_PARTS.map(([shape, axis, part], at) =>
+        sample<"LayerNormalization">(
+          { axis, epsilon: 0.01 },
+          randomData(random, dtype, shape),
+          positives(random, dtype, part),
+          ...(at % 2 === 0 ? [randomData(random, dtype, part)] : []),
+        ),
+      ),
+    options: (dtype) => [
+      setting(
+        "LayerNormalization",
+        { axis: [1, 0, 2, 3], epsilon: EPSILONS },
+        { bias: [false, true] },
+        (attributes, { bias }, random) => {
+          const shape = [2, 3, 4, 5];
+          const part = shape.slice(attributes.axis);
+          return sample(
+            attributes,
+            near0(random, dtype, shape),
+            positives(random, dtype, part),
+            ...(bias ? [positives(random, dtype, part)] : []),
+          );
+        },
+      ),
+    ],
+    gradients: twice([
+      gradientOf("scale-and-bias", [spread([3, 5]), positivePoint([5], 1), spread([5], 2)], (x, s, b) =>
+        ops.layerNormalization(x, s, b),
+      ),
+      gradientOf("two-axes", [spread([2, 2, 3]), positivePoint([2, 3], 1)], (x, s) =>
+        ops.layerNormalization(x, s, undefined, { axis: 1 }),
+      ),
+    ]),
+    rare: [farLayers],
+  },
+  RMSNormalization: {
+    samples: (dtype, random) => {
+      const one = (shape: Shape, axis: number, part: Shape, epsilon = 1e-5) =>
+        sample<"RMSNormalization">(
+          { axis, epsilon },
+          randomData(random, dtype, shape),
+          positives(random, dtype, part),
+        );
+      return {
+        values: [
+          one([3, 8], 1, [8]),
+          one([2, 3, 4], 1, [3, 4]),
+          one([2, 3, 4], 2, [4], 0.1),
+          one([6], 0, [6]),
+          one([2, 65], 1, [65]),
+          one([2, 4], 1, [1]),
+        ],
+        "rows-of-zeros": [
+          sample<"RMSNormalization">(
+            { axis: 1, epsilon: 1e-5 },
+            generated(dtype, [2, 4], () => 0),
+            positives(random, dtype, [4]),
+          ),
+        ],
+        "no-elements": [one([0, 3], 1, [3]), one([2, 0], 1, [0]), one([2, 0, 3], 1, [1]), one([0], 0, [0])],
+        ...nanRow(dtype),
+      };
+    },
+    tails: (dtype, random) =>
+      partsOf(dtype).map(([shape, axis]) =>
+        sample<"RMSNormalization">(
+          { axis, ...tailEpsilon },
+          randomData(random, dtype, shape),
+          positives(random, dtype, shape.slice(axis)),
+        ),
+      ),
+    sizes: () => {
+      const of = (shape: Shape, part: Shape) =>
+        sample<"RMSNormalization">({ axis: 1, epsilon: 1e-5 }, natural(shape), natural(part));
+      return [of(TALL, [18]), of(WIDE, [4_134]), of(ROWS, [2]), of([2, 33_002], [33_002])];
+    },
+    axes: (dtype, random) => ({
+      "every-axis": alongEach((shape, axis) =>
+        scalesOf(shape.slice(axis)).map((part) =>
+          sample<"RMSNormalization">(
+            { axis, epsilon: 1e-3 },
+            randomData(random, dtype, shape),
+            positives(random, dtype, part),
+          ),
+        ),
+      ),
+    }),
+    sides: (dtype, random) =>
+      CUBE_PARTS.map(([shape, axis, part]) =>
+        sample<"RMSNormalization">(
+          { axis, epsilon: 0.01 },
+          randomData(random, dtype, shape),
+          positives(random, dtype, part),
+        ),
+      ),
+    options: (dtype) => [
+      setting("RMSNormalization", { axis: [1, 0, 2, 3], epsilon: EPSILONS }, {}, (attributes, _, random) => {
+        const shape = [2, 3, 4, 5];
+        return sample(
+          attributes,
+          near0(random, dtype, shape),
+          positives(random, dtype, shape.slice(attributes.axis)),
+        );
+      }),
+    ],
+    gradients: twice([
+      gradientOf("scale", [spread([3, 5]), positivePoint([5], 1)], (x, s) => ops.rmsNormalization(x, s)),
+    ]),
+    rare: [farLayersByRms],
+  },
+};

@@ -1,0 +1,49 @@
+import type { DType } from "@mp/core";
+import type { Op, OpOf } from "@mp/core/graph";
+import type { RandomSource } from "../random-source.js";
+import type { AxisOp } from "./axis-data.js";
+import type { Gradients } from "./gradient-sample.js";
+import type { OpSample, Sampled } from "./op-sample.js";
+import type { RareRow } from "./rare-row.js";
+import type { OptionOp, Options } from "./setting.js";
+
+/**
+ * Samples of one op in one dtype, for one case. Data is made when the case runs; shapes, dtypes and attributes do not
+ * depend on the random numbers. A tensor that several samples hold is one input of the graph.
+ */
+export type GeneratedRow<K extends Op> = (dtype: DType, random: RandomSource) => readonly OpSample<K>[];
+
+/** In the first dtype of the op, which is mostly f32; data is made when the case runs. */
+export type SizeRow<K extends Op> = () => readonly OpSample<K>[];
+
+/** Samples of every op, however it is tested besides. */
+export interface CommonRow<K extends Op> {
+  /** By behavior, in every dtype. */
+  readonly samples: Sampled<K>;
+  /** Beyond each size at which engines switch to other code. */
+  readonly sizes: SizeRow<K>;
+  /** Other dtypes than the first that `sizes` cannot have: the attributes or other operands do not allow it. */
+  readonly unsized?: readonly DType[];
+  readonly gradients: Gradients;
+  readonly rare?: readonly RareRow<K>[];
+}
+
+/** At every length from 1 to 70. Casts have their own. */
+export type TailOp = Exclude<Op, "Cast">;
+
+/** Operators for which one axis differs from another. */
+export type SideOp = Exclude<Op, OpOf<"unary" | "source">>;
+
+type If<K extends Op, O extends Op, T> = K extends O ? T : unknown;
+
+/** All samples of one op. A new op does not compile until it has those that its attributes and family ask for. */
+export type OpRow<K extends Op> = CommonRow<K> &
+  If<K, TailOp, { readonly tails: GeneratedRow<K> }> &
+  /** Along each axis alone, and along two. */
+  If<K, AxisOp, { readonly axes: Sampled<K> }> &
+  /** On tensors of which all sides are equal. */
+  If<K, SideOp, { readonly sides: GeneratedRow<K> }> &
+  /** With each value of each attribute, and each two. */
+  If<K, OptionOp, { readonly options: Options<K> }>;
+
+export type OpTable<O extends Op> = { readonly [K in O]: OpRow<K> };

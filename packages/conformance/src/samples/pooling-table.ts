@@ -1,0 +1,448 @@
+/** Pools over windows, and the gradient of the maximum. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import {
+  type ComputeDType,
+  floatFormats,
+  GraphBuilder,
+  type KernelWindow,
+  type OpAttributes,
+  type OpOf,
+  type PoolingWindow,
+} from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { evaluate } from "@mp/core/reference";
+import { generated, hostData, randomData } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { farAveragePool } from "./far-rows.js";
+import { gradientOf, spread } from "./gradient-sample.js";
+import type { OpTable } from "./op-row.js";
+import { counted, distinct, exact, type OpSample, sample } from "./op-sample.js";
+import { type Listed, type Options, setting } from "./setting.js";
+import { cube } from "./side-data.js";
+import { shuffled, whole } from "./size-data.js";
+import { formAt, labelled, lengthsOf, terms } from "./tail-data.js";
+import { BATCH, fits, type Placed, WINDOWS, windowLists } from "./windows.js";
+
+interface Pool {
+  readonly shape: Shape;
+  readonly window: PoolingWindow;
+}
+
+const plain = { ceilMode: false };
+
+/** Touching, overlapping, with gaps, padded on one side, dilated, odd sizes, a batch of one; up to three dimensions. */
+const POOLS: readonly Pool[] = [
+  {
+    shape: [2, 3, 4, 6],
+    window: { kernelShape: [2, 2], strides: [2, 2], pads: [0, 0, 0, 0], dilations: [1, 1], ...plain },
+  },
+  {
+    shape: [1, 2, 7, 5],
+    window: { kernelShape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1], dilations: [1, 1], ...plain },
+  },
+  {
+    shape: [2, 1, 5, 7],
+    window: { kernelShape: [2, 3], strides: [1, 4], pads: [1, 0, 0, 0], dilations: [1, 1], ...plain },
+  },
+  {
+    shape: [1, 2, 7, 8],
+    window: { kernelShape: [3, 2], strides: [1, 1], pads: [1, 1, 1, 1], dilations: [2, 3], ...plain },
+  },
+  {
+    shape: [3, 2, 9],
+    window: { kernelShape: [3], strides: [2], pads: [1, 1], dilations: [1], ...plain },
+  },
+  {
+    shape: [1, 2, 4, 3, 5],
+    window: {
+      kernelShape: [2, 2, 2],
+      strides: [2, 1, 2],
+      pads: [0, 0, 1, 0, 1, 0],
+      dilations: [1, 1, 1],
+      ...plain,
+    },
+  },
+  {
+    shape: [1, 1, 3, 3],
+    window: { kernelShape: [3, 3], strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], ...plain },
+  },
+];
+
+/** Pads as large as the kernel, which is larger when dilated. */
+const WIDELY_PADDED: readonly Pool[] = [
+  {
+    shape: [1, 2, 3, 3],
+    window: { kernelShape: [3, 2], strides: [1, 2], pads: [1, 2, 1, 1], dilations: [1, 2], ...plain },
+  },
+  { shape: [2, 1, 4], window: { kernelShape: [2], strides: [1], pads: [2, 2], dilations: [3], ...plain } },
+];
+
+/**
+ * The last windows reach beyond the padding; a window that would start there is dropped (second axis of the last
+ * entry).
+ */
+const CEILED: readonly Pool[] = [
+  {
+    shape: [1, 2, 6, 8],
+    window: { kernelShape: [3, 2], strides: [2, 3], pads: [0, 1, 0, 1], dilations: [1, 1], ceilMode: true },
+  },
+  {
+    shape: [2, 1, 6],
+    window: { kernelShape: [2], strides: [3], pads: [1, 1], dilations: [1], ceilMode: true },
+  },
+];
+
+const KEPT = [1, 1, 4, 4];
+
+const TWO: PoolingWindow = {
+  kernelShape: [2, 2],
+  strides: [2, 2],
+  pads: [0, 0, 0, 0],
+  dilations: [1, 1],
+  ceilMode: false,
+};
+
+/** NaN first and last in its window, next to an infinity, and windows of only -infinity. */
+function withNan(dtype: DType): HostTensor {
+  const [nan, most] = [Number.NaN, Number.POSITIVE_INFINITY];
+  return hostData(dtype, [nan, 1, 2, 3, 4, 5, 6, nan, most, nan, -most, -most, 0, -most, -most, -most], KEPT);
+}
+
+/**
+ * The lowest finite number, from which kernels start their search, alone and next to infinities and NaN: in the middle,
+ * at padded edges (where a window of one element is half padding), dilated, over one to three axes.
+ */
+function atTheLowest(dtype: DType) {
+  const lowest = -floatFormats[dtype as ComputeDType].maxFinite;
+  const [none, most, nan] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.NaN];
+  // biome-ignore format: windows of two by two
+  const plane = [
+    lowest, lowest, lowest, none,   none, none,
+    lowest, lowest, none,   none,   none, none,
+    nan,    lowest, none,   lowest, most, lowest,
+    lowest, lowest, most,   none,   none, none,
+    -1,     lowest, none,   nan,    0,    none,
+    none,   none,   none,   lowest, none, -most,
+  ];
+  const shapes: readonly Shape[] = [
+    [1, 1, 6, 6],
+    [1, 3, 12],
+    [1, 1, 2, 3, 6],
+  ];
+  return shapes.flatMap((shape) => {
+    const rank = shape.length - 2;
+    const each = (value: number, count = rank): readonly number[] => new Array<number>(count).fill(value);
+    const inputs = [hostData(dtype, plane, shape)];
+    const of = (strides: number, pads: number, dilations: number) =>
+      sample<"MaxPool">(
+        {
+          kernelShape: each(2),
+          strides: each(strides),
+          pads: each(pads, 2 * rank),
+          dilations: each(dilations),
+          ceilMode: false,
+        },
+        ...inputs,
+      );
+    return [of(2, 0, 1), of(1, 1, 1), of(1, 1, 2)];
+  });
+}
+
+/** y is computed from x as the op defines, which every engine may rely on. */
+function maxPoolGradientOf(
+  random: RandomSource,
+  x: HostTensor,
+  attributes: PoolingWindow,
+): OpSample<"MaxPoolGradient"> {
+  const builder = new GraphBuilder();
+  const value = builder.input("x", x, "batch");
+  const { y } = evaluate(builder.finish({ y: builder.emitOne("MaxPool", [value], attributes) }), { x });
+  if (y === undefined) throw new Error("internal: the graph has a result");
+  return sample(attributes, randomData(random, x.dtype, y.shape), x, y);
+}
+
+type TailPool = readonly [shape: Shape, window: Omit<PoolingWindow, "ceilMode" | "dilations">];
+
+const kernel = (size: number, most: number): number => Math.min(size, most);
+
+/** Many channels, wide images, and high ones. */
+const TAIL_POOLS: readonly ((length: number) => TailPool)[] = [
+  (n) => [[1, n, 2, 3], { kernelShape: [2, 2], strides: [1, 1], pads: [0, 0, 0, 0] }],
+  (n) => [[1, 2, n], { kernelShape: [kernel(n, 3)], strides: [1], pads: [0, 0] }],
+  (n) => [[1, 2, 3, n], { kernelShape: [2, kernel(n, 2)], strides: [1, 2], pads: [0, 0, 0, 0] }],
+  (n) => [[1, 1, n, 3], { kernelShape: [3, 3], strides: [1, 1], pads: [1, 1, 1, 1] }],
+  (n) => [[n, 1, 2, 2], { kernelShape: [2, 1], strides: [1, 1], pads: [0, 0, 0, 0] }],
+  (n) => [[1, 2, n], { kernelShape: [n], strides: [1], pads: [0, 0] }],
+];
+
+const windowOf = ([, window]: TailPool): PoolingWindow => ({
+  ...window,
+  dilations: window.kernelShape.map(() => 1),
+  ceilMode: false,
+});
+
+function pools<T>(dtype: DType, of: (pool: TailPool, length: number) => T): readonly T[] {
+  return lengthsOf(dtype).map((length) => of(formAt(TAIL_POOLS, length)(length), length));
+}
+
+const elements = (random: RandomSource, dtype: DType, [shape]: TailPool): HostTensor =>
+  labelled(random, dtype, shape);
+
+const line = (
+  kernel: number,
+  stride: number,
+): KernelWindow & Pick<PoolingWindow, "kernelShape" | "ceilMode"> => ({
+  kernelShape: [kernel],
+  strides: [stride],
+  pads: [0, 0],
+  dilations: [1],
+  ceilMode: false,
+});
+
+const square: PoolingWindow = {
+  kernelShape: [2, 2],
+  strides: [2, 2],
+  pads: [0, 0, 0, 0],
+  dilations: [1, 1],
+  ceilMode: false,
+};
+
+const LARGE_POOLS: readonly (readonly [Shape, PoolingWindow])[] = [
+  [[4_133, 1, 34], line(2, 2)],
+  [[1, 1, 66_002], line(3, 1)],
+  [[66_002, 1, 2], line(2, 1)],
+  [[1, 1_031, 70], line(2, 2)],
+  [[3, 2, 134, 132], square],
+  [[2, 1, 2_002], line(1_001, 1_001)],
+]; // biome-ignore format: one pool a line
+
+/** The maximum of each window, where windows do not overlap or share only their ends. */
+function pooled(x: HostTensor, { kernelShape, strides }: PoolingWindow): HostTensor {
+  const [n = 0, c = 0, ...sizes] = x.shape;
+  const out = sizes.map(
+    (size, axis) => Math.floor((size - (kernelShape[axis] ?? 1)) / (strides[axis] ?? 1)) + 1,
+  );
+  const [height = 1, width = 1] = sizes.length === 1 ? [1, ...sizes] : sizes;
+  const [rows = 1, columns = 1] = out.length === 1 ? [1, ...out] : out;
+  const [kh = 1, kw = 1] = sizes.length === 1 ? [1, ...kernelShape] : kernelShape;
+  const [sh = 1, sw = 1] = sizes.length === 1 ? [1, ...strides] : strides;
+  const data = new Float32Array(n * c * rows * columns);
+  for (let at = 0; at < data.length; at++) {
+    const [column, row, plane] = [
+      at % columns,
+      Math.floor(at / columns) % rows,
+      Math.floor(at / (columns * rows)),
+    ];
+    let most = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < kh; i++) {
+      for (let j = 0; j < kw; j++) {
+        most = Math.max(
+          most,
+          Number(x.data[plane * height * width + (row * sh + i) * width + column * sw + j]),
+        );
+      }
+    }
+    data[at] = most;
+  }
+  return { dtype: "f32", shape: [n, c, ...out], data };
+}
+
+interface CubePool {
+  readonly shape: Shape;
+  readonly window: PoolingWindow;
+}
+
+const CUBE_POOLS: readonly CubePool[] = [3, 4].flatMap((n) =>
+  [
+    { kernelShape: [2, 2] },
+    { kernelShape: [1, 2] },
+    { kernelShape: [2, 1] },
+    { kernelShape: [2, 3] },
+    { kernelShape: [3, 2] },
+    { kernelShape: [2, 2], strides: [1, 2] },
+    { kernelShape: [2, 2], strides: [2, 1] },
+    { kernelShape: [2, 2], dilations: [1, 2] },
+    { kernelShape: [2, 2], dilations: [2, 1] },
+    ...[0, 1, 2, 3].map((end) => ({
+      kernelShape: [2, 2],
+      pads: cube(0, 4).map((zero, at) => (at === end ? 1 : zero)),
+    })),
+  ].map((window) => ({
+    shape: cube(n, 4),
+    window: { strides: [1, 1], dilations: [1, 1], pads: cube(0, 4), ceilMode: false, ...window },
+  })),
+);
+
+const average = (random: RandomSource, dtype: DType) =>
+  CUBE_POOLS.map(({ shape, window }, at) =>
+    sample<"AveragePool">({ ...window, countIncludePad: at % 2 === 0 }, terms(random, dtype, shape)),
+  );
+
+/** No pad is as long as the kernel: every window has an element in it. */
+const isCovered = (kernel: Shape, { pads }: Pick<Placed, "pads">): boolean =>
+  pads.every((pad, at) => pad < (kernel[at % kernel.length] ?? 1));
+
+/** With `ceilMode`, the plain window's last position along an axis reaches beyond the end. */
+function poolOptions<K extends OpOf<"pooling">>(
+  op: K,
+  more: Pick<Listed<OpAttributes[K]>, Exclude<keyof OpAttributes[K], keyof OpAttributes["MaxPool"]>>,
+): Options<K> {
+  return (dtype) =>
+    WINDOWS.map((windows) =>
+      setting(
+        op,
+        {
+          ...windowLists(windows),
+          kernelShape: windows.kernels.filter((kernel) => isCovered(kernel, { pads: windows.pads[0] ?? [] })),
+          ceilMode: [false, true],
+          ...more,
+        } as unknown as Listed<OpAttributes[K]>,
+        {},
+        (attributes, _, random) => {
+          const { sizes } = windows;
+          const { kernelShape } = attributes;
+          if (!fits(sizes, kernelShape, attributes) || !isCovered(kernelShape, attributes)) return undefined;
+          const x = distinct(random, dtype, [BATCH, 2, ...sizes]);
+          return op === "MaxPoolGradient"
+            ? (maxPoolGradientOf(random, x, attributes) as never)
+            : sample<K>(attributes, x);
+        },
+      ),
+    );
+}
+
+/** Windows that touch, overlap, leave gaps, reach into the padding and beyond it, in one to three dimensions. */
+const poolings = [
+  { behaviour: "windows-of-two", shape: [2, 2, 4, 6], kernel: 2, options: {} },
+  { behaviour: "overlapping", shape: [1, 2, 7, 5], kernel: 3, options: { strides: 2, pads: 1 } },
+  { behaviour: "with-gaps", shape: [1, 3, 9], kernel: 2, options: { strides: 4, pads: [1, 0] } },
+  {
+    behaviour: "with-a-ceiling",
+    shape: [1, 1, 6, 8],
+    kernel: [3, 2],
+    options: { strides: [2, 3], ceilMode: true },
+  },
+  {
+    behaviour: "with-holes",
+    shape: [1, 2, 7, 8],
+    kernel: [3, 2],
+    options: { strides: 1, pads: 1, dilations: [2, 3] },
+  },
+  { behaviour: "volumes", shape: [1, 2, 4, 3, 5], kernel: 2, options: { strides: [2, 1, 2] } },
+] as const;
+
+export const poolingTable: OpTable<OpOf<"pooling">> = {
+  MaxPool: {
+    samples: (dtype, random) => {
+      const of = ({ shape, window }: Pool) => sample<"MaxPool">(window, randomData(random, dtype, shape));
+      return {
+        values: POOLS.map(of),
+        "pads-of-a-kernels-size": WIDELY_PADDED.map(of),
+        "ceiling-of-the-size": CEILED.map(of),
+        "all-negative": [
+          sample<"MaxPool">(POOLS[1]?.window ?? TWO, randomData(random, dtype, [1, 2, 7, 5], -3, -1)),
+        ],
+        "nan-in-windows": [sample<"MaxPool">(TWO, withNan(dtype))],
+        "lowest-and-infinite": atTheLowest(dtype),
+      };
+    },
+    tails: (dtype, random) =>
+      pools(dtype, (pool) => sample<"MaxPool">(windowOf(pool), elements(random, dtype, pool))),
+    sizes: () => LARGE_POOLS.map(([shape, window]) => exact<"MaxPool">(window, shuffled(shape))),
+    sides: (dtype, random) =>
+      CUBE_POOLS.map(({ shape, window }) => sample<"MaxPool">(window, labelled(random, dtype, shape))),
+    options: poolOptions("MaxPool", {}),
+    gradients: poolings.map(({ behaviour, shape, kernel, options }) =>
+      gradientOf(behaviour, [spread(shape)], (x) => ops.maxPool(x, kernel, options)),
+    ),
+  },
+  AveragePool: {
+    samples: (dtype, random) => {
+      const of = (countIncludePad: boolean) => (pool: Pool) =>
+        sample<"AveragePool">({ ...pool.window, countIncludePad }, randomData(random, dtype, pool.shape));
+      return {
+        values: POOLS.map(of(false)),
+        "padding-counts": POOLS.map(of(true)),
+        "pads-of-a-kernels-size": [...WIDELY_PADDED.map(of(false)), ...WIDELY_PADDED.map(of(true))],
+        "ceiling-of-the-size": [...CEILED.map(of(false)), ...CEILED.map(of(true))],
+        // A sum that accumulates in a half would overflow, or stall.
+        "sums-in-f32": [
+          sample<"AveragePool">(
+            { ...TWO, kernelShape: [16, 16], strides: [16, 16], countIncludePad: false },
+            generated(dtype, [1, 2, 16, 16], (at) => (at === 0 ? 4096 : 1024 + (at % 2))),
+          ),
+        ],
+      };
+    },
+    tails: (dtype, random) =>
+      pools(dtype, (pool, length) =>
+        sample<"AveragePool">(
+          { ...windowOf(pool), countIncludePad: length % 2 === 0 },
+          terms(random, dtype, pool[0]),
+        ),
+      ),
+    sizes: () =>
+      LARGE_POOLS.map(([shape, window]) =>
+        sample<"AveragePool">({ ...window, countIncludePad: false }, whole(shape)),
+      ),
+    sides: (dtype, random) => average(random, dtype),
+    options: poolOptions("AveragePool", { countIncludePad: [false, true] }),
+    gradients: poolings.flatMap(({ behaviour, shape, kernel, options }) =>
+      [false, true].map((countIncludePad) =>
+        gradientOf(countIncludePad ? `${behaviour}-padding-counted` : behaviour, [spread(shape)], (x) =>
+          ops.averagePool(x, kernel, { ...options, countIncludePad }),
+        ),
+      ),
+    ),
+    rare: [farAveragePool],
+  },
+  MaxPoolGradient: {
+    samples: (dtype, random) => {
+      const of = (x: HostTensor, { window }: Pool) => maxPoolGradientOf(random, x, window);
+      return {
+        values: POOLS.map((pool) => of(counted(dtype, pool.shape), pool)),
+        "ceiling-of-the-size": CEILED.map((pool) => of(counted(dtype, pool.shape), pool)),
+        "pads-of-a-kernels-size": WIDELY_PADDED.flatMap((pool) => [
+          of(counted(dtype, pool.shape), pool),
+          of(
+            generated(dtype, pool.shape, (at) => (at % 5 === 0 ? 1 : Number.NEGATIVE_INFINITY)),
+            pool,
+          ),
+        ]),
+        "of-equals-the-first": POOLS.map((pool) =>
+          of(
+            generated(dtype, pool.shape, (at) => at % 2),
+            pool,
+          ),
+        ),
+        "all-equal": POOLS.map((pool) =>
+          of(
+            generated(dtype, pool.shape, () => 0),
+            pool,
+          ),
+        ),
+        // A search that starts at -infinity finds nothing here, and then writes nowhere or before the plane.
+        "nothing-but-negative-infinity": POOLS.map((pool) =>
+          of(
+            generated(dtype, pool.shape, () => Number.NEGATIVE_INFINITY),
+            pool,
+          ),
+        ),
+      };
+    },
+    tails: (dtype, random) =>
+      pools(dtype, (pool) => maxPoolGradientOf(random, elements(random, dtype, pool), windowOf(pool))),
+    sizes: () =>
+      LARGE_POOLS.map(([shape, window]) => {
+        const x = shuffled(shape);
+        const y = pooled(x, window);
+        return exact<"MaxPoolGradient">(window, whole(y.shape), x, y);
+      }),
+    sides: (dtype, random) =>
+      CUBE_POOLS.map(({ shape, window }) =>
+        maxPoolGradientOf(random, labelled(random, dtype, shape), window),
+      ),
+    options: poolOptions("MaxPoolGradient", {}),
+    gradients: { none: "is the gradient of MaxPool, and tried there" },
+  },
+};

@@ -1,0 +1,666 @@
+/** Reductions, searches and running sums. NaN at every position has its own file. */
+import type { DType, HostTensor, Shape, Tensor } from "@mp/core";
+import {
+  type ArgOp,
+  elementCount,
+  isComputeFloat,
+  isFloat,
+  isHalf,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+  type ReduceOp,
+} from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { alongEach, RANKED, subsets } from "./axis-data.js";
+import { farBeyondHalves, farCumSum, farSpread } from "./far-rows.js";
+import {
+  type GradientSample,
+  type Gradients,
+  gradientOf,
+  type Point,
+  PREDICATE,
+  pointAt,
+  positivePoint,
+  spread,
+  twice,
+} from "./gradient-sample.js";
+import type { CommonRow, GeneratedRow, OpRow, OpTable, SizeRow } from "./op-row.js";
+import {
+  type Behaviours,
+  counted,
+  distinct,
+  exact,
+  type OpSample,
+  positives,
+  type Sampled,
+  sample,
+  smallIntegers,
+} from "./op-sample.js";
+import { alongSides, CUBES, choices } from "./side-data.js";
+import { counting, LONG, natural, ROWS, shuffled, TALL, WIDE, whole } from "./size-data.js";
+import { nanInTopK, zerosInTopK } from "./small-results.js";
+import { chosenSubnormals, reducedSubnormals } from "./subnormals.js";
+import { drawn, formAt, labelled, lengthsOf, placed, terms } from "./tail-data.js";
+
+interface Extent {
+  readonly shape: Shape;
+  readonly axes: readonly number[];
+  readonly keepdims: boolean;
+}
+
+const EXTENTS: readonly Extent[] = [
+  { shape: [], axes: [], keepdims: false },
+  { shape: [5], axes: [0], keepdims: false },
+  { shape: [5], axes: [0], keepdims: true },
+  { shape: [1], axes: [0], keepdims: false },
+  { shape: [2, 3], axes: [0], keepdims: false },
+  { shape: [2, 3], axes: [1], keepdims: true },
+  { shape: [2, 3], axes: [0, 1], keepdims: false },
+  { shape: [2, 3, 4], axes: [0, 2], keepdims: true },
+  { shape: [2, 3, 4], axes: [1], keepdims: false },
+  { shape: [2, 1, 3, 2, 2], axes: [1, 3], keepdims: false },
+  { shape: [0, 3], axes: [1], keepdims: false },
+  { shape: [67], axes: [0], keepdims: false },
+];
+
+/** Without axes each element is reduced by itself, not all elements together. */
+const OVER_NONE: readonly Extent[] = [
+  { shape: [2, 3], axes: [], keepdims: false },
+  { shape: [2, 1, 3], axes: [], keepdims: true },
+  { shape: [0, 3], axes: [], keepdims: false },
+];
+
+const EMPTY: readonly Extent[] = [
+  { shape: [0], axes: [0], keepdims: false },
+  { shape: [2, 0, 3], axes: [1], keepdims: false },
+  { shape: [2, 0], axes: [0, 1], keepdims: true },
+];
+
+type Draw = (random: RandomSource, dtype: DType, shape: Shape) => HostTensor;
+
+interface Options {
+  readonly draw?: Draw;
+  /** Data whose reduction is exact in any order; omitted where there is none. */
+  readonly exactDraw?: Draw;
+  /** Whether the reduction of no elements has a value. */
+  readonly ofNothing?: boolean;
+  readonly more?: (dtype: DType) => Readonly<Record<string, readonly OpSample<ReduceOp>[]>>;
+}
+
+const over = (
+  extents: readonly Extent[],
+  draw: (shape: Shape) => HostTensor,
+  exact = false,
+): readonly OpSample<ReduceOp>[] =>
+  extents.map(({ shape, axes, keepdims }) => ({
+    attributes: { axes, keepdims },
+    inputs: [draw(shape)],
+    exact,
+  }));
+
+function reducedValues<K extends ReduceOp>({
+  draw = positives,
+  exactDraw,
+  ofNothing = false,
+  more,
+}: Options): Sampled<K> {
+  return (dtype, random) => {
+    const isNumber = isFloat(dtype);
+    const behaviours: Behaviours<ReduceOp> = {
+      values: over(EXTENTS, (shape) => (isNumber ? draw(random, dtype, shape) : counted(dtype, shape))),
+      "over-no-axes": over(OVER_NONE, (shape) =>
+        isNumber ? draw(random, dtype, shape) : counted(dtype, shape),
+      ),
+      ...(exactDraw !== undefined && isNumber
+        ? { "whole-numbers-are-exact": over(EXTENTS, (shape) => exactDraw(random, dtype, shape), true) }
+        : {}),
+      ...integerRows(dtype),
+      ...(ofNothing ? { "no-elements": over(EMPTY, (shape) => generated(dtype, shape, () => 1)) } : {}),
+      ...more?.(dtype),
+    };
+    // One kind of attributes for all reductions.
+    return behaviours as unknown as Behaviours<K>;
+  };
+}
+
+/** Extremes along the last axis, the first and both; rows of many equal ones; sums and products that wrap. */
+function integerRows(dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> {
+  const ends = integerExtremes[dtype];
+  if (ends === undefined) return {};
+  const count = ends.length;
+  // Row k starts with the k-th of them, so that each appears at each position.
+  const table = generated(dtype, [count, count], (at) => ends[(at + Math.floor(at / count)) % count] ?? 0n);
+  const each = [[0], [1], [0, 1]].map((axes) => sample<ReduceOp>({ axes, keepdims: false }, table));
+  const equal = ends.flatMap((end) =>
+    [0, 1].map((axis) =>
+      sample<ReduceOp>(
+        { axes: [axis], keepdims: true },
+        generated(dtype, axis === 0 ? [19, 3] : [3, 19], () => end),
+      ),
+    ),
+  );
+  return { extremes: [...each, ...equal], ...sameHighWord(dtype) };
+}
+
+/** 64-bit integers with one high word, whose low words are ordered differently when compared as signed. */
+function sameHighWord(dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> {
+  if (dtype !== "i64" && dtype !== "u64") return {};
+  const low = [5n, 2n ** 31n, 7n, 2n ** 31n + 9n, 2n ** 32n - 1n, 1n, 2n ** 31n - 1n];
+  const word = (at: number): bigint => 3n * 2n ** 32n + (low[at % low.length] ?? 0n);
+  return {
+    "words-of-one-high-half": [3, 8, 16, 64, 70].flatMap((size) => [
+      sample({ axes: [0], keepdims: false }, generated(dtype, [size], word)),
+      sample({ axes: [1], keepdims: false }, generated(dtype, [3, size], word)),
+      sample({ axes: [0], keepdims: false }, generated(dtype, [size, 5], word)),
+    ]),
+  };
+}
+
+const rowsAlong = (dtype: DType, rows: readonly (readonly number[])[]): OpSample<ReduceOp> =>
+  sample({ axes: [1], keepdims: false }, hostData(dtype, rows.flat(), [rows.length, (rows[0] ?? []).length]));
+
+const INFINITE = Number.POSITIVE_INFINITY;
+
+const infinities = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> =>
+  isFloat(dtype) ? { infinities: [rowsAlong(dtype, [[1, INFINITE, 2], [-INFINITE, 1, 2], [-INFINITE, INFINITE, 0]])] } : {}; // biome-ignore format: one row a list
+
+const extremes = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> =>
+  isComputeFloat(dtype)
+    ? {
+        specials: [
+          rowsAlong(dtype, [specialValues(dtype).filter((x) => !Number.isNaN(x))]),
+          rowsAlong(dtype, [[-INFINITE, -INFINITE], [INFINITE, INFINITE], [-INFINITE, 1]]),
+        ],
+      } // biome-ignore format: one row a list
+    : {};
+
+/** Sums of exponentials of large numbers must not overflow in intermediate values. */
+const farOut = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> => ({
+  "nothing-overflows-on-the-way": [
+    rowsAlong(dtype, [[1000, 1000.5, 999], [-1000, -1001, -1002], [-INFINITE, 0, 1], [0, 0, INFINITE]]),
+    rowsAlong(dtype, [[-INFINITE, -INFINITE]]),
+  ], // biome-ignore format: one row a list
+});
+
+/** Both searches break ties in the same way. */
+function searchValues<K extends ArgOp>(): Sampled<K> {
+  const at = (axis: number, keepdims: boolean, x: HostTensor) =>
+    sample<K>({ axis, keepdims } as OpAttributes[K], x);
+  return (dtype, random) => ({
+    values: [
+      at(0, false, distinct(random, dtype, [7])),
+      at(1, true, distinct(random, dtype, [2, 5])),
+      at(0, false, distinct(random, dtype, [4, 3])),
+      at(1, false, distinct(random, dtype, [2, 4, 3])),
+      at(0, false, distinct(random, dtype, [1])),
+      at(1, false, distinct(random, dtype, [0, 3])),
+    ],
+    "first-of-equals": [at(1, false, hostData(dtype, [3, 1, 3, 1, 2, 2, 2, 2, 1, 1, 3, 3], [3, 4]))],
+    ...integerSearches(dtype, (table, axis) => at(axis, false, table)),
+    ...(isFloat(dtype)
+      ? {
+          infinities: [
+            at(1, false, hostData(dtype, [1, INFINITE, -INFINITE, 0, -INFINITE, -INFINITE], [2, 3])),
+          ],
+        }
+      : {}),
+  });
+}
+
+/** A search along either axis among the extremes of integers. */
+function integerSearches<S>(
+  dtype: DType,
+  sample: (table: HostTensor, axis: number) => S,
+): Readonly<Record<string, readonly S[]>> {
+  const ends = integerExtremes[dtype];
+  if (ends === undefined) return {};
+  const count = ends.length;
+  const table = generated(
+    dtype,
+    [count, count],
+    (at) => ends[(at + 3 * Math.floor(at / count)) % count] ?? 0n,
+  );
+  return { extremes: [0, 1].map((axis) => sample(table, axis)) };
+}
+
+const cumulative = (axis: number, exclusive = false, reverse = false): OpAttributes["CumSum"] => ({
+  axis,
+  exclusive,
+  reverse,
+});
+
+type TailExtent = readonly [shape: Shape, axes: readonly number[]];
+
+/** Reduced along the last axis, along the first, over all, and between others. */
+const rowsOfLength = (n: number): TailExtent => [[3, n], [1]];
+
+const OTHERS: readonly ((length: number) => TailExtent)[] = [
+  (n) => [[n], [0]],
+  (n) => [[n, 3], [0]],
+  (n) => [[3, n], [0]],
+  (n) => [[2, n], [0, 1]],
+  (n) => [[2, n, 3], [1]],
+  (n) => [[2, 3, n], [0, 2]],
+  (n) => [[n, 2], [1]],
+  (n) => [[2, 2, n], [1, 2]],
+]; // biome-ignore format: one form a line
+
+function reducedTail<K extends ReduceOp>(draw: Draw, isExact: boolean): GeneratedRow<K> {
+  return (dtype, random) =>
+    lengthsOf(dtype).flatMap((length) =>
+      [rowsOfLength(length), formAt(OTHERS, length)(length)].map(([shape, axes], at): OpSample<K> => {
+        const attributes = { axes, keepdims: length % 2 === 0 } as unknown as OpAttributes[K];
+        const x = draw(random, dtype, shape);
+        // The last row ends in NaN.
+        const input = at === 0 && isFloat(dtype) ? placed(x, Number.NaN, 3 * length - 1) : x;
+        return (isExact ? exact<K> : sample<K>)(attributes, input);
+      }),
+    );
+}
+
+const fromOneToFour: Draw = (random, dtype, shape) => generated(dtype, shape, () => random.integer(1, 4));
+
+const anyTerms: Draw = (random, dtype, shape) => terms(random, dtype, shape);
+
+/** Powers of two whose products stay near 1, none of them 1; odd numbers, whose products wrap. */
+const tailFactors: Draw = (random, dtype, shape) => {
+  if (!isComputeFloat(dtype)) return generated(dtype, shape, () => 2 * random.integer(1, 4) + 1);
+  let exponent = 0;
+  return generated(dtype, shape, () => {
+    const step = random.integer(1, 2) * (exponent > 0 ? -1 : 1);
+    exponent += step;
+    return 2 ** step * (random.next() < 0.5 ? 1 : -1);
+  });
+};
+
+/** In no order, all different along an axis; the largest or the smallest is last. */
+const extreme: Draw = (random, dtype, shape) => {
+  const x = labelled(random, dtype, shape);
+  const last = elementCount(shape, "test data") - 1;
+  const [low, high] = dtype === "u8" || dtype === "u64" ? [0, 255] : [-127, 127];
+  // Of three rows one ends in the largest, and one in the smallest.
+  const along = shape.at(-1) ?? 1;
+  return placed(placed(x, high, along - 1), random.next() < 0.5 ? low : high, last - along, last);
+};
+
+function searchTail<K extends Op>(
+  attributes: (axis: number, length: number) => OpAttributes[K],
+): GeneratedRow<K> {
+  return (dtype, random) =>
+    lengthsOf(dtype).flatMap((length) =>
+      ([[[3, length], 1], formAt([[[length], 0], [[length, 3], 0], [[2, length, 3], 1]] as const, length)] as const).map(
+        ([shape, axis]) => sample<K>(attributes(axis, length), extreme(random, dtype, [...shape])),
+      ),
+    ); // biome-ignore format: one list of forms
+}
+
+const LARGE_EXTENTS: readonly (readonly [shape: Shape, axes: readonly number[]])[] = [
+  [LONG, [0]],
+  [TALL, [0]],
+  [TALL, [1]],
+  [WIDE, [0, 1]],
+  [WIDE, [1]],
+  [ROWS, [1]],
+  [[3, 1_031, 23], [1]],
+]; // biome-ignore format: one extent a line
+
+function reducedSizes<K extends ReduceOp>(make: (shape: Shape) => HostTensor, isExact: boolean): SizeRow<K> {
+  const of = isExact ? exact : sample;
+  // One kind of attributes for all reductions.
+  const samples = () =>
+    LARGE_EXTENTS.map(([shape, axes]) => of<ReduceOp>({ axes, keepdims: false }, make(shape)));
+  return samples as unknown as SizeRow<K>;
+}
+
+/** 1 and -1, and sometimes 2: products are at most 2^70, and exact. */
+const manyFactors = (shape: Shape): HostTensor =>
+  generated("f32", shape, (at) => (at % 997 === 996 ? 2 : at % 3 === 0 ? -1 : 1));
+
+/** Generates numbers whose exponentials are 1 and 0. */
+const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
+
+/** The element to find is somewhere, last and first. */
+function searchSizes<K extends ArgOp>(): SizeRow<K> {
+  const of = (axis: number, x: HostTensor) => sample<"ArgMax">({ axis, keepdims: false }, x);
+  const samples = () => [
+    of(0, counting(LONG)),
+    of(0, counting(LONG, -1)),
+    ...[LONG, TALL].map((shape) => of(0, shuffled(shape))),
+    ...[TALL, WIDE, ROWS].map((shape) => of(1, shuffled(shape))),
+    of(1, counting(WIDE, -1)),
+  ];
+  return samples as unknown as SizeRow<K>;
+}
+
+/** Factors whose products are exact, and neither vanish nor overflow. */
+const fewFactors: Draw = (random, dtype, shape) =>
+  generated(dtype, shape, () => {
+    const size = random.next() < 0.9 ? 1 : isFloat(dtype) && random.next() < 0.5 ? 0.5 : 2;
+    return dtype === "u8" || dtype === "u64" || random.next() < 0.5 ? size : -size;
+  });
+
+const flags = [false, true];
+
+function reducedAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<K> {
+  return (dtype, random) => {
+    const data = isFloat(dtype) || draw === fewFactors ? draw : smallIntegers;
+    const samples = RANKED.flatMap((shape) =>
+      subsets(shape.length).flatMap((axes, index) =>
+        // With five axes each set has one of the two.
+        flags
+          .filter((keepdims) => shape.length < 5 || keepdims === (index % 2 === 0))
+          .map((keepdims) => ({
+            attributes: { axes, keepdims },
+            inputs: [data(random, dtype, shape)],
+            exact: isExact,
+          })),
+      ),
+    );
+    // One kind of attributes for all reductions.
+    return { "every-set-of-axes": samples } as unknown as Behaviours<K>;
+  };
+}
+
+/** Elements that all differ, and many equal ones, of which the first is found. */
+function searchAxes<K extends ArgOp>(): Sampled<K> {
+  return (dtype, random) => ({
+    "every-axis": alongEach((shape, axis) =>
+      flags.flatMap((keepdims) =>
+        [distinct, smallIntegers].map((draw) => sample({ axis, keepdims }, draw(random, dtype, shape))),
+      ),
+    ),
+  });
+}
+
+/** Every choice of axes of every rank. */
+const CUBE_EXTENTS = CUBES.flatMap((shape) =>
+  choices(shape.map((_, axis) => axis)).map((axes) => [shape, axes] as const),
+);
+
+/** Reduces positive numbers, so that logarithms and means of all of them exist and nothing cancels. */
+const reducedSides =
+  <K extends ReduceOp>(): GeneratedRow<K> =>
+  (dtype, random) => {
+    const least = isFloat(dtype) ? -1 : 0;
+    return CUBE_EXTENTS.map(([shape, axes], at) =>
+      sample<K>(
+        { axes, keepdims: at % 2 === 0 } as unknown as OpAttributes[K],
+        generated(dtype, shape, () => 2 ** random.integer(least, least + 2)),
+      ),
+    );
+  };
+
+const searched = <K extends ArgOp>(): GeneratedRow<K> =>
+  alongSides<K>((axis, at) => ({ axis, keepdims: at % 2 === 0 }) as OpAttributes[K], labelled);
+
+const reducedGradients = (
+  fn: (x: Tensor, options?: { readonly axes?: readonly number[]; readonly keepdims?: boolean }) => Tensor,
+  point: (shape: readonly number[]) => Point = spread,
+): readonly GradientSample[] => [
+  gradientOf("all-axes", [point([3, 4])], (x) => fn(x)),
+  gradientOf("first-axis", [point([3, 4])], (x) => fn(x, { axes: [0] })),
+  gradientOf("kept-axes", [point([2, 3, 4])], (x) => fn(x, { axes: [0, 2], keepdims: true })),
+];
+
+interface Reduced {
+  readonly values: Options;
+  readonly gradients: Gradients;
+  /** Whether the order of the terms does not matter, on these data. */
+  readonly isExact?: boolean;
+  readonly tails?: Draw;
+  readonly sizes?: (shape: Shape) => HostTensor;
+  readonly axes?: Draw;
+  readonly rare?: CommonRow<ReduceOp>["rare"];
+}
+
+function reduced<K extends ReduceOp>({
+  values,
+  gradients,
+  isExact = false,
+  tails = anyTerms,
+  sizes = whole,
+  axes = isExact ? smallIntegers : positives,
+  rare = [],
+}: Reduced): OpRow<K> {
+  const row: OpRow<ReduceOp> = {
+    samples: reducedValues(values),
+    tails: reducedTail(tails, isExact),
+    sizes: reducedSizes(sizes, isExact),
+    axes: reducedAxes(axes, isExact),
+    sides: reducedSides(),
+    gradients,
+    rare,
+  };
+  return row as never;
+}
+
+export const reduceTable: OpTable<OpOf<"reduce">> = {
+  ReduceSum: reduced({
+    values: { exactDraw: smallIntegers, ofNothing: true, more: infinities },
+    isExact: true,
+    gradients: reducedGradients(ops.reduceSum),
+    rare: [reducedSubnormals, farBeyondHalves],
+  }),
+  ReduceMean: reduced({
+    values: { more: infinities },
+    gradients: reducedGradients(ops.reduceMean),
+    rare: [farBeyondHalves],
+  }),
+  ReduceMax: reduced({
+    values: { draw: randomData, more: extremes },
+    isExact: true,
+    tails: extreme,
+    sizes: shuffled,
+    axes: distinct,
+    gradients: [
+      ...reducedGradients(ops.reduceMax),
+      gradientOf("ties", [{ shape: [2, 3], data: [1, 2, 2, 3, 3, 3] }], (x) =>
+        ops.reduceMax(x, { axes: [1] }),
+      ),
+    ],
+    rare: [reducedSubnormals, farSpread],
+  }),
+  ReduceMin: reduced({
+    values: { draw: randomData, more: extremes },
+    isExact: true,
+    tails: extreme,
+    sizes: shuffled,
+    axes: distinct,
+    gradients: reducedGradients(ops.reduceMin),
+    rare: [reducedSubnormals, farSpread],
+  }),
+  ReduceProd: reduced({
+    values: {
+      draw: (random, dtype, shape) => randomData(random, dtype, shape, 0.9, 1.1),
+      ofNothing: true,
+      more: infinities,
+    },
+    isExact: true,
+    tails: tailFactors,
+    sizes: manyFactors,
+    axes: fewFactors,
+    gradients: [
+      ...reducedGradients(ops.reduceProd, positivePoint),
+      gradientOf("a-zero-factor", [pointAt(2, 0, 3)], (x) => ops.reduceProd(x)),
+    ],
+    rare: [farBeyondHalves],
+  }),
+  ReduceL1: reduced({
+    values: { draw: randomData, exactDraw: smallIntegers, ofNothing: true, more: infinities },
+    isExact: true,
+    gradients: reducedGradients(ops.reduceL1),
+    rare: [reducedSubnormals, farBeyondHalves],
+  }),
+  ReduceL2: reduced({
+    values: { draw: randomData, ofNothing: true, more: infinities },
+    tails: fromOneToFour,
+    sizes: natural,
+    gradients: reducedGradients(ops.reduceL2),
+    rare: [farBeyondHalves],
+  }),
+  ReduceLogSum: reduced({
+    values: { ofNothing: true },
+    tails: positives,
+    sizes: natural,
+    gradients: reducedGradients(ops.reduceLogSum, positivePoint),
+  }),
+  ReduceLogSumExp: reduced({
+    values: { draw: randomData, ofNothing: true, more: farOut },
+    tails: (random, dtype, shape) => drawn(random, dtype, shape, [-2, 2]),
+    sizes: onesAndZeros,
+    gradients: twice(reducedGradients(ops.reduceLogSumExp)),
+    rare: [farSpread],
+  }),
+  ReduceSumSquare: reduced({
+    values: { draw: randomData, exactDraw: smallIntegers, ofNothing: true, more: infinities },
+    isExact: true,
+    gradients: twice(reducedGradients(ops.reduceSumSquare)),
+    rare: [farBeyondHalves],
+  }),
+  ArgMax: {
+    samples: searchValues(),
+    tails: searchTail((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
+    sizes: searchSizes(),
+    axes: searchAxes(),
+    sides: searched(),
+    gradients: PREDICATE,
+  },
+  ArgMin: {
+    samples: searchValues(),
+    tails: searchTail((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
+    sizes: searchSizes(),
+    axes: searchAxes(),
+    sides: searched(),
+    gradients: PREDICATE,
+  },
+  TopK: {
+    samples: (dtype, random) => {
+      const at = (axis: number, k: number, largest: boolean, x: HostTensor) =>
+        sample<"TopK">({ axis, k, largest }, x);
+      return {
+        values: [true, false].flatMap((largest) => [
+          at(0, 3, largest, distinct(random, dtype, [7])),
+          at(1, 5, largest, distinct(random, dtype, [2, 5])),
+          at(0, 1, largest, distinct(random, dtype, [4, 3])),
+          at(1, 2, largest, distinct(random, dtype, [2, 4, 3])),
+        ]),
+        "equals-keep-their-order": [true, false].map((largest) =>
+          at(1, 4, largest, hostData(dtype, [2, 1, 2, 1, 2, 3, 3, 3, 3, 3], [2, 5])),
+        ),
+        // No rows: an axis other than the searched one is empty.
+        "no-rows": [true, false].flatMap((largest) => [
+          at(1, 2, largest, hostData(dtype, [], [0, 3])),
+          at(0, 2, largest, hostData(dtype, [], [3, 0])),
+          at(1, 1, largest, hostData(dtype, [], [2, 1, 0])),
+        ]),
+        ...integerSearches(dtype, (table, axis) => at(axis, 3, true, table)),
+      };
+    },
+    tails: searchTail((axis, length) => ({
+      axis,
+      k: Math.min(length, formAt([1, 2, 5, 70], length)),
+      largest: length % 2 === 0,
+    })),
+    sizes: () => {
+      const of = (axis: number, k: number, largest: boolean, shape: Shape) =>
+        sample<"TopK">({ axis, k, largest }, shuffled(shape));
+      return [
+        of(0, 1_100, true, LONG),
+        of(0, 70, false, TALL),
+        of(1, 3, true, TALL),
+        of(1, 1_001, false, WIDE),
+        of(1, 1, true, ROWS),
+      ];
+    },
+    axes: (dtype, random) => ({
+      "every-axis": alongEach((shape, axis) => {
+        const size = shape[axis] ?? 1;
+        const searches = [
+          [1, distinct],
+          [size - 1, smallIntegers],
+          [size, distinct],
+          [size, smallIntegers],
+        ] as const;
+        return flags.flatMap((largest) =>
+          searches.map(([k, draw]) => sample<"TopK">({ axis, k, largest }, draw(random, dtype, shape))),
+        );
+      }),
+    }),
+    sides: alongSides((axis, at) => ({ axis, k: 1 + (at % 2), largest: at % 3 > 0 }), labelled),
+    gradients: [
+      gradientOf("largest", [spread([2, 5])], (x) => ops.topK(x, 2).values),
+      gradientOf("smallest", [spread([2, 5])], (x) => ops.topK(x, 2, { largest: false }).values),
+      gradientOf("of-images", [spread([2, 4, 2, 3])], (x) => ops.topK(x, 2, { axis: 1 }).values),
+      gradientOf("a-single-one", [spread([4, 1])], (x) => ops.topK(x, 1, { axis: 0 }).values),
+    ],
+    rare: [nanInTopK, chosenSubnormals({ axis: 1, k: 4, largest: true }), zerosInTopK],
+  },
+  CumSum: {
+    samples: (dtype, random) => {
+      const flags = [
+        cumulative(0),
+        cumulative(0, true),
+        cumulative(0, false, true),
+        cumulative(0, true, true),
+      ];
+      const draw = isFloat(dtype)
+        ? positives
+        : (_: RandomSource, d: DType, shape: Shape) => counted(d, shape);
+      return {
+        values: [
+          ...flags.map((attributes) => sample<"CumSum">(attributes, draw(random, dtype, [9]))),
+          sample<"CumSum">(cumulative(1), draw(random, dtype, [2, 5, 3])),
+          sample<"CumSum">(cumulative(2, true), draw(random, dtype, [2, 2, 4])),
+          sample<"CumSum">(cumulative(0), draw(random, dtype, [0, 3])),
+          sample<"CumSum">(cumulative(1), draw(random, dtype, [1, 1])),
+        ],
+        ...integerSearches(dtype, (table, axis) => sample<"CumSum">(cumulative(axis), table)),
+        ...(isFloat(dtype)
+          ? {
+              "whole-numbers-are-exact": flags.map((attributes) =>
+                exact<"CumSum">(attributes, smallIntegers(random, dtype, [isHalf(dtype) ? 40 : 67])),
+              ),
+            }
+          : {}),
+      };
+    },
+    tails: (dtype, random) =>
+    lengthsOf(dtype).flatMap((length) =>
+      ([[[2, length], 1], formAt([[[length], 0], [[length, 3], 0], [[2, length, 3], 1]] as const, length)] as const).map(
+        ([shape, axis], at) =>
+          exact<"CumSum">(
+            { axis, exclusive: (length + at) % 3 === 0, reverse: (length + at) % 2 === 0 },
+            terms(random, dtype, [...shape]),
+          ),
+      ),
+    ), // biome-ignore format: one list of forms
+    sizes: () => {
+      const of = (axis: number, shape: Shape, exclusive = false, reverse = false) =>
+        exact<"CumSum">({ axis, exclusive, reverse }, whole(shape));
+      return [of(0, LONG), of(0, LONG, true, true), of(0, TALL, false, true), of(1, TALL), of(1, WIDE, true)];
+    },
+    axes: (dtype, random) => ({
+      "every-axis": alongEach((shape, axis) =>
+        flags.flatMap((exclusive) =>
+          flags.map((reverse) =>
+            exact<"CumSum">({ axis, exclusive, reverse }, smallIntegers(random, dtype, shape)),
+          ),
+        ),
+      ),
+    }),
+    sides: alongSides(
+      (axis, at) => ({ axis, exclusive: at % 2 === 0, reverse: at % 3 === 0 }),
+      (random, dtype, shape) => terms(random, dtype, shape),
+    ),
+    gradients: [
+      gradientOf("plain", [spread([2, 5])], (x) => ops.cumSum(x, 1)),
+      gradientOf("exclusive-reverse", [spread([4, 2])], (x) =>
+        ops.cumSum(x, 0, { exclusive: true, reverse: true }),
+      ),
+    ],
+    rare: [chosenSubnormals({ axis: 1, exclusive: false, reverse: false }), farCumSum],
+  },
+};

@@ -1,0 +1,59 @@
+/** Shapes of which all sides are equal, so that no shape tells one axis from another. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import type { Op, OpAttributes } from "@mp/core/graph";
+import type { RandomSource } from "../random-source.js";
+import type { GeneratedRow } from "./op-row.js";
+import { sample } from "./op-sample.js";
+import { labelled, terms } from "./tail-data.js";
+
+/** Tensors of these ranks and sides; no two elements of a tensor are equal, except in bools. */
+export const CUBES: readonly Shape[] = [
+  [3, 3],
+  [4, 4],
+  [3, 3, 3],
+  [4, 4, 4],
+  [2, 2, 2, 2],
+  [3, 3, 3, 3],
+];
+
+/** Each axis of each of them. */
+export const AXES: readonly (readonly [shape: Shape, axis: number])[] = CUBES.flatMap((shape) =>
+  shape.map((_, axis) => [shape, axis] as const),
+);
+
+export const cube = (side: number, rank: number): Shape => new Array<number>(rank).fill(side);
+
+/** All orders of 0 … rank - 1. */
+export function permutations(rank: number): readonly (readonly number[])[] {
+  if (rank === 0) return [[]];
+  return permutations(rank - 1).flatMap((rest) =>
+    Array.from({ length: rank }, (_, at) => [...rest.slice(0, at), rank - 1, ...rest.slice(at)]),
+  );
+}
+
+/** All choices of some of these, in their order, without the empty one. */
+export function choices<T>(from: readonly T[]): readonly (readonly T[])[] {
+  return Array.from({ length: 2 ** from.length - 1 }, (_, bits) =>
+    from.filter((_each, at) => ((bits + 1) >> at) % 2 === 1),
+  );
+}
+
+/** Draws of one case. */
+export interface Draws {
+  readonly moved: (shape: Shape) => HostTensor;
+  readonly summed: (shape: Shape) => HostTensor;
+}
+
+export const drawsOf = (random: RandomSource, dtype: DType): Draws => ({
+  moved: (shape) => labelled(random, dtype, shape),
+  summed: (shape) => terms(random, dtype, shape),
+});
+
+/** Samples along each axis of each of the cubes. */
+export const alongSides =
+  <K extends Op>(
+    attributesOf: (axis: number, at: number) => OpAttributes[K],
+    draw: (random: RandomSource, dtype: DType, shape: Shape) => HostTensor,
+  ): GeneratedRow<K> =>
+  (dtype, random) =>
+    AXES.map(([shape, axis], at) => sample<K>(attributesOf(axis, at), draw(random, dtype, shape)));

@@ -1,0 +1,126 @@
+/** Numbers below the smallest normal one, through every op that moves, adds or multiplies them by 1. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import { type FloatDType, floatFormats, type Op, type OpAttributes } from "@mp/core/graph";
+import { backwards, generated, hostData } from "../host-data.js";
+import { exact, sample } from "./op-sample.js";
+import { HALVES_TOO, type RareRow } from "./rare-row.js";
+
+/** Whole multiples of the smallest number, of either sign: their sums are exact. */
+function small(dtype: DType, shape: Shape): HostTensor {
+  const { minSubnormal } = floatFormats[dtype as FloatDType];
+  return generated(dtype, shape, (at) => (((at * 3) % 7) - 3) * minSubnormal);
+}
+
+/** Moved as bits, in f8 too. */
+const MOVED: readonly FloatDType[] = ["f32", "f16", "bf16", "f8e4m3", "f8e5m2"];
+
+export function movedSubnormals<K extends Op>(
+  attributes: OpAttributes[K],
+  ...shapes: readonly Shape[]
+): RareRow<K> {
+  return {
+    dtypes: MOVED,
+    samples: (dtype) => ({
+      subnormals: [sample<K>(attributes, ...shapes.map((shape) => small(dtype, shape)))],
+    }),
+  };
+}
+
+export function indexedSubnormals<K extends Op>(
+  attributes: OpAttributes[K],
+  indices: Shape,
+  updates?: Shape,
+  dtypes: readonly DType[] = MOVED,
+): RareRow<K> {
+  return {
+    dtypes,
+    samples: (dtype) => ({
+      subnormals: [
+        sample<K>(
+          attributes,
+          small(dtype, [5, 3]),
+          hostData("i32", [4, 0, 2], indices),
+          ...(updates === undefined ? [] : [small(dtype, updates)]),
+        ),
+      ],
+    }),
+  };
+}
+
+/** One operand through an op that picks among its elements. */
+export function chosenSubnormals<K extends Op>(
+  attributes: OpAttributes[K],
+  shape: Shape = [5, 7],
+): RareRow<K> {
+  return {
+    dtypes: HALVES_TOO,
+    samples: (dtype) => ({ subnormals: [exact<K>(attributes, small(dtype, shape))] }),
+  };
+}
+
+/** The greater or the smaller of two, either way round. */
+export function subnormalsOfTwo<K extends "Max" | "Min">(): RareRow<K> {
+  return {
+    dtypes: HALVES_TOO,
+    samples: (dtype) => {
+      const x = small(dtype, [5, 7]);
+      return {
+        subnormals: [
+          exact<K>({} as OpAttributes[K], x, backwards(x)),
+          exact<K>({} as OpAttributes[K], backwards(x), x),
+        ],
+      };
+    },
+  };
+}
+
+export const subnormalsWhere: RareRow<"Where"> = {
+  dtypes: MOVED,
+  samples: (dtype) => ({
+    subnormals: [
+      sample<"Where">(
+        {},
+        generated("bool", [5, 7], (at) => at % 2),
+        small(dtype, [5, 7]),
+        small(dtype, [7]),
+      ),
+    ],
+  }),
+};
+
+export const reducedSubnormals: RareRow<"ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceL1"> = {
+  dtypes: HALVES_TOO,
+  samples: (dtype) => ({
+    subnormals: [[0], [1], [0, 1]].map((axes) =>
+      exact<"ReduceSum">({ axes, keepdims: false }, small(dtype, [5, 7])),
+    ),
+  }),
+};
+
+const identity = (dtype: DType, size: number): HostTensor =>
+  generated(dtype, [size, size], (at) => (at % (size + 1) === 0 ? 1 : 0));
+
+export const subnormalsTimesOne: RareRow<"MatMul"> = {
+  dtypes: HALVES_TOO,
+  samples: (dtype) => ({
+    subnormals: [
+      exact<"MatMul">({}, small(dtype, [3, 5]), identity(dtype, 5)),
+      exact<"MatMul">({}, identity(dtype, 5), small(dtype, [5, 3])),
+      exact<"MatMul">(
+        {},
+        small(dtype, [3, 5]),
+        generated(dtype, [5, 2], () => 1),
+      ),
+    ],
+  }),
+};
+
+export const subnormalsPlusOthers: RareRow<"Gemm"> = {
+  dtypes: HALVES_TOO,
+  samples: (dtype) => {
+    const attributes = { transA: false, transB: true, alpha: 1, beta: 1 };
+    return {
+      subnormals: [exact<"Gemm">(attributes, small(dtype, [3, 5]), identity(dtype, 5), small(dtype, [5]))],
+    };
+  },
+};

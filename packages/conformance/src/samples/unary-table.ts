@@ -1,0 +1,352 @@
+/** Elementwise operators of one operand. */
+import type { DType, HostTensor, Shape } from "@mp/core";
+import {
+  type ComputeDType,
+  DTYPES,
+  elementCount,
+  isComputeFloat,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+} from "@mp/core/graph";
+import * as ops from "@mp/core/ops";
+import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
+import type { RandomSource } from "../random-source.js";
+import { scattered } from "./axis-data.js";
+import { farCast } from "./far-rows.js";
+import { farValues } from "./far-values.js";
+import {
+  type GradientSample,
+  type Gradients,
+  gradientOf,
+  type Point,
+  PREDICATE,
+  pointAt,
+  positivePoint,
+  STEPS,
+  spread,
+  twice,
+  type Unary,
+} from "./gradient-sample.js";
+import type { CommonRow, GeneratedRow, OpTable, SizeRow } from "./op-row.js";
+import { counted, type OpSample, type Sampled, SHAPES, sample } from "./op-sample.js";
+import type { RareRow } from "./rare-row.js";
+import { setting } from "./setting.js";
+import { bools, counting, LONG, positiveSized, smooth, TALL } from "./size-data.js";
+import { leftTail } from "./small-results.js";
+import { chosenSubnormals, movedSubnormals } from "./subnormals.js";
+import { drawn, endsInNan, formAt, labelled, lengthsOf, placed } from "./tail-data.js";
+
+const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {
+  i32: [0, 1, -1, 2, -7, 12345, -(2 ** 31) + 1, 2 ** 31 - 1],
+  i64: [0, 1, -1, 2, -7, 2 ** 40, -(2 ** 52), 2 ** 53 - 1],
+  u64: [0, 1, 2, 7, 2 ** 33, 2 ** 53 - 1],
+  u8: [0, 1, 2, 7, 128, 255],
+  bool: [0, 1, 1, 0],
+};
+
+type Values = (dtype: ComputeDType) => readonly number[];
+
+/** Each end of an integer's range as a vector of many equal elements, as an engine's wide registers process them. */
+function extremes<K extends Op>(
+  dtype: DType,
+  variants: readonly OpAttributes[K][],
+): Readonly<Record<string, readonly OpSample<K>[]>> {
+  const ends = integerExtremes[dtype];
+  if (ends === undefined) return {};
+  return {
+    extremes: variants.flatMap((attributes) => [
+      sample(attributes, hostData(dtype, ends)),
+      ...ends.map((end) =>
+        sample(
+          attributes,
+          generated(dtype, [19], () => end),
+        ),
+      ),
+    ]),
+  };
+}
+
+/**
+ * Attributes of `variants` over special values, random ones and shapes. `values` are the points at which the function
+ * is tested.
+ */
+function valuesOf<K extends Op>(
+  variants: readonly OpAttributes[K][],
+  values: Values = farValues,
+  range: readonly [low: number, high: number] = [-8, 8],
+): Sampled<K> {
+  return (dtype, random) => {
+    const numbers = isComputeFloat(dtype) ? values(dtype) : (INTEGERS[dtype] ?? []);
+    const special = hostData(dtype, numbers);
+    const isNumber = isComputeFloat(dtype);
+    return {
+      values: variants.flatMap((attributes) => [
+        sample(attributes, special),
+        ...(isNumber ? [sample(attributes, randomData(random, dtype, [257], ...range))] : []),
+      ]),
+      shapes: SHAPES.map((shape) =>
+        sample(
+          variants[0] as OpAttributes[K],
+          isNumber ? randomData(random, dtype, shape, ...range) : counted(dtype, shape),
+        ),
+      ),
+      ...extremes<K>(dtype, variants),
+    };
+  };
+}
+
+const PLAIN = [{}] as const;
+
+/** Without -infinity: x · Φ(x) is 0 · infinity there. */
+const gaussian: Values = (dtype) => farValues(dtype).filter((x) => x !== Number.NEGATIVE_INFINITY);
+
+type Vector = (random: RandomSource, dtype: DType, length: number) => HostTensor;
+
+/** Floats between the limits, the last of some lengths NaN; whole numbers of any size that all integers hold. */
+const between =
+  (low: number, high: number): Vector =>
+  (random, dtype, length) => {
+    const x = drawn(random, dtype, [length], isComputeFloat(dtype) ? [low, high] : [-100, 100]);
+    return endsInNan(dtype, length) ? placed(x, Number.NaN, length - 1) : x;
+  };
+
+function tailOf<K extends Op>(
+  vector: Vector,
+  attributes: readonly OpAttributes[K][] = [{} as OpAttributes[K]],
+  first: DType = "f32",
+): GeneratedRow<K> {
+  return (dtype, random) =>
+    lengthsOf(dtype, first).map((length) =>
+      sample<K>(formAt(attributes, length), vector(random, dtype, length)),
+    );
+}
+
+/** Each element is the special value or 1, at random. */
+const speckled =
+  (...special: readonly number[]): Vector =>
+  (random, dtype, length) =>
+    generated(dtype, [length], () =>
+      random.next() < 0.5 ? 1 : (special[random.integer(0, special.length - 1)] ?? 1),
+    );
+
+function sizesOf<K extends Op>(
+  attributes: OpAttributes[K],
+  make: (shape: Shape) => HostTensor = smooth,
+): SizeRow<K> {
+  return () => [sample<K>(attributes, make(LONG)), sample<K>(attributes, make(TALL))];
+}
+
+const plain = {};
+
+/** Some NaN and infinities, including the last elements. */
+const nonFinite = (shape: Shape): HostTensor => {
+  const size = elementCount(shape, "test data");
+  return generated("f32", shape, (at) =>
+    at % 1_009 === 5 || at === size - 1
+      ? Number.NaN
+      : at % 1_013 === 7 || at === size - 2
+        ? Number.NEGATIVE_INFINITY
+        : at,
+  );
+};
+
+const INFINITE = Number.POSITIVE_INFINITY;
+
+/** Eighths from -5 to 5. */
+const ramp = (dtype: DType) => generated(dtype, [81], (at) => at / 8 - 5);
+
+/** Without a limit where there is none, of one sign, equal, infinite. */
+const limits = (dtype: DType) =>
+  isFloat(dtype)
+    ? { min: [undefined, -2, 0, 1, -INFINITE, INFINITE], max: [undefined, 3, 1, 0, INFINITE, -INFINITE] }
+    : { min: [undefined, 2, 0, 1], max: [undefined, 3, 2, 0] };
+
+const gradientsOf = (
+  fn: Unary,
+  point: (shape: readonly number[]) => Point = spread,
+): readonly GradientSample[] => [
+  gradientOf("matrix", [point([3, 4])], fn),
+  gradientOf("scalar", [point([])], fn),
+];
+
+interface Given<K extends Op> {
+  readonly sized?: (shape: Shape) => HostTensor;
+  readonly range?: readonly [low: number, high: number];
+  readonly rare?: readonly RareRow<K>[];
+}
+
+/** A row of an op without attributes. */
+const of = <K extends Op>(
+  vector: Vector,
+  gradients: Gradients,
+  { sized = smooth, range, rare = [] }: Given<K> = {},
+): CommonRow<K> & { readonly tails: GeneratedRow<K> } => ({
+  samples: valuesOf<K>([plain as OpAttributes[K]], farValues, range),
+  tails: tailOf(vector),
+  sizes: sizesOf<K>(plain as OpAttributes[K], sized),
+  gradients,
+  rare,
+});
+
+export const unaryTable: OpTable<OpOf<"unary">> = {
+  Abs: of(between(-8, 8), gradientsOf(ops.abs), { rare: [chosenSubnormals({})] }),
+  Neg: of(between(-8, 8), gradientsOf(ops.neg), { rare: [chosenSubnormals({})] }),
+  Sign: of(between(-8, 8), STEPS),
+  Floor: of(between(-100, 100), STEPS),
+  Ceil: of(between(-100, 100), STEPS),
+  Round: of(between(-100, 100), STEPS),
+  Reciprocal: of(between(0.25, 4), twice(gradientsOf(ops.reciprocal, positivePoint)), {
+    sized: positiveSized,
+  }),
+  Exp: of(between(-3, 3), twice(gradientsOf(ops.exp))),
+  Log: of(between(0.01, 50), twice(gradientsOf(ops.log, positivePoint)), {
+    sized: positiveSized,
+    range: [0.01, 50],
+  }),
+  Sqrt: of(between(0.01, 50), twice(gradientsOf(ops.sqrt, positivePoint)), {
+    sized: positiveSized,
+    range: [0, 50],
+  }),
+  Erf: of(between(-1.5, 1.5), twice(gradientsOf(ops.erf))),
+  Tanh: of(between(-1.5, 1.5), twice(gradientsOf(ops.tanh))),
+  Sigmoid: of(between(-4, 4), twice(gradientsOf(ops.sigmoid)), { rare: [leftTail({})] }),
+  Relu: of(
+    between(-4, 8),
+    [
+      ...gradientsOf(ops.relu),
+      gradientOf("kink", [pointAt(-1, -0, 0, 2 ** -10, 2)], ops.relu),
+      gradientOf("an-infinite-gradient-stays-behind-the-mask", [pointAt(-1, 0.5, 2, -3)], (x) =>
+        ops.sqrt(ops.relu(x)),
+      ),
+    ],
+    { rare: [chosenSubnormals({})] },
+  ),
+  Softplus: of(between(-4, 4), twice(gradientsOf(ops.softplus)), { rare: [leftTail({})] }),
+  Sin: of(between(-8, 8), twice(gradientsOf(ops.sin))),
+  Cos: of(between(-8, 8), gradientsOf(ops.cos)),
+  LeakyRelu: {
+    samples: valuesOf([{ alpha: 0.125 }, { alpha: 0.01 }, { alpha: -0.5 }]),
+    tails: tailOf(between(-8, 8), [{ alpha: 0.125 }, { alpha: -0.5 }]),
+    sizes: sizesOf({ alpha: 0.125 }),
+    options: (dtype) => [
+      setting("LeakyRelu", { alpha: [0.01, 0, 1, -0.5, 2, 0.3] }, {}, (attributes) =>
+        sample(attributes, ramp(dtype)),
+      ),
+    ],
+    gradients: gradientsOf((x) => ops.leakyRelu(x, 0.2)),
+  },
+  Elu: {
+    samples: valuesOf([{ alpha: 1 }, { alpha: 0.3 }]),
+    tails: tailOf(between(-3, 3), [{ alpha: 1 }, { alpha: 0.3 }]),
+    sizes: sizesOf({ alpha: 1 }),
+    options: (dtype) => [
+      setting("Elu", { alpha: [1, 0, -1, 0.5, 2] }, {}, (attributes) => sample(attributes, ramp(dtype))),
+    ],
+    gradients: gradientsOf((x) => ops.elu(x, 0.7)),
+    rare: [leftTail({ alpha: 1 })],
+  },
+  Gelu: {
+    samples: valuesOf([{ approximate: "none" }, { approximate: "tanh" }], gaussian),
+    tails: tailOf(between(-3, 3), [{ approximate: "none" }, { approximate: "tanh" }]),
+    sizes: sizesOf({ approximate: "none" }),
+    options: (dtype) => [
+      setting("Gelu", { approximate: ["none", "tanh"] }, {}, (attributes) => sample(attributes, ramp(dtype))),
+    ],
+    gradients: twice([
+      ...gradientsOf((x) => ops.gelu(x)),
+      gradientOf("tanh", [spread([3, 4])], (x) => ops.gelu(x, { approximate: "tanh" })),
+    ]),
+  },
+  Clip: {
+    samples: (dtype, random) => {
+      const float = isComputeFloat(dtype);
+      const limits = [{ min: 2, max: 5 }, { min: 3 }, { max: 3 }, {}, { min: 3, max: 3 }];
+      const numbers = float ? farValues(dtype) : (INTEGERS[dtype] ?? []);
+      return {
+        values: limits.map((attributes) => sample<"Clip">(attributes, hostData(dtype, numbers))),
+        shapes: SHAPES.map((shape) =>
+          sample<"Clip">(
+            { min: 1, max: 6 },
+            float ? randomData(random, dtype, shape, -8, 8) : counted(dtype, shape),
+          ),
+        ),
+        ...extremes<"Clip">(dtype, limits),
+        ...(float
+          ? {
+              // The limits are rounded to the dtype, as any number combined with a tensor is.
+              "limits-are-rounded": [
+                sample<"Clip">({ min: -0.1, max: 0.1 }, randomData(random, dtype, [64], -1, 1)),
+              ],
+            }
+          : {}),
+      };
+    },
+    tails: tailOf(between(-8, 8), [{ min: 1, max: 6 }, { min: 2 }, { max: 5 }]),
+    unsized: ["u8"],
+    sizes: sizesOf({ min: 1_000, max: 66_000 }, counting),
+    options: (dtype) => [
+      setting("Clip", limits(dtype), {}, (attributes) => {
+        const { min = -INFINITE, max = INFINITE } = attributes;
+        if (min > max) return undefined;
+        const numbers = isFloat(dtype)
+          ? [...specialValues(dtype), -2.5, 1.25]
+          : [0, 1, 2, 3, 4, 5, dtype.startsWith("u") ? 6 : -1];
+        return sample(attributes, hostData(dtype, numbers));
+      }),
+    ],
+    gradients: [
+      ...gradientsOf((x) => ops.clip(x, { min: -0.5, max: 0.6 })),
+      gradientOf("limits", [pointAt(-2, -1, 0, 1, 2)], (x) => ops.clip(x, { min: -1, max: 1 })),
+    ],
+    rare: [chosenSubnormals({ min: -1, max: 1 })],
+  },
+  Not: {
+    samples: valuesOf(PLAIN),
+    tails: tailOf((random, _, length) => labelled(random, "bool", [length]), [{}], "bool"),
+    sizes: sizesOf(plain, bools),
+    gradients: PREDICATE,
+  },
+  IsNaN: of(speckled(Number.NaN), PREDICATE, { sized: nonFinite }),
+  IsInf: of(speckled(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY), PREDICATE, { sized: nonFinite }),
+  Identity: {
+    samples: (dtype) => ({
+      values: SHAPES.map((shape) => sample<"Identity">({}, counted(dtype, shape))),
+    }),
+    tails: tailOf((random, dtype, length) => labelled(random, dtype, [length])),
+    sizes: sizesOf(plain, counting),
+    gradients: gradientsOf(ops.identity),
+    rare: [movedSubnormals({}, [5, 7])],
+  },
+  Cast: {
+    // Values have separate cases; here only shapes, with a target that every dtype converts to.
+    samples: (dtype) => ({
+      shapes: SHAPES.map((shape) =>
+        sample<"Cast">({ to: dtype === "f32" ? ("i32" as const) : ("f32" as const) }, counted(dtype, shape)),
+      ),
+    }),
+    unsized: ["f8e4m3", "f8e5m2"],
+    sizes: sizesOf({ to: "i32" }, counting),
+    options: (dtype) => [
+      setting("Cast", { to: DTYPES }, {}, (attributes, _, random) => {
+        const narrow = (one: DType): boolean => one === "f8e4m3" || one === "f8e5m2";
+        const { to } = attributes;
+        if ((narrow(dtype) && !isFloat(to)) || (narrow(to) && !isFloat(dtype))) return undefined;
+        // Inside the range of every dtype.
+        const shape: Shape = [3, 2, 4];
+        return sample(
+          attributes,
+          isFloat(dtype)
+            ? generated(dtype, shape, () => random.between(0, 200))
+            : scattered({ ...random, integer: () => random.integer(0, 1) }, dtype, shape),
+        );
+      }),
+    ],
+    gradients: [
+      gradientOf("through-f16", [spread([3, 4])], (x) => ops.cast(ops.cast(x, "f16"), "f32")),
+      gradientOf("through-bf16", [spread([3, 4])], (x) => ops.cast(ops.cast(x, "bf16"), "f32")),
+    ],
+    rare: [farCast],
+  },
+};
