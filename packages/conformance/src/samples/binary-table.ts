@@ -66,21 +66,7 @@ const INTEGER_PAIRS: Readonly<Partial<Record<DType, readonly number[]>>> = {
   bool: [0, 1],
 };
 
-const FAR = [
-  2047,
-  65504,
-  65520,
-  1e5,
-  2 ** 23 - 1,
-  2 ** 23 + 1,
-  2 ** 24 + 2,
-  2 ** 31,
-  2 ** 63,
-  1e30,
-  1e-10,
-  88,
-  104,
-];
+const FAR = [2047, 65504, 65520, 1e5, 2 ** 23 - 1, 2 ** 23 + 1, 2 ** 24 + 2, 2 ** 31, 2 ** 63, 1e30, 1e-10, 88, 104]; // biome-ignore format: one list
 
 /** Numbers that arithmetic often gets wrong, and far ones. */
 const farNumbers = (dtype: ComputeDType): readonly number[] => [
@@ -159,25 +145,7 @@ const plain = {};
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-const bases = [
-  -INFINITE,
-  -1e5,
-  -65504,
-  -3,
-  -1,
-  -0.5,
-  -0,
-  0,
-  0.5,
-  1,
-  1.5,
-  3,
-  10,
-  65504,
-  1e5,
-  INFINITE,
-  Number.NaN,
-];
+const bases = [-INFINITE, -1e5, -65504, -3, -1, -0.5, -0, 0, 0.5, 1, 1.5, 3, 10, 65504, 1e5, INFINITE, Number.NaN]; // biome-ignore format: one list
 
 const powers = [-INFINITE, -100, -2, -1, -0.5, -0, 0, 0.5, 1, 2, 3, 100, INFINITE, Number.NaN];
 

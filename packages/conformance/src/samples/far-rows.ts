@@ -99,35 +99,14 @@ export const farCumSum: RareRow<"CumSum"> = {
 /** [1, n] by [n, 1], and by three columns. */
 const products = (dtype: DType, make: (a: HostTensor, b: HostTensor) => readonly OpSample<Op>[]) => {
   const pairs: readonly (readonly [Rows[number], Rows[number]])[] = [
-    [
-      [65504, 15],
-      [1, 1],
-    ],
-    [
-      [65504, 16],
-      [1, 1],
-    ],
-    [
-      [300, 300, 1],
-      [300, -300, 1],
-    ],
-    [
-      [256, 0],
-      [256, 0],
-    ],
-    [
-      [60000, 60000, 60000],
-      [1, 1, -1],
-    ],
-    [
-      [2 ** -14, 2 ** -14],
-      [2 ** -10, 2 ** -11],
-    ],
-    [
-      [1, 2 ** -11, 2 ** -11],
-      [1, 1, 1],
-    ],
-  ];
+    [[65504, 15], [1, 1]],
+    [[65504, 16], [1, 1]],
+    [[300, 300, 1], [300, -300, 1]],
+    [[256, 0], [256, 0]],
+    [[60000, 60000, 60000], [1, 1, -1]],
+    [[2 ** -14, 2 ** -14], [2 ** -10, 2 ** -11]],
+    [[1, 2 ** -11, 2 ** -11], [1, 1, 1]],
+  ]; // biome-ignore format: one pair a line
   return pairs.flatMap(([a, b]) => [
     ...make(hostData(dtype, a, [1, a.length]), hostData(dtype, b, [b.length, 1])),
     ...make(
@@ -177,20 +156,9 @@ const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1] };
 export const farConv: RareRow<"Conv"> = {
   dtypes: ["f16"],
   samples: (dtype) => ({
-    "far-values": [
-      [
-        [65504, 15, 65504, 16],
-        [1, 1],
-      ],
-      [
-        [300, 300, 1, 300],
-        [300, -300],
-      ],
-      [
-        [60000, 60000, 60000],
-        [1, 1],
-      ],
-    ].map(([x = [], w = []]) => sample<"Conv">({ ...window, group: 1 }, image(dtype, x), image(dtype, w))),
+    "far-values": [[[65504, 15, 65504, 16], [1, 1]], [[300, 300, 1, 300], [300, -300]], [[60000, 60000, 60000], [1, 1]]].map(
+      ([x = [], w = []]) => sample<"Conv">({ ...window, group: 1 }, image(dtype, x), image(dtype, w)),
+    ), // biome-ignore format: one list of pairs
   }),
 };
 
