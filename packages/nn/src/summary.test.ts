@@ -55,7 +55,7 @@ describe("summary", () => {
       (outside layers)     []                     0       0  f32
       ──────────────────────────────────────────────────────────────────
       total                                     330       0
-      memory of a step: at most 38.7 KiB at once, 3.97 KiB between steps (computed)
+      memory of a step: at most 38.7 KiB at once, 3.96 KiB between steps (computed)
         masters       1.29 KiB
         optimizer     2.58 KiB
         model state   64 bytes
