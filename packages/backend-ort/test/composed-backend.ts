@@ -1,6 +1,6 @@
 /** The lowerings for a device that is not here, run on the processor's kernels. */
 import type { Backend, HostTensor } from "@mp/core";
-import { defineBackend } from "@mp/core/backend";
+import { defineBackend, exactNumerics } from "@mp/core/backend";
 import { type Findings, kernelManifest, type ProbedEngine, targetOf } from "@mp/ort-lowering";
 import { runGraph } from "@mp/ort-lowering/probe";
 
@@ -13,6 +13,8 @@ export function composedBackend(engine: ProbedEngine, findings: Findings): Backe
       engine: { name: "onnxruntime", version: engine.version },
       device: "other",
       ...kernelManifest(findings),
+      // The processor keeps them, whatever the device does.
+      subnormals: exactNumerics.subnormals,
       eventLoop: "blocked-during-step",
       profile: { unsupported: "not asked" },
       memory: { unsupported: "not asked" },
