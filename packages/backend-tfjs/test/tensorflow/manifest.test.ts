@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import { tfjs } from "../../src/index.js";
 import { expectTensorFlow } from "../../src/load/index.js";
 import { tfjsManifest } from "../../src/manifest.js";
-
 import { probeGraph } from "../../src/probe/probe-graph.js";
 import { missingKernels } from "../../src/probe/probe-kernels.js";
 import { processorFlags } from "../../src/probe/read-processor-flags.js";
@@ -16,7 +15,7 @@ const subnormals = { f32: "preserve", f16: "preserve", bf16: "preserve" } as con
 
 describe("the manifest", () => {
   it("calls a dtype that cannot be carried unsupported, with the engine's words", () => {
-    const missing = new Map([["Identity u64", "no such kernel"]]);
+    const missing = new Map([["Identity bool", "no such kernel"]]);
     const { dtypes, ops } = tfjsManifest(engine, "cuda", {
       missing,
       widened: new Set(),
@@ -24,8 +23,8 @@ describe("the manifest", () => {
       subnormals,
       nonFinite: undefined,
     });
-    expect(dtypes.u64).toEqual({ unsupported: "no such kernel" });
-    expect(ops.RandomBits).toEqual({ unsupported: "none of its dtypes is stored" });
+    expect(dtypes.bool).toEqual({ unsupported: "no such kernel" });
+    expect(ops.Not).toEqual({ unsupported: "none of its dtypes is stored" });
   });
 
   it("calls a half whose matrix products are widened emulated, in its own storage", () => {
