@@ -10,6 +10,7 @@ import { randomBitsOf } from "../random-bits-of.js";
 import { randomSource } from "../random-source.js";
 import { SHAPES } from "../samples/op-sample.js";
 import { allPatterns } from "../samples/rounding.js";
+import { holdable } from "../short-integers.js";
 import { f32 } from "../small-graphs.js";
 import { unsupportedDType } from "../support.js";
 import { expectSame } from "./kinds/scripted-case.js";
@@ -36,7 +37,7 @@ const EDGES: Readonly<Partial<Record<DType, readonly number[]>>> = {
   bool: [0, 1],
 };
 
-function samplesOf(dtype: DType): readonly HostTensor[] {
+function samplesOf(dtype: DType, { manifest }: Backend): readonly HostTensor[] {
   const shaped = SHAPES.map((shape) => {
     const size = elementCount(shape, "transfer");
     return generated(dtype, shape, (index) =>
@@ -45,12 +46,12 @@ function samplesOf(dtype: DType): readonly HostTensor[] {
   });
   const edges = isComputeFloat(dtype) ? specialValues(dtype) : (EDGES[dtype] ?? []);
   const patterns = isFloat(dtype) && dtype !== "f32" ? [allPatterns(dtype)] : [];
-  return [...shaped, hostData(dtype, edges), ...patterns];
+  return [...shaped, holdable(hostData(dtype, edges), manifest), ...patterns];
 }
 
 const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
   transferCase(dtype, "handles-keep-every-value", async (backend) => {
-    for (const tensor of samplesOf(dtype)) {
+    for (const tensor of samplesOf(dtype, backend)) {
       const handle = await backend.upload(tensor);
       expectEqual([handle.dtype, handle.shape], [tensor.dtype, tensor.shape], "the type of a handle");
       expectSame(await backend.download(handle), tensor, `a download of ${dtype}`);
@@ -58,7 +59,7 @@ const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
     }
   }),
   transferCase(dtype, "states-keep-every-value", async (backend) => {
-    const samples = samplesOf(dtype);
+    const samples = samplesOf(dtype, backend);
     const state = await backend.createState(
       Object.fromEntries(samples.map((tensor, index) => [`slot ${index}`, tensor])),
     );
@@ -120,7 +121,7 @@ const ENTRIES: readonly Entry[] = [
     what: "a write",
     give: async (backend, tensor) => {
       const state = await backend.createState({
-        a: randomBitsOf(randomSource(2, "before"), tensor.dtype, tensor.shape),
+        a: holdable(randomBitsOf(randomSource(2, "before"), tensor.dtype, tensor.shape), backend.manifest),
       });
       await state.write({ a: tensor });
       return inState(state);
@@ -136,7 +137,7 @@ function copyCase(
   return transferCase(dtype, behaviour, async (backend, { random }) => {
     for (const { what, give } of ENTRIES)
       for (const length of LENGTHS) {
-        const want = randomBitsOf(random, dtype, [length]);
+        const want = holdable(randomBitsOf(random, dtype, [length]), backend.manifest);
         const tensor = fresh(want);
         const given = await give(backend, tensor);
         await check(given, tensor, want, `${what} of ${length} elements`);
@@ -163,7 +164,7 @@ const copies: readonly ConformanceCase[] = [
       for (const { what, give } of ENTRIES)
         for (const length of LENGTHS)
           for (const lead of LEADS) {
-            const want = randomBitsOf(random, dtype, [length]);
+            const want = holdable(randomBitsOf(random, dtype, [length]), backend.manifest);
             const { tensor, expectSurroundings } = embedded(want, lead, 3);
             const given = await give(backend, tensor);
             const where = `${what} of ${length} elements after ${lead} others of a buffer`;

@@ -6,6 +6,7 @@ import { expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
 import { expectUntouched, overwrite } from "../../held-data.js";
 import { randomBitsOf } from "../../random-bits-of.js";
+import { holdable } from "../../short-integers.js";
 import { at, flag, graphOf, typed } from "../../small-graphs.js";
 import { expectSame, scriptedCase } from "../kinds/scripted-case.js";
 import { withState } from "../kinds/with-state.js";
@@ -56,7 +57,7 @@ const largeCase = (dtype: DType): ConformanceCase =>
     `large-state/${dtype}/of-random-bits`,
     exchanging(dtype),
     async (backend, { random, seed }) => {
-      const make = (): HostTensor => randomBitsOf(random, dtype, [SIZE]);
+      const make = (): HostTensor => holdable(randomBitsOf(random, dtype, [SIZE]), backend.manifest);
       let held: Values = Object.fromEntries(SLOTS.map((slot) => [slot, make()]));
       const given = fresh(held);
       const kept: (readonly [string, HostTensor, HostTensor])[] = [];

@@ -7,6 +7,7 @@ import { fresh } from "../../fresh.js";
 import { overwrite } from "../../held-data.js";
 import { randomBitsOf } from "../../random-bits-of.js";
 import type { RandomSource } from "../../random-source.js";
+import { holdable } from "../../short-integers.js";
 import { at, graphOf, typed } from "../../small-graphs.js";
 import { expectSame, scriptedCase } from "../kinds/scripted-case.js";
 
@@ -141,7 +142,7 @@ const liveCase = (dtype: DType, length: number): ConformanceCase =>
     `live-arrays/${dtype}/${length}-elements`,
     exchanging(dtype, length),
     async (backend, { random, seed }) => {
-      const make = (): HostTensor => randomBitsOf(random, dtype, [length]);
+      const make = (): HostTensor => holdable(randomBitsOf(random, dtype, [length]), backend.manifest);
       const kept = new Kept();
       const held = make();
       const state = await backend.createState({ slot: fresh(held) });

@@ -1,5 +1,12 @@
 import type { Backend, BackendManifest, DType, HostTensor } from "@mp/core";
-import { type CompileOptions, type Graph, isComputeFloat, isNode, type StateOptions } from "@mp/core/graph";
+import {
+  type CompileOptions,
+  type Graph,
+  isComputeFloat,
+  isNode,
+  rangeValues,
+  type StateOptions,
+} from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { Allowance } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
@@ -9,6 +16,7 @@ import { fresh, freshGraph } from "../../fresh.js";
 import { expectUntouched } from "../../held-data.js";
 import { flushed } from "../../host-data.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
+import { holdsShortIntegers, isBeyondShort } from "../../short-integers.js";
 import { unsupportedGraph } from "../../support.js";
 
 export type Tensors = Readonly<Record<string, HostTensor>>;
@@ -111,15 +119,10 @@ export function fittedCase(id: string, { fits, build }: Fitted): ConformanceCase
   };
 }
 
-const holdsShortIntegers = ({ dtypes: { i64 } }: BackendManifest): boolean =>
-  "storage" in i64 && i64.storage === "i32";
-
-const isBeyondShort = ({ dtype, data }: HostTensor): boolean =>
-  dtype === "i64" && Array.from(data, Number).some((number) => number !== (number | 0));
-
 const constantsOf = ({ nodes }: Graph): readonly HostTensor[] =>
   nodes.flatMap((node) => {
     if (isNode(node, "Constant")) return [node.attributes.value];
+    if (isNode(node, "Range")) return [rangeValues(node)];
     return isNode(node, "Scan") ? constantsOf(node.attributes.body) : [];
   });
 

@@ -1,5 +1,5 @@
 /** Programs that differ in one element of a constant, of sizes at which engines store constants in other ways. */
-import { type DType, type HostTensor, tensor } from "@mp/core";
+import { type BackendManifest, type DType, type HostTensor, tensor } from "@mp/core";
 import { floatFormats, type Graph, GraphBuilder, isFloat } from "@mp/core/graph";
 import type { ConformanceCase } from "../../../conformance-case.js";
 import { fresh } from "../../../fresh.js";
@@ -7,6 +7,7 @@ import { hostData } from "../../../host-data.js";
 import { randomBitsOf } from "../../../random-bits-of.js";
 import type { RandomSource } from "../../../random-source.js";
 import { counted } from "../../../samples/op-sample.js";
+import { holdable } from "../../../short-integers.js";
 import { typed } from "../../../small-graphs.js";
 import { familyCase, type Program } from "./expect-apart.js";
 
@@ -103,19 +104,24 @@ function viewsOf(random: RandomSource): readonly (readonly [string, HostTensor])
   ];
 }
 
-const programsOf = (constants: readonly (readonly [string, HostTensor])[], tag: string): readonly Program[] =>
-  constants.map(([what, value]) => ({
+function programsOf(
+  constants: readonly (readonly [string, HostTensor])[],
+  tag: string,
+  manifest: BackendManifest,
+): readonly Program[] {
+  return constants.map(([what, value]) => ({
     what,
-    graph: appending(value, tag),
+    graph: appending(holdable(value, manifest), tag),
     inputs: { x: counted(value.dtype, [2]) },
   }));
+}
 
 const elements: readonly ConformanceCase[] = (Object.keys(LENGTHS) as DType[]).flatMap((dtype) =>
   (LENGTHS[dtype] ?? []).map((length) =>
     familyCase(
       `program/constant-${dtype}/one-of-${length}-elements`,
       () => [appending(counted(dtype, [1]), "y")],
-      (tag, { random }) => programsOf(constantsLike(random, dtype, length), tag),
+      (tag, { random, manifest }) => programsOf(constantsLike(random, dtype, length), tag, manifest),
     ),
   ),
 );
@@ -124,7 +130,7 @@ const edges: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i64"] as cons
   familyCase(
     `program/constant-${dtype}/numbers-that-look-alike`,
     () => [appending(counted(dtype, [1]), "y")],
-    (tag) => programsOf(edgesOf(dtype), tag),
+    (tag, { manifest }) => programsOf(edgesOf(dtype), tag, manifest),
   ),
 );
 
@@ -132,7 +138,7 @@ const views = familyCase(
   "program/constant-bytes/in-other-dtypes",
   () =>
     (["f16", "bf16", "u64", "i64", "i32", "u8"] as const).map((dtype) => appending(counted(dtype, [1]), "y")),
-  (tag, { random }) => programsOf(viewsOf(random), tag),
+  (tag, { random, manifest }) => programsOf(viewsOf(random), tag, manifest),
 );
 
 export const constantCases: readonly ConformanceCase[] = [...elements, ...edges, views];

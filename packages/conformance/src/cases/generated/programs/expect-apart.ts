@@ -85,7 +85,10 @@ async function expectApart(
 }
 
 /** Gives programs that are alike; `tag` is part of a name of each, so that two calls with other tags share none. */
-export type Family = (tag: string, context: Pick<CaseContext, "random">) => readonly Program[];
+export type Family = (
+  tag: string,
+  context: Pick<CaseContext, "random"> & Pick<Backend, "manifest">,
+) => readonly Program[];
 
 /** A case that compiles a family in its order, and another one in the opposite order. `needs` has its operators. */
 export function familyCase(id: string, needs: () => readonly Graph[], family: Family): ConformanceCase {
@@ -103,8 +106,9 @@ export function familyCase(id: string, needs: () => readonly Graph[], family: Fa
     },
     run: async (backend, context) => {
       try {
-        await expectApart(backend, family("first", context));
-        await expectApart(backend, family("second", context).toReversed());
+        const given = { random: context.random, manifest: backend.manifest };
+        await expectApart(backend, family("first", given));
+        await expectApart(backend, family("second", given).toReversed());
       } catch (error) {
         fail(`${error instanceof Error ? error.message : String(error)}; seed ${context.seed}`);
       }
