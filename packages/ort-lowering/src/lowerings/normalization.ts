@@ -20,14 +20,17 @@ export function withWholeParameters(
 }
 
 /**
- * Takes the mean off first, in f32, the only dtype it is asked for: the kernel's own mean is off by an ulp where it is
- * large, or its variance a mean of squares less the square of the mean, of which little is left.
+ * Takes the mean off first: the kernel's own mean is off by an ulp where it is large, or its variance a mean of squares
+ * less the square of the mean, of which little is left.
  */
 export const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, writer, standard) => {
   const { axis } = node.attributes;
-  const axes = writer.ints(operandType(node).shape.flatMap((_, index) => (index < axis ? [] : [index])));
+  const { dtype, shape } = operandType(node);
+  const axes = writer.ints(shape.flatMap((_, index) => (index < axis ? [] : [index])));
   const mean = writer.one("ReduceMean", [at(operands, 0), axes], { keepdims: int(1) });
   const [x = "", ...parameters] = withWholeParameters(node, operands, writer);
   const [y = "", left = "", deviation = ""] = standard([writer.one("Sub", [x, mean]), ...parameters]);
-  return [y, writer.one("Add", [mean, left]), deviation];
+  // The statistics are f32. Only a probe asks for another dtype of x.
+  const taken = dtype === "f32" ? mean : writer.cast(mean, "f32");
+  return [y, writer.one("Add", [taken, left]), deviation];
 };
