@@ -27,7 +27,7 @@ export function shortened(given: HostTensor): HostTensor {
   return tensor(words, given.shape);
 }
 
-/** Takes what `shortened` made of a tensor back to that type. */
+/** Undoes `shortened` for a tensor of that type. */
 export function lengthened(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
   if (dtype !== "i64") return given;
   return tensor(BigInt64Array.from(given.data as Int32Array, BigInt), shape);

@@ -35,7 +35,7 @@ export async function openCheckpoint(
   return { ...own, tensors: { ...own.tensors, ...shortCounters(own.tensors, refuse) }, refuse };
 }
 
-/** Takes the counters that earlier versions wrote as i64 as i32. */
+/** Shortens the counters that earlier versions wrote as i64 to i32. */
 function shortCounters(tensors: Outputs, refuse: (message: string) => never): Outputs {
   const wide = ["iteration", "drawn"].flatMap((slot) => {
     const counter = Object.hasOwn(tensors, slot) ? tensors[slot] : undefined;
