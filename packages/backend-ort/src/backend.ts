@@ -1,18 +1,17 @@
 import type { Backend, BackendManifest, HostTensor } from "@mp/core";
 import { defineBackend } from "@mp/core/backend";
 import { type Findings, targetOf } from "@mp/ort-lowering";
+import { ConstantPool, PingPongSlots } from "@mp/ort-lowering/program";
 import { BoundProgram } from "./bound-program.js";
 import { allCaptured, captured } from "./captured.js";
-import { ConstantPool } from "./constant-pool.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 import { openSession } from "./open-session.js";
-import { PingPongSlots } from "./ping-pong-slots.js";
 
 async function createdSlots(
   runtime: NativeRuntime,
   values: Readonly<Record<string, HostTensor>>,
   adjacent: readonly (readonly string[])[],
-): Promise<PingPongSlots> {
+): Promise<PingPongSlots<NativeTensor>> {
   const slots = new PingPongSlots(runtime, values, adjacent);
   try {
     await runtime.expectSound();
@@ -28,7 +27,7 @@ export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, fi
   const target = targetOf(findings);
   const constants = new ConstantPool(runtime);
   const { turns } = runtime;
-  return defineBackend<NativeTensor, PingPongSlots>({
+  return defineBackend<NativeTensor, PingPongSlots<NativeTensor>>({
     name: "ort",
     manifest,
     emulationAdvice: "for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units",

@@ -1,22 +1,19 @@
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
 import type { Executable, Graph, MemoryReport, ProfileRow } from "@mp/core/graph";
+import { type PingPongSlots, PreparedBindings, RunPacer, releaseConstants } from "@mp/ort-lowering/program";
 import { captured } from "./captured.js";
-import { releaseConstants } from "./constant-pool.js";
 import {
   type NativeBinding,
   type NativeRuntime,
   type NativeTensor,
   profileRows,
   profileRun,
-  RunPacer,
 } from "./native/index.js";
 import type { Opened } from "./open-session.js";
-import type { PingPongSlots } from "./ping-pong-slots.js";
-import { PreparedBindings } from "./prepared-bindings.js";
 import { explainRunFailure } from "./run-failure.js";
 import { RunPeak } from "./run-peak.js";
 
-export interface ProgramParts extends Place<PingPongSlots>, Opened {
+export interface ProgramParts extends Place<PingPongSlots<NativeTensor>>, Opened {
   readonly runtime: NativeRuntime;
   readonly graph: Graph;
 }
@@ -37,7 +34,7 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #parts: ProgramParts;
   readonly #feeds = new Map<string, NativeTensor>();
   readonly #results = new Map<string, NativeTensor>();
-  readonly #bindings = new PreparedBindings();
+  readonly #bindings = new PreparedBindings<NativeBinding>();
   /** Slots that are bound. */
   readonly #slots: readonly string[];
   /** The results by name; every run writes to the same buffers. */

@@ -1,17 +1,21 @@
 import type { Place } from "@mp/core/backend";
 import { type Executable, type Graph, isHalf, isNode, type Value } from "@mp/core/graph";
 import { type Lowered, lowerGraph, type Target } from "@mp/ort-lowering";
-import { type ConstantPool, type PooledConstant, releaseConstants } from "./constant-pool.js";
+import {
+  type ConstantPool,
+  type PingPongSlots,
+  type PooledConstant,
+  releaseConstants,
+} from "@mp/ort-lowering/program";
 import { type Loaded, loadOnDevice } from "./load-on-device.js";
 import type { NativeRuntime, NativeSession, NativeTensor } from "./native/index.js";
-import type { PingPongSlots } from "./ping-pong-slots.js";
 
 /** A session, and what it was made of. */
 export interface Opened {
   readonly lowered: Lowered;
   readonly session: NativeSession;
   /** By the session's names; the caller releases them after the session. */
-  readonly constants: ReadonlyMap<string, PooledConstant>;
+  readonly constants: ReadonlyMap<string, PooledConstant<NativeTensor>>;
   readonly warnings: Executable["warnings"];
 }
 
@@ -27,9 +31,9 @@ const CONFIG = { "optimization.disable_specified_optimizers": "Pad_Fusion;NotWhe
  */
 export async function openSession(
   runtime: NativeRuntime,
-  pool: ConstantPool,
+  pool: ConstantPool<NativeTensor>,
   target: Target,
-  { graph, bound, state, isConstant }: Place<PingPongSlots> & { readonly graph: Graph },
+  { graph, bound, state, isConstant }: Place<PingPongSlots<NativeTensor>> & { readonly graph: Graph },
 ): Promise<Opened> {
   // The optimizer reads them on the host.
   const isOnHost = isConstant && target.device === "cpu" && !loopsInHalves(graph, target.emulated);

@@ -1,6 +1,5 @@
 export { arenaStats } from "./arena.js";
 export type { NativeBinding } from "./binding.js";
-export { RunPacer } from "./pace.js";
 export { ON_DEVICE_ONLY, PROCESSOR, placement, RECORD_PLACEMENT } from "./placement.js";
 export { profileRows, profileRun } from "./profile.js";
 export { NativeRuntime, openRuntime, type RuntimeOptions } from "./runtime.js";

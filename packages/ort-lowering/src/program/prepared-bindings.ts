@@ -1,14 +1,16 @@
-import type { NativeBinding } from "./native/index.js";
-
 /** Sides flip in groups, so a program sees few combinations; a state that many programs write has more. */
 const KEPT = 8;
 
+interface Releasable {
+  release(): void;
+}
+
 /** Bindings by combination of sides; above a limit the least recently used is released. None may be running. */
-export class PreparedBindings {
-  readonly #bindings = new Map<string, NativeBinding>();
+export class PreparedBindings<B extends Releasable> {
+  readonly #bindings = new Map<string, B>();
 
   /** The binding for those sides, created at their first use. */
-  get(sides: string, make: () => NativeBinding): NativeBinding {
+  get(sides: string, make: () => B): B {
     const known = this.#bindings.get(sides);
     if (known !== undefined) {
       if (this.#bindings.size > 2) {

@@ -1,17 +1,20 @@
 import { expect, it } from "vitest";
-import type { NativeBinding } from "./native/index.js";
 import { PreparedBindings } from "./prepared-bindings.js";
+
+interface Binding {
+  release(): void;
+}
 
 /** Bindings that only record when they were released. */
 function counted(): {
-  readonly make: (sides: string) => () => NativeBinding;
+  readonly make: (sides: string) => () => Binding;
   readonly alive: () => string[];
 } {
   const alive = new Set<string>();
   return {
     make: (sides) => () => {
       alive.add(sides);
-      return { release: () => alive.delete(sides) } as unknown as NativeBinding;
+      return { release: () => void alive.delete(sides) };
     },
     alive: () => [...alive].sort(),
   };
@@ -19,7 +22,7 @@ function counted(): {
 
 it("makes a binding once for each combination of sides", () => {
   const { make } = counted();
-  const bindings = new PreparedBindings();
+  const bindings = new PreparedBindings<Binding>();
   const first = bindings.get("00", make("00"));
   expect(bindings.get("01", make("01"))).not.toBe(first);
   expect(bindings.get("00", make("00"))).toBe(first);
@@ -27,7 +30,7 @@ it("makes a binding once for each combination of sides", () => {
 
 it("keeps eight, releasing the one that has been out of use for longest", () => {
   const { make, alive } = counted();
-  const bindings = new PreparedBindings();
+  const bindings = new PreparedBindings<Binding>();
   const names = "abcdefgh".split("");
   for (const name of names) bindings.get(name, make(name));
   bindings.get("a", make("a"));
@@ -39,7 +42,7 @@ it("keeps eight, releasing the one that has been out of use for longest", () => 
 
 it("releases all, and can be used again", () => {
   const { make, alive } = counted();
-  const bindings = new PreparedBindings();
+  const bindings = new PreparedBindings<Binding>();
   for (const name of ["a", "b", "c"]) bindings.get(name, make(name));
   bindings.releaseAll();
   bindings.releaseAll();

@@ -1,31 +1,31 @@
 import { createHash } from "node:crypto";
 import type { HostTensor } from "@mp/core";
-import type { BoundConstant } from "@mp/ort-lowering";
-import type { NativeRuntime, NativeTensor } from "./native/index.js";
+import type { BoundConstant } from "../bound-constants.js";
+import type { EngineMemory, EngineTensor } from "./engine-memory.js";
 
 /** A constant in the engine's memory; `release` ends one use of it. */
-export interface PooledConstant {
-  readonly tensor: NativeTensor;
+export interface PooledConstant<T> {
+  readonly tensor: T;
   release(): void;
 }
 
-interface Entry {
-  readonly tensor: NativeTensor;
+interface Entry<T> {
+  readonly tensor: T;
   uses: number;
 }
 
 /** Constants by content: executables of one backend that need the same one share its memory. */
-export class ConstantPool {
-  readonly #runtime: NativeRuntime;
-  readonly #entries = new Map<string, Entry>();
+export class ConstantPool<T extends EngineTensor> {
+  readonly #memory: EngineMemory<T>;
+  readonly #entries = new Map<string, Entry<T>>();
 
-  constructor(runtime: NativeRuntime) {
-    this.#runtime = runtime;
+  constructor(memory: EngineMemory<T>) {
+    this.#memory = memory;
   }
 
   /** By name. All of them or, if it throws, none. */
-  acquireAll(constants: readonly BoundConstant[]): ReadonlyMap<string, PooledConstant> {
-    const acquired = new Map<string, PooledConstant>();
+  acquireAll(constants: readonly BoundConstant[]): ReadonlyMap<string, PooledConstant<T>> {
+    const acquired = new Map<string, PooledConstant<T>>();
     try {
       for (const { name, value } of constants) acquired.set(name, this.acquire(value));
       return acquired;
@@ -35,10 +35,10 @@ export class ConstantPool {
     }
   }
 
-  acquire(value: HostTensor): PooledConstant {
+  acquire(value: HostTensor): PooledConstant<T> {
     const content = contentOf(value);
     const known = this.#entries.get(content);
-    const entry = known ?? { tensor: this.#runtime.upload(value), uses: 0 };
+    const entry = known ?? { tensor: this.#memory.upload(value), uses: 0 };
     if (known === undefined) this.#entries.set(content, entry);
     entry.uses++;
     return {
@@ -53,7 +53,7 @@ export class ConstantPool {
   }
 }
 
-export function releaseConstants(constants: ReadonlyMap<string, PooledConstant>): void {
+export function releaseConstants<T>(constants: ReadonlyMap<string, PooledConstant<T>>): void {
   for (const constant of constants.values()) constant.release();
 }
 

@@ -1,20 +1,20 @@
 import type { HostTensor } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
-import type { NativeRuntime, NativeTensor } from "./native/index.js";
+import type { EngineMemory, EngineTensor } from "./engine-memory.js";
 
 type Sides<T> = [T | undefined, T | undefined];
 
 /** Slots that lie in one piece of memory on each side. */
-interface Group {
+interface Group<T> {
   readonly slots: readonly string[];
-  readonly wholes: Sides<NativeTensor>;
+  readonly wholes: Sides<T>;
 }
 
 /** One slot: the committed buffer, and the buffer that the next step writes. */
-interface Slot {
+interface Slot<T> {
   readonly type: ValueType;
-  readonly buffers: Sides<NativeTensor>;
-  readonly group: Group | undefined;
+  readonly buffers: Sides<T>;
+  readonly group: Group<T> | undefined;
   side: 0 | 1;
 }
 
@@ -24,15 +24,15 @@ type Tensors = Readonly<Record<string, HostTensor>>;
  * The slots of a state in ping-pong buffers. A step reads one side and writes the other, so a commit only selects a
  * side, and a rollback costs nothing. The second side is allocated when a program first writes the slot.
  */
-export class PingPongSlots {
-  readonly #runtime: NativeRuntime;
-  readonly #slots = new Map<string, Slot>();
-  readonly #groups: readonly Group[];
+export class PingPongSlots<T extends EngineTensor> {
+  readonly #memory: EngineMemory<T>;
+  readonly #slots = new Map<string, Slot<T>>();
+  readonly #groups: readonly Group<T>[];
 
   /** @param adjacent slots that `inPlace` gives as one array; none of a device's */
-  constructor(runtime: NativeRuntime, values: Tensors, adjacent: readonly (readonly string[])[]) {
-    this.#runtime = runtime;
-    const groups = runtime.isOnHost ? adjacent : [];
+  constructor(memory: EngineMemory<T>, values: Tensors, adjacent: readonly (readonly string[])[]) {
+    this.#memory = memory;
+    const groups = memory.isOnHost ? adjacent : [];
     this.#groups = groups.map((slots) => ({ slots, wholes: [undefined, undefined] }));
     try {
       for (const [name, value] of Object.entries(values)) {
@@ -48,12 +48,12 @@ export class PingPongSlots {
   }
 
   /** The committed buffer. */
-  current(name: string): NativeTensor {
+  current(name: string): T {
     return this.#buffer(name, this.#slot(name).side);
   }
 
   /** The buffer that a step writes. */
-  next(name: string): NativeTensor {
+  next(name: string): T {
     return this.#buffer(name, otherSide(this.#slot(name).side));
   }
 
@@ -83,9 +83,9 @@ export class PingPongSlots {
   /** One after another: a device does not take several copies at once. */
   async read(names: readonly string[]): Promise<Tensors> {
     const values: Record<string, HostTensor> = {};
-    await this.#runtime.expectSound();
+    await this.#memory.expectSound();
     for (const name of names) values[name] = await this.current(name).download();
-    await this.#runtime.expectSound();
+    await this.#memory.expectSound();
     return values;
   }
 
@@ -105,7 +105,7 @@ export class PingPongSlots {
       this.next(name).copyFrom(this.current(name));
       slot.side = first.side;
     }
-    const whole = first.group.wholes[first.side] as NativeTensor;
+    const whole = first.group.wholes[first.side] as T;
     await change(whole.view() as Float32Array);
   }
 
@@ -115,22 +115,22 @@ export class PingPongSlots {
     this.#slots.clear();
   }
 
-  #buffer(name: string, side: 0 | 1): NativeTensor {
+  #buffer(name: string, side: 0 | 1): T {
     const { buffers, type, group } = this.#slot(name);
     const known = buffers[side];
     if (known !== undefined) return known;
     if (group === undefined) {
-      buffers[side] = this.#runtime.allocate(type);
+      buffers[side] = this.#memory.allocate(type);
       return buffers[side];
     }
     const slots = group.slots.map((each) => this.#slot(each));
-    const { whole, parts } = this.#runtime.allocateAdjacent(slots.map((each) => each.type));
+    const { whole, parts } = this.#memory.allocateAdjacent(slots.map((each) => each.type));
     group.wholes[side] = whole;
-    for (const [at, part] of parts.entries()) (slots[at] as Slot).buffers[side] = part;
-    return buffers[side] as unknown as NativeTensor;
+    for (const [at, part] of parts.entries()) (slots[at] as Slot<T>).buffers[side] = part;
+    return buffers[side] as unknown as T;
   }
 
-  #slot(name: string): Slot {
+  #slot(name: string): Slot<T> {
     const slot = this.#slots.get(name);
     if (slot === undefined) throw new Error(`internal: the state has no slot ${name}`);
     return slot;

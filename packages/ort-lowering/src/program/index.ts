@@ -1,0 +1,5 @@
+export { ConstantPool, type PooledConstant, releaseConstants } from "./constant-pool.js";
+export type { EngineMemory, EngineTensor } from "./engine-memory.js";
+export { RunPacer } from "./pace.js";
+export { PingPongSlots } from "./ping-pong-slots.js";
+export { PreparedBindings } from "./prepared-bindings.js";
