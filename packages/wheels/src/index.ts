@@ -1,6 +1,7 @@
 export { fetchWithPip, findPip, type PipRequest } from "./fetch-with-pip.js";
 export { errorCode, fileFailure, requireSpace, type SpaceNeed } from "./file-failure.js";
 export { isIndexUnreachable } from "./index-failure.js";
+export { installPinned, type PinnedOptions, type PinnedWheel } from "./install-pinned.js";
 export { linkOrCopy, partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
 export { megabytes, type Report, since } from "./report.js";
 export { type CommandResult, runCommand } from "./run-command.js";

@@ -1,0 +1,2 @@
+export { LIBRARY_COMMAND, locateLibrary } from "./locate.js";
+export { RELEASE } from "./release.js";

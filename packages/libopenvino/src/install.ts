@@ -1,0 +1,27 @@
+/** Puts OpenVINO of the Python package index into the cache. */
+import { basename } from "node:path";
+import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
+import { installedFolder } from "./locate.js";
+import { FILES, RELEASE, WHEEL, WHEEL_SHA256 } from "./release.js";
+
+const ROOT = "openvino/libs/";
+
+/** @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT, MP_PARSE, MP_IO */
+export const install = (options: PinnedOptions, report: Report): Promise<void> =>
+  installPinned(
+    {
+      title: `OpenVINO ${RELEASE}`,
+      project: "openvino",
+      version: RELEASE,
+      file: WHEEL,
+      sha256: WHEEL_SHA256,
+      command: "mp-libopenvino",
+      space: "160 MB is needed",
+      elsewhere: "its other wheels were never tried: name the libopenvino_c of one in MP_OPENVINO",
+      folder: installedFolder(options.environment),
+      placeOf: (name) =>
+        name.startsWith(ROOT) && FILES.includes(name.slice(ROOT.length)) ? basename(name) : undefined,
+    },
+    options,
+    report,
+  );

@@ -1,0 +1,55 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { MpError } from "@mp/core";
+import { LIBRARY_FILE, RELEASE } from "./release.js";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The command by the place of this package: installed, npx finds it and with `--no` never fetches a stranger's package of
+ * that name; in a checkout it is the file, which runs from any folder.
+ */
+export function libraryCommand(moduleUrl: string): string {
+  if (moduleUrl.includes("/node_modules/")) return "npx --no mp-libopenvino";
+  return `node ${fileURLToPath(new URL("../bin/mp-libopenvino.js", moduleUrl))}`;
+}
+
+/** Installs OpenVINO's library. */
+export const LIBRARY_COMMAND: string = libraryCommand(import.meta.url);
+
+/** The folder in which the command puts the library. Only an absolute XDG_CACHE_HOME counts. */
+export function installedFolder({ XDG_CACHE_HOME: given = "" }: Environment): string {
+  const cache = given.startsWith("/") ? given : join(homedir(), ".cache");
+  return join(cache, "mp", "libopenvino", `openvino-${RELEASE}`);
+}
+
+/**
+ * The library of the C interface: the one given, the value of MP_OPENVINO, or the one that the command installed. The
+ * path is checked here because a loader that gets none opens the running program instead.
+ * @throws MP_BACKEND_UNAVAILABLE when there is none, MP_INVALID_ARGUMENT for a relative path
+ */
+export function locateLibrary(given: string | undefined, environment: Environment): string {
+  const { MP_OPENVINO: fromEnvironment } = environment;
+  const named = [
+    { name: "library", path: given },
+    { name: "MP_OPENVINO", path: fromEnvironment },
+  ].find(({ path }) => path !== undefined && path !== "");
+  if (named?.path !== undefined) return existing(named.name, named.path);
+  const installed = join(installedFolder(environment), LIBRARY_FILE);
+  if (existsSync(installed)) return installed;
+  throw unavailable(`it is not installed, ${installed} does not exist`, installed);
+}
+
+function existing(name: string, path: string): string {
+  if (!isAbsolute(path))
+    throw new MpError("MP_INVALID_ARGUMENT", `openvino: ${name} must be an absolute path, got "${path}"`);
+  if (existsSync(path)) return path;
+  throw unavailable(`${name} names ${path}, which does not exist`, path);
+}
+
+const unavailable = (problem: string, file: string): MpError =>
+  new MpError("MP_BACKEND_UNAVAILABLE", `OpenVINO: ${problem}; install it with: ${LIBRARY_COMMAND}`, {
+    details: { file, install: LIBRARY_COMMAND },
+  });
