@@ -7,7 +7,7 @@ const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }
 );
 const alias = Object.fromEntries(Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]));
 
-const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "python", "compiler"];
+const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "openvino", "python", "compiler"];
 /** @param {string} suite */
 const testsOf = (suite) => `test/${suite}/**/*.test.ts`;
 
@@ -75,6 +75,9 @@ export const mpiPreset = special("mpi");
 
 /** Tests in `test/tensorflow`, which need TensorFlow's library: `npm test -- --tensorflow`. */
 export const tensorflowPreset = special("tensorflow");
+
+/** Tests in `test/openvino`, which need OpenVINO's library: `npm test -- --openvino`. */
+export const openvinoPreset = special("openvino");
 
 /** Tests in `test/python`, which need a Python with other projects' readers: `npm test -- --python`. */
 export const pythonPreset = special("python");

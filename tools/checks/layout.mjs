@@ -21,6 +21,7 @@ const CONFORMANCE = [
   "test/conformance.test.ts",
   "test/browser/conformance.test.ts",
   "test/tensorflow/conformance.test.ts",
+  "test/openvino/conformance.test.ts",
 ];
 /** Tables with one row per operator and generated code are searched, not read from top to bottom. */
 const MAY_BE_LONG = [/-table\.ts$/, /_pb\.ts$/];

@@ -5,6 +5,7 @@ import { testArm64 } from "../workspace/arm64.mjs";
 import { testBrowser } from "../workspace/browser.mjs";
 import { fail } from "../workspace/fail.mjs";
 import { testMpi } from "../workspace/mpi.mjs";
+import { testOpenvino } from "../workspace/openvino.mjs";
 import { testPackages } from "../workspace/package-tests.mjs";
 import { apps, root } from "../workspace/packages.mjs";
 import { testPython } from "../workspace/python.mjs";
@@ -28,6 +29,7 @@ const ADDED = {
   webgpu: { name: "packages on WebGPU", run: testWebgpu },
   browser: { name: "packages in a browser", run: testBrowser },
   mpi: { name: "packages on MPI", run: testMpi },
+  openvino: { name: "packages on OpenVINO", run: testOpenvino },
 };
 
 /** Tests that run without a flag. */

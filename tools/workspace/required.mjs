@@ -2,7 +2,7 @@
 import { fail } from "./fail.mjs";
 
 /** Each is a flag of `npm test` too. */
-const PARTS = ["tensorflow", "python", "arm64", "webgpu", "browser", "mpi"];
+const PARTS = ["tensorflow", "python", "arm64", "webgpu", "browser", "mpi", "openvino"];
 
 const named = () =>
   (process.env["MP_REQUIRE"] ?? "")

@@ -19,16 +19,25 @@ export interface BoundConstant {
  */
 const INLINE_BYTES = 4096;
 
-/** The model with its large constants as inputs, which bodies of loops read as they read other values from outside. */
-export function bindConstants(model: OnnxModel): {
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * The model with its large constants as inputs, which bodies of loops read as they read other values from outside.
+ * @param others names of constants that are bound whatever their size
+ */
+export function bindConstants(
+  model: OnnxModel,
+  others: ReadonlySet<string> = NONE,
+): {
   readonly model: OnnxModel;
   readonly constants: readonly BoundConstant[];
 } {
   const constants: BoundConstant[] = [];
-  const bound = withoutLarge(model.graph, constants);
+  const bound = withoutLarge(model.graph, constants, others);
   const initializers = bound.initializers.filter(({ name, tensor, elementType }) => {
     // A tensor can be bound as what it is only.
-    if (tensor.data.byteLength <= INLINE_BYTES || elementType !== undefined) return true;
+    const isInline = tensor.data.byteLength <= INLINE_BYTES && !others.has(name);
+    if (isInline || elementType !== undefined) return true;
     constants.push({ name, value: tensor });
     return false;
   });
@@ -38,13 +47,13 @@ export function bindConstants(model: OnnxModel): {
 }
 
 /** The graph without its large constants, which are appended to `constants`. */
-function withoutLarge(graph: OnnxGraph, constants: BoundConstant[]): OnnxGraph {
+function withoutLarge(graph: OnnxGraph, constants: BoundConstant[], others: ReadonlySet<string>): OnnxGraph {
   const returned = new Set(graph.outputs.map(({ name }) => name));
   const nodes = graph.nodes.flatMap((node): readonly OnnxNode[] => {
-    const value = largeConstant(node);
+    const value = largeConstant(node, others);
     const [output] = node.outputs;
     if (value === undefined || output === undefined) {
-      const attributes = mapBodies(node.attributes, (body) => withoutLarge(body, constants));
+      const attributes = mapBodies(node.attributes, (body) => withoutLarge(body, constants, NONE));
       return [attributes === node.attributes ? node : { ...node, attributes }];
     }
     if (!returned.has(output)) {
@@ -59,10 +68,14 @@ function withoutLarge(graph: OnnxGraph, constants: BoundConstant[]): OnnxGraph {
   return { ...graph, nodes };
 }
 
-function largeConstant({ opType, attributes }: OnnxNode): HostTensor | undefined {
+function largeConstant(
+  { opType, attributes, outputs }: OnnxNode,
+  others: ReadonlySet<string>,
+): HostTensor | undefined {
   const attribute = opType === "Constant" ? attributes["value"] : undefined;
   if (attribute?.kind !== "tensor") return undefined;
-  return attribute.value.data.byteLength > INLINE_BYTES ? attribute.value : undefined;
+  const isBound = attribute.value.data.byteLength > INLINE_BYTES || outputs.some((name) => others.has(name));
+  return isBound ? attribute.value : undefined;
 }
 
 function inputOf({ name, value: { dtype, shape } }: BoundConstant): OnnxValueInfo {

@@ -3,8 +3,12 @@ import { exactNumerics, libraryTolerance, pairKey } from "@mp/core/backend";
 import type { Graph, Op } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
+import { constantsApart } from "./differences/constants-apart.js";
+import { lowerDifferently } from "./differences/lower-node.js";
+import { withResultsApart } from "./differences/results-apart.js";
+import { withClosedBodies } from "./differences/scans.js";
 import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
-import type { Target } from "./lowerings/target.js";
+import type { Differences, Target } from "./lowerings/target.js";
 import { withShadersForResults } from "./webgpu/copies.js";
 import { findingsOfVersion, INEXACT, ROUNDED_ON_THE_WAY } from "./webgpu/findings-table.js";
 import { lowerWebgpuNodes } from "./webgpu/lower-node.js";
@@ -20,6 +24,8 @@ export interface DeviceRules {
   readonly lowerNodes: (target: Target, surroundings: Surroundings) => LowerNode;
   /** For what the writer adds beside nodes. */
   readonly finish: (graph: OnnxGraph) => OnnxGraph;
+  /** Small constants that the engine must not know when it loads a model. */
+  readonly apart: (graph: OnnxGraph) => ReadonlySet<string>;
   readonly opset: number;
   /** Whether nodes that only start a walk through the graph cost nothing, see `execution-order.ts`. */
   readonly hasAnchors: boolean;
@@ -38,6 +44,7 @@ const whole: DeviceRules = {
   prepare: (graph) => graph,
   lowerNodes,
   finish: (graph) => graph,
+  apart: () => new Set(),
   opset: OPSET_VERSION,
   hasAnchors: true,
   refused: () => ({}),
@@ -75,6 +82,7 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
     prepare: shortIntegers,
     lowerNodes: lowerWebgpuNodes,
     finish: withShadersForResults,
+    apart: whole.apart,
     // Its kernels of Sin, Cos, Elu, MaxPool and ConvTranspose end there; no node that is written is newer.
     opset: 21,
     // A Shape runs on the processor.
@@ -94,3 +102,27 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
     known: findingsOfVersion,
   },
 };
+
+/** Rules for an engine that differs from ONNX Runtime. */
+function differingRules(differences: Differences): DeviceRules {
+  return {
+    ...whole,
+    prepare: differences.hasShortIntegers ? shortIntegers : whole.prepare,
+    lowerNodes: (target, surroundings) => lowerDifferently(target, differences, surroundings),
+    finish: (graph) => withResultsApart(withClosedBodies(graph)),
+    apart: constantsApart,
+    hasAnchors: false,
+    refused: () => ({
+      ...(differences.hasShortIntegers
+        ? { u64: "the engine computes 64-bit integers in 32 bits, use i32" }
+        : {}),
+      ...Object.fromEntries(
+        differences.refused.map((dtype) => [dtype, "the engine's casts to it round wrongly"] as const),
+      ),
+    }),
+  };
+}
+
+/** The rules for an engine. */
+export const rulesFor = ({ device, differences }: Pick<Target, "device" | "differences">): DeviceRules =>
+  differences === undefined ? deviceRules[device] : differingRules(differences);

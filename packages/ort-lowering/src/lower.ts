@@ -20,7 +20,7 @@ import {
   writeGraph,
 } from "@mp/onnx/write";
 import { type BoundConstant, bindConstants } from "./bound-constants.js";
-import { deviceRules } from "./device-rules.js";
+import { rulesFor } from "./device-rules.js";
 import { executionOrder, lateFirst, listForSchedule, type OrderedNode } from "./execution-order.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import type { ConstantOf } from "./lowerings/division.js";
@@ -41,6 +41,8 @@ export interface Lowered {
   /** The session's name for an input or output of the graph. */
   readonly inputName: (name: string) => string;
   readonly outputName: (name: string) => string;
+  /** Whether any node reads an input of the graph; the session may not have one that nothing reads. */
+  readonly isRead: (name: string) => boolean;
   /** The graph's node that a node of the session belongs to. */
   readonly nodeOf: (name: string) => string;
   /** Whether a node of the session is in a loop's body; its time is part of the loop's. */
@@ -70,14 +72,15 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
     (made, { name }) => widenings.set(made, name),
   );
   const emulated = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
-  const rules = deviceRules[target.device];
+  const rules = rulesFor(target);
   const closed = rules.prepare(emulated);
   const written = writeGraph(closed, {
     origins: false,
     types: false,
     lower: rules.lowerNodes(target, {
       constantOf: constantsOf(closed),
-      unswapped: target.device === "cpu" && !isFolded ? unswappedOf(closed) : NONE,
+      unswapped:
+        target.device === "cpu" && target.differences === undefined && !isFolded ? unswappedOf(closed) : NONE,
       fixed: fixedValues(closed, fixed),
     }),
   });
@@ -85,11 +88,14 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   const outputs = namesBy(closed.outputs, written.graph.outputs);
   const parts = partsOf(written.graph);
   const listedNames = new Set(written.graph.nodes.map(({ name }) => name));
-  const { model, constants } = bindConstants({
-    ...written,
-    opsets: { ...written.opsets, "": rules.opset },
-  });
-  const plan = plannedOrder(closed, isFolded || !rules.hasAnchors);
+  const { model, constants } = bindConstants(
+    { ...written, opsets: { ...written.opsets, "": rules.opset } },
+    rules.apart(written.graph),
+  );
+  const plan =
+    target.differences === undefined
+      ? plannedOrder(closed, isFolded || !rules.hasAnchors)
+      : scheduledOrder(closed);
   const listedModel = importingOwn({ ...model, graph: listed(rules.finish(model.graph), plan) });
   const read = readNames(listedModel.graph);
   const given = [...fixed].map((name) => inputs.get(name) ?? name).concat(constants.map(({ name }) => name));
@@ -99,6 +105,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
     initializers: isFolded ? new Set(given.filter((name) => read.has(name))) : undefined,
     inputName: (name) => inputs.get(name) ?? name,
     outputName: (name) => outputs.get(name) ?? name,
+    isRead: (name) => read.has(inputs.get(name) ?? name),
     nodeOf: (name) => {
       const part = parts.get(name) ?? name;
       const wide = sources.get(part) ?? part;
@@ -201,6 +208,13 @@ function plannedOrder(graph: Graph, isPlain: boolean): Plan {
     bodies: plannedBodies(graph),
   };
 }
+
+/** The graph's own order, which is topological. */
+const scheduledOrder = (graph: Graph): Plan => ({
+  list: (nodes) => nodes,
+  peakBytes: peakLiveBytes(graph, { outputsHeld: true }).bytes,
+  bodies: new Map(),
+});
 
 /** A loop's body has to be listed in a topological order, where anchors do not help. */
 function plannedBody(body: Graph): Plan {

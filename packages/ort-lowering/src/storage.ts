@@ -18,11 +18,14 @@ const asTheyAre: Storage = {
   read: (value) => value,
 };
 
+const inShortIntegers: Storage = { storedType: shortType, stored: shortened, read: lengthened };
+
 const storages: Readonly<Record<Target["device"], Storage>> = {
   cpu: asTheyAre,
   cuda: asTheyAre,
-  webgpu: { storedType: shortType, stored: shortened, read: lengthened },
+  webgpu: inShortIntegers,
 };
 
 /** How a device stores values: WebGPU has no 64-bit integers, and holds i64 as i32. */
-export const storageOf = ({ device }: Pick<Target, "device">): Storage => storages[device];
+export const storageOf = ({ device, differences }: Pick<Target, "device" | "differences">): Storage =>
+  differences?.hasShortIntegers ? inShortIntegers : storages[device];

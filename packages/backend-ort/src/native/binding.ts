@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
+import { NativeResource } from "@mp/ort-lowering/program";
 import type { OrtLibrary } from "./library.js";
-import { NativeResource } from "./resource.js";
 import type { NativeSession } from "./session.js";
 import type { NativeTensor } from "./tensor.js";
 

@@ -4,12 +4,12 @@
  */
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
+import { Ledger } from "@mp/ort-lowering/program";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import type { Device, DevicePlace } from "./device.js";
 import { IdentityCopier } from "./device-copy.js";
 import type { OrtLibrary } from "./library.js";
-import { Ledger } from "./resource.js";
 import { createSession, type DeviceUse, type SessionParts } from "./session.js";
 import { NO_TURNS } from "./turns.js";
 

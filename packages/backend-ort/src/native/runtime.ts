@@ -1,12 +1,12 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { byteLength, bytesPerElement, type ValueType } from "@mp/core/graph";
+import { Ledger, type LiveStats } from "@mp/ort-lowering/program";
 import { NativeBinding } from "./binding.js";
 import { type CudaOptions, cudaDevice } from "./cuda.js";
 import type { Device, DeviceName, DevicePlace } from "./device.js";
 import { acquireEnvironment, type Environment, type EnvironmentOptions } from "./environment.js";
 import { loadLibrary, type OrtLibrary } from "./library.js";
 import type { LocateOptions } from "./locate.js";
-import { Ledger, type LiveStats } from "./resource.js";
 import { createSession, type NativeSession, type SessionOptions, type SessionParts } from "./session.js";
 import { NativeTensor, type TensorPlace } from "./tensor.js";
 import { NO_TURNS, type Turns } from "./turns.js";

@@ -1,9 +1,9 @@
 import { MpError } from "@mp/core";
+import { type Ledger, NativeResource } from "@mp/ort-lowering/program";
 import koffi from "koffi";
 import type { Environment } from "./environment.js";
 import { addExternalInitializers } from "./external-initializers.js";
 import type { OrtLibrary } from "./library.js";
-import { type Ledger, NativeResource } from "./resource.js";
 import type { NativeTensor } from "./tensor.js";
 
 /**

@@ -9,11 +9,11 @@ import {
   type ValueType,
 } from "@mp/core/graph";
 import type { Storage } from "@mp/ort-lowering";
+import { type Ledger, NativeResource } from "@mp/ort-lowering/program";
 import koffi from "koffi";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";
-import { type Ledger, NativeResource } from "./resource.js";
 
 /**
  * The memory that holds tensors: the OrtAllocator that allocates them and, where the host cannot reach its memory, the

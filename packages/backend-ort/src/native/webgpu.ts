@@ -4,13 +4,13 @@
  */
 import { MpError } from "@mp/core";
 import { storageOf } from "@mp/ort-lowering";
+import { Ledger } from "@mp/ort-lowering/program";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import { PROOF_TYPE, TensorCopier } from "./copy-tensors.js";
 import type { Device, DevicePlace } from "./device.js";
 import { acquireEnvironment } from "./environment.js";
 import type { OrtLibrary } from "./library.js";
-import { Ledger } from "./resource.js";
 import { createSession, type DeviceUse, type SessionParts } from "./session.js";
 import { NativeTensor, type TensorPlace } from "./tensor.js";
 import { SerialTurns } from "./turns.js";

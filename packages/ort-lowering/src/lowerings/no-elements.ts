@@ -50,9 +50,13 @@ const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | u
 };
 
 /** @returns the names of constants that are the node's results; undefined where there is something to compute */
-export function withoutElements(node: AnyNode, writer: NodeWriter): readonly string[] | undefined {
+export function withoutElements(
+  node: AnyNode,
+  writer: NodeWriter,
+  checked: ReadonlySet<string> = CHECKED,
+): readonly string[] | undefined {
   const { op, inputs, outputs } = node;
-  if (op === "Constant" || op === "Barrier" || CHECKED.has(op)) return undefined;
+  if (op === "Constant" || op === "Barrier" || checked.has(op)) return undefined;
   if (outputs.every(isEmpty)) {
     return outputs.map(({ shape, dtype }) => writer.initializer(zeros(shape, dtype)));
   }

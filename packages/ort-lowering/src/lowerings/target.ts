@@ -1,6 +1,18 @@
-import type { HalfDType } from "@mp/core";
+import type { DType, HalfDType } from "@mp/core";
 import { pairKey } from "@mp/core/backend";
-import { type AnyNode, decidingDType } from "@mp/core/graph";
+import { type AnyNode, decidingDType, type Op } from "@mp/core/graph";
+
+/** The things that an engine does otherwise than ONNX Runtime, whose kernels the lowerings are written for. */
+export interface Differences {
+  /** Ops that lose NaN. */
+  readonly losesNaN: ReadonlySet<Op>;
+  /** Whether it computes 64-bit integers in 32 bits, and unsigned ones as signed. */
+  readonly hasShortIntegers: boolean;
+  /** Halves to which its casts do not round. */
+  readonly unrounded: readonly HalfDType[];
+  /** 8-bit floats to which its casts round wrongly: they are refused. */
+  readonly refused: readonly DType[];
+}
 
 /** Facts about the engine that lowering needs. */
 export interface Target {
@@ -13,6 +25,8 @@ export interface Target {
   readonly blockSize: number | undefined;
   /** Whether the engine casts 64-bit integers to f32 through f64, rounding twice. */
   readonly castsThroughDoubles: boolean;
+  /** Undefined for a build of ONNX Runtime: any other engine takes nodes in order, and has no operators of its domains. */
+  readonly differences?: Differences | undefined;
 }
 
 /** Whether the engine has no kernel for a node's halves, or one that does not round to them. */

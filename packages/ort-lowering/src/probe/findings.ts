@@ -21,6 +21,7 @@ export interface Findings {
   /** Channels that its blocked convolutions keep together; undefined where it has none. */
   readonly blockSize: number | undefined;
   readonly castsThroughDoubles: boolean;
+  readonly differences: Target["differences"];
   /** How its convolutions of infinities and NaN differ from IEEE 754; undefined where they do not. */
   readonly nonFinite: string | undefined;
 }
@@ -32,6 +33,7 @@ export const targetOf = (findings: Findings): Target => ({
   widened: findings.widened,
   blockSize: findings.blockSize,
   castsThroughDoubles: findings.castsThroughDoubles,
+  differences: findings.differences,
 });
 
 /**
@@ -53,6 +55,7 @@ export function knownFindings(
     missing: new Map([...refusedPairs(refused), ...known.missing]),
     blockSize: undefined,
     castsThroughDoubles: false,
+    differences: undefined,
   };
 }
 

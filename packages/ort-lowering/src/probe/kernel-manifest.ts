@@ -1,11 +1,12 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
 import { exactNumerics, opSupport, pairKey } from "@mp/core/backend";
 import { type AddingOp, DTYPES, isHalf } from "@mp/core/graph";
-import { deviceRules } from "../device-rules.js";
+import { rulesFor } from "../device-rules.js";
 import { storageOf } from "../storage.js";
 import type { Findings } from "./findings.js";
 
-type Asked = Pick<Findings, "device" | "emulated" | "missing" | "widened" | "narrowSums" | "nonFinite">;
+type Asked = Pick<Findings, "device" | "emulated" | "missing" | "widened" | "narrowSums" | "nonFinite"> &
+  Partial<Pick<Findings, "differences">>;
 
 /** Half precision is always exact: halves that the engine does not compute in are emulated, rounding included. */
 function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][DType] {
@@ -39,7 +40,7 @@ type KernelManifest = Omit<
 /** Turns the probe's findings into the part of a manifest that is about kernels. */
 export function kernelManifest(findings: Asked): KernelManifest {
   const { missing, emulated, nonFinite } = findings;
-  const { tolerance, subnormals, determinism } = deviceRules[findings.device];
+  const { tolerance, subnormals, determinism } = rulesFor(findings);
   const computedIn = (dtype: DType): DType => (isCarriedInF32(dtype, emulated) ? "f32" : dtype);
   return {
     dtypes: Object.fromEntries(

@@ -1,6 +1,7 @@
 import { tensor } from "@mp/core";
 import { GraphBuilder } from "@mp/core/graph";
 import type { Target } from "../lowerings/target.js";
+import { storageOf } from "../storage.js";
 import type { ProbedEngine } from "./engine.js";
 import { runGraph } from "./run-graph.js";
 
@@ -12,8 +13,7 @@ const ABOVE_TIE = 2n ** 54n + 2n ** 30n + 1n;
  * does not.
  */
 export async function castsThroughDoubles(engine: ProbedEngine, target: Target): Promise<boolean> {
-  // There these are integers of 32 bits.
-  if (engine.device === "webgpu") return false;
+  if (storageOf(target).storedType({ dtype: "i64", shape: [] }).dtype !== "i64") return false;
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype: "i64", shape: [9] }, "batch");
   const graph = builder.finish({ y: builder.emitOne("Cast", [x], { to: "f32" }) });

@@ -1,13 +1,14 @@
 import { pairKey } from "@mp/core/backend";
 import { type ComputeDType, isHalf } from "@mp/core/graph";
 import * as probes from "@mp/core/probe";
-import { deviceRules } from "../device-rules.js";
+import { rulesFor } from "../device-rules.js";
 import { emulatedAmong } from "../dtype.js";
 import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { type Findings, knownFindings, refusedPairs } from "./findings.js";
 import { blockSize } from "./probe-blocks.js";
 import { castsThroughDoubles } from "./probe-casts.js";
+import { differencesOf } from "./probe-differences.js";
 import { nativeHalves } from "./probe-halves.js";
 import { type Missing, pairsFor, probeKernels } from "./probe-kernels.js";
 import { narrowSums } from "./probe-sums.js";
@@ -19,7 +20,8 @@ import { runGraph } from "./run-graph.js";
  */
 export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
   const native = await nativeHalves(engine);
-  const rules = deviceRules[engine.device];
+  const differences = await differencesOf(engine, emulatedAmong(native));
+  const rules = rulesFor({ device: engine.device, differences });
   const refused = rules.refused(native);
   const emulated = emulatedAmong(native).filter((half) => refused[half] === undefined);
   const known = knownFindings(engine, native);
@@ -31,6 +33,7 @@ export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
     widened: rules.widened(native),
     blockSize: blocks,
     castsThroughDoubles: false,
+    differences,
   };
   const plain: Target = { ...bare, castsThroughDoubles: await castsThroughDoubles(engine, bare) };
   const pairs = pairsFor(plain).filter(({ dtype }) => refused[dtype] === undefined);
@@ -65,6 +68,7 @@ export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
     narrowSums: narrow.length === 0 ? narrow : await sums(target),
     blockSize: blocks,
     castsThroughDoubles: plain.castsThroughDoubles,
+    differences,
     nonFinite: await probes.nonFiniteProblem(convolved, ({ graph, inputs }) =>
       runGraph(engine, graph, target, inputs),
     ),

@@ -14,9 +14,10 @@ export async function runGraph(
   target: Target,
   feeds: Tensors = {},
 ): Promise<Tensors> {
-  const { model, inputName, outputName, constants } = lowerGraph(graph, target);
+  const { model, inputName, outputName, isRead, constants } = lowerGraph(graph, target);
   const { storedType, stored, read } = storageOf(target);
-  const inputs = new Map(Object.entries(feeds).map(([name, value]) => [inputName(name), stored(value)]));
+  const fed = Object.entries(feeds).filter(([name]) => isRead(name));
+  const inputs = new Map(fed.map(([name, value]) => [inputName(name), stored(value)]));
   for (const { name, value } of constants) inputs.set(name, value);
   const outputs = new Map(graph.outputs.map(({ name, value }) => [outputName(name), storedType(value)]));
   const results = await engine.runModel(model, inputs, outputs);

@@ -3,3 +3,4 @@ export type { EngineMemory, EngineTensor } from "./engine-memory.js";
 export { RunPacer } from "./pace.js";
 export { PingPongSlots } from "./ping-pong-slots.js";
 export { PreparedBindings } from "./prepared-bindings.js";
+export { Ledger, type LiveStats, NativeResource } from "./resource.js";

@@ -16,7 +16,7 @@ import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
 import { poolingLowerings } from "./pooling.js";
 import { power } from "./power.js";
-import { randomBits } from "./random-bits.js";
+import { randomBits, unsignedArithmetic } from "./random-bits.js";
 import { reduceLowerings } from "./reduce.js";
 import { unaryLowerings } from "./unary.js";
 
@@ -41,5 +41,5 @@ export const webgpuLowerings = (
   ...sharedIndexing(target),
   ...indexingLowerings,
   ...sourceLowerings,
-  RandomBits: randomBits,
+  RandomBits: randomBits(unsignedArithmetic),
 });

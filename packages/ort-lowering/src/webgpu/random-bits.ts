@@ -2,8 +2,9 @@
  * Squares32 (Widynski, arXiv 2004.06278) in u32, for devices without 64-bit integers. Few of them have shifts, but a
  * quotient by 2^16 is one; and limbs of 16 bits, as wide as u32, add up without carries.
  */
+import { tensor } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
-import { int, type NodeWriter } from "@mp/onnx/write";
+import { int, type NodeWriter, string } from "@mp/onnx/write";
 import type { OwnLowering } from "../lowerings/own-lowering.js";
 
 const LIMB = 2 ** 16;
@@ -47,6 +48,11 @@ class Unsigned {
     );
   }
 
+  /** The counter, an i32. */
+  counted(drawn: string): string {
+    return this.writer.one("Cast", [drawn], { to: int(UINT32) });
+  }
+
   number(value: bigint | number): string {
     return this.table([BigInt(value)], []);
   }
@@ -72,6 +78,53 @@ class Unsigned {
   isBelow(a: string, b: string): string {
     const excess = this.sub(this.writer.one("Max", [a, b]), a);
     return this.writer.one("Min", [excess, this.number(1)]);
+  }
+}
+
+/** Shifts right, with copies of the sign from above, on an engine that rounds what it shifts to 24 bits. */
+function shiftedRight(x: string, bits: number, writer: NodeWriter, shift: (x: string) => string): string {
+  const masked = (mask: number): string => shift(writer.one("BitwiseAnd", [x, writer.scalar(mask, "i32")]));
+  const lowest = -(2 ** bits);
+  if (bits >= 8) return masked(lowest);
+  return writer.one("Add", [masked(-(2 ** 16)), masked(2 ** 16 - 2 ** bits)]);
+}
+
+/** In i32, for an engine that computes u32 so: constants, quotients, comparisons and shifts are then signed. */
+class Signed extends Unsigned {
+  override counted(drawn: string): string {
+    return drawn;
+  }
+
+  override table(values: readonly bigint[], shape: readonly number[]): string {
+    return this.writer.initializer(
+      tensor(
+        Int32Array.from(values, (value) => Number(BigInt.asIntN(32, value))),
+        shape,
+      ),
+    );
+  }
+
+  /** @param number a power of two */
+  override quotient(a: string, number: number): string {
+    const bits = Math.log2(number);
+    const direction = { direction: string("RIGHT") };
+    const moved = shiftedRight(a, bits, this.writer, (x) =>
+      this.writer.one("BitShift", [x, this.number(bits)], direction),
+    );
+    // The sign came in from above.
+    return this.writer.one("BitwiseAnd", [moved, this.number(2 ** (32 - bits) - 1)]);
+  }
+
+  /** The borrow of a - b, from the highest bits. */
+  override isBelow(a: string, b: string): string {
+    const { writer } = this;
+    const not = writer.one("BitwiseNot", [a]);
+    const equal = writer.one("BitwiseOr", [not, b]);
+    const borrow = writer.one("BitwiseOr", [
+      writer.one("BitwiseAnd", [not, b]),
+      writer.one("BitwiseAnd", [equal, this.sub(a, b)]),
+    ]);
+    return this.quotient(borrow, 2 ** 31);
   }
 }
 
@@ -157,10 +210,18 @@ function shaped(
   return flat(wanted, shape);
 }
 
-export const randomBits: OwnLowering<"RandomBits"> = ({ attributes }, [drawn = ""], writer) => {
-  const { key, shape } = attributes;
-  const layout = layoutOf(elementCount(shape, "RandomBits"));
-  const unsigned = writer.one("Cast", [drawn], { to: int(UINT32) });
-  const bits = squares(unsigned, key, layout, new Unsigned(writer));
-  return [writer.cast(shaped(bits, layout, shape, writer), "i32")];
-};
+type Arithmetic = (writer: NodeWriter) => Unsigned;
+
+export const unsignedArithmetic: Arithmetic = (writer) => new Unsigned(writer);
+/** For an engine that computes u32 as i32. */
+export const signedArithmetic: Arithmetic = (writer) => new Signed(writer);
+
+export const randomBits =
+  (arithmetic: Arithmetic): OwnLowering<"RandomBits"> =>
+  ({ attributes }, [drawn = ""], writer) => {
+    const { key, shape } = attributes;
+    const layout = layoutOf(elementCount(shape, "RandomBits"));
+    const u = arithmetic(writer);
+    const bits = squares(u.counted(drawn), key, layout, u);
+    return [writer.cast(shaped(bits, layout, shape, writer), "i32")];
+  };

@@ -1,0 +1,45 @@
+import type { Backend, BackendManifest, HostTensor } from "@mp/core";
+import { defineBackend } from "@mp/core/backend";
+import { lowerGraph, type Target } from "@mp/ort-lowering";
+import { ConstantPool, PingPongSlots, releaseConstants } from "@mp/ort-lowering/program";
+import { BoundProgram, type ProgramParts } from "./bound-program.js";
+import type { NativeRuntime, NativeTensor } from "./native/index.js";
+
+type Slots = PingPongSlots<NativeTensor>;
+
+/** OpenVINO as a backend: graphs become compiled models, state stays in the library's memory. */
+export function openvinoBackend(runtime: NativeRuntime, manifest: BackendManifest, target: Target): Backend {
+  const pool = new ConstantPool<NativeTensor>(runtime);
+  const compile = async (parts: Omit<ProgramParts, "runtime" | "lowered" | "model" | "constants">) => {
+    const lowered = lowerGraph(parts.graph, target);
+    const constants = pool.acquireAll(lowered.constants);
+    try {
+      const model = await runtime.compile(lowered.model);
+      return new BoundProgram({ ...parts, runtime, lowered, constants, model });
+    } catch (error) {
+      releaseConstants(constants);
+      throw error;
+    }
+  };
+  return defineBackend<NativeTensor, Slots>({
+    name: "openvino",
+    manifest,
+    emulationAdvice: "for speed use a processor that multiplies bfloat16",
+    upload: (tensor: HostTensor) => runtime.upload(tensor),
+    download: (tensor) => tensor.download(),
+    release: (tensor) => tensor.release(),
+    // They are bound in advance.
+    results: "until-next-run",
+    compile: (graph, place) => compile({ ...place, graph }),
+    states: {
+      create: async (values, adjacent) => new PingPongSlots(runtime, values, adjacent),
+      read: (slots, names) => slots.read(names),
+      write: (slots, values) => slots.write(values),
+      inPlace: (slots, names, change) => slots.inPlace(names, change),
+      release: (slots) => slots.release(),
+      bytes: (slots) => slots.bytes,
+    },
+    heldBytes: () => runtime.stats().bytes,
+    close: () => runtime.dispose(),
+  });
+}

@@ -1,0 +1,106 @@
+import type { FeedFunctions, Place, Program } from "@mp/core/backend";
+import type { Graph } from "@mp/core/graph";
+import type { Lowered } from "@mp/ort-lowering";
+import {
+  type PingPongSlots,
+  type PooledConstant,
+  PreparedBindings,
+  RunPacer,
+  releaseConstants,
+} from "@mp/ort-lowering/program";
+import type { NativeModel, NativeRequest, NativeRuntime, NativeTensor } from "./native/index.js";
+
+export interface ProgramParts extends Place<PingPongSlots<NativeTensor>> {
+  readonly runtime: NativeRuntime;
+  readonly graph: Graph;
+  readonly lowered: Lowered;
+  readonly model: NativeModel;
+  readonly constants: ReadonlyMap<string, PooledConstant<NativeTensor>>;
+}
+
+type Results = Readonly<Record<string, NativeTensor>>;
+
+/**
+ * A model with everything bound in advance: fed inputs and results in their own buffers, state in the state's ping-pong
+ * buffers, one request for each combination of sides.
+ */
+export class BoundProgram implements Program<NativeTensor> {
+  readonly feed: FeedFunctions<NativeTensor>;
+  readonly #parts: ProgramParts;
+  readonly #feeds = new Map<string, NativeTensor>();
+  readonly #results = new Map<string, NativeTensor>();
+  readonly #requests = new PreparedBindings<NativeRequest>();
+  readonly #slots: readonly string[];
+  readonly #pacer = new RunPacer();
+
+  /** Owns the model and the constants from here on, even when it throws. */
+  constructor(parts: ProgramParts) {
+    this.#parts = parts;
+    const { runtime, graph, bound, lowered } = parts;
+    this.#slots = [...new Set(bound.reads.values())];
+    this.feed = {
+      write: (input, tensor) => this.#feeds.get(input)?.write(tensor),
+      copy: (input, tensor) => this.#feeds.get(input)?.copyFrom(tensor),
+    };
+    try {
+      for (const { name, value } of graph.inputs)
+        if (!bound.reads.has(name) && lowered.isRead(name)) this.#feeds.set(name, runtime.allocate(value));
+      for (const { name, value } of graph.outputs)
+        if (!bound.taken.has(name)) this.#results.set(name, runtime.allocate(value));
+    } catch (error) {
+      this.dispose();
+      throw error;
+    }
+  }
+
+  async run(): Promise<Results> {
+    const { state, bound } = this.#parts;
+    const request = this.#requests.get(state?.sides(this.#slots) ?? "", () => this.#bind());
+    await this.#pacer.run(request);
+    const results: Record<string, NativeTensor> = Object.fromEntries(this.#results);
+    for (const [output, [first, ...others]] of bound.taken) {
+      const written = (state as PingPongSlots<NativeTensor>).next(first);
+      for (const slot of others) state?.next(slot).copyFrom(written);
+      if (output === bound.applied) results[output] = written;
+    }
+    return results;
+  }
+
+  isRead(input: string): boolean {
+    return this.#parts.lowered.isRead(input);
+  }
+
+  commit(isApplied: boolean): void {
+    const { bound, state } = this.#parts;
+    state?.flip(bound.always);
+    if (isApplied) state?.flip(bound.whenApplied);
+  }
+
+  dispose(): void {
+    this.#requests.releaseAll();
+    for (const buffers of [this.#feeds, this.#results])
+      for (const buffer of buffers.values()) buffer.release();
+    this.#parts.model.release();
+    releaseConstants(this.#parts.constants);
+  }
+
+  /** A request for the sides on which the state's slots now lie. */
+  #bind(): NativeRequest {
+    const { runtime, model, bound, state, lowered, constants } = this.#parts;
+    const request = runtime.request(model);
+    try {
+      for (const [name, { tensor }] of constants) request.bind(name, tensor);
+      for (const [name, tensor] of this.#feeds) request.bind(lowered.inputName(name), tensor);
+      for (const [name, tensor] of this.#results) request.bind(lowered.outputName(name), tensor);
+      if (state === undefined) return request;
+      for (const [input, slot] of bound.reads)
+        if (lowered.isRead(input)) request.bind(lowered.inputName(input), state.current(slot));
+      for (const [output, [first]] of bound.taken)
+        request.bind(lowered.outputName(output), state.next(first));
+      return request;
+    } catch (error) {
+      request.release();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,15 @@
+import type { BackendManifest } from "@mp/core";
+import { type Findings, kernelManifest } from "@mp/ort-lowering";
+
+/** Makes the manifest for users, core and the conformance suite from the probe's findings and the library's limits. */
+export function openvinoManifest(version: string, findings: Findings): BackendManifest {
+  return Object.freeze({
+    specVersion: "v1",
+    engine: { name: "openvino", version },
+    device: "cpu",
+    ...kernelManifest(findings),
+    eventLoop: "free",
+    profile: { unsupported: "the library's counters are not read" },
+    memory: { unsupported: "the library does not tell how much a model takes" },
+  });
+}

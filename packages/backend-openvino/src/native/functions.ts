@@ -1,0 +1,100 @@
+import koffi from "koffi";
+
+/** A place for one pointer. */
+export type Out = [bigint | null];
+
+/** Dimensions, by value. */
+export interface NativeShape {
+  readonly rank: bigint;
+  readonly dims: BigInt64Array;
+}
+
+interface NativeProperty {
+  readonly key: string;
+  readonly value: string;
+}
+
+interface NativeVersion {
+  readonly buildNumber: string;
+  readonly description: string;
+}
+
+type Handle = bigint;
+type Done = (error: Error | null, status: number) => void;
+
+/** Functions of the C interface that are used. Those that can fail return a status. */
+export interface NativeFunctions {
+  ov_get_last_err_msg(): string | null;
+  ov_get_openvino_version(version: [NativeVersion]): number;
+  ov_core_create(out: Out): number;
+  ov_core_free(core: Handle): void;
+  ov_core_get_property(core: Handle, device: string, key: string, out: [string | null]): number;
+  readonly ov_core_read_model_from_memory_buffer: {
+    (core: Handle, model: Uint8Array, bytes: number, weights: null, out: Out): number;
+    async(core: Handle, model: Uint8Array, bytes: number, weights: null, out: Out, done: Done): void;
+  };
+  readonly ov_core_compile_model_props: {
+    async(
+      core: Handle,
+      model: Handle,
+      device: string,
+      count: number,
+      properties: readonly NativeProperty[],
+      out: Out,
+      done: Done,
+    ): void;
+  };
+  ov_model_free(model: Handle): void;
+  ov_compiled_model_free(model: Handle): void;
+  ov_compiled_model_create_infer_request(model: Handle, out: Out): number;
+  ov_infer_request_free(request: Handle): void;
+  ov_infer_request_set_tensor(request: Handle, name: string, tensor: Handle): number;
+  readonly ov_infer_request_infer: {
+    (request: Handle): number;
+    async(request: Handle, done: Done): void;
+  };
+  ov_tensor_create(type: number, shape: NativeShape, out: Out): number;
+  ov_tensor_create_from_host_ptr(type: number, shape: NativeShape, memory: Handle, out: Out): number;
+  ov_tensor_data(tensor: Handle, out: Out): number;
+  ov_tensor_free(tensor: Handle): void;
+}
+
+koffi.struct("ov_shape_t", { rank: "int64_t", dims: "int64_t *" });
+koffi.struct("ov_version_t", { buildNumber: "const char *", description: "const char *" });
+
+koffi.struct("ov_property_t", { key: "const char *", value: "const char *" });
+
+type Signature = (name: string) => string;
+const status =
+  (parameters: string): Signature =>
+  (name) =>
+    `int ${name}(${parameters})`;
+const nothing =
+  (parameters: string): Signature =>
+  (name) =>
+    `void ${name}(${parameters})`;
+
+/** Declarations of the functions in C. */
+export const FUNCTIONS: Readonly<Record<keyof NativeFunctions, Signature>> = {
+  ov_get_last_err_msg: (name) => `const char *${name}()`,
+  ov_get_openvino_version: status("_Out_ ov_version_t *version"),
+  ov_core_create: status("_Out_ void **out"),
+  ov_core_free: nothing("void *core"),
+  ov_core_get_property: status("void *core, const char *device, const char *key, _Out_ const char **out"),
+  ov_core_read_model_from_memory_buffer: status(
+    "void *core, const void *model, size_t bytes, void *weights, _Out_ void **out",
+  ),
+  ov_core_compile_model_props: status(
+    "void *core, void *model, const char *device, size_t count, ov_property_t *properties, _Out_ void **out",
+  ),
+  ov_model_free: nothing("void *model"),
+  ov_compiled_model_free: nothing("void *model"),
+  ov_compiled_model_create_infer_request: status("void *model, _Out_ void **out"),
+  ov_infer_request_free: nothing("void *request"),
+  ov_infer_request_set_tensor: status("void *request, const char *name, void *tensor"),
+  ov_infer_request_infer: status("void *request"),
+  ov_tensor_create: status("int type, ov_shape_t shape, _Out_ void **out"),
+  ov_tensor_create_from_host_ptr: status("int type, ov_shape_t shape, void *memory, _Out_ void **out"),
+  ov_tensor_data: status("void *tensor, _Out_ void **out"),
+  ov_tensor_free: nothing("void *tensor"),
+};

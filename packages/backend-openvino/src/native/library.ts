@@ -1,0 +1,108 @@
+/** Loads OpenVINO's C library once per process and path, and binds its functions. Knows nothing about models. */
+import { MpError } from "@mp/core";
+import { LIBRARY_COMMAND } from "@mp/libopenvino";
+import koffi from "koffi";
+import { FUNCTIONS, type NativeFunctions, type Out } from "./functions.js";
+
+export interface OpenVinoLibrary {
+  /** Absolute. */
+  readonly path: string;
+  /** As the library reports it: 2026.4.1. */
+  readonly version: string;
+  readonly functions: NativeFunctions;
+  /** @throws MP_BACKEND_FAILED or a more specific code, with the library's last error, unless the status is 0 */
+  check(status: number, what: string): void;
+  /** Calls a function that returns a new pointer through its last parameter, and returns the pointer. */
+  make(what: string, call: (out: Out) => number): bigint;
+}
+
+/** koffi runs native code on its own stacks, 128 KiB for an asynchronous call: too few for the library's kernels. */
+const STACK_BYTES = 8 * 1024 * 1024;
+
+const loaded = new Map<string, OpenVinoLibrary>();
+
+/** @throws MP_BACKEND_UNAVAILABLE when the library does not load */
+export function loadLibrary(path: string): OpenVinoLibrary {
+  const known = loaded.get(path);
+  if (known !== undefined) return known;
+  const library = open(path);
+  loaded.set(path, library);
+  return library;
+}
+
+function open(path: string): OpenVinoLibrary {
+  growStacks();
+  const functions = bind(path);
+  const check = (status: number, what: string): void => {
+    if (status !== 0) throw failure(status, what, functions.ov_get_last_err_msg() ?? "");
+  };
+  const version = [{ buildNumber: "", description: "" }] as Parameters<
+    NativeFunctions["ov_get_openvino_version"]
+  >[0];
+  check(functions.ov_get_openvino_version(version), "version");
+  return Object.freeze({
+    path,
+    version: /^\d+\.\d+\.\d+/.exec(version[0].buildNumber)?.[0] ?? version[0].buildNumber,
+    functions,
+    check,
+    make: (what: string, call: (out: Out) => number): bigint => {
+      const out: Out = [null];
+      check(call(out), what);
+      return out[0] ?? 0n;
+    },
+  });
+}
+
+function bind(path: string): NativeFunctions {
+  try {
+    const library = koffi.load(path);
+    const made = Object.entries(FUNCTIONS).map(([name, signature]) => [name, library.func(signature(name))]);
+    return Object.freeze(Object.fromEntries(made)) as NativeFunctions;
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message : String(cause);
+    throw new MpError(
+      "MP_BACKEND_UNAVAILABLE",
+      `OpenVINO: ${path} does not load (${said}); install it again with: ${LIBRARY_COMMAND}`,
+      { details: { file: path, install: LIBRARY_COMMAND }, cause },
+    );
+  }
+}
+
+/** koffi accepts new sizes only before the process loads its first library; after that the existing sizes stay. */
+function growStacks(): void {
+  const { sync_stack_size = 0, async_stack_size = 0 } = koffi.config();
+  try {
+    koffi.config({
+      ...koffi.config(),
+      sync_stack_size: Math.max(sync_stack_size, STACK_BYTES),
+      async_stack_size: Math.max(async_stack_size, STACK_BYTES),
+    });
+  } catch {
+    // Other code used koffi first.
+  }
+}
+
+/** The library's statuses that say more than that something failed. */
+const NOT_IMPLEMENTED = -2;
+const OUT_OF_BOUNDS = -6;
+
+function failure(status: number, what: string, said: string): MpError {
+  const message = `OpenVINO: ${what}: ${essence(said) || `status ${status}`}`;
+  const code = /bad_alloc|out of memory|not enough memory|failed to allocate/i.test(said)
+    ? "MP_OUT_OF_MEMORY"
+    : status === NOT_IMPLEMENTED
+      ? "MP_UNSUPPORTED"
+      : status === OUT_OF_BOUNDS
+        ? "MP_OUT_OF_RANGE"
+        : "MP_BACKEND_FAILED";
+  return new MpError(code, message, { details: { status, said: said.slice(0, 4000) } });
+}
+
+/** The last line that is not about where in the library's source it was thrown. */
+function essence(said: string): string {
+  const lines = said.split("\n").map((line) => line.trim());
+  const telling = lines.filter(
+    (line) => line !== "" && !/^(?:Exception from|Check '.*' failed at) src/.test(line),
+  );
+  return (telling.at(-1) ?? lines.find((line) => line !== "") ?? "").slice(0, 400);
+}

@@ -1,0 +1,128 @@
+import { MpError } from "@mp/core";
+import { type Ledger, NativeResource } from "@mp/ort-lowering/program";
+import type { Out } from "./functions.js";
+import type { OpenVinoLibrary } from "./library.js";
+import type { NativeTensor } from "./tensor.js";
+
+/** A compiled model. */
+export class NativeModel extends NativeResource {
+  readonly library: OpenVinoLibrary;
+  readonly ledger: Ledger;
+
+  constructor(library: OpenVinoLibrary, ledger: Ledger, handle: bigint) {
+    super("model", handle, ledger);
+    this.library = library;
+    this.ledger = ledger;
+  }
+
+  protected free(handle: bigint): void {
+    this.library.functions.ov_compiled_model_free(handle);
+  }
+}
+
+/** Which tensor feeds each input of a model and which receives each output, bound once and run often. */
+export class NativeRequest extends NativeResource {
+  readonly #library: OpenVinoLibrary;
+  #inFlight: Promise<void> | undefined;
+
+  constructor({ library, ledger, handle }: NativeModel) {
+    const { functions, make } = library;
+    super(
+      "request",
+      make("request", (out) => functions.ov_compiled_model_create_infer_request(handle, out)),
+      ledger,
+    );
+    this.#library = library;
+  }
+
+  /** Binds an input or output; the library keeps the memory until another tensor is bound. */
+  bind(name: string, tensor: NativeTensor): void {
+    this.assertIdle();
+    // The library refuses some of those, and needs none.
+    if (tensor.byteLength === 0) return;
+    const { functions, check } = this.#library;
+    check(functions.ov_infer_request_set_tensor(this.handle, name, tensor.handle), `binding ${name}`);
+  }
+
+  /** Runs on this thread and blocks it. @throws MP_BACKEND_FAILED or a more specific code */
+  runSync(): void {
+    this.assertIdle();
+    const { functions, check } = this.#library;
+    check(functions.ov_infer_request_infer(this.handle), "run");
+  }
+
+  /** Runs on a worker thread; the event loop stays free. */
+  runAsync(): Promise<void> {
+    this.assertIdle();
+    const { functions } = this.#library;
+    const run = settled(this.#library, "run", (done) =>
+      functions.ov_infer_request_infer.async(this.handle, done),
+    ).finally(() => {
+      this.#inFlight = undefined;
+    });
+    this.#inFlight = run;
+    return run;
+  }
+
+  override async whenIdle(): Promise<void> {
+    await this.#inFlight?.catch(() => {});
+  }
+
+  protected override assertIdle(): void {
+    if (this.#inFlight !== undefined)
+      throw new MpError("MP_INVALID_ARGUMENT", "request: a run of it is in flight, wait for it first");
+  }
+
+  protected free(handle: bigint): void {
+    this.#library.functions.ov_infer_request_free(handle);
+  }
+}
+
+type Start = (done: (error: Error | null, status: number) => void) => void;
+
+/** A call on a worker thread, whose last error is asked for on the same thread as soon as it ends. */
+function settled({ check }: OpenVinoLibrary, what: string, start: Start): Promise<void> {
+  return new Promise((resolve, reject) => {
+    start((error, status) => {
+      try {
+        if (error !== null) throw error;
+        check(status, what);
+        resolve();
+      } catch (failure) {
+        reject(failure);
+      }
+    });
+  });
+}
+
+/** Properties of a compiled model, by the library's names. */
+export type Properties = Readonly<Record<string, string>>;
+
+/**
+ * Reads and compiles a model of ONNX on a worker thread.
+ * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the library's reason
+ */
+export async function compileModel(
+  library: OpenVinoLibrary,
+  ledger: Ledger,
+  core: bigint,
+  bytes: Uint8Array,
+  properties: Properties,
+): Promise<NativeModel> {
+  const { functions } = library;
+  const read: Out = [null];
+  await settled(library, "reading the model", (done) =>
+    functions.ov_core_read_model_from_memory_buffer.async(core, bytes, bytes.length, null, read, done),
+  );
+  const model = read[0] as bigint;
+  const compiled: Out = [null];
+  try {
+    const given = Object.entries(properties).map(([key, value]) => ({ key, value }));
+    await settled(library, "compiling the model", (done) =>
+      functions.ov_core_compile_model_props.async(core, model, "CPU", given.length, given, compiled, done),
+    );
+  } finally {
+    functions.ov_model_free(model);
+  }
+  return new NativeModel(library, ledger, compiled[0] as bigint);
+}

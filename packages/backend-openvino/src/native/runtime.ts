@@ -1,0 +1,115 @@
+import { type HostTensor, MpError } from "@mp/core";
+import { bytesPerElement, elementCount, type ValueType } from "@mp/core/graph";
+import type { Storage } from "@mp/ort-lowering";
+import { type EngineMemory, Ledger, type LiveStats } from "@mp/ort-lowering/program";
+import { loadLibrary, type OpenVinoLibrary } from "./library.js";
+import { compileModel, type NativeModel, NativeRequest, type Properties } from "./model.js";
+import { NativeTensor } from "./tensor.js";
+
+/** Bytes to which slots in one piece of memory are aligned. */
+const ALIGNMENT = 64;
+
+export interface RuntimeOptions {
+  readonly library: string;
+  readonly threads?: number | undefined;
+  readonly cache?: string | undefined;
+}
+
+/** OpenVINO's core on the processor: models, and the memory for their tensors. */
+export class NativeRuntime implements EngineMemory<NativeTensor> {
+  readonly library: OpenVinoLibrary;
+  readonly isOnHost = true;
+  readonly #ledger = new Ledger();
+  readonly #core: bigint;
+  readonly #properties: Properties;
+  readonly #compiling = new Set<Promise<unknown>>();
+  #isDisposed = false;
+
+  constructor({ library, threads, cache }: RuntimeOptions) {
+    this.library = loadLibrary(library);
+    const { functions, make } = this.library;
+    this.#core = make("core", (out) => functions.ov_core_create(out));
+    this.#properties = {
+      // Otherwise the plugin chooses where it rounds.
+      INFERENCE_PRECISION_HINT: "f32",
+      EXECUTION_MODE_HINT: "ACCURACY",
+      NUM_STREAMS: "1",
+      ENABLE_CPU_PINNING: "NO",
+      ...(threads === undefined ? {} : { INFERENCE_NUM_THREADS: String(threads) }),
+      ...(cache === undefined ? {} : { CACHE_DIR: cache }),
+    };
+  }
+
+  /** @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the library's reason */
+  async compile(model: Uint8Array, extra: Properties = {}): Promise<NativeModel> {
+    this.#assertUsable();
+    const compiling = compileModel(this.library, this.#ledger, this.#core, model, {
+      ...this.#properties,
+      ...extra,
+    });
+    this.#compiling.add(compiling);
+    try {
+      return await compiling;
+    } finally {
+      this.#compiling.delete(compiling);
+    }
+  }
+
+  request(model: NativeModel): NativeRequest {
+    this.#assertUsable();
+    return new NativeRequest(model);
+  }
+
+  allocate(type: ValueType): NativeTensor {
+    return this.#allocate(type);
+  }
+
+  allocateAdjacent(types: readonly ValueType[]): { whole: NativeTensor; parts: NativeTensor[] } {
+    let end = 0;
+    const offsets = types.map(({ dtype, shape }) => {
+      const start = end;
+      const bytes = elementCount(shape, "slot") * bytesPerElement[dtype];
+      end += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+      return start;
+    });
+    const whole = this.#allocate({ dtype: "f32", shape: [end / bytesPerElement.f32] });
+    whole.view().fill(0 as never);
+    const parts = types.map((type, at) => this.#allocate(type, { whole, offset: offsets[at] as number }));
+    return { whole, parts };
+  }
+
+  upload(value: HostTensor): NativeTensor {
+    const tensor = this.allocate(value);
+    tensor.write(value);
+    return tensor;
+  }
+
+  async expectSound(): Promise<void> {}
+
+  stats(): LiveStats {
+    return this.#ledger.stats();
+  }
+
+  /** Waits for what is in flight, then frees everything. */
+  async dispose(): Promise<void> {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    await Promise.allSettled(this.#compiling);
+    await this.#ledger.whenIdle();
+    this.#ledger.releaseAll();
+    this.library.functions.ov_core_free(this.#core);
+  }
+
+  #allocate(type: ValueType, within?: { whole: NativeTensor; offset: number }): NativeTensor {
+    this.#assertUsable();
+    const place = { library: this.library, ledger: this.#ledger, storage: this.storage };
+    return new NativeTensor(type, within === undefined ? place : { ...place, within });
+  }
+
+  #assertUsable(): void {
+    if (this.#isDisposed) throw new MpError("MP_DISPOSED", "OpenVINO: used after dispose");
+  }
+
+  /** How models hold values; set once the engine was asked. */
+  storage: Storage = { storedType: (type) => type, stored: (value) => value, read: (value) => value };
+}

@@ -1,0 +1,116 @@
+import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
+import {
+  bytesPerElement,
+  elementCount,
+  formatShape,
+  type HostArrays,
+  hostArrayOf,
+  type ValueType,
+} from "@mp/core/graph";
+import type { Storage } from "@mp/ort-lowering";
+import { type EngineTensor, type Ledger, NativeResource } from "@mp/ort-lowering/program";
+import koffi from "koffi";
+import { ELEMENT_TYPE } from "./element-type.js";
+import type { OpenVinoLibrary } from "./library.js";
+
+export interface TensorPlace {
+  readonly library: OpenVinoLibrary;
+  readonly ledger: Ledger;
+  /** How models hold values. */
+  readonly storage: Storage;
+  /** In the memory of another tensor, which is released after this one. */
+  readonly within?: { readonly whole: NativeTensor; readonly offset: number };
+}
+
+/** A tensor in the library's memory, outside V8's heap. Its contents are undefined until written. */
+export class NativeTensor extends NativeResource implements EngineTensor {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly byteLength: number;
+  readonly #address: bigint;
+  readonly #place: TensorPlace;
+  /** The type in which the model holds it. */
+  readonly #held: ValueType;
+  #view: HostArrays[DType] | undefined;
+
+  constructor(type: ValueType, place: TensorPlace) {
+    const { library, ledger, storage, within } = place;
+    const { functions, make } = library;
+    const what = `tensor ${type.dtype}${formatShape(type.shape)}`;
+    const held = storage.storedType(type);
+    const byteLength = elementCount(type.shape, what) * bytesPerElement[held.dtype];
+    const elementType = ELEMENT_TYPE[held.dtype];
+    const shape = { rank: BigInt(held.shape.length), dims: BigInt64Array.from(held.shape, BigInt) };
+    const handle = make(what, (out) =>
+      within === undefined
+        ? functions.ov_tensor_create(elementType, shape, out)
+        : functions.ov_tensor_create_from_host_ptr(
+            elementType,
+            shape,
+            within.whole.#address + BigInt(within.offset),
+            out,
+          ),
+    );
+    super(what, handle, ledger, within === undefined ? byteLength : 0);
+    this.dtype = type.dtype;
+    this.shape = Object.freeze([...type.shape]);
+    this.byteLength = byteLength;
+    this.#place = place;
+    this.#held = held;
+    this.#address = byteLength === 0 ? 0n : make(what, (out) => functions.ov_tensor_data(handle, out));
+  }
+
+  /** Its own memory. Must not outlive the tensor: never hand it to a user. @throws MP_DISPOSED after release */
+  view(): HostArrays[DType] {
+    this.assertUsable();
+    // One view for the tensor's whole lifetime: an engine may refuse a second ArrayBuffer over the same memory.
+    this.#view ??= this.#newView();
+    return this.#view;
+  }
+
+  /** A copy. @throws MP_DISPOSED after release */
+  download(): HostTensor {
+    const { dtype, shape } = this.#held;
+    const held = tensor(this.view().slice() as HostArrays[DType], shape, dtype);
+    return this.#place.storage.read(held, this);
+  }
+
+  /**
+   * Overwrites all of it with a value of its type.
+   * @throws MP_DISPOSED after release
+   * @throws MP_OUT_OF_RANGE for a number that the model does not hold
+   */
+  write(value: HostTensor): void {
+    const held = this.#place.storage.stored(value);
+    bytesOf(this.view()).set(held.dtype === "bool" ? zeroOrOne(held.data) : bytesOf(held.data));
+  }
+
+  /** Overwrites all of it with a tensor of the same type. @throws MP_DISPOSED after either's release */
+  copyFrom(other: NativeTensor): void {
+    bytesOf(this.view()).set(bytesOf(other.view()));
+  }
+
+  protected free(handle: bigint): void {
+    this.#view = undefined;
+    this.#place.library.functions.ov_tensor_free(handle);
+  }
+
+  #newView(): HostArrays[DType] {
+    const arrayOf = hostArrayOf[this.#held.dtype];
+    if (this.byteLength === 0) return new arrayOf(0);
+    const { within } = this.#place;
+    if (within === undefined) return new arrayOf(koffi.view(this.#address, this.byteLength));
+    const { buffer, byteOffset } = within.whole.view();
+    const count = this.byteLength / bytesPerElement[this.#held.dtype];
+    return new arrayOf(buffer as ArrayBuffer, byteOffset + within.offset, count);
+  }
+}
+
+function bytesOf(data: HostArrays[DType]): Uint8Array {
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+/** For us any byte but 0 is true; kernels that read a bool as a number rely on 1. */
+function zeroOrOne(data: Uint8Array): Uint8Array {
+  return data.every((byte) => byte <= 1) ? data : data.map((byte) => (byte === 0 ? 0 : 1));
+}

@@ -1,0 +1,22 @@
+import { tensor } from "@mp/core";
+import { int, type OnnxGraph, type OnnxInitializer, onnxNode } from "@mp/onnx/write";
+
+/**
+ * The graph with a Reshape for each Identity that makes a result. A reader that drops Identity nodes loses the names of
+ * what they read, if that is a result or an input too.
+ */
+export function withResultsApart(graph: OnnxGraph): OnnxGraph {
+  const types = new Map(graph.outputs.map(({ name, type }) => [name, type]));
+  const shapes: OnnxInitializer[] = [];
+  const nodes = graph.nodes.map((node) => {
+    const [output = ""] = node.outputs;
+    const type = types.get(output);
+    if (type === undefined || node.opType !== "Identity") return node;
+    const sizes = BigInt64Array.from((type.shape ?? []).map(BigInt));
+    // No generated name holds two slashes.
+    shapes.push({ name: `${output}//shape`, tensor: tensor(sizes, [sizes.length]) });
+    const attributes = { allowzero: int(1) };
+    return onnxNode("Reshape", [...node.inputs, `${output}//shape`], node.outputs, { ...node, attributes });
+  });
+  return { ...graph, nodes, initializers: [...graph.initializers, ...shapes] };
+}

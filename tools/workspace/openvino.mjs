@@ -1,0 +1,32 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { testPackages } from "./package-tests.mjs";
+import { root } from "./packages.mjs";
+import { countMissing, PartsMissing } from "./parts.mjs";
+import { turbo } from "./turbo.mjs";
+
+/** Exit code of mp-libopenvino when no package index answers. */
+const EXIT_UNREACHABLE = 3;
+
+/**
+ * Packages' tests on OpenVINO, whose library is installed into the user's cache the first time.
+ * @returns {{ passed: number; failed: number }} nothing passed and nothing failed where it cannot be fetched, which counts
+ *   as failed where MP_REQUIRE names openvino
+ */
+export function testOpenvino() {
+  if (!turbo(["build:js"], { filter: ["@mp/libopenvino"], quiet: true })) return { passed: 0, failed: 1 };
+  const command = join(root, "packages/libopenvino/bin/mp-libopenvino.js");
+  const { status } = spawnSync(process.execPath, [command], {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const isForThis = process.platform === "linux" && process.arch === "x64";
+  if (status === 0) return testPackages("test:openvino");
+  if (isForThis && status !== EXIT_UNREACHABLE) return { passed: 0, failed: 1 };
+  return countMissing(
+    "openvino",
+    "Nothing was tested on OpenVINO",
+    new PartsMissing("its library was not installed, see above"),
+    "Linux on x64, pip and a package index",
+  );
+}
