@@ -34,6 +34,8 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
       INFERENCE_PRECISION_HINT: "f32",
       EXECUTION_MODE_HINT: "ACCURACY",
       NUM_STREAMS: "1",
+      // This pass ends the process over some large graphs of products.
+      SNIPPETS_MODE: "DISABLE",
       ENABLE_CPU_PINNING: "NO",
       ...(threads === undefined ? {} : { INFERENCE_NUM_THREADS: String(threads) }),
       ...(cache === undefined ? {} : { CACHE_DIR: cache }),

@@ -1,10 +1,29 @@
-/** Division of i32 for engines that divide in f32. */
-import type { NodeWriter } from "@mp/onnx/write";
-import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+/** Exact integers on engines that compute some operators of i32 in f32, and saturate u8. */
+import type { GraphNode } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import { at, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
+
+type Op = (name: string, ...operands: readonly string[]) => string;
+
+const opOf =
+  (writer: NodeWriter): Op =>
+  (name, ...operands) =>
+    writer.one(name, operands);
+
+const isI32 = (node: GraphNode): boolean => operandType(node).dtype === "i32";
+
+/** Whether x < y, from the borrow of x - y; the sign of an integer survives f32. */
+function isLess(x: string, y: string, writer: NodeWriter): string {
+  const op = opOf(writer);
+  const differ = op("BitwiseXor", x, y);
+  const difference = op("BitwiseAnd", op("BitwiseNot", differ), op("Sub", x, y));
+  const borrow = op("BitwiseOr", op("BitwiseAnd", x, op("BitwiseNot", y)), difference);
+  return op("Less", borrow, writer.scalar(0, "i32"));
+}
 
 /** A quotient toward zero, and what is left of the dividend. */
 function divided(x: string, y: string, writer: NodeWriter): { quotient: string; rest: string } {
-  const op = (name: string, ...operands: readonly string[]): string => writer.one(name, operands);
+  const op = opOf(writer);
   const number = (value: number): string => writer.scalar(value, "i32");
   const restOf = (quotient: string): string => op("Sub", x, op("Mul", quotient, y));
   const isNegative = (value: string): string => op("Less", value, number(0));
@@ -15,31 +34,74 @@ function divided(x: string, y: string, writer: NodeWriter): { quotient: string; 
   const moved = (condition: string, by: string): string =>
     op("Add", quotient, op("Where", condition, by, number(0)));
   const over = restOf(quotient);
-  const hasOtherSign = op(
-    "And",
-    op("Xor", isNegative(over), isNegative(x)),
-    op("Not", op("Equal", over, number(0))),
-  );
-  quotient = moved(hasOtherSign, op("Neg", away));
+  const isSome = op("Not", op("Equal", over, number(0)));
+  quotient = moved(op("And", op("Xor", isNegative(over), isNegative(x)), isSome), op("Neg", away));
   const left = restOf(quotient);
   // Magnitudes as negative numbers, of which there is one more.
   const below = (value: string): string => op("Where", isNegative(value), value, op("Neg", value));
-  quotient = moved(op("LessOrEqual", below(left), below(y)), away);
+  quotient = moved(op("Not", isLess(below(y), below(left), writer)), away);
   return { quotient, rest: restOf(quotient) };
 }
 
-export const exactQuotient: OwnLowering<"Div"> = (node, operands, writer) =>
-  operandType(node).dtype === "i32"
-    ? [divided(at(operands, 0), at(operands, 1), writer).quotient]
-    : undefined;
+const exactQuotient: OwnLowering<"Div"> = (node, operands, writer) =>
+  isI32(node) ? [divided(at(operands, 0), at(operands, 1), writer).quotient] : undefined;
 
-export const exactRemainder: OwnLowering<"Mod"> = (node, operands, writer) => {
-  if (operandType(node).dtype !== "i32") return undefined;
+const exactRemainder: OwnLowering<"Mod"> = (node, operands, writer) => {
+  if (!isI32(node)) return undefined;
+  const op = opOf(writer);
   const y = at(operands, 1);
   const { rest } = divided(at(operands, 0), y, writer);
   if (node.attributes.fmod) return [rest];
   const zero = writer.scalar(0, "i32");
-  const hasOtherSign = writer.one("Xor", [writer.one("Less", [rest, zero]), writer.one("Less", [y, zero])]);
-  const isOff = writer.one("And", [hasOtherSign, writer.one("Not", [writer.one("Equal", [rest, zero])])]);
-  return [writer.one("Where", [isOff, writer.one("Add", [rest, y]), rest])];
+  const hasOtherSign = op("Xor", op("Less", rest, zero), op("Less", y, zero));
+  const isOff = op("And", hasOtherSign, op("Not", op("Equal", rest, zero)));
+  return [op("Where", isOff, op("Add", rest, y), rest)];
+};
+
+const equal: OwnLowering<"Equal"> = (node, [x = "", y = ""], writer) =>
+  isI32(node) ? [writer.one("Equal", [writer.one("Sub", [x, y]), writer.scalar(0, "i32")])] : undefined;
+
+const compared =
+  (isSwapped: boolean, isNot: boolean): OwnLowering =>
+  (node, [x = "", y = ""], writer) => {
+    if (!isI32(node)) return undefined;
+    const less = isSwapped ? isLess(y, x, writer) : isLess(x, y, writer);
+    return [isNot ? writer.one("Not", [less]) : less];
+  };
+
+/** The upper halves of the words first, and the lower ones of those that win. */
+const extreme: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, [x = ""], writer) => {
+  const { axes, keepdims } = node.attributes;
+  if (!isI32(node) || axes.length === 0) return undefined;
+  const op = opOf(writer);
+  const mask = (bits: number): string => op("BitwiseAnd", x, writer.scalar(bits, "i32"));
+  const reduced = (name: string, kept: boolean): string =>
+    writer.one(node.op, [name, writer.ints(axes)], { keepdims: int(kept ? 1 : 0) });
+  const upper = mask(-(2 ** 16));
+  const isAmong = op("Equal", upper, reduced(upper, true));
+  const none = writer.scalar(node.op === "ReduceMax" ? -1 : 2 ** 16, "i32");
+  const lower = op("Where", isAmong, mask(2 ** 16 - 1), none);
+  return [op("Add", reduced(upper, keepdims), reduced(lower, keepdims))];
+};
+
+const wrapping: OwnLowering<"Add" | "Sub" | "Mul"> = (node, operands, writer) => {
+  if (operandType(node).dtype !== "u8") return undefined;
+  const [x = "", y = ""] = operands.map((name) => writer.cast(name, "i32"));
+  const result = writer.one(node.op, [x, y]);
+  return [writer.cast(writer.one("BitwiseAnd", [result, writer.scalar(255, "i32")]), "u8")];
+};
+
+export const exactIntegers: OwnLowerings = {
+  Div: exactQuotient,
+  Mod: exactRemainder,
+  Equal: equal,
+  Less: compared(false, false) as OwnLowering<"Less">,
+  Greater: compared(true, false) as OwnLowering<"Greater">,
+  GreaterOrEqual: compared(false, true) as OwnLowering<"GreaterOrEqual">,
+  LessOrEqual: compared(true, true) as OwnLowering<"LessOrEqual">,
+  ReduceMax: extreme,
+  ReduceMin: extreme,
+  Add: wrapping as OwnLowering<"Add">,
+  Sub: wrapping as OwnLowering<"Sub">,
+  Mul: wrapping as OwnLowering<"Mul">,
 };

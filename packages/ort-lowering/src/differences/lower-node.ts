@@ -4,10 +4,11 @@ import { binaryLowerings } from "../lowerings/binary.js";
 import { lowerNodes, type Surroundings } from "../lowerings/lower-node.js";
 import { withoutElements } from "../lowerings/no-elements.js";
 import { firstOfEach, type OwnLowerings } from "../lowerings/own-lowering.js";
+import { reduceLowerings } from "../lowerings/reduce.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import { unaryLowerings } from "../lowerings/unary.js";
 import { randomBits, signedArithmetic } from "../webgpu/random-bits.js";
-import { exactQuotient, exactRemainder } from "./integers.js";
+import { exactIntegers } from "./integers.js";
 import { keepingNaN } from "./keeping-nan.js";
 import { castByArithmetic } from "./rounding.js";
 
@@ -18,17 +19,17 @@ export function lowerDifferently(
   { losesNaN, hasShortIntegers, unrounded }: Differences,
   surroundings: Surroundings,
 ): LowerNode {
-  const unary = firstOfEach({ Cast: castByArithmetic(unrounded) }, unaryLowerings(target));
-  const others: OwnLowerings = {
-    ...unary,
+  const shared: OwnLowerings = {
+    ...unaryLowerings(target),
     ...binaryLowerings(target, surroundings.constantOf, surroundings.fixed),
+    ...reduceLowerings,
   };
+  const own = firstOfEach({ Cast: castByArithmetic(unrounded) }, shared);
+  const exact = hasShortIntegers ? firstOfEach(exactIntegers, own) : own;
   const lower = lowerNodes(target, surroundings, {
-    ...unary,
-    ...keepingNaN(losesNaN, others),
-    ...(hasShortIntegers
-      ? { RandomBits: randomBits(signedArithmetic), Div: exactQuotient, Mod: exactRemainder }
-      : {}),
+    ...exact,
+    ...keepingNaN(losesNaN, exact),
+    ...(hasShortIntegers ? { RandomBits: randomBits(signedArithmetic) } : {}),
   });
   // The engine may end the process over them, and checks no index.
   return (node, operands, writer, standard) =>

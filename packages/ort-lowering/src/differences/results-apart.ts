@@ -11,7 +11,8 @@ export function withResultsApart(graph: OnnxGraph): OnnxGraph {
   const nodes = graph.nodes.map((node) => {
     const [output = ""] = node.outputs;
     const type = types.get(output);
-    if (type === undefined || node.opType !== "Identity") return node;
+    // The reader takes an empty constant for one of an element.
+    if (type === undefined || node.opType !== "Identity" || type.shape?.includes(0)) return node;
     const sizes = BigInt64Array.from((type.shape ?? []).map(BigInt));
     // No generated name holds two slashes.
     shapes.push({ name: `${output}//shape`, tensor: tensor(sizes, [sizes.length]) });
