@@ -1,7 +1,9 @@
 /** Exact integers on engines that compute some operators of i32 in f32, and saturate u8. */
 import type { GraphNode } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { at, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
+import { foldedInHalves } from "../lowerings/integers.js";
+import { inDType } from "../lowerings/lower-node.js";
+import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 
 type Op = (name: string, ...operands: readonly string[]) => string;
 
@@ -84,21 +86,35 @@ const extreme: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, [x = ""], writer)
   return [op("Add", reduced(upper, keepdims), reduced(lower, keepdims))];
 };
 
-const wrapping: OwnLowering<"Add" | "Sub" | "Mul"> = (node, operands, writer) => {
+const wrapping: OwnLowering<"Add" | "Sub" | "Mul" | "Div"> = (node, operands, writer) => {
   if (operandType(node).dtype !== "u8") return undefined;
   const [x = "", y = ""] = operands.map((name) => writer.cast(name, "i32"));
   const result = writer.one(node.op, [x, y]);
   return [writer.cast(writer.one("BitwiseAnd", [result, writer.scalar(255, "i32")]), "u8")];
 };
 
+const folded: OwnLowering<"ReduceSum" | "ReduceProd"> = (node, operands, writer, standard) => {
+  if (operandType(node).dtype !== "u8") return undefined;
+  const wide = foldedInHalves(
+    inDType(node, "i32") as GraphNode<typeof node.op>,
+    [writer.cast(at(operands, 0), "i32")],
+    writer,
+    standard,
+  );
+  if (wide === undefined) return undefined;
+  return [writer.cast(writer.one("BitwiseAnd", [at(wide, 0), writer.scalar(255, "i32")]), "u8")];
+};
+
 export const exactIntegers: OwnLowerings = {
-  Div: exactQuotient,
+  Div: firstOf(exactQuotient, wrapping),
   Mod: exactRemainder,
   Equal: equal,
   Less: compared(false, false) as OwnLowering<"Less">,
   Greater: compared(true, false) as OwnLowering<"Greater">,
   GreaterOrEqual: compared(false, true) as OwnLowering<"GreaterOrEqual">,
   LessOrEqual: compared(true, true) as OwnLowering<"LessOrEqual">,
+  ReduceSum: folded,
+  ReduceProd: folded,
   ReduceMax: extreme,
   ReduceMin: extreme,
   Add: wrapping as OwnLowering<"Add">,

@@ -1,5 +1,6 @@
 /** Forms that keep NaN, for engines whose own operators lose it. */
 import { isComputeFloat, type Op } from "@mp/core/graph";
+import { int } from "@mp/onnx/write";
 import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 
 /** A comparison with NaN is false, which selects NaN. */
@@ -43,7 +44,26 @@ const restored =
     return [writer.one("Where", [writer.one("IsNaN", [x]), x, result])];
   };
 
-const own: OwnLowerings = { Relu: relu, Clip: clip, Min: extreme("Less"), Max: extreme("Greater") };
+/** NaN along the axis where any element is NaN, or infinite, which leaves nothing of the others. */
+const row: OwnLowering<"Softmax" | "LogSoftmax"> = (node, operands, writer, standard) => {
+  const { axis } = node.attributes;
+  const x = at(operands, 0);
+  const infinite = writer.one("Equal", [x, writer.scalar(Number.POSITIVE_INFINITY, operandType(node).dtype)]);
+  const marks = writer.cast(writer.one("Or", [writer.one("IsNaN", [x]), infinite]), "f32");
+  const count = writer.one("ReduceSum", [marks, writer.ints([axis])], { keepdims: int(1) });
+  const isSpoilt = writer.one("Greater", [count, writer.scalar(0, "f32")]);
+  const nan = writer.scalar(Number.NaN, operandType(node).dtype);
+  return [writer.one("Where", [isSpoilt, nan, at(standard(operands), 0)])];
+};
+
+const own: OwnLowerings = {
+  Softmax: row,
+  LogSoftmax: row,
+  Relu: relu,
+  Clip: clip,
+  Min: extreme("Less"),
+  Max: extreme("Greater"),
+};
 
 /** For each op that loses NaN a form that does not. @param others forms of the ops for other reasons */
 export const keepingNaN = (ops: ReadonlySet<Op>, others: OwnLowerings): OwnLowerings =>

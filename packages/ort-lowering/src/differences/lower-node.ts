@@ -8,6 +8,7 @@ import { reduceLowerings } from "../lowerings/reduce.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import { unaryLowerings } from "../lowerings/unary.js";
 import { randomBits, signedArithmetic } from "../webgpu/random-bits.js";
+import { acceptedForms } from "./accepted-forms.js";
 import { exactIntegers } from "./integers.js";
 import { keepingNaN } from "./keeping-nan.js";
 import { castByArithmetic } from "./rounding.js";
@@ -27,6 +28,7 @@ export function lowerDifferently(
   const own = firstOfEach({ Cast: castByArithmetic(unrounded) }, shared);
   const exact = hasShortIntegers ? firstOfEach(exactIntegers, own) : own;
   const lower = lowerNodes(target, surroundings, {
+    ...acceptedForms,
     ...exact,
     ...keepingNaN(losesNaN, exact),
     ...(hasShortIntegers ? { RandomBits: randomBits(signedArithmetic) } : {}),

@@ -84,6 +84,10 @@ async function losesNaN(run: Run): Promise<ReadonlySet<Op>> {
         pair.map((value) => fed([8], value)) as [Value, Value],
         {},
       );
+  const oneOfMany = builder.input("row", { dtype: "f32", shape: [1, 8] }, "batch");
+  inputs["row"] = tensor(Float32Array.of(0, Number.NaN, 0, 0, 0, 0, 0, 0), [1, 8]);
+  for (const op of ["Softmax", "LogSoftmax"] as const)
+    results[op] = builder.emitOne(op, [oneOfMany], { axis: 1 });
   const found = await run(builder.finish(results), inputs);
   const lost = Object.entries(found).filter(
     ([, { data }]) => !Array.from(data as Float32Array).every(Number.isNaN),
