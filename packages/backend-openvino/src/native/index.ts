@@ -1,3 +1,3 @@
 export type { NativeModel, NativeRequest } from "./model.js";
-export { NativeRuntime, type RuntimeOptions } from "./runtime.js";
+export { NativeRuntime } from "./runtime.js";
 export type { NativeTensor } from "./tensor.js";

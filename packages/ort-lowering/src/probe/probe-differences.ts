@@ -43,8 +43,8 @@ export async function differencesOf(
   return {
     losesNaN: await losesNaN(run),
     hasShortIntegers: await hasShortIntegers(run),
-    unrounded: await misrounded(run, emulated),
-    refused: await misrounded(run, ["f8e4m3", "f8e5m2"]),
+    unrounded: await roundedWrongly(run, emulated),
+    refused: await roundedWrongly(run, ["f8e4m3", "f8e5m2"]),
   };
 }
 
@@ -112,7 +112,7 @@ const TIES: Readonly<Record<HalfDType | "f8e4m3" | "f8e5m2", readonly [number, n
 };
 
 /** The dtypes among those to which a cast and back does not round. */
-async function misrounded<D extends keyof typeof TIES>(
+async function roundedWrongly<D extends keyof typeof TIES>(
   run: Run,
   dtypes: readonly D[],
 ): Promise<readonly D[]> {
