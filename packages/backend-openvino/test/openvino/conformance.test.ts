@@ -6,19 +6,32 @@ import { openvino } from "../../src/index.js";
 const GROUPS: ReadonlySet<string> = new Set([
   "manifest",
   "factory",
-  "transfer",
   "lifecycle",
-  "aliasing",
   "order",
   "repeat",
-  "stats",
   "state",
   "leak",
   "resume",
   "cast",
   "random",
   "finite-check",
+  "constant",
+  "in-place",
+  "summation",
+  "image",
+  "large",
+  "autocast",
+  "loss-scale",
+  "master-weights",
+  "skip",
+  "retry",
+  "accumulate",
+  "ranks",
+  "objectives",
+  "remat",
+  "run",
+  "determinism",
 ]);
 
 const cases = allCases.filter(({ id }) => GROUPS.has(id.slice(0, id.indexOf("/"))));
-describeConformance({ factory: () => openvino(), cases, parts: 3 });
+describeConformance({ factory: () => openvino(), cases, parts: 5 });

@@ -37,7 +37,11 @@ function rounded(x: string, half: HalfDType, writer: NodeWriter): string {
   const lifted = where(isSmall, mul(x, number(2 ** -leastNormal)), number(0));
   const steps = 2 ** (leastNormal - least);
   const count = mul(writer.one("Round", [mul(lifted, number(steps))]), number(1 / steps));
-  const finite = where(isSmall, mul(where(isSmall, count, number(0)), number(2 ** leastNormal)), normal);
+  const unsigned = where(isSmall, mul(where(isSmall, count, number(0)), number(2 ** leastNormal)), normal);
+  // Zeros keep the sign; a product with a constant may have 0 added.
+  const isZero = writer.one("Equal", [unsigned, number(0)]);
+  const zero = where(writer.one("Less", [x, number(0)]), number(-0), x);
+  const finite = where(isZero, where(writer.one("Greater", [x, number(0)]), number(0), zero), unsigned);
   // Half a step above the largest finite number.
   const { maxFinite, fractionBits } = floatFormats[half];
   const halfStep = 2 ** (Math.floor(Math.log2(maxFinite)) - fractionBits - 1);
