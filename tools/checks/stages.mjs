@@ -23,7 +23,7 @@ const STAGES = [
   { folder: "packages/onnx/src/read" },
   { folder: "packages/onnx/src/write" },
   {
-    folder: "packages/ort-lowering/src/lowerings",
+    folder: "packages/onnx-lowering/src/lowerings",
     without: ["attention", "normalization", "batch-normalization", "loop"],
   },
   { folder: "packages/backend-tfjs/src/lowerings" },

@@ -51,7 +51,7 @@ const wrappers = {
     trainer: (real) => (/** @type {any} */ options) =>
       real({ ...options, backend: observed(options.backend) }),
   },
-  "@mp/ort-lowering": {
+  "@mp/onnx-lowering": {
     lowerGraph:
       (real) =>
       (/** @type {any[]} */ ...given) => {

@@ -1,7 +1,7 @@
 import type { Backend, BackendManifest, HostTensor } from "@mp/core";
 import { defineBackend } from "@mp/core/backend";
-import { lowerGraph, type Target } from "@mp/ort-lowering";
-import { ConstantPool, PingPongSlots, releaseConstants } from "@mp/ort-lowering/program";
+import { lowerGraph, type Target } from "@mp/onnx-lowering";
+import { ConstantPool, PingPongSlots, releaseConstants } from "@mp/onnx-lowering/program";
 import { BoundProgram, type ProgramParts } from "./bound-program.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 

@@ -1,13 +1,13 @@
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
 import type { Graph } from "@mp/core/graph";
-import type { Lowered } from "@mp/ort-lowering";
+import type { Lowered } from "@mp/onnx-lowering";
 import {
   type PingPongSlots,
   type PooledConstant,
   PreparedBindings,
   RunPacer,
   releaseConstants,
-} from "@mp/ort-lowering/program";
+} from "@mp/onnx-lowering/program";
 import type { NativeModel, NativeRequest, NativeRuntime, NativeTensor } from "./native/index.js";
 
 export interface ProgramParts extends Place<PingPongSlots<NativeTensor>> {

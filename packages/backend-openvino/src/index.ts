@@ -1,8 +1,8 @@
 import type { Backend } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
 import { locateLibrary } from "@mp/libopenvino";
-import { type Findings, storageOf, targetOf } from "@mp/ort-lowering";
-import { probeEngine } from "@mp/ort-lowering/probe";
+import { type Findings, storageOf, targetOf } from "@mp/onnx-lowering";
+import { probeEngine } from "@mp/onnx-lowering/probe";
 import { openvinoBackend } from "./backend.js";
 import { openvinoManifest } from "./manifest.js";
 import { NativeRuntime } from "./native/index.js";

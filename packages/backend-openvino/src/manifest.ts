@@ -1,5 +1,5 @@
 import type { BackendManifest } from "@mp/core";
-import { type Findings, kernelManifest } from "@mp/ort-lowering";
+import { type Findings, kernelManifest } from "@mp/onnx-lowering";
 
 /** Makes the manifest for users, core and the conformance suite from the probe's findings and the library's limits. */
 export function openvinoManifest(version: string, findings: Findings): BackendManifest {

@@ -1,4 +1,4 @@
-import type { ProbedEngine } from "@mp/ort-lowering";
+import type { ProbedEngine } from "@mp/onnx-lowering";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 /** The runtime as lowering probes it: each model is compiled, run once and released. */

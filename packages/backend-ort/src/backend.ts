@@ -1,7 +1,7 @@
 import type { Backend, BackendManifest, HostTensor } from "@mp/core";
 import { defineBackend } from "@mp/core/backend";
-import { type Findings, targetOf } from "@mp/ort-lowering";
-import { ConstantPool, PingPongSlots } from "@mp/ort-lowering/program";
+import { type Findings, targetOf } from "@mp/onnx-lowering";
+import { ConstantPool, PingPongSlots } from "@mp/onnx-lowering/program";
 import { BoundProgram } from "./bound-program.js";
 import { allCaptured, captured } from "./captured.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";

@@ -1,6 +1,6 @@
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
 import type { Executable, Graph, MemoryReport, ProfileRow } from "@mp/core/graph";
-import { type PingPongSlots, PreparedBindings, RunPacer, releaseConstants } from "@mp/ort-lowering/program";
+import { type PingPongSlots, PreparedBindings, RunPacer, releaseConstants } from "@mp/onnx-lowering/program";
 import { captured } from "./captured.js";
 import {
   type NativeBinding,

@@ -1,5 +1,5 @@
 import type { BackendManifest } from "@mp/core";
-import { type Findings, kernelManifest } from "@mp/ort-lowering";
+import { type Findings, kernelManifest } from "@mp/onnx-lowering";
 import type { NativeRuntime } from "./native/index.js";
 
 /** Makes the manifest for users, core and the conformance suite from the probe's findings and the engine's limits. */

@@ -1,12 +1,12 @@
 import type { Place } from "@mp/core/backend";
 import { type Executable, type Graph, isHalf, isNode, type Value } from "@mp/core/graph";
-import { type Lowered, lowerGraph, type Target } from "@mp/ort-lowering";
+import { type Lowered, lowerGraph, type Target } from "@mp/onnx-lowering";
 import {
   type ConstantPool,
   type PingPongSlots,
   type PooledConstant,
   releaseConstants,
-} from "@mp/ort-lowering/program";
+} from "@mp/onnx-lowering/program";
 import { type Loaded, loadOnDevice } from "./load-on-device.js";
 import type { NativeRuntime, NativeSession, NativeTensor } from "./native/index.js";
 

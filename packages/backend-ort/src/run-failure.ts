@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 import type { Graph } from "@mp/core/graph";
-import { failureInNode } from "@mp/ort-lowering";
+import { failureInNode } from "@mp/onnx-lowering";
 
 /** The engine's failure of a run, in terms of the graph. */
 export function explainRunFailure(

@@ -1,8 +1,8 @@
 /** The lowerings for a device that is not here, run on the processor's kernels. */
 import type { Backend, HostTensor } from "@mp/core";
 import { defineBackend, exactNumerics } from "@mp/core/backend";
-import { type Findings, kernelManifest, type ProbedEngine, targetOf } from "@mp/ort-lowering";
-import { runGraph } from "@mp/ort-lowering/probe";
+import { type Findings, kernelManifest, type ProbedEngine, targetOf } from "@mp/onnx-lowering";
+import { runGraph } from "@mp/onnx-lowering/probe";
 
 export function composedBackend(engine: ProbedEngine, findings: Findings): Backend {
   const target = targetOf(findings);

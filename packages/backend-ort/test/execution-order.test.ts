@@ -1,5 +1,5 @@
 import type { ValueType } from "@mp/core/graph";
-import { executionOrder, listForSchedule } from "@mp/ort-lowering";
+import { executionOrder, listForSchedule } from "@mp/onnx-lowering";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { arenaStats } from "../src/native/arena.js";

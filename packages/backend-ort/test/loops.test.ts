@@ -2,7 +2,7 @@ import { type Backend, type HostTensor, type Tensor, tensor } from "@mp/core";
 import { type Graph, prepareGraph, traceInto } from "@mp/core/graph";
 import { add, constant, gather, matMul, mul, reshape, scan, tanh } from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
-import { lowerGraph } from "@mp/ort-lowering";
+import { lowerGraph } from "@mp/onnx-lowering";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

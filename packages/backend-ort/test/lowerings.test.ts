@@ -3,7 +3,7 @@ import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
 import { decode, GraphBuilder, isFloat, type Op, type OpAttributes, type Value } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import { decodeModel } from "@mp/onnx";
-import { lowerGraph } from "@mp/ort-lowering";
+import { lowerGraph } from "@mp/onnx-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

@@ -1,4 +1,4 @@
-/** A backend that uses nothing but the public face of `@mp/ort-lowering` and an engine's own API. */
+/** A backend that uses nothing but the public face of `@mp/onnx-lowering` and an engine's own API. */
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
 import { expect, it } from "vitest";
 import { plainBackend } from "./plain-backend.js";

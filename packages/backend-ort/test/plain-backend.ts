@@ -5,8 +5,8 @@
 import { type Backend, type BackendManifest, type DType, type HostTensor, MpError, tensor } from "@mp/core";
 import { defineBackend } from "@mp/core/backend";
 import { DTYPES, type ValueType } from "@mp/core/graph";
-import { type Findings, kernelManifest, lowerGraph, type ProbedEngine, targetOf } from "@mp/ort-lowering";
-import { probeEngine } from "@mp/ort-lowering/probe";
+import { type Findings, kernelManifest, lowerGraph, type ProbedEngine, targetOf } from "@mp/onnx-lowering";
+import { probeEngine } from "@mp/onnx-lowering/probe";
 import * as ort from "onnxruntime-node";
 
 /** The engine's names of dtypes, as far as its API has tensors of them. Bits of f16 are in a Uint16Array on both sides. */

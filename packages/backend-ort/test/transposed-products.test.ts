@@ -4,7 +4,7 @@ import { traceInto } from "@mp/core/graph";
 import { add, gemm, matMul, transpose } from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
 import { decodeModel } from "@mp/onnx";
-import { lowerGraph, type Target } from "@mp/ort-lowering";
+import { lowerGraph, type Target } from "@mp/onnx-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

@@ -6,7 +6,7 @@
 
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
 import type { Backend } from "@mp/core";
-import { knownFindings } from "@mp/ort-lowering";
+import { knownFindings } from "@mp/onnx-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openRuntime } from "../src/native/index.js";
 import { probedEngine } from "../src/probe/probed-engine.js";

@@ -7,8 +7,8 @@ import { type Graph, GraphBuilder, traceInto, type Value } from "@mp/core/graph"
 import { setRandomCounter, squares32 } from "@mp/core/internal";
 import { randomUniform } from "@mp/core/ops";
 import { evaluate } from "@mp/core/reference";
-import type { ProbedEngine, Target } from "@mp/ort-lowering";
-import { runGraph } from "@mp/ort-lowering/probe";
+import type { ProbedEngine, Target } from "@mp/onnx-lowering";
+import { runGraph } from "@mp/onnx-lowering/probe";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type NativeRuntime, openRuntime } from "../src/native/index.js";
 import { probedEngine } from "../src/probe/probed-engine.js";

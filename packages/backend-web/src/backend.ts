@@ -1,6 +1,6 @@
 import type { Backend, BackendManifest } from "@mp/core";
 import { defineBackend } from "@mp/core/backend";
-import { type Findings, lowerGraph, targetOf } from "@mp/ort-lowering";
+import { type Findings, lowerGraph, targetOf } from "@mp/onnx-lowering";
 import { BoundProgram, isOnGpu, type WebTensor } from "./bound-program.js";
 import { GpuSlots } from "./gpu-slots.js";
 import type { WebEngine } from "./web-engine.js";

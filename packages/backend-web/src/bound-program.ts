@@ -1,7 +1,7 @@
 import { type HostTensor, MpError } from "@mp/core";
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
 import type { Executable, Graph } from "@mp/core/graph";
-import { failureInNode, type Lowered } from "@mp/ort-lowering";
+import { failureInNode, type Lowered } from "@mp/onnx-lowering";
 import type { GpuTensor } from "./gpu-memory.js";
 import type { GpuSlots } from "./gpu-slots.js";
 import type { Loaded, WebEngine } from "./web-engine.js";

@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 import { GraphBuilder } from "@mp/core/graph";
-import { failureInNode } from "@mp/ort-lowering";
+import { failureInNode } from "@mp/onnx-lowering";
 import { expect, it } from "vitest";
 import { engineError } from "./engine-error.js";
 

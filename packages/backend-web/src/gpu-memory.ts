@@ -7,7 +7,7 @@ import {
   hostArrayOf,
   type ValueType,
 } from "@mp/core/graph";
-import { storageOf } from "@mp/ort-lowering";
+import { storageOf } from "@mp/onnx-lowering";
 import type { LossWatch } from "./loss-watch.js";
 
 const { storedType, stored, read } = storageOf({ device: "webgpu" });

@@ -1,6 +1,6 @@
 import { type Backend, MpError } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
-import { type Findings, knownFindings } from "@mp/ort-lowering";
+import { type Findings, knownFindings } from "@mp/onnx-lowering";
 import type { InferenceSession } from "onnxruntime-web/webgpu";
 import { webBackend } from "./backend.js";
 import { webManifest } from "./manifest.js";
@@ -57,7 +57,7 @@ async function findingsOf(engine: WebEngine): Promise<Findings> {
   const native = engine.features.has("shader-f16") ? (["f16"] as const) : [];
   const known = knownFindings(asked, native);
   if (known !== undefined) return known;
-  const { probeEngine } = await import("@mp/ort-lowering/probe");
+  const { probeEngine } = await import("@mp/onnx-lowering/probe");
   return probeEngine(asked);
 }
 

@@ -1,5 +1,5 @@
 import type { BackendManifest } from "@mp/core";
-import { type Findings, kernelManifest } from "@mp/ort-lowering";
+import { type Findings, kernelManifest } from "@mp/onnx-lowering";
 
 /** Makes the manifest from the findings on the kernels and the engine's limits. */
 export function webManifest(version: string, findings: Findings): BackendManifest {

@@ -1,5 +1,5 @@
 import type { HostTensor } from "@mp/core";
-import type { ProbedEngine } from "@mp/ort-lowering";
+import type { ProbedEngine } from "@mp/onnx-lowering";
 import type { GpuTensor } from "./gpu-memory.js";
 import type { WebEngine } from "./web-engine.js";
 

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { type Ledger, NativeResource } from "@mp/ort-lowering/program";
+import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
 import type { Out } from "./functions.js";
 import type { OpenVinoLibrary } from "./library.js";
 import type { NativeTensor } from "./tensor.js";

@@ -1,7 +1,7 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { bytesPerElement, elementCount, type ValueType } from "@mp/core/graph";
-import type { Storage } from "@mp/ort-lowering";
-import { type EngineMemory, Ledger, type LiveStats } from "@mp/ort-lowering/program";
+import type { Storage } from "@mp/onnx-lowering";
+import { type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { loadLibrary, type OpenVinoLibrary } from "./library.js";
 import { compileModel, type NativeModel, NativeRequest, type Properties } from "./model.js";
 import { NativeTensor } from "./tensor.js";

@@ -7,8 +7,8 @@ import {
   hostArrayOf,
   type ValueType,
 } from "@mp/core/graph";
-import type { Storage } from "@mp/ort-lowering";
-import { type EngineTensor, type Ledger, NativeResource } from "@mp/ort-lowering/program";
+import type { Storage } from "@mp/onnx-lowering";
+import { type EngineTensor, type Ledger, NativeResource } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import { ELEMENT_TYPE } from "./element-type.js";
 import type { OpenVinoLibrary } from "./library.js";

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { NativeResource } from "@mp/ort-lowering/program";
+import { NativeResource } from "@mp/onnx-lowering/program";
 import type { OrtLibrary } from "./library.js";
 import type { NativeSession } from "./session.js";
 import type { NativeTensor } from "./tensor.js";

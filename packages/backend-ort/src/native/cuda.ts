@@ -4,7 +4,7 @@
  */
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
-import { Ledger } from "@mp/ort-lowering/program";
+import { Ledger } from "@mp/onnx-lowering/program";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import type { Device, DevicePlace } from "./device.js";

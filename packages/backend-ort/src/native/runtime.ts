@@ -1,6 +1,6 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { byteLength, bytesPerElement, type ValueType } from "@mp/core/graph";
-import { Ledger, type LiveStats } from "@mp/ort-lowering/program";
+import { Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { NativeBinding } from "./binding.js";
 import { type CudaOptions, cudaDevice } from "./cuda.js";
 import type { Device, DeviceName, DevicePlace } from "./device.js";

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { type Ledger, NativeResource } from "@mp/ort-lowering/program";
+import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import type { Environment } from "./environment.js";
 import { addExternalInitializers } from "./external-initializers.js";

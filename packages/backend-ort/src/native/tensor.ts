@@ -8,8 +8,8 @@ import {
   sameShape,
   type ValueType,
 } from "@mp/core/graph";
-import type { Storage } from "@mp/ort-lowering";
-import { type Ledger, NativeResource } from "@mp/ort-lowering/program";
+import type { Storage } from "@mp/onnx-lowering";
+import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";

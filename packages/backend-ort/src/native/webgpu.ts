@@ -3,8 +3,8 @@
  * whatever the machine has.
  */
 import { MpError } from "@mp/core";
-import { storageOf } from "@mp/ort-lowering";
-import { Ledger } from "@mp/ort-lowering/program";
+import { storageOf } from "@mp/onnx-lowering";
+import { Ledger } from "@mp/onnx-lowering/program";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import { PROOF_TYPE, TensorCopier } from "./copy-tensors.js";

@@ -1,5 +1,5 @@
-import type { Findings } from "@mp/ort-lowering";
-import { probeEngine } from "@mp/ort-lowering/probe";
+import type { Findings } from "@mp/onnx-lowering";
+import { probeEngine } from "@mp/onnx-lowering/probe";
 import type { NativeRuntime } from "../native/index.js";
 import { probedEngine } from "./probed-engine.js";
 

@@ -1,4 +1,4 @@
-import type { ProbedEngine } from "@mp/ort-lowering";
+import type { ProbedEngine } from "@mp/onnx-lowering";
 import { type NativeRuntime, type NativeTensor, ON_DEVICE_ONLY } from "../native/index.js";
 
 /** The runtime as lowering probes it: each model is a session that is loaded, run once and released. */

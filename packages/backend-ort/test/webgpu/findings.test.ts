@@ -1,6 +1,6 @@
 /** The recorded findings on the WebGPU provider, which let it open without a probe, equal those of a probe. */
-import { type Findings, knownFindings } from "@mp/ort-lowering";
-import { probeEngine } from "@mp/ort-lowering/probe";
+import { type Findings, knownFindings } from "@mp/onnx-lowering";
+import { probeEngine } from "@mp/onnx-lowering/probe";
 import { expect, it } from "vitest";
 import { openRuntime } from "../../src/native/index.js";
 import { probedEngine } from "../../src/probe/probed-engine.js";

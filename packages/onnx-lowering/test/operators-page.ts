@@ -68,7 +68,7 @@ export function operatorsPage(findings: Findings): string {
   const widened = OPS.filter(([op]) => findings.widened.has(pairKey({ op, dtype: "f16" })));
   return `${[
     "# WebGPU, operator by operator",
-    "What ONNX Runtime 1.30's WebGPU provider lacks of what the processor and CUDA compute, and what is done instead. Everything else runs as one kernel of the provider. A test of `@mp/ort-lowering` writes this page from the tables that lowering uses (`npx vitest run -u test/operators-page.test.ts` in its folder), and a test of `@mp/backend-ort` on software Vulkan holds these tables to what the provider does.",
+    "What ONNX Runtime 1.30's WebGPU provider lacks of what the processor and CUDA compute, and what is done instead. Everything else runs as one kernel of the provider. A test of `@mp/onnx-lowering` writes this page from the tables that lowering uses (`npx vitest run -u test/operators-page.test.ts` in its folder), and a test of `@mp/backend-ort` on software Vulkan holds these tables to what the provider does.",
     "## Dtypes",
     "i64 is held as i32 on the device: numbers beyond it are refused when they are uploaded, and results wrap. float16 needs an adapter with `shader-f16`. These dtypes are refused:",
     ["| dtype | why |", "|---|---|", ...unused.map(([dtype, reason]) => `| ${dtype} | ${reason} |`)].join(

@@ -1,4 +1,4 @@
-/** `@mp/ort-lowering/probe`: asks an engine what it computes. Apart, because an engine that is known need not be asked. */
+/** `@mp/onnx-lowering/probe`: asks an engine what it computes. Apart, because an engine that is known need not be asked. */
 
 export { probeEngine } from "./probe-engine.js";
 export { nativeHalves } from "./probe-halves.js";
