@@ -1,5 +1,8 @@
 /** Forms of operators that every reader of ONNX takes, where it takes some of their operands only. */
-import { int } from "@mp/onnx/write";
+import { rangeValues } from "@mp/core/graph";
+import { int, ints } from "@mp/onnx/write";
+import { transpose } from "../lowerings/blocked-layout.js";
+import { choose } from "../lowerings/integers.js";
 import { at, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 
 /** Data as long as the indices along the other axes, of which no more is read. */
@@ -35,7 +38,60 @@ const layerNormalization: OwnLowering<"LayerNormalization"> = (
   return standard([x, ...others.map((name) => writer.one("Expand", [name, writer.ints(shape)]))]);
 };
 
+/** A product, to which C is added; the reader takes a C of two dimensions only, and no product of nothing. */
+const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer) => {
+  const { alpha, beta, transA, transB } = node.attributes;
+  const { dtype, shape } = operandType(node);
+  const scaled = (x: string, factor: number): string =>
+    factor === 1 ? x : writer.one("Mul", [x, writer.scalar(factor, dtype)]);
+  const turned = (x: string, isTurned: boolean): string => (isTurned ? transpose(x, [1, 0], writer) : x);
+  const product =
+    shape[transA ? 0 : 1] === 0
+      ? writer.one("Expand", [writer.scalar(0, dtype), writer.ints(node.outputs[0]?.shape ?? [])])
+      : // In halves a product may overflow that alpha would make small.
+        writer.one("MatMul", [turned(scaled(a, alpha), transA), turned(b, transB)]);
+  return [c === undefined ? product : writer.one("Add", [product, scaled(c, beta)])];
+};
+
+/** Pads that reach beyond the kernel are added to the image. */
+const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
+  const { strides, pads, dilations, group } = node.attributes;
+  const kernel = node.inputs[1]?.shape.slice(2) ?? [];
+  const rank = kernel.length;
+  if (pads.every((pad, index) => pad < (kernel[index % rank] ?? 0))) return undefined;
+  const margins = [0, 0, ...pads.slice(0, rank), 0, 0, ...pads.slice(rank)];
+  const framed = writer.one("Pad", [x, writer.ints(margins)]);
+  return [
+    writer.one("Conv", [framed, ...others], {
+      kernel_shape: ints(kernel),
+      strides: ints(strides),
+      pads: ints(pads.map(() => 0)),
+      dilations: ints(dilations),
+      group: int(group),
+    }),
+  ];
+};
+
+/** All of them are known. */
+const range: OwnLowering<"Range"> = (node, _operands, writer) => [writer.initializer(rangeValues(node))];
+
+const where: OwnLowering<"Where"> = (node, operands, writer, standard) =>
+  node.inputs[1]?.dtype === "bool"
+    ? [choose([at(operands, 0), at(operands, 1), at(operands, 2)], "bool", writer)]
+    : standard(operands);
+
+/** Not ONNX Runtime's form. */
+const plain: OwnLowering = (_node, operands, _writer, standard) => standard(operands);
+
 export const acceptedForms: OwnLowerings = {
+  Gemm: gemm,
+  Conv: conv,
+  Range: range,
+  Where: where,
+  Sub: plain as OwnLowering<"Sub">,
+  Clip: plain as OwnLowering<"Clip">,
+  ReduceMax: plain as OwnLowering<"ReduceMax">,
+  ReduceMin: plain as OwnLowering<"ReduceMin">,
   GatherElements: gatherElements,
   Tile: tile,
   LayerNormalization: layerNormalization,

@@ -29,24 +29,26 @@ export interface Surroundings {
   readonly fixed: FixedValues;
 }
 
-/** Lowers nodes for that engine; `device` is asked first, for what its kernels need in another form. */
-export function lowerNodes(
+/** The lowerings for ONNX Runtime's kernels on the processor. */
+export const ownLowerings = (
   target: Target,
   { constantOf, unswapped, fixed }: Surroundings,
-  device: OwnLowerings = {},
-): LowerNode {
-  const own = firstOfEach(device, {
-    ...unaryLowerings(target),
-    ...binaryLowerings(target, constantOf, fixed),
-    ...matrixLowerings(target, unswapped),
-    ...convolutionLowerings(target),
-    ...reduceLowerings,
-    ...poolingLowerings,
-    ...lossLowerings,
-    ...movementLowerings(unswapped),
-    ...indexingLowerings(target),
-    ...sourceLowerings,
-  });
+): OwnLowerings => ({
+  ...unaryLowerings(target),
+  ...binaryLowerings(target, constantOf, fixed),
+  ...matrixLowerings(target, unswapped),
+  ...convolutionLowerings(target),
+  ...reduceLowerings,
+  ...poolingLowerings,
+  ...lossLowerings,
+  ...movementLowerings(unswapped),
+  ...indexingLowerings(target),
+  ...sourceLowerings,
+});
+
+/** Lowers nodes for that engine; `device` is asked first, for what its kernels need in another form. */
+export function lowerNodes(target: Target, surroundings: Surroundings, device: OwnLowerings = {}): LowerNode {
+  const own = firstOfEach(device, ownLowerings(target, surroundings));
   return (node, operands, writer, standard) => {
     const nothing = withoutElements(node, writer);
     if (nothing !== undefined) return nothing;

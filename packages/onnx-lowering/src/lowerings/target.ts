@@ -4,8 +4,10 @@ import { type AnyNode, decidingDType, type Op } from "@mp/core/graph";
 
 /** The things that an engine does otherwise than ONNX Runtime, whose kernels the lowerings are written for. */
 export interface Differences {
-  /** Ops that lose NaN. */
-  readonly losesNaN: ReadonlySet<Op>;
+  /** Ops on f32 whose results differ: NaN is lost, or infinities, signs of zeros, subnormal numbers, digits of small ones. */
+  readonly differing: ReadonlySet<Op>;
+  /** Ops on floats that have no form that is right, with the reason why they are refused. */
+  readonly inexact: ReadonlyMap<Op, string>;
   /** Whether it computes 64-bit integers in 32 bits, and unsigned ones as signed. */
   readonly hasShortIntegers: boolean;
   /** Halves to which its casts do not round. */

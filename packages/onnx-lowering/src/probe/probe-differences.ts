@@ -1,9 +1,11 @@
 import { type DType, full, type HalfDType, type HostTensor, MpError, tensor } from "@mp/core";
 import { FAMILIES, type Graph, GraphBuilder, type Op, opDTypes, type Value } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+import { evaluate } from "@mp/core/reference";
 import { encodeModel, onnxGraph, onnxModel, onnxNode } from "@mp/onnx/write";
+import { FORMED_OPS } from "../differences/float-forms.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
+import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";
 
 const TYPE = { dtype: "f32", shape: [1] } as const;
@@ -32,7 +34,13 @@ export async function differencesOf(
   emulated: readonly HalfDType[],
 ): Promise<Differences | undefined> {
   if (engine.device !== "cpu" || (await takesAnyOrder(engine))) return undefined;
-  const none: Differences = { losesNaN: new Set(), hasShortIntegers: false, unrounded: [], refused: [] };
+  const none: Differences = {
+    differing: new Set(),
+    inexact: new Map(),
+    hasShortIntegers: false,
+    unrounded: [],
+    refused: [],
+  };
   const run: Run = (graph, inputs) => {
     const target: Target = {
       ...{ device: engine.device, emulated, differences: none },
@@ -41,7 +49,8 @@ export async function differencesOf(
     return runGraph(engine, graph, target, inputs);
   };
   return {
-    losesNaN: await losesNaN(run),
+    differing: new Set([...(await differingOps(run)), ...(await changingOthers(run))]),
+    inexact: await inexactOps(run),
     hasShortIntegers: await hasShortIntegers(run),
     unrounded: await roundedWrongly(run, emulated),
     refused: await roundedWrongly(run, ["f8e4m3", "f8e5m2"]),
@@ -51,48 +60,106 @@ export async function differencesOf(
 type Tensors = Readonly<Record<string, HostTensor>>;
 type Run = (graph: Graph, inputs: Tensors) => Promise<Tensors>;
 
-/** Ops that are NaN of NaN, if their result is a float. */
-const OF_ONE: readonly Op[] = FAMILIES.unary.filter(
-  (op) => op !== "Cast" && (opDTypes[op] as readonly DType[]).includes("f32"),
-);
+const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
+const SPECIAL = [0, -0, 1.5, -2, 3e-4, -3e-4, -9, 1e-40, -95, 3e38, infinity, -infinity, nan, 0.1];
+const REDUCED = [infinity, -infinity, nan, 1];
 
-async function losesNaN(run: Run): Promise<ReadonlySet<Op>> {
-  const builder = new GraphBuilder();
-  const inputs: Record<string, HostTensor> = {};
-  const results: Record<string, Value> = {};
-  // Fed, since constants may be folded by other code.
-  const fed = (shape: readonly number[], value: number): Value => {
-    const name = `x${Object.keys(inputs).length}`;
-    inputs[name] = full(shape, value, "f32");
-    return builder.input(name, { dtype: "f32", shape: [...shape] }, "batch");
+/** All pairs of numbers, or rows of three. */
+const combinations = (numbers: readonly number[], count: number): readonly (readonly number[])[] =>
+  count === 0
+    ? [[]]
+    : combinations(numbers, count - 1).flatMap((some) => numbers.map((number) => [...some, number]));
+
+/**
+ * Ops on floats that give another result than the reference on any pair of special numbers, or row of them: those
+ * that have another form, and those that lose NaN.
+ */
+async function differingOps(run: Run): Promise<ReadonlySet<Op>> {
+  const pairs = combinations(SPECIAL, 2);
+  const rows = combinations(REDUCED, 3);
+  const inputs: Tensors = {
+    x: floats(pairs.map(([x = 0]) => x)),
+    y: floats(pairs.map(([, y = 0]) => y)),
+    rows: floats(rows.flat(), [rows.length, 3]),
   };
-  probes.emitPairs(
-    builder,
-    OF_ONE.map((op) => ({ op, dtype: "f32" })),
-    (shape) => fed(shape, Number.NaN),
-    ({ op }, [value]) => {
-      if (value?.dtype === "f32") results[op] = value;
-    },
+  const builder = new GraphBuilder();
+  const [x, y, row] = Object.entries(inputs).map(([name, { shape }]) =>
+    builder.input(name, { dtype: "f32", shape }, "batch"),
+  ) as [Value, Value, Value];
+  const results = new Map<string, Value>();
+  const template = probeGraph(
+    [...FORMED_OPS, ...FAMILIES.unary]
+      .filter((op) => op !== "Cast" && (opDTypes[op] as readonly DType[]).includes("f32"))
+      .map((op) => ({ op, dtype: "f32" })),
   );
-  for (const op of ["Min", "Max"] as const)
-    for (const [at, pair] of [
-      [Number.NaN, 1],
-      [1, Number.NaN],
-    ].entries())
-      results[`${op} ${at}`] = builder.emitOne(
-        op,
-        pair.map((value) => fed([8], value)) as [Value, Value],
-        {},
-      );
-  const oneOfMany = builder.input("row", { dtype: "f32", shape: [1, 8] }, "batch");
-  inputs["row"] = tensor(Float32Array.of(0, Number.NaN, 0, 0, 0, 0, 0, 0), [1, 8]);
-  for (const op of ["Softmax", "LogSoftmax"] as const)
-    results[op] = builder.emitOne(op, [oneOfMany], { axis: 1 });
-  const found = await run(builder.finish(results), inputs);
-  const lost = Object.entries(found).filter(
-    ([, { data }]) => !Array.from(data as Float32Array).every(Number.isNaN),
-  );
-  return new Set(lost.map(([name]) => name.split(" ")[0] as Op));
+  for (const { op, attributes, inputs: operands, outputs } of template.nodes) {
+    if (op === "Constant" || outputs[0]?.dtype !== "f32") continue;
+    const given = "axes" in attributes || "axis" in attributes ? [row] : [x, y].slice(0, operands.length);
+    results.set(`${op} ${results.size}`, builder.emit(op, given, attributes)[0] as Value);
+  }
+  const graph = builder.finish(results);
+  const wanted = evaluate(graph, inputs);
+  const found = await run(graph, inputs);
+  const formed = new Set<string>(FORMED_OPS);
+  const differs = (name: string, op: string): boolean => {
+    const [got, want] = [found[name], wanted[name]].map((one) => Array.from(one?.data as Float32Array));
+    return (want ?? []).some((number, at) =>
+      formed.has(op) ? !agrees(got?.[at], number) : Number.isNaN(number) && !Number.isNaN(got?.[at]),
+    );
+  };
+  const names = [...results.keys()].map((name) => [name, name.split(" ")[0] as Op] as const);
+  return new Set(names.filter(([name, op]) => differs(name, op)).map(([, op]) => op));
+}
+
+/** Abs, if it changes a Concat that others read too. */
+async function changingOthers(run: Run): Promise<readonly Op[]> {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype: "f32", shape: [4] }, "batch");
+  const both = builder.emitOne("Concat", [x, x], { axis: 0 });
+  const graph = builder.finish({
+    sizes: builder.emitOne("Abs", [both], {}),
+    sums: builder.emitOne("Add", [both, both], {}),
+  });
+  const { sums } = await run(graph, { x: full([4], -1, "f32") });
+  return Array.from(sums?.data as Float32Array).every((sum) => sum === -2) ? [] : ["Abs"];
+}
+
+const floats = (numbers: readonly number[], shape: readonly number[] = [numbers.length]): HostTensor =>
+  tensor(Float32Array.from(numbers), [...shape]);
+
+function agrees(got: number | undefined, want: number): boolean {
+  if (got === undefined || !Number.isFinite(want) || want === 0) return Object.is(got, want);
+  return Math.abs(got - want) <= Math.abs(want) * 2 ** -18 + 2 ** -147;
+}
+
+/** Ops without a form that is right, and what their kernels do. */
+async function inexactOps(run: Run): Promise<Differences["inexact"]> {
+  const builder = new GraphBuilder();
+  const [dividend, divisor] = ["dividend", "divisor"].map((name) =>
+    builder.input(name, { dtype: "f32", shape: [1] }, "batch"),
+  ) as [Value, Value];
+  const query = builder.input("query", { dtype: "f32", shape: [1, 1, 1, 1] }, "batch");
+  const mask = builder.input("mask", { dtype: "bool", shape: [1, 1] }, "batch");
+  const graph = builder.finish({
+    Mod: builder.emitOne("Mod", [dividend, divisor], { fmod: true }),
+    Attention: builder.emitOne("Attention", [query, query, query, mask], {
+      ...{ scale: 1, isCausal: false, softcap: 0 },
+    }),
+  });
+  const inputs = {
+    dividend: floats([1000]),
+    divisor: floats([0.1]),
+    query: full([1, 1, 1, 1], 1, "f32"),
+    mask: full([1, 1], 0, "bool"),
+  };
+  const wanted = evaluate(graph, inputs);
+  const found = await run(graph, inputs);
+  const problems = {
+    Mod: "the engine's remainder of floats is rounded",
+    Attention: "the engine gives NaN for a query that attends to nothing",
+  } as const;
+  const wrong = (["Mod", "Attention"] as const).filter((op) => found[op]?.data[0] !== wanted[op]?.data[0]);
+  return new Map(wrong.map((op) => [op, problems[op]]));
 }
 
 async function hasShortIntegers(run: Run): Promise<boolean> {

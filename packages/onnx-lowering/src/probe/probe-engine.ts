@@ -52,6 +52,7 @@ export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
   const unfixed = others.filter(isLacking).map(pairKey);
   const missing: Missing = new Map([
     ...refusedPairs(refused),
+    ...inexactPairs(differences),
     ...still,
     ...unfixed.map((key) => [key, lacking.get(key) ?? ""] as const),
   ]);
@@ -74,6 +75,13 @@ export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
     ),
   };
 }
+
+const inexactPairs = (differences: Findings["differences"]): Missing =>
+  new Map(
+    [...(differences?.inexact ?? [])].flatMap(([op, reason]) =>
+      (["f32", "f16", "bf16"] as const).map((dtype) => [pairKey({ op, dtype }), reason] as const),
+    ),
+  );
 
 const widening = (target: Target, keys: readonly string[]): Target => ({
   ...target,

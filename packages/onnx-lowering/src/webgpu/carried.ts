@@ -3,7 +3,7 @@
  * only moved by f32, which holds them exactly and which every kernel takes; bytes that are computed by i32.
  */
 import type { DType } from "@mp/core";
-import type { Replacement, Replacements } from "./kernel-writer.js";
+import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 
 const isSmall = (dtype: DType | undefined): dtype is "bool" | "u8" => dtype === "bool" || dtype === "u8";
 

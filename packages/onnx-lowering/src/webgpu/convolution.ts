@@ -4,8 +4,8 @@ import type { GraphNode, OpAttributes } from "@mp/core/graph";
 import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx/write";
 import { turnedAround } from "../lowerings/convolution.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
+import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 import { framed, type Shaped, spread } from "./along-axis.js";
-import type { Replacement, Replacements } from "./kernel-writer.js";
 import { splitInSteps } from "./split.js";
 
 const shapeOf = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];

@@ -1,8 +1,8 @@
 /** Logic and the classes of numbers, from the comparisons, `And` and `Not` that the provider has. */
 import { floatFormats, isComputeFloat } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
-import type { Replacement, Replacements } from "./kernel-writer.js";
-import { commonShape } from "./known-types.js";
+import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
+import { commonShape } from "../replacing/known-types.js";
 
 const not = (x: string, writer: NodeWriter): string => writer.one("Not", [x]);
 const and = (a: string, b: string, writer: NodeWriter): string => writer.one("And", [a, b]);

@@ -3,7 +3,7 @@ import type { DType } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "../lowerings/log-softmax.js";
-import type { Replacement, Replacements } from "./kernel-writer.js";
+import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 
 /** From here on f32 has no fractions, and adding and subtracting it rounds what is below to even. */
 const WHOLE_FROM = 2 ** 23;

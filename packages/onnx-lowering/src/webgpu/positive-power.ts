@@ -5,7 +5,7 @@
  * kernels are.
  */
 import type { NodeWriter } from "@mp/onnx/write";
-import { polynomial, SHIFT, scaledUp } from "./functions.js";
+import { polynomial, SHIFT, scaledUp } from "../lowerings/functions.js";
 
 /** 2 / ln 2 in two parts, the first of which has 5 bits. */
 const HEAD = 2.875;

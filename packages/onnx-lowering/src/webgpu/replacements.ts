@@ -1,7 +1,8 @@
 /** Replacements, by dtype, for ONNX's operators without a kernel in ONNX Runtime's WebGPU provider. */
+
+import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 import { carried } from "./carried.js";
 import { convolutions } from "./convolution.js";
-import type { Replacement, Replacements } from "./kernel-writer.js";
 import { logic } from "./logic.js";
 import { numbers } from "./numbers.js";
 
@@ -10,9 +11,9 @@ function joined(...tables: readonly Replacements[]): Replacements {
   const ops = new Set(tables.flatMap(Object.keys));
   const firstOf =
     (op: string): Replacement =>
-    (emission, writer) => {
+    (emission, writer, kernel) => {
       for (const table of tables) {
-        const replaced = table[op]?.(emission, writer);
+        const replaced = table[op]?.(emission, writer, kernel);
         if (replaced !== undefined) return replaced;
       }
       return undefined;

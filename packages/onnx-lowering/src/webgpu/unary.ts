@@ -1,6 +1,6 @@
 import { isComputeFloat } from "@mp/core/graph";
+import { elu, erf, exp, log, tanh } from "../lowerings/functions.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
-import { elu, erf, exp, log, tanh } from "./functions.js";
 
 /** The kernel of Relu gives 0 for NaN. */
 const relu: OwnLowering<"Relu"> = (node, operands, writer) => [

@@ -3,11 +3,18 @@ import type { AnyNode, Graph } from "@mp/core/graph";
 import type { EmitOptions, NodeWriter, OnnxAttributes, OnnxGraph } from "@mp/onnx/write";
 import { type Emission, type KnownType, resultTypes } from "./known-types.js";
 
+/** Emits the node itself, on these operands. */
+export type Kernel = (operands: readonly string[]) => string;
+
 /**
  * Other nodes for one that has no kernel, or a wrong one, with these dtypes. They are written through the same writer, so
- * that they may need replacing as well. Undefined where the kernel is right.
+ * that they may need replacing as well; `kernel` is not replaced. Undefined where the kernel is right.
  */
-export type Replacement = (emission: Emission, writer: NodeWriter) => readonly string[] | undefined;
+export type Replacement = (
+  emission: Emission,
+  writer: NodeWriter,
+  kernel: Kernel,
+) => readonly string[] | undefined;
 
 /** By ONNX's operator. */
 export type Replacements = Readonly<Record<string, Replacement>>;
@@ -46,29 +53,26 @@ export class KernelWriter implements NodeWriter {
     attributes: OnnxAttributes = {},
     options: EmitOptions = {},
   ): readonly string[] {
-    const types = inputs.map((name) => this.#known.get(name));
-    const emission: Emission = {
-      inputs,
-      attributes,
-      options,
-      dtypes: types.map((type) => type?.dtype),
-      shapes: types.map((type) => type?.shape),
+    const emissionOf = (operands: readonly string[]): Emission => {
+      const types = operands.map((name) => this.#known.get(name));
+      return {
+        inputs: operands,
+        attributes,
+        options,
+        dtypes: types.map((type) => type?.dtype),
+        shapes: types.map((type) => type?.shape),
+      };
     };
-    const replaced = this.#replacements[opType]?.(emission, this);
-    if (replaced !== undefined) return replaced;
-    const results = this.#writer.emit(opType, inputs, attributes, options);
-    const made = resultTypes(opType, emission);
-    results.forEach((name, index) => {
-      const type = made[index];
-      if (type !== undefined) this.#known.set(name, type);
-    });
-    return results;
+    const kernel = (operands: readonly string[]): readonly string[] =>
+      this.#written(opType, emissionOf(operands));
+    const replaced = this.#replacements[opType]?.(emissionOf(inputs), this, (operands) =>
+      first(opType, kernel(operands)),
+    );
+    return replaced ?? kernel(inputs);
   }
 
   one(opType: string, inputs: readonly string[], attributes?: OnnxAttributes, options?: EmitOptions): string {
-    const [result] = this.emit(opType, inputs, attributes, options);
-    if (result === undefined) throw new Error(`internal: ${opType} has no output`);
-    return result;
+    return first(opType, this.emit(opType, inputs, attributes, options));
   }
 
   cast(name: string, to: DType): string {
@@ -105,8 +109,23 @@ export class KernelWriter implements NodeWriter {
     return this.#writer.unread(wanted);
   }
 
+  #written(opType: string, emission: Emission): readonly string[] {
+    const results = this.#writer.emit(opType, emission.inputs, emission.attributes, emission.options);
+    const made = resultTypes(opType, emission);
+    results.forEach((name, index) => {
+      const type = made[index];
+      if (type !== undefined) this.#known.set(name, type);
+    });
+    return results;
+  }
+
   #made(name: string, dtype: DType, shape: Shape | undefined): string {
     this.#known.set(name, { dtype, shape });
     return name;
   }
+}
+
+function first(opType: string, [result]: readonly string[]): string {
+  if (result === undefined) throw new Error(`internal: ${opType} has no output`);
+  return result;
 }

@@ -3,8 +3,8 @@
  * one. Near where they vanish a polynomial takes their place. In f16 no digit is lost: there the shaders compute in f32.
  */
 import type { NodeWriter } from "@mp/onnx/write";
-import { inF32 } from "../lowerings/in-f32.js";
-import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+import { inF32 } from "./in-f32.js";
+import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 const number = (value: number, writer: NodeWriter): string => writer.scalar(value, "f32");
 
@@ -18,7 +18,7 @@ export function polynomial(x: string, coefficients: readonly number[], writer: N
 }
 
 /** `near` where |x| is below the limit, `far` elsewhere. */
-function byMagnitude(
+export function byMagnitude(
   x: string,
   limit: number,
   [near, far]: readonly [string, string],
@@ -29,7 +29,7 @@ function byMagnitude(
 }
 
 /** x · p(x²), for an odd function near 0. */
-function odd(x: string, coefficients: readonly number[], writer: NodeWriter): string {
+export function odd(x: string, coefficients: readonly number[], writer: NodeWriter): string {
   const square = writer.one("Mul", [x, x]);
   return writer.one("Mul", [x, polynomial(square, coefficients, writer)]);
 }
@@ -103,9 +103,16 @@ const hyperbolicTangent: OfF32 = (x, writer) => {
 };
 
 /** (-1)ⁿ / (n! · (2n + 1)), in 2/√π. */
-const ERROR_FUNCTION = [1, -1 / 3, 1 / 10, -1 / 42, 1 / 216, -1 / 1320, 1 / 9360, -1 / 75600].map(
-  (term) => (2 / Math.sqrt(Math.PI)) * term,
-);
+export const ERROR_FUNCTION: readonly number[] = [
+  1,
+  -1 / 3,
+  1 / 10,
+  -1 / 42,
+  1 / 216,
+  -1 / 1320,
+  1 / 9360,
+  -1 / 75600,
+].map((term) => (2 / Math.sqrt(Math.PI)) * term);
 
 export const erf: OwnLowering<"Erf"> = (node, operands, writer) => [
   inF32(node, at(operands, 0), writer, (x) =>

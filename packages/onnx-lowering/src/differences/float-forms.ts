@@ -1,0 +1,156 @@
+/** Forms of operators on floats, of kernels that lose NaN, infinities, signs of zeros, or subnormal numbers. */
+import { type ComputeDType, isComputeFloat, type Op } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import { byMagnitude, ERROR_FUNCTION, odd } from "../lowerings/functions.js";
+import type { Kernel, Replacement, Replacements } from "../replacing/kernel-writer.js";
+import type { Emission } from "../replacing/known-types.js";
+
+type Form = (
+  operands: readonly string[],
+  writer: NodeWriter,
+  kernel: Kernel,
+  node: { readonly dtype: ComputeDType; readonly attributes: Emission["attributes"] },
+) => string;
+
+const ofFloats =
+  (form: Form): Replacement =>
+  ({ inputs, attributes, dtypes: [dtype] }, writer, kernel) =>
+    dtype !== undefined && isComputeFloat(dtype)
+      ? [form(inputs, writer, kernel, { dtype, attributes })]
+      : undefined;
+
+const where = (writer: NodeWriter, ...parts: readonly [string, string, string]): string =>
+  writer.one("Where", parts);
+
+/** Puts NaN back. */
+const keepingNaN =
+  (form: Form = (operands, _writer, kernel) => kernel(operands)): Form =>
+  (operands, writer, kernel, node) => {
+    const [x = ""] = operands;
+    return where(writer, writer.one("IsNaN", [x]), x, form(operands, writer, kernel, node));
+  };
+
+const negative: Form = ([x = ""], writer, _kernel, { dtype }) =>
+  writer.one("Mul", [x, writer.scalar(-1, dtype)]);
+
+/** A difference is computed as x + (-1 · y + 0). */
+const difference: Form = ([x = "", y = ""], writer) => writer.one("Add", [x, writer.one("Neg", [y])]);
+
+/** An optimizer moves Abs before a Concat, also for others that read the Concat; it does not see that the factor is 1. */
+const magnitude: Form = ([x = ""], writer, kernel, { dtype }) =>
+  kernel([writer.one("Mul", [x, writer.scalar(1, dtype)])]);
+
+const relu: Form = ([x = ""], writer, _kernel, { dtype }) => {
+  const zero = writer.scalar(0, dtype);
+  return where(writer, writer.one("Less", [x, zero]), zero, x);
+};
+
+/** A comparison with NaN is false, which selects NaN. */
+const clip: Form = ([x = "", ...bounds], writer) =>
+  (["Less", "Greater"] as const).reduce((value, comparison, index) => {
+    const bound = bounds[index] ?? "";
+    if (bound === "") return value;
+    return where(writer, writer.one(comparison, [value, bound]), bound, value);
+  }, x);
+
+const leakyRelu: Form = ([x = ""], writer, _kernel, { dtype, attributes: { alpha } }) => {
+  const slope = writer.scalar(alpha?.kind === "float" ? alpha.value : 0.01, dtype);
+  return where(writer, writer.one("Less", [x, writer.scalar(0, dtype)]), writer.one("Mul", [x, slope]), x);
+};
+
+/** The first operand where it is further or NaN; otherwise the second. */
+const further =
+  (comparison: "Less" | "Greater"): Form =>
+  ([a = "", b = ""], writer) => {
+    const isFirst = writer.one("Or", [writer.one(comparison, [a, b]), writer.one("IsNaN", [a])]);
+    return where(writer, isFirst, a, b);
+  };
+
+/** Where a power of e begins to be subnormal, less a margin. */
+const LOW = -80;
+const LIFT = 32;
+
+/** The kernel's results are not subnormal: e^(x + 32) · e^-32. */
+const exponential: Form = ([x = ""], writer, kernel, { dtype }) => {
+  if (dtype !== "f32") return kernel([x]);
+  const number = (value: number): string => writer.scalar(value, dtype);
+  const isLow = writer.one("Less", [x, number(LOW)]);
+  const power = kernel([where(writer, isLow, writer.one("Add", [x, number(LIFT)]), x)]);
+  return writer.one("Mul", [power, where(writer, isLow, number(Math.exp(-LIFT)), number(1))]);
+};
+
+/** log(1 + u) as 2 · artanh(u / (2 + u)): 1/(2n + 1), doubled. */
+const LOG_OF_SUM = [1, 3, 5, 7, 9, 11, 13, 15].map((divisor) => 2 / divisor);
+
+/** max(x, 0) + log(1 + e^-|x|). */
+const softplus: Form = ([x = ""], writer, kernel, { dtype }) => {
+  if (dtype !== "f32") return kernel([x]);
+  const u = writer.one("Exp", [writer.one("Neg", [writer.one("Abs", [x])])]);
+  const ratio = writer.one("Div", [u, writer.one("Add", [u, writer.scalar(2, dtype)])]);
+  return writer.one("Add", [writer.one("Relu", [x]), odd(ratio, LOG_OF_SUM, writer)]);
+};
+
+/** The kernel's error near 0 is that of larger numbers. */
+const errorFunction: Form = ([x = ""], writer, kernel, { dtype }) =>
+  dtype === "f32" ? byMagnitude(x, 0.75, [odd(x, ERROR_FUNCTION, writer), kernel([x])], writer) : kernel([x]);
+
+/** The kernel starts from the lowest finite number. */
+const mostOfMany =
+  (op: "ReduceMax" | "ReduceMin", worst: number): Replacement =>
+  ({ inputs: [x = "", axes], dtypes: [dtype] }, writer, kernel) => {
+    if (dtype === undefined || !isComputeFloat(dtype)) return undefined;
+    const number = (value: number): string => writer.scalar(value, "f32");
+    // Further than 1 for NaN; less far, if there is nothing but the worst.
+    const [nan, none] = op === "ReduceMax" ? [2, 0] : [0, 2];
+    const isWorst = writer.one("Equal", [x, writer.scalar(worst, dtype)]);
+    const marks = where(
+      writer,
+      writer.one("IsNaN", [x]),
+      number(nan),
+      where(writer, isWorst, number(none), number(1)),
+    );
+    const along = axes === undefined ? [] : [axes];
+    const mark = kernel([marks, ...along]);
+    const most = where(
+      writer,
+      writer.one("Equal", [mark, number(none)]),
+      writer.scalar(worst, dtype),
+      kernel([x, ...along]),
+    );
+    return [where(writer, writer.one("Equal", [mark, number(nan)]), writer.scalar(Number.NaN, dtype), most)];
+  };
+
+/** NaN along the axis where any element is NaN, or infinite, which leaves nothing of the others. */
+const ofRow: Form = ([x = ""], writer, kernel, { dtype, attributes: { axis } }) => {
+  const infinite = writer.one("Equal", [x, writer.scalar(Number.POSITIVE_INFINITY, dtype)]);
+  const marks = writer.cast(writer.one("Or", [writer.one("IsNaN", [x]), infinite]), "f32");
+  const along = writer.ints([axis?.kind === "int" ? Number(axis.value) : -1]);
+  const count = writer.one("ReduceSum", [marks, along], { keepdims: int(1) });
+  const isLost = writer.one("Greater", [count, writer.scalar(0, "f32")]);
+  return where(writer, isLost, writer.scalar(Number.NaN, dtype), kernel([x]));
+};
+
+/** By ONNX's operator, which is the graph's of the same name. */
+const forms: Replacements = {
+  Neg: ofFloats(negative),
+  Sub: ofFloats(difference),
+  Abs: ofFloats(magnitude),
+  Relu: ofFloats(relu),
+  Clip: ofFloats(clip),
+  LeakyRelu: ofFloats(leakyRelu),
+  Min: ofFloats(further("Less")),
+  Max: ofFloats(further("Greater")),
+  Exp: ofFloats(keepingNaN(exponential)),
+  Softplus: ofFloats(keepingNaN(softplus)),
+  Erf: ofFloats(keepingNaN(errorFunction)),
+  ReduceMax: mostOfMany("ReduceMax", Number.NEGATIVE_INFINITY),
+  ReduceMin: mostOfMany("ReduceMin", Number.POSITIVE_INFINITY),
+  Softmax: ofFloats(ofRow),
+  LogSoftmax: ofFloats(ofRow),
+};
+
+export const FORMED_OPS: readonly Op[] = Object.keys(forms) as readonly Op[];
+
+/** Forms of the operators that the probe found to differ. */
+export const floatForms = (differing: ReadonlySet<string>): Replacements =>
+  Object.fromEntries([...differing].map((op) => [op, forms[op] ?? ofFloats(keepingNaN())]));
