@@ -3,10 +3,9 @@ import { exactNumerics, libraryTolerance, pairKey } from "@mp/core/backend";
 import type { Graph, Op } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
-import { constantsApart } from "./differences/constants-apart.js";
+import { type Parted, withConstantsApart } from "./differences/constants-apart.js";
 import { lowerDifferently } from "./differences/lower-node.js";
 import { withResultsApart } from "./differences/results-apart.js";
-import { withClosedBodies } from "./differences/scans.js";
 import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
 import type { Differences, Target } from "./lowerings/target.js";
 import { withShadersForResults } from "./webgpu/copies.js";
@@ -24,8 +23,7 @@ export interface DeviceRules {
   readonly lowerNodes: (target: Target, surroundings: Surroundings) => LowerNode;
   /** For what the writer adds beside nodes. */
   readonly finish: (graph: OnnxGraph) => OnnxGraph;
-  /** Small constants that the engine must not know when it loads a model. */
-  readonly apart: (graph: OnnxGraph) => ReadonlySet<string>;
+  readonly apart: (graph: OnnxGraph) => Parted;
   readonly opset: number;
   /** Whether nodes that only start a walk through the graph cost nothing, see `execution-order.ts`. */
   readonly hasAnchors: boolean;
@@ -44,7 +42,7 @@ const whole: DeviceRules = {
   prepare: (graph) => graph,
   lowerNodes,
   finish: (graph) => graph,
-  apart: () => new Set(),
+  apart: (graph) => ({ graph, names: new Set() }),
   opset: OPSET_VERSION,
   hasAnchors: true,
   refused: () => ({}),
@@ -109,8 +107,8 @@ function differingRules(differences: Differences): DeviceRules {
     ...whole,
     prepare: differences.hasShortIntegers ? shortIntegers : whole.prepare,
     lowerNodes: (target, surroundings) => lowerDifferently(target, differences, surroundings),
-    finish: (graph) => withResultsApart(withClosedBodies(graph)),
-    apart: constantsApart,
+    finish: withResultsApart,
+    apart: withConstantsApart,
     hasAnchors: false,
     refused: () => ({
       ...(differences.hasShortIntegers

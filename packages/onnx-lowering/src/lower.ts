@@ -88,9 +88,10 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   const outputs = namesBy(closed.outputs, written.graph.outputs);
   const parts = partsOf(written.graph);
   const listedNames = new Set(written.graph.nodes.map(({ name }) => name));
+  const parted = rules.apart(written.graph);
   const { model, constants } = bindConstants(
-    { ...written, opsets: { ...written.opsets, "": rules.opset } },
-    rules.apart(written.graph),
+    { ...written, graph: parted.graph, opsets: { ...written.opsets, "": rules.opset } },
+    parted.names,
   );
   const plan =
     target.differences === undefined

@@ -1,9 +1,11 @@
 /** Forms of operators that every reader of ONNX takes, where it takes some of their operands only. */
-import { rangeValues } from "@mp/core/graph";
+import { isComputeFloat, rangeValues, type ScatterOp } from "@mp/core/graph";
 import { int, ints } from "@mp/onnx/write";
 import { transpose } from "../lowerings/blocked-layout.js";
 import { choose } from "../lowerings/integers.js";
-import { at, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
+import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
+import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
+import { topK } from "./top-k.js";
 
 /** Data as long as the indices along the other axes, of which no more is read. */
 const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = ""], writer, standard) => {
@@ -53,7 +55,7 @@ const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer) => {
   return [c === undefined ? product : writer.one("Add", [product, scaled(c, beta)])];
 };
 
-/** Pads that reach beyond the kernel are added to the image. */
+/** Pads that reach beyond the kernel are added to the image; an optimizer does not see that the factor is 1. */
 const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
   const { strides, pads, dilations, group } = node.attributes;
   const kernel = node.inputs[1]?.shape.slice(2) ?? [];
@@ -62,7 +64,7 @@ const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
   const margins = [0, 0, ...pads.slice(0, rank), 0, 0, ...pads.slice(rank)];
   const framed = writer.one("Pad", [x, writer.ints(margins)]);
   return [
-    writer.one("Conv", [framed, ...others], {
+    writer.one("Conv", [writer.one("Mul", [framed, writer.scalar(1, operandType(node).dtype)]), ...others], {
       kernel_shape: ints(kernel),
       strides: ints(strides),
       pads: ints(pads.map(() => 0)),
@@ -75,19 +77,59 @@ const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
 /** All of them are known. */
 const range: OwnLowering<"Range"> = (node, _operands, writer) => [writer.initializer(rangeValues(node))];
 
-const where: OwnLowering<"Where"> = (node, operands, writer, standard) =>
-  node.inputs[1]?.dtype === "bool"
-    ? [choose([at(operands, 0), at(operands, 1), at(operands, 2)], "bool", writer)]
-    : standard(operands);
+/** A choice of bools or of integers, which may be computed in f32, by arithmetic. */
+const where: OwnLowering<"Where"> = (node, operands, writer, standard) => {
+  const dtype = node.inputs[1]?.dtype;
+  const [condition, x, y] = [at(operands, 0), at(operands, 1), at(operands, 2)];
+  if (dtype === "bool") return [choose([condition, x, y], dtype, writer)];
+  if (dtype !== "i32") return standard(operands);
+  const difference = writer.one("Mul", [writer.one("Sub", [x, y]), writer.cast(condition, dtype)]);
+  return [writer.one("Add", [y, difference])];
+};
+
+/** The reader takes an empty constant for one of an element. */
+const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
+  const { dtype, shape } = operandType(node);
+  const { mode, value } = node.attributes;
+  if (shape.includes(0)) {
+    const whole = node.outputs[0]?.shape ?? [];
+    return [writer.one("Expand", [writer.scalar(value, dtype), writer.ints(whole)])];
+  }
+  // Of a value of 0 the kernel does not see the sign.
+  if (mode !== "constant" || !Object.is(value, -0) || !isComputeFloat(dtype)) return undefined;
+  const opposite = standard([writer.one("Neg", [at(operands, 0)])]);
+  return [writer.one("Neg", [at(opposite, 0)])];
+};
+
+const scatter: OwnLowering<ScatterOp> = (node, [data = ""]) =>
+  node.inputs[2]?.shape.includes(0) ? [data] : undefined;
 
 /** Not ONNX Runtime's form. */
 const plain: OwnLowering = (_node, operands, _writer, standard) => standard(operands);
+
+/** Of a window without anything above the lowest number the kernel gives no place. */
+const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (
+  node,
+  [dy = "", x = "", y = ""],
+  writer,
+  standard,
+) => {
+  const { dtype } = operandType(node);
+  if (!isComputeFloat(dtype)) return undefined;
+  const low = writer.scalar(dtype === "f16" ? -65_472 : -(2 ** 127), dtype);
+  return standard([dy, writer.one("Where", [writer.one("Less", [x, low]), low, x]), y]);
+};
 
 export const acceptedForms: OwnLowerings = {
   Gemm: gemm,
   Conv: conv,
   Range: range,
   Where: where,
+  Pad: pad,
+  TopK: topK,
+  MaxPoolGradient: firstOf(framedGradient, maxPoolGradient),
+  ScatterElements: scatter as OwnLowering<"ScatterElements">,
+  ScatterND: scatter as OwnLowering<"ScatterND">,
   Sub: plain as OwnLowering<"Sub">,
   Clip: plain as OwnLowering<"Clip">,
   ReduceMax: plain as OwnLowering<"ReduceMax">,

@@ -1,8 +1,14 @@
 import type { HostTensor } from "@mp/core";
 import { isComputeFloat } from "@mp/core/graph";
-import type { OnnxGraph } from "@mp/onnx/write";
+import type { OnnxGraph, OnnxNode } from "@mp/onnx/write";
 
-const ARITHMETIC: ReadonlySet<string> = new Set(["Add", "Sub", "Mul", "Div", "Pow"]);
+/** A graph, and the names of its constants that the engine must not know when it loads the model. */
+export interface Parted {
+  readonly graph: OnnxGraph;
+  readonly names: ReadonlySet<string>;
+}
+
+const ARITHMETIC: ReadonlySet<string> = new Set(["Add", "Sub", "Mul", "Div", "Pow", "MatMul"]);
 /** Ops that take any operand, whether or not it is known when the model is compiled. */
 const ELEMENTWISE: ReadonlySet<string> = new Set([
   ...ARITHMETIC,
@@ -15,25 +21,47 @@ function holdsSubnormals({ dtype, data }: HostTensor): boolean {
   return (data as Float32Array).some((number) => number !== 0 && Math.abs(number) < 2 ** -126);
 }
 
+const holdsTensor = ({ opType, attributes }: OnnxNode): HostTensor | undefined => {
+  const value = opType === "Constant" ? attributes["value"] : undefined;
+  return value?.kind === "tensor" ? value.value : undefined;
+};
+
 /**
- * Names of constants that an optimizer must not know. It merges two of them, although (x · a) · b is not x · (a · b) where
+ * Sets constants apart that an optimizer must not know. It merges two of them, although (x · a) · b is not x · (a · b) where
  * x · a overflows or is rounded; it leaves out x + 0, and adds 0 to products, which loses the sign of zeros; it takes
- * subnormal numbers for 0.
+ * subnormal numbers for 0; of two products with a constant, one of them transposed, one is wrong. Where an op has to know a constant that others compute with, they get one of their own.
  */
-export function constantsApart({ nodes, initializers }: OnnxGraph): ReadonlySet<string> {
+export function withConstantsApart(graph: OnnxGraph): Parted {
+  const { nodes, initializers } = graph;
   const constants = new Map<string, HostTensor>(initializers.map(({ name, tensor }) => [name, tensor]));
-  for (const { opType, attributes, outputs } of nodes) {
-    const value = opType === "Constant" ? attributes["value"] : undefined;
-    if (value?.kind === "tensor" && outputs[0] !== undefined) constants.set(outputs[0], value.value);
+  for (const node of nodes) {
+    const tensor = holdsTensor(node);
+    if (tensor !== undefined) constants.set(node.outputs[0] ?? "", tensor);
   }
   const computed = new Set<string>();
-  const fixed = new Set<string>();
+  const known = new Set<string>(graph.outputs.map(({ name }) => name));
   for (const { opType, inputs } of nodes)
     for (const name of inputs) {
       if (ARITHMETIC.has(opType)) computed.add(name);
-      if (!ELEMENTWISE.has(opType)) fixed.add(name);
+      if (!ELEMENTWISE.has(opType)) known.add(name);
     }
-  const isApart = ([name, value]: readonly [string, HostTensor]): boolean =>
-    isComputeFloat(value.dtype) && ((computed.has(name) && !fixed.has(name)) || holdsSubnormals(value));
-  return new Set([...constants].filter(isApart).map(([name]) => name));
+  const names = new Set<string>();
+  const copies = new Map<string, string>();
+  for (const [name, tensor] of constants) {
+    if (!isComputeFloat(tensor.dtype)) continue;
+    if (holdsSubnormals(tensor) || (computed.has(name) && !known.has(name))) names.add(name);
+    // No generated name holds two slashes.
+    else if (computed.has(name)) copies.set(name, `${name}//apart`);
+  }
+  if (copies.size === 0) return { graph, names };
+  for (const copy of copies.values()) names.add(copy);
+  const added = [...copies].map(([name, copy]) => ({
+    name: copy,
+    tensor: constants.get(name) as HostTensor,
+  }));
+  const apart = (node: OnnxNode): OnnxNode =>
+    ARITHMETIC.has(node.opType)
+      ? { ...node, inputs: node.inputs.map((name) => copies.get(name) ?? name) }
+      : node;
+  return { graph: { ...graph, nodes: nodes.map(apart), initializers: [...initializers, ...added] }, names };
 }

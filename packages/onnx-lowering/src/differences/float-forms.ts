@@ -40,6 +40,17 @@ const difference: Form = ([x = "", y = ""], writer) => writer.one("Add", [x, wri
 const magnitude: Form = ([x = ""], writer, kernel, { dtype }) =>
   kernel([writer.one("Mul", [x, writer.scalar(1, dtype)])]);
 
+/** An optimizer takes the infinities of |x| for those of x of one sign. */
+const isInfinite: Form = ([x = ""], writer, _kernel, { dtype }) => {
+  const equals = (value: number): string => writer.one("Equal", [x, writer.scalar(value, dtype)]);
+  return writer.one("Or", [equals(Number.POSITIVE_INFINITY), equals(Number.NEGATIVE_INFINITY)]);
+};
+
+const integerMagnitude: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) =>
+  dtype === "i32"
+    ? [where(writer, writer.one("Less", [x, writer.scalar(0, dtype)]), writer.one("Neg", [x]), x)]
+    : undefined;
+
 const relu: Form = ([x = ""], writer, _kernel, { dtype }) => {
   const zero = writer.scalar(0, dtype);
   return where(writer, writer.one("Less", [x, zero]), zero, x);
@@ -66,17 +77,19 @@ const further =
     return where(writer, isFirst, a, b);
   };
 
-/** Where a power of e begins to be subnormal, less a margin. */
-const LOW = -80;
-const LIFT = 32;
+/** Beyond these, less a margin, a power of e is subnormal or infinite. */
+const FAR = 80;
+const SHIFT = 32;
 
-/** The kernel's results are not subnormal: e^(x + 32) · e^-32. */
+/** The kernel's results are not subnormal, and infinite too early: e^(x + 32) · e^-32, and the other way round. */
 const exponential: Form = ([x = ""], writer, kernel, { dtype }) => {
   if (dtype !== "f32") return kernel([x]);
   const number = (value: number): string => writer.scalar(value, dtype);
-  const isLow = writer.one("Less", [x, number(LOW)]);
-  const power = kernel([where(writer, isLow, writer.one("Add", [x, number(LIFT)]), x)]);
-  return writer.one("Mul", [power, where(writer, isLow, number(Math.exp(-LIFT)), number(1))]);
+  const [isLow, isHigh] = [writer.one("Less", [x, number(-FAR)]), writer.one("Greater", [x, number(FAR)])];
+  const chosen = (low: number, high: number, near: number): string =>
+    where(writer, isLow, number(low), where(writer, isHigh, number(high), number(near)));
+  const power = kernel([writer.one("Add", [x, chosen(SHIFT, -SHIFT, 0)])]);
+  return writer.one("Mul", [power, chosen(Math.exp(-SHIFT), Math.exp(SHIFT), 1)]);
 };
 
 /** log(1 + u) as 2 · artanh(u / (2 + u)): 1/(2n + 1), doubled. */
@@ -134,7 +147,9 @@ const ofRow: Form = ([x = ""], writer, kernel, { dtype, attributes: { axis } }) 
 const forms: Replacements = {
   Neg: ofFloats(negative),
   Sub: ofFloats(difference),
-  Abs: ofFloats(magnitude),
+  Abs: (emission, writer, kernel) =>
+    ofFloats(magnitude)(emission, writer, kernel) ?? integerMagnitude(emission, writer, kernel),
+  IsInf: ofFloats(isInfinite),
   Relu: ofFloats(relu),
   Clip: ofFloats(clip),
   LeakyRelu: ofFloats(leakyRelu),

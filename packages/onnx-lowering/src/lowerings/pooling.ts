@@ -164,7 +164,7 @@ function framedGradient(
   return dtype === "f32" ? dx : writer.cast(dx, dtype);
 }
 
-const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer) => {
+export const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const [, { shape } = operandType(node)] = node.inputs;
   const window = withoutCeiling(shape.slice(2), node.attributes);
   return isWithinKernel(window) ? undefined : [framedGradient(node, operands, window, writer)];

@@ -6,8 +6,8 @@ import { type AnyNode, decidingDType, type Op } from "@mp/core/graph";
 export interface Differences {
   /** Ops on f32 whose results differ: NaN is lost, or infinities, signs of zeros, subnormal numbers, digits of small ones. */
   readonly differing: ReadonlySet<Op>;
-  /** Ops on floats that have no form that is right, with the reason why they are refused. */
-  readonly inexact: ReadonlyMap<Op, string>;
+  /** Ops in dtypes that have no form that is right, by `pairKey`, and why they are refused. */
+  readonly inexact: ReadonlyMap<string, string>;
   /** Whether it computes 64-bit integers in 32 bits, and unsigned ones as signed. */
   readonly hasShortIntegers: boolean;
   /** Halves to which its casts do not round. */

@@ -52,7 +52,7 @@ export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
   const unfixed = others.filter(isLacking).map(pairKey);
   const missing: Missing = new Map([
     ...refusedPairs(refused),
-    ...inexactPairs(differences),
+    ...(differences?.inexact ?? []),
     ...still,
     ...unfixed.map((key) => [key, lacking.get(key) ?? ""] as const),
   ]);
@@ -75,13 +75,6 @@ export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
     ),
   };
 }
-
-const inexactPairs = (differences: Findings["differences"]): Missing =>
-  new Map(
-    [...(differences?.inexact ?? [])].flatMap(([op, reason]) =>
-      (["f32", "f16", "bf16"] as const).map((dtype) => [pairKey({ op, dtype }), reason] as const),
-    ),
-  );
 
 const widening = (target: Target, keys: readonly string[]): Target => ({
   ...target,

@@ -1,0 +1,86 @@
+/** The first of an order in which NaN is larger than every number and equals keep their order, by sorts that do neither. */
+import { type GraphNode, isComputeFloat } from "@mp/core/graph";
+import { int, type NodeWriter } from "@mp/onnx/write";
+import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+
+/** Keys are i32. */
+const KEYS = 2 ** 31;
+
+interface Sorted {
+  readonly values: string;
+  /** Where each was, i32. */
+  readonly places: string;
+}
+
+function sorted(keys: string, count: number, largest: boolean, axis: number, writer: NodeWriter): Sorted {
+  const attributes = { axis: int(axis), largest: int(largest ? 1 : 0), sorted: int(1) };
+  const [values = "", places = ""] = writer.emit("TopK", [keys, writer.ints([count])], attributes, {
+    outputs: 2,
+  });
+  return { values, places: writer.cast(places, "i32") };
+}
+
+/** The number of different values before each element, where it was. */
+function ranks(
+  { values, places }: Sorted,
+  isSame: (a: string, b: string) => string,
+  { shape, axis }: { readonly shape: readonly number[]; readonly axis: number },
+  writer: NodeWriter,
+): string {
+  const size = shape[axis] ?? 0;
+  const part = (from: number): string =>
+    writer.one("Slice", [values, writer.ints([from]), writer.ints([from + size - 1]), writer.ints([axis])]);
+  const none = writer.one("Expand", [
+    writer.scalar(0, "i32"),
+    writer.ints(shape.map((length, index) => (index === axis ? 1 : length))),
+  ]);
+  const isNew = writer.cast(writer.one("Not", [isSame(part(0), part(1))]), "i32");
+  const counts = writer.one("Concat", [none, isNew], { axis: int(axis) });
+  const before = writer.one("CumSum", [counts, writer.scalar(axis, "i64")]);
+  const zeros = writer.one("Expand", [writer.scalar(0, "i32"), writer.ints(shape)]);
+  return writer.one("ScatterElements", [zeros, places, before], { axis: int(axis) });
+}
+
+/** Keys for the order of the values alone, from 0 on and below twice the size. */
+function valueKeys(node: GraphNode<"TopK">, x: string, writer: NodeWriter): string {
+  const { axis, largest } = node.attributes;
+  const { dtype, shape } = operandType(node);
+  const size = shape[axis] ?? 0;
+  if (!isComputeFloat(dtype)) {
+    const wide = dtype === "i32" ? x : writer.cast(x, "i32");
+    const isSame = (a: string, b: string): string =>
+      writer.one("Equal", [writer.one("Sub", [a, b]), writer.scalar(0, "i32")]);
+    return ranks(sorted(wide, size, largest, axis, writer), isSame, { shape, axis }, writer);
+  }
+  const wide = dtype === "f32" ? x : writer.cast(x, "f32");
+  const isNot = writer.one("IsNaN", [wide]);
+  const numbers = writer.one("Where", [isNot, writer.scalar(Number.POSITIVE_INFINITY, "f32"), wide]);
+  const isSame = (a: string, b: string): string => writer.one("Equal", [a, b]);
+  const rank = ranks(sorted(numbers, size, largest, axis, writer), isSame, { shape, axis }, writer);
+  const mark = writer.cast(largest ? writer.one("Not", [isNot]) : isNot, "i32");
+  return writer.one("Add", [writer.one("Add", [rank, rank]), mark]);
+}
+
+export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
+  const { axis, k } = node.attributes;
+  const { shape } = operandType(node);
+  const size = shape[axis] ?? 0;
+  const x = at(operands, 0);
+  // Places in digits, the highest first, so that each key fits.
+  const base = Math.max(2, Math.min(size, Math.floor(KEYS / (2 * Math.max(size, 1)))));
+  const column = shape.map((_, index) => (index === axis ? size : 1));
+  const isSame = (a: string, b: string): string =>
+    writer.one("Equal", [writer.one("Sub", [a, b]), writer.scalar(0, "i32")]);
+  let keys = valueKeys(node, x, writer);
+  let unit = 1;
+  while (unit * base < size) unit *= base;
+  for (; ; unit /= base) {
+    const digits = Array.from({ length: size }, (_, place) => Math.floor(place / unit) % base);
+    const digit = writer.one("Reshape", [writer.list(digits, "i32"), writer.ints(column)]);
+    keys = writer.one("Add", [writer.one("Mul", [keys, writer.scalar(base, "i32")]), digit]);
+    if (unit === 1) break;
+    keys = ranks(sorted(keys, size, false, axis, writer), isSame, { shape, axis }, writer);
+  }
+  const { places } = sorted(keys, k, false, axis, writer);
+  return [writer.one("GatherElements", [x, places], { axis: int(axis) }), places];
+};
