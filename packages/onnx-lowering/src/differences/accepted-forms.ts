@@ -5,6 +5,7 @@ import { transpose } from "../lowerings/blocked-layout.js";
 import { choose } from "../lowerings/integers.js";
 import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
+import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { topK } from "./top-k.js";
 
 /** Data as long as the indices along the other axes, of which no more is read. */
@@ -126,6 +127,7 @@ export const acceptedForms: OwnLowerings = {
   Range: range,
   Where: where,
   Pad: pad,
+  NegativeLogLikelihoodLoss: rowLossLowerings.NegativeLogLikelihoodLoss,
   TopK: topK,
   MaxPoolGradient: firstOf(framedGradient, maxPoolGradient),
   ScatterElements: scatter as OwnLowering<"ScatterElements">,

@@ -19,36 +19,47 @@ const GRIDS: Readonly<Record<HalfDType, Grid>> = {
 
 /** From here on a number times the split might overflow. */
 const LARGE = 2 ** 100;
+const SCALE = 2 ** -32;
+
+/** A normal number by Veltkamp's split, γ + (x - γ) with γ = (2^s + 1) · x. */
+function normal(x: string, { split }: Grid, writer: NodeWriter): string {
+  const times = (factor: number): string => writer.one("Mul", [x, writer.scalar(factor, "f32")]);
+  const rest = writer.one("Add", [x, times(-(2 ** split + 1))]);
+  return writer.one("Add", [times(2 ** split + 1), rest]);
+}
+
+/** A number below the least normal one, as a multiple of the least: those are the digits beside so much larger a number. */
+function subnormal(x: string, { least }: Grid, writer: NodeWriter): string {
+  const number = (value: number): string => writer.scalar(value, "f32");
+  const above = 1.5 * 2 ** (least + floatFormats.f32.fractionBits);
+  const near = writer.one("Add", [writer.one("Add", [x, number(above)]), number(-above)]);
+  // Zeros keep the sign.
+  const zero = writer.one("Mul", [x, number(0)]);
+  return writer.one("Where", [writer.one("Equal", [near, number(0)]), zero, near]);
+}
 
 /** The nearest number of the half, ties to even, as f32. */
 function rounded(x: string, half: HalfDType, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
-  const mul = (a: string, b: string): string => writer.one("Mul", [a, b]);
-  const sub = (a: string, b: string): string => writer.one("Sub", [a, b]);
   const where = (...parts: readonly [string, string, string]): string => writer.one("Where", parts);
-  const { split, leastNormal, least } = GRIDS[half];
+  const grid = GRIDS[half];
+  const { maxFinite, maxExponent, fractionBits } = floatFormats[half];
   const magnitude = writer.one("Abs", [x]);
-  const isLarge = writer.one("GreaterOrEqual", [magnitude, number(LARGE)]);
-  const scaled = mul(x, where(isLarge, number(2 ** -32), number(1)));
-  const far = mul(scaled, number(2 ** split + 1));
-  const normal = mul(sub(far, sub(far, scaled)), where(isLarge, number(2 ** 32), number(1)));
-  // Below the least normal number they are multiples of the least. A selection keeps factors from being multiplied.
-  const isSmall = writer.one("Less", [magnitude, number(2 ** leastNormal)]);
-  const lifted = where(isSmall, mul(x, number(2 ** -leastNormal)), number(0));
-  const steps = 2 ** (leastNormal - least);
-  const count = mul(writer.one("Round", [mul(lifted, number(steps))]), number(1 / steps));
-  const unsigned = where(isSmall, mul(where(isSmall, count, number(0)), number(2 ** leastNormal)), normal);
-  // Zeros keep the sign; a product with a constant may have 0 added.
-  const isZero = writer.one("Equal", [unsigned, number(0)]);
-  const zero = where(writer.one("Less", [x, number(0)]), number(-0), x);
-  const finite = where(isZero, where(writer.one("Greater", [x, number(0)]), number(0), zero), unsigned);
   // Half a step above the largest finite number.
-  const { maxFinite, fractionBits } = floatFormats[half];
-  const halfStep = 2 ** (Math.floor(Math.log2(maxFinite)) - fractionBits - 1);
-  const isBeyond = writer.one("GreaterOrEqual", [magnitude, number(maxFinite + halfStep)]);
-  const whole = where(isBeyond, mul(x, number(Number.POSITIVE_INFINITY)), finite);
+  const isInside = writer.one("Less", [magnitude, number(maxFinite + 2 ** (maxExponent - fractionBits - 1))]);
+  const inside = where(isInside, x, number(0));
+  const scaled = (value: string, factor: number): string => {
+    if (2 ** maxExponent < LARGE) return value;
+    const isLarge = writer.one("Greater", [magnitude, number(LARGE)]);
+    return writer.one("Mul", [value, where(isLarge, number(factor), number(1))]);
+  };
+  const split = scaled(normal(scaled(inside, SCALE), grid, writer), 1 / SCALE);
+  const isSmall = writer.one("Less", [magnitude, number(2 ** grid.leastNormal)]);
+  const finite = where(isSmall, subnormal(inside, grid, writer), split);
   // A cast may carry the payload of another NaN into its sign.
-  return where(writer.one("IsNaN", [x]), number(Number.NaN), whole);
+  const infinite = writer.one("Mul", [x, number(Number.POSITIVE_INFINITY)]);
+  const beyond = where(writer.one("IsNaN", [x]), number(Number.NaN), infinite);
+  return where(isInside, finite, beyond);
 }
 
 /** An i32 of at most 24 bits that rounds to the same half: one bit stands for all that are lost. */
