@@ -1,12 +1,11 @@
 import type { Backend } from "@mp/core";
-import { checks, readOptions } from "@mp/core/internal";
-import { locateLibrary } from "@mp/libopenvino";
-import { type Findings, storageOf, targetOf } from "@mp/onnx-lowering";
-import { probeEngine } from "@mp/onnx-lowering/probe";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { locateLibrary, RELEASE } from "@mp/libopenvino";
+import { storageOf, targetOf } from "@mp/onnx-lowering";
 import { openvinoBackend } from "./backend.js";
 import { openvinoManifest } from "./manifest.js";
 import { NativeRuntime } from "./native/index.js";
-import { probedEngine } from "./probed-engine.js";
+import { findingsOf } from "./probe/findings-of.js";
 
 export interface OpenVinoOptions {
   /** Threads that a step uses; default: one per core. */
@@ -15,6 +14,8 @@ export interface OpenVinoOptions {
   readonly cache?: string;
   /** An absolute path to `libopenvino_c`; default: the variable MP_OPENVINO, then where `mp-libopenvino` put it. */
   readonly library?: string;
+  /** The version of a library other than the pinned release, exactly as it reports it: such a library is refused otherwise. */
+  readonly version?: string;
 }
 
 const { integer, optional, text } = checks;
@@ -23,19 +24,8 @@ const OPTIONS = {
   threads: optional(integer(1, 1024)),
   cache: optional(text),
   library: optional(text),
+  version: withDefault(RELEASE, text),
 };
-
-/** By library: an engine does not change while a process runs. */
-const known = new WeakMap<NativeRuntime["library"], Promise<Findings>>();
-
-function findingsOf(runtime: NativeRuntime): Promise<Findings> {
-  const { library } = runtime;
-  const findings = known.get(library) ?? probeEngine(probedEngine(runtime));
-  known.set(library, findings);
-  // A failure belongs to the runtime that asked; the next one probes again.
-  findings.catch(() => known.delete(library));
-  return findings;
-}
 
 /**
  * Opens OpenVINO on the processor, with the library that `mp-libopenvino` installs.
@@ -47,9 +37,8 @@ function findingsOf(runtime: NativeRuntime): Promise<Findings> {
  * @throws MP_BACKEND_UNAVAILABLE naming the library that is missing and what installs it
  */
 export async function openvino(options: OpenVinoOptions = {}): Promise<Backend> {
-  readOptions("openvino", options, OPTIONS, { example: "{ threads: 2 }" });
-  const { threads, cache } = options;
-  const runtime = new NativeRuntime({ library: locateLibrary(options.library, process.env), threads, cache });
+  const { library, ...rest } = readOptions("openvino", options, OPTIONS, { example: "{ threads: 2 }" });
+  const runtime = new NativeRuntime({ library: locateLibrary(library, process.env), ...rest });
   try {
     const findings = await findingsOf(runtime);
     const target = targetOf(findings);

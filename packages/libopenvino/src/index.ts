@@ -1,2 +1,2 @@
-export { LIBRARY_COMMAND, locateLibrary } from "./locate.js";
+export { cacheFolder, LIBRARY_COMMAND, locateLibrary } from "./locate.js";
 export { RELEASE } from "./release.js";

@@ -19,11 +19,14 @@ export function libraryCommand(moduleUrl: string): string {
 /** Installs OpenVINO's library. */
 export const LIBRARY_COMMAND: string = libraryCommand(import.meta.url);
 
-/** The folder in which the command puts the library. Only an absolute XDG_CACHE_HOME counts. */
-export function installedFolder({ XDG_CACHE_HOME: given = "" }: Environment): string {
-  const cache = given.startsWith("/") ? given : join(homedir(), ".cache");
-  return join(cache, "mp", "libopenvino", `openvino-${RELEASE}`);
+/** The folder in the user's cache for the library and what is known of it. Only an absolute XDG_CACHE_HOME counts. */
+export function cacheFolder({ XDG_CACHE_HOME: given = "" }: Environment): string {
+  return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libopenvino");
 }
+
+/** The folder in which the command puts the library. */
+export const installedFolder = (environment: Environment): string =>
+  join(cacheFolder(environment), `openvino-${RELEASE}`);
 
 /**
  * The library of the C interface: the one given, the value of MP_OPENVINO, or the one that the command installed. The

@@ -2,6 +2,7 @@
 import { MpError } from "@mp/core";
 import { LIBRARY_COMMAND } from "@mp/libopenvino";
 import koffi from "koffi";
+import { expectVersion } from "./expect-version.js";
 import { FUNCTIONS, type NativeFunctions, type Out } from "./functions.js";
 
 export interface OpenVinoLibrary {
@@ -9,6 +10,8 @@ export interface OpenVinoLibrary {
   readonly path: string;
   /** As the library reports it: 2026.4.1. */
   readonly version: string;
+  /** With the number of its build. */
+  readonly build: string;
   readonly functions: NativeFunctions;
   /** @throws MP_BACKEND_FAILED or a more specific code, with the library's last error, unless the status is 0 */
   check(status: number, what: string): void;
@@ -21,12 +24,11 @@ const STACK_BYTES = 8 * 1024 * 1024;
 
 const loaded = new Map<string, OpenVinoLibrary>();
 
-/** @throws MP_BACKEND_UNAVAILABLE when the library does not load */
-export function loadLibrary(path: string): OpenVinoLibrary {
-  const known = loaded.get(path);
-  if (known !== undefined) return known;
-  const library = open(path);
+/** @throws MP_BACKEND_UNAVAILABLE when the library does not load or is not of the wanted version */
+export function loadLibrary(path: string, wanted: string): OpenVinoLibrary {
+  const library = loaded.get(path) ?? open(path);
   loaded.set(path, library);
+  expectVersion(path, library.version, wanted);
   return library;
 }
 
@@ -40,9 +42,11 @@ function open(path: string): OpenVinoLibrary {
     NativeFunctions["ov_get_openvino_version"]
   >[0];
   check(functions.ov_get_openvino_version(version), "version");
+  const { buildNumber: build } = version[0];
   return Object.freeze({
     path,
-    version: /^\d+\.\d+\.\d+/.exec(version[0].buildNumber)?.[0] ?? version[0].buildNumber,
+    version: /^\d+\.\d+\.\d+/.exec(build)?.[0] ?? build,
+    build,
     functions,
     check,
     make: (what: string, call: (out: Out) => number): bigint => {

@@ -4,6 +4,7 @@ import type { Storage } from "@mp/onnx-lowering";
 import { type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { loadLibrary, type OpenVinoLibrary } from "./library.js";
 import { compileModel, type NativeModel, NativeRequest, type Properties } from "./model.js";
+import { processorOf } from "./processor.js";
 import { NativeTensor } from "./tensor.js";
 
 /** Bytes to which slots in one piece of memory are aligned. */
@@ -11,6 +12,8 @@ const ALIGNMENT = 64;
 
 export interface RuntimeOptions {
   readonly library: string;
+  /** The library must report this one. */
+  readonly version: string;
   readonly threads?: number | undefined;
   readonly cache?: string | undefined;
 }
@@ -18,6 +21,8 @@ export interface RuntimeOptions {
 /** OpenVINO's core on the processor: models, and the memory for their tensors. */
 export class NativeRuntime implements EngineMemory<NativeTensor> {
   readonly library: OpenVinoLibrary;
+  /** The processor as the library and the system see it. */
+  readonly processor: string;
   readonly isOnHost = true;
   readonly #ledger = new Ledger();
   readonly #core: bigint;
@@ -25,10 +30,11 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
   readonly #compiling = new Set<Promise<unknown>>();
   #isDisposed = false;
 
-  constructor({ library, threads, cache }: RuntimeOptions) {
-    this.library = loadLibrary(library);
+  constructor({ library, version, threads, cache }: RuntimeOptions) {
+    this.library = loadLibrary(library, version);
     const { functions, make } = this.library;
     this.#core = make("core", (out) => functions.ov_core_create(out));
+    this.processor = processorOf(this.library, this.#core);
     this.#properties = {
       // Otherwise the plugin chooses where it rounds.
       INFERENCE_PRECISION_HINT: "f32",

@@ -50,3 +50,13 @@ it("leaves the event loop free", async () => {
   expect(ticks).toBeGreaterThan(5);
   await backend.dispose();
 });
+
+it("refuses a library of another version than the one that is asked for", async () => {
+  await expect(openvino({ version: "2026.5.0" })).rejects.toMatchObject({
+    code: "MP_BACKEND_UNAVAILABLE",
+    message: expect.stringMatching(/version must be 2026\.5\.0, and .* is 2026\.4\.1; ask for/),
+  });
+  const backend = await openvino({ version: "2026.4.1" });
+  expect(backend.manifest.engine.version).toBe("2026.4.1");
+  await backend.dispose();
+});

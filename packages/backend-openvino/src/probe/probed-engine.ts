@@ -1,5 +1,5 @@
 import type { ProbedEngine } from "@mp/onnx-lowering";
-import type { NativeRuntime, NativeTensor } from "./native/index.js";
+import type { NativeRuntime, NativeTensor } from "../native/index.js";
 
 /** The runtime as lowering probes it: each model is compiled, run once and released. */
 export const probedEngine = (runtime: NativeRuntime): ProbedEngine => ({

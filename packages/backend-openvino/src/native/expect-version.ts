@@ -1,0 +1,20 @@
+import { MpError } from "@mp/core";
+import { LIBRARY_COMMAND, RELEASE } from "@mp/libopenvino";
+
+/**
+ * Expects the library to be of the version that is asked for: its numbers were compared with the reference's, those of
+ * another were not.
+ * @throws MP_BACKEND_UNAVAILABLE naming both versions and the remedy
+ */
+export function expectVersion(path: string, version: string, wanted: string): void {
+  if (version === wanted) return;
+  const remedy =
+    wanted === RELEASE
+      ? `install that with: ${LIBRARY_COMMAND}, or ask for the other: openvino({ version: "${version}" })`
+      : `ask for the one that is there, or name the library of OpenVINO ${wanted} in library or MP_OPENVINO`;
+  throw new MpError(
+    "MP_BACKEND_UNAVAILABLE",
+    `OpenVINO: version must be ${wanted}, and ${path} is ${version}; ${remedy}`,
+    { details: { file: path, version, wanted, install: LIBRARY_COMMAND } },
+  );
+}

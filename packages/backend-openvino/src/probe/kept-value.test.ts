@@ -1,0 +1,59 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { keepValue, keptValue } from "./kept-value.js";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "mp-kept-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const VALUE = { missing: new Map([["Erf f16", "no kernel"]]), widened: new Set(["MatMul f16"]) };
+
+it("keeps a value for what it was found for, and for nothing else", () => {
+  const path = join(folder, "a", "b", "findings.json");
+  expect(keptValue(path, "one")).toBeUndefined();
+  keepValue(path, "one", VALUE);
+  expect(keptValue(path, "one")).toStrictEqual(VALUE);
+  expect(keptValue(path, "two")).toBeUndefined();
+  keepValue(path, "two", 2);
+  expect([keptValue(path, "one"), keptValue(path, "two")]).toEqual([undefined, 2]);
+  expect(readdirSync(join(folder, "a", "b"))).toEqual(["findings.json"]);
+});
+
+it("ignores a damaged or foreign file, whichever byte it is, and replaces it", () => {
+  const path = join(folder, "damaged.json");
+  keepValue(path, "one", VALUE);
+  const whole = readFileSync(path);
+  for (let at = 0; at < whole.length; at++) {
+    const damaged = Buffer.from(whole);
+    damaged.writeUInt8((damaged.readUInt8(at) + 1) % 256, at);
+    writeFileSync(path, damaged);
+    expect(keptValue(path, "one"), `byte ${at}`).toBeUndefined();
+  }
+  for (const text of ["", "{}", whole.subarray(0, -1), "a\nb"]) {
+    writeFileSync(path, text);
+    expect(keptValue(path, "one")).toBeUndefined();
+  }
+  keepValue(path, "one", VALUE);
+  expect(keptValue(path, "one")).toStrictEqual(VALUE);
+});
+
+it("keeps nothing, without an error, where it cannot write", () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "");
+  keepValue(join(file, "findings.json"), "one", VALUE);
+  expect(keptValue(join(file, "findings.json"), "one")).toBeUndefined();
+  const taken = join(folder, "taken");
+  mkdirSync(join(taken, "findings.json", "x"), { recursive: true });
+  keepValue(join(taken, "findings.json"), "one", VALUE);
+  expect(readdirSync(taken)).toEqual(["findings.json"]);
+  const closed = join(folder, "closed");
+  mkdirSync(closed);
+  chmodSync(closed, 0o500);
+  // The superuser writes there all the same.
+  expect(() => keepValue(join(closed, "findings.json"), "one", VALUE)).not.toThrow();
+  chmodSync(closed, 0o700);
+});

@@ -1,0 +1,8 @@
+// Opens the backend and prints what it declares of an operator, and the milliseconds that took.
+import { openvino } from "@mp/backend-openvino";
+
+const begin = performance.now();
+const backend = await openvino();
+const milliseconds = performance.now() - begin;
+console.log(JSON.stringify({ erf: backend.manifest.ops.Erf, milliseconds }));
+await backend.dispose();
