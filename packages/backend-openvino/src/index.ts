@@ -10,7 +10,9 @@ import { findingsOf } from "./probe/findings-of.js";
 export interface OpenVinoOptions {
   /** Threads that a step uses; default: one per core. */
   readonly threads?: number;
-  /** A folder in which the library keeps compiled models, so that the next process need not compile them. */
+  /**
+   * A folder in which compiled models are kept, so that the next process need not compile them. It is made if it is missing.
+   */
   readonly cache?: string;
   /** An absolute path to `libopenvino_c`; default: the variable MP_OPENVINO, then where `mp-libopenvino` put it. */
   readonly library?: string;
@@ -18,11 +20,11 @@ export interface OpenVinoOptions {
   readonly version?: string;
 }
 
-const { integer, optional, text } = checks;
+const { integer, optional, path, text } = checks;
 
 const OPTIONS = {
   threads: optional(integer(1, 1024)),
-  cache: optional(text),
+  cache: optional(path),
   library: optional(text),
   version: withDefault(RELEASE, text),
 };
@@ -34,7 +36,8 @@ const OPTIONS = {
  * const backend = await openvino();
  * ```
  * @throws MP_INVALID_ARGUMENT for an unknown option
- * @throws MP_BACKEND_UNAVAILABLE naming the library that is missing and what installs it
+ * @throws MP_BACKEND_UNAVAILABLE for a library that is missing or of another version, with what installs it
+ * @throws MP_IO for a `cache` that is no folder and cannot be made
  */
 export async function openvino(options: OpenVinoOptions = {}): Promise<Backend> {
   const { library, ...rest } = readOptions("openvino", options, OPTIONS, { example: "{ threads: 2 }" });

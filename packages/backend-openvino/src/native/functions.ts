@@ -45,6 +45,7 @@ export interface NativeFunctions {
     ): void;
   };
   ov_model_free(model: Handle): void;
+  ov_compiled_model_get_property(model: Handle, key: string, out: [string | null]): number;
   ov_compiled_model_free(model: Handle): void;
   ov_compiled_model_create_infer_request(model: Handle, out: Out): number;
   ov_infer_request_free(request: Handle): void;
@@ -88,6 +89,7 @@ export const FUNCTIONS: Readonly<Record<keyof NativeFunctions, Signature>> = {
     "void *core, void *model, const char *device, size_t count, ov_property_t *properties, _Out_ void **out",
   ),
   ov_model_free: nothing("void *model"),
+  ov_compiled_model_get_property: status("void *model, const char *key, _Out_ const char **out"),
   ov_compiled_model_free: nothing("void *model"),
   ov_compiled_model_create_infer_request: status("void *model, _Out_ void **out"),
   ov_infer_request_free: nothing("void *request"),

@@ -15,6 +15,17 @@ export class NativeModel extends NativeResource {
     this.ledger = ledger;
   }
 
+  /** Whether the library read it from the cache instead of compiling it. */
+  get isFromCache(): boolean {
+    const { functions, check } = this.library;
+    const out: [string | null] = [null];
+    check(
+      functions.ov_compiled_model_get_property(this.handle, "LOADED_FROM_CACHE", out),
+      "LOADED_FROM_CACHE",
+    );
+    return out[0] === "YES";
+  }
+
   protected free(handle: bigint): void {
     this.library.functions.ov_compiled_model_free(handle);
   }

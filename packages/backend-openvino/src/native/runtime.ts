@@ -4,6 +4,7 @@ import type { Storage } from "@mp/onnx-lowering";
 import { type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { loadLibrary, type OpenVinoLibrary } from "./library.js";
 import { compileModel, type NativeModel, NativeRequest, type Properties } from "./model.js";
+import { ModelCache } from "./model-cache.js";
 import { processorOf } from "./processor.js";
 import { NativeTensor } from "./tensor.js";
 
@@ -18,6 +19,11 @@ export interface RuntimeOptions {
   readonly cache?: string | undefined;
 }
 
+export interface CompileOptions {
+  /** Whether the cache, if there is one, has it or gets it. Default true. */
+  readonly isKept?: boolean;
+}
+
 /** OpenVINO's core on the processor: models, and the memory for their tensors. */
 export class NativeRuntime implements EngineMemory<NativeTensor> {
   readonly library: OpenVinoLibrary;
@@ -27,6 +33,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
   readonly #ledger = new Ledger();
   readonly #core: bigint;
   readonly #properties: Properties;
+  readonly #cache: ModelCache | undefined;
   readonly #compiling = new Set<Promise<unknown>>();
   #isDisposed = false;
 
@@ -44,17 +51,24 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
       SNIPPETS_MODE: "DISABLE",
       ENABLE_CPU_PINNING: "NO",
       ...(threads === undefined ? {} : { INFERENCE_NUM_THREADS: String(threads) }),
-      ...(cache === undefined ? {} : { CACHE_DIR: cache }),
     };
+    this.#cache =
+      cache === undefined ? undefined : new ModelCache(cache, [this.library.build, this.processor]);
   }
 
-  /** @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the library's reason */
-  async compile(model: Uint8Array, extra: Properties = {}): Promise<NativeModel> {
+  /**
+   * Compiles a model, or reads it from the cache if there is one and the model is to be kept.
+   * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the library's reason
+   */
+  async compile(model: Uint8Array, { isKept = true }: CompileOptions = {}): Promise<NativeModel> {
     this.#assertUsable();
-    const compiling = compileModel(this.library, this.#ledger, this.#core, model, {
-      ...this.#properties,
-      ...extra,
-    });
+    const compileIn = (folder: string | undefined): Promise<NativeModel> =>
+      compileModel(this.library, this.#ledger, this.#core, model, {
+        ...this.#properties,
+        ...(folder === undefined ? {} : { CACHE_DIR: folder }),
+      });
+    const cache = isKept ? this.#cache : undefined;
+    const compiling = cache === undefined ? compileIn(undefined) : cache.compile(model, compileIn);
     this.#compiling.add(compiling);
     try {
       return await compiling;

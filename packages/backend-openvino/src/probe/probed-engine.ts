@@ -11,7 +11,7 @@ export const probedEngine = (runtime: NativeRuntime): ProbedEngine => ({
       held.push(tensor);
       return tensor;
     };
-    const model = await runtime.compile(bytes);
+    const model = await runtime.compile(bytes, { isKept: false });
     try {
       const request = runtime.request(model);
       try {

@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { MpError } from "@mp/core";
+import { publishFolder, sweepPartials, withdrawFolder } from "@mp/wheels/publish";
+
+/** Digests of the other files in the folder of a model, in the form of the program `sha256sum`. */
+const SUMS = "SHA256SUMS";
+
+/**
+ * Compiled models on disk, each in a folder that the library knows as its CACHE_DIR. The library writes its files in place
+ * and loads what is damaged, with other numbers. So a folder is put in place whole, by one rename, and its digests are
+ * compared before the library reads it.
+ */
+export class ModelCache {
+  readonly #folder: string;
+  readonly #of: readonly string[];
+
+  /**
+   * @param of what compiled models depend on apart from the model itself
+   * @throws MP_IO for a folder that cannot be made
+   */
+  constructor(folder: string, of: readonly string[]) {
+    this.#folder = resolve(folder);
+    this.#of = of;
+    try {
+      mkdirSync(this.#folder, { recursive: true });
+    } catch (cause) {
+      const message = `openvino: cache must be a folder that can be written, got ${this.#folder}: ${String(cause)}`;
+      throw new MpError("MP_IO", message, { details: { folder: this.#folder }, cause });
+    }
+    void sweepPartials(this.#folder);
+  }
+
+  /** Compiles a model with the folder that has it, or that will. Failures to keep it are none of the model's. */
+  async compile<M>(
+    model: Uint8Array,
+    compileIn: (cacheFolder: string | undefined) => Promise<M>,
+  ): Promise<M> {
+    const final = join(this.#folder, digestOf(...this.#of, model).slice(0, 32));
+    if (await isWhole(final)) return compileIn(final);
+    let compiled: { readonly model: M } | { readonly failure: unknown } | undefined;
+    try {
+      await withdrawFolder(final);
+      await publishFolder(final, async (partial) => {
+        try {
+          compiled = { model: await compileIn(partial) };
+        } catch (failure) {
+          compiled = { failure };
+          throw failure;
+        }
+        await writeFile(join(partial, SUMS), await sumsOf(partial));
+      });
+    } catch {
+      // The disk is full, or the folder has been removed.
+    }
+    if (compiled === undefined) return compileIn(undefined);
+    if ("failure" in compiled) throw compiled.failure;
+    return compiled.model;
+  }
+}
+
+/** Each part with its length, so that no two lists of parts are the same. */
+function digestOf(...parts: readonly (string | Uint8Array)[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(`${part.length} `).update(part);
+  return hash.digest("hex");
+}
+
+async function sumsOf(folder: string): Promise<string> {
+  const names = (await readdir(folder)).filter((name) => name !== SUMS).sort();
+  const lines = names.map(async (name) => `${digestOf(await readFile(join(folder, name)))}  ${name}\n`);
+  return (await Promise.all(lines)).join("");
+}
+
+async function isWhole(folder: string): Promise<boolean> {
+  try {
+    const sums = await readFile(join(folder, SUMS), "utf8");
+    return sums !== "" && sums === (await sumsOf(folder));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,5 @@
+// Trains a small model with the cache in the folder that is given, and prints its losses.
+import { openvino } from "@mp/backend-openvino";
+import { smallTraining } from "./small-training.mjs";
+
+console.log(JSON.stringify(await smallTraining(await openvino({ cache: process.argv[2] }))));
