@@ -1,10 +1,11 @@
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { Graph, ProfileRow } from "@mp/core/graph";
 import type { Lowered } from "@mp/onnx-lowering";
 import {
   type PingPongSlots,
   type PooledConstant,
   PreparedBindings,
+  profileRows,
   RunPacer,
   releaseConstants,
 } from "@mp/onnx-lowering/program";
@@ -32,6 +33,8 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #requests = new PreparedBindings<NativeRequest>();
   readonly #slots: readonly string[];
   readonly #pacer = new RunPacer();
+  /** Compiled at the first profile: counters cost time. */
+  #withCounters: NativeModel | undefined;
 
   /** Owns the model and the constants from here on, even when it throws. */
   constructor(parts: ProgramParts) {
@@ -53,10 +56,10 @@ export class BoundProgram implements Program<NativeTensor> {
     }
   }
 
-  async run(): Promise<Results> {
+  async run(_: unknown, onRow?: (row: ProfileRow) => void): Promise<Results> {
     const { state, bound } = this.#parts;
-    const request = this.#requests.get(state?.sides(this.#slots) ?? "", () => this.#bind());
-    await this.#pacer.run(request);
+    if (onRow !== undefined) for (const row of await this.#profile()) onRow(row);
+    else await this.#pacer.run(this.#requests.get(state?.sides(this.#slots) ?? "", () => this.#bind()));
     const results: Record<string, NativeTensor> = Object.fromEntries(this.#results);
     for (const [output, [first, ...others]] of bound.taken) {
       const written = (state as PingPongSlots<NativeTensor>).next(first);
@@ -80,13 +83,37 @@ export class BoundProgram implements Program<NativeTensor> {
     this.#requests.releaseAll();
     for (const buffers of [this.#feeds, this.#results])
       for (const buffer of buffers.values()) buffer.release();
+    this.#withCounters?.release();
     this.#parts.model.release();
     releaseConstants(this.#parts.constants);
   }
 
+  async #profile(): Promise<readonly ProfileRow[]> {
+    const { runtime, graph, lowered } = this.#parts;
+    this.#withCounters ??= await runtime.compile(lowered.model, { hasCounters: true });
+    const request = this.#bind(this.#withCounters);
+    try {
+      await request.runAsync();
+      // The library calls a node after its first result.
+      const ofOutput = new Map(
+        graph.outputs.map(({ name, value }) => [
+          lowered.outputName(name),
+          graph.nodes.find(({ outputs }) => outputs.includes(value))?.name,
+        ]),
+      );
+      const times = request.times().map((time) => ({
+        ...time,
+        node: ofOutput.get(time.node) ?? lowered.nodeOf(time.node),
+      }));
+      return profileRows(times);
+    } finally {
+      request.release();
+    }
+  }
+
   /** A request for the sides on which the state's slots now lie. */
-  #bind(): NativeRequest {
-    const { runtime, model, bound, state, lowered, constants } = this.#parts;
+  #bind(model = this.#parts.model): NativeRequest {
+    const { runtime, bound, state, lowered, constants } = this.#parts;
     const request = runtime.request(model);
     try {
       for (const [name, { tensor }] of constants) request.bind(name, tensor);

@@ -1,14 +1,14 @@
 import type { FeedFunctions, Place, Program } from "@mp/core/backend";
 import type { Executable, Graph, MemoryReport, ProfileRow } from "@mp/core/graph";
-import { type PingPongSlots, PreparedBindings, RunPacer, releaseConstants } from "@mp/onnx-lowering/program";
-import { captured } from "./captured.js";
 import {
-  type NativeBinding,
-  type NativeRuntime,
-  type NativeTensor,
+  type PingPongSlots,
+  PreparedBindings,
   profileRows,
-  profileRun,
-} from "./native/index.js";
+  RunPacer,
+  releaseConstants,
+} from "@mp/onnx-lowering/program";
+import { captured } from "./captured.js";
+import { type NativeBinding, type NativeRuntime, type NativeTensor, profileRun } from "./native/index.js";
 import type { Opened } from "./open-session.js";
 import { explainRunFailure } from "./run-failure.js";
 import { RunPeak } from "./run-peak.js";

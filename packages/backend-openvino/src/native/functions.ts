@@ -1,4 +1,4 @@
-import koffi from "koffi";
+import koffi, { type TypeObject } from "koffi";
 
 /** A place for one pointer. */
 export type Out = [bigint | null];
@@ -17,6 +17,20 @@ interface NativeProperty {
 interface NativeVersion {
   readonly buildNumber: string;
   readonly description: string;
+}
+
+interface NativeCounters {
+  readonly infos: bigint;
+  readonly size: bigint;
+}
+
+/** What the library counted of one node of a compiled model. */
+export interface NativeCounter {
+  readonly status: number;
+  /** Microseconds. */
+  readonly realTime: bigint;
+  readonly nodeName: string;
+  readonly nodeType: string;
 }
 
 type Handle = bigint;
@@ -54,6 +68,8 @@ export interface NativeFunctions {
     (request: Handle): number;
     async(request: Handle, done: Done): void;
   };
+  ov_infer_request_get_profiling_info(request: Handle, counters: [NativeCounters]): number;
+  ov_profiling_info_list_free(counters: NativeCounters): void;
   ov_tensor_create(type: number, shape: NativeShape, out: Out): number;
   ov_tensor_create_from_host_ptr(type: number, shape: NativeShape, memory: Handle, out: Out): number;
   ov_tensor_data(tensor: Handle, out: Out): number;
@@ -64,6 +80,17 @@ koffi.struct("ov_shape_t", { rank: "int64_t", dims: "int64_t *" });
 koffi.struct("ov_version_t", { buildNumber: "const char *", description: "const char *" });
 
 koffi.struct("ov_property_t", { key: "const char *", value: "const char *" });
+
+/** A counter, as `NativeCounter`; `ov_profiling_info_list_t` points to them. */
+export const COUNTER: TypeObject = koffi.struct("ov_profiling_info_t", {
+  status: "int",
+  realTime: "int64_t",
+  cpuTime: "int64_t",
+  nodeName: "const char *",
+  execType: "const char *",
+  nodeType: "const char *",
+});
+koffi.struct("ov_profiling_info_list_t", { infos: "ov_profiling_info_t *", size: "size_t" });
 
 type Signature = (name: string) => string;
 const status =
@@ -95,6 +122,8 @@ export const FUNCTIONS: Readonly<Record<keyof NativeFunctions, Signature>> = {
   ov_infer_request_free: nothing("void *request"),
   ov_infer_request_set_tensor: status("void *request, const char *name, void *tensor"),
   ov_infer_request_infer: status("void *request"),
+  ov_infer_request_get_profiling_info: status("void *request, _Out_ ov_profiling_info_list_t *counters"),
+  ov_profiling_info_list_free: nothing("ov_profiling_info_list_t *counters"),
   ov_tensor_create: status("int type, ov_shape_t shape, _Out_ void **out"),
   ov_tensor_create_from_host_ptr: status("int type, ov_shape_t shape, void *memory, _Out_ void **out"),
   ov_tensor_data: status("void *tensor, _Out_ void **out"),

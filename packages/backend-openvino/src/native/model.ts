@@ -1,6 +1,7 @@
 import { MpError } from "@mp/core";
 import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
-import type { Out } from "./functions.js";
+import koffi from "koffi";
+import { COUNTER, type NativeCounter, type Out } from "./functions.js";
 import type { OpenVinoLibrary } from "./library.js";
 import type { NativeTensor } from "./tensor.js";
 
@@ -29,6 +30,17 @@ export class NativeModel extends NativeResource {
   protected free(handle: bigint): void {
     this.library.functions.ov_compiled_model_free(handle);
   }
+}
+
+/** The status of a node that ran; others were optimized away or not reached. */
+const EXECUTED = 2;
+
+/** How long a node of a compiled model took. */
+interface NodeTime {
+  readonly node: string;
+  /** The library's name of the operation. */
+  readonly op: string;
+  readonly microseconds: number;
 }
 
 /** Which tensor feeds each input of a model and which receives each output, bound once and run often. */
@@ -73,6 +85,29 @@ export class NativeRequest extends NativeResource {
     });
     this.#inFlight = run;
     return run;
+  }
+
+  /** Times of the last run by the names of the compiled model's nodes, which the model has if it was compiled with counters. */
+  times(): readonly NodeTime[] {
+    this.assertIdle();
+    const { functions, check } = this.#library;
+    const out = [{ infos: 0n, size: 0n }] as Parameters<
+      typeof functions.ov_infer_request_get_profiling_info
+    >[1];
+    check(functions.ov_infer_request_get_profiling_info(this.handle, out), "profile");
+    const [counters] = out;
+    try {
+      const read = koffi.decode(counters.infos, COUNTER, Number(counters.size)) as readonly NativeCounter[];
+      return read
+        .filter(({ status }) => status === EXECUTED)
+        .map(({ nodeName, nodeType, realTime }) => ({
+          node: nodeName,
+          op: nodeType,
+          microseconds: Number(realTime),
+        }));
+    } finally {
+      functions.ov_profiling_info_list_free(counters);
+    }
   }
 
   override async whenIdle(): Promise<void> {

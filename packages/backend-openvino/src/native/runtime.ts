@@ -22,6 +22,8 @@ export interface RuntimeOptions {
 export interface CompileOptions {
   /** Whether the cache, if there is one, has it or gets it. Default true. */
   readonly isKept?: boolean;
+  /** Whether runs of it count how long each node takes. Default false. */
+  readonly hasCounters?: boolean;
 }
 
 /** OpenVINO's core on the processor: models, and the memory for their tensors. */
@@ -60,14 +62,18 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
    * Compiles a model, or reads it from the cache if there is one and the model is to be kept.
    * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the library's reason
    */
-  async compile(model: Uint8Array, { isKept = true }: CompileOptions = {}): Promise<NativeModel> {
+  async compile(
+    model: Uint8Array,
+    { isKept = true, hasCounters = false }: CompileOptions = {},
+  ): Promise<NativeModel> {
     this.#assertUsable();
     const compileIn = (folder: string | undefined): Promise<NativeModel> =>
       compileModel(this.library, this.#ledger, this.#core, model, {
         ...this.#properties,
+        ...(hasCounters ? { PERF_COUNT: "YES" } : {}),
         ...(folder === undefined ? {} : { CACHE_DIR: folder }),
       });
-    const cache = isKept ? this.#cache : undefined;
+    const cache = isKept && !hasCounters ? this.#cache : undefined;
     const compiling = cache === undefined ? compileIn(undefined) : cache.compile(model, compileIn);
     this.#compiling.add(compiling);
     try {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import type { ValueType } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { modelBytes } from "../../test/onnx-bytes.js";
-import { parseProfile, profileRows, profileRun } from "./profile.js";
+import { parseProfile, profileRun } from "./profile.js";
 import { openRuntime } from "./runtime.js";
 
 const SQUARE: ValueType = { dtype: "f32", shape: [64, 64] };
@@ -74,19 +74,5 @@ describe("parseProfile", () => {
 
   it.each(["", "{}", "[", JSON.stringify([entry({ dur: "2" })])])("is MP_PARSE for %s", (text) => {
     expect(() => parseProfile(text)).toThrow(expect.objectContaining({ code: "MP_PARSE" }));
-  });
-
-  it("sums by node, the most expensive first", () => {
-    const events = parseProfile(
-      JSON.stringify([
-        entry({ name: "a_kernel_time", dur: 3, args: { op_name: "Add" } }),
-        entry({ name: "b_kernel_time", dur: 10, args: { op_name: "Mul" } }),
-        entry({ name: "a_kernel_time", dur: 4, args: { op_name: "Add" } }),
-      ]),
-    );
-    expect(profileRows(events)).toEqual([
-      { node: "b", op: "Mul", microseconds: 10, calls: 1 },
-      { node: "a", op: "Add", microseconds: 7, calls: 2 },
-    ]);
   });
 });

@@ -2,7 +2,6 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
-import type { ProfileRow } from "@mp/core/graph";
 import { type NativeBinding, withoutRecording } from "./binding.js";
 
 /** One execution of one node, in the order in which they began. */
@@ -103,19 +102,4 @@ function gpuEvent(entry: TraceEvent): NodeEvent[] {
   const [, node, op] = PROGRAM.exec(name) ?? [];
   if (node === undefined || op === undefined) return [];
   return [{ node, op, ...timesOf(entry), provider: "WebGpuExecutionProvider", arenaBytes: 0 }];
-}
-
-/** Sums the events of each node, the most expensive first. */
-export function profileRows(events: readonly NodeEvent[]): readonly ProfileRow[] {
-  const rows = new Map<string, ProfileRow>();
-  for (const { node, op, microseconds } of events) {
-    const sum = rows.get(node);
-    rows.set(node, {
-      node,
-      op,
-      microseconds: (sum?.microseconds ?? 0) + microseconds,
-      calls: (sum?.calls ?? 0) + 1,
-    });
-  }
-  return [...rows.values()].sort((a, b) => b.microseconds - a.microseconds);
 }

@@ -3,4 +3,5 @@ export type { EngineMemory, EngineTensor } from "./engine-memory.js";
 export { RunPacer } from "./pace.js";
 export { PingPongSlots } from "./ping-pong-slots.js";
 export { PreparedBindings } from "./prepared-bindings.js";
+export { profileRows } from "./profile-rows.js";
 export { Ledger, type LiveStats, NativeResource } from "./resource.js";

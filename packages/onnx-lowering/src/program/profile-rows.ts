@@ -1,0 +1,16 @@
+import type { ProfileRow } from "@mp/core/graph";
+
+/** Sums the times of each node, the most expensive first. */
+export function profileRows(events: readonly Omit<ProfileRow, "calls">[]): readonly ProfileRow[] {
+  const rows = new Map<string, ProfileRow>();
+  for (const { node, op, microseconds } of events) {
+    const sum = rows.get(node);
+    rows.set(node, {
+      node,
+      op,
+      microseconds: (sum?.microseconds ?? 0) + microseconds,
+      calls: (sum?.calls ?? 0) + 1,
+    });
+  }
+  return [...rows.values()].sort((a, b) => b.microseconds - a.microseconds);
+}
