@@ -24,7 +24,7 @@ interface NativeCounters {
   readonly size: bigint;
 }
 
-/** What the library counted of one node of a compiled model. */
+/** Counts of one node of a compiled model. */
 export interface NativeCounter {
   readonly status: number;
   /** Microseconds. */

@@ -30,7 +30,7 @@ async function trainedApart(folder: string): Promise<readonly number[]> {
 
 interface Trained {
   readonly losses: readonly number[];
-  /** Of each model that was compiled, whether the library says that it loaded it from the cache. */
+  /** Whether the library says that it loaded each model from the cache. */
   readonly fromCache: readonly boolean[];
 }
 

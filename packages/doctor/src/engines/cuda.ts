@@ -96,4 +96,5 @@ export const CUDA_NEEDS: Readonly<
 > = {
   ort: providerFinding,
   tfjs: (_found, nvidia, loaded) => (loaded === undefined ? undefined : tensorFlowFinding(loaded, nvidia)),
+  openvino: () => undefined,
 };

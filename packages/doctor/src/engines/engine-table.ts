@@ -1,6 +1,6 @@
 /** The engines that the doctor knows: which packages each consists of, and what installs them. */
 
-export type EngineName = "ort" | "tfjs";
+export type EngineName = "ort" | "tfjs" | "openvino";
 
 export interface Engine {
   readonly title: string;
@@ -8,8 +8,8 @@ export interface Engine {
   readonly backend: string;
   /** The packages with the native library, in order of preference: one of them is needed. */
   readonly libraries: readonly string[];
-  /** The one of the libraries that has CUDA. */
-  readonly cudaLibrary: string;
+  /** The one of the libraries that has CUDA, if any has. */
+  readonly cudaLibrary: string | undefined;
   /** Whether it computes by WebGPU, on any GPU. */
   readonly hasWebgpu: boolean;
   /** One line for the shell of that platform. */
@@ -42,6 +42,14 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
         ? `npm install --ignore-scripts @mp/core @mp/backend-tfjs ${TFJS_NODE} && npx --no mp-libtensorflow`
         : `npm install @mp/core @mp/backend-tfjs ${TFJS_NODE}`,
   },
+  openvino: {
+    title: "OpenVINO",
+    backend: "@mp/backend-openvino",
+    libraries: ["@mp/libopenvino"],
+    cudaLibrary: undefined,
+    hasWebgpu: false,
+    install: () => "npm install @mp/core @mp/backend-openvino && npx --no mp-libopenvino",
+  },
 };
 
-export const ENGINE_NAMES: readonly EngineName[] = ["ort", "tfjs"];
+export const ENGINE_NAMES: readonly EngineName[] = ["ort", "tfjs", "openvino"];

@@ -16,13 +16,17 @@ export function systemFinding(): Finding {
   return { about: "system", status: "problem", text, remedy, facts };
 }
 
+/** Units of x64 that multiply matrices of halves, as Linux names them. */
+const UNITS = ["avx512_bf16", "amx_bf16", "avx512_fp16", "amx_fp16"];
+
 export function processorFinding(): Finding {
   const flags = processorFlags();
   const halves = flags === undefined ? undefined : probes.halfUnits("cpu", flags);
   const name = cpus()[0]?.model.trim() ?? "unknown";
   const cores = availableParallelism();
-  const facts = { name, cores, halves };
-  const text = `${name}, ${cores} ${cores === 1 ? "core" : "cores"}; ${describeHalves(halves)}`;
+  const units = UNITS.filter((unit) => flags?.split(/\s+/).includes(unit));
+  const facts = { name, cores, halves, units };
+  const text = `${name}, ${cores} ${cores === 1 ? "core" : "cores"}; ${describeHalves(halves)}${units.length === 0 ? "" : ` (${units.join(", ")})`}`;
   return { about: "processor", status: "ok", text, facts };
 }
 

@@ -72,7 +72,7 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
     ),
   );
   const steps = trials.map(({ about, task, outcome, reinstall }) =>
-    stepFinding(about, outcome, { reinstall, isOptional: task.device === "webgpu" }),
+    stepFinding(about, outcome, { reinstall, isOptional: isOptional(task) }),
   );
   const { node } = process.versions;
   const findings = [
@@ -100,6 +100,9 @@ function workingFolder(): string {
     });
   }
 }
+
+/** A machine need not have a GPU, and the package of OpenVINO's backend comes without the library. */
+const isOptional = ({ engine, device }: StepTask): boolean => device === "webgpu" || engine === "openvino";
 
 interface Trial {
   readonly about: string;

@@ -11,6 +11,7 @@ interface Openers {
     loadTfjsNode(options: { readonly device: StepDevice }): Promise<unknown>;
     tfjs(options: { readonly tf: unknown }): Promise<Backend>;
   };
+  readonly openvino: { openvino(): Promise<Backend> };
 }
 
 const OPEN: {
@@ -19,6 +20,7 @@ const OPEN: {
   reference: ({ reference }) => reference(),
   ort: ({ ort }, device) => ort({ device }),
   tfjs: async ({ loadTfjsNode, tfjs }, device) => tfjs({ tf: await loadTfjsNode({ device }) }),
+  openvino: ({ openvino }) => openvino(),
 };
 
 async function open<E extends keyof Openers>(engine: E, { entry, device }: StepTask): Promise<Backend> {
