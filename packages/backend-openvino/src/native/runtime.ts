@@ -49,8 +49,6 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
       INFERENCE_PRECISION_HINT: "f32",
       EXECUTION_MODE_HINT: "ACCURACY",
       NUM_STREAMS: "1",
-      // This pass ends the process over some large graphs of products.
-      SNIPPETS_MODE: "DISABLE",
       ENABLE_CPU_PINNING: "NO",
       ...(threads === undefined ? {} : { INFERENCE_NUM_THREADS: String(threads) }),
     };
@@ -70,6 +68,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     const compileIn = (folder: string | undefined): Promise<NativeModel> =>
       compileModel(this.library, this.#ledger, this.#core, model, {
         ...this.#properties,
+        ...(this.hasSnippets ? {} : { SNIPPETS_MODE: "DISABLE" }),
         ...(hasCounters ? { PERF_COUNT: "YES" } : {}),
         ...(folder === undefined ? {} : { CACHE_DIR: folder }),
       });
@@ -137,6 +136,9 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
   #assertUsable(): void {
     if (this.#isDisposed) throw new MpError("MP_DISPOSED", "OpenVINO: used after dispose");
   }
+
+  /** Whether a pass is on that fuses operators into code of its own, and ends the process over some products; set once it was tried. */
+  hasSnippets = false;
 
   /** How models hold values; set once the engine was asked. */
   storage: Storage = { storedType: (type) => type, stored: (value) => value, read: (value) => value };

@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { extname, join } from "node:path";
+import { cacheFolder } from "@mp/libopenvino";
+import type { NativeRuntime } from "../native/index.js";
+import { keepValue, keptValue } from "./kept-value.js";
+
+/**
+ * The answer to a question about the library on this processor: from the user's cache, where an earlier process left it, or
+ * found and kept.
+ * @param question its name, with everything that the answer depends on besides the library, the processor and this code
+ * @param find undefined is no answer, and not kept
+ */
+export async function keptAnswer<A>(
+  { library, processor }: NativeRuntime,
+  question: string,
+  find: () => Promise<A>,
+): Promise<A> {
+  const probing = probingCode();
+  if (probing === undefined) return find();
+  // Sources and what is built of them are not the same code, and would replace each other's answers.
+  const name = digest(question, library.build, processor, probing.version, extname(import.meta.url));
+  const path = join(cacheFolder(process.env), "findings", `${name.slice(0, 16)}.json`);
+  const of = digest(name, probing.code);
+  const kept = keptValue(path, of);
+  if (kept !== undefined) return kept as A;
+  const answer = await find();
+  if (answer !== undefined) keepValue(path, of, answer);
+  return answer;
+}
+
+const digest = (...parts: readonly string[]): string => {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(`${part.length} ${part} `);
+  return hash.digest("hex");
+};
+
+/** Entries that take part in probing. The parts that they share are in files named for their contents. */
+const ENTRIES = ["@mp/core/probe", "@mp/core/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
+
+/** The code that probes, so that findings of other code are not taken; undefined in a bundle, which has no such files. */
+function probingCode(): { readonly version: string; readonly code: string } | undefined {
+  const require = createRequire(import.meta.url);
+  try {
+    const files = ENTRIES.map((entry) => require.resolve(entry));
+    const writer = createRequire(files.at(-1) as string).resolve("@mp/onnx/write");
+    const { version } = require("@mp/onnx-lowering/package.json") as { version: string };
+    return {
+      version,
+      code: digest(...[new URL(import.meta.url), ...files, writer].map((file) => readFileSync(file, "utf8"))),
+    };
+  } catch {
+    return undefined;
+  }
+}
