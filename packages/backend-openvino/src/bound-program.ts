@@ -19,6 +19,9 @@ export interface ProgramParts extends Place<PingPongSlots<NativeTensor>> {
   readonly constants: ReadonlyMap<string, PooledConstant<NativeTensor>>;
 }
 
+/** The library's reader of ONNX calls the product of a Gemm so. */
+const PRODUCT_OF_GEMM = /\/WithoutBiases$/;
+
 type Results = Readonly<Record<string, NativeTensor>>;
 
 /**
@@ -103,7 +106,7 @@ export class BoundProgram implements Program<NativeTensor> {
       );
       const times = request.times().map((time) => ({
         ...time,
-        node: ofOutput.get(time.node) ?? lowered.nodeOf(time.node),
+        node: ofOutput.get(time.node) ?? lowered.nodeOf(time.node.replace(PRODUCT_OF_GEMM, "")),
       }));
       return profileRows(times);
     } finally {
