@@ -22,6 +22,7 @@ const findings: Findings = {
   narrowSums: [],
   blockSize: undefined,
   castsThroughDoubles: false,
+  differences: undefined,
   nonFinite: undefined,
 };
 const target = targetOf(findings);
