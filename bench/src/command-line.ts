@@ -113,6 +113,9 @@ export function parseCommandLine(
   if (engine === "tfjs" && device === "webgpu") {
     throw new UsageError("--backend tfjs: TensorFlow has no webgpu");
   }
+  if (engine === "openvino" && device !== "cpu") {
+    throw new UsageError(`--backend openvino: it has no device but cpu, got ${device}`);
+  }
   if (peers.includes("keras") && device !== "cpu") {
     throw new UsageError("--against keras: it is run on the CPU only");
   }

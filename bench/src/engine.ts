@@ -1,3 +1,4 @@
+import { openvino } from "@mp/backend-openvino";
 import { type OrtOptions, ort } from "@mp/backend-ort";
 import { loadTfjsNode, tfjs } from "@mp/backend-tfjs";
 import { type Backend, float32, mixedBfloat16, mixedFloat16, type Precision } from "@mp/core";
@@ -13,6 +14,7 @@ const engines: Readonly<Record<EngineName, (choice: EngineChoice) => Promise<Bac
     process.env["TF_NUM_INTEROP_THREADS"] = String(threads);
     return tfjs({ tf: await loadTfjsNode({ device: device as "cpu" | "cuda" }) });
   },
+  openvino: ({ threads }) => openvino({ threads }),
 };
 
 /** Opens the engine that is measured. @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT */

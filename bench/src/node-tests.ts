@@ -1,5 +1,5 @@
 /**
- * `node dist/node-tests.js FOLDER [--list passed|refused|wrong] [--op NAME] [--backend ort|tfjs] [--write]`: the ONNX project's own node
+ * `node dist/node-tests.js FOLDER [--list passed|refused|wrong] [--op NAME] [--backend ort|tfjs|openvino] [--write]`: the ONNX project's own node
  * tests, which `peers/onnx_node_tests.py` wrote into that folder, by the reference or by that engine. Prints the shares that pass, are
  * refused with a code, and are wrong; fails for a wrong number or an error without a code. `--write` puts the list of
  * operators into docs/onnx-operators.md.

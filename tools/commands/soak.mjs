@@ -49,6 +49,7 @@ export function soakOptions(args) {
 const opened = {
   ort: { folder: "backend-ort", backend: "m.ort()" },
   tfjs: { folder: "backend-tfjs", backend: "m.tfjs({ tf: await m.loadTfjsNode() })" },
+  openvino: { folder: "backend-openvino", backend: "m.openvino()" },
 };
 
 /** The oracle, and engines whose package is built and whose native library opens here. */

@@ -71,7 +71,7 @@ Written by:
 
 \`\`\`sh
 python bench/peers/onnx_node_tests.py FOLDER
-node bench/dist/node-tests.js FOLDER --write             # --backend ort or tfjs evaluates on that engine instead
+node bench/dist/node-tests.js FOLDER --write             # --backend ort, tfjs or openvino evaluates on that engine instead
 \`\`\`
 `;
 }

@@ -60,45 +60,44 @@ describe("an app", () => {
       Pretends to train
 
       Flags of this app:
-        --step-ms <N>                   milliseconds a step takes (default: 1)
-        --slow-from <N>                 from this step on, one takes an hour (default:
-                                        1000000)
-        --fail <CODE>                   fail at step 3, or before with early-CODE
+        --step-ms <N>                  milliseconds a step takes (default: 1)
+        --slow-from <N>                from this step on, one takes an hour (default:
+                                       1000000)
+        --fail <CODE>                  fail at step 3, or before with early-CODE
 
       Flags of all apps:
-        --backend <ort|tfjs|reference>  the engine that runs the training step
-                                        (default: ort)
-        --device <cpu|cuda|webgpu>      where it runs; webgpu is any GPU, on ort
-                                        (default: cpu)
-        --precision <NAME>              mixed is what the engine computes natively:
-                                        mixed, float32, mixed_float16, mixed_bfloat16,
-                                        float16, bfloat16 (default: mixed)
-        --loss-scale <none|dynamic|S>   how the loss is scaled; without it, as the
-                                        precision needs
-        --initial-scale <X>             first scale of the dynamic loss scale
-        --master-weights <NAME>         how parameters are kept and updated: f32,
-                                        none, kahan, stochastic (default: f32)
-        --on-overflow <skip|retry>      skip the batch, or retry it at a lower scale
-                                        (default: skip)
-        --accumulate <N>                microbatches per step (default: 1)
-        --checkpointing                 recompute activations in the backward pass,
-                                        for less memory
-        --steps <N>                     training steps, counted from the very start
-                                        (default: 20)
-        --seed <N>                      of initial values, dropout and shuffling
-                                        (default: 42)
-        --data <DIR>                    read the real files there; without it, small
-                                        data that needs none
-        --compare                       run float32 and the precision from the same
-                                        start, side by side
-        --save <FILE>                   save the state there, every 100 steps and at
-                                        the end
-        --resume <FILE>                 go on from a saved state
-        --json <FILE>                   write the result there as JSON
-        --report <FILE>                 write the precision report there, one HTML
-                                        page
-        --log <DIR>                     write event files there, for TensorBoard
-        -h, --help                      show this
+        --backend <NAME>               the engine that runs the training step: ort,
+                                       tfjs, openvino, reference (default: ort)
+        --device <cpu|cuda|webgpu>     where it runs; webgpu is any GPU, on ort
+                                       (default: cpu)
+        --precision <NAME>             mixed is what the engine computes natively:
+                                       mixed, float32, mixed_float16, mixed_bfloat16,
+                                       float16, bfloat16 (default: mixed)
+        --loss-scale <none|dynamic|S>  how the loss is scaled; without it, as the
+                                       precision needs
+        --initial-scale <X>            first scale of the dynamic loss scale
+        --master-weights <NAME>        how parameters are kept and updated: f32, none,
+                                       kahan, stochastic (default: f32)
+        --on-overflow <skip|retry>     skip the batch, or retry it at a lower scale
+                                       (default: skip)
+        --accumulate <N>               microbatches per step (default: 1)
+        --checkpointing                recompute activations in the backward pass, for
+                                       less memory
+        --steps <N>                    training steps, counted from the very start
+                                       (default: 20)
+        --seed <N>                     of initial values, dropout and shuffling
+                                       (default: 42)
+        --data <DIR>                   read the real files there; without it, small
+                                       data that needs none
+        --compare                      run float32 and the precision from the same
+                                       start, side by side
+        --save <FILE>                  save the state there, every 100 steps and at
+                                       the end
+        --resume <FILE>                go on from a saved state
+        --json <FILE>                  write the result there as JSON
+        --report <FILE>                write the precision report there, one HTML page
+        --log <DIR>                    write event files there, for TensorBoard
+        -h, --help                     show this
       "
     `);
   });

@@ -32,6 +32,7 @@ const STEPS = new Map([
   ["reference", 100_000],
   ["ort", 200_000],
   ["tfjs", 20_000],
+  ["openvino", 100_000],
 ]);
 
 it.each(backends)("memory stays flat while %s makes many steps", async (backend) => {

@@ -5,11 +5,19 @@ import { UsageError } from "../run-app.js";
 /** `threads`: how many the engine may use, where it can be told; its own choice if undefined. */
 type Open = (device: DeviceName, threads?: number) => Promise<Backend>;
 
+function requireProcessor(backend: BackendName, device: DeviceName): void {
+  if (device !== "cpu") throw new UsageError(`--backend ${backend} has no device but cpu`);
+}
+
 const backends: Readonly<Record<BackendName, Open>> = {
   ort: async (device, threads) =>
     (await import("@mp/backend-ort")).ort({ device, ...(threads === undefined ? {} : { threads }) }),
+  openvino: async (device, threads) => {
+    requireProcessor("openvino", device);
+    return (await import("@mp/backend-openvino")).openvino(threads === undefined ? {} : { threads });
+  },
   reference: async (device) => {
-    if (device !== "cpu") throw new UsageError("--backend reference has no device but cpu");
+    requireProcessor("reference", device);
     return (await import("@mp/core/reference")).reference();
   },
   tfjs: async (device) => {

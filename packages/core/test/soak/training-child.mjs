@@ -13,6 +13,7 @@ const backends = {
     const { loadTfjsNode, tfjs } = await import("../../../backend-tfjs/dist/index.js");
     return tfjs({ tf: await loadTfjsNode() });
   },
+  openvino: async () => (await import("../../../backend-openvino/dist/index.js")).openvino(),
 };
 
 const wave = (shape, step) => {
