@@ -133,7 +133,7 @@ export const settings: Readonly<Record<string, Setting>> = {
 };
 
 /** `updater` and the loop written out by hand on that engine. */
-export function describeSameBits(name: "reference" | "ort" | "tfjs"): void {
+export function describeSameBits(name: "reference" | "ort" | "tfjs" | "openvino"): void {
   describe(`on ${name}`, () => {
     let backend: Backend;
     beforeAll(async () => {

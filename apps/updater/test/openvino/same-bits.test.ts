@@ -1,0 +1,3 @@
+import { describeSameBits } from "../same-bits.js";
+
+describeSameBits("openvino");

@@ -1,0 +1,3 @@
+import { openvinoPreset } from "@mp/build/vitest";
+
+export default openvinoPreset();
