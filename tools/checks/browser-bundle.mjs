@@ -67,7 +67,7 @@ async function pageImports() {
         setup({ onResolve }) {
           onResolve({ filter: /^onnxruntime-web\b/ }, ({ path }) => ({ path, external: true }));
           onResolve({ filter: /^@mp\// }, ({ path, kind }) =>
-            kind === "dynamic-import" || /^@mp\/(core|onnx)\b/.test(path)
+            kind === "dynamic-import" || /^@mp\/(core|onnx)(\/|$)/.test(path)
               ? { path, external: true, sideEffects: false }
               : undefined,
           );

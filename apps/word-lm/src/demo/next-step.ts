@@ -1,4 +1,4 @@
-/** What is known of OpenVINO's library on this machine. */
+/** State of OpenVINO's library on this machine, as far as it is known. */
 export type Library =
   | { readonly state: "other platform" | "missing" | "installed" | "native" }
   /** The reason is one line. */
