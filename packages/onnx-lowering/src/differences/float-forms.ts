@@ -79,9 +79,10 @@ const further =
 
 /** Beyond these, less a margin, a power of e is subnormal or infinite. */
 const FAR = 80;
-const SHIFT = 32;
+// Both e^60 and e^-60 are near an f32.
+const SHIFT = 60;
 
-/** The kernel's results are not subnormal, and infinite too early: e^(x + 32) · e^-32, and the other way round. */
+/** The kernel's results are not subnormal, and infinite too early: e^(x + 60) · e^-60, and the other way round. */
 const exponential: Form = ([x = ""], writer, kernel, { dtype }) => {
   if (dtype !== "f32") return kernel([x]);
   const number = (value: number): string => writer.scalar(value, dtype);
