@@ -105,10 +105,10 @@ const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
 const scatter: OwnLowering<ScatterOp> = (node, [data = ""]) =>
   node.inputs[2]?.shape.includes(0) ? [data] : undefined;
 
-/** Not ONNX Runtime's form. */
+/** The standard form, where ONNX Runtime needs another. */
 const plain: OwnLowering = (_node, operands, _writer, standard) => standard(operands);
 
-/** Of a window without anything above the lowest number the kernel gives no place. */
+/** Raises the lowest numbers: of a window with nothing above them the kernel gives no place. */
 const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (
   node,
   [dy = "", x = "", y = ""],

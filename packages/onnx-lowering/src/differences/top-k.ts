@@ -8,7 +8,7 @@ const KEYS = 2 ** 31;
 
 interface Sorted {
   readonly values: string;
-  /** Where each was, i32. */
+  /** The place of each before, i32. */
   readonly places: string;
 }
 
