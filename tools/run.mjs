@@ -31,10 +31,10 @@ switch (command) {
     const { findApp, runApp } = await import("./commands/app.mjs");
     const [first, later] = ["about three minutes in a new clone", "about two minutes"];
     console.error(
-      `A word language model in float32, then in mixed precision: ${isFresh() ? first : later} on two cores`,
+      `A word language model in float32, then in mixed_float16: ${isFresh() ? first : later} on two cores`,
     );
     install();
-    runApp(findApp("word-lm"), rest, "demo.js");
+    runApp(findApp("word-lm"), ["--compare", "--precision", "mixed_float16", ...rest]);
     break;
   }
   case "app": {

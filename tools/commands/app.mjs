@@ -30,12 +30,11 @@ export function findApp(name) {
  * Builds the app with its dependencies, JavaScript only, and starts it with this process's terminal.
  * @param {WorkspacePackage} app
  * @param {readonly string[]} flags
- * @param {string} [program] in `dist`
  */
-export function runApp(app, flags, program = "main.js") {
+export function runApp(app, flags) {
   if (!turbo(["build:js"], { filter: [`./${app.path}...`], quiet: true }))
     fail(`app: ${app.folder} did not build, see above`);
-  const child = spawn(process.execPath, [join(root, app.path, "dist", program), ...flags], {
+  const child = spawn(process.execPath, [join(root, app.path, "dist", "main.js"), ...flags], {
     stdio: "inherit",
   });
   // Ctrl-C reaches the app by itself; this process must outlive it to return its exit code.

@@ -24,7 +24,7 @@ export function openvinoBackend(runtime: NativeRuntime, manifest: BackendManifes
   return defineBackend<NativeTensor, Slots>({
     name: "openvino",
     manifest,
-    emulationAdvice: "for speed use a processor that multiplies bfloat16",
+    emulationAdvice: "for speed use @mp/backend-tfjs on a CPU with bf16 units",
     upload: (tensor: HostTensor) => runtime.upload(tensor),
     download: (tensor) => tensor.download(),
     release: (tensor) => tensor.release(),

@@ -13,7 +13,8 @@ import { runGraph } from "./run-graph.js";
 const TYPE = { dtype: "f32", shape: [1] } as const;
 
 /** Whether it takes nodes in any order, as ONNX Runtime does. Some do unless a node reads a result. */
-async function takesAnyOrder(engine: ProbedEngine): Promise<boolean> {
+export async function isOnnxRuntime(engine: ProbedEngine): Promise<boolean> {
+  if (engine.device !== "cpu") return true;
   const results = ["y", "z"];
   const graph = onnxGraph("order", {
     nodes: [onnxNode("Neg", ["y"], ["z"]), onnxNode("Neg", ["x"], ["y"])],
@@ -30,12 +31,11 @@ async function takesAnyOrder(engine: ProbedEngine): Promise<boolean> {
   }
 }
 
-/** Finds what the engine does otherwise than ONNX Runtime; undefined for a build of that. */
+/** Finds what an engine does otherwise than ONNX Runtime. */
 export async function differencesOf(
   engine: ProbedEngine,
   emulated: readonly HalfDType[],
-): Promise<Differences | undefined> {
-  if (engine.device !== "cpu" || (await takesAnyOrder(engine))) return undefined;
+): Promise<Differences> {
   const none: Differences = {
     differing: new Set(),
     inexact: new Map(),
