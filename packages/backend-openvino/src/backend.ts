@@ -13,13 +13,11 @@ export function openvinoBackend(runtime: NativeRuntime, manifest: BackendManifes
   const compile = async (parts: Omit<ProgramParts, "runtime" | "lowered" | "model" | "constants">) => {
     const lowered = lowerGraph(parts.graph, target);
     const constants = pool.acquireAll(lowered.constants);
-    try {
-      const model = await runtime.compile(lowered.model);
-      return new BoundProgram({ ...parts, runtime, lowered, constants, model });
-    } catch (error) {
+    const model = await runtime.compile(lowered.model).catch((error: unknown) => {
       releaseConstants(constants);
       throw error;
-    }
+    });
+    return new BoundProgram({ ...parts, runtime, lowered, constants, model });
   };
   return defineBackend<NativeTensor, Slots>({
     name: "openvino",

@@ -19,7 +19,7 @@ export interface ProgramParts extends Place<PingPongSlots<NativeTensor>> {
   readonly constants: ReadonlyMap<string, PooledConstant<NativeTensor>>;
 }
 
-/** The library's reader of ONNX calls the product of a Gemm so. */
+/** The ending that the library's reader of ONNX adds to the name of a Gemm's product. */
 const PRODUCT_OF_GEMM = /\/WithoutBiases$/;
 
 type Results = Readonly<Record<string, NativeTensor>>;

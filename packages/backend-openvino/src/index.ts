@@ -9,15 +9,16 @@ import { findingsOf } from "./probe/findings-of.js";
 import { snippetsWork } from "./probe/snippets.js";
 
 export interface OpenVinoOptions {
-  /** Threads that a step uses; default: one per core. */
+  /** Threads that a step uses, from 1 to 1024; default: one per core. */
   readonly threads?: number;
   /**
-   * A folder in which compiled models are kept, so that the next process need not compile them. It is made if it is missing.
+   * A folder that keeps compiled models, so that the next process need not compile them. It is made if it is missing.
+   * Default: none are kept.
    */
   readonly cache?: string;
-  /** An absolute path to `libopenvino_c`; default: the variable MP_OPENVINO, then where `mp-libopenvino` put it. */
+  /** An absolute path to `libopenvino_c`; default: the value of MP_OPENVINO, then the library that `mp-libopenvino` installed. */
   readonly library?: string;
-  /** The version of a library other than the pinned release, exactly as it reports it: such a library is refused otherwise. */
+  /** The version that the library must report; default: the pinned release. Any other library is refused. */
   readonly version?: string;
 }
 

@@ -10,6 +10,6 @@ export function openvinoManifest(version: string, findings: Findings): BackendMa
     ...kernelManifest(findings),
     eventLoop: "free",
     profile: true,
-    memory: { unsupported: "the library does not tell how much a model takes" },
+    memory: { unsupported: "the library does not report the memory that a model takes" },
   });
 }

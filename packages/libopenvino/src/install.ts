@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
 import { installedFolder } from "./locate.js";
-import { FILES, RELEASE, WHEEL, WHEEL_SHA256 } from "./release.js";
+import { FILES, LIBRARY_FILE, RELEASE, WHEEL, WHEEL_SHA256 } from "./release.js";
 
 const ROOT = "openvino/libs/";
 
@@ -17,8 +17,9 @@ export const install = (options: PinnedOptions, report: Report): Promise<void> =
       sha256: WHEEL_SHA256,
       command: "mp-libopenvino",
       space: "160 MB is needed",
-      elsewhere: "its other wheels were never tried: name the libopenvino_c of one in MP_OPENVINO",
+      elsewhere: "its other wheels have not been tried: name the libopenvino_c of one in MP_OPENVINO",
       folder: installedFolder(options.environment),
+      library: LIBRARY_FILE,
       placeOf: (name) =>
         name.startsWith(ROOT) && FILES.includes(name.slice(ROOT.length)) ? basename(name) : undefined,
     },

@@ -8,18 +8,18 @@ import { LIBRARY_FILE, RELEASE } from "./release.js";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The command by the place of this package: installed, npx finds it and with `--no` never fetches a stranger's package of
- * that name; in a checkout it is the file, which runs from any folder.
+ * The command, which depends on where this package is. If it is installed, npx finds it, and with `--no` never fetches a
+ * stranger's package of that name. In a checkout it is the file, which runs from any folder.
  */
 export function libraryCommand(moduleUrl: string): string {
   if (moduleUrl.includes("/node_modules/")) return "npx --no mp-libopenvino";
   return `node ${fileURLToPath(new URL("../bin/mp-libopenvino.js", moduleUrl))}`;
 }
 
-/** Installs OpenVINO's library. */
+/** The command that installs OpenVINO's library. */
 export const LIBRARY_COMMAND: string = libraryCommand(import.meta.url);
 
-/** The folder in the user's cache for the library and what is known of it. Only an absolute XDG_CACHE_HOME counts. */
+/** The folder in the user's cache for the library and findings about it. Only an absolute XDG_CACHE_HOME counts. */
 export function cacheFolder({ XDG_CACHE_HOME: given = "" }: Environment): string {
   return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libopenvino");
 }

@@ -8,8 +8,8 @@ export const WHEEL_SHA256 = "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd2
 export const LIBRARY_FILE = "libopenvino_c.so.2641";
 
 /**
- * Files that computing on a processor takes: the C interface, the core, the plugin for processors, the readers of ONNX and of
- * cached models, and the thread pool.
+ * Files that are needed to compute on a processor: the C interface, the core, the plugin for processors, the readers of ONNX
+ * and of cached models, and the thread pool.
  */
 export const FILES: readonly string[] = [
   LIBRARY_FILE,

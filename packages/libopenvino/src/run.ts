@@ -6,7 +6,7 @@ import { install } from "./install.js";
 const COMMAND = "mp-libopenvino";
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** For callers that can do without the library: nothing is wrong on this machine, only the index is unreachable. */
+/** For callers that can do without the library: the package index cannot be reached, and nothing else is wrong. */
 const EXIT_UNREACHABLE = 3;
 
 const AFTER_HELP = `
@@ -19,7 +19,7 @@ Exit status: 0 done, 1 failed, 2 invalid arguments, 3 the package index cannot b
 export async function run(argv: readonly string[]): Promise<number> {
   const command = new Command(COMMAND)
     .description(
-      "Fetches OpenVINO's wheel with pip, checks its SHA-256 and keeps the libraries that computing on a processor takes.",
+      "Fetches OpenVINO's wheel with pip, checks its SHA-256 and keeps the libraries that compute on a processor.",
     )
     .option("--wheel <file>", "take this wheel and ask no index")
     .helpOption("-h, --help", "show this")

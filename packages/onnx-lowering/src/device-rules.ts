@@ -115,7 +115,7 @@ function differingRules(differences: Differences): DeviceRules {
         ? { u64: "the engine computes 64-bit integers in 32 bits, use i32" }
         : {}),
       ...Object.fromEntries(
-        differences.refused.map((dtype) => [dtype, "the engine's casts to it round wrongly"] as const),
+        differences.refused.map((dtype) => [dtype, `the engine's casts to ${dtype} round wrongly`] as const),
       ),
     }),
   };

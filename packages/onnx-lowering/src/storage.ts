@@ -26,6 +26,6 @@ const storages: Readonly<Record<Target["device"], Storage>> = {
   webgpu: inShortIntegers,
 };
 
-/** How a device stores values: WebGPU has no 64-bit integers, and holds i64 as i32. */
+/** How an engine stores values: i64 is held as i32 on WebGPU, and wherever an engine computes it in 32 bits. */
 export const storageOf = ({ device, differences }: Pick<Target, "device" | "differences">): Storage =>
   differences?.hasShortIntegers ? inShortIntegers : storages[device];

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { MpError } from "@mp/core";
 import { fetchWithPip, findPip } from "./fetch-with-pip.js";
 import { fileFailure, type SpaceNeed } from "./file-failure.js";
-import { partialPath, publishFolder, sweepPartials } from "./publish.js";
+import { partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
 import { megabytes, type Report, since } from "./report.js";
 import { openWheel, requireDigest, sha256Of } from "./wheel-archive.js";
 
@@ -23,6 +23,8 @@ export interface PinnedWheel extends SpaceNeed {
   readonly elsewhere: string;
   /** The folder that is filled. */
   readonly folder: string;
+  /** The place of a file below the folder without which the folder is replaced. */
+  readonly library: string;
   /** The place of a file of the wheel, below the folder; undefined for one that is not taken. */
   readonly placeOf: (name: string) => string | undefined;
 }
@@ -35,7 +37,7 @@ export interface PinnedOptions {
 }
 
 /**
- * Does nothing if the folder is there.
+ * Does nothing if the folder has its library.
  * @throws MP_BACKEND_UNAVAILABLE where no wheel runs on this machine, or none can be fetched
  * @throws MP_INVALID_ARGUMENT, MP_PARSE or MP_IO for what is wrong with the wheel or the disk
  */
@@ -46,7 +48,8 @@ export async function installPinned(
 ): Promise<void> {
   requirePlatform(pinned);
   const { folder } = pinned;
-  if (existsSync(folder)) return report("cache", `${pinned.title} is in ${folder}`);
+  const isInstalled = (): boolean => existsSync(join(folder, pinned.library));
+  if (isInstalled()) return report("cache", `${pinned.title} is in ${folder}`);
   const cache = dirname(folder);
   try {
     await mkdir(cache, { recursive: true });
@@ -56,6 +59,8 @@ export async function installPinned(
       await mkdir(download);
       const wheel = await wheelFor(pinned, options, download, report);
       requireDigest(wheel, await sha256Of(wheel), pinned.sha256, `pinned for ${pinned.title}`);
+      // Another process may have been quicker.
+      if (!isInstalled()) await withdrawFolder(folder);
       await unpack(pinned, wheel, report);
     } finally {
       await rm(download, { recursive: true, force: true });

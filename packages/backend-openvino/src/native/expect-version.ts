@@ -2,8 +2,8 @@ import { MpError } from "@mp/core";
 import { LIBRARY_COMMAND, RELEASE } from "@mp/libopenvino";
 
 /**
- * Expects the library to be of the version that is asked for: its numbers were compared with the reference's, those of
- * another were not.
+ * Expects the library to have the wanted version: only the pinned release's numbers were compared with the reference's, so
+ * that any other has to be asked for.
  * @throws MP_BACKEND_UNAVAILABLE naming both versions and the remedy
  */
 export function expectVersion(path: string, version: string, wanted: string): void {
@@ -11,7 +11,7 @@ export function expectVersion(path: string, version: string, wanted: string): vo
   const remedy =
     wanted === RELEASE
       ? `install that with: ${LIBRARY_COMMAND}, or ask for the other: openvino({ version: "${version}" })`
-      : `ask for the one that is there, or name the library of OpenVINO ${wanted} in library or MP_OPENVINO`;
+      : `ask for version "${version}", or name the library of OpenVINO ${wanted} in library or MP_OPENVINO`;
   throw new MpError(
     "MP_BACKEND_UNAVAILABLE",
     `OpenVINO: version must be ${wanted}, and ${path} is ${version}; ${remedy}`,

@@ -1,6 +1,6 @@
 import koffi, { type TypeObject } from "koffi";
 
-/** A place for one pointer. */
+/** A place to which a function writes one pointer. */
 export type Out = [bigint | null];
 
 /** Dimensions, by value. */
@@ -36,7 +36,7 @@ export interface NativeCounter {
 type Handle = bigint;
 type Done = (error: Error | null, status: number) => void;
 
-/** Functions of the C interface that are used. Those that can fail return a status. */
+/** Functions of the C interface that are used. Functions that can fail return a status. */
 export interface NativeFunctions {
   ov_get_last_err_msg(): string | null;
   ov_get_openvino_version(version: [NativeVersion]): number;

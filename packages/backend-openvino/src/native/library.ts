@@ -1,6 +1,7 @@
 /** Loads OpenVINO's C library once per process and path, and binds its functions. Knows nothing about models. */
+import { dirname } from "node:path";
 import { MpError } from "@mp/core";
-import { LIBRARY_COMMAND } from "@mp/libopenvino";
+import { cacheFolder, LIBRARY_COMMAND } from "@mp/libopenvino";
 import koffi from "koffi";
 import { expectVersion } from "./expect-version.js";
 import { FUNCTIONS, type NativeFunctions, type Out } from "./functions.js";
@@ -10,7 +11,7 @@ export interface OpenVinoLibrary {
   readonly path: string;
   /** As the library reports it: 2026.4.1. */
   readonly version: string;
-  /** With the number of its build. */
+  /** The version with the number of its build. */
   readonly build: string;
   readonly functions: NativeFunctions;
   /** @throws MP_BACKEND_FAILED or a more specific code, with the library's last error, unless the status is 0 */
@@ -19,7 +20,7 @@ export interface OpenVinoLibrary {
   make(what: string, call: (out: Out) => number): bigint;
 }
 
-/** koffi runs native code on its own stacks, 128 KiB for an asynchronous call: too few for the library's kernels. */
+/** koffi runs native code on its own stacks, of 128 KiB for an asynchronous call: too little for the library's kernels. */
 const STACK_BYTES = 8 * 1024 * 1024;
 
 const loaded = new Map<string, OpenVinoLibrary>();
@@ -64,9 +65,11 @@ function bind(path: string): NativeFunctions {
     return Object.freeze(Object.fromEntries(made)) as NativeFunctions;
   } catch (cause) {
     const said = cause instanceof Error ? cause.message : String(cause);
+    // The command replaces nothing that is there.
+    const first = path.startsWith(cacheFolder(process.env)) ? `delete ${dirname(path)} and ` : "";
     throw new MpError(
       "MP_BACKEND_UNAVAILABLE",
-      `OpenVINO: ${path} does not load (${said}); install it again with: ${LIBRARY_COMMAND}`,
+      `OpenVINO: ${path} does not load (${said}); ${first}install it again with: ${LIBRARY_COMMAND}`,
       { details: { file: path, install: LIBRARY_COMMAND }, cause },
     );
   }

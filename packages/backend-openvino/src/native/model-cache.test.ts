@@ -21,32 +21,33 @@ async function compiled(folder: string | undefined): Promise<string> {
   return "compiled";
 }
 
-/** The names of folders in it, of which one being filled is none. */
+/** The names of the folders in it. */
 const models = (folder: string): string[] => readdirSync(folder);
 
-it("keeps models by their bytes and by what they depend on", async () => {
+it("keeps models by their bytes, their settings and by what they depend on", async () => {
   const folder = join(root, "a", "b");
   const cache = new ModelCache(folder, ["build", "processor"]);
-  expect(await cache.compile(MODEL, compiled)).toBe("compiled");
-  expect(await cache.compile(MODEL, compiled)).toBe("read blob");
-  expect(await cache.compile(Uint8Array.of(1, 2, 4), compiled)).toBe("compiled");
+  expect(await cache.compile(MODEL, "", compiled)).toBe("compiled");
+  expect(await cache.compile(MODEL, "", compiled)).toBe("read blob");
+  expect(await cache.compile(Uint8Array.of(1, 2, 4), "", compiled)).toBe("compiled");
   const other = new ModelCache(folder, ["build", "another processor"]);
-  expect(await other.compile(MODEL, compiled)).toBe("compiled");
-  expect(models(folder)).toHaveLength(3);
+  expect(await other.compile(MODEL, "", compiled)).toBe("compiled");
+  expect(await cache.compile(MODEL, "threads", compiled)).toBe("compiled");
+  expect(models(folder)).toHaveLength(4);
 });
 
 it("compiles again what is damaged, whichever file and byte", async () => {
   const folder = join(root, "damaged");
   const cache = new ModelCache(folder, []);
-  await cache.compile(MODEL, compiled);
+  await cache.compile(MODEL, "", compiled);
   const [model] = models(folder) as [string];
   for (const name of ["model.blob", "SHA256SUMS"]) {
     const file = join(folder, model, name);
     const whole = readFileSync(file);
     for (const damaged of [whole.subarray(1), whole.subarray(0, -1), Buffer.alloc(0), flipped(whole)]) {
       writeFileSync(file, damaged);
-      expect(await cache.compile(MODEL, compiled)).toBe("compiled");
-      expect(await cache.compile(MODEL, compiled)).toBe("read blob");
+      expect(await cache.compile(MODEL, "", compiled)).toBe("compiled");
+      expect(await cache.compile(MODEL, "", compiled)).toBe("read blob");
     }
   }
 });
@@ -64,18 +65,18 @@ it("leaves one whole model where two compile it at once", async () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     return compiled(place);
   };
-  expect(await Promise.all(caches.map((cache) => cache.compile(MODEL, slowly)))).toEqual([
+  expect(await Promise.all(caches.map((cache) => cache.compile(MODEL, "", slowly)))).toEqual([
     "compiled",
     "compiled",
   ]);
   expect(models(folder)).toHaveLength(1);
-  expect(await caches[0]?.compile(MODEL, compiled)).toBe("read blob");
+  expect(await caches[0]?.compile(MODEL, "", compiled)).toBe("read blob");
 });
 
 it("keeps nothing of a model that does not compile, and says why it does not", async () => {
   const folder = join(root, "failing");
   const failing = (): Promise<never> => Promise.reject(new Error("no such operator"));
-  await expect(new ModelCache(folder, []).compile(MODEL, failing)).rejects.toThrow("no such operator");
+  await expect(new ModelCache(folder, []).compile(MODEL, "", failing)).rejects.toThrow("no such operator");
   expect(models(folder)).toEqual([]);
 });
 
@@ -84,7 +85,7 @@ it("compiles all the same where the folder is gone for good", async () => {
   const cache = new ModelCache(folder, []);
   rmSync(folder, { recursive: true });
   writeFileSync(folder, "a file");
-  expect(await cache.compile(MODEL, compiled)).toBe("compiled, not kept");
+  expect(await cache.compile(MODEL, "", compiled)).toBe("compiled, not kept");
   expect(() => new ModelCache(folder, [])).toThrow(
     expect.objectContaining({ code: "MP_IO", message: expect.stringMatching(/cache must be a folder/) }),
   );

@@ -5,20 +5,20 @@ import { join, resolve } from "node:path";
 import { MpError } from "@mp/core";
 import { publishFolder, sweepPartials, withdrawFolder } from "@mp/wheels/publish";
 
-/** Digests of the other files in the folder of a model, in the form of the program `sha256sum`. */
+/** Digests of the other files in the folder of a model. */
 const SUMS = "SHA256SUMS";
 
 /**
- * Compiled models on disk, each in a folder that the library knows as its CACHE_DIR. The library writes its files in place
- * and loads what is damaged, with other numbers. So a folder is put in place whole, by one rename, and its digests are
- * compared before the library reads it.
+ * Compiled models on disk, each in a folder that the library gets as its CACHE_DIR. The library writes its files in place,
+ * and loads damaged ones, with other numbers. So a folder is put in place whole, by one rename, and its digests are compared
+ * before the library reads it.
  */
 export class ModelCache {
   readonly #folder: string;
   readonly #of: readonly string[];
 
   /**
-   * @param of what compiled models depend on apart from the model itself
+   * @param of the library and the processor, on which every compiled model depends
    * @throws MP_IO for a folder that cannot be made
    */
   constructor(folder: string, of: readonly string[]) {
@@ -30,15 +30,20 @@ export class ModelCache {
       const message = `openvino: cache must be a folder that can be written, got ${this.#folder}: ${String(cause)}`;
       throw new MpError("MP_IO", message, { details: { folder: this.#folder }, cause });
     }
-    void sweepPartials(this.#folder);
+    // What another user left may not be removed.
+    sweepPartials(this.#folder).catch(() => {});
   }
 
-  /** Compiles a model with the folder that has it, or that will. Failures to keep it are none of the model's. */
+  /**
+   * Compiles a model with the folder that holds it, or that will. If it cannot be kept, it is compiled all the same.
+   * @param settings everything else that the compiled model depends on
+   */
   async compile<M>(
     model: Uint8Array,
+    settings: string,
     compileIn: (cacheFolder: string | undefined) => Promise<M>,
   ): Promise<M> {
-    const final = join(this.#folder, digestOf(...this.#of, model).slice(0, 32));
+    const final = join(this.#folder, digestOf(...this.#of, settings, model).slice(0, 32));
     if (await isWhole(final)) return compileIn(final);
     let compiled: { readonly model: M } | { readonly failure: unknown } | undefined;
     try {

@@ -126,7 +126,7 @@ export class NativeRequest extends NativeResource {
 
 type Start = (done: (error: Error | null, status: number) => void) => void;
 
-/** A call on a worker thread, whose last error is asked for on the same thread as soon as it ends. */
+/** A call on a worker thread. The library keeps one last error for all threads, so it is read as soon as the call ends. */
 function settled({ check }: OpenVinoLibrary, what: string, start: Start): Promise<void> {
   return new Promise((resolve, reject) => {
     start((error, status) => {

@@ -43,7 +43,14 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     this.library = loadLibrary(library, version);
     const { functions, make } = this.library;
     this.#core = make("core", (out) => functions.ov_core_create(out));
-    this.processor = processorOf(this.library, this.#core);
+    try {
+      this.processor = processorOf(this.library, this.#core);
+      this.#cache =
+        cache === undefined ? undefined : new ModelCache(cache, [this.library.build, this.processor]);
+    } catch (error) {
+      functions.ov_core_free(this.#core);
+      throw error;
+    }
     this.#properties = {
       // Otherwise the plugin chooses where it rounds.
       INFERENCE_PRECISION_HINT: "f32",
@@ -52,8 +59,6 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
       ENABLE_CPU_PINNING: "NO",
       ...(threads === undefined ? {} : { INFERENCE_NUM_THREADS: String(threads) }),
     };
-    this.#cache =
-      cache === undefined ? undefined : new ModelCache(cache, [this.library.build, this.processor]);
   }
 
   /**
@@ -65,15 +70,21 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     { isKept = true, hasCounters = false }: CompileOptions = {},
   ): Promise<NativeModel> {
     this.#assertUsable();
+    const properties: Properties = {
+      ...this.#properties,
+      ...(this.hasSnippets ? {} : { SNIPPETS_MODE: "DISABLE" }),
+      ...(hasCounters ? { PERF_COUNT: "YES" } : {}),
+    };
     const compileIn = (folder: string | undefined): Promise<NativeModel> =>
       compileModel(this.library, this.#ledger, this.#core, model, {
-        ...this.#properties,
-        ...(this.hasSnippets ? {} : { SNIPPETS_MODE: "DISABLE" }),
-        ...(hasCounters ? { PERF_COUNT: "YES" } : {}),
+        ...properties,
         ...(folder === undefined ? {} : { CACHE_DIR: folder }),
       });
     const cache = isKept && !hasCounters ? this.#cache : undefined;
-    const compiling = cache === undefined ? compileIn(undefined) : cache.compile(model, compileIn);
+    const compiling =
+      cache === undefined
+        ? compileIn(undefined)
+        : cache.compile(model, JSON.stringify(properties), compileIn);
     this.#compiling.add(compiling);
     try {
       return await compiling;
@@ -137,7 +148,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     if (this.#isDisposed) throw new MpError("MP_DISPOSED", "OpenVINO: used after dispose");
   }
 
-  /** Whether a pass is on that fuses operators into code of its own, and ends the process over some products; set once it was tried. */
+  /** Whether snippets are on, a pass that fuses operators and that has ended the process; set once they were tried. */
   hasSnippets = false;
 
   /** How models hold values; set once the engine was asked. */

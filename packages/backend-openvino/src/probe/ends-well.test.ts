@@ -14,6 +14,8 @@ it.each([
   ["process.exitCode = process.argv[2] === 'given' ? 0 : 3", true],
   ["process.kill(process.pid, 'SIGSEGV'); setInterval(() => {}, 1000)", false],
   ["process.abort()", false],
+  ["process.kill(process.pid, 'SIGINT'); setInterval(() => {}, 1000)", undefined],
+  ["process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000)", undefined],
   ["process.exit(3)", undefined],
   ["setInterval(() => {}, 1000)", undefined],
 ])("tells of %s: %s", async (program, outcome) => {

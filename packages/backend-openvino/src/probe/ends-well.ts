@@ -1,8 +1,11 @@
 import { execFile } from "node:child_process";
 
+/** Signals of a fault in the program. Any other was sent from outside: Ctrl-C, or a system that is out of memory. */
+const FAULTS: ReadonlySet<string> = new Set(["SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGTRAP"]);
+
 /**
- * Whether a program of Node comes to its end, in a process of its own: false if a signal such as SIGSEGV ended that. Undefined
- * where it could not say: it did not start, failed in another way, or took too long.
+ * Whether a program of Node runs to its end, in a process of its own: false if a fault such as SIGSEGV ended the process.
+ * Undefined if this is unknown: it did not start, failed in another way, was killed, or took too long.
  */
 export function endsWell(
   program: string,
@@ -12,7 +15,7 @@ export function endsWell(
   return new Promise((resolve) => {
     execFile(process.execPath, [program, ...given], { timeout: limitMs }, (error) => {
       if (error === null) resolve(true);
-      else resolve(error.killed !== true && typeof error.signal === "string" ? false : undefined);
+      else resolve(FAULTS.has(error.signal ?? "") ? false : undefined);
     });
   });
 }

@@ -4,7 +4,7 @@ import type { NativeRuntime } from "../native/index.js";
 import { keptAnswer } from "./kept-answer.js";
 import { probedEngine } from "./probed-engine.js";
 
-/** By library: an engine does not change while a process runs. */
+/** Findings by library: an engine does not change while a process runs. */
 const known = new WeakMap<NativeRuntime["library"], Promise<Findings>>();
 
 /**

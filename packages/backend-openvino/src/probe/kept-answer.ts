@@ -7,10 +7,10 @@ import type { NativeRuntime } from "../native/index.js";
 import { keepValue, keptValue } from "./kept-value.js";
 
 /**
- * The answer to a question about the library on this processor: from the user's cache, where an earlier process left it, or
- * found and kept.
+ * The answer to a question about the library on this processor: read from the user's cache, where an earlier process left
+ * it, or found and kept there.
  * @param question its name, with everything that the answer depends on besides the library, the processor and this code
- * @param find undefined is no answer, and not kept
+ * @param find finds the answer; undefined is no answer, and is not kept
  */
 export async function keptAnswer<A>(
   { library, processor }: NativeRuntime,
@@ -19,7 +19,7 @@ export async function keptAnswer<A>(
 ): Promise<A> {
   const probing = probingCode();
   if (probing === undefined) return find();
-  // Sources and what is built of them are not the same code, and would replace each other's answers.
+  // Sources and the code built from them would otherwise replace each other's answers.
   const name = digest(question, library.build, processor, probing.version, extname(import.meta.url));
   const path = join(cacheFolder(process.env), "findings", `${name.slice(0, 16)}.json`);
   const of = digest(name, probing.code);
@@ -36,10 +36,10 @@ const digest = (...parts: readonly string[]): string => {
   return hash.digest("hex");
 };
 
-/** Entries that take part in probing. The parts that they share are in files named for their contents. */
+/** Entries with the code that probes. The names of the files that they share change with the contents. */
 const ENTRIES = ["@mp/core/probe", "@mp/core/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
 
-/** The code that probes, so that findings of other code are not taken; undefined in a bundle, which has no such files. */
+/** The code that probes, so that findings of other code are not used; undefined in a bundle, which has no such files. */
 function probingCode(): { readonly version: string; readonly code: string } | undefined {
   const require = createRequire(import.meta.url);
   try {

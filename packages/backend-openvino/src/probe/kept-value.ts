@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { dirname } from "node:path";
 import { plainText, plainValue } from "./plain-data.js";
 
-/** A value that a process left for the next one, with all that it depends on. */
+/** A value that a process left for the next one. `of` identifies what the value was found for. */
 interface Kept {
   readonly of: string;
   readonly value: unknown;
@@ -11,7 +11,7 @@ interface Kept {
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** The value in the file; undefined if there is none, it is damaged, or it was found for something else. */
+/** The value in the file; undefined if the file is missing or damaged, or the value was found for something else. */
 export function keptValue(path: string, of: string): unknown {
   try {
     const [sum, ...rest] = readFileSync(path, "utf8").split("\n");
@@ -24,7 +24,7 @@ export function keptValue(path: string, of: string): unknown {
   }
 }
 
-/** Replaces the file by one rename. A folder that cannot be written is no error: then nothing is kept. */
+/** Replaces the file by one rename. If the folder cannot be written, nothing is kept, without an error. */
 export function keepValue(path: string, of: string, value: unknown): void {
   const text = plainText({ of, value } satisfies Kept);
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;

@@ -1,7 +1,7 @@
 import type { ProbedEngine } from "@mp/onnx-lowering";
 import type { NativeRuntime, NativeTensor } from "../native/index.js";
 
-/** The runtime as lowering probes it: each model is compiled, run once and released. */
+/** A runtime as an engine to probe: each model is compiled, run once and released. */
 export const probedEngine = (runtime: NativeRuntime): ProbedEngine => ({
   device: "cpu",
   version: runtime.library.version,

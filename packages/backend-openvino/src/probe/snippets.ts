@@ -6,12 +6,12 @@ import { keptAnswer } from "./kept-answer.js";
 
 const LIMIT_MS = 30_000;
 
-/** By library: it is tried once in a process. */
+/** Answers by library, which is tried once in a process. */
 const known = new WeakMap<NativeRuntime["library"], Promise<boolean>>();
 
 /**
- * Whether the library's snippets, a pass that fuses operators, survive products over which a release has ended the process.
- * They are compiled in a process of its own, and the answer is kept.
+ * Whether a process survives the library's snippets, a pass that fuses operators, on products that end the process in some
+ * releases. A child process tries it, and the answer is kept.
  */
 export function snippetsWork(runtime: NativeRuntime): Promise<boolean> {
   const { library } = runtime;

@@ -1,5 +1,5 @@
-/** Forms of operators that every reader of ONNX takes, where it takes some of their operands only. */
-import { isComputeFloat, rangeValues, type ScatterOp } from "@mp/core/graph";
+/** Forms of operators that a strict reader of ONNX takes too, where it refuses some operands of the standard forms. */
+import { floatFormats, isComputeFloat, rangeValues, type ScatterOp } from "@mp/core/graph";
 import { int, ints } from "@mp/onnx/write";
 import { transpose } from "../lowerings/blocked-layout.js";
 import { choose } from "../lowerings/integers.js";
@@ -8,7 +8,7 @@ import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { topK } from "./top-k.js";
 
-/** Data as long as the indices along the other axes, of which no more is read. */
+/** Cuts data to the length of the indices along the other axes: no more of it is read. */
 const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = ""], writer, standard) => {
   const { shape } = operandType(node);
   const wanted = node.inputs[1]?.shape ?? [];
@@ -24,11 +24,11 @@ const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = 
   return standard([part, indices]);
 };
 
-/** A scalar repeats along no axis. */
+/** Returns a scalar as it is: it has no axis to repeat along. */
 const tile: OwnLowering<"Tile"> = (node, operands, writer) =>
   operandType(node).shape.length === 0 ? [writer.one("Identity", [at(operands, 0)])] : undefined;
 
-/** Scale and bias in the shape of what is normalized. */
+/** Expands scale and bias to the shape of what is normalized. */
 const layerNormalization: OwnLowering<"LayerNormalization"> = (
   node,
   [x = "", ...others],
@@ -41,7 +41,7 @@ const layerNormalization: OwnLowering<"LayerNormalization"> = (
   return standard([x, ...others.map((name) => writer.one("Expand", [name, writer.ints(shape)]))]);
 };
 
-/** A product, to which C is added; the reader takes a C of two dimensions only, and no product of nothing. */
+/** Adds C to a product: the reader takes a C of two dimensions only, and no product of nothing. */
 const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer) => {
   const { alpha, beta, transA, transB } = node.attributes;
   const { dtype, shape } = operandType(node);
@@ -56,7 +56,10 @@ const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer) => {
   return [c === undefined ? product : writer.one("Add", [product, scaled(c, beta)])];
 };
 
-/** Pads that reach beyond the kernel are added to the image; an optimizer does not see that the factor is 1. */
+/**
+ * Adds pads that reach beyond the kernel to the image. The factor, which an optimizer does not know to be 1, keeps it from
+ * putting them back.
+ */
 const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
   const { strides, pads, dilations, group } = node.attributes;
   const kernel = node.inputs[1]?.shape.slice(2) ?? [];
@@ -75,10 +78,10 @@ const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
   ];
 };
 
-/** All of them are known. */
+/** A constant, since all numbers of a range are known. */
 const range: OwnLowering<"Range"> = (node, _operands, writer) => [writer.initializer(rangeValues(node))];
 
-/** A choice of bools or of integers, which may be computed in f32, by arithmetic. */
+/** Chooses bools by logic, and integers by arithmetic: the kernel may compute them in f32. */
 const where: OwnLowering<"Where"> = (node, operands, writer, standard) => {
   const dtype = node.inputs[1]?.dtype;
   const [condition, x, y] = [at(operands, 0), at(operands, 1), at(operands, 2)];
@@ -88,7 +91,7 @@ const where: OwnLowering<"Where"> = (node, operands, writer, standard) => {
   return [writer.one("Add", [y, difference])];
 };
 
-/** The reader takes an empty constant for one of an element. */
+/** Fills the result where the operand is empty: the reader takes an empty constant for one element. */
 const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);
   const { mode, value } = node.attributes;
@@ -96,7 +99,7 @@ const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
     const whole = node.outputs[0]?.shape ?? [];
     return [writer.one("Expand", [writer.scalar(value, dtype), writer.ints(whole)])];
   }
-  // Of a value of 0 the kernel does not see the sign.
+  // The kernel does not see the sign of a value of 0.
   if (mode !== "constant" || !Object.is(value, -0) || !isComputeFloat(dtype)) return undefined;
   const opposite = standard([writer.one("Neg", [at(operands, 0)])]);
   return [writer.one("Neg", [at(opposite, 0)])];
@@ -108,7 +111,7 @@ const scatter: OwnLowering<ScatterOp> = (node, [data = ""]) =>
 /** The standard form, where ONNX Runtime needs another. */
 const plain: OwnLowering = (_node, operands, _writer, standard) => standard(operands);
 
-/** Raises the lowest numbers: of a window with nothing above them the kernel gives no place. */
+/** Raises -infinity and the lowest number to the next one: the kernel finds no place in a window with nothing above them. */
 const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (
   node,
   [dy = "", x = "", y = ""],
@@ -117,7 +120,8 @@ const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (
 ) => {
   const { dtype } = operandType(node);
   if (!isComputeFloat(dtype)) return undefined;
-  const low = writer.scalar(dtype === "f16" ? -65_472 : -(2 ** 127), dtype);
+  const { maxFinite, maxExponent, fractionBits } = floatFormats[dtype];
+  const low = writer.scalar(2 ** (maxExponent - fractionBits) - maxFinite, dtype);
   return standard([dy, writer.one("Where", [writer.one("Less", [x, low]), low, x]), y]);
 };
 

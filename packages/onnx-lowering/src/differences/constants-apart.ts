@@ -15,7 +15,7 @@ const ELEMENTWISE: ReadonlySet<string> = new Set([
   "Where", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "Min", "Max", "Abs", "Neg",
 ]); // biome-ignore format: one list
 
-/** The bits of a float's exponent are 0 and others are not. */
+/** Whether any number is subnormal. */
 function holdsSubnormals({ dtype, data }: HostTensor): boolean {
   if (dtype !== "f32") return false;
   return (data as Float32Array).some((number) => number !== 0 && Math.abs(number) < 2 ** -126);
@@ -27,9 +27,10 @@ const holdsTensor = ({ opType, attributes }: OnnxNode): HostTensor | undefined =
 };
 
 /**
- * Sets constants apart that an optimizer must not know. It merges two of them, although (x · a) · b is not x · (a · b) where
- * x · a overflows or is rounded; it leaves out x + 0, and adds 0 to products, which loses the sign of zeros; it takes
- * subnormal numbers for 0; of two products with a constant, one of them transposed, one is wrong. Where an op has to know a constant that others compute with, they get one of their own.
+ * Sets apart constants that an optimizer must not know. It merges two of them, although (x · a) · b is not x · (a · b) if
+ * x · a overflows or is rounded. It drops x + 0 and adds 0 to products, which loses the sign of zeros. It takes subnormal
+ * numbers for 0. Of two products with one constant, if one of them is transposed, one is wrong. A constant that an op must
+ * know is copied for the arithmetic that uses it.
  */
 export function withConstantsApart(graph: OnnxGraph): Parted {
   const { nodes, initializers } = graph;

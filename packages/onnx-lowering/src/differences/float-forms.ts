@@ -1,4 +1,4 @@
-/** Forms of operators on floats, of kernels that lose NaN, infinities, signs of zeros, or subnormal numbers. */
+/** Forms of operators on floats whose kernels lose NaN, infinities, signs of zeros or subnormal numbers. */
 import { type ComputeDType, isComputeFloat, type Op } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { byMagnitude, ERROR_FUNCTION, odd } from "../lowerings/functions.js";
@@ -30,17 +30,30 @@ const keepingNaN =
     return where(writer, writer.one("IsNaN", [x]), x, form(operands, writer, kernel, node));
   };
 
+/**
+ * Computes bf16 in f32: it has the range of f32, and kernels that compute it in f32 lose the same numbers. The kernel is
+ * right for f16, whose range is short.
+ */
+const inF32 =
+  (form: Form): Form =>
+  (operands, writer, kernel, node) => {
+    if (node.dtype === "f32") return form(operands, writer, kernel, node);
+    if (node.dtype === "f16") return kernel(operands);
+    const wide = operands.map((name) => writer.cast(name, "f32"));
+    return writer.cast(form(wide, writer, kernel, { ...node, dtype: "f32" }), node.dtype);
+  };
+
 const negative: Form = ([x = ""], writer, _kernel, { dtype }) =>
   writer.one("Mul", [x, writer.scalar(-1, dtype)]);
 
-/** A difference is computed as x + (-1 · y + 0). */
+/** The kernel computes x + (-1 · y + 0), which loses signs of zeros. */
 const difference: Form = ([x = "", y = ""], writer) => writer.one("Add", [x, writer.one("Neg", [y])]);
 
-/** An optimizer moves Abs before a Concat, also for others that read the Concat; it does not see that the factor is 1. */
+/** An optimizer moves Abs before a Concat, for all that read the Concat; it does not see that the factor is 1. */
 const magnitude: Form = ([x = ""], writer, kernel, { dtype }) =>
   kernel([writer.one("Mul", [x, writer.scalar(1, dtype)])]);
 
-/** An optimizer takes the infinities of |x| for those of x of one sign. */
+/** An optimizer takes the infinities of |x| for those of x, of one sign only. */
 const isInfinite: Form = ([x = ""], writer, _kernel, { dtype }) => {
   const equals = (value: number): string => writer.one("Equal", [x, writer.scalar(value, dtype)]);
   return writer.one("Or", [equals(Number.POSITIVE_INFINITY), equals(Number.NEGATIVE_INFINITY)]);
@@ -77,14 +90,13 @@ const further =
     return where(writer, isFirst, a, b);
   };
 
-/** Beyond these, less a margin, a power of e is subnormal or infinite. */
+/** Magnitudes of exponents, with a margin, beyond which a power of e is subnormal or infinite. */
 const FAR = 80;
 // Both e^60 and e^-60 are near an f32.
 const SHIFT = 60;
 
-/** The kernel's results are not subnormal, and infinite too early: e^(x + 60) · e^-60, and the other way round. */
+/** e^(x + 60) · e^-60 for low x and the reverse for high ones: the kernel has no subnormal results, and overflows early. */
 const exponential: Form = ([x = ""], writer, kernel, { dtype }) => {
-  if (dtype !== "f32") return kernel([x]);
   const number = (value: number): string => writer.scalar(value, dtype);
   const [isLow, isHigh] = [writer.one("Less", [x, number(-FAR)]), writer.one("Greater", [x, number(FAR)])];
   const chosen = (low: number, high: number, near: number): string =>
@@ -97,16 +109,15 @@ const exponential: Form = ([x = ""], writer, kernel, { dtype }) => {
 const LOG_OF_SUM = [1, 3, 5, 7, 9, 11, 13, 15].map((divisor) => 2 / divisor);
 
 /** max(x, 0) + log(1 + e^-|x|). */
-const softplus: Form = ([x = ""], writer, kernel, { dtype }) => {
-  if (dtype !== "f32") return kernel([x]);
+const softplus: Form = ([x = ""], writer, _kernel, { dtype }) => {
   const u = writer.one("Exp", [writer.one("Neg", [writer.one("Abs", [x])])]);
   const ratio = writer.one("Div", [u, writer.one("Add", [u, writer.scalar(2, dtype)])]);
   return writer.one("Add", [writer.one("Relu", [x]), odd(ratio, LOG_OF_SUM, writer)]);
 };
 
 /** The kernel's error near 0 is that of larger numbers. */
-const errorFunction: Form = ([x = ""], writer, kernel, { dtype }) =>
-  dtype === "f32" ? byMagnitude(x, 0.75, [odd(x, ERROR_FUNCTION, writer), kernel([x])], writer) : kernel([x]);
+const errorFunction: Form = ([x = ""], writer, kernel) =>
+  byMagnitude(x, 0.75, [odd(x, ERROR_FUNCTION, writer), kernel([x])], writer);
 
 /** The kernel starts from the lowest finite number. */
 const mostOfMany =
@@ -114,7 +125,7 @@ const mostOfMany =
   ({ inputs: [x = "", axes], dtypes: [dtype] }, writer, kernel) => {
     if (dtype === undefined || !isComputeFloat(dtype)) return undefined;
     const number = (value: number): string => writer.scalar(value, "f32");
-    // Further than 1 for NaN; less far, if there is nothing but the worst.
+    // 1 marks other numbers: NaN wins against them, the worst number loses.
     const [nan, none] = op === "ReduceMax" ? [2, 0] : [0, 2];
     const isWorst = writer.one("Equal", [x, writer.scalar(worst, dtype)]);
     const marks = where(
@@ -134,7 +145,7 @@ const mostOfMany =
     return [where(writer, writer.one("Equal", [mark, number(nan)]), writer.scalar(Number.NaN, dtype), most)];
   };
 
-/** NaN along the axis where any element is NaN, or infinite, which leaves nothing of the others. */
+/** NaN along the axis if any element is NaN or infinity: infinity less itself is NaN, and so is the sum. */
 const ofRow: Form = ([x = ""], writer, kernel, { dtype, attributes: { axis } }) => {
   const infinite = writer.one("Equal", [x, writer.scalar(Number.POSITIVE_INFINITY, dtype)]);
   const marks = writer.cast(writer.one("Or", [writer.one("IsNaN", [x]), infinite]), "f32");
@@ -144,7 +155,7 @@ const ofRow: Form = ([x = ""], writer, kernel, { dtype, attributes: { axis } }) 
   return where(writer, isLost, writer.scalar(Number.NaN, dtype), kernel([x]));
 };
 
-/** By ONNX's operator, which is the graph's of the same name. */
+/** Forms by operator, which has one name in ONNX and in the graph. */
 const forms: Replacements = {
   Neg: ofFloats(negative),
   Sub: ofFloats(difference),
@@ -156,9 +167,9 @@ const forms: Replacements = {
   LeakyRelu: ofFloats(leakyRelu),
   Min: ofFloats(further("Less")),
   Max: ofFloats(further("Greater")),
-  Exp: ofFloats(keepingNaN(exponential)),
-  Softplus: ofFloats(keepingNaN(softplus)),
-  Erf: ofFloats(keepingNaN(errorFunction)),
+  Exp: ofFloats(keepingNaN(inF32(exponential))),
+  Softplus: ofFloats(keepingNaN(inF32(softplus))),
+  Erf: ofFloats(keepingNaN(inF32(errorFunction))),
   ReduceMax: mostOfMany("ReduceMax", Number.NEGATIVE_INFINITY),
   ReduceMin: mostOfMany("ReduceMin", Number.POSITIVE_INFINITY),
   Softmax: ofFloats(ofRow),

@@ -11,7 +11,7 @@ import { exactIntegers } from "./integers.js";
 import { quotient } from "./quotient.js";
 import { castByArithmetic } from "./rounding.js";
 
-/** The engine may end the process over nodes without elements, and checks no index. */
+/** No op: these engines check no index, and nodes without elements may end the process. */
 const UNCHECKED: ReadonlySet<string> = new Set();
 
 const inShortIntegers: OwnLowerings = { ...exactIntegers, RandomBits: randomBits(signedArithmetic) };

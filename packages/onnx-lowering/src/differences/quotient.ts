@@ -2,7 +2,7 @@ import type { HostTensor } from "@mp/core";
 import type { ConstantOf } from "../lowerings/division.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
-/** Divisors up to this magnitude, and from its reciprocal on, have a normal reciprocal. */
+/** Divisors up to this magnitude, and down to its reciprocal, have a normal reciprocal. */
 const LARGE = 2 ** 100;
 const FACTOR = 2 ** 64;
 
@@ -11,8 +11,8 @@ const hasReciprocals = ({ dtype, data }: HostTensor): boolean =>
   Array.from(data as Float32Array, Math.abs).every((size) => size <= LARGE && size >= 1 / LARGE);
 
 /**
- * Brings divisors into the middle of the range, and dividends with them: the engine computes x · (1 / y), and 1 / y is
- * infinite where y is subnormal, and subnormal where y is large.
+ * Scales both operands so that the divisor is in the middle of the range: the engine computes x · (1 / y), and 1 / y is
+ * infinite if y is subnormal, and subnormal if y is large.
  */
 export const quotient =
   (constantOf: ConstantOf): OwnLowering<"Div"> =>

@@ -2,8 +2,8 @@ import { tensor } from "@mp/core";
 import { int, type OnnxGraph, type OnnxInitializer, onnxNode } from "@mp/onnx/write";
 
 /**
- * The graph with a Reshape for each Identity that makes a result. A reader that drops Identity nodes loses the names of
- * what they read, if that is a result or an input too.
+ * Puts a Reshape in place of each Identity that makes a result. A reader that drops Identity nodes loses the name of what
+ * they read, if that is a result or an input too.
  */
 export function withResultsApart(graph: OnnxGraph): OnnxGraph {
   const types = new Map(graph.outputs.map(({ name, type }) => [name, type]));
@@ -11,7 +11,7 @@ export function withResultsApart(graph: OnnxGraph): OnnxGraph {
   const nodes = graph.nodes.map((node) => {
     const [output = ""] = node.outputs;
     const type = types.get(output);
-    // The reader takes an empty constant for one of an element.
+    // The reader takes an empty constant for one element.
     if (type === undefined || node.opType !== "Identity" || type.shape?.includes(0)) return node;
     const sizes = BigInt64Array.from((type.shape ?? []).map(BigInt));
     // No generated name holds two slashes.

@@ -1,10 +1,10 @@
-/** Rounding to halves by arithmetic, for engines that drop a cast to a half and back, or cut bits off. */
+/** Rounding to halves by arithmetic, for engines that drop a cast to a half and back, or that truncate. */
 import type { HalfDType } from "@mp/core";
 import { floatFormats } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
-/** A half's numbers, as exponents of 2. */
+/** The numbers of a half, as exponents of 2. */
 interface Grid {
   /** Veltkamp's factor is one more than this: what it leaves has as many bits as the half. */
   readonly split: number;
@@ -21,19 +21,19 @@ const GRIDS: Readonly<Record<HalfDType, Grid>> = {
 const LARGE = 2 ** 100;
 const SCALE = 2 ** -32;
 
-/** A normal number by Veltkamp's split, γ + (x - γ) with γ = (2^s + 1) · x. */
+/** Rounds a normal number by Veltkamp's split, γ + (x - γ) with γ = (2^s + 1) · x. */
 function normal(x: string, { split }: Grid, writer: NodeWriter): string {
   const times = (factor: number): string => writer.one("Mul", [x, writer.scalar(factor, "f32")]);
   const rest = writer.one("Add", [x, times(-(2 ** split + 1))]);
   return writer.one("Add", [times(2 ** split + 1), rest]);
 }
 
-/** A number below the least normal one, as a multiple of the least: those are the digits beside so much larger a number. */
+/** Rounds a number below the least normal one to a multiple of the least: adding a large number leaves no other digits. */
 function subnormal(x: string, { least }: Grid, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const above = 1.5 * 2 ** (least + floatFormats.f32.fractionBits);
   const near = writer.one("Add", [writer.one("Add", [x, number(above)]), number(-above)]);
-  // Zeros keep the sign.
+  // Keeps the sign of zeros.
   const zero = writer.one("Mul", [x, number(0)]);
   return writer.one("Where", [writer.one("Equal", [near, number(0)]), zero, near]);
 }
@@ -62,7 +62,7 @@ function rounded(x: string, half: HalfDType, writer: NodeWriter): string {
   return where(isInside, finite, beyond);
 }
 
-/** An i32 of at most 24 bits that rounds to the same half: one bit stands for all that are lost. */
+/** An i32 of at most 24 bits that rounds to the same half: one bit represents all that are lost. */
 function shortened(x: string, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "i32");
   const and = (mask: number): string => writer.one("BitwiseAnd", [x, number(mask)]);
@@ -79,7 +79,7 @@ export const castByArithmetic =
     const { dtype } = operandType(node);
     const { to } = node.attributes;
     if (to === "bool" && dtype !== "bool") {
-      // Casts to bytes first, and so takes 256 for false.
+      // The kernel casts to bytes first, and so takes 256 for false.
       const isZero = writer.one("Equal", [at(operands, 0), writer.scalar(0, dtype)]);
       return [writer.one("Not", [isZero])];
     }

@@ -1,4 +1,7 @@
-/** The first of an order in which NaN is larger than every number and equals keep their order, by sorts that do neither. */
+/**
+ * TopK in which NaN is larger than every number and equal elements keep their order, made of an engine's sorts, which do
+ * neither.
+ */
 import { type GraphNode, isComputeFloat } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
@@ -8,7 +11,7 @@ const KEYS = 2 ** 31;
 
 interface Sorted {
   readonly values: string;
-  /** The place of each before, i32. */
+  /** The place of each before it was sorted, i32. */
   readonly places: string;
 }
 
@@ -20,7 +23,7 @@ function sorted(keys: string, count: number, largest: boolean, axis: number, wri
   return { values, places: writer.cast(places, "i32") };
 }
 
-/** The number of different values before each element, where it was. */
+/** Counts the different values before each element in sorted order, and returns the counts in the original order. */
 function ranks(
   { values, places }: Sorted,
   isSame: (a: string, b: string) => string,
@@ -41,7 +44,7 @@ function ranks(
   return writer.one("ScatterElements", [zeros, places, before], { axis: int(axis) });
 }
 
-/** Keys for the order of the values alone, from 0 on and below twice the size. */
+/** Keys, from 0 on and below twice the size, for the order of the values alone. */
 function valueKeys(node: GraphNode<"TopK">, x: string, writer: NodeWriter): string {
   const { axis, largest } = node.attributes;
   const { dtype, shape } = operandType(node);
@@ -63,7 +66,9 @@ function valueKeys(node: GraphNode<"TopK">, x: string, writer: NodeWriter): stri
 
 export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
   const { axis, k } = node.attributes;
-  const { shape } = operandType(node);
+  const { dtype, shape } = operandType(node);
+  // They would lose bits as keys, which are i32.
+  if (dtype === "i64" || dtype === "u64") return undefined;
   const size = shape[axis] ?? 0;
   const x = at(operands, 0);
   // Places in digits, the highest first, so that each key fits.

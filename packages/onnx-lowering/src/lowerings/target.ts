@@ -2,17 +2,17 @@ import type { DType, HalfDType } from "@mp/core";
 import { pairKey } from "@mp/core/backend";
 import { type AnyNode, decidingDType, type Op } from "@mp/core/graph";
 
-/** The things that an engine does otherwise than ONNX Runtime, whose kernels the lowerings are written for. */
+/** The differences of an engine from ONNX Runtime, for whose kernels the lowerings are written. */
 export interface Differences {
-  /** Ops on f32 whose results differ: NaN is lost, or infinities, signs of zeros, subnormal numbers, digits of small ones. */
+  /** Ops on f32 that lose NaN, infinities, signs of zeros, subnormal numbers, or digits of small ones. */
   readonly differing: ReadonlySet<Op>;
-  /** Ops in dtypes that have no form that is right, by `pairKey`, and why they are refused. */
+  /** Ops that have no correct form in a dtype, by `pairKey`, and why they are refused. */
   readonly inexact: ReadonlyMap<string, string>;
   /** Whether it computes 64-bit integers in 32 bits, and unsigned ones as signed. */
   readonly hasShortIntegers: boolean;
-  /** Halves to which its casts do not round. */
+  /** Halves to which the engine's casts do not round. */
   readonly unrounded: readonly HalfDType[];
-  /** 8-bit floats to which its casts round wrongly: they are refused. */
+  /** 8-bit floats to which the engine's casts round wrongly, and which are refused. */
   readonly refused: readonly DType[];
 }
 
