@@ -6,7 +6,6 @@ import { openvinoBackend } from "./backend.js";
 import { openvinoManifest } from "./manifest.js";
 import { NativeRuntime } from "./native/index.js";
 import { findingsOf } from "./probe/findings-of.js";
-import { snippetsWork } from "./probe/snippets.js";
 
 export interface OpenVinoOptions {
   /** Threads that a step uses, from 1 to 1024; default: one per core. */
@@ -45,7 +44,6 @@ export async function openvino(options: OpenVinoOptions = {}): Promise<Backend> 
   const { library, ...rest } = readOptions("openvino", options, OPTIONS, { example: "{ threads: 2 }" });
   const runtime = new NativeRuntime({ library: locateLibrary(library, process.env), ...rest });
   try {
-    runtime.hasSnippets = await snippetsWork(runtime);
     const findings = await findingsOf(runtime);
     const target = targetOf(findings);
     runtime.storage = storageOf(target);

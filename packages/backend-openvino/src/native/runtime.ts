@@ -72,7 +72,8 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     this.#assertUsable();
     const properties: Properties = {
       ...this.#properties,
-      ...(this.hasSnippets ? {} : { SNIPPETS_MODE: "DISABLE" }),
+      // This pass ends the process over some products, a dot product of 66 002 elements for one.
+      SNIPPETS_MODE: "DISABLE",
       ...(hasCounters ? { PERF_COUNT: "YES" } : {}),
     };
     const compileIn = (folder: string | undefined): Promise<NativeModel> =>
@@ -147,9 +148,6 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
   #assertUsable(): void {
     if (this.#isDisposed) throw new MpError("MP_DISPOSED", "OpenVINO: used after dispose");
   }
-
-  /** Whether snippets are on, a pass that fuses operators and that has ended the process; set once they were tried. */
-  hasSnippets = false;
 
   /** How models hold values; set once the engine was asked. */
   storage: Storage = { storedType: (type) => type, stored: (value) => value, read: (value) => value };

@@ -12,10 +12,9 @@ const known = new WeakMap<NativeRuntime["library"], Promise<Findings>>();
  * in the user's cache.
  */
 export function findingsOf(runtime: NativeRuntime): Promise<Findings> {
-  const { library, hasSnippets } = runtime;
-  const question = `findings ${hasSnippets ? "with" : "without"} snippets`;
+  const { library } = runtime;
   const findings =
-    known.get(library) ?? keptAnswer(runtime, question, () => probeEngine(probedEngine(runtime)));
+    known.get(library) ?? keptAnswer(runtime, "findings", () => probeEngine(probedEngine(runtime)));
   known.set(library, findings);
   // A failure belongs to the runtime that asked; the next one probes again.
   findings.catch(() => known.delete(library));

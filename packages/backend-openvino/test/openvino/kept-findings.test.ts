@@ -31,24 +31,17 @@ async function opened(home = cache): Promise<Opened> {
 }
 
 const folder = (): string => join(cache, "mp", "libopenvino", "findings");
-const contents = (name: string): string => readFileSync(join(folder(), name), "utf8");
-/** The file of the findings; the other tells whether snippets work. */
+/** The file of the findings. */
 const file = (): string => {
   const names = readdirSync(folder());
-  expect(names).toHaveLength(2);
-  expect(names.every((name) => name.endsWith(".json"))).toBe(true);
-  const [name] = names.filter((each) => contents(each).includes("missing"));
-  return join(folder(), name as string);
+  expect(names).toEqual([expect.stringMatching(/\.json$/)]);
+  return join(folder(), names[0] as string);
 };
 
 it("keeps the findings of two processes that probe at once, as one whole file", async () => {
   const [one, other] = await Promise.all([opened(), opened()]);
   expect(one.erf).toEqual(other.erf);
   expect(one.erf).toContain("f32");
-  const [answer] = readdirSync(folder())
-    .map(contents)
-    .filter((text) => !text.includes("missing"));
-  expect(answer).toMatch(/\["value",(true|false)\]/);
   file();
 });
 
