@@ -109,7 +109,6 @@ function differingRules(differences: Differences): DeviceRules {
     lowerNodes: (target, surroundings) => lowerDifferently(target, differences, surroundings),
     finish: withResultsApart,
     apart: withConstantsApart,
-    hasAnchors: false,
     refused: () => ({
       ...(differences.hasShortIntegers
         ? { u64: "the engine computes 64-bit integers in 32 bits, use i32" }

@@ -2,6 +2,7 @@
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
 import { cacheFolder, LIBRARY_COMMAND } from "@mp/libopenvino";
+import { growStacks } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import { expectVersion } from "./expect-version.js";
 import { FUNCTIONS, type NativeFunctions, type Out } from "./functions.js";
@@ -20,9 +21,6 @@ export interface OpenVinoLibrary {
   make(what: string, call: (out: Out) => number): bigint;
 }
 
-/** koffi runs native code on its own stacks, of 128 KiB for an asynchronous call: too little for the library's kernels. */
-const STACK_BYTES = 8 * 1024 * 1024;
-
 const loaded = new Map<string, OpenVinoLibrary>();
 
 /** @throws MP_BACKEND_UNAVAILABLE when the library does not load or is not of the wanted version */
@@ -34,7 +32,7 @@ export function loadLibrary(path: string, wanted: string): OpenVinoLibrary {
 }
 
 function open(path: string): OpenVinoLibrary {
-  growStacks();
+  growStacks(koffi);
   const functions = bind(path);
   const check = (status: number, what: string): void => {
     if (status !== 0) throw failure(status, what, functions.ov_get_last_err_msg() ?? "");
@@ -72,20 +70,6 @@ function bind(path: string): NativeFunctions {
       `OpenVINO: ${path} does not load (${said}); ${first}install it again with: ${LIBRARY_COMMAND}`,
       { details: { file: path, install: LIBRARY_COMMAND }, cause },
     );
-  }
-}
-
-/** koffi accepts new sizes only before the process loads its first library; after that the existing sizes stay. */
-function growStacks(): void {
-  const { sync_stack_size = 0, async_stack_size = 0 } = koffi.config();
-  try {
-    koffi.config({
-      ...koffi.config(),
-      sync_stack_size: Math.max(sync_stack_size, STACK_BYTES),
-      async_stack_size: Math.max(async_stack_size, STACK_BYTES),
-    });
-  } catch {
-    // Other code used koffi first.
   }
 }
 

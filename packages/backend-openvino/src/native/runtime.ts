@@ -1,15 +1,12 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { bytesPerElement, elementCount, type ValueType } from "@mp/core/graph";
 import type { Storage } from "@mp/onnx-lowering";
-import { type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
+import { aligned, type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { loadLibrary, type OpenVinoLibrary } from "./library.js";
 import { compileModel, type NativeModel, NativeRequest, type Properties } from "./model.js";
 import { ModelCache } from "./model-cache.js";
 import { processorOf } from "./processor.js";
 import { NativeTensor } from "./tensor.js";
-
-/** Bytes to which slots in one piece of memory are aligned. */
-const ALIGNMENT = 64;
 
 export interface RuntimeOptions {
   readonly library: string;
@@ -56,6 +53,8 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
       INFERENCE_PRECISION_HINT: "f32",
       EXECUTION_MODE_HINT: "ACCURACY",
       NUM_STREAMS: "1",
+      // This pass ends the process over some products, a dot product of 66 002 elements for one.
+      SNIPPETS_MODE: "DISABLE",
       ENABLE_CPU_PINNING: "NO",
       ...(threads === undefined ? {} : { INFERENCE_NUM_THREADS: String(threads) }),
     };
@@ -72,8 +71,6 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     this.#assertUsable();
     const properties: Properties = {
       ...this.#properties,
-      // This pass ends the process over some products, a dot product of 66 002 elements for one.
-      SNIPPETS_MODE: "DISABLE",
       ...(hasCounters ? { PERF_COUNT: "YES" } : {}),
     };
     const compileIn = (folder: string | undefined): Promise<NativeModel> =>
@@ -104,14 +101,10 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
   }
 
   allocateAdjacent(types: readonly ValueType[]): { whole: NativeTensor; parts: NativeTensor[] } {
-    let end = 0;
-    const offsets = types.map(({ dtype, shape }) => {
-      const start = end;
-      const bytes = elementCount(shape, "slot") * bytesPerElement[dtype];
-      end += Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
-      return start;
-    });
-    const whole = this.#allocate({ dtype: "f32", shape: [end / bytesPerElement.f32] });
+    const { offsets, bytes } = aligned(
+      types.map(({ dtype, shape }) => elementCount(shape, "slot") * bytesPerElement[dtype]),
+    );
+    const whole = this.#allocate({ dtype: "f32", shape: [bytes / bytesPerElement.f32] });
     whole.view().fill(0 as never);
     const parts = types.map((type, at) => this.#allocate(type, { whole, offset: offsets[at] as number }));
     return { whole, parts };

@@ -3,6 +3,7 @@
  * about sessions or tensors.
  */
 import { MpError } from "@mp/core";
+import { growStacks } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import {
   API_TABLE,
@@ -29,12 +30,6 @@ export interface OrtLibrary {
   /** Calls a function that returns a new pointer through its last parameter, and returns the pointer. */
   make(what: string, call: (out: BigUint64Array) => bigint | null): bigint;
 }
-
-/**
- * koffi runs native code on its own stacks, 128 KiB for an asynchronous call. A matrix product needs more than 64 KiB
- * (measured: a crash without a message), so the margin is thin. Pages of a stack cost nothing until touched.
- */
-const STACK_BYTES = 8 * 1024 * 1024;
 
 const PATH_TYPE = process.platform === "win32" ? "str16" : "str";
 
@@ -96,7 +91,7 @@ function open(path: string): OrtLibrary {
 }
 
 function apiBase(path: string): bigint {
-  growStacks();
+  growStacks(koffi);
   try {
     const base: unknown = koffi.load(path).func("OrtGetApiBase", "void *", [])();
     if (typeof base === "bigint") return base;
@@ -110,20 +105,6 @@ function apiBase(path: string): bigint {
   throw new MpError("MP_BACKEND_UNAVAILABLE", `ONNX Runtime: ${path} has no API to give`, {
     details: { file: path },
   });
-}
-
-/** koffi accepts new sizes only before the process loads its first library; after that the existing sizes stay. */
-function growStacks(): void {
-  const { sync_stack_size = 0, async_stack_size = 0 } = koffi.config();
-  try {
-    koffi.config({
-      ...koffi.config(),
-      sync_stack_size: Math.max(sync_stack_size, STACK_BYTES),
-      async_stack_size: Math.max(async_stack_size, STACK_BYTES),
-    });
-  } catch {
-    // Other code used koffi first: `asyncStackBytes` gives the size that is in effect.
-  }
 }
 
 /** Bytes of stack that an asynchronous call gets in this process. */

@@ -1,6 +1,6 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { byteLength, bytesPerElement, type ValueType } from "@mp/core/graph";
-import { Ledger, type LiveStats } from "@mp/onnx-lowering/program";
+import { aligned, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { NativeBinding } from "./binding.js";
 import { type CudaOptions, cudaDevice } from "./cuda.js";
 import type { Device, DeviceName, DevicePlace } from "./device.js";
@@ -27,9 +27,6 @@ const DEVICES: Readonly<Record<DeviceName, (options: RuntimeOptions) => Device |
 };
 
 export type Place = "host" | "device";
-
-/** Kernels read fastest from a multiple of this many bytes on, as they get all of the engine's own memory. */
-const ALIGNMENT = 64;
 
 export interface Adjacent {
   readonly whole: NativeTensor;
@@ -123,13 +120,8 @@ export class NativeRuntime {
   /** Tensors of the host in the memory of a whole that is zeros, each aligned. The whole is released last. */
   allocateAdjacent(types: readonly ValueType[]): Adjacent {
     this.#assertUsable();
-    let end = 0;
-    const offsets = types.map((type) => {
-      const start = end;
-      end += Math.ceil(byteLength(type) / ALIGNMENT) * ALIGNMENT;
-      return start;
-    });
-    const whole = this.allocate({ dtype: "f32", shape: [end / bytesPerElement.f32] }, "host");
+    const { offsets, bytes } = aligned(types.map(byteLength));
+    const whole = this.allocate({ dtype: "f32", shape: [bytes / bytesPerElement.f32] }, "host");
     whole.view().fill(0 as never);
     const parts = types.map((type, at) => {
       const within = { whole, offset: offsets[at] as number };

@@ -44,6 +44,12 @@ function ranks(
   return writer.one("ScatterElements", [zeros, places, before], { axis: int(axis) });
 }
 
+/** By their difference: the kernel may compare i32 in f32. */
+const sameIntegers =
+  (writer: NodeWriter) =>
+  (a: string, b: string): string =>
+    writer.one("Equal", [writer.one("Sub", [a, b]), writer.scalar(0, "i32")]);
+
 /** Keys, from 0 on and below twice the size, for the order of the values alone. */
 function valueKeys(node: GraphNode<"TopK">, x: string, writer: NodeWriter): string {
   const { axis, largest } = node.attributes;
@@ -51,9 +57,7 @@ function valueKeys(node: GraphNode<"TopK">, x: string, writer: NodeWriter): stri
   const size = shape[axis] ?? 0;
   if (!isComputeFloat(dtype)) {
     const wide = dtype === "i32" ? x : writer.cast(x, "i32");
-    const isSame = (a: string, b: string): string =>
-      writer.one("Equal", [writer.one("Sub", [a, b]), writer.scalar(0, "i32")]);
-    return ranks(sorted(wide, size, largest, axis, writer), isSame, { shape, axis }, writer);
+    return ranks(sorted(wide, size, largest, axis, writer), sameIntegers(writer), { shape, axis }, writer);
   }
   const wide = dtype === "f32" ? x : writer.cast(x, "f32");
   const isNot = writer.one("IsNaN", [wide]);
@@ -74,8 +78,6 @@ export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
   // Places in digits, the highest first, so that each key fits.
   const base = Math.max(2, Math.min(size, Math.floor(KEYS / (2 * Math.max(size, 1)))));
   const column = shape.map((_, index) => (index === axis ? size : 1));
-  const isSame = (a: string, b: string): string =>
-    writer.one("Equal", [writer.one("Sub", [a, b]), writer.scalar(0, "i32")]);
   let keys = valueKeys(node, x, writer);
   let unit = 1;
   while (unit * base < size) unit *= base;
@@ -84,7 +86,7 @@ export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
     const digit = writer.one("Reshape", [writer.list(digits, "i32"), writer.ints(column)]);
     keys = writer.one("Add", [writer.one("Mul", [keys, writer.scalar(base, "i32")]), digit]);
     if (unit === 1) break;
-    keys = ranks(sorted(keys, size, false, axis, writer), isSame, { shape, axis }, writer);
+    keys = ranks(sorted(keys, size, false, axis, writer), sameIntegers(writer), { shape, axis }, writer);
   }
   const { places } = sorted(keys, k, false, axis, writer);
   return [writer.one("GatherElements", [x, places], { axis: int(axis) }), places];

@@ -1,3 +1,4 @@
+export { aligned } from "./aligned.js";
 export { ConstantPool, type PooledConstant, releaseConstants } from "./constant-pool.js";
 export type { EngineMemory, EngineTensor } from "./engine-memory.js";
 export { RunPacer } from "./pace.js";
@@ -5,3 +6,4 @@ export { PingPongSlots } from "./ping-pong-slots.js";
 export { PreparedBindings } from "./prepared-bindings.js";
 export { profileRows } from "./profile-rows.js";
 export { Ledger, type LiveStats, NativeResource } from "./resource.js";
+export { growStacks } from "./stacks.js";

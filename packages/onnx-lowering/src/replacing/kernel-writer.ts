@@ -63,12 +63,11 @@ export class KernelWriter implements NodeWriter {
         shapes: types.map((type) => type?.shape),
       };
     };
-    const kernel = (operands: readonly string[]): readonly string[] =>
-      this.#written(opType, emissionOf(operands));
-    const replaced = this.#replacements[opType]?.(emissionOf(inputs), this, (operands) =>
-      first(opType, kernel(operands)),
+    const emission = emissionOf(inputs);
+    const replaced = this.#replacements[opType]?.(emission, this, (operands) =>
+      first(opType, this.#written(opType, emissionOf(operands))),
     );
-    return replaced ?? kernel(inputs);
+    return replaced ?? this.#written(opType, emission);
   }
 
   one(opType: string, inputs: readonly string[], attributes?: OnnxAttributes, options?: EmitOptions): string {
