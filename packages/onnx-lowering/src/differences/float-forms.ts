@@ -64,10 +64,10 @@ const integerMagnitude: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, wr
     ? [where(writer, writer.one("Less", [x, writer.scalar(0, dtype)]), writer.one("Neg", [x]), x)]
     : undefined;
 
-const relu: Form = ([x = ""], writer, _kernel, { dtype }) => {
-  const zero = writer.scalar(0, dtype);
-  return where(writer, writer.one("Less", [x, zero]), zero, x);
-};
+/** Max keeps NaN of its second operand, and no function for which this is used is below it. */
+const orNaN = (result: string, x: string, kernel: Kernel): string => kernel([result, x], "Max");
+
+const relu: Form = ([x = ""], _writer, kernel) => orNaN(kernel([x]), x, kernel);
 
 /** A comparison with NaN is false, which selects NaN. */
 const clip: Form = ([x = "", ...bounds], writer) =>
@@ -90,19 +90,15 @@ const further =
     return where(writer, isFirst, a, b);
   };
 
-/** Magnitudes of exponents, with a margin, beyond which a power of e is subnormal or infinite. */
-const FAR = 80;
-// Both e^60 and e^-60 are near an f32.
-const SHIFT = 60;
+/** Exponents up to which the kernel is used alone. Its powers of these two are within a tenth of an ulp. */
+const NEAR = [-45.25, 43.375] as const;
 
-/** e^(x + 60) · e^-60 for low x and the reverse for high ones: the kernel has no subnormal results, and overflows early. */
+/** e^near · e^(x - near): the kernel has no subnormal results, and overflows early. For most x the second factor is 1. */
 const exponential: Form = ([x = ""], writer, kernel, { dtype }) => {
-  const number = (value: number): string => writer.scalar(value, dtype);
-  const [isLow, isHigh] = [writer.one("Less", [x, number(-FAR)]), writer.one("Greater", [x, number(FAR)])];
-  const chosen = (low: number, high: number, near: number): string =>
-    where(writer, isLow, number(low), where(writer, isHigh, number(high), number(near)));
-  const power = kernel([writer.one("Add", [x, chosen(SHIFT, -SHIFT, 0)])]);
-  return writer.one("Mul", [power, chosen(Math.exp(-SHIFT), Math.exp(SHIFT), 1)]);
+  const bounds = NEAR.map((bound) => writer.scalar(bound, dtype));
+  const near = kernel([x, ...bounds], "Clip");
+  const far = kernel([writer.one("Sub", [x, near])]);
+  return orNaN(writer.one("Mul", [kernel([near]), far]), x, kernel);
 };
 
 /** log(1 + u) as 2 · artanh(u / (2 + u)): 1/(2n + 1), doubled. */
@@ -145,14 +141,34 @@ const mostOfMany =
     return [where(writer, writer.one("Equal", [mark, number(nan)]), writer.scalar(Number.NaN, dtype), most)];
   };
 
-/** NaN along the axis if any element is NaN or infinity: infinity less itself is NaN, and so is the sum. */
-const ofRow: Form = ([x = ""], writer, kernel, { dtype, attributes: { axis } }) => {
-  const infinite = writer.one("Equal", [x, writer.scalar(Number.POSITIVE_INFINITY, dtype)]);
-  const marks = writer.cast(writer.one("Or", [writer.one("IsNaN", [x]), infinite]), "f32");
-  const along = writer.ints([axis?.kind === "int" ? Number(axis.value) : -1]);
-  const count = writer.one("ReduceSum", [marks, along], { keepdims: int(1) });
-  const isLost = writer.one("Greater", [count, writer.scalar(0, "f32")]);
-  return where(writer, isLost, writer.scalar(Number.NaN, dtype), kernel([x]));
+/** Reduces along the axis of the node. */
+const alongAxis = (
+  op: "ReduceMax" | "ReduceSum",
+  name: string,
+  [writer, kernel, { axis }]: readonly [NodeWriter, Kernel, Emission["attributes"]],
+): string =>
+  kernel([name, writer.ints([axis?.kind === "int" ? Number(axis.value) : -1])], op, { keepdims: int(1) });
+
+/** 0, or NaN if the number is infinite or NaN. */
+const lost = (name: string, writer: NodeWriter, dtype: ComputeDType): string =>
+  writer.one("Mul", [name, writer.scalar(0, dtype)]);
+
+/** NaN in the whole row if the kernel has any in it. */
+const softmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
+  const result = kernel([x]);
+  const sum = alongAxis("ReduceSum", result, [writer, kernel, attributes]);
+  return writer.one("Add", [result, lost(sum, writer, dtype)]);
+};
+
+/** x - max - log Σ e^(x - max), as the kernel does: the sum is infinite if any number is NaN or infinite. */
+const logSoftmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
+  const wide = writer.cast(x, "f32");
+  const along = (op: "ReduceMax" | "ReduceSum", name: string): string =>
+    alongAxis(op, name, [writer, kernel, attributes]);
+  const below = writer.one("Sub", [wide, along("ReduceMax", wide)]);
+  const sum = along("ReduceSum", kernel([below], "Exp"));
+  const logarithm = writer.one("Add", [writer.one("Log", [sum]), lost(sum, writer, "f32")]);
+  return writer.cast(writer.one("Sub", [below, logarithm]), dtype);
 };
 
 /** Forms by operator, which has one name in ONNX and in the graph. */
@@ -167,13 +183,13 @@ const forms: Replacements = {
   LeakyRelu: ofFloats(leakyRelu),
   Min: ofFloats(further("Less")),
   Max: ofFloats(further("Greater")),
-  Exp: ofFloats(keepingNaN(inF32(exponential))),
-  Softplus: ofFloats(keepingNaN(inF32(softplus))),
+  Exp: ofFloats(inF32(exponential)),
+  Softplus: ofFloats(inF32(softplus)),
   Erf: ofFloats(keepingNaN(inF32(errorFunction))),
   ReduceMax: mostOfMany("ReduceMax", Number.NEGATIVE_INFINITY),
   ReduceMin: mostOfMany("ReduceMin", Number.POSITIVE_INFINITY),
-  Softmax: ofFloats(ofRow),
-  LogSoftmax: ofFloats(ofRow),
+  Softmax: ofFloats(softmax),
+  LogSoftmax: ofFloats(logSoftmax),
 };
 
 export const FORMED_OPS: readonly Op[] = Object.keys(forms) as readonly Op[];

@@ -3,8 +3,8 @@ import type { AnyNode, Graph } from "@mp/core/graph";
 import type { EmitOptions, NodeWriter, OnnxAttributes, OnnxGraph } from "@mp/onnx/write";
 import { type Emission, type KnownType, resultTypes } from "./known-types.js";
 
-/** Emits the node itself, on these operands. */
-export type Kernel = (operands: readonly string[]) => string;
+/** Emits the node itself on these operands, or one of another operator; neither is replaced. */
+export type Kernel = (operands: readonly string[], opType?: string, attributes?: OnnxAttributes) => string;
 
 /**
  * Other nodes for one that has no kernel, or a wrong one, with these dtypes. They are written through the same writer, so
@@ -53,20 +53,20 @@ export class KernelWriter implements NodeWriter {
     attributes: OnnxAttributes = {},
     options: EmitOptions = {},
   ): readonly string[] {
-    const emissionOf = (operands: readonly string[]): Emission => {
+    const emissionOf = (operands: readonly string[], given: OnnxAttributes): Emission => {
       const types = operands.map((name) => this.#known.get(name));
       return {
         inputs: operands,
-        attributes,
+        attributes: given,
         options,
         dtypes: types.map((type) => type?.dtype),
         shapes: types.map((type) => type?.shape),
       };
     };
-    const emission = emissionOf(inputs);
-    const replaced = this.#replacements[opType]?.(emission, this, (operands) =>
-      first(opType, this.#written(opType, emissionOf(operands))),
-    );
+    const emission = emissionOf(inputs, attributes);
+    const kernel: Kernel = (operands, op = opType, given = op === opType ? attributes : {}) =>
+      first(op, this.#written(op, emissionOf(operands, given)));
+    const replaced = this.#replacements[opType]?.(emission, this, kernel);
     return replaced ?? this.#written(opType, emission);
   }
 
