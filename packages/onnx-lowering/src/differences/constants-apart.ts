@@ -15,6 +15,9 @@ const ELEMENTWISE: ReadonlySet<string> = new Set([
   "Where", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "Min", "Max", "Abs", "Neg",
 ]); // biome-ignore format: one list
 
+/** Readers of one scalar: the engine takes time in the square of their number to compile. */
+const READERS = 50;
+
 /** Whether any number is subnormal. */
 function holdsSubnormals({ dtype, data }: HostTensor): boolean {
   if (dtype !== "f32") return false;
@@ -54,15 +57,29 @@ export function withConstantsApart(graph: OnnxGraph): Parted {
     // No generated name holds two slashes.
     else if (computed.has(name)) copies.set(name, `${name}//apart`);
   }
-  if (copies.size === 0) return { graph, names };
-  for (const copy of copies.values()) names.add(copy);
-  const added = [...copies].map(([name, copy]) => ({
-    name: copy,
-    tensor: constants.get(name) as HostTensor,
-  }));
-  const apart = (node: OnnxNode): OnnxNode =>
-    ARITHMETIC.has(node.opType)
-      ? { ...node, inputs: node.inputs.map((name) => copies.get(name) ?? name) }
-      : node;
-  return { graph: { ...graph, nodes: nodes.map(apart), initializers: [...initializers, ...added] }, names };
+  const made = new Map([...copies].map(([name, copy]) => [copy, constants.get(name) as HostTensor]));
+  const reads = new Map<string, number>();
+  /** The name under which an elementwise node reads a value. */
+  const read = (name: string, opType: string): string => {
+    const first = (ARITHMETIC.has(opType) ? copies.get(name) : undefined) ?? name;
+    const tensor = constants.get(name);
+    if (tensor?.data.length !== 1 || !isComputeFloat(tensor.dtype)) return first;
+    const count = reads.get(first) ?? 0;
+    reads.set(first, count + 1);
+    if (count < READERS) return first;
+    const copy = `${first}//${Math.floor(count / READERS)}`;
+    made.set(copy, tensor);
+    return copy;
+  };
+  const nodesApart = nodes.map(
+    (node): OnnxNode =>
+      ELEMENTWISE.has(node.opType)
+        ? { ...node, inputs: node.inputs.map((name) => read(name, node.opType)) }
+        : node,
+  );
+  const added = [...made].map(([name, tensor]) => ({ name, tensor }));
+  return {
+    graph: { ...graph, nodes: nodesApart, initializers: [...initializers, ...added] },
+    names: new Set([...names, ...made.keys()]),
+  };
 }
