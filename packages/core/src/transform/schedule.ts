@@ -211,7 +211,10 @@ class Scheduling {
 
   /** Whether nothing but constants comes first. */
   #canRun(node: AnyNode): boolean {
-    return this.#missing(node).every(({ inputs }) => inputs.length === 0);
+    return node.inputs.every((input) => {
+      const producer = this.#producers.get(input);
+      return producer === undefined || this.#scheduled.has(producer) || producer.inputs.length === 0;
+    });
   }
 
   /** Eager nodes that can run now, one after the other, with the delayed ones that they need. */
