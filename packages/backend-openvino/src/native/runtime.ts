@@ -53,7 +53,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
       INFERENCE_PRECISION_HINT: "f32",
       EXECUTION_MODE_HINT: "ACCURACY",
       NUM_STREAMS: "1",
-      // This pass ends the process over some products, a dot product of 66 002 elements for one.
+      // This pass ends the process at a product that is reshaped to a scalar.
       SNIPPETS_MODE: "DISABLE",
       ENABLE_CPU_PINNING: "NO",
       ...(threads === undefined ? {} : { INFERENCE_NUM_THREADS: String(threads) }),
