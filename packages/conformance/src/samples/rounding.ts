@@ -32,10 +32,16 @@ export function converted(manifest: BackendManifest, given: HostTensor, to: Floa
   return hostData(to, numbers, given.shape);
 }
 
-/** Exact, unless the manifest leaves rounding open: then either neighbor is accepted. */
+/**
+ * Exact, unless the manifest leaves rounding open: then either neighbor is accepted. Where subnormal numbers become 0, so may
+ * one that rounds to the smallest normal number.
+ */
 export function conversionAllowance(manifest: BackendManifest, to: FloatDType): Allowance {
-  const open = isComputeFloat(to) && manifest.rounding[to] === "unspecified";
-  return open ? { ...EXACT, ulp: 1, flushes: true } : EXACT;
+  if (!isComputeFloat(to)) return EXACT;
+  const open = manifest.rounding[to] === "unspecified";
+  return open
+    ? { ...EXACT, ulp: 1, flushes: true }
+    : { ...EXACT, flushes: manifest.subnormals[to] === "flush" };
 }
 
 /** Every bit pattern of a narrow format. */
