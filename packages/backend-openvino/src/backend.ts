@@ -22,7 +22,7 @@ export function openvinoBackend(runtime: NativeRuntime, manifest: BackendManifes
   return defineBackend<NativeTensor, Slots>({
     name: "openvino",
     manifest,
-    emulationAdvice: "for speed use @mp/backend-tfjs on a CPU with bf16 units",
+    emulationAdvice: "for speed use bfloat16 on a processor with AVX512-BF16 or AMX",
     upload: (tensor: HostTensor) => runtime.upload(tensor),
     download: (tensor) => tensor.download(),
     release: (tensor) => tensor.release(),

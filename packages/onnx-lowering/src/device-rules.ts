@@ -1,6 +1,6 @@
 import type { BackendManifest, DType, HalfDType } from "@mp/core";
 import { exactNumerics, libraryTolerance, pairKey } from "@mp/core/backend";
-import type { Graph, Op } from "@mp/core/graph";
+import { type Graph, OPS, type Op, opTable, PRODUCT_OPS } from "@mp/core/graph";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
 import { type Parted, withConstantsApart } from "./differences/constants-apart.js";
@@ -101,6 +101,14 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
   },
 };
 
+/** Whether the op is computed in halves as it is: a product, or one that moves elements. */
+function isInHalves(op: Op): boolean {
+  const { moves } = opTable[op];
+  return (moves !== undefined && moves !== "fills") || UNROUNDED.has(op);
+}
+
+const UNROUNDED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Cast", "Constant", "Range", "Pad"]);
+
 /** Rules for an engine that differs from ONNX Runtime. */
 function differingRules(differences: Differences): DeviceRules {
   return {
@@ -109,6 +117,18 @@ function differingRules(differences: Differences): DeviceRules {
     lowerNodes: (target, surroundings) => lowerDifferently(target, differences, surroundings),
     finish: withResultsApart,
     apart: withConstantsApart,
+    // A chain of operators may be rounded once.
+    widened: (native) =>
+      new Set(
+        keysOf(
+          native,
+          OPS.filter((op) => !isInHalves(op)),
+        ),
+      ),
+    subnormals: {
+      ...whole.subnormals,
+      ...Object.fromEntries(differences.flushed.map((half) => [half, "flush"] as const)),
+    },
     refused: () => ({
       ...(differences.hasShortIntegers
         ? { u64: "the engine computes 64-bit integers in 32 bits, use i32" }

@@ -31,6 +31,7 @@ export interface NativeCounter {
   readonly realTime: bigint;
   readonly nodeName: string;
   readonly nodeType: string;
+  readonly execType: string;
 }
 
 type Handle = bigint;
@@ -64,10 +65,9 @@ export interface NativeFunctions {
   ov_compiled_model_create_infer_request(model: Handle, out: Out): number;
   ov_infer_request_free(request: Handle): void;
   ov_infer_request_set_tensor(request: Handle, name: string, tensor: Handle): number;
-  readonly ov_infer_request_infer: {
-    (request: Handle): number;
-    async(request: Handle, done: Done): void;
-  };
+  ov_infer_request_infer(request: Handle): number;
+  ov_infer_request_start_async(request: Handle): number;
+  readonly ov_infer_request_wait: { async(request: Handle, done: Done): void };
   ov_infer_request_get_profiling_info(request: Handle, counters: [NativeCounters]): number;
   ov_profiling_info_list_free(counters: NativeCounters): void;
   ov_tensor_create(type: number, shape: NativeShape, out: Out): number;
@@ -122,6 +122,8 @@ export const FUNCTIONS: Readonly<Record<keyof NativeFunctions, Signature>> = {
   ov_infer_request_free: nothing("void *request"),
   ov_infer_request_set_tensor: status("void *request, const char *name, void *tensor"),
   ov_infer_request_infer: status("void *request"),
+  ov_infer_request_start_async: status("void *request"),
+  ov_infer_request_wait: status("void *request"),
   ov_infer_request_get_profiling_info: status("void *request, _Out_ ov_profiling_info_list_t *counters"),
   ov_profiling_info_list_free: nothing("ov_profiling_info_list_t *counters"),
   ov_tensor_create: status("int type, ov_shape_t shape, _Out_ void **out"),

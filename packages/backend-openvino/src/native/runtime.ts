@@ -53,8 +53,6 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
       INFERENCE_PRECISION_HINT: "f32",
       EXECUTION_MODE_HINT: "ACCURACY",
       NUM_STREAMS: "1",
-      // This pass ends the process at a product that is reshaped to a scalar.
-      SNIPPETS_MODE: "DISABLE",
       ENABLE_CPU_PINNING: "NO",
       ...(threads === undefined ? {} : { INFERENCE_NUM_THREADS: String(threads) }),
     };
@@ -71,6 +69,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     this.#assertUsable();
     const properties: Properties = {
       ...this.#properties,
+      ...(this.hasSnippets ? {} : { SNIPPETS_MODE: "DISABLE" }),
       ...(hasCounters ? { PERF_COUNT: "YES" } : {}),
     };
     const compileIn = (folder: string | undefined): Promise<NativeModel> =>
@@ -141,6 +140,9 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
   #assertUsable(): void {
     if (this.#isDisposed) throw new MpError("MP_DISPOSED", "OpenVINO: used after dispose");
   }
+
+  /** Whether a pass of the library fuses operators of single elements into code of its own; set once the engine was asked. */
+  hasSnippets = false;
 
   /** How models hold values; set once the engine was asked. */
   storage: Storage = { storedType: (type) => type, stored: (value) => value, read: (value) => value };

@@ -3,20 +3,29 @@ import { probeEngine } from "@mp/onnx-lowering/probe";
 import type { NativeRuntime } from "../native/index.js";
 import { keptAnswer } from "./kept-answer.js";
 import { probedEngine } from "./probed-engine.js";
+import { productHalves } from "./product-halves.js";
 
 /** Findings by library: an engine does not change while a process runs. */
 const known = new WeakMap<NativeRuntime["library"], Promise<Findings>>();
 
 /**
  * Probes the engine's kernels: once for a library, a processor and a release of these packages, since the findings are kept
- * in the user's cache.
+ * in the user's cache. From then on the runtime fuses operators where a half is native: only the casts around them are worth
+ * the time that it takes to compile.
  */
-export function findingsOf(runtime: NativeRuntime): Promise<Findings> {
+export async function findingsOf(runtime: NativeRuntime): Promise<Findings> {
   const { library } = runtime;
-  const findings =
-    known.get(library) ?? keptAnswer(runtime, "findings", () => probeEngine(probedEngine(runtime)));
-  known.set(library, findings);
+  const asked = known.get(library) ?? keptAnswer(runtime, "findings", () => probe(runtime));
+  known.set(library, asked);
   // A failure belongs to the runtime that asked; the next one probes again.
-  findings.catch(() => known.delete(library));
+  asked.catch(() => known.delete(library));
+  const findings = await asked;
+  runtime.hasSnippets = !findings.emulated.includes("bf16");
   return findings;
+}
+
+async function probe(runtime: NativeRuntime): Promise<Findings> {
+  const products = await productHalves(runtime);
+  runtime.hasSnippets = products.length > 0;
+  return probeEngine(probedEngine(runtime, products));
 }

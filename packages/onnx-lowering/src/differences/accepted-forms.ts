@@ -1,7 +1,7 @@
 /** Forms of operators that a strict reader of ONNX takes too, where it refuses some operands of the standard forms. */
-import { floatFormats, isComputeFloat, rangeValues, type ScatterOp } from "@mp/core/graph";
+import { floatFormats, type GraphNode, isComputeFloat, rangeValues, type ScatterOp } from "@mp/core/graph";
 import { int, ints } from "@mp/onnx/write";
-import { transpose } from "../lowerings/blocked-layout.js";
+import { reshape, transpose } from "../lowerings/blocked-layout.js";
 import { choose } from "../lowerings/integers.js";
 import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
@@ -56,6 +56,23 @@ const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer) => {
   return [c === undefined ? product : writer.one("Add", [product, scaled(c, beta)])];
 };
 
+/** Two vectors as matrices: a pass that fuses operators ends the process over a product without dimensions. */
+const matMul: OwnLowering<"MatMul"> = (node, [a = "", b = ""], writer) => {
+  if (node.outputs[0]?.shape.length !== 0) return undefined;
+  const { shape } = operandType(node);
+  const product = writer.one("MatMul", [
+    reshape(a, [1, ...shape], writer),
+    reshape(b, [...shape, 1], writer),
+  ]);
+  return [writer.one("Squeeze", [product])];
+};
+
+/** A Squeeze, if no dimensions are left: the pass ends the process over a product with such a Reshape. */
+const reshaped: OwnLowering<"Reshape"> = (node, [x = ""], writer) =>
+  node.attributes.shape.length === 0 && operandType(node).shape.length > 0
+    ? [writer.one("Squeeze", [x])]
+    : undefined;
+
 /**
  * Adds pads that reach beyond the kernel to the image. The factor, which an optimizer does not know to be 1, keeps it from
  * putting them back.
@@ -77,6 +94,21 @@ const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
     }),
   ];
 };
+
+/** Computed in f32 where the kernel of bf16 is wrong. */
+const wide =
+  <K extends "ConvTranspose" | "ConvWeightGradient">(
+    isWrong: (attributes: GraphNode<K>["attributes"]) => boolean,
+  ): OwnLowering<K> =>
+  (node, operands, writer, standard) => {
+    const { dtype } = operandType(node);
+    if (dtype !== "bf16" || !isWrong(node.attributes)) return undefined;
+    const results = standard(
+      operands.map((name) => writer.cast(name, "f32")),
+      "f32",
+    );
+    return results.map((name) => writer.cast(name, dtype));
+  };
 
 /** A constant, since all numbers of a range are known. */
 const range: OwnLowering<"Range"> = (node, _operands, writer) => [writer.initializer(rangeValues(node))];
@@ -127,7 +159,11 @@ const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (
 
 export const acceptedForms: OwnLowerings = {
   Gemm: gemm,
+  MatMul: matMul,
+  Reshape: reshaped,
   Conv: conv,
+  ConvTranspose: wide<"ConvTranspose">(({ strides }) => strides.some((stride) => stride > 1)),
+  ConvWeightGradient: wide<"ConvWeightGradient">(({ group }) => group > 1),
   Range: range,
   Where: where,
   Pad: pad,

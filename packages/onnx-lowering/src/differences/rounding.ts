@@ -23,9 +23,9 @@ const SCALE = 2 ** -32;
 
 /** Rounds a normal number by Veltkamp's split, γ + (x - γ) with γ = (2^s + 1) · x. */
 function normal(x: string, { split }: Grid, writer: NodeWriter): string {
-  const times = (factor: number): string => writer.one("Mul", [x, writer.scalar(factor, "f32")]);
-  const rest = writer.one("Add", [x, times(-(2 ** split + 1))]);
-  return writer.one("Add", [times(2 ** split + 1), rest]);
+  // An engine may round a product and the sum that alone reads it once, so this product is read twice.
+  const large = writer.one("Mul", [x, writer.scalar(2 ** split + 1, "f32")]);
+  return writer.one("Add", [large, writer.one("Sub", [x, large])]);
 }
 
 /** Rounds a number below the least normal one to a multiple of the least: adding a large number leaves no other digits. */

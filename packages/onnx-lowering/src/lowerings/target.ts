@@ -12,6 +12,8 @@ export interface Differences {
   readonly hasShortIntegers: boolean;
   /** Halves to which the engine's casts do not round. */
   readonly unrounded: readonly HalfDType[];
+  /** Native halves whose subnormal numbers its casts take for 0. */
+  readonly flushed: readonly HalfDType[];
   /** 8-bit floats to which the engine's casts round wrongly, and which are refused. */
   readonly refused: readonly DType[];
 }

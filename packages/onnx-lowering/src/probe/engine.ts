@@ -1,4 +1,4 @@
-import type { HostTensor } from "@mp/core";
+import type { HalfDType, HostTensor } from "@mp/core";
 import type { ValueType } from "@mp/core/graph";
 import type { Target } from "../lowerings/target.js";
 
@@ -7,6 +7,8 @@ export interface ProbedEngine {
   readonly device: Target["device"];
   /** Version of the engine, such as 1.30.0. What is already known of a version is not probed again. */
   readonly version: string;
+  /** The halves whose products its kernels compute in hardware. Undefined for a build of ONNX Runtime, which shows it. */
+  readonly products?: readonly HalfDType[] | undefined;
   /**
    * Loads a model, runs it once, entirely on the device, and returns its outputs. Inputs and outputs are by the model's
    * names. A model that the engine cannot load or run is an MpError; MP_OUT_OF_MEMORY says nothing about its kernels.

@@ -1,51 +1,31 @@
-import { type DType, full, type HalfDType, type HostTensor, MpError, tensor } from "@mp/core";
+import { type DType, full, type HalfDType, type HostTensor, tensor } from "@mp/core";
 import { pairKey } from "@mp/core/backend";
 import { FAMILIES, type Graph, GraphBuilder, type Op, opDTypes, type Value } from "@mp/core/graph";
 import * as probes from "@mp/core/probe";
 import { evaluate } from "@mp/core/reference";
-import { encodeModel, onnxGraph, onnxModel, onnxNode } from "@mp/onnx/write";
 import { FORMED_OPS } from "../differences/float-forms.js";
+import { emulatedAmong } from "../dtype.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";
 
-const TYPE = { dtype: "f32", shape: [1] } as const;
-
-/** Whether it takes nodes in any order, as ONNX Runtime does. Some do unless a node reads a result. */
-export async function isOnnxRuntime(engine: ProbedEngine): Promise<boolean> {
-  if (engine.device !== "cpu") return true;
-  const results = ["y", "z"];
-  const graph = onnxGraph("order", {
-    nodes: [onnxNode("Neg", ["y"], ["z"]), onnxNode("Neg", ["x"], ["y"])],
-    initializers: [{ name: "x", tensor: tensor(Float32Array.of(1), [1]) }],
-    outputs: results.map((name) => ({ name, type: { elementType: "f32", shape: [1] }, metadata: {} })),
-  });
-  const model = encodeModel(onnxModel(graph, { opsets: { "": 21 } }));
-  try {
-    await engine.runModel(model, new Map(), new Map(results.map((name) => [name, TYPE])));
-    return true;
-  } catch (error) {
-    if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return false;
-    throw error;
-  }
-}
-
 /** Finds what an engine does otherwise than ONNX Runtime. */
 export async function differencesOf(
   engine: ProbedEngine,
-  emulated: readonly HalfDType[],
+  native: readonly HalfDType[],
 ): Promise<Differences> {
   const none: Differences = {
     differing: new Set(),
     inexact: new Map(),
     hasShortIntegers: false,
     unrounded: [],
+    flushed: [],
     refused: [],
   };
   const run: Run = (graph, inputs) => {
     const target: Target = {
-      ...{ device: engine.device, emulated, differences: none },
+      ...{ device: engine.device, emulated: emulatedAmong(native), differences: none },
       ...{ widened: new Set(), blockSize: undefined, castsThroughDoubles: false },
     };
     return runGraph(engine, graph, target, inputs);
@@ -54,8 +34,9 @@ export async function differencesOf(
     differing: new Set([...(await differingOps(run)), ...(await changingOthers(run))]),
     inexact: await inexactOps(run),
     hasShortIntegers: await hasShortIntegers(run),
-    unrounded: await roundedWrongly(run, emulated),
-    refused: await roundedWrongly(run, ["f8e4m3", "f8e5m2"]),
+    unrounded: await castWrongly(run, HALVES, TIES),
+    flushed: await castWrongly(run, native, SUBNORMALS),
+    refused: await castWrongly(run, ["f8e4m3", "f8e5m2"], TIES),
   };
 }
 
@@ -228,10 +209,18 @@ const TIES: Readonly<Record<HalfDType | "f8e4m3" | "f8e5m2", readonly [number, n
   f8e5m2: [1 + 2 ** -3 + 2 ** -20, 1 + 2 ** -2],
 };
 
-/** The given dtypes for which a cast to it and back does not round. The engine may have no such cast. */
-async function roundedWrongly<D extends keyof typeof TIES>(
+const HALVES: readonly HalfDType[] = ["f16", "bf16"];
+
+const SUBNORMALS: Readonly<Record<HalfDType, readonly [number, number]>> = {
+  f16: [2 ** -15, 2 ** -15],
+  bf16: [2 ** -127, 2 ** -127],
+};
+
+/** The given dtypes for which a cast of a number to it and back does not give the wanted one. The engine may have no such cast. */
+async function castWrongly<D extends keyof typeof TIES>(
   run: Run,
   dtypes: readonly D[],
+  numbers: Readonly<Record<D, readonly [number, number]>>,
 ): Promise<readonly D[]> {
   const found: D[] = [];
   for (const to of dtypes) {
@@ -239,7 +228,7 @@ async function roundedWrongly<D extends keyof typeof TIES>(
     const x = builder.input("x", { dtype: "f32", shape: [16] }, "batch");
     const narrow = builder.emitOne("Cast", [x], { to });
     const graph = builder.finish({ y: builder.emitOne("Cast", [narrow], { to: "f32" }) });
-    const [given, wanted] = TIES[to];
+    const [given, wanted] = numbers[to];
     // A cast that is refused has no kernel, which is asked for later.
     await probes.refusalOf(async () => {
       const { y } = await run(graph, { x: full([16], given, "f32") });

@@ -8,7 +8,7 @@ import type { ProbedEngine } from "./engine.js";
 import { type Findings, knownFindings, refusedPairs } from "./findings.js";
 import { blockSize } from "./probe-blocks.js";
 import { castsThroughDoubles } from "./probe-casts.js";
-import { differencesOf, isOnnxRuntime } from "./probe-differences.js";
+import { differencesOf } from "./probe-differences.js";
 import { nativeHalves } from "./probe-halves.js";
 import { type Missing, pairsFor, probeKernels } from "./probe-kernels.js";
 import { narrowSums } from "./probe-sums.js";
@@ -19,10 +19,8 @@ import { runGraph } from "./run-graph.js";
  * a process runs, so it need be asked only once.
  */
 export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
-  const isOther = !(await isOnnxRuntime(engine));
-  // Another engine may round a chain of operators once: its halves are emulated.
-  const native = isOther ? [] : await nativeHalves(engine);
-  const differences = isOther ? await differencesOf(engine, emulatedAmong(native)) : undefined;
+  const native = engine.products ?? (await nativeHalves(engine));
+  const differences = engine.products === undefined ? undefined : await differencesOf(engine, native);
   const rules = rulesFor({ device: engine.device, differences });
   const refused = rules.refused(native);
   const emulated = emulatedAmong(native).filter((half) => refused[half] === undefined);

@@ -1,0 +1,31 @@
+import { type HalfDType, ones } from "@mp/core";
+import { GraphBuilder } from "@mp/core/graph";
+import { halfUnits } from "@mp/core/probe";
+import { lowerGraph, type Target } from "@mp/onnx-lowering";
+import type { NativeRuntime } from "../native/index.js";
+import { runOnce } from "./run-once.js";
+
+/** Products of other halves are added up in the half. */
+const HALF: HalfDType = "bf16";
+const SIZE = 64;
+
+const TARGET: Target = {
+  device: "cpu",
+  emulated: [],
+  widened: new Set(),
+  blockSize: undefined,
+  castsThroughDoubles: false,
+};
+
+/** The halves whose products the library computes on the processor's units, as its kernels' names say. */
+export async function productHalves(runtime: NativeRuntime): Promise<readonly HalfDType[]> {
+  if (!halfUnits("cpu", runtime.processor).includes(HALF)) return [];
+  const operand = { dtype: HALF, shape: [SIZE, SIZE] };
+  const builder = new GraphBuilder();
+  const x = builder.input("x", operand, "batch");
+  const graph = builder.finish({ y: builder.emitOne("MatMul", [x, x], {}) });
+  const { model, inputName, outputName } = lowerGraph(graph, TARGET);
+  const inputs = new Map([[inputName("x"), ones(operand.shape, HALF)]]);
+  const { kernels } = await runOnce(runtime, model, inputs, new Map([[outputName("y"), operand]]), true);
+  return kernels.some((kernel) => /gemm.*(bf16|amx)/.test(kernel)) ? [HALF] : [];
+}
