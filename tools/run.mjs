@@ -8,7 +8,7 @@
  *   node tools/run.mjs build [filter …]      every package and app, or those that turbo's filters name
  *   node tools/run.mjs turbo <task> [flags]  a task of turbo.json
  *   node tools/run.mjs pnpm [arguments]      the pnpm that package.json pins
- *   node tools/run.mjs test                  every package's tests, every app at a small size, the README's program
+ *   node tools/run.mjs test                  every package's tests, every app at a small size, the first program
  *   node tools/run.mjs check [name …]        the checks beside the tests, or only those named
  *   node tools/run.mjs pack <folder>         every public package as a tarball
  *   node tools/run.mjs version               the next version of all packages and their changelogs, from the changesets

@@ -1,4 +1,4 @@
-/** Finds what does not read well of a built site on a telephone. */
+/** Finds what does not read well of a built site: tables on a telephone, long pages on a wide screen. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +7,13 @@ import { openBrowser } from "./open-browser.js";
 
 /** Pixels. */
 const WIDTH = 390;
+const WIDE = 1280;
 const SMALLEST_TEXT = 12;
+const HIGHEST_PAGE = 12_000;
+/** Characters; a page of fewer is not that high. */
+const LONG_TEXT = 90_000;
+/** The guide is read from top to bottom. */
+const MAY_BE_HIGHER = "docs/guide.html";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html",
@@ -23,15 +29,19 @@ interface Reading {
 }
 
 /**
- * Opens each page that has a table.
+ * Opens each page that has a table narrow, and the longest ones wide.
  * @param folder the built site
- * @param isPage whether to open it
+ * @param isPage whether to look at its tables
  */
 export async function readNarrow(folder: string, isPage: (file: string) => boolean): Promise<Reading> {
-  const pages = readdirSync(folder, { recursive: true, encoding: "utf8" })
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => file.endsWith(".html") && isPage(file))
-    .filter((file) => readFileSync(join(folder, file), "utf8").includes("<table"));
+    .filter((file) => file.endsWith(".html"));
+  const texts = new Map(files.map((file) => [file, readFileSync(join(folder, file), "utf8")]));
+  const pages = files.filter((file) => isPage(file) && texts.get(file)?.includes("<table"));
+  const longest = files.filter(
+    (file) => file !== MAY_BE_HIGHER && (texts.get(file)?.length ?? 0) > LONG_TEXT,
+  );
   const server = serve(folder);
   const opened = await openBrowser();
   const problems: string[] = [];
@@ -44,6 +54,13 @@ export async function readNarrow(folder: string, isPage: (file: string) => boole
       const found = await page.evaluate(inspectTables, SMALLEST_TEXT);
       tables += found.tables;
       problems.push(...found.problems.map((problem) => `${file} at ${WIDTH} pixels: ${problem}`));
+    }
+    await page.setViewportSize({ width: WIDE, height: 844 });
+    for (const file of longest) {
+      await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/${file}`);
+      const height = await page.evaluate(() => document.documentElement.scrollHeight);
+      if (height > HIGHEST_PAGE)
+        problems.push(`${file} is ${height} pixels high at ${WIDE}, at most ${HIGHEST_PAGE}: divide it`);
     }
   } finally {
     await opened.close();

@@ -15,7 +15,7 @@ import { programOf } from "./markdown-program.mjs";
 import { compilerOptions } from "./program.mjs";
 
 const LIMIT_MS = 300_000;
-const DOCUMENTS = /^(docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
+const DOCUMENTS = /^(README|docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
 /** Files that a document imports as the reader's own. */
 const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
 const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;

@@ -1,6 +1,6 @@
 /**
  * Checks what a user gets: packs every public package, types the README's commands in an empty folder with the tarballs
- * in the place of the packages' names, imports and requires each package there, then checks and runs the README's
+ * in the place of the packages' names, imports and requires each package there, then checks and runs the first
  * program, on other runtimes too, and lets the doctor look at the folder.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
 import { publicLibraries } from "../workspace/packages.mjs";
 import { packAll } from "../workspace/tarballs.mjs";
+import { markedBlock } from "./marked-block.mjs";
 import { checkProgram } from "./program.mjs";
-import { readmeBlock } from "./readme-block.mjs";
 import { runsEverywhere } from "./runtimes.mjs";
 import { installByReadme, run, runByReadme, userEnvironment } from "./user-project.mjs";
 
@@ -21,7 +21,7 @@ const tarballOf = packAll(work);
 console.log(`${packages.length} packages packed`);
 
 // Once packages are published, npm finds dependencies of the named ones itself; tarballs must all be named.
-const named = new Set(readmeBlock("install").match(/@mp\/[\w-]+/g));
+const named = new Set(markedBlock("install").match(/@mp\/[\w-]+/g));
 const unnamed = packages.filter(({ name }) => !named.has(name)).map(({ name }) => tarballOf.get(name));
 const withTarballs = (/** @type {string} */ line) =>
   line.includes("@mp/")
@@ -69,7 +69,7 @@ const good =
   checksWithoutNodeTypes() &&
   // Before its strict tsconfig.json is written, which the README's user does not have.
   run("npx", ["@mp/doctor"], { cwd: project, env: userEnvironment }) &&
-  checkProgram(project, readmeBlock("program")) &&
+  checkProgram(project, markedBlock("program")) &&
   runsEverywhere(project, join(work, "runtimes"));
 if (good) rmSync(work, { recursive: true, force: true });
 else console.error(`pack: failed, project left in ${project}`);

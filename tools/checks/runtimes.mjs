@@ -1,5 +1,5 @@
 /**
- * README's program on other runtimes than this one, from their npm packages: the same digits on each. Linux on x64; other
+ * The first program on other runtimes than this one, from their npm packages: the same digits on each. Linux on x64; other
  * systems are not tested.
  */
 import { spawnSync } from "node:child_process";
@@ -28,7 +28,7 @@ const LIMIT_MS = 60_000;
 export function runsEverywhere(project, folder) {
   if (process.platform !== "linux" || process.arch !== "x64") {
     console.log(
-      "README's program was not run on Bun, Deno and other Nodes: their packages here are for Linux on x64",
+      "The first program was not run on Bun, Deno and other Nodes: their packages here are for Linux on x64",
     );
     return true;
   }

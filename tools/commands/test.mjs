@@ -37,9 +37,9 @@ const PLAIN = [
   { name: "packages", run: () => testPackages("test") },
   ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),
   {
-    name: "README's program",
+    name: "the first program",
     run: () =>
-      spawnSync(process.execPath, [join(root, "tools/checks/readme-program.mjs")], {
+      spawnSync(process.execPath, [join(root, "tools/checks/first-program.mjs")], {
         stdio: ["ignore", "inherit", "inherit"],
       }).status === 0,
   },

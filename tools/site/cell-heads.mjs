@@ -1,7 +1,7 @@
 /** @typedef {{ type: string; content: string; attrSet: (name: string, value: string) => void }} Token */
 
 /**
- * A plugin of markdown-it: the head of a column is the attribute `data-head` of its cells, which narrow.css shows where
+ * A plugin of markdown-it: the head of a column is the attribute `data-head` of its cells, which theme.css shows where
  * a row is a block.
  * @param {{ core: { ruler: { push: (name: string, rule: (state: { tokens: readonly Token[] }) => void) => void } } }} markdown
  */

@@ -1,16 +1,20 @@
 /**
  * The questions that readers type into the site's search, and the places that answer them: a page with all its
- * sections, or one section of a long page. The guide is the front page, `/`.
+ * sections, or one section of a long page.
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 export const QUESTIONS = {
-  "freeze layers": ["/#freeze-layers", "/#fine-tuning", "/docs/fine-tuning#two-rates-and-a-frozen-part"],
+  "freeze layers": [
+    "/docs/guide#freeze-layers",
+    "/docs/guide#fine-tuning",
+    "/docs/fine-tuning#two-rates-and-a-frozen-part",
+  ],
   "multi-GPU": ["/docs/engines#several-gpus-or-machines", "/docs/many-processes"],
   MacBook: ["/docs/engines#a-macbook-or-another-mac"],
-  "gradient accumulation": ["/#larger-batches-gradient-accumulation"],
-  "save and restore": ["/#data-saving-and-resuming"],
-  "which precision": ["/#precision"],
-  "why was my step skipped": ["/#why-a-step-was-skipped", "/docs/errors#mp_non_finite"],
+  "gradient accumulation": ["/docs/guide#larger-batches-gradient-accumulation"],
+  "save and restore": ["/docs/guide#data-saving-and-resuming"],
+  "which precision": ["/docs/guide#precision"],
+  "why was my step skipped": ["/docs/guide#why-a-step-was-skipped", "/docs/errors#mp_non_finite"],
   "mixed precision inference": ["/docs/serving"],
   TensorBoard: ["/docs/callbacks"],
   CSV: ["/docs/callbacks"],
@@ -18,10 +22,14 @@ export const QUESTIONS = {
   worker: ["/docs/engines#a-worker-deno-or-bun"],
   Deno: ["/docs/engines#a-worker-deno-or-bun"],
   Bun: ["/docs/engines#a-worker-deno-or-bun"],
-  "learning rate": ["/#optimizers", "/#rates-that-you-set", "/docs/optimizers"],
-  checkpoint: ["/#checkpoints", "/#data-saving-and-resuming", "/docs/serving#what-a-checkpoint-holds"],
+  "learning rate": ["/docs/guide#optimizers", "/docs/guide#rates-that-you-set", "/docs/optimizers"],
+  checkpoint: [
+    "/docs/guide#checkpoints",
+    "/docs/guide#data-saving-and-resuming",
+    "/docs/serving#what-a-checkpoint-holds",
+  ],
   GPU: ["/docs/engines#a-gpu", "/packages/backend-ort/#a-gpu-through-webgpu"],
   NVIDIA: ["/docs/engines#an-nvidia-gpu-cuda", "/packages/backend-ort/#options-for-cuda"],
   Keras: ["/docs/coming-from", "/docs/from-tfjs"],
-  overflow: ["/#loss-scaling"],
+  overflow: ["/docs/guide#loss-scaling"],
 };

@@ -22,7 +22,7 @@ const boostDocument = (/** @type {string} */ id) => {
   if (id.startsWith("/api/")) return 0.05;
   if (/^\/(docs\/decisions\/|CONTRIBUTING|bench\/)/.test(id)) return 0.2;
   if (id.startsWith("/apps/")) return 0.4;
-  return /^\/(packages\/|readme)/.test(id) ? 0.7 : 1;
+  return /^\/packages\//.test(id) ? 0.7 : 1;
 };
 
 export const searchOptions = {

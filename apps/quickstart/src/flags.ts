@@ -1,6 +1,6 @@
 import { defineApp, integer, number, type OptionsOf } from "@mp/cli";
 
-/** The quickstart's command line: without flags it computes what the README's program computes. */
+/** The quickstart's command line: without flags it computes what the first program of docs/install.md computes. */
 export const definition = defineApp({
   name: "quickstart",
   description: "Trains a small network to tell whether a point's coordinates have the same sign",

@@ -11,7 +11,7 @@ export type PointBatch = {
 
 const POINTS = 64;
 
-/** The batch of that step, as the README's program makes it. */
+/** The batch of that step, as the first program of docs/install.md makes it. */
 export function pointBatch(step: number): PointBatch {
   const points = Array.from(
     { length: POINTS },

@@ -37,9 +37,9 @@ async function resultOf(...flags: readonly string[]): Promise<RunResult> {
 const withoutLayout = (source: string): string => source.replace(/\s+/g, "").replace(/,(?=[)\]}])/g, "");
 
 describe("the program", () => {
-  it("is the README's", () => {
-    const readme = readFileSync(join(app, "../../README.md"), "utf8");
-    const block = /<!-- program -->\s*```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
+  it("is the one of docs/install.md", () => {
+    const page = readFileSync(join(app, "../../docs/install.md"), "utf8");
+    const block = /<!-- program -->\s*```ts\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
     const program = readFileSync(join(app, "src/program.ts"), "utf8");
     expect(withoutLayout(program)).toBe(withoutLayout(block));
   });

@@ -1,18 +1,27 @@
 /** `@mp/callbacks`: callbacks for `fit`, plain values that are passed as `callbacks`. */
 
+// Checkpoints
+
 export type { AnyCallback } from "./any-callback.js";
-// What saves
 export { type KeepBest, type KeepBestOptions, keepBest } from "./checkpoints/keep-best.js";
 export { latestCheckpoint, type RotateOptions, rotate } from "./checkpoints/rotate.js";
 export { type SaveOnSignal, type StopSignal, saveOnSignal } from "./checkpoints/save-on-signal.js";
+
+// Logs
+
 export { csvLog } from "./log/csv-log.js";
 export { jsonLinesLog } from "./log/json-lines-log.js";
 export type { LogOptions } from "./log/log-rows.js";
+export { type HistogramsOptions, type TensorBoardOptions, tensorBoard } from "./tensor-board/tensor-board.js";
+
+// Following a number of the run
+
 export type { Best, MonitorOptions } from "./monitor/best.js";
-// What follows a number of the run
 export { type EarlyStopping, type EarlyStoppingOptions, earlyStopping } from "./monitor/early-stopping.js";
 export { type ReduceOnPlateauOptions, reduceOnPlateau } from "./monitor/reduce-on-plateau.js";
-// What is shown and logged
+
+// Progress
+
 export { type ProgressOptions, progress } from "./progress/progress.js";
 export {
   type ProgressDisplay,
@@ -21,4 +30,3 @@ export {
   progressDisplay,
 } from "./progress/progress-display.js";
 export type { ProgressUpdate } from "./progress/progress-line.js";
-export { type HistogramsOptions, type TensorBoardOptions, tensorBoard } from "./tensor-board/tensor-board.js";

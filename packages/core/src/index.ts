@@ -3,22 +3,10 @@
  * schedules in `@mp/core/optim`; graphs in `@mp/core/graph`; what reports hold in `@mp/core/report`.
  */
 
-// Training
+// The trainer
 export { trainer } from "./train/trainer.js";
-export { predictor } from "./predict/predictor.js";
-export type { Predictor } from "./predict/predictor-interface.js";
 export type { Trainer } from "./train/trainer-interface.js";
 export type { TrainerOptions } from "./train/options.js";
-export { loadParameters } from "./train/checkpoint/load-parameters.js";
-export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/definition/loss.js";
-export type { StepResult, Evaluation } from "./train/definition/result.js";
-export type { FitOptions } from "./train/data/fit.js";
-export type { FitCallback, FitResult, FitStep } from "./train/callbacks/callback.js";
-export type { TrainingData, DataSource } from "./train/data/source.js";
-export type { FrozenMask } from "./train/weights/frozen.js";
-export type { Ranks } from "./ranks.js";
-export type { AllReduce } from "./train/run/window.js";
-export type { TrainingWarning } from "./train/definition/warning.js";
 
 // Precision: presets, casting policies, loss scalers, master weights
 export {
@@ -57,12 +45,29 @@ export {
   type KahanState,
 } from "./precision/master-weights.js";
 
-// What a run reports about its precision
+// Losses and results: what a trainer calls, and what a step gives
+export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/definition/loss.js";
+export type { StepResult, Evaluation } from "./train/definition/result.js";
+export type { FrozenMask } from "./train/weights/frozen.js";
+
+// Training on data, in one process or many
+export type { FitOptions } from "./train/data/fit.js";
+export type { FitCallback, FitResult, FitStep } from "./train/callbacks/callback.js";
+export type { TrainingData, DataSource } from "./train/data/source.js";
+export type { Ranks } from "./ranks.js";
+export type { AllReduce } from "./train/run/window.js";
+
+// Weights of a run: serving them, starting from them
+export { predictor } from "./predict/predictor.js";
+export type { Predictor } from "./predict/predictor-interface.js";
+export { loadParameters } from "./train/checkpoint/load-parameters.js";
+
+// Reports of a run: its casts and ranges
 export { formatCastReport, diffCastReports, type CastReport } from "./cast/explain.js";
 export type { PrecisionReport } from "./train/report/report.js";
 export type { Diagnosis } from "./train/diagnosis/diagnose.js";
 
-// Optimizers and what composes them
+// Optimizers: the common ones, and what composes them
 export { sgd, momentum } from "./optim/sgd.js";
 export { adam, adamW } from "./optim/adam.js";
 export { rmsProp } from "./optim/rms-prop.js";
@@ -89,9 +94,10 @@ export type { DType, HalfDType } from "./dtype.js";
 export type { Shape } from "./shape.js";
 export { mapTree, leavesOf, rebuildTree, type Tree } from "./tree.js";
 
-// Backends and errors
+// Backends, errors and warnings
 export type { Backend } from "./contract/backend.js";
 export type { BackendManifest } from "./contract/manifest.js";
+export type { TrainingWarning } from "./train/definition/warning.js";
 export { MpError, ERROR_CODES, type ErrorCode } from "./errors.js";
 
 // Operators, as a namespace

@@ -2,19 +2,47 @@ import { hideFromOrigins } from "@mp/core/internal";
 
 hideFromOrigins(import.meta.url);
 
+// Models as layers
+
+export type { FromOnnxOptions } from "./trainable/from-onnx.js";
+export { fromOnnx } from "./trainable/from-onnx.js";
+export type {
+  OnnxContext,
+  OnnxTensors,
+  TracedOnnxTensors,
+  TrainableModel,
+} from "./trainable/trainable-model.js";
+
+// Models for inference
+
+export type { ExportWeights } from "./export/export-onnx.js";
+export { exportOnnx } from "./export/export-onnx.js";
+export type { ExportInput, ExportInputs, ExportOptions } from "./export/export-options.js";
+export type { ExportContext, ExportFunction, ExportLayer } from "./export/traced-model.js";
+
+// Graphs as models, and back
+
+export type { InitializerRole } from "./read/initializer-roles.js";
+export type { ReadModel } from "./read/read.js";
+export { readGraph } from "./read/read.js";
+export type { ReadOptions } from "./read/read-options.js";
+export { READ_OPERATORS } from "./read/readers.js";
+export type { ReadAs } from "./read-as.js";
+export type { ScanLimits } from "./scan-limits.js";
+export type { WriteOptions } from "./write/write.js";
+export { sourceOfNode, writeGraph } from "./write/write.js";
+
 // Models as bytes
+
 export type { DecodeOptions } from "./decode.js";
 export { decodeModel } from "./decode.js";
 export type { ElementType, ForeignElementType } from "./element-type.js";
 export type { EncodeOptions } from "./encode.js";
 export { encodeModel } from "./encode-checked.js";
-// Models for inference
-export type { ExportWeights } from "./export/export-onnx.js";
-export { exportOnnx } from "./export/export-onnx.js";
-export type { ExportInput, ExportInputs, ExportOptions } from "./export/export-options.js";
-export type { ExportContext, ExportFunction, ExportLayer } from "./export/traced-model.js";
 export type { DataPlace, ReadExternalData } from "./external-data.js";
+
 // Models as data
+
 export type {
   OnnxAttribute,
   OnnxAttributeKind,
@@ -42,22 +70,3 @@ export {
   onnxNode,
   string,
 } from "./model.js";
-// Graphs as models, and back
-export type { InitializerRole } from "./read/initializer-roles.js";
-export type { ReadModel } from "./read/read.js";
-export { readGraph } from "./read/read.js";
-export type { ReadOptions } from "./read/read-options.js";
-export { READ_OPERATORS } from "./read/readers.js";
-export type { ReadAs } from "./read-as.js";
-export type { ScanLimits } from "./scan-limits.js";
-// Models as layers
-export type { FromOnnxOptions } from "./trainable/from-onnx.js";
-export { fromOnnx } from "./trainable/from-onnx.js";
-export type {
-  OnnxContext,
-  OnnxTensors,
-  TracedOnnxTensors,
-  TrainableModel,
-} from "./trainable/trainable-model.js";
-export type { WriteOptions } from "./write/write.js";
-export { sourceOfNode, writeGraph } from "./write/write.js";

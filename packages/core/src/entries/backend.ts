@@ -7,7 +7,7 @@ export type { Bound } from "../backend/bindings.js";
 export { kernelBackend, type KernelBackendOptions } from "../kernel-backend/kernel-backend.js";
 export type { Kernel, KernelTable, KernelTensor } from "../kernel-backend/kernel.js";
 
-// Its manifest; `@mp/core/probe` asks the engine for it
+// Its manifest: `@mp/core/probe` asks the engine for it
 export { deriveManifest, exactNumerics, opSupport } from "../backend/manifest.js";
 export { libraryTolerance } from "../backend/library-tolerance.js";
 export { unsupportedReason, type DTypeSupport } from "../contract/manifest.js";

@@ -1,6 +1,6 @@
 /** `@mp/core/graph`: the typed graph, what builds, rewrites, costs and prints it, and the dtypes and shapes of its values. */
 
-// The graph
+// The graph: its nodes and values
 export {
   consumers,
   isNode,
@@ -16,6 +16,8 @@ export {
   type Value,
   type ValueType,
 } from "../graph/graph.js";
+
+// Operators and their attributes
 export type {
   Op,
   OpAttributes,
@@ -24,6 +26,8 @@ export type {
   LossReduction,
   ScatterReduction,
 } from "../graph/attributes.js";
+
+// Families of operators
 export {
   FAMILIES,
   PRODUCT_OPS,

@@ -14,6 +14,8 @@ export { lamb, type LambOptions } from "../optim/lamb.js";
 export { lars, type LarsOptions } from "../optim/lars.js";
 export { lion, type LionOptions } from "../optim/lion.js";
 export { ftrl, type FtrlOptions } from "../optim/ftrl.js";
+
+// Groups of parameters
 export { byPath, biasesAndNorms, type PathRule, type ParameterTest } from "../optim/by-path.js";
 
 // Gradient transformations
@@ -22,7 +24,7 @@ export { clipByGlobalNorm, clipByValue } from "../optim/clip.js";
 export { weightDecay, addDecayedWeights } from "../optim/weight-decay.js";
 export { globalNorm } from "../optim/global-norm.js";
 
-// Directions, to be scaled by a learning rate at the end of a chain
+// Directions: to be scaled by a learning rate at the end of a chain
 export { scaleByLearningRate, scaleBySchedule } from "../optim/scale-by-rate.js";
 export { scaleByMomentum, type ScaleByMomentumOptions } from "../optim/sgd.js";
 export { scaleByAdam, type ScaleByAdamOptions, type AdamState } from "../optim/scale-by-adam.js";

@@ -3,11 +3,19 @@
  * as a backend in a browser, carries neither the reader nor protobuf's schema.
  */
 
+// Graphs as models
+
+export type { WriteOptions } from "../write/write.js";
+export { sourceOfNode, writeGraph } from "../write/write.js";
+
 // Models as bytes
+
 export type { ElementType, ForeignElementType } from "../element-type.js";
 export type { EncodeOptions } from "../encode.js";
 export { encodeModel } from "../encode.js";
+
 // Models as data
+
 export type {
   OnnxAttribute,
   OnnxAttributeKind,
@@ -35,11 +43,10 @@ export {
   onnxNode,
   string,
 } from "../model.js";
+
 // Lowerings, for backends
+
 export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "../write/lowering.js";
 export { standardLowerings } from "../write/lowerings.js";
 export { windowAttributes } from "../write/pooling.js";
 export { clipBounds } from "../write/unary.js";
-// Graphs as models
-export type { WriteOptions } from "../write/write.js";
-export { sourceOfNode, writeGraph } from "../write/write.js";

@@ -1,0 +1,87 @@
+/** The site's sidebars: the pages as README lists them, and the modules of the reference by entry. */
+
+/**
+ * @typedef {{ text: string; link: string }} Link
+ * @typedef {{ text: string; collapsed: boolean; items: readonly (Link | Group)[] }} Group
+ * @typedef {{ label: string; file: string }} Listed a link of README, and the page that it leads to
+ */
+
+const API = { text: "API", link: "/api/" };
+/** Those below are of less use at first. */
+const OPEN_GROUPS = 4;
+
+/** @param {string} text @param {readonly (Link | Group)[]} items @returns {Group} */
+const group = (text, items, collapsed = true) => ({ text, collapsed, items });
+
+/** @param {string} label */
+const heading = (label) => label.replaceAll("`", "").replace(/^[a-z]/, (letter) => letter.toUpperCase());
+
+/**
+ * @param {string} text Markdown
+ * @param {ReadonlySet<string>} pages
+ * @returns {readonly Listed[]} its links to pages
+ */
+const listed = (text, pages) =>
+  [...text.matchAll(/\[([^\]]+)\]\(([^)#]+)\)/g)].flatMap(([, label = "", target = ""]) => {
+    const file = [target, `${target}/README.md`].find((path) => pages.has(path));
+    return file === undefined ? [] : [{ label, file }];
+  });
+
+/**
+ * The sidebar of the pages: one group for each row of the table under README's "Pages", the packages of its table, and
+ * apart what is for developers of this repository: what README lists as such or does not list.
+ * @param {string} readme
+ * @param {readonly string[]} files all pages
+ * @param {(file: string) => Link} linkOf
+ * @returns {readonly (Link | Group)[]}
+ */
+export function pagesSidebar(readme, files, linkOf) {
+  const pages = new Set(files);
+  const sectionOf = (/** @type {string} */ title) =>
+    readme.split(/^## /m).find((section) => section.startsWith(`${title}\n`)) ?? "";
+  const rows = [...sectionOf("Pages").matchAll(/^\| ([\w -]+) \| (.+) \|$/gm)].map(
+    ([, name = "", cell = ""]) => ({
+      name,
+      links: listed(cell, pages),
+    }),
+  );
+  const packages = listed(sectionOf("Packages"), pages);
+  if (rows.length === 0 || packages.length === 0)
+    throw new Error("README.md: has no tables of pages and packages");
+  const known = new Set([...rows.flatMap(({ links }) => links), ...packages].map(({ file }) => file));
+  const rest = files.filter((file) => !known.has(file) && file !== "README.md");
+  const isDecision = (/** @type {string} */ file) => file.startsWith("docs/decisions/");
+  const itemOf = (/** @type {Listed} */ { label, file }) => ({ ...linkOf(file), text: heading(label) });
+  const groups = rows.map(({ name, links }, at) =>
+    group(heading(name), [...(name === "reference" ? [API] : []), ...links.map(itemOf)], at >= OPEN_GROUPS),
+  );
+  const developers = [
+    ...(groups.pop()?.items ?? []),
+    group("Decisions", rest.filter(isDecision).map(linkOf).reverse()),
+    group("Internal packages", rest.filter((file) => !isDecision(file)).map(linkOf)),
+  ];
+  return [
+    ...groups,
+    group(
+      "Packages",
+      packages.map(({ file }) => linkOf(file)),
+    ),
+    group("Developers", developers),
+  ];
+}
+
+/**
+ * The sidebar of the reference, with the modules of core's first entry open.
+ * @param {readonly import("./reference.mjs").Module[]} modules
+ * @returns {readonly (Link | Group)[]}
+ */
+export function referenceSidebar(modules) {
+  const groups = [...new Set(modules.map(({ entry }) => entry))].map((entry) => {
+    const items = modules
+      .filter((module) => module.entry === entry)
+      .map(({ title, path }) => ({ text: title, link: `/api/${path}` }));
+    const [only] = items;
+    return items.length === 1 && only !== undefined ? only : group(entry, items, entry !== "@mp/core");
+  });
+  return [{ text: "All modules", link: "/api/" }, ...groups];
+}
