@@ -1,4 +1,4 @@
-/** What is changed in the reference's pages after TypeDoc has written them. */
+/** Changes to the pages of the reference after TypeDoc has written them. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { fail } from "../workspace/fail.mjs";

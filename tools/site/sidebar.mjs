@@ -7,7 +7,7 @@
  */
 
 const API = { text: "API", link: "/api/" };
-/** Those below are of less use at first. */
+/** Number of groups that are open at first. */
 const OPEN_GROUPS = 4;
 
 /** @param {string} text @param {readonly (Link | Group)[]} items @returns {Group} */
