@@ -1,6 +1,6 @@
 import type { HalfDType } from "@mp/core";
 
-const HALVES: readonly HalfDType[] = ["f16", "bf16"];
+export const HALVES: readonly HalfDType[] = ["f16", "bf16"];
 
 /** The halves that the engine does not compute in natively: they are carried in f32. */
 export function emulatedAmong(native: readonly HalfDType[]): readonly HalfDType[] {

@@ -2,6 +2,7 @@
 import { floatFormats, type GraphNode, isComputeFloat, rangeValues, type ScatterOp } from "@mp/core/graph";
 import { int, ints } from "@mp/onnx/write";
 import { reshape, transpose } from "../lowerings/blocked-layout.js";
+import { inF32 } from "../lowerings/in-f32.js";
 import { choose } from "../lowerings/integers.js";
 import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
@@ -103,11 +104,9 @@ const wide =
   (node, operands, writer, standard) => {
     const { dtype } = operandType(node);
     if (dtype !== "bf16" || !isWrong(node.attributes)) return undefined;
-    const results = standard(
-      operands.map((name) => writer.cast(name, "f32")),
-      "f32",
-    );
-    return results.map((name) => writer.cast(name, dtype));
+    const [first = "", ...others] = operands;
+    const wideOthers = others.map((name) => writer.cast(name, "f32"));
+    return [inF32(node, first, writer, (x) => at(standard([x, ...wideOthers], "f32"), 0))];
   };
 
 /** A constant, since all numbers of a range are known. */

@@ -4,7 +4,7 @@ import { FAMILIES, type Graph, GraphBuilder, type Op, opDTypes, type Value } fro
 import * as probes from "@mp/core/probe";
 import { evaluate } from "@mp/core/reference";
 import { FORMED_OPS } from "../differences/float-forms.js";
-import { emulatedAmong } from "../dtype.js";
+import { emulatedAmong, HALVES } from "../dtype.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { probeGraph } from "./probe-graph.js";
@@ -208,8 +208,6 @@ const TIES: Readonly<Record<HalfDType | "f8e4m3" | "f8e5m2", readonly [number, n
   f8e4m3: [1 + 2 ** -4 + 2 ** -20, 1 + 2 ** -3],
   f8e5m2: [1 + 2 ** -3 + 2 ** -20, 1 + 2 ** -2],
 };
-
-const HALVES: readonly HalfDType[] = ["f16", "bf16"];
 
 const SUBNORMALS: Readonly<Record<HalfDType, readonly [number, number]>> = {
   f16: [2 ** -15, 2 ** -15],

@@ -1,12 +1,13 @@
 import { type HalfDType, MpError } from "@mp/core";
 import { floatFormats, GraphBuilder, type Value } from "@mp/core/graph";
 import { encodeModel, writeGraph } from "@mp/onnx/write";
+import { HALVES } from "../dtype.js";
 import type { ProbedEngine } from "./engine.js";
 
 /** Halves to which the engine rounds after every operator, as their arithmetic is defined. */
 export async function nativeHalves(engine: ProbedEngine): Promise<readonly HalfDType[]> {
   const native: HalfDType[] = [];
-  for (const half of ["f16", "bf16"] as const) if (await isNative(engine, half)) native.push(half);
+  for (const half of HALVES) if (await isNative(engine, half)) native.push(half);
   return native;
 }
 
