@@ -427,6 +427,22 @@ it("a layer that takes its only input by name is refused with what to do", () =>
   );
 });
 
+it("moves what a product computed in f16 in f32 where a second move transposes it, which ONNX Runtime's CPU loads", () => {
+  const [first, second] = [zeros([2, 3]), zeros([3, 4])];
+  const layer = (weights: { first: Tensor; second: Tensor }, { x }: { x: Tensor }): Tensor =>
+    ops.matMul(ops.transpose(ops.unsqueeze(ops.matMul(x, weights.first), [1]), [1, 0, 2]), weights.second);
+  const written = exportOnnx(
+    layer,
+    { params: { first, second } },
+    { inputs: { x: { shape: [5, 2] } }, dtype: "f16" },
+  );
+  const at = written.graph.nodes.findIndex(({ opType }) => opType === "Transpose");
+  const around = written.graph.nodes.slice(at - 1, at + 2);
+  expect(around.map(({ opType }) => opType)).toEqual(["Cast", "Transpose", "Cast"]);
+  const types = around.map(({ attributes }) => attributes["to"]?.value);
+  expect(types).toEqual([1n, undefined, 10n]);
+});
+
 describe("a loop", () => {
   const looped = (options: Rest): OnnxModel =>
     exportOnnx(
