@@ -2,9 +2,12 @@
  * Every TypeScript block of the documentation: type checked together with strict options, then run, each file as one
  * program, against this checkout's packages. `console.log(x); // text` must print that text.
  */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
+import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
@@ -51,9 +54,9 @@ for (const { file, problems } of documents) {
 }
 
 const programs = documents.flatMap(({ name, checked }) =>
-  checked.map((text, index) => ({ path: `${name}.${index}.ts`, text })),
+  checked.map((source, index) => ({ path: `${name}.${index}.ts`, source })),
 );
-for (const { path, text } of programs) writeFileSync(join(folder, path), text);
+for (const { path, source } of programs) writeFileSync(join(folder, path), source);
 writeFileSync(
   join(folder, "tsconfig.json"),
   JSON.stringify({ compilerOptions, files: programs.map(({ path }) => path) }),
@@ -65,25 +68,38 @@ if (compiled.status !== 0) {
   console.error(inDocuments(compiled.stdout));
 }
 
-for (const { file, name, run } of documents) {
+/** Runs a document's program; its failure is printed. @param {(typeof documents)[number]} document */
+async function runProgram({ file, name, run }) {
   const program = javaScriptOf(join(folder, `${name}.ts`), withExpectations(file, run));
   writeFileSync(join(folder, `${name}.js`), program);
   // Each program saves its files to a separate folder.
   const scratch = join(folder, name);
   mkdirSync(scratch);
   const start = performance.now();
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ["--enable-source-maps", join(folder, `${name}.js`)],
-    { cwd: scratch, encoding: "utf8", timeout: LIMIT_MS },
-  );
+  const child = spawn(process.execPath, ["--enable-source-maps", join(folder, `${name}.js`)], {
+    cwd: scratch,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: LIMIT_MS,
+  });
+  const [[status], ...printed] = await Promise.all([
+    once(child, "close"),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   console.log(`${status === 0 ? "ok  " : "FAIL"} ${file} ${seconds} s`);
-  if (status === 0) continue;
+  if (status === 0) return;
   failures++;
   if (status === null) console.error(`${file}: did not end within ${LIMIT_MS / 1000} s`);
-  console.error(inDocuments(`${stdout}${stderr}`));
+  console.error(inDocuments(printed.join("")));
 }
+
+const waiting = [...documents];
+await Promise.all(
+  Array.from({ length: availableParallelism() }, async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await runProgram(next);
+  }),
+);
 const blocks = documents.reduce((sum, document) => sum + document.blocks, 0);
 console.log(`${documents.length} files, ${blocks} blocks`);
 process.exitCode = failures > 0 ? 1 : 0;

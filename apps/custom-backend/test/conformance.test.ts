@@ -1,4 +1,4 @@
-import type { Outcome } from "@mp/conformance";
+import { allCases, type Outcome, suitePart } from "@mp/conformance";
 import { describeConformance } from "@mp/conformance/vitest";
 import { expect, it } from "vitest";
 import { tinyBackend } from "../src/tiny-backend.js";
@@ -7,6 +7,7 @@ const outcomes: Outcome[] = [];
 
 describeConformance({
   factory: tinyBackend,
+  cases: suitePart(allCases, 4),
   onOutcome: (outcome) => outcomes.push(outcome),
   // Large products in plain loops take a minute where other programs share the processor.
   timeoutMs: 240_000,
@@ -16,6 +17,6 @@ it("some of the suite is passed, and what the manifest does not declare is refus
   const count = (status: Outcome["status"]): number =>
     outcomes.filter((outcome) => outcome.status === status).length;
   expect([count("failed"), count("known-failure")]).toEqual([0, 0]);
-  expect(count("passed")).toBeGreaterThan(200);
-  expect(count("refused")).toBeGreaterThan(500);
+  expect(count("passed")).toBeGreaterThan(50);
+  expect(count("refused")).toBeGreaterThan(125);
 });

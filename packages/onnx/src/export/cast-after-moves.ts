@@ -1,7 +1,7 @@
 // ONNX Runtime's CPU (1.30, 1.32) ends the process when it loads a file in which a value is cast to float16, then
 // transposed, and read by a product: it takes the cast back, and with it the value that its fusion of transposes looks
 // for. So a value is moved in its own dtype, and cast where the first operator computes with it. What is computed in
-// float16 is cast by the engine itself; if it is moved and then transposed, the transposition is in float32.
+// float16 is cast by the engine itself, so its transposition is in float32.
 import { type Graph, GraphBuilder, isNode, type Op, opTable, type Value } from "@mp/core/graph";
 
 /** Whether it only moves its first operand; a Concat moves all of them. */
@@ -16,15 +16,13 @@ export function castAfterMoves(graph: Graph): Graph {
   const made = new Map<Value, Value>();
   /** In f32, what a value is the cast of. */
   const uncast = new Map<Value, Value>();
-  /** Results of what only moves a value. */
-  const movedValues = new Set<Value>();
   const madeOf = (value: Value): Value => made.get(value) as Value;
   for (const { name, role, value } of graph.inputs) made.set(value, builder.input(name, value, role));
   for (const node of graph.nodes) {
     const { op, attributes, origin } = node;
     const [operand] = node.inputs;
     const moved = op === "Concat" ? node.inputs : node.inputs.slice(0, 1);
-    if (op === "Transpose" && operand?.dtype === "f16" && movedValues.has(operand) && !uncast.has(operand))
+    if (op === "Transpose" && operand?.dtype === "f16" && !uncast.has(operand))
       uncast.set(operand, builder.emitOne("Cast", [madeOf(operand)], { to: "f32" }, origin));
     const isMoved = movesOperands(op) && moved.length > 0 && moved.every((value) => uncast.has(value));
     const inputs = node.inputs.map((value) =>
@@ -34,7 +32,6 @@ export function castAfterMoves(graph: Graph): Graph {
     node.outputs.forEach((value, index) => {
       const output = outputs[index] as Value;
       if (isMoved) uncast.set(value, output);
-      if (movesOperands(op)) movedValues.add(value);
       made.set(value, isMoved ? builder.emitOne("Cast", [output], { to: "f16" }, origin) : output);
     });
     const [result] = node.outputs;
