@@ -1,4 +1,4 @@
 import { describeConformance } from "@mp/conformance/vitest";
 import { ort } from "../src/index.js";
 
-describeConformance({ factory: () => ort(), parts: 3 });
+describeConformance({ factory: () => ort(), parts: 5 });

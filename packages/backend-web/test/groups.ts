@@ -30,7 +30,7 @@ const groups: readonly string[] =
   process.env["MP_SUITE"] === "whole" ? [...new Set(allCases.map(groupOf))] : [...OWN, ...TRAINING];
 
 /** Number of parts of those groups, of which each run takes one. */
-const PARTS = 3;
+const PARTS = 6;
 
 /** The cases that are run. */
 export const cases: readonly ConformanceCase[] = suitePart(

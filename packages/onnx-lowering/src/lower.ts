@@ -5,6 +5,7 @@ import {
   type Graph,
   isNode,
   peakLiveBytes,
+  producers,
   type Value,
   widenNodes,
 } from "@mp/core/graph";
@@ -74,11 +75,13 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   const emulated = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
   const rules = rulesFor(target);
   const closed = rules.prepare(emulated);
+  const produced = producers(closed);
   const written = writeGraph(closed, {
     origins: false,
     types: false,
     lower: rules.lowerNodes(target, {
       constantOf: constantsOf(closed),
+      producerOf: (value) => produced.get(value),
       unswapped:
         target.device === "cpu" && target.differences === undefined && !isFolded ? unswappedOf(closed) : NONE,
       fixed: fixedValues(closed, fixed),

@@ -23,7 +23,7 @@ export function lowerDifferently(
 ): LowerNode {
   const own: OwnLowerings = {
     ...acceptedForms,
-    Div: quotient(surroundings.constantOf),
+    Div: quotient(surroundings.producerOf),
     Cast: castByArithmetic(unrounded),
   };
   const exact = hasShortIntegers ? firstOfEach(inShortIntegers, own) : own;

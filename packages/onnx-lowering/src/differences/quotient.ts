@@ -1,27 +1,25 @@
-import type { HostTensor } from "@mp/core";
-import type { ConstantOf } from "../lowerings/division.js";
+import type { ProducerOf } from "../lowerings/lower-node.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+import { magnitudesOf } from "./magnitudes.js";
 
-/** Divisors up to this magnitude, and down to its reciprocal, have a normal reciprocal. */
+/** The reciprocals of normal numbers up to this one are normal, and those of its reciprocal too. */
+const LARGEST = 2 ** 126;
+/** Divisors beyond this one, or below its reciprocal, are scaled. */
 const LARGE = 2 ** 100;
 const FACTOR = 2 ** 64;
 
-const hasReciprocals = ({ dtype, data }: HostTensor): boolean =>
-  dtype === "f32" &&
-  Array.from(data as Float32Array, Math.abs).every((size) => size <= LARGE && size >= 1 / LARGE);
-
 /**
  * Scales both operands so that the divisor is in the middle of the range: the engine computes x · (1 / y), and 1 / y is
- * infinite if y is subnormal, and subnormal if y is large.
+ * infinite if y is subnormal, and subnormal if y is large. Nothing is done where y is known to be neither.
  */
 export const quotient =
-  (constantOf: ConstantOf): OwnLowering<"Div"> =>
+  (producerOf: ProducerOf): OwnLowering<"Div"> =>
   (node, operands, writer, standard) => {
     const { dtype } = operandType(node);
     const [, divisor] = node.inputs;
     if (dtype !== "f32" || divisor === undefined) return undefined;
-    const known = constantOf(divisor);
-    if (known !== undefined && hasReciprocals(known)) return undefined;
+    const known = magnitudesOf(divisor, producerOf);
+    if (known !== undefined && known.least >= 1 / LARGEST && known.most <= LARGEST) return undefined;
     const number = (value: number): string => writer.scalar(value, "f32");
     const y = at(operands, 1);
     const size = writer.one("Abs", [y]);

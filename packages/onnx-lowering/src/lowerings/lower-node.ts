@@ -3,7 +3,7 @@
  * form.
  */
 import type { DType } from "@mp/core";
-import { type AnyNode, decidingDType, type GraphNode } from "@mp/core/graph";
+import { type AnyNode, decidingDType, type GraphNode, type Value } from "@mp/core/graph";
 import type { LowerNode } from "@mp/onnx/write";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
@@ -22,9 +22,13 @@ import type { Target } from "./target.js";
 import type { Unswapped } from "./transposed-products.js";
 import { unaryLowerings } from "./unary.js";
 
+/** The operator that computes a value, if one does. */
+export type ProducerOf = (value: Value) => AnyNode | undefined;
+
 /** Facts about the graph around a node that its lowering needs. */
 export interface Surroundings {
   readonly constantOf: ConstantOf;
+  readonly producerOf: ProducerOf;
   readonly unswapped: Unswapped;
   readonly fixed: FixedValues;
 }

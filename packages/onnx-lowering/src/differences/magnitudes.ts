@@ -1,0 +1,47 @@
+/** Bounds of the magnitudes of values, as far as the operators that compute them say. */
+import type { HostTensor } from "@mp/core";
+import { isNode, type Value } from "@mp/core/graph";
+import type { ProducerOf } from "../lowerings/lower-node.js";
+
+/** Every element is 0, infinite, NaN or of a magnitude in this range. */
+export interface Magnitudes {
+  readonly least: number;
+  readonly most: number;
+  /** No element is below 0. */
+  readonly isPositive: boolean;
+}
+
+/** The square roots of the least subnormal number and of the largest number. */
+const ROOTS: Magnitudes = { least: 2 ** -75, most: 2 ** 64, isPositive: true };
+
+/** Operators between a divisor and what is known of it: that of Adam, √v + √c · ε, has three. */
+const DEEPEST = 4;
+
+function ofConstant({ data }: HostTensor): Magnitudes {
+  const numbers = Array.from<number | bigint, number>(data as ArrayLike<number | bigint>, Number);
+  const sizes = numbers.map(Math.abs).filter((size) => size > 0 && size < Number.POSITIVE_INFINITY);
+  const [least, most] = sizes.reduce(
+    ([low, high], size) => [Math.min(low, size), Math.max(high, size)],
+    [Number.POSITIVE_INFINITY, 0],
+  );
+  return { least, most, isPositive: numbers.every((number) => number >= 0) };
+}
+
+/** The magnitudes of a value in f32; undefined where nothing is known. */
+export function magnitudesOf(
+  value: Value,
+  producerOf: ProducerOf,
+  deepest: number = DEEPEST,
+): Magnitudes | undefined {
+  const node = producerOf(value);
+  if (node === undefined) return undefined;
+  if (isNode(node, "Constant")) return ofConstant(node.attributes.value);
+  if (isNode(node, "Sqrt")) return ROOTS;
+  if (deepest === 0 || !(isNode(node, "Mul") || isNode(node, "Add"))) return undefined;
+  const [a, b] = node.inputs.map((operand) => magnitudesOf(operand, producerOf, deepest - 1));
+  if (a === undefined || b === undefined) return undefined;
+  const isPositive = a.isPositive && b.isPositive;
+  if (isNode(node, "Mul")) return { least: a.least * b.least, most: a.most * b.most, isPositive };
+  // A difference may be as small as it likes.
+  return isPositive ? { least: Math.min(a.least, b.least), most: a.most + b.most, isPositive } : undefined;
+}
