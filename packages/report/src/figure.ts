@@ -46,10 +46,15 @@ export function shortened(text: string, length: number): string {
   return shorter === text ? `…${text.slice(1 - length)}` : shortened(shorter, length);
 }
 
+/** For a page whose style sheet has the palette. */
 export function figure(figure: Figure): Markup {
   const { title, description, draw, isNarrow = false, legend = [], caption } = figure;
   const drawings = (isNarrow ? [NARROW] : [NARROW, WIDE]).map((room) =>
-    drawing(draw(room), room, `${title}: ${description}`, isNarrow ? "" : room.isNarrow ? "narrow" : "wide"),
+    drawing(draw(room), room, {
+      role: "img",
+      "aria-label": `${title}: ${description}`,
+      class: `plot ${isNarrow ? "" : room.isNarrow ? "narrow" : "wide"}`.trim(),
+    }),
   );
   return html`<figure>
 <h3>${title}</h3>
@@ -60,7 +65,11 @@ ${caption === undefined ? undefined : html`<figcaption>${caption}</figcaption>`}
 `;
 }
 
-function drawing(options: PlotOptions, { width }: Room, label: string, kind: string): Markup {
+export function drawing(
+  options: PlotOptions,
+  { width }: Room,
+  attributes: Readonly<Record<string, string>>,
+): Markup {
   const { document } = parseHTML("<html><body></body></html>");
   const svg = plot({
     ...options,
@@ -69,10 +78,8 @@ function drawing(options: PlotOptions, { width }: Room, label: string, kind: str
     className: "plot",
     style: { fontSize: `${FONT_SIZE}px` },
   });
-  // The page's own style sheet serves all of them.
+  // The style sheet around it serves all of them.
   svg.querySelector("style")?.remove();
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", label);
-  svg.setAttribute("class", `plot ${kind}`.trim());
+  for (const [name, value] of Object.entries(attributes)) svg.setAttribute(name, value);
   return new Markup(`${svg.outerHTML}\n`);
 }

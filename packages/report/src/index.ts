@@ -1,3 +1,4 @@
+export { historyChart } from "./charts/history-chart.js";
 export type { HistoryStep } from "./plots/history.js";
 export type { ReportedRun } from "./sections/page.js";
 export { precisionReportPage } from "./sections/page.js";

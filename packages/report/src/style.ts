@@ -1,23 +1,31 @@
-/** The page's whole style sheet. Dark and light differ in the custom properties alone. */
-export const style = `
-:root {
-  color-scheme: light dark;
+/** Colors for light and dark surroundings, as custom properties: two palettes, and everything else is the same. */
+export const palettes: Readonly<Record<"light" | "dark", string>> = {
+  light: `
   --page: #fbfbfa; --panel: #ffffff; --ink: #1c2127; --muted: #59636e; --line: #e2e5e9; --axis: #8b949e;
   --half: #2f6fd0; --single: #a3b1c2; --heat: #2f6fd0;
-  --zero: #b04a8b; --subnormal: #d9952a; --normal: #3f9477; --infinite: #cf3a36;
+  --zero: #b04a8b; --subnormal: #d9952a; --normal: #3f9477; --infinite: #cf3a36;`,
+  dark: `
+  --page: #14171b; --panel: #1b1f25; --ink: #e4e8ed; --muted: #9aa4af; --line: #2e343c; --axis: #6b7580;
+  --half: #6aa5f8; --single: #5b6878; --heat: #74adfb;
+  --zero: #d583b6; --subnormal: #e5ae55; --normal: #5db998; --infinite: #f0716b;`,
+};
+
+export const fonts: string = `system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif`;
+
+/** The page's whole style sheet. */
+export const style: string = `
+:root {
+  color-scheme: light dark;${palettes.light}
 }
 @media (prefers-color-scheme: dark) {
-  :root {
-    --page: #14171b; --panel: #1b1f25; --ink: #e4e8ed; --muted: #9aa4af; --line: #2e343c; --axis: #6b7580;
-    --half: #6aa5f8; --single: #5b6878; --heat: #74adfb;
-    --zero: #d583b6; --subnormal: #e5ae55; --normal: #5db998; --infinite: #f0716b;
+  :root {${palettes.dark}
   }
 }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
 body {
   margin: 0; background: var(--page); color: var(--ink);
-  font: 15px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  font: 15px/1.55 ${fonts};
 }
 main { max-width: 1220px; margin: 0 auto; padding: 28px 16px 56px; }
 h1 { font-size: 26px; line-height: 1.25; margin: 0 0 4px; letter-spacing: -0.01em; overflow-wrap: anywhere; }

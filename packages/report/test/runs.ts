@@ -49,8 +49,9 @@ async function trainedRun(): Promise<ReportedRun> {
   const skips: SkippedStep[] = [];
   const batchOf = (step: number) => ({ x: wave([8, 16], 0.37 + step), y: wave([8, 4], 0.91 + step) });
   for (let step = 1; step <= 24; step++) {
-    const { loss, scale, applied } = await training.step(batchOf(step));
-    history.push({ step, loss, scale, applied });
+    const result = await training.step(batchOf(step));
+    const { scale, applied } = result;
+    history.push(result);
     if (!applied) skips.push({ step, scale, overflow: await training.diagnose([batchOf(step)], { scale }) });
   }
   const report = await training.precisionReport(batchOf(0));

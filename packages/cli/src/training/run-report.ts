@@ -39,11 +39,12 @@ export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
     loss,
     scale,
     applied,
+    gradNorm,
     batches,
     milliseconds,
   }: FitStep<string, Fed<B>>): Promise<void> {
     this.#last = batches[0];
-    this.#history.push({ step, loss, scale, applied });
+    this.#history.push({ step, loss, scale, applied, gradNorm });
     this.#milliseconds.push(milliseconds);
     if (applied || !this.#canReplay || this.#skips.length >= MOST_REPLAYS) return;
     try {

@@ -17,6 +17,7 @@ import { type Figure, type Room, textWidth } from "../figure.js";
 import { valueCount } from "../layers.js";
 import { type MagnitudeAxis, type Stretch, stretches } from "../magnitude.js";
 import { percent } from "../numbers.js";
+import { below, beside } from "./axes.js";
 
 export interface ExponentsOptions {
   readonly title: string;
@@ -112,12 +113,9 @@ export function exponentsFigure({ title, groups, axis, half, marginLeft }: Expon
         ...(zeroTop > highest ? breakOf(axis, highest, percent(zeroTop)) : []),
         magnitudeAxisMark(axis, room),
         axisY({
+          ...beside("% of values"),
           ticks: 4,
-          tickSize: 0,
           tickFormat: (share: number) => percent(share).slice(0, -2),
-          label: "% of values",
-          labelAnchor: "top",
-          labelArrow: false,
           labelOffset: 36,
         }),
       ],
@@ -159,12 +157,8 @@ export function magnitudeAxisMark(axis: MagnitudeAxis, { isNarrow }: Room): Mark
   const middle = (axis.zeros[0] + axis.zeros[1]) / 2;
   const ticks = isNarrow ? axis.ticks.filter((_, index) => index % 2 === 0) : axis.ticks;
   return axisX([middle, ...ticks.filter((tick) => tick > axis.low)], {
+    ...below("binary exponent, log₂ |x|"),
     tickFormat: (tick: number) => (tick === middle ? "zero" : String(tick).replace("-", "−")),
-    tickSize: 4,
-    label: "binary exponent, log₂ |x|",
-    labelOffset: 32,
-    labelAnchor: "center",
-    labelArrow: false,
   });
 }
 

@@ -1,22 +1,51 @@
 import { axisX, axisY, dot, gridY, lineY, ruleX } from "@observablehq/plot";
-import type { Figure } from "../figure.js";
+import type { Figure, LegendEntry } from "../figure.js";
 import { powerOfTwo, significant } from "../numbers.js";
+import { below, beside } from "./axes.js";
 
-/** The report of one step. */
+/** One step, as it is drawn: results of `training.step`, and those that `fit` gives to `onStep`, are such. */
 export interface HistoryStep {
-  /** Counted from the very start of the run, from 1. */
-  readonly step: number;
+  /** Counted from the very start of the run, from 1; its place in the history unless given. */
+  readonly step?: number;
+  /** Not scaled; not finite where the forward pass was not. */
   readonly loss: number;
   readonly scale: number;
+  /** False where the step was skipped. */
   readonly applied: boolean;
+  /** Norm of all gradients together, unscaled, before clipping. */
+  readonly gradNorm?: number;
 }
+
+/** The steps of one run in order, or those of several by the name of the run. */
+export type History = readonly HistoryStep[] | Readonly<Record<string, readonly HistoryStep[]>>;
 
 /** More points than a plot has pixels are drawn over each other. */
 const MOST_POINTS = 400;
 
+/** Colors of runs in one figure, beside the red of skipped steps. */
+const COLORS = ["var(--half)", "var(--subnormal)", "var(--normal)", "var(--zero)", "var(--ink)"];
+export const MOST_RUNS: number = COLORS.length;
+
 interface Point {
   readonly step: number;
   readonly value: number;
+}
+
+interface Run {
+  /** Empty for the only one. */
+  readonly name: string;
+  readonly color: string;
+  readonly steps: readonly (HistoryStep & { readonly step: number })[];
+}
+
+const isOfOneRun = (history: History): history is readonly HistoryStep[] => Array.isArray(history);
+
+function runsOf(history: History): readonly Run[] {
+  return Object.entries(isOfOneRun(history) ? { "": history } : history).map(([name, steps], run) => ({
+    name,
+    color: COLORS[run % MOST_RUNS] ?? "",
+    steps: steps.map((one, index) => ({ ...one, step: one.step ?? index + 1 })),
+  }));
 }
 
 /** Means of neighbors, so many that no more than MOST_POINTS are left. */
@@ -46,83 +75,115 @@ const margins = { marginLeft: 56, marginRight: 22, marginTop: 28, marginBottom: 
 
 const stepsAxis = () =>
   axisX({
+    ...below("step"),
     ticks: 5,
-    tickSize: 4,
     tickFormat: (step: number) => (Number.isInteger(step) ? String(step) : ""),
-    label: "step",
-    labelOffset: 32,
-    labelAnchor: "center",
-    labelArrow: false,
   });
 
-export function lossFigure(history: readonly HistoryStep[]): Figure {
-  const all = history.map(({ step, loss }) => ({ step, value: loss }));
-  const finite = all.filter(({ value }) => Number.isFinite(value));
-  const skipped = everySo(history.filter(({ applied }) => !applied).map(({ step }) => step));
+/** The loss of each run. */
+export const lossFigure = (history: History): Figure =>
+  lineFigure(runsOf(history), { title: "Loss", label: "loss", numberOf: ({ loss }) => loss });
+
+/** The norm of each run's gradients. */
+export const gradientFigure = (history: History): Figure =>
+  lineFigure(runsOf(history), {
+    title: "Gradients",
+    label: "norm of all gradients",
+    numberOf: ({ gradNorm = Number.NaN }) => gradNorm,
+  });
+
+interface Line {
+  readonly title: string;
+  readonly label: string;
+  readonly numberOf: (step: HistoryStep) => number;
+}
+
+/** One number of each step, where it is finite, and where steps were skipped. */
+function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Figure {
+  const lines = runs.map(({ steps, ...run }) => ({
+    ...run,
+    count: steps.length,
+    points: steps
+      .map((step) => ({ step: step.step, value: numberOf(step) }))
+      .filter(({ value }) => Number.isFinite(value)),
+  }));
+  const drawn = lines.filter(({ points }) => points.length > 0);
+  const skipped = everySo(skipsOf(runs).map(({ step }) => step));
   return {
-    title: "Loss",
-    description:
-      finite.length === 0
-        ? `not finite in any of ${history.length} steps`
-        : `from ${significant(finite[0]?.value ?? Number.NaN)} to ${significant(finite.at(-1)?.value ?? Number.NaN)} in ${history.length} steps`,
-    ...(skipped.length === 0 ? {} : { legend: [{ color: "var(--infinite)", text: "skipped steps" }] }),
+    title,
+    description: lines
+      .map(({ name, points: [first, ...more], count }) => {
+        const last = more.at(-1) ?? first;
+        const ends = first && last && `from ${significant(first.value)} to ${significant(last.value)} in`;
+        return `${inRun(name)}${ends ?? "not finite in any of"} ${count} steps`;
+      })
+      .join(", "),
+    legend: legendOf(runs, { color: "var(--infinite)", text: "skipped steps" }, skipped.length > 0),
     draw: () => ({
       ...margins,
-      x: { domain: domainOf(history), label: null },
+      x: { domain: domainOf(runs), label: null },
       // Without a line there is nothing to find a domain from.
-      y: { label: null, nice: true, ...(finite.length === 0 ? { domain: [0, 1] } : {}) },
+      y: { label: null, nice: true, ...(drawn.length === 0 ? { domain: [0, 1] } : {}) },
       marks: [
         gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
         skipped.length === 0
           ? null
           : ruleX(skipped, { stroke: "var(--infinite)", strokeOpacity: Math.min(0.5, 30 / skipped.length) }),
-        finite.length === 0
-          ? null
-          : lineY(thinned(finite), { x: "step", y: "value", stroke: "var(--half)", strokeWidth: 1.8 }),
+        ...drawn.map(({ points, color }) =>
+          lineY(thinned(points), { x: "step", y: "value", stroke: color, strokeWidth: 1.8 }),
+        ),
         stepsAxis(),
-        axisY({ ticks: 4, tickSize: 0, label: "loss", labelAnchor: "top", labelArrow: false }),
+        axisY({ ...beside(label), ticks: 4 }),
       ],
     }),
   };
 }
 
-export function scaleFigure(history: readonly HistoryStep[]): Figure {
+/** The loss scale of each run, and its skipped steps. */
+export function scaleFigure(history: History): Figure {
+  const runs = runsOf(history);
   // A scale that is no positive number has no place among powers of two.
-  const shown = history.filter(({ scale }) => scale > 0 && Number.isFinite(scale));
-  const points = shown.map(({ step, scale }) => ({ step, value: scale }));
-  const skipped = everySo(shown.filter(({ applied }) => !applied));
+  const shown = runs.map(({ steps, ...run }) => ({
+    ...run,
+    steps: steps.filter(({ scale }) => scale > 0 && Number.isFinite(scale)),
+  }));
+  const skipped = everySo(skipsOf(shown));
+  const powers = shown.flatMap(({ steps }) => steps.map(({ scale }) => Math.log2(scale)));
   // One by one: a long run has more steps than a call may have arguments.
-  const [lowest, highest] = points.reduce(
-    ([least, most], { value }) => [Math.min(least, Math.log2(value)), Math.max(most, Math.log2(value))],
-    points.length === 0 ? [0, 0] : [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
-  );
-  const [low, high] = [Math.floor(lowest) - 1, Math.ceil(highest) + 1];
+  const low = Math.floor(powers.reduce((a, b) => Math.min(a, b), powers[0] ?? 0)) - 1;
+  const high = Math.ceil(powers.reduce((a, b) => Math.max(a, b), powers[0] ?? 0)) + 1;
   const every = Math.ceil((high - low) / 5);
   const ticks = Array.from(
     { length: Math.floor((high - low) / every) + 1 },
     (_, index) => low + index * every,
   );
-  const count = history.filter(({ applied }) => !applied).length;
+  const count = runs.reduce((sum, { steps }) => sum + steps.length, 0);
+  const skips = `${skipsOf(runs).length} of ${count}`;
+  const ends = runs.map(
+    ({ name, steps }) => `${inRun(name)}the scale ends at ${significant(steps.at(-1)?.scale ?? 1)}`,
+  );
   return {
     title: "Loss scale and skipped steps",
-    description: `${count} of ${history.length} steps were skipped; the scale ends at ${significant(history.at(-1)?.scale ?? 1)}`,
-    legend: [
-      { color: "var(--half)", text: "loss scale" },
-      { color: "var(--infinite)", text: `skipped (${count} of ${history.length})` },
-    ],
+    description: `${skips} steps were skipped; ${ends.join(", ")}`,
+    legend: legendOf(
+      runs.map((run) => (run.name === "" ? { ...run, name: "loss scale" } : run)),
+      { color: "var(--infinite)", text: `skipped (${skips})` },
+    ),
     draw: () => ({
       ...margins,
-      x: { domain: domainOf(history), label: null },
+      x: { domain: domainOf(runs), label: null },
       y: { domain: [low, high], label: null },
       marks: [
         gridY(ticks, { stroke: "var(--line)", strokeOpacity: 1 }),
-        lineY(changes(points), {
-          x: "step",
-          y: ({ value }: Point) => Math.log2(value),
-          stroke: "var(--half)",
-          strokeWidth: 1.8,
-          curve: "step-after",
-        }),
+        ...shown.map(({ steps, color }) =>
+          lineY(changes(steps.map(({ step, scale }) => ({ step, value: scale }))), {
+            x: "step",
+            y: ({ value }: Point) => Math.log2(value),
+            stroke: color,
+            strokeWidth: 1.8,
+            curve: "step-after",
+          }),
+        ),
         skipped.length === 0
           ? null
           : dot(skipped, {
@@ -132,19 +193,25 @@ export function scaleFigure(history: readonly HistoryStep[]): Figure {
               fill: "var(--infinite)",
             }),
         stepsAxis(),
-        axisY(ticks, {
-          tickSize: 0,
-          tickFormat: powerOfTwo,
-          label: "loss scale",
-          labelAnchor: "top",
-          labelArrow: false,
-        }),
+        axisY(ticks, { ...beside("loss scale"), tickFormat: powerOfTwo }),
       ],
     }),
   };
 }
 
-function domainOf(history: readonly HistoryStep[]): [number, number] {
-  const [first, last] = [history[0]?.step ?? 0, history.at(-1)?.step ?? 1];
+const skipsOf = (runs: readonly Run[]): Run["steps"] =>
+  runs.flatMap(({ steps }) => steps.filter(({ applied }) => !applied));
+
+const inRun = (name: string): string => (name === "" ? "" : `${name}: `);
+
+/** The only run needs no name beside the title. */
+const legendOf = (runs: readonly Run[], skips: LegendEntry, isSkipping = true): readonly LegendEntry[] => [
+  ...runs.filter(({ name }) => name !== "").map(({ name, color }) => ({ color, text: name })),
+  ...(isSkipping ? [skips] : []),
+];
+
+function domainOf(runs: readonly Run[]): [number, number] {
+  const first = Math.min(...runs.map(({ steps }) => steps[0]?.step ?? 0));
+  const last = Math.max(...runs.map(({ steps }) => steps.at(-1)?.step ?? 1));
   return first === last ? [first - 1, last + 1] : [first, last];
 }

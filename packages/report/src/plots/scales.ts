@@ -2,6 +2,7 @@ import type { ScaleShare } from "@mp/core/report";
 import { axisX, axisY, dot, type Markish, rectY, ruleX, text } from "@observablehq/plot";
 import type { Figure } from "../figure.js";
 import { percent, powerOfTwo, scaleText } from "../numbers.js";
+import { below, beside } from "./axes.js";
 
 export interface ScalesOptions {
   readonly shares: readonly ScaleShare[];
@@ -56,21 +57,14 @@ export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figu
             }),
         ...markers(recommended, used),
         axisX({
+          ...below("loss scale"),
           ticks: Array.from({ length: isNarrow ? 5 : 13 }, (_, index) => index * (isNarrow ? 6 : 2)),
           tickFormat: powerOfTwo,
-          tickSize: 4,
-          label: "loss scale",
-          labelOffset: 32,
-          labelAnchor: "center",
-          labelArrow: false,
         }),
         axisY({
+          ...beside("% of gradients"),
           ticks: [0, 0.25, 0.5, 0.75, 1],
-          tickSize: 0,
           tickFormat: (share: number) => String(100 * share),
-          label: "% of gradients",
-          labelAnchor: "top",
-          labelArrow: false,
           labelOffset: 34,
         }),
       ],

@@ -3,7 +3,7 @@ import { figure } from "../figure.js";
 import { html, Markup } from "../html.js";
 import { valueCount } from "../layers.js";
 import { layerNames, named } from "../named.js";
-import { type HistoryStep, lossFigure, scaleFigure } from "../plots/history.js";
+import { gradientFigure, type HistoryStep, lossFigure, scaleFigure } from "../plots/history.js";
 import { memoryFigure } from "../plots/memory.js";
 import { style } from "../style.js";
 import { castSection } from "./casts.js";
@@ -68,7 +68,7 @@ ${
     ? undefined
     : html`<section aria-labelledby="training">
 <h2 id="training">The training</h2>
-<div class="plots">${figure(lossFigure(history))}${figure(scaleFigure(history))}</div>
+<div class="plots">${figure(lossFigure(history))}${figure(scaleFigure(history))}${history.some(({ gradNorm }) => gradNorm !== undefined) ? figure(gradientFigure(history)) : undefined}</div>
 </section>`
 }
 ${scalesSection(report)}
@@ -109,7 +109,7 @@ function factsOf({
     "trained parameters": parameters.toLocaleString("en"),
     ...(history.length === 0
       ? {}
-      : { steps: String(history.at(-1)?.step ?? 0), "skipped steps": String(skipped) }),
+      : { steps: String(history.at(-1)?.step ?? history.length), "skipped steps": String(skipped) }),
     ...facts,
     "date (UTC)": date.toISOString().slice(0, 16).replace("T", " "),
   };

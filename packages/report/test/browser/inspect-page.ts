@@ -32,8 +32,10 @@ export function inspectPage(): Inspection {
   const isFolded = !plan?.hasAttribute("open");
   for (const details of document.querySelectorAll("details")) details.open = true;
   const sizeOf = (text: Element): number => {
-    const svg = text.closest("svg");
-    const zoom = svg === null ? 1 : svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+    // A plot within a chart is as wide as what is drawn in it.
+    const svg = text.closest("svg.mp-chart") ?? text.closest("svg");
+    const zoom =
+      svg === null ? 1 : svg.getBoundingClientRect().width / (svg as SVGSVGElement).viewBox.baseVal.width;
     return Number.parseFloat(getComputedStyle(text).fontSize) * zoom;
   };
   const texts = [...document.querySelectorAll("svg text, p, li, td, th, dt, dd, summary, figcaption, code")];

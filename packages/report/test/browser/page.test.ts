@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { type OpenBrowser, openBrowser } from "@mp/test-browser";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { precisionReportPage } from "../../src/index.js";
+import { historyChart, precisionReportPage } from "../../src/index.js";
 import { reportedRuns } from "../runs.js";
 import { type Inspection, inspectPage } from "./inspect-page.js";
 import { takeScreenshots } from "./take-screenshots.js";
@@ -18,8 +18,21 @@ let page: Page;
 
 beforeAll(async () => {
   mkdirSync(screenshots, { recursive: true });
-  for (const [name, run] of Object.entries(await reportedRuns()))
+  const runs = await reportedRuns();
+  for (const [name, run] of Object.entries(runs))
     writeFileSync(join(folder, `${name}.html`), precisionReportPage(run));
+  const both = {
+    "a run": runs.trained.history,
+    "<b>another</b> of a long name & many steps": runs.large.history,
+  };
+  const charts = (["loss", "scale", "gradients"] as const).map((figure) =>
+    historyChart(figure, figure === "gradients" ? runs.trained.history : both, { width: 336 }),
+  );
+  for (const [index, svg] of charts.entries()) writeFileSync(join(folder, `${index}.svg`), svg);
+  writeFileSync(
+    join(folder, "charts.html"),
+    `<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">${charts.join("\n")}${charts.map((_, index) => `<img src="${index}.svg" alt="">`).join("\n")}`,
+  );
   opened = await openBrowser();
   // One page for all: with a new one for each look, this Chromium now and then has nothing to capture.
   page = await opened.browser.newPage();
@@ -59,7 +72,7 @@ const sights = (["light", "dark"] as const).flatMap((scheme) =>
 );
 
 describe.each([
-  ["trained", 10],
+  ["trained", 11],
   ["large", 10],
   ["empty", 8],
 ] as const)("the page of a run, %s", (name, plots) => {
@@ -90,5 +103,26 @@ describe("the page in a browser", () => {
   it("folds a long plan of casts on a phone, and shows it on a desk", async () => {
     expect((await look("long", "light", 390)).inspection.isFolded).toBe(true);
     expect((await look("long", "light", 1280)).inspection.isFolded).toBe(false);
+  });
+});
+
+describe("charts in a page of the reader's own", () => {
+  it.each(sights)("in %s at %i pixels are drawn whole, in a file too", async (scheme, width) => {
+    const { inspection, complaints } = await look("charts", scheme, width);
+    // A chart has its plot within it.
+    expect(inspection.plots.map(({ problems }) => problems)).toEqual(Array.from({ length: 6 }, () => []));
+    expect(inspection.plots.filter(({ marks }) => marks === 0)).toEqual([]);
+    expect(inspection.overflowX).toBeLessThanOrEqual(0);
+    expect(inspection.smallestText).toBeGreaterThanOrEqual(11.99);
+    expect(complaints).toEqual([]);
+    const seen = await page.evaluate(() => ({
+      // 0 where the browser does not take the file for an image.
+      widths: [...document.images].map(({ naturalWidth }) => naturalWidth),
+      backgrounds: [...document.querySelectorAll(".mp-chart > rect:first-of-type")].map(
+        (rect) => getComputedStyle(rect).fill,
+      ),
+    }));
+    const background = scheme === "light" ? "rgb(255, 255, 255)" : "rgb(27, 31, 37)";
+    expect(seen).toEqual({ widths: [336, 336, 336], backgrounds: [background, background, background] });
   });
 });

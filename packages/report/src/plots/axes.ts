@@ -1,0 +1,18 @@
+import type { AxisXOptions, AxisYOptions } from "@observablehq/plot";
+
+/** The axis below a plot that leaves 40 pixels for it. */
+export const below = (label: string): AxisXOptions => ({
+  tickSize: 4,
+  label,
+  labelOffset: 32,
+  labelAnchor: "center",
+  labelArrow: false,
+});
+
+/** The axis at the left, with its label above. */
+export const beside = (label: string): AxisYOptions => ({
+  tickSize: 0,
+  label,
+  labelAnchor: "top",
+  labelArrow: false,
+});
