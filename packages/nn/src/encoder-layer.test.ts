@@ -8,6 +8,11 @@ const x: HostTensor<"f32"> = tensor(
   Float32Array.from({ length: 2 * 3 * 4 }, (_, index) => Math.sin(1 + index)),
   [2, 3, 4],
 );
+/** Differs from x at the last position. */
+const other: typeof x = tensor(
+  x.data.map((value, index) => (index % 12 < 8 ? value : 7)),
+  x.shape,
+);
 const params = encoderLayer(4, 2).init(key(1));
 const parts = {
   attention: multiHeadAttention(4, 2),
@@ -55,8 +60,6 @@ describe("encoderLayer", () => {
 
   it("does not look where the mask is false", () => {
     const mask = tensor(Uint8Array.of(1, 1, 0), [1, 1, 1, 3], "bool");
-    const other = tensor(Float32Array.from(x.data), x.shape);
-    for (const row of [0, 1]) other.data.fill(7, row * 12 + 8, row * 12 + 12);
     const layer = encoderLayer(4, 2);
     const [a, b] = [x, other].map((source) =>
       numbers(run({ params, source, mask }, (t) => layer.apply(t.params, { x: t.source, mask: t.mask }))),
@@ -64,6 +67,20 @@ describe("encoderLayer", () => {
     for (const row of [0, 1])
       expect(a?.slice(row * 12, row * 12 + 8)).toEqual(b?.slice(row * 12, row * 12 + 8));
     expect(a).not.toEqual(b);
+  });
+
+  it("looks back only, when causal: what comes later changes nothing before", () => {
+    for (const norm of ["post", "pre"] as const) {
+      const [now, changed] = [x, other].map((source) =>
+        numbers(
+          run({ params, source }, (t) =>
+            encoderLayer(4, 2, { isCausal: true, norm }).apply(t.params, t.source),
+          ),
+        ),
+      );
+      for (const row of [0, 12]) expect(now?.slice(row, row + 8)).toEqual(changed?.slice(row, row + 8));
+      expect(now).not.toEqual(changed);
+    }
   });
 
   it("has a feed-forward network of four times its size, or as told", () => {

@@ -26,6 +26,8 @@ export interface EncoderInput {
 }
 
 export interface EncoderLayerOptions {
+  /** A position attends to itself and earlier ones, as in a language model; default false. */
+  readonly isCausal?: boolean;
   /** Width of the feed-forward network; default 4 · size. */
   readonly hidden?: number;
   /** Dropout rate, in training, of the attention weights and of what both parts add; default 0. */
@@ -44,6 +46,7 @@ export interface EncoderLayerOptions {
 }
 
 const ENCODER_LAYER = {
+  isCausal: withDefault(false, checks.truth),
   hidden: (what: string, value: unknown) => void (value === undefined || integers(1)(what, value)),
   dropout: (_: string, rate: unknown) => void (rate === undefined || dropout(rate as number)),
   norm: withDefault("post" as const, checks.oneOf("post", "pre")),
@@ -66,9 +69,10 @@ export function encoderLayer(
 ): Layer<EncoderLayerParameters, Tensor | EncoderInput> {
   checkSizes("encoderLayer", { size, heads });
   const read = readOptions("encoderLayer", options, ENCODER_LAYER, { example: "{ dropout: 0.1 }" });
-  const { hidden = 4 * size, kernel, approximate, epsilon } = read;
+  const { hidden = 4 * size, isCausal, kernel, approximate, epsilon } = read;
   const drop = read.dropout === undefined ? undefined : dropout(read.dropout);
   const attention = multiHeadAttention(size, heads, {
+    isCausal,
     kernel,
     ...(read.dropout === undefined ? {} : { dropout: read.dropout }),
   });
