@@ -4,9 +4,9 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
@@ -21,6 +21,8 @@ const LIMIT_MS = 300_000;
 const DOCUMENTS = /^(README|docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
 /** Files that a document imports as the reader's own. */
 const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
+/** Packages that a document installs from npm, and where this checkout has them. Their declarations are not ours to check. */
+const READERS_PACKAGES = { "@huggingface/tokenizers": "apps/bert" };
 const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;
 
 /** Paths of Markdown files: only they are checked. */
@@ -36,6 +38,11 @@ for (const file of READERS_FILES) {
   const source = readFileSync(join(root, file), "utf8");
   writeFileSync(join(folder, basename(file)), source);
   writeFileSync(join(folder, basename(file).replace(/ts$/, "js")), javaScriptOf(file, source));
+}
+for (const [name, path] of Object.entries(READERS_PACKAGES)) {
+  const link = join(folder, "node_modules", name);
+  mkdirSync(dirname(link), { recursive: true });
+  symlinkSync(join(root, path, "node_modules", name), link, "junction");
 }
 
 const documents = files
@@ -63,9 +70,12 @@ writeFileSync(
 );
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
 const compiled = spawnSync(process.execPath, [tsc, "-p", folder], { cwd: folder, encoding: "utf8" });
-if (compiled.status !== 0) {
+const isReaders = (/** @type {string} */ line) =>
+  Object.keys(READERS_PACKAGES).some((name) => line.includes(`/node_modules/${name}/`));
+const typeErrors = compiled.stdout.split("\n").filter((line) => line !== "" && !isReaders(line));
+if (typeErrors.length > 0 || (compiled.status !== 0 && compiled.stdout === "")) {
   failures++;
-  console.error(inDocuments(compiled.stdout));
+  console.error(inDocuments(typeErrors.join("\n")));
 }
 
 /** Runs a document's program; its failure is printed. @param {(typeof documents)[number]} document */
