@@ -21,8 +21,12 @@ const LIMIT_MS = 300_000;
 const DOCUMENTS = /^(README|docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
 /** Files that a document imports as the reader's own. */
 const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
-/** Packages that a document installs from npm, and where this checkout has them. Their declarations are not ours to check. */
-const READERS_PACKAGES = { "@huggingface/tokenizers": "apps/bert" };
+/** Packages that a reader installs from npm, and where this checkout has them. Their declarations are not ours to check. */
+const READERS_PACKAGES = {
+  "@huggingface/tokenizers": "apps/bert",
+  "onnxruntime-node": "packages/backend-ort",
+  sharp: "packages/data",
+};
 const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;
 
 /** Paths of Markdown files: only they are checked. */

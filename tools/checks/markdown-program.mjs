@@ -2,8 +2,9 @@
  * The TypeScript of a Markdown file as one program, in which line N is line N of the file.
  *
  * Blocks are fenced with ```ts; a comment that begins with `<!-- ts` holds code that a block needs and a reader does
- * not. Code before the first `##` is visible everywhere; each `##` section is a separate scope. Imports may be
- * repeated, and `export` has no effect. A block of ```ts check is type checked and not run: it needs a test runner.
+ * not. Code before the first `##` is visible everywhere; each `##` section is a separate scope, but a numbered one,
+ * `## 2. Train`, continues the section before it. Imports may be repeated, and `export` has no effect. A block of
+ * ```ts check is type checked and not run: it needs a test runner.
  */
 import { HoistedImports } from "./hoisted-imports.mjs";
 
@@ -77,7 +78,7 @@ function read(markdown) {
         );
       }
       isForeign = !isForeign;
-    } else if (!isForeign && line.startsWith("## ")) {
+    } else if (!isForeign && /^## (?!\d)/.test(line)) {
       sections++;
       return sections > 1 ? "} {" : "{";
     }

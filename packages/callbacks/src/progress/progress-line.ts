@@ -61,15 +61,16 @@ function factsOf({ step, total, pass, loss, scale, skipped, stepsPerSecond }: Pr
 }
 
 function formatLosses(losses: ProgressUpdate["loss"]): string {
-  if (typeof losses === "number") return formatLoss(losses);
+  if (typeof losses === "number") return formatNumber(losses);
   return Object.entries(losses)
-    .map(([name, loss]) => `${name} ${formatLoss(loss)}`)
+    .map(([name, loss]) => `${name} ${formatNumber(loss)}`)
     .join(" ");
 }
 
-function formatLoss(loss: number): string {
-  const size = Math.abs(loss);
-  return size !== 0 && (size < 1e-3 || size >= 1e5) ? loss.toExponential(3) : loss.toFixed(4);
+/** A loss or a metric. */
+export function formatNumber(value: number): string {
+  const size = Math.abs(value);
+  return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(3) : value.toFixed(4);
 }
 
 /** Scales are usually powers of two, and large ones are easiest to read as such. */

@@ -2,6 +2,7 @@ import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { isApplied, lossesOf, scalarsOf } from "../scalars.js";
 import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./progress-display.js";
+import { formatNumber } from "./progress-line.js";
 
 /** Options of `progress`. */
 export interface ProgressOptions {
@@ -18,8 +19,8 @@ const OPTIONS = {
 
 /**
  * Shows the step, the loss, the loss scale, skipped steps, steps per second and the time left: a bar on a terminal, a
- * plain line every five seconds on anything else, such as a file or a CI log. With `epochs` the time left is known from
- * the second pass on.
+ * plain line every five seconds on anything else, such as a file or a CI log. Each validation is a line that stays.
+ * With `epochs` the time left is known from the second pass on.
  * @throws MP_INVALID_ARGUMENT for options
  */
 export function progress(options: ProgressOptions = {}): AnyCallback {
@@ -51,6 +52,12 @@ export function progress(options: ProgressOptions = {}): AnyCallback {
         ...(scale === undefined ? {} : { scale }),
         ...(epochs === undefined ? {} : { pass: [step.epoch + 1, epochs] as const }),
       });
+    },
+    onValidation: (validation) => {
+      const facts = Object.entries(scalarsOf(validation)).map(
+        ([name, it]) => `, ${name} ${formatNumber(it)}`,
+      );
+      display?.note(`${label}: validation at step ${validation.step}${facts.join("")}`);
     },
     onEpoch: ({ step, epoch }) => {
       if (epochs !== undefined && passBegan !== undefined) {
