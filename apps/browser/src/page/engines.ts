@@ -15,7 +15,9 @@ export async function openEngines(
   wanted: "webgpu" | "reference",
 ): Promise<Readonly<Record<RunName, Engine>>> {
   if (wanted === "reference") {
-    const engine = await onProcessor("asked for by ?engine=reference");
+    const engine = await onProcessor(
+      "Training runs on the processor, as ?engine=reference in the address asks.",
+    );
     return { float32: engine, float16: engine };
   }
   let gpu: Engine;
@@ -25,19 +27,23 @@ export async function openEngines(
     gpu = { backend, engine: `GPU, ${name} ${version}`, remark: undefined };
   } catch (error) {
     if (!MpError.is(error) || error.code !== "MP_BACKEND_UNAVAILABLE") throw error;
-    const engine = await onProcessor(error.message);
+    console.log(error.message);
+    const engine = await onProcessor(
+      "This browser offers no GPU (through WebGPU), so training runs on the processor: slower, but it learns the same. " +
+        "A current Chrome, Edge or Safari on a computer with a GPU is faster.",
+    );
     return { float32: engine, float16: engine };
   }
   const reason = unsupportedReason(gpu.backend.manifest.dtypes.f16);
   if (reason === undefined) return { float32: gpu, float16: gpu };
-  return { float32: gpu, float16: await onProcessor(`no float16 on this GPU: ${reason}`) };
+  console.log(reason);
+  const float16 = await onProcessor(
+    "This GPU cannot compute in float16, so that network trains on the processor: slower, but it learns the same.",
+  );
+  return { float32: gpu, float16 };
 }
 
-async function onProcessor(reason: string): Promise<Engine> {
+async function onProcessor(remark: string): Promise<Engine> {
   const { reference } = await import("@mp/core/reference");
-  return {
-    backend: await reference(),
-    engine: "processor, reference backend",
-    remark: `${reason}; float16 is emulated exactly, and slow`,
-  };
+  return { backend: await reference(), engine: "processor", remark };
 }

@@ -22,7 +22,10 @@ let image: Float32Array | undefined;
 let asked = 0;
 
 const answers: { readonly [K in FromWorker["type"]]: (message: Extract<FromWorker, { type: K }>) => void } = {
-  opened: ({ runs }) => view.opened(runs),
+  opened: ({ runs }) => {
+    view.opened(runs);
+    setTraining(true);
+  },
   step: (step) => {
     runs[step.run].add(step);
     view.changed(runs);
@@ -50,6 +53,17 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) =>
   (answers[data.type] as (message: FromWorker) => void)(data);
 worker.onerror = ({ message }) => view.failed(message);
 
+function setTraining(isWanted: boolean): void {
+  isTraining = isWanted;
+  view.setTraining(isWanted);
+  sendTraining();
+}
+
+/** A page that begins by itself does not go on behind other tabs. */
+function sendTraining(): void {
+  send({ type: isTraining && !document.hidden ? "train" : "pause" });
+}
+
 function classify(): void {
   if (image === undefined || asked > 0) return;
   asked = RUNS.length;
@@ -67,16 +81,16 @@ function drawn(strokes: readonly Stroke[]): void {
   classify();
 }
 
+function showExample(): void {
+  paper.show(fitted(writeDigit(Math.floor(Math.random() * 10), Math.random)));
+}
+
 const paper = new Paper(byId("paper", HTMLCanvasElement), drawn);
 
 byId("clear", HTMLButtonElement).onclick = () => paper.show([]);
-byId("example", HTMLButtonElement).onclick = () =>
-  paper.show(fitted(writeDigit(Math.floor(Math.random() * 10), Math.random)));
-byId("train", HTMLButtonElement).onclick = () => {
-  isTraining = !isTraining;
-  send({ type: isTraining ? "train" : "pause" });
-  view.setTraining(isTraining);
-};
+byId("example", HTMLButtonElement).onclick = showExample;
+byId("train", HTMLButtonElement).onclick = () => setTraining(!isTraining);
+document.onvisibilitychange = sendTraining;
 for (const run of RUNS) saveButton(run).onclick = () => send({ type: "checkpoint", run });
 
 function saveButton(run: RunName): HTMLButtonElement {
@@ -87,4 +101,5 @@ send({
   type: "open",
   engine: new URLSearchParams(location.search).get("engine") === "reference" ? "reference" : "webgpu",
 });
+showExample();
 await keepOffline(byId("offline", HTMLElement));

@@ -5,6 +5,8 @@ export class Paper {
   readonly #canvas: HTMLCanvasElement;
   readonly #onDrawn: (strokes: readonly Stroke[]) => void;
   #strokes: Point[][] = [];
+  /** Not drawn by hand: the first stroke of a hand replaces it. */
+  #isShown = false;
 
   /** @param onDrawn is called with the whole drawing whenever it has changed */
   constructor(canvas: HTMLCanvasElement, onDrawn: (strokes: readonly Stroke[]) => void) {
@@ -12,6 +14,8 @@ export class Paper {
     this.#onDrawn = onDrawn;
     canvas.addEventListener("pointerdown", (event) => {
       canvas.setPointerCapture(event.pointerId);
+      if (this.#isShown) this.#strokes = [];
+      this.#isShown = false;
       this.#strokes.push([this.#placeOf(event)]);
       this.#changed();
     });
@@ -26,6 +30,7 @@ export class Paper {
   /** Replaces the drawing; places are in the unit square. */
   show(strokes: readonly Stroke[]): void {
     this.#strokes = strokes.map((stroke) => [...stroke]);
+    this.#isShown = true;
     this.#changed();
   }
 

@@ -21,6 +21,7 @@ export class Runs {
   readonly #trainings: Readonly<Record<RunName, Training>>;
   readonly #steps: Readonly<Record<RunName, ReturnType<Training["steps"]>>>;
   readonly #send: (message: FromWorker) => void;
+  #isWanted = false;
   #isTraining = false;
 
   static async open(
@@ -45,10 +46,12 @@ export class Runs {
   }
 
   async train(): Promise<void> {
+    this.#isWanted = true;
+    // Asked for again before the step after `pause` has ended.
     if (this.#isTraining) return;
     this.#isTraining = true;
     try {
-      while (this.#isTraining) {
+      while (this.#isWanted) {
         for (const run of RUNS) await this.#step(run);
         await turn();
       }
@@ -60,7 +63,7 @@ export class Runs {
   }
 
   pause(): void {
-    this.#isTraining = false;
+    this.#isWanted = false;
   }
 
   async #step(run: RunName): Promise<void> {

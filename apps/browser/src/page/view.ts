@@ -83,7 +83,6 @@ export class View {
       }),
     );
     for (const id of ["train", "save-float32", "save-float16"]) byId(id, HTMLButtonElement).disabled = false;
-    this.say("Ready.");
   }
 
   say(text: string): void {
@@ -96,8 +95,8 @@ export class View {
 
   setTraining(isTraining: boolean): void {
     this.#isTraining = isTraining;
-    byId("train", HTMLButtonElement).textContent = isTraining ? "Pause" : "Train";
-    if (isTraining) this.say("Training. The first step compiles the graph.");
+    byId("train", HTMLButtonElement).textContent = isTraining ? "Pause" : "Go on";
+    if (isTraining) this.say("Training. The first step takes longest.");
   }
 
   /** Draws at the next frame what has come until then. */

@@ -12,13 +12,23 @@ mkdirSync(screenshots, { recursive: true });
 let demo: OpenDemo;
 
 beforeAll(async () => {
-  demo = await OpenDemo.open("?engine=reference");
+  demo = await OpenDemo.open({ webgpu: false });
 });
 
 afterAll(() => demo?.close());
 
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
+
+it("begins to train by itself, pauses and goes on at the button, and says why it is slow", async () => {
+  await demo.waitForText("#facts", "computed onprocessor");
+  await demo.waitForText("#remarks", "This browser offers no GPU");
+  await demo.trainUntil(3);
+  const { length } = await demo.losses("float32");
+  expect(await demo.page.textContent("#train")).toBe("Go on");
+  await demo.trainUntil(length + 2);
+  expect(await demo.losses("float32")).not.toHaveLength(length);
+});
 
 it("trains both precisions, and the losses fall together", async () => {
   await demo.trainUntil(60);
@@ -63,8 +73,9 @@ it.each(RUNS)("a checkpoint of %s goes on in Node with the same bits", async (ru
 it("opens and trains without a network once it was loaded", async () => {
   await demo.waitForText("#offline", "Kept in this browser");
   await demo.closeServer();
-  await demo.page.reload();
+  await demo.page.goto(new URL("?engine=reference", demo.page.url()).href);
   await demo.page.waitForSelector("#train:enabled");
+  await demo.waitForText("#remarks", "Training runs on the processor, as");
   await demo.trainUntil(2);
   expect(demo.complaints).toEqual([]);
 });

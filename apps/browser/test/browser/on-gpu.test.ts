@@ -5,7 +5,7 @@ import { resumedLosses } from "./resume.js";
 let demo: OpenDemo;
 
 beforeAll(async () => {
-  demo = await OpenDemo.open("");
+  demo = await OpenDemo.open({ webgpu: true });
 });
 
 afterAll(() => demo?.close());
@@ -16,6 +16,9 @@ const TOLERANCE = 1e-3;
 it("trains float32 on the GPU, and Node goes on from its checkpoint", async () => {
   await demo.trainUntil(4);
   expect(await demo.page.textContent("#facts")).toContain("GPU, onnxruntime-web");
+  const half = await demo.page.textContent("#facts tr:first-child td:last-child");
+  const remark = await demo.page.textContent("#remarks");
+  expect(remark?.startsWith("This GPU cannot compute in float16")).toBe(half === "processor");
   const saved = (await demo.losses("float32")).length;
   const { path } = await demo.checkpoint("float32");
   await demo.trainUntil(saved + 3);

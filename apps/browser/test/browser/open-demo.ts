@@ -9,8 +9,8 @@ declare global {
   var steps: Step[];
 }
 
-/** Chromium on Linux says so of its WebGPU. */
-const IS_NEWS = /^WebGPU is experimental on this platform/;
+/** Chromium on Linux says so of its WebGPU, and where it has none. */
+const IS_NEWS = /^WebGPU is experimental on this platform|^No available adapters/;
 
 /** The built page in a headless browser. */
 export class OpenDemo {
@@ -21,11 +21,10 @@ export class OpenDemo {
   readonly #closeServer: () => Promise<void>;
   #isServed = true;
 
-  /** @param query such as "?engine=reference" */
-  static async open(query: string): Promise<OpenDemo> {
+  static async open(options: { readonly webgpu: boolean }): Promise<OpenDemo> {
     const folder = fileURLToPath(new URL("../../dist/page", import.meta.url));
     const served = await servePage({ port: 0, folder });
-    const { browser, close } = await openBrowser({ webgpu: true });
+    const { browser, close } = await openBrowser(options);
     const page = await browser.newPage({ acceptDownloads: true });
     const demo = new OpenDemo(page, close, () => served.close());
     await page.addInitScript(() => {
@@ -39,7 +38,7 @@ export class OpenDemo {
         }
       };
     });
-    await page.goto(`${served.url}${query}`);
+    await page.goto(served.url);
     await page.waitForSelector("#train:enabled");
     return demo;
   }
@@ -63,9 +62,9 @@ export class OpenDemo {
     );
   }
 
-  /** Trains until both runs have made so many steps or some more, or the page says that it failed. */
+  /** Lets it train until both runs have made so many steps or some more, and pauses it. Throws if the page says that it failed. */
   async trainUntil(count: number): Promise<void> {
-    await this.page.click("#train");
+    if ((await this.page.textContent("#train")) === "Go on") await this.page.click("#train");
     const status = await this.page.waitForFunction((least) => {
       const { textContent } = document.querySelector("#status") ?? {};
       const isDone = ["float32", "float16"].every(
