@@ -21,7 +21,7 @@ const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
 it("begins to train by itself, pauses and goes on at the button, and says why it is slow", async () => {
-  await demo.waitForText("#facts", "computed onprocessor");
+  await demo.waitForText("#facts td", "processor");
   await demo.waitForText("#remarks", "This browser offers no GPU");
   await demo.trainUntil(3);
   const { length } = await demo.losses("float32");
