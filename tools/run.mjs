@@ -13,6 +13,7 @@
  *   node tools/run.mjs pack <folder>         every public package as a tarball
  *   node tools/run.mjs version               the next version of all packages and their changelogs, from the changesets
  *   node tools/run.mjs docs                  the guide, all pages and the API reference as a site
+ *   node tools/run.mjs gallery [app …]       the pictures of docs/gallery.md, by the commands there
  *   node tools/run.mjs gpu pack|run <folder> archives for a machine with a GPU and nothing else, see docs/gpu.md
  *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
  *   node tools/run.mjs steps [--write]      compares the hash of every emitted step with tools/steps/hashes.txt
@@ -101,6 +102,12 @@ switch (command) {
     process.exitCode = await runDocs();
     break;
   }
+  case "gallery": {
+    install();
+    const { runGallery } = await import("./commands/gallery.mjs");
+    await runGallery(rest);
+    break;
+  }
   case "gpu": {
     const { gpuOptions, runGpu } = await import("./commands/gpu.mjs");
     const asked = gpuOptions(rest);
@@ -140,7 +147,7 @@ switch (command) {
   }
   default:
     console.error(
-      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, count, docs, gpu, pack, pnpm, soak, start, steps, test, turbo, version or vulkan`,
+      `run: ${command === undefined ? "no command" : `unknown command "${command}"`}; app, bench, build, check, count, docs, gallery, gpu, pack, pnpm, soak, start, steps, test, turbo, version or vulkan`,
     );
     process.exitCode = 2;
 }

@@ -1,27 +1,16 @@
 /** Whether every table of the built site reads well on a telephone, in a headless Chromium. */
-import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
-import { hasBrowser } from "../workspace/browser.mjs";
+import { hasBrowser, importBrowserTool } from "../workspace/browser.mjs";
 import { root } from "../workspace/packages.mjs";
 
 if (hasBrowser()) {
-  const outfile = join(root, "tools", "browser", ".narrow-site.mjs");
-  await build({
-    entryPoints: [join(root, "tools", "browser", "narrow-site.ts")],
-    outfile,
-    bundle: true,
-    packages: "external",
-    platform: "node",
-    format: "esm",
-  });
   /**
    * @typedef {(file: string) => boolean} IsPage
    * @typedef {{ pages: number; tables: number; problems: readonly string[] }} Reading
-   * @type {{ readNarrow: (folder: string, isPage: IsPage) => Promise<Reading> }}
    */
-  const { readNarrow } = await import(pathToFileURL(outfile).href).finally(() => rmSync(outfile));
+  const { readNarrow } = /** @type {{ readNarrow: (folder: string, isPage: IsPage) => Promise<Reading> }} */ (
+    await importBrowserTool("narrow-site")
+  );
   const { pages, tables, problems } = await readNarrow(
     join(root, "site", "dist"),
     (file) => !/^(api|docs\/decisions)\//.test(file),

@@ -1,9 +1,32 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
 import { testPackages } from "./package-tests.mjs";
+import { root } from "./packages.mjs";
 import { countMissing, PartsMissing } from "./parts.mjs";
 
 /** Whether there is a Chromium: that of the npm package, or one that MP_CHROMIUM names. */
 export const hasBrowser = () =>
   process.env["MP_CHROMIUM"] !== undefined || (process.platform === "linux" && process.arch === "x64");
+
+/**
+ * Imports a program of `tools/browser`, which is TypeScript.
+ * @param {string} name
+ * @returns {Promise<unknown>}
+ */
+export async function importBrowserTool(name) {
+  const outfile = join(root, "tools", "browser", `.${name}.mjs`);
+  await build({
+    entryPoints: [join(root, "tools", "browser", `${name}.ts`)],
+    outfile,
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+  });
+  return import(pathToFileURL(outfile).href).finally(() => rmSync(outfile));
+}
 
 /**
  * Packages' tests in a browser.
