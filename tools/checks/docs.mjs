@@ -1,10 +1,21 @@
 /**
  * Every TypeScript block of the documentation: type checked together with strict options, then run, each file as one
  * program, against this checkout's packages. `console.log(x); // text` must print that text.
+ *
+ * docs/pictures/PAGE-NAME.svg is the NAME.svg that the program of docs/PAGE.md writes, but for its numbers, which differ
+ * from one processor to another: `node tools/checks/docs.mjs --pictures docs/PAGE.md` puts it there.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -27,10 +38,12 @@ const READERS_PACKAGES = {
   "onnxruntime-node": "packages/backend-ort",
   sharp: "packages/data",
 };
+const PICTURES = "docs/pictures";
 const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;
 
 /** Paths of Markdown files: only they are checked. */
 const only = new Set(process.argv.slice(2));
+const isWritingPictures = only.delete("--pictures");
 const files = repositoryFiles("*.md")
   .filter((file) => only.size === 0 || only.has(file))
   .filter((file) => DOCUMENTS.test(file) && !file.endsWith("CHANGELOG.md"));
@@ -102,7 +115,13 @@ async function runProgram({ file, name, run }) {
   ]);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   console.log(`${status === 0 ? "ok  " : "FAIL"} ${file} ${seconds} s`);
-  if (status === 0) return;
+  if (status === 0) {
+    for (const picture of outdatedPictures(basename(file, ".md"), scratch)) {
+      failures++;
+      console.error(`${picture} is not what ${file} writes; see tools/checks/docs.mjs`);
+    }
+    return;
+  }
   failures++;
   if (status === null) console.error(`${file}: did not end within ${LIMIT_MS / 1000} s`);
   console.error(inDocuments(printed.join("")));
@@ -117,6 +136,24 @@ await Promise.all(
 const blocks = documents.reduce((sum, document) => sum + document.blocks, 0);
 console.log(`${documents.length} files, ${blocks} blocks`);
 process.exitCode = failures > 0 ? 1 : 0;
+
+/**
+ * @param {string} page
+ * @param {string} scratch where its program has written its files
+ * @returns {readonly string[]}
+ */
+function outdatedPictures(page, scratch) {
+  const pictures = readdirSync(join(root, PICTURES)).filter((name) => name.startsWith(`${page}-`));
+  return pictures.flatMap((name) => {
+    const [kept, written] = [join(root, PICTURES, name), join(scratch, name.slice(page.length + 1))];
+    if (!existsSync(written)) return [`${PICTURES}/${name}`];
+    if (isWritingPictures) copyFileSync(written, kept);
+    const [before = "", now = ""] = [kept, written].map((path) =>
+      readFileSync(path, "utf8").replaceAll(/[-\d.]+/g, "0"),
+    );
+    return before === now ? [] : [`${PICTURES}/${name}`];
+  });
+}
 
 /**
  * @param {string} fileName that stack traces name
