@@ -40,6 +40,10 @@ it("draws the lines of the page's own figure", () => {
 it("draws several runs over each other, with their names as text", () => {
   const svg = historyChart("scale", { "<b>": run, other: run.slice(1) });
   expect(linesOf(svg)).toHaveLength(2);
+  const widths = [...svg.matchAll(/stroke-width="([\d.]+)"[^>]*aria-label="line"/g)].map(
+    ([, width]) => width,
+  );
+  expect(widths).toEqual(["3.6", "1.8"]);
   expect(svg).toContain(">&lt;b&gt;</text>");
   expect(svg).not.toContain("<b>");
   expect(svg).toContain(">skipped (1 of 5)</text>");

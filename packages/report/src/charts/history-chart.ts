@@ -25,8 +25,8 @@ const OPTIONS = { width: withDefault(536, checks.integer(240)) };
  * - `"gradients"`: the norm of all gradients of each step, unscaled and before clipping, with lines at skipped steps.
  * @param history the results of `training.step`, or what `fit` gives to `onStep`; up to five runs by name are drawn over
  * each other
- * @param options `width` in CSS pixels, at least 240 and by default 536, at which text has 12 pixels. It is never shown
- * wider, and smaller where there is less room
+ * @param options `width` in CSS pixels, at least 240 and by default 536, at which text has 12 pixels. As a part of a
+ * page it is shown smaller where there is less room; an `<img>` needs `max-width: 100%` for that
  * @example
  * ```ts
  * const history = [];

@@ -35,15 +35,18 @@ interface Run {
   /** Empty for the only one. */
   readonly name: string;
   readonly color: string;
+  readonly strokeWidth: number;
   readonly steps: readonly (HistoryStep & { readonly step: number })[];
 }
 
 const isOfOneRun = (history: History): history is readonly HistoryStep[] => Array.isArray(history);
 
 function runsOf(history: History): readonly Run[] {
-  return Object.entries(isOfOneRun(history) ? { "": history } : history).map(([name, steps], run) => ({
+  return Object.entries(isOfOneRun(history) ? { "": history } : history).map(([name, steps], run, all) => ({
     name,
     color: COLORS[run % MOST_RUNS] ?? "",
+    // Wider where others are drawn over it, so that lines that lie on each other are both seen.
+    strokeWidth: 1.8 + 1.8 * (all.length - 1 - run),
     steps: steps.map((one, index) => ({ ...one, step: one.step ?? index + 1 })),
   }));
 }
@@ -129,8 +132,8 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
         skipped.length === 0
           ? null
           : ruleX(skipped, { stroke: "var(--infinite)", strokeOpacity: Math.min(0.5, 30 / skipped.length) }),
-        ...drawn.map(({ points, color }) =>
-          lineY(thinned(points), { x: "step", y: "value", stroke: color, strokeWidth: 1.8 }),
+        ...drawn.map(({ points, color, strokeWidth }) =>
+          lineY(thinned(points), { x: "step", y: "value", stroke: color, strokeWidth }),
         ),
         stepsAxis(),
         axisY({ ...beside(label), ticks: 4 }),
@@ -175,12 +178,12 @@ export function scaleFigure(history: History): Figure {
       y: { domain: [low, high], label: null },
       marks: [
         gridY(ticks, { stroke: "var(--line)", strokeOpacity: 1 }),
-        ...shown.map(({ steps, color }) =>
+        ...shown.map(({ steps, color, strokeWidth }) =>
           lineY(changes(steps.map(({ step, scale }) => ({ step, value: scale }))), {
             x: "step",
             y: ({ value }: Point) => Math.log2(value),
             stroke: color,
-            strokeWidth: 1.8,
+            strokeWidth,
             curve: "step-after",
           }),
         ),
