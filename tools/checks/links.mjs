@@ -16,7 +16,7 @@ const textOf = (file) => readFileSync(join(root, file), "utf8");
 /** @param {string} file */
 function anchorsOf(file) {
   const written = [...textOf(file).matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name = ""]) => name);
-  return headingAnchors(textOf(file), written);
+  return new Set(headingAnchors(textOf(file), written).keys());
 }
 
 /** @type {Map<string, ReadonlySet<string>>} */

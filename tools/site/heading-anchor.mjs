@@ -11,19 +11,20 @@ export const headingAnchor = (heading) =>
     .replaceAll(" ", "-");
 
 /**
- * The anchors of a page's headings, with a number behind those that the page has already.
+ * The headings of a page by their anchors, which have a number behind them where the page has them already.
  * @param {string} markdown
  * @param {Iterable<string>} [others] anchors that the page has besides
- * @returns {ReadonlySet<string>}
+ * @returns {ReadonlyMap<string, string>}
  */
 export function headingAnchors(markdown, others = []) {
-  const found = new Set(others);
+  const found = new Map([...others].map((anchor) => [anchor, ""]));
   const withoutCode = markdown.replace(/^(```+)[\s\S]*?^\1/gm, "");
   for (const [, heading = ""] of withoutCode.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
-    const anchor = headingAnchor(heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
+    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+    const anchor = headingAnchor(text);
     let unique = anchor;
     for (let count = 1; found.has(unique); count++) unique = `${anchor}-${count}`;
-    found.add(unique);
+    found.set(unique, text);
   }
   return found;
 }

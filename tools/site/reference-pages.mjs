@@ -57,7 +57,8 @@ const withoutRepetition = (text) =>
 /**
  * Corrects links of the reference. Where a page has `BackendStats` and `Backend.stats`, whose heading is `stats`,
  * typedoc-plugin-markdown takes their names without the dot for equal, and links to `#backendstats-1`, which no
- * heading has. A link without its heading leads to the one without the number, if there is one.
+ * heading has. A link without its heading leads to the one without the number, if there is one. A link to `Trainer`
+ * leads to the heading of that name, and not to that of the function `trainer`.
  * @param {string} folder of Markdown files
  */
 function correctAnchors(folder) {
@@ -67,10 +68,17 @@ function correctAnchors(folder) {
   const texts = new Map(files.map((file) => [file, readFileSync(join(folder, file), "utf8")]));
   const anchors = new Map([...texts].map(([file, text]) => [file, headingAnchors(text)]));
   for (const [file, text] of texts) {
-    const corrected = text.replace(/\]\(([^()#\s]*)#([\w-]+)-\d+\)/g, (link, path, anchor) => {
-      const known = anchors.get(path === "" ? file : posix.join(posix.dirname(file), path));
+    const headingsOf = (/** @type {string} */ path) =>
+      anchors.get(path === "" ? file : posix.join(posix.dirname(file), path));
+    const unnumbered = text.replace(/\]\(([^()#\s]*)#([\w-]+)-\d+\)/g, (link, path, anchor) => {
+      const known = headingsOf(path);
       const numbered = link.slice(link.indexOf("#") + 1, -1);
       return known?.has(anchor) && !known.has(numbered) ? `](${path}#${anchor})` : link;
+    });
+    const corrected = unnumbered.replace(/\[`(\w+)`\]\(([^()#\s]*)#(\w+)\)/g, (link, name, path, anchor) => {
+      const headings = headingsOf(path) ?? new Map();
+      const [own] = [...headings].find(([, heading]) => heading === name) ?? [];
+      return own === undefined || headings.get(anchor) === name ? link : `[\`${name}\`](${path}#${own})`;
     });
     if (corrected !== text) writeFileSync(join(folder, file), corrected);
   }

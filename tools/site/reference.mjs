@@ -44,11 +44,25 @@ const modulesOf = (folder, { path, name, manifest }) =>
         const from = posix.relative(dirname(file), source.replace(/ts$/, "js"));
         writeFileSync(
           file,
-          `/**\n * Imported from \`${imported}\`.\n * @module\n */\nexport ${names} from "${from}";\n`,
+          `/**\n * Imported from \`${imported}\`${listed(names)}.\n * @module\n */\nexport ${names} from "${from}";\n`,
         );
         return module;
       });
     });
+
+/** Names that a module's line in the index lists, at most. */
+const MOST_LISTED = 8;
+
+/** The first functions and values of a list of exports, for the index. @param {string} names */
+function listed(names) {
+  const values = names.match(/(?<=[{,] )(?!type )\w+(?= [},]|,)/g) ?? [];
+  if (values.length === 0) return "";
+  const more = values.length > MOST_LISTED ? ", …" : "";
+  return `: ${values
+    .slice(0, MOST_LISTED)
+    .map((name) => `\`${name}\``)
+    .join(", ")}${more}`;
+}
 
 /**
  * @param {string} source the file of an entry

@@ -1,7 +1,7 @@
 const internalPrefixes: string[] = [];
 
 /** Stack frames to search: nested layers come between an operator and the user's line. */
-export const STACK_DEPTH = 30;
+export const STACK_DEPTH = 60;
 
 /**
  * Declares the folder of a module to be part of the SDK, so that errors and node origins name the first

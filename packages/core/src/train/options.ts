@@ -19,6 +19,7 @@ import type { FrozenMask } from "./weights/frozen.js";
 
 /** Options of a run, whatever it trains. */
 export interface RunSettings<P, M> {
+  /** The engine, such as `await ort()`. The trainer does not dispose it. */
   readonly backend: Backend;
   /** Initial parameters: a tree of f32 host tensors. */
   readonly params: P;
@@ -89,7 +90,9 @@ export interface RunSettings<P, M> {
 
 /** The quantity to minimize, and how. */
 export interface Minimization<P, B, M, K extends string = string> {
+  /** The loss of a batch, a scalar, alone or with metrics and the next model state. It is traced once for each batch shape. */
   readonly loss: LossFunction<NoInfer<P>, B, NoInfer<M>, K>;
+  /** The update, such as `adamW({ learningRate: 1e-3 })`; all of them are in `@mp/core/optim`. */
   readonly optimizer: Optimizer;
   /**
    * Scales gradients down to this global norm, at least 2^-40. Fused with unscaling into one multiplication if the loss
