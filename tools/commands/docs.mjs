@@ -40,7 +40,7 @@ function pageText(file, known) {
       const wanted = posix.normalize(posix.join(dirname(file), path)).replace(/\/$/, "");
       const page = [wanted, `${wanted}/README.md`].find((one) => known.has(one));
       if (page === undefined && !existsSync(join(root, wanted))) return link;
-      if (/\.png$/.test(wanted)) {
+      if (/\.(png|svg)$/.test(wanted)) {
         const copy = join(SOURCE, wanted);
         mkdirSync(dirname(copy), { recursive: true });
         copyFileSync(join(root, wanted), copy);

@@ -57,7 +57,7 @@ const MOST_LISTED = 8;
 function listed(names) {
   const values = names.match(/(?<=[{,] )(?!type )\w+(?= [},]|,)/g) ?? [];
   if (values.length === 0) return "";
-  const more = values.length > MOST_LISTED ? ", …" : "";
+  const more = values.length > MOST_LISTED ? " and others" : "";
   return `: ${values
     .slice(0, MOST_LISTED)
     .map((name) => `\`${name}\``)
@@ -108,6 +108,7 @@ export function writeReference(site, out, readme) {
     entryFileName: "index",
     outputFileStrategy: "modules",
     sortEntryPoints: false,
+    sort: ["source-order"],
     groupOrder: ["Functions", "Variables", "Classes", "Interfaces", "Type Aliases", "*"],
     indexFormat: "table",
     expandObjects: true,
