@@ -29,6 +29,8 @@ export interface ExponentsOptions {
 }
 
 const MARGIN_RIGHT = 14;
+/** Between bars, in pixels; where one far value makes an axis of many exponents, a fifth of a bar. */
+const GAP = 1;
 /** Height of the plot, in heights of the highest bar: the strips of both halves are above that. */
 const TOP = 1.45;
 
@@ -38,6 +40,11 @@ interface Bar {
   readonly y1: number;
   readonly y2: number;
   readonly fill: string;
+}
+
+function gapIn({ domain: [low, high] }: MagnitudeAxis, width: number) {
+  const inset = Math.min(GAP, width / (high - low) / 5) / 2;
+  return { insetLeft: inset, insetRight: inset };
 }
 
 /** How many values of one kind have which magnitude, before the ranges of both halves. */
@@ -100,8 +107,7 @@ export function exponentsFigure({ title, groups, axis, half, marginLeft }: Expon
           y1: "y1",
           y2: "y2",
           fill: "fill",
-          insetLeft: 0.5,
-          insetRight: 0.5,
+          ...gapIn(axis, room.width - marginLeft - MARGIN_RIGHT),
         }),
         rectY(zeros, {
           x1: "x1",
