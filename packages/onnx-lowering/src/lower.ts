@@ -1,11 +1,11 @@
 import type { HostTensor } from "@mp/core";
 import {
+  type AnyNode,
   emulateHalves,
   expandComposites,
   type Graph,
   isNode,
   peakLiveBytes,
-  producers,
   type Value,
   widenNodes,
 } from "@mp/core/graph";
@@ -24,8 +24,8 @@ import { type BoundConstant, bindConstants } from "./bound-constants.js";
 import { rulesFor } from "./device-rules.js";
 import { executionOrder, lateFirst, listForSchedule, type OrderedNode } from "./execution-order.js";
 import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
-import type { ConstantOf } from "./lowerings/division.js";
 import { fixedValues } from "./lowerings/fixed-values.js";
+import type { ProducerOf } from "./lowerings/lower-node.js";
 import { isWidened, type Target } from "./lowerings/target.js";
 import { FUSED_DOMAIN, type Unswapped, unswappedOf } from "./lowerings/transposed-products.js";
 
@@ -75,13 +75,13 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   const emulated = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
   const rules = rulesFor(target);
   const closed = rules.prepare(emulated);
-  const produced = producers(closed);
+  const producerOf = producersOf(closed);
   const written = writeGraph(closed, {
     origins: false,
     types: false,
     lower: rules.lowerNodes(target, {
-      constantOf: constantsOf(closed),
-      producerOf: (value) => produced.get(value),
+      constantOf: (value) => constantIn(producerOf(value)),
+      producerOf,
       unswapped:
         target.device === "cpu" && target.differences === undefined && !isFolded ? unswappedOf(closed) : NONE,
       fixed: fixedValues(closed, fixed),
@@ -146,17 +146,21 @@ function partsOf(graph: OnnxGraph): ReadonlyMap<string, string> {
   return parts;
 }
 
-function constantsOf(graph: Graph): ConstantOf {
-  const made = new Map<Value, HostTensor>();
+/** The nodes of a graph by their results, those in bodies too. */
+function producersOf(graph: Graph): ProducerOf {
+  const made = new Map<Value, AnyNode>();
   const visit = ({ nodes }: Graph): void => {
     for (const node of nodes) {
-      if (isNode(node, "Constant")) made.set(node.outputs[0] as Value, node.attributes.value);
+      for (const output of node.outputs) made.set(output, node);
       if (isNode(node, "Scan")) visit(node.attributes.body);
     }
   };
   visit(graph);
   return (value) => made.get(value);
 }
+
+const constantIn = (node: AnyNode | undefined): HostTensor | undefined =>
+  node !== undefined && isNode(node, "Constant") ? node.attributes.value : undefined;
 
 /** The engine's own domains, which the writer does not know. */
 const OWN_DOMAINS = [BLOCKED_DOMAIN, FUSED_DOMAIN];
