@@ -1,6 +1,7 @@
 // Whatever object is given for a model, reading and writing it end in a result or in an MpError.
 import { MpError } from "@mp/core";
 import { describe, expect, it } from "vitest";
+import { seed } from "../../core/test/soak/size.js";
 import { randomOf } from "../test/mutations.js";
 import { opGraphs } from "../test/op-graphs.js";
 import { encodeModel } from "./encode-checked.js";
@@ -36,7 +37,6 @@ const models = opGraphs().map(({ graph }) => writeGraph(graph));
 
 describe("models that are none", () => {
   it("are read, written or refused with a code, whatever stands in one place", () => {
-    const seed = Math.floor(Date.now() / 86_400_000);
     console.log(`odd models, seed ${seed}`);
     const random = randomOf(seed);
     const pick = <T>(list: readonly T[]): T => list[random(list.length)] as T;

@@ -7,7 +7,7 @@ const DEFAULT_FRACTION = 1 / 50;
 const given = process.env["MP_SOAK_SEED"];
 export const seed: number = given === undefined ? Math.floor(Date.now() / 86_400_000) : Number(given);
 
-const fraction: number = Number(process.env["MP_SOAK_FRACTION"] ?? DEFAULT_FRACTION);
+export const fraction: number = Number(process.env["MP_SOAK_FRACTION"] ?? DEFAULT_FRACTION);
 if (!(fraction > 0 && fraction <= 1))
   throw new Error(`MP_SOAK_FRACTION must be above 0 and at most 1, got ${fraction}`);
 
