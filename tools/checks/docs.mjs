@@ -7,17 +7,9 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import ts from "typescript";
@@ -49,17 +41,12 @@ const files = repositoryFiles("*.md")
   .filter((file) => DOCUMENTS.test(file) && !file.endsWith("CHANGELOG.md"));
 
 if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) process.exit(1);
-const folder = linkedProject(".docs-programs");
+const folder = linkedProject(".docs-programs", READERS_PACKAGES);
 copyFileSync(join(root, "tools/checks/printed.mjs"), join(folder, "printed.mjs"));
 for (const file of READERS_FILES) {
   const source = readFileSync(join(root, file), "utf8");
   writeFileSync(join(folder, basename(file)), source);
   writeFileSync(join(folder, basename(file).replace(/ts$/, "js")), javaScriptOf(file, source));
-}
-for (const [name, path] of Object.entries(READERS_PACKAGES)) {
-  const link = join(folder, "node_modules", name);
-  mkdirSync(dirname(link), { recursive: true });
-  symlinkSync(join(root, path, "node_modules", name), link, "junction");
 }
 
 const documents = files

@@ -1,7 +1,6 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
 import { testPackages } from "./package-tests.mjs";
 import { root } from "./packages.mjs";
 import { countMissing, PartsMissing } from "./parts.mjs";
@@ -16,6 +15,8 @@ export const hasBrowser = () =>
  * @returns {Promise<unknown>}
  */
 export async function importBrowserTool(name) {
+  // Not at the top: npm test needs the rest of this file alone.
+  const { build } = await import("esbuild");
   const outfile = join(root, "tools", "browser", `.${name}.mjs`);
   await build({
     entryPoints: [join(root, "tools", "browser", `${name}.ts`)],
