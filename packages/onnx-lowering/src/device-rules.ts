@@ -107,7 +107,7 @@ function isInHalves(op: Op): boolean {
   return (moves !== undefined && moves !== "fills") || UNROUNDED.has(op);
 }
 
-const UNROUNDED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Cast", "Constant", "Range", "Pad"]);
+const UNROUNDED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Gemm", "Cast", "Constant", "Range", "Pad"]);
 
 /** Rules for an engine that differs from ONNX Runtime. */
 function differingRules(differences: Differences): DeviceRules {

@@ -1,9 +1,17 @@
 /** Forms of operators that a strict reader of ONNX takes too, where it refuses some operands of the standard forms. */
-import { floatFormats, type GraphNode, isComputeFloat, rangeValues, type ScatterOp } from "@mp/core/graph";
+import {
+  floatFormats,
+  type GraphNode,
+  isComputeFloat,
+  isHalf,
+  rangeValues,
+  type ScatterOp,
+} from "@mp/core/graph";
 import { int, ints } from "@mp/onnx/write";
 import { reshape, transpose } from "../lowerings/blocked-layout.js";
 import { inF32 } from "../lowerings/in-f32.js";
 import { choose } from "../lowerings/integers.js";
+import { inDType } from "../lowerings/lower-node.js";
 import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
@@ -42,18 +50,26 @@ const layerNormalization: OwnLowering<"LayerNormalization"> = (
   return standard([x, ...others.map((name) => writer.one("Expand", [name, writer.ints(shape)]))]);
 };
 
-/** Adds C to a product: the reader takes a C of two dimensions only, and no product of nothing. */
-const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer) => {
+/**
+ * Adds C to a product: the reader takes a C of two dimensions only, and no product of nothing. A product alone keeps its
+ * half; several steps are computed in f32, and rounded once.
+ */
+const gemm: OwnLowering<"Gemm"> = (node, operands, writer, standard) => {
   const { alpha, beta, transA, transB } = node.attributes;
   const { dtype, shape } = operandType(node);
+  const [a = "", b = "", c] = operands;
+  if (isHalf(dtype) && (c !== undefined || alpha !== 1)) {
+    const wide = operands.map((name) => writer.cast(name, "f32"));
+    const [sum = ""] = gemm(inDType(node, "f32") as GraphNode<"Gemm">, wide, writer, standard) ?? [];
+    return [writer.cast(sum, dtype)];
+  }
   const scaled = (x: string, factor: number): string =>
     factor === 1 ? x : writer.one("Mul", [x, writer.scalar(factor, dtype)]);
   const turned = (x: string, isTurned: boolean): string => (isTurned ? transpose(x, [1, 0], writer) : x);
   const product =
     shape[transA ? 0 : 1] === 0
       ? writer.one("Expand", [writer.scalar(0, dtype), writer.ints(node.outputs[0]?.shape ?? [])])
-      : // In halves a product may overflow that alpha would make small.
-        writer.one("MatMul", [turned(scaled(a, alpha), transA), turned(b, transB)]);
+      : writer.one("MatMul", [turned(scaled(a, alpha), transA), turned(b, transB)]);
   return [c === undefined ? product : writer.one("Add", [product, scaled(c, beta)])];
 };
 
@@ -130,10 +146,10 @@ const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
     const whole = node.outputs[0]?.shape ?? [];
     return [writer.one("Expand", [writer.scalar(value, dtype), writer.ints(whole)])];
   }
-  // The kernel does not see the sign of a value of 0.
+  // The kernel does not see the sign of a value of 0, nor does Neg of a constant.
   if (mode !== "constant" || !Object.is(value, -0) || !isComputeFloat(dtype)) return undefined;
-  const opposite = standard([writer.one("Neg", [at(operands, 0)])]);
-  return [writer.one("Neg", [at(opposite, 0)])];
+  const opposite = (name: string): string => writer.one("Mul", [name, writer.scalar(-1, dtype)]);
+  return [opposite(at(standard([opposite(at(operands, 0))]), 0))];
 };
 
 const scatter: OwnLowering<ScatterOp> = (node, [data = ""]) =>

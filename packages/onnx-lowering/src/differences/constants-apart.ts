@@ -8,7 +8,7 @@ export interface Parted {
   readonly names: ReadonlySet<string>;
 }
 
-const ARITHMETIC: ReadonlySet<string> = new Set(["Add", "Sub", "Mul", "Div", "Pow", "MatMul"]);
+const ARITHMETIC: ReadonlySet<string> = new Set(["Add", "Sub", "Mul", "Div", "Pow", "MatMul", "Cast"]);
 /** Ops that take any operand, whether or not it is known when the model is compiled. */
 const ELEMENTWISE: ReadonlySet<string> = new Set([
   ...ARITHMETIC,

@@ -90,6 +90,12 @@ const further =
     return where(writer, isFirst, a, b);
   };
 
+/** The kernel is true for NaN; that of the opposite comparison is not. */
+const opposite =
+  (comparison: "Less" | "LessOrEqual"): Form =>
+  ([x = "", y = ""], _writer, kernel) =>
+    kernel([y, x], comparison);
+
 /** Exponents up to which the kernel is used alone. Its powers of these two are within a tenth of an ulp. */
 const NEAR = [-45.25, 43.375] as const;
 
@@ -183,6 +189,8 @@ const forms: Replacements = {
   LeakyRelu: ofFloats(leakyRelu),
   Min: ofFloats(further("Less")),
   Max: ofFloats(further("Greater")),
+  Greater: ofFloats(opposite("Less")),
+  GreaterOrEqual: ofFloats(opposite("LessOrEqual")),
   Exp: ofFloats(inF32(exponential)),
   Softplus: ofFloats(inF32(softplus)),
   Erf: ofFloats(keepingNaN(inF32(errorFunction))),

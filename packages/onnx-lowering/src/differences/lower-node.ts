@@ -1,13 +1,14 @@
 /** Lowerings for engines that differ from ONNX Runtime, by what the probe found. */
 import type { LowerNode } from "@mp/onnx/write";
 import { ownLowerings, type Surroundings } from "../lowerings/lower-node.js";
-import { firstOfEach, type OwnLowerings } from "../lowerings/own-lowering.js";
+import { firstOfEach, type OwnLowering, type OwnLowerings } from "../lowerings/own-lowering.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import { lowerReplacing } from "../replacing/lower-replacing.js";
 import { randomBits, signedArithmetic } from "../webgpu/random-bits.js";
 import { acceptedForms } from "./accepted-forms.js";
 import { floatForms } from "./float-forms.js";
 import { exactIntegers } from "./integers.js";
+import { sumOfRounded } from "./products-rounded.js";
 import { quotient } from "./quotient.js";
 import { castByArithmetic } from "./rounding.js";
 
@@ -18,11 +19,13 @@ const inShortIntegers: OwnLowerings = { ...exactIntegers, RandomBits: randomBits
 
 export function lowerDifferently(
   target: Target,
-  { differing, hasShortIntegers, unrounded }: Differences,
+  { differing, fusesProducts, hasShortIntegers, unrounded }: Differences,
   surroundings: Surroundings,
 ): LowerNode {
+  const sum = sumOfRounded(surroundings.producerOf);
   const own: OwnLowerings = {
     ...acceptedForms,
+    ...(fusesProducts ? { Add: sum as OwnLowering<"Add">, Sub: sum as OwnLowering<"Sub"> } : {}),
     Div: quotient(surroundings.producerOf),
     Cast: castByArithmetic(unrounded),
   };

@@ -1,6 +1,6 @@
 /** Rounding to halves by arithmetic, for engines that drop a cast to a half and back, or that truncate. */
 import type { HalfDType } from "@mp/core";
-import { floatFormats } from "@mp/core/graph";
+import { floatFormats, isHalf } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
@@ -83,9 +83,11 @@ export const castByArithmetic =
       const isZero = writer.one("Equal", [at(operands, 0), writer.scalar(0, dtype)]);
       return [writer.one("Not", [isZero])];
     }
-    const half = halves.find((one) => one === to);
-    if (half === undefined || dtype === half) return undefined;
+    if (!isHalf(to) || dtype === to) return undefined;
+    const isRounded = !halves.includes(to);
+    // A cast from integers truncates, also where one from f32 rounds.
+    if (isRounded && dtype !== "i32") return undefined;
     const x = at(operands, 0);
     const wide = dtype === "f32" ? x : writer.cast(dtype === "i32" ? shortened(x, writer) : x, "f32");
-    return [writer.cast(rounded(wide, half, writer), half)];
+    return [writer.cast(isRounded ? wide : rounded(wide, to, writer), to)];
   };

@@ -18,6 +18,7 @@ export async function differencesOf(
   const none: Differences = {
     differing: new Set(),
     inexact: new Map(),
+    fusesProducts: false,
     hasShortIntegers: false,
     unrounded: [],
     flushed: [],
@@ -33,6 +34,7 @@ export async function differencesOf(
   return {
     differing: new Set([...(await differingOps(run)), ...(await changingOthers(run))]),
     inexact: await inexactOps(run),
+    fusesProducts: await fusesProducts(run),
     hasShortIntegers: await hasShortIntegers(run),
     unrounded: await castWrongly(run, HALVES, TIES),
     flushed: await castWrongly(run, native, SUBNORMALS),
@@ -79,7 +81,7 @@ async function differingOps(run: Run): Promise<ReadonlySet<Op>> {
       .map((op) => ({ op, dtype: "f32" })),
   );
   for (const { op, attributes, inputs: operands, outputs } of template.nodes) {
-    if (op === "Constant" || outputs[0]?.dtype !== "f32") continue;
+    if (op === "Constant" || outputs[0] === undefined) continue;
     if (op === "LeakyRelu") results.set("LeakyRelu", builder.emitOne(op, [x], { alpha: -0.5 }));
     const given = "axes" in attributes || "axis" in attributes ? [row] : [x, y].slice(0, operands.length);
     results.set(`${op} ${results.size}`, builder.emit(op, given, attributes)[0] as Value);
@@ -191,6 +193,19 @@ async function changingOthers(run: Run): Promise<readonly Op[]> {
 function agrees(got: number | undefined, want: number): boolean {
   if (got === undefined || !Number.isFinite(want) || want === 0) return Object.is(got, want);
   return Math.abs(got - want) <= Math.abs(want) * 2 ** -18 + 2 ** -147;
+}
+
+async function fusesProducts(run: Run): Promise<boolean> {
+  const builder = new GraphBuilder();
+  const [x, y] = ["x", "y"].map((name) => builder.input(name, { dtype: "f32", shape: [16] }, "batch")) as [
+    Value,
+    Value,
+  ];
+  const graph = builder.finish({ sum: builder.emitOne("Add", [builder.emitOne("Mul", [x, x], {}), y], {}) });
+  // The square is halfway between two numbers, and rounds to the opposite of y.
+  const [root, square] = [1 + 2 ** -12, 1 + 2 ** -11];
+  const { sum } = await run(graph, { x: full([16], root, "f32"), y: full([16], -square, "f32") });
+  return sum?.data[0] !== 0;
 }
 
 async function hasShortIntegers(run: Run): Promise<boolean> {

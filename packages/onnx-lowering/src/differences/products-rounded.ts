@@ -1,0 +1,25 @@
+import { isNode, type Value } from "@mp/core/graph";
+import type { ProducerOf } from "../lowerings/lower-node.js";
+import { type OwnLowering, operandType } from "../lowerings/own-lowering.js";
+
+/**
+ * Multiplies the products and quotients that a sum adds by 1: an engine that fuses a product and the sum that reads it
+ * then fuses that one, which changes nothing.
+ */
+export const sumOfRounded =
+  (producerOf: ProducerOf): OwnLowering<"Add" | "Sub"> =>
+  (node, operands, writer, standard) => {
+    if (operandType(node).dtype !== "f32") return undefined;
+    const isProduct = (value: Value): boolean => {
+      const producer = producerOf(value);
+      return producer !== undefined && (isNode(producer, "Mul") || isNode(producer, "Div"));
+    };
+    if (!node.inputs.some(isProduct)) return undefined;
+    return standard(
+      operands.map((name, index) => {
+        const value = node.inputs[index];
+        const isRead = value !== undefined && isProduct(value);
+        return isRead ? writer.one("Mul", [name, writer.scalar(1, "f32")]) : name;
+      }),
+    );
+  };
