@@ -30,12 +30,13 @@ const [command, ...rest] = process.argv.slice(2);
 switch (command) {
   case "start": {
     const { findApp, runApp } = await import("./commands/app.mjs");
+    const { demonstration } = await import("./commands/start.mjs");
     const [first, later] = ["about three minutes in a new clone", "about two minutes"];
     console.error(
-      `A word language model in float32, then in mixed_float16: ${isFresh() ? first : later} on two cores`,
+      `A word language model in float32, then in mixed precision: ${isFresh() ? first : later} on two cores`,
     );
     install();
-    runApp(findApp("word-lm"), ["--compare", "--precision", "mixed_float16", ...rest]);
+    runApp(findApp("word-lm"), ["--compare", ...demonstration(rest), ...rest]);
     break;
   }
   case "app": {

@@ -22,6 +22,9 @@ export interface ProgramParts extends Place<PingPongSlots<NativeTensor>> {
 /** The ending that the library's reader of ONNX adds to the name of a Gemm's product. */
 const PRODUCT_OF_GEMM = /\/WithoutBiases$/;
 
+/** The library's name of operators that it fused; it gives them the name of one. */
+const FUSED = "Subgraph";
+
 type Results = Readonly<Record<string, NativeTensor>>;
 
 /**
@@ -104,10 +107,11 @@ export class BoundProgram implements Program<NativeTensor> {
           graph.nodes.find(({ outputs }) => outputs.includes(value))?.name,
         ]),
       );
-      const times = request.times().map((time) => ({
-        ...time,
-        node: ofOutput.get(time.node) ?? lowered.nodeOf(time.node.replace(PRODUCT_OF_GEMM, "")),
-      }));
+      const ops = new Map<string, string>(graph.nodes.map(({ name, op }) => [name, op]));
+      const times = request.times().map((time) => {
+        const node = ofOutput.get(time.node) ?? lowered.nodeOf(time.node.replace(PRODUCT_OF_GEMM, ""));
+        return { ...time, node, op: (time.op === FUSED ? ops.get(node) : undefined) ?? time.op };
+      });
       return profileRows(times);
     } finally {
       request.release();
