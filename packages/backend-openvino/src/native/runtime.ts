@@ -23,6 +23,8 @@ export interface CompileOptions {
   readonly hasCounters?: boolean;
 }
 
+const WITHOUT_SNIPPETS: Properties = { SNIPPETS_MODE: "DISABLE" };
+
 /** OpenVINO's core on the processor: models, and the memory for their tensors. */
 export class NativeRuntime implements EngineMemory<NativeTensor> {
   readonly library: OpenVinoLibrary;
@@ -62,14 +64,31 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
    * Compiles a model, or reads it from the cache if there is one and the model is to be kept.
    * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the library's reason
    */
-  async compile(
-    model: Uint8Array,
-    { isKept = true, hasCounters = false }: CompileOptions = {},
-  ): Promise<NativeModel> {
+  async compile(model: Uint8Array, options: CompileOptions = {}): Promise<NativeModel> {
     this.#assertUsable();
+    const compiling = this.hasSnippets
+      ? this.#compile(model, {}, options).catch((error: unknown) => {
+          // A chain that reads many scalars may need more registers than there are.
+          if (!(error instanceof MpError) || !error.message.includes("snippet")) throw error;
+          return this.#compile(model, WITHOUT_SNIPPETS, options);
+        })
+      : this.#compile(model, WITHOUT_SNIPPETS, options);
+    this.#compiling.add(compiling);
+    try {
+      return await compiling;
+    } finally {
+      this.#compiling.delete(compiling);
+    }
+  }
+
+  #compile(
+    model: Uint8Array,
+    added: Properties,
+    { isKept = true, hasCounters = false }: CompileOptions,
+  ): Promise<NativeModel> {
     const properties: Properties = {
       ...this.#properties,
-      ...(this.hasSnippets ? {} : { SNIPPETS_MODE: "DISABLE" }),
+      ...added,
       ...(hasCounters ? { PERF_COUNT: "YES" } : {}),
     };
     const compileIn = (folder: string | undefined): Promise<NativeModel> =>
@@ -78,16 +97,9 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
         ...(folder === undefined ? {} : { CACHE_DIR: folder }),
       });
     const cache = isKept && !hasCounters ? this.#cache : undefined;
-    const compiling =
-      cache === undefined
-        ? compileIn(undefined)
-        : cache.compile(model, JSON.stringify(properties), compileIn);
-    this.#compiling.add(compiling);
-    try {
-      return await compiling;
-    } finally {
-      this.#compiling.delete(compiling);
-    }
+    return cache === undefined
+      ? compileIn(undefined)
+      : cache.compile(model, JSON.stringify(properties), compileIn);
   }
 
   request(model: NativeModel): NativeRequest {
