@@ -121,6 +121,14 @@ const softplus: Form = ([x = ""], writer, _kernel, { dtype }) => {
 const errorFunction: Form = ([x = ""], writer, kernel) =>
   byMagnitude(x, 0.75, [odd(x, ERROR_FUNCTION, writer), kernel([x])], writer);
 
+/** x/2 · (1 + erf(x/√2)): the kernel doubles x, which may overflow, and loses infinity. */
+const gelu: Form = ([x = ""], writer, kernel, { dtype, attributes: { approximate } }) => {
+  if (approximate?.kind === "string" && approximate.value === "tanh") return kernel([x]);
+  const scaled = (factor: number): string => writer.one("Mul", [x, writer.scalar(factor, dtype)]);
+  const share = writer.one("Add", [kernel([scaled(Math.SQRT1_2)], "Erf"), writer.scalar(1, dtype)]);
+  return writer.one("Mul", [scaled(0.5), share]);
+};
+
 /** The kernel starts from the lowest finite number. */
 const mostOfMany =
   (op: "ReduceMax" | "ReduceMin", worst: number): Replacement =>
@@ -193,6 +201,7 @@ const forms: Replacements = {
   GreaterOrEqual: ofFloats(opposite("LessOrEqual")),
   Exp: ofFloats(inF32(exponential)),
   Softplus: ofFloats(inF32(softplus)),
+  Gelu: ofFloats(inF32(gelu)),
   Erf: ofFloats(keepingNaN(inF32(errorFunction))),
   ReduceMax: mostOfMany("ReduceMax", Number.NEGATIVE_INFINITY),
   ReduceMin: mostOfMany("ReduceMin", Number.POSITIVE_INFINITY),
