@@ -81,6 +81,7 @@ export type { Optimizer, GradientTransformation, Schedule } from "./optim/optimi
 
 // Transformations and randomness
 export { grad, valueAndGrad } from "./gradient/grad.js";
+export { customGradient } from "./gradient/custom-gradient.js";
 export { remat } from "./trace/remat.js";
 export { autocast } from "./cast/autocast.js";
 export { scope } from "./trace/trace.js";

@@ -64,6 +64,7 @@ function explanations(
   const readers = consumers(plan.graph);
   return plan.graph.nodes.flatMap((node): readonly CastExplanation[] => {
     const { op, origin } = node;
+    if (origin.custom !== undefined) return [];
     const name = `${within}${node.name}`;
     const decision = plan.decisions.get(node);
     if (decision === undefined) throw new Error(`internal: no decision on ${name}`);

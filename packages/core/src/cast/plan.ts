@@ -1,7 +1,7 @@
 import { type BackendManifest, unsupportedReason } from "../contract/manifest.js";
 import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
-import { leadingOperands } from "../graph/category.js";
+import { leadingInputs } from "../graph/category.js";
 import type { AnyNode, Graph, GraphNode, Value } from "../graph/graph.js";
 import { paintCasts } from "./passes.js";
 import { type CastingPolicy, isPure, lowDType } from "./policy.js";
@@ -72,7 +72,7 @@ export function planCasts(
       // A cast reads a value in any dtype; a barrier's further operands only fix an order.
       if (!isComputeFloat(value.dtype) || node.op === "Cast") return undefined;
       if (node.op === "Scan" && castsBody(node)) return takenByScan(node, value, policy);
-      const leads = node.inputs.slice(0, leadingOperands[node.op]).includes(value);
+      const leads = leadingInputs(node).includes(value);
       if (node.op === "Barrier" && !leads) return undefined;
       const dtype = decisions.get(node)?.dtype;
       return dtype === undefined ? value.dtype : leads ? dtype : "f32";

@@ -4,7 +4,7 @@ import { accumulatorOf, type BackendManifest, unsupportedReason } from "../contr
 import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
 import { roundTo } from "../float-format/round.js";
 import type { Op } from "../graph/attributes.js";
-import { type CastCategory, leadingOperands } from "../graph/category.js";
+import { type CastCategory, leadingInputs } from "../graph/category.js";
 import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
 import { inferTypes } from "../graph/infer/infer.js";
 import { opTable } from "../graph/op-table.js";
@@ -65,6 +65,7 @@ export function viewForCasting(
   const readers = new Map<Value, CastSite[]>();
   for (const site of sites) {
     for (const output of site.node.outputs) producer.set(output, site);
+    if (site.node.origin.custom !== undefined) continue;
     for (const input of new Set(site.node.inputs)) {
       const list = readers.get(input);
       if (list === undefined) readers.set(input, [site]);
@@ -85,7 +86,7 @@ export function outputsToCast(graph: Graph, output: ComputeDType): ReadonlyMap<V
 }
 
 function floatOperands(node: AnyNode): readonly Value[] {
-  return node.inputs.slice(0, leadingOperands[node.op]).filter((value) => isComputeFloat(value.dtype));
+  return leadingInputs(node).filter((value) => isComputeFloat(value.dtype));
 }
 
 function carriedOutputs(

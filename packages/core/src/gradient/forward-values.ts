@@ -1,5 +1,6 @@
 import type { GraphBuilder } from "../graph/build/builder.js";
 import { type AnyNode, type Graph, type Origin, producers, type Value } from "../graph/graph.js";
+import { customRules } from "./rules/custom.js";
 
 /** A checkpoint segment whose backward pass has begun. */
 interface Segment {
@@ -21,6 +22,8 @@ export class ForwardValues {
   readonly #origins: (node: AnyNode) => Origin;
   readonly #producers: ReadonlyMap<Value, AnyNode>;
   readonly #positions = new Map<AnyNode, number>();
+  /** What the user's gradient rule of a value hangs on. */
+  readonly #rules: ReadonlyMap<Value, AnyNode>;
   readonly #segments = new Map<number, Segment>();
   readonly #enclosing: number | undefined;
 
@@ -36,6 +39,7 @@ export class ForwardValues {
     this.#counterparts = counterparts;
     this.#origins = origins;
     this.#producers = producers(graph);
+    this.#rules = customRules(graph.nodes);
     graph.nodes.forEach((node, index) => {
       this.#positions.set(node, index);
     });
@@ -77,7 +81,10 @@ export class ForwardValues {
       const node = this.#producers.get(value);
       if (copies.has(value) || node === undefined || pending.has(node)) continue;
       pending.add(node);
-      for (const input of node.inputs) {
+      // The copy of a result has its rule in turn, for a gradient of the gradient.
+      const rule = this.#rules.get(value);
+      if (rule !== undefined) pending.add(rule);
+      for (const input of [...node.inputs, ...(rule?.inputs ?? [])]) {
         if (copies.has(input)) continue;
         if (this.#isInside(input, segment)) stack.push(input);
         else copies.set(input, this.#gated(input, node, gate));
@@ -91,7 +98,9 @@ export class ForwardValues {
       if (first !== undefined && node.inputs.every((input) => this.#isConstant(input))) {
         inputs[0] = this.#barrier(first, node, gate);
       }
-      const outputs = this.#builder.emit(node.op, inputs, node.attributes, this.#origins(node));
+      const { custom } = node.origin;
+      const origin = { ...this.#origins(node), ...(custom === undefined ? {} : { custom }) };
+      const outputs = this.#builder.emit(node.op, inputs, node.attributes, origin);
       node.outputs.forEach((output, index) => {
         copies.set(output, outputs[index] as Value);
       });

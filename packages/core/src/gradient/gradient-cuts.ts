@@ -1,6 +1,7 @@
 import { isFloat } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
 import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
+import { customGradientRule, customRules, resultsOf } from "./rules/custom.js";
 import { gradientRules } from "./rules/gradient-rules.js";
 import type { GradientRow } from "./rules/rule.js";
 
@@ -18,14 +19,27 @@ const STOPPED: GradientRow<Op> = { zero: "stopGradient" };
 
 /** The rule of a node, whatever its op. */
 export function gradientRow(node: AnyNode): GradientRow<Op> {
-  if (node.origin.stopsGradient === true) return STOPPED;
-  return gradientRules[node.op] as GradientRow<Op>;
+  const { stopsGradient, custom } = node.origin;
+  if (stopsGradient === true) return STOPPED;
+  return custom === undefined ? (gradientRules[node.op] as GradientRow<Op>) : customGradientRule(custom);
 }
 
-/** Forward reachability from `wrt` over floats, cut at ops whose gradient is zero. */
+/** Forward reachability from `wrt` over floats, cut at ops whose gradient is zero; past a rule of the user's, by its inputs. */
 export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Value> {
   const active = new Set(wrt);
   for (const node of graph.nodes) {
+    const { custom } = node.origin;
+    if (custom !== undefined) {
+      const { results, inputs, closedOver } = custom;
+      const isReached = node.inputs
+        .slice(results, results + inputs + closedOver)
+        .some((input) => active.has(input));
+      for (const result of resultsOf(node)) {
+        if (!isReached) active.delete(result);
+        else if (isFloat(result.dtype)) active.add(result);
+      }
+      continue;
+    }
     if ("zero" in gradientRow(node) || !node.inputs.some((input) => active.has(input))) continue;
     for (const output of node.outputs) if (isFloat(output.dtype)) active.add(output);
   }
@@ -36,13 +50,15 @@ export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Va
 export function gradientCuts(graph: Graph, loss: Value, wrt: Iterable<Value>): readonly GradientCut[] {
   const active = activeValues(graph, wrt);
   const needed = ancestorsOf(graph, loss);
+  const rules = customRules(graph.nodes);
   return graph.nodes.flatMap((node) => {
     if (!node.inputs.some((input) => active.has(input))) return [];
     const read = node.outputs.filter((output) => needed.has(output));
     const [first] = read;
     if (first === undefined || read.some((output) => active.has(output))) return [];
     const row = gradientRow(node);
-    const reason = "zero" in row ? row.zero : `its output is ${first.dtype}`;
+    const stopped = rules.has(first) ? "its rule has no cotangent for it" : `its output is ${first.dtype}`;
+    const reason = "zero" in row ? row.zero : stopped;
     return [{ op: node.op, node: node.name, reason, scope: node.origin.scope, line: node.origin.line }];
   });
 }

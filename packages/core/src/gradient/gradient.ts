@@ -14,6 +14,7 @@ import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { ForwardValues } from "./forward-values.js";
 import { activeValues, gradientRow } from "./gradient-cuts.js";
+import { resultsOf } from "./rules/custom.js";
 import type { EmittedGradient, GradientRequest } from "./rules/gradient-request.js";
 import { type GradientSite, gradientDType, zerosOf } from "./rules/rule.js";
 
@@ -66,16 +67,17 @@ class BackwardPass {
   }
 
   #visit(node: AnyNode): void {
-    const gate = node.outputs.map((output) => this.#gradients.get(output)).find((gradient) => gradient);
+    const results = resultsOf(node);
+    const gate = results.map((result) => this.#gradients.get(result)).find((gradient) => gradient);
     if (gate === undefined || !node.inputs.some((input) => this.#active.has(input))) return;
     this.#builder.origin = this.#origin(node);
     const row = gradientRow(node);
     if ("zero" in row) return;
     if ("notDifferentiable" in row) throw notDifferentiable(node, row.notDifferentiable);
     const contributions = row(this.#site(node, gate));
-    for (const output of node.outputs) {
-      if (!this.#wrt.has(output)) this.#gradients.delete(output);
-    }
+    // The results of a function with a rule of its own get nothing for their own nodes, nor for what enters a body.
+    const isConsumed = (result: Value): boolean => node.origin.custom !== undefined || !this.#wrt.has(result);
+    for (const result of results) if (isConsumed(result)) this.#gradients.delete(result);
     node.inputs.forEach((input, index) => {
       const contribution = contributions[index];
       if (contribution !== undefined && this.#active.has(input)) this.#contribute(node, input, contribution);
@@ -103,6 +105,7 @@ class BackwardPass {
       const gateValue = Tensor.valueIn(gate, this.#builder, "gradient");
       return Tensor.of(this.#forward.read(value, node, gateValue));
     };
+    const results = resultsOf(node);
     const zeros = new Map<number, Tensor>();
     return {
       attributes: node.attributes,
@@ -111,12 +114,12 @@ class BackwardPass {
       input: (index) => read(operand(node.inputs, index)),
       output: (index) => read(operand(node.outputs, index)),
       gradient: (index) => {
-        const output = operand(node.outputs, index);
+        const output = operand(results, index);
         const gradient = this.#gradients.get(output) ?? zeros.get(index) ?? zerosOf(output);
         zeros.set(index, gradient);
         return gradient;
       },
-      receives: (index) => this.#gradients.has(operand(node.outputs, index)),
+      receives: (index) => this.#gradients.has(operand(results, index)),
       needs: (index) => this.#active.has(operand(node.inputs, index)),
       same: (a, b) => operand(node.inputs, a) === operand(node.inputs, b),
       literal: (index) => {
@@ -132,9 +135,9 @@ class BackwardPass {
     };
   }
 
-  /** Everything of the forward node's origin but its segment, which a gradient is not part of. */
+  /** Everything of the forward node's origin but its segment, which a gradient is not part of, and its rule. */
   #origin({ name, origin }: AnyNode): Origin {
-    const { segment: _left, ...rest } = origin;
+    const { segment: _left, custom: _rule, ...rest } = origin;
     const { segment } = this.#outer;
     const forward = this.#request.names.get(name) ?? name;
     return { ...rest, phase: "backward", forward, ...(segment === undefined ? {} : { segment }) };
@@ -142,10 +145,10 @@ class BackwardPass {
 }
 
 function notDifferentiable(node: AnyNode, reason: string): MpError<"MP_NOT_DIFFERENTIABLE"> {
-  const { line, scope } = node.origin;
+  const { line, scope, custom } = node.origin;
   return new MpError(
     "MP_NOT_DIFFERENTIABLE",
-    `${node.op}: no gradient for ${reason}; node ${node.name}${line === undefined ? "" : ` (at ${line})`}`,
+    `${custom === undefined ? node.op : "customGradient"}: no gradient for ${reason}; node ${node.name}${line === undefined ? "" : ` (at ${line})`}`,
     { details: { op: node.op, node: node.name, reason, scope, ...(line === undefined ? {} : { line }) } },
   );
 }

@@ -289,6 +289,21 @@ export interface Origin {
   readonly stopsGradient?: true;
   /** Name of the forward node that a backward node is the gradient of. */
   readonly forward?: string;
+  /** The gradient of what `customGradient` computed; the mark of a Barrier that nobody reads. */
+  readonly custom?: CustomRule;
+}
+
+/**
+ * A gradient that the user wrote. The Barrier that it marks stands behind the function and reads the function's `results`,
+ * then the `inputs` that get a cotangent, then what the function is `closedOver`, then what the rule reads. The body takes
+ * the latter and the cotangents of the results; it gives the cotangents of the inputs. Since nobody reads the Barrier, the
+ * first pass that drops dead code drops it, and no engine sees it.
+ */
+export interface CustomRule {
+  readonly body: Graph;
+  readonly results: number;
+  readonly inputs: number;
+  readonly closedOver: number;
 }
 
 export interface GraphNode<K extends Op = Op> {

@@ -2,7 +2,7 @@
  * The cast categories; graph/op-table.ts has that of each operator, per half dtype. They follow the lists of other
  * frameworks (PyTorch autocast, TensorFlow's auto_mixed_precision, MXNet, Paddle, Apex), with one category per op.
  */
-import type { Op } from "./attributes.js";
+import type { AnyNode, Op } from "./attributes.js";
 
 /**
  * - `low`: safe and faster in low precision (matrix products): always in the compute dtype.
@@ -34,9 +34,14 @@ export type CastCategory = (typeof CAST_CATEGORIES)[number];
  * Number of leading operands that are cast to the node's dtype together, if not all of them. A normalization takes
  * scale, bias and statistics in f32 beside halves, attention a mask; a barrier's further operands only fix an order.
  */
-export const leadingOperands: Readonly<Partial<Record<Op, number>>> = {
+const leadingOperands: Readonly<Partial<Record<Op, number>>> = {
   Attention: 3,
   BatchNormalization: 1,
   BatchNormalizationGradient: 2,
   Barrier: 1,
 };
+
+/** The operands of a node that are cast to its dtype together. What a gradient rule hangs on computes nothing. */
+export function leadingInputs({ op, inputs, origin }: AnyNode): AnyNode["inputs"] {
+  return inputs.slice(0, origin.custom === undefined ? leadingOperands[op] : 0);
+}

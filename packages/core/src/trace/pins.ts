@@ -1,10 +1,10 @@
 import type { GraphBuilder } from "../graph/build/builder.js";
 
-const pinned = new WeakSet<GraphBuilder>();
+const pinned = new WeakMap<GraphBuilder, boolean>();
 
-/** Marks a builder whose trace will get a casting policy. */
-export function pinCasts(builder: GraphBuilder): void {
-  pinned.add(builder);
+/** Marks a builder whose trace will get a casting policy, or inside of such a trace one that gets none. */
+export function pinCasts(builder: GraphBuilder, isCast = true): void {
+  pinned.set(builder, isCast);
 }
 
 /**
@@ -13,7 +13,8 @@ export function pinCasts(builder: GraphBuilder): void {
  */
 export function pinsCasts(builder: GraphBuilder): boolean {
   for (let at: GraphBuilder | undefined = builder; at !== undefined; at = at.parent) {
-    if (pinned.has(at)) return true;
+    const isCast = pinned.get(at);
+    if (isCast !== undefined) return isCast;
   }
   return false;
 }

@@ -6,6 +6,7 @@ import { isComputeFloat } from "../../dtype.js";
 import type { OpAttributes } from "../../graph/attributes.js";
 import { GraphBuilder } from "../../graph/build/builder.js";
 import { type AnyNode, type Graph, type Origin, producers, type Value } from "../../graph/graph.js";
+import { customRules } from "./custom.js";
 import type { Differentiate, EmittedGradient } from "./gradient-request.js";
 import { gradientDType } from "./rule.js";
 import { isFree, type StepTerm, stepTerms } from "./step-terms.js";
@@ -246,6 +247,7 @@ class Closing {
   #needed(): { readonly nodes: readonly AnyNode[]; readonly entering: readonly Value[] } {
     const makers = new Map<Value, AnyNode>();
     for (const node of this.#source.nodes) for (const output of node.outputs) makers.set(output, node);
+    const rules = customRules(this.#source.nodes);
     const nodes = new Set<AnyNode>();
     const entering = new Set<Value>();
     // A set hands out what is added while it is gone through.
@@ -258,8 +260,11 @@ class Closing {
         entering.add(value);
         continue;
       }
-      nodes.add(node);
-      for (const input of node.inputs) reached.add(input);
+      const rule = rules.get(value);
+      for (const needed of rule === undefined ? [node] : [node, rule]) {
+        nodes.add(needed);
+        for (const input of needed.inputs) reached.add(input);
+      }
     }
     return { nodes: this.#source.nodes.filter((node) => nodes.has(node)), entering: [...entering] };
   }
