@@ -23,6 +23,7 @@ export const GUIDE_SECTIONS = {
   chain: "optimizers#directions-to-compose",
   grad: "guide#by-hand",
   valueAndGrad: "guide#by-hand",
+  customGradient: "guide#gradients-of-your-own",
   autocast: "guide#what-computes-in-which-dtype-and-why",
   scope: "guide#what-computes-in-which-dtype-and-why",
   remat: "guide#memory-gradient-checkpointing",

@@ -15,6 +15,7 @@ import { axisFaults } from "./wrong-backends/axis-faults.js";
 import { committing } from "./wrong-backends/committing.js";
 import { constantFaults } from "./wrong-backends/constant-faults.js";
 import { convolutionFaults } from "./wrong-backends/convolution-faults.js";
+import { customGradientFaults } from "./wrong-backends/custom-gradient-faults.js";
 import { einsumFaults } from "./wrong-backends/einsum-faults.js";
 import { emptyAndZeroFaults } from "./wrong-backends/empty-and-zero-faults.js";
 import { equalSideFaults } from "./wrong-backends/equal-side-faults.js";
@@ -75,6 +76,7 @@ const faults: readonly WrongBackend[] = [
   ...identityFaults,
   ...farValueFaults,
   ...loopFaults,
+  ...customGradientFaults,
   ...tailFaults,
   ...equalSideFaults,
   ...programFaults,

@@ -3,6 +3,7 @@ import { aliasingChainCases } from "../cases/aliasing-chains.js";
 import { autocastCases } from "../cases/autocast.js";
 import { castCases } from "../cases/cast.js";
 import { constantStateCases } from "../cases/constant-state.js";
+import { customGradientCases } from "../cases/custom-gradient.js";
 import { determinismCases } from "../cases/determinism.js";
 import { disposeWhileCompilingCases } from "../cases/dispose-while-compiling.js";
 import { factoryCases } from "../cases/factory.js";
@@ -115,6 +116,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...randomCases,
   ...lateCounterCases,
   ...gradientCases,
+  ...customGradientCases,
   ...imageCases,
   ...autocastCases,
   ...lossScaleEffectCases,

@@ -1,0 +1,127 @@
+/** Gradients that users wrote, compiled: in loops, recomputed and under casting policies, equal to those by hand. */
+import {
+  autocast,
+  type BackendManifest,
+  type CastingPolicy,
+  customGradient,
+  grad,
+  MpError,
+  mixedBfloat16,
+  mixedFloat16,
+  remat,
+  type Tensor,
+  tensor,
+} from "@mp/core";
+import type { Graph } from "@mp/core/graph";
+import { cast, constant, matMul, mul, reduceSum, scan } from "@mp/core/ops";
+import { compareAtScale } from "../compare/graph-allowance.js";
+import type { ConformanceCase } from "../conformance-case.js";
+import { expectCode, fail } from "../expectations.js";
+import { CUSTOM_GRADIENTS, type CustomGradientSample } from "../samples/custom-gradient-table.js";
+import { unsupportedGraph } from "../support.js";
+import { tracedGraph } from "../traced-graph.js";
+import { expectRefused, runGraph } from "./kinds/graph-case.js";
+
+type Fn = (x: Tensor) => Tensor;
+
+/** What a function is called in. */
+interface Place {
+  readonly name: string;
+  readonly around: (fn: Fn, manifest: BackendManifest) => Fn;
+  /** The largest error, relative to the largest element. */
+  readonly tolerance: number;
+}
+
+const SHAPE = [3, 4] as const;
+/** Eighths, which every half holds, no ties of a rounding, both signs, and 0. */
+const X = [-2.75, -1.625, -1.125, -0.875, -0.25, 0, 0.125, 0.375, 0.875, 1.25, 1.75, 2.25];
+const WEIGHTS = X.map((_, at) => (0.1875 + ((at * 5) % 7) / 8) * (at % 3 === 1 ? -1 : 1));
+const IDENTITY = Float32Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 : 0));
+
+const host = (numbers: readonly number[]) => tensor(Float32Array.from(numbers), SHAPE);
+const weighted = (x: Tensor): Tensor => reduceSum(mul(cast(x, "f32"), constant(host(WEIGHTS))));
+
+/** The product is a half there, so the function gets one. */
+const under =
+  (policy: CastingPolicy): Place["around"] =>
+  (fn, manifest) =>
+    autocast((x: Tensor) => fn(matMul(x, constant(tensor(IDENTITY, [4, 4])))), policy, { manifest });
+
+const step =
+  (fn: Fn) =>
+  (carry: readonly Tensor[], x: Tensor): readonly [readonly Tensor[], Tensor] => [carry, fn(x)];
+
+const PLACES: readonly Place[] = [
+  { name: "alone", around: (fn) => fn, tolerance: 1e-5 },
+  { name: "remat", around: (fn) => remat((x: Tensor) => fn(x)), tolerance: 1e-5 },
+  { name: "scan", around: (fn) => (x) => scan(step(fn), [], x)[1], tolerance: 1e-5 },
+  { name: "remat-in-scan", around: (fn) => (x) => scan(remat(step(fn)), [], x)[1], tolerance: 1e-5 },
+  { name: "mixed-float16", around: under(mixedFloat16().policy), tolerance: 4e-3 },
+  { name: "mixed-bfloat16", around: under(mixedBfloat16().policy), tolerance: 3e-2 },
+];
+
+/** A case's graph, by hand its result, and what builds the graph of a wrong engine. */
+export interface CustomGradientCheck {
+  readonly id: string;
+  readonly graph: (manifest: BackendManifest, custom?: typeof customGradient) => Graph;
+  readonly want: readonly number[];
+  readonly tolerance: number;
+}
+
+function checksOf(sample: CustomGradientSample, { name, around, tolerance }: Place): CustomGradientCheck[] {
+  const id = `custom-gradient/${sample.name}/${name}`;
+  const graphOf =
+    (derive: (fn: Fn) => Fn): CustomGradientCheck["graph"] =>
+    (manifest, custom = customGradient) =>
+      tracedGraph({ x: { dtype: "f32", shape: SHAPE } }, ({ x }) => ({
+        gradient: derive(around(sample.make(custom), manifest))(x as Tensor),
+      }));
+  const once = (fn: Fn): Fn => grad((x: Tensor) => weighted(fn(x)));
+  const weightOf = (at: number): number => WEIGHTS[at] as number;
+  return [
+    { id, graph: graphOf(once), want: X.map((x, at) => sample.pulled(x, weightOf(at))), tolerance },
+    {
+      id: `${id}-twice`,
+      graph: graphOf((fn) => once(once(fn))),
+      want: X.map((x, at) => weightOf(at) * sample.twice(x, weightOf(at))),
+      tolerance: 4 * tolerance,
+    },
+  ];
+}
+
+export const customGradientChecks: readonly CustomGradientCheck[] = CUSTOM_GRADIENTS.flatMap((sample) =>
+  PLACES.flatMap((place) => checksOf(sample, place)),
+);
+
+function caseOf({ id, graph, want, tolerance }: CustomGradientCheck): ConformanceCase {
+  return {
+    id,
+    unsupported: (manifest) => {
+      try {
+        return unsupportedGraph(manifest, graph(manifest));
+      } catch (error) {
+        if (MpError.is(error, "MP_UNSUPPORTED")) return error.message;
+        throw error;
+      }
+    },
+    refuses: async (backend) => {
+      let refused: Graph;
+      try {
+        refused = graph(backend.manifest);
+      } catch (error) {
+        await expectCode("MP_UNSUPPORTED", "a policy whose half the manifest lacks", () => {
+          throw error;
+        });
+        return;
+      }
+      await expectRefused(backend, refused);
+    },
+    run: async (backend) => {
+      const got = await runGraph(backend, graph(backend.manifest), { x: host(X) });
+      const mismatch = compareAtScale(got["gradient"], host(want), tolerance);
+      if (mismatch !== undefined) fail(`the gradient, beside that by hand, ${mismatch}`);
+    },
+  };
+}
+
+export const customGradientCases: readonly ConformanceCase[] = customGradientChecks.map(caseOf);
