@@ -195,6 +195,7 @@ export const covered: Readonly<Record<Functions, Covered>> = {
   lars: ["lars", "larsDecayed"],
   lion: ["lion", "lionKeras"],
   ftrl: ["ftrl", "ftrlSparse", "ftrlAll", "ftrlScheduled"],
+  muon: { elsewhere: "muon.test.ts" },
   scaleByLearningRate: ["scaleByAdam"],
   scaleBySchedule: ["scaleBySchedule"],
   scaleByMomentum: ["scaleByMomentum"],

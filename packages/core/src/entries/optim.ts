@@ -14,6 +14,7 @@ export { lamb, type LambOptions } from "../optim/lamb.js";
 export { lars, type LarsOptions } from "../optim/lars.js";
 export { lion, type LionOptions } from "../optim/lion.js";
 export { ftrl, type FtrlOptions } from "../optim/ftrl.js";
+export { muon, type MuonOptions } from "../optim/muon.js";
 
 // Groups of parameters
 export { byPath, biasesAndNorms, type PathRule, type ParameterTest } from "../optim/by-path.js";

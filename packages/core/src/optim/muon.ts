@@ -1,0 +1,144 @@
+/** Muon: momentum whose matrices are made nearly orthogonal by Newton and Schulz's iteration. */
+import { count, listOf, oneOf, truth } from "../argument-checks.js";
+import type { ComputeDType } from "../dtype.js";
+import { MpError } from "../errors.js";
+import { formatType } from "../graph/format-type.js";
+import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
+import { div, maximum, mul } from "../trace/ops/binary.js";
+import { gemm } from "../trace/ops/matrix.js";
+import { reshape, transpose } from "../trace/ops/movement.js";
+import { cast } from "../trace/ops/unary.js";
+import { isTensor, type Tensor } from "../trace/tensor.js";
+import { leavesOf } from "../tree.js";
+import { composed } from "./composed.js";
+import { globalNorm } from "./global-norm.js";
+import { averageFactor } from "./hyperparameter.js";
+import { average, positiveEpsilon } from "./moments.js";
+import {
+  type GradientTransformation,
+  type LearningRate,
+  type Optimizer,
+  rate,
+  zerosLike,
+} from "./optimizer.js";
+import { direction } from "./transformation.js";
+import { decay, decayedBy } from "./weight-decay.js";
+
+export interface MuonOptions {
+  readonly learningRate: LearningRate;
+  /** Decay of the average of gradients; default 0.95. */
+  readonly momentum?: number;
+  /** Look ahead along the average; default true. */
+  readonly nesterov?: boolean;
+  /** Decoupled weight decay of the master weights; default 0.1. */
+  readonly weightDecay?: number;
+  /** Iterations; default 5. */
+  readonly steps?: number;
+  /** a, b and c of X ← a·X + (b·A + c·A²)·X with A = X·Xᵀ; default [3.4445, -4.775, 2.0315]. */
+  readonly coefficients?: readonly [a: number, b: number, c: number];
+  /** The smallest norm to divide by; default 1e-7. */
+  readonly epsilon?: number;
+  /** The dtype of the iteration's products; default f32. Norms, the average and the update are f32. */
+  readonly dtype?: ComputeDType;
+  /**
+   * The factor of the learning rate, as PyTorch's `adjust_lr_fn`: `original` is √max(1, out / in), `match_rms_adamw`
+   * 0.2 · √max(out, in), with which rates and decays of AdamW are of the right size. Default `original`.
+   */
+  readonly rateScale?: keyof typeof RATE_SCALES;
+}
+
+const RATE_SCALES = {
+  original: (inputs: number, outputs: number): number => Math.sqrt(Math.max(1, outputs / inputs)),
+  match_rms_adamw: (inputs: number, outputs: number): number => 0.2 * Math.sqrt(Math.max(inputs, outputs)),
+};
+
+const MUON = {
+  learningRate: rate,
+  momentum: withDefault(0.95, averageFactor),
+  nesterov: withDefault(true, truth),
+  weightDecay: withDefault(0.1, decay),
+  steps: withDefault(5, count),
+  coefficients: withDefault([3.4445, -4.775, 2.0315], (what, value) => {
+    listOf("three finite numbers", Number.isFinite)(what, value);
+    if ((value as readonly number[]).length !== 3) listOf("three finite numbers", () => false)(what, value);
+  }),
+  epsilon: withDefault(1e-7, positiveEpsilon),
+  dtype: withDefault("f32", oneOf("f32", "bf16", "f16")),
+  rateScale: withDefault("original", oneOf("original", "match_rms_adamw")),
+} satisfies OptionTable<MuonOptions>;
+
+type Settings = Required<MuonOptions>;
+type State = { readonly mean: TensorTree };
+
+/**
+ * Jordan et al. 2024, kellerjordan.github.io/posts/muon, as in PyTorch: m ← μ·m + (1-μ)·g; w ← w - η·(s·O + λ·w), where O
+ * is the matrix nearest to m, or to (1-μ)·g + μ·m with Nesterov, whose singular values are all about 1. For matrices
+ * [in, out], such as the kernels of `dense`, and kernels of convolutions [out, in, …], which count as [out, in · …].
+ * Give AdamW what is not a matrix, and usually embeddings and the last layer, by `byPath` and `biasesAndNorms`.
+ * @throws MP_SHAPE_MISMATCH, when training begins, for a parameter of fewer than two dimensions
+ */
+export function muon(options: MuonOptions): Optimizer<State> {
+  const settings = readOptions("muon", options, MUON, {
+    example: "{ learningRate: 0.02 }",
+    elsewhere: { adjustLrFn: "did you mean rateScale?", nsSteps: "did you mean steps?" },
+  });
+  const shown = { ...settings, coefficients: settings.coefficients.join(" ") };
+  return composed("muon", shown, [part(settings), ...decayedBy(settings.weightDecay)]);
+}
+
+function part(settings: Settings): GradientTransformation<State> {
+  const { momentum, nesterov } = settings;
+  return direction(
+    "scaleByMuon",
+    {},
+    {
+      scope: "leaf",
+      init: (parameters) => {
+        expectMatrices(parameters);
+        return { mean: zerosLike(parameters) };
+      },
+      update: (gradients, { mean: before }) => {
+        const norms: Tensor[] = [];
+        const mean = average(before, gradients, momentum);
+        const ahead = nesterov ? average(mean, gradients, momentum) : mean;
+        const updates = mapTensors((leaf) => {
+          const { direction, norm } = orthogonalized(leaf, settings);
+          norms.push(norm);
+          return direction;
+        }, ahead);
+        return { updates, state: { mean }, rates: norms };
+      },
+    },
+  );
+}
+
+function expectMatrices(parameters: TensorTree): void {
+  const flat = leavesOf(parameters, isTensor, "parameters").find(([, { shape }]) => shape.length < 2);
+  if (flat === undefined) return;
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `muon: ${flat[0] || "the parameter"} is ${formatType(flat[1])}, and takes matrices; give others an optimizer of their own: byPath([{ group: "flat", paths: biasesAndNorms, optimizer: adamW({ learningRate: 1e-3 }) }], muon({ … }))`,
+  );
+}
+
+/** The direction of a leaf, f32, and the norm that it was divided by. */
+function orthogonalized(
+  leaf: Tensor,
+  { steps, coefficients: [a, b, c], epsilon, dtype, rateScale }: Settings,
+): { readonly direction: Tensor; readonly norm: Tensor } {
+  const [rows = 1, ...others] = leaf.shape;
+  const columns = others.reduce((product, size) => product * size, 1);
+  const [inputs, outputs] = others.length === 1 ? [rows, columns] : [columns, rows];
+  const turned = (x: Tensor): Tensor => (rows > columns ? transpose(x, [1, 0]) : x);
+  const norm = globalNorm(leaf);
+  // The products are of the shorter side.
+  let x = cast(turned(reshape(div(leaf, maximum(norm, epsilon)), [rows, columns])), dtype);
+  for (let step = 0; step < steps; step++) {
+    const gram = gemm(x, x, undefined, { transB: true });
+    const polynomial = gemm(gram, gram, gram, { alpha: c, beta: b });
+    x = gemm(polynomial, x, x, { beta: a });
+  }
+  const direction = reshape(turned(cast(x, "f32")), leaf.shape);
+  return { direction: mul(direction, RATE_SCALES[rateScale](inputs, outputs)), norm };
+}
