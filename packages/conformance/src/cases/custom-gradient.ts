@@ -24,7 +24,7 @@ import { expectRefused, runGraph } from "./kinds/graph-case.js";
 
 type Fn = (x: Tensor) => Tensor;
 
-/** What a function is called in. */
+/** A place to call a function in. */
 interface Place {
   readonly name: string;
   readonly around: (fn: Fn, manifest: BackendManifest) => Fn;

@@ -23,7 +23,7 @@ import {
 
 export interface CustomGradientSample {
   readonly name: string;
-  /** The function of each element, by `customGradient` or by what stands in for it. */
+  /** The function of each element, by `customGradient` or by a wrong one. */
   readonly make: (custom: typeof customGradient) => (x: Tensor) => Tensor;
   readonly value: (x: number) => number;
   /** The cotangent of x for that of the result. */

@@ -22,7 +22,7 @@ export class ForwardValues {
   readonly #origins: (node: AnyNode) => Origin;
   readonly #producers: ReadonlyMap<Value, AnyNode>;
   readonly #positions = new Map<AnyNode, number>();
-  /** What the user's gradient rule of a value hangs on. */
+  /** The node that the user's gradient rule of a value hangs on. */
   readonly #rules: ReadonlyMap<Value, AnyNode>;
   readonly #segments = new Map<number, Segment>();
   readonly #enclosing: number | undefined;

@@ -294,7 +294,7 @@ export interface Origin {
 }
 
 /**
- * A gradient that the user wrote. The Barrier that it marks stands behind the function and reads the function's `results`,
+ * A gradient that the user wrote. The Barrier that it marks comes after the function and reads the function's `results`,
  * then the `inputs` that get a cotangent, then what the function is `closedOver`, then what the rule reads. The body takes
  * the latter and the cotangents of the results; it gives the cotangents of the inputs. Since nobody reads the Barrier, the
  * first pass that drops dead code drops it, and no engine sees it.

@@ -10,7 +10,10 @@ export function resultsOf({ inputs, outputs, origin: { custom } }: AnyNode): rea
   return custom === undefined ? outputs : inputs.slice(0, custom.results);
 }
 
-/** What the user's rule for a value hangs on. Who copies the value copies it, too, for a gradient of the gradient. */
+/**
+ * The node that the user's rule for a value hangs on. Code that copies the value copies the node, too, for a gradient of the
+ * gradient.
+ */
 export function customRules(nodes: readonly AnyNode[]): ReadonlyMap<Value, AnyNode> {
   const marked = nodes.filter(({ origin }) => origin.custom !== undefined);
   return new Map(marked.flatMap((node) => resultsOf(node).map((result) => [result, node] as const)));
