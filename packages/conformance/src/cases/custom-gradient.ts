@@ -4,7 +4,9 @@ import {
   type BackendManifest,
   type CastingPolicy,
   customGradient,
+  float32,
   grad,
+  type LossFunction,
   MpError,
   mixedBfloat16,
   mixedFloat16,
@@ -20,6 +22,9 @@ import { expectCode, fail } from "../expectations.js";
 import { CUSTOM_GRADIENTS, type CustomGradientSample } from "../samples/custom-gradient-table.js";
 import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
+import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../training/problems.js";
+import { scenarioCase } from "../training/scenario.js";
+import { withTrainer } from "../training/session.js";
 import { expectRefused, runGraph } from "./kinds/graph-case.js";
 
 type Fn = (x: Tensor) => Tensor;
@@ -124,4 +129,32 @@ function caseOf({ id, graph, want, tolerance }: CustomGradientCheck): Conformanc
   };
 }
 
-export const customGradientCases: readonly ConformanceCase[] = customGradientChecks.map(caseOf);
+/** A step of a trainer, which unrolls the loop for an engine without loops. */
+const stepCase = (sample: CustomGradientSample): ConformanceCase =>
+  scenarioCase<readonly number[]>(
+    `custom-gradient/${sample.name}/step-with-a-loop`,
+    (backend) => {
+      const loss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) =>
+        weighted(mul(scan(step(sample.make(customGradient)), [], w)[1], x));
+      const params = { w: host(X) };
+      return withTrainer<WeightsOf, Fed, NoModel, readonly number[]>(
+        backend,
+        { params, loss, optimizer: exactSgd(1), precision: float32() },
+        async ({ training }) => {
+          await training.step({ x: filled([1], 1) });
+          const after = (await training.parameters()).w.data;
+          return X.map((x, at) => x - (after[at] as number));
+        },
+      );
+    },
+    (moved) => {
+      const want = X.map((x, at) => sample.pulled(x, WEIGHTS[at] as number));
+      const mismatch = compareAtScale(host(moved), host(want), 1e-5);
+      if (mismatch !== undefined) fail(`the gradient of the step, beside that by hand, ${mismatch}`);
+    },
+  );
+
+export const customGradientCases: readonly ConformanceCase[] = [
+  ...customGradientChecks.map(caseOf),
+  ...CUSTOM_GRADIENTS.map(stepCase),
+];

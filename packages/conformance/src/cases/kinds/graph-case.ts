@@ -1,5 +1,6 @@
 import type { Backend, BackendManifest, DType, HostTensor } from "@mp/core";
 import {
+  type AnyNode,
   type CompileOptions,
   type Graph,
   isComputeFloat,
@@ -57,13 +58,17 @@ export async function expectRefused(backend: Backend, graph: Graph): Promise<voi
     "compile of a graph that the manifest calls unsupported",
     () => backend.compile(freshGraph(graph)),
   );
-  const words = graph.nodes.flatMap((node) => [node.op, ...node.outputs.map(({ dtype }) => dtype)]);
+  const words = nodesOf(graph).flatMap((node) => [node.op, ...node.outputs.map(({ dtype }) => dtype)]);
   const named = [...words, ...graph.inputs.map(({ value }) => value.dtype)];
   expectThat(
     named.some((word) => error.message.includes(word)),
     `the refusal names neither an op nor a dtype: ${error.message}`,
   );
 }
+
+/** Also those of the bodies of loops. */
+const nodesOf = ({ nodes }: Graph): readonly AnyNode[] =>
+  nodes.flatMap((node) => (isNode(node, "Scan") ? [node, ...nodesOf(node.attributes.body)] : [node]));
 
 /** A case that compares the backend's results with the oracle's. The check is built when the case runs. */
 export function graphCase(
