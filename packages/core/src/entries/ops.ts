@@ -168,7 +168,7 @@ export {
 // Randomness and precision
 export { randomBernoulli, randomBits, randomUniform } from "../trace/random/random.js";
 export { randomNormal } from "../trace/random/random-normal.js";
-export { stochasticallyRounded } from "../precision/master-weights.js";
+export { stochasticallyRounded } from "../trace/random/stochastic-rounding.js";
 export { allFinite } from "../trace/ops/finite.js";
 
 // For operators of your own

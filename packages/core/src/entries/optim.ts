@@ -57,6 +57,10 @@ export { cyclic } from "../optim/schedules/cyclic.js";
 
 export { settable, type SettableRate } from "../optim/settable.js";
 
+// State in few bits
+export type { StateOptions } from "../optim/states/state-options.js";
+export type { StateFormat } from "../optim/states/state-format.js";
+
 // Writing your own
 export type {
   Optimizer,

@@ -12,10 +12,13 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 import { decayHint } from "./weight-decay.js";
 
-export interface ScaleByAdadeltaOptions {
+const SLOTS = { square: "nonNegative", delta: "nonNegative" } as const;
+
+export interface ScaleByAdadeltaOptions extends StateOptions<keyof typeof SLOTS> {
   /** ρ of both averages; default 0.9, PyTorch's. Keras has 0.95. */
   readonly decay?: number;
   /** Added under both roots, in the unit of squares; f32, at least 2^-100. Default 1e-6, PyTorch's. Keras has 1e-7. */
@@ -28,6 +31,7 @@ export interface AdadeltaOptions extends ScaleByAdadeltaOptions {
 }
 
 const SCALE_BY_ADADELTA = {
+  ...stateOptions(SLOTS),
   decay: withDefault(0.9, averageFactor),
   epsilon: withDefault(1e-6, positiveEpsilon),
 } satisfies OptionTable<ScaleByAdadeltaOptions>;
@@ -56,6 +60,7 @@ export function scaleByAdadelta(options: ScaleByAdadeltaOptions = {}): GradientT
 function part(settings: Required<ScaleByAdadeltaOptions>): GradientTransformation<State> {
   const { decay, epsilon } = settings;
   return direction("scaleByAdadelta", settings, {
+    slots: SLOTS,
     init: (parameters) => ({ square: zerosLike(parameters), delta: zerosLike(parameters) }),
     update: (gradients, state) => {
       const squares = average(state.square, mapTensors(square, gradients), decay);

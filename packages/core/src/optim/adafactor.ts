@@ -6,9 +6,9 @@ import { sqrt } from "../trace/ops/unary.js";
 import { composed } from "./composed.js";
 import {
   type FactoredState,
+  factoredPart,
   SCALE_BY_FACTORED_RMS,
   type ScaleByFactoredRmsOptions,
-  scaleByFactoredRms,
 } from "./factored.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { stepNumber } from "./moments.js";
@@ -51,10 +51,10 @@ export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredSta
     example: "{ learningRate: 0.01 }",
     elsewhere: decayHint("adafactor()"),
   });
-  const { decayPower, epsilon, relativeStep, clipThreshold, scaleParameter } = settings;
+  const { relativeStep, clipThreshold, scaleParameter } = settings;
   const learningRate = relativeStep ? relative(settings.learningRate) : settings.learningRate;
   return composed("adafactor", { ...settings, learningRate }, [
-    scaleByFactoredRms({ decayPower, epsilon }),
+    factoredPart(settings),
     ...(clipThreshold === false ? [] : [clipByBlockRms(clipThreshold)]),
     ...(scaleParameter === false ? [] : [scaleByParameterRms(scaleParameter)]),
   ]);

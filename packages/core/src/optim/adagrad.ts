@@ -12,9 +12,12 @@ import {
   type Optimizer,
   rate,
 } from "./optimizer.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 
-export interface ScaleByRssOptions {
+const SLOTS = { sum: "nonNegative" } as const;
+
+export interface ScaleByRssOptions extends StateOptions<keyof typeof SLOTS> {
   /** Added to √s, in the unit of the gradients; f32, at least 2^-100. Default 1e-10, PyTorch's. */
   readonly epsilon?: number;
   /** Start of the sum of squares; default 0. */
@@ -26,6 +29,7 @@ export interface AdagradOptions extends ScaleByRssOptions {
 }
 
 const SCALE_BY_RSS = {
+  ...stateOptions(SLOTS),
   epsilon: withDefault(1e-10, positiveEpsilon),
   initialAccumulator: withDefault(0, hyperparameter({ from: 0 })),
 } satisfies OptionTable<ScaleByRssOptions>;
@@ -47,6 +51,7 @@ export function scaleByRss(options: ScaleByRssOptions = {}): GradientTransformat
 function part(settings: Required<ScaleByRssOptions>): GradientTransformation<State> {
   const { epsilon, initialAccumulator } = settings;
   return direction("scaleByRss", settings, {
+    slots: SLOTS,
     init: (parameters) => ({ sum: filledLike(parameters, initialAccumulator) }),
     update: (gradients, state) => {
       const sum = mapTensors((s, g) => add(s, square(g)), state.sum, gradients);

@@ -14,10 +14,13 @@ import {
   zerosLike,
 } from "./optimizer.js";
 import { ADAM_ELSEWHERE, BETAS } from "./scale-by-adam.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 import { decayHint } from "./weight-decay.js";
 
-export interface ScaleByAdamaxOptions {
+const SLOTS = { mean: "both", norm: "nonNegative" } as const;
+
+export interface ScaleByAdamaxOptions extends StateOptions<keyof typeof SLOTS> {
   /** Default 0.9. */
   readonly beta1?: number;
   /** Default 0.999. */
@@ -34,7 +37,11 @@ export interface AdamaxOptions extends ScaleByAdamaxOptions {
 
 /** An option that came after the first checkpoints. */
 const LATER = { epsilonOutside: withDefault(false, truth) };
-const SCALE_BY_ADAMAX = { ...BETAS, ...LATER } satisfies OptionTable<ScaleByAdamaxOptions>;
+const SCALE_BY_ADAMAX = {
+  ...stateOptions(SLOTS),
+  ...BETAS,
+  ...LATER,
+} satisfies OptionTable<ScaleByAdamaxOptions>;
 const ADAMAX = { learningRate: rate, ...SCALE_BY_ADAMAX } satisfies OptionTable<AdamaxOptions>;
 
 type State = { readonly mean: TensorTree; readonly norm: TensorTree };
@@ -58,6 +65,7 @@ export function scaleByAdamax(options: ScaleByAdamaxOptions = {}): GradientTrans
 function part(settings: Required<ScaleByAdamaxOptions>): GradientTransformation<State> {
   const { beta1, beta2, epsilon, epsilonOutside } = settings;
   return direction("scaleByAdamax", withoutDefaults(settings, LATER), {
+    slots: SLOTS,
     init: (parameters) => ({ mean: zerosLike(parameters), norm: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const mean = average(state.mean, gradients, beta1);

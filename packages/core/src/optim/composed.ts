@@ -1,4 +1,5 @@
 import { described } from "../described.js";
+import { withoutDefaults } from "../option-table.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import {
@@ -8,6 +9,7 @@ import {
   type Optimizer,
   widestScope,
 } from "./optimizer.js";
+import { STATE_OPTIONS } from "./states/state-options.js";
 
 type Settings = Parameters<typeof described>[1] & { readonly learningRate: LearningRate };
 
@@ -23,7 +25,7 @@ export function composed<S extends TensorTree>(
   const { learningRate } = settings;
   return {
     name,
-    description: described(name, settings),
+    description: described(name, withoutDefaults(settings, STATE_OPTIONS)),
     ...widestScope(parts),
     learningRates: { default: learningRate },
     init: (parameters) => Object.assign({}, ...parts.map((part) => part.init(parameters))) as S,

@@ -10,9 +10,12 @@ import type { Tensor } from "../trace/tensor.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square, stepNumber } from "./moments.js";
 import type { GradientTransformation } from "./optimizer.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 
-export interface ScaleByFactoredRmsOptions {
+const SLOTS = { row: "nonNegative", column: "nonNegative" } as const;
+
+export interface ScaleByFactoredRmsOptions extends StateOptions<keyof typeof SLOTS> {
   /** The average of step t decays by 1 - t^-decayPower; default 0.8. */
   readonly decayPower?: number;
   /** ε₁, added to the squares of the gradients; f32, at least 2^-100. Default 1e-30. */
@@ -20,6 +23,7 @@ export interface ScaleByFactoredRmsOptions {
 }
 
 export const SCALE_BY_FACTORED_RMS: DefaultedOptions<ScaleByFactoredRmsOptions> = {
+  ...stateOptions(SLOTS),
   decayPower: withDefault(0.8, hyperparameter({ from: 0, open: true })),
   epsilon: withDefault(1e-30, positiveEpsilon),
 };
@@ -40,9 +44,16 @@ const isFactored = ({ shape }: Tensor): boolean => shape.length > 1 && !shape.in
 export function scaleByFactoredRms(
   options: ScaleByFactoredRmsOptions = {},
 ): GradientTransformation<FactoredState> {
-  const settings = readOptions("scaleByFactoredRms", options, SCALE_BY_FACTORED_RMS);
+  return factoredPart(readOptions("scaleByFactoredRms", options, SCALE_BY_FACTORED_RMS));
+}
+
+/** Makes the transformation from options that have been read. */
+export function factoredPart(
+  settings: Required<ScaleByFactoredRmsOptions>,
+): GradientTransformation<FactoredState> {
   const { decayPower, epsilon } = settings;
   return direction("scaleByFactoredRms", settings, {
+    slots: SLOTS,
     scope: "leaf",
     init: (parameters) => ({
       row: mapTensors((w) => zeros(isFactored(w) ? w.shape.toSpliced(-1, 1, 1) : w.shape), parameters),

@@ -1,5 +1,5 @@
 import { described } from "../described.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
 import { add, div, mul, pow, sub } from "../trace/ops/binary.js";
 import { literal } from "../trace/ops/source.js";
@@ -8,9 +8,13 @@ import type { Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square } from "./moments.js";
 import { filledLike, type LearningRate, type Optimizer, rate, rateAt, zerosLike } from "./optimizer.js";
+import { STATE_OPTIONS, type StateOptions, stateOptions } from "./states/state-options.js";
+import { withStoredStates } from "./stored-states.js";
 import { decay, decayHint } from "./weight-decay.js";
 
-export interface FtrlOptions {
+const SLOTS = { sum: "nonNegative", linear: "both" } as const;
+
+export interface FtrlOptions extends StateOptions<keyof typeof SLOTS> {
   /** Above 0. A step at which a schedule gives 0 is skipped. */
   readonly learningRate: LearningRate;
   /** Power of the sum of squares; default 0.5, its root. Keras's `learning_rate_power` is the negative of this. */
@@ -28,6 +32,7 @@ export interface FtrlOptions {
 }
 
 const FTRL = {
+  ...stateOptions(SLOTS),
   learningRate: (what, value) => {
     rate(what, value);
     if (typeof value === "number") checkHyperparameter(what, value, { from: 0, open: true });
@@ -54,9 +59,9 @@ export function ftrl(options: FtrlOptions): Optimizer<State> {
   });
   const { learningRate, power, initialAccumulator, l1, l2, l2Shrinkage, beta } = settings;
   const root = (s: Tensor): Tensor => (power === 0.5 ? sqrt(s) : pow(s, power));
-  return {
+  const plain: Optimizer<State> = {
     name: "ftrl",
-    description: described("ftrl", settings),
+    description: described("ftrl", withoutDefaults(settings, STATE_OPTIONS)),
     scope: "element",
     learningRates: { default: learningRate },
     init: (parameters) => ({
@@ -94,4 +99,5 @@ export function ftrl(options: FtrlOptions): Optimizer<State> {
       };
     },
   };
+  return withStoredStates(plain, SLOTS, settings);
 }

@@ -9,10 +9,15 @@ import {
   type ScaleByAdamOptions,
   scaleByAdam,
 } from "./scale-by-adam.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { scaleByTrustRatio } from "./trust-ratio.js";
 import { decay, decayedBy } from "./weight-decay.js";
 
-export interface LambOptions extends Pick<ScaleByAdamOptions, "beta1" | "beta2"> {
+const SLOTS = { mean: "both", square: "nonNegative" } as const;
+
+export interface LambOptions
+  extends Pick<ScaleByAdamOptions, "beta1" | "beta2">,
+    StateOptions<keyof typeof SLOTS> {
   readonly learningRate: LearningRate;
   /** Added to √v, in the unit of the gradients; f32, at least 2^-100. Default 1e-6. */
   readonly epsilon?: number;
@@ -22,6 +27,7 @@ export interface LambOptions extends Pick<ScaleByAdamOptions, "beta1" | "beta2">
 
 const LAMB = {
   learningRate: rate,
+  ...stateOptions(SLOTS),
   ...BETAS,
   epsilon: withDefault(1e-6, positiveEpsilon),
   weightDecay: withDefault(0, decay),
@@ -36,7 +42,6 @@ export function lamb(options: LambOptions): Optimizer<AdamState> {
     example: "{ learningRate: 1e-3 }",
     elsewhere: ADAM_ELSEWHERE,
   });
-  const { beta1, beta2, epsilon, weightDecay } = settings;
-  const direction = scaleByAdam({ beta1, beta2, epsilon });
-  return composed("lamb", settings, [direction, ...decayedBy(weightDecay), scaleByTrustRatio()]);
+  const { learningRate: _rate, weightDecay, ...adam } = settings;
+  return composed("lamb", settings, [scaleByAdam(adam), ...decayedBy(weightDecay), scaleByTrustRatio()]);
 }

@@ -4,11 +4,12 @@ import type { TensorTree } from "../trace/map-tensors.js";
 import { composed } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
-import { scaleByMomentum } from "./sgd.js";
+import { momentumPart, VELOCITY } from "./sgd.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { scaleByTrustRatio, TRUST_RATIO, type TrustRatioOptions } from "./trust-ratio.js";
 import { decay, decayedBy } from "./weight-decay.js";
 
-export interface LarsOptions extends Pick<TrustRatioOptions, "epsilon"> {
+export interface LarsOptions extends Pick<TrustRatioOptions, "epsilon">, StateOptions<keyof typeof VELOCITY> {
   readonly learningRate: LearningRate;
   /** Default 0.9. */
   readonly momentum?: number;
@@ -22,6 +23,7 @@ export interface LarsOptions extends Pick<TrustRatioOptions, "epsilon"> {
 
 const LARS = {
   learningRate: rate,
+  ...stateOptions(VELOCITY),
   momentum: withDefault(0.9, averageFactor),
   nesterov: withDefault(false, truth),
   weightDecay: withDefault(0, decay),
@@ -36,10 +38,10 @@ const LARS = {
  */
 export function lars(options: LarsOptions): Optimizer<{ readonly velocity: TensorTree }> {
   const settings = readOptions("lars", options, LARS, { example: "{ learningRate: 0.1 }" });
-  const { momentum, nesterov, trustCoefficient, epsilon } = settings;
+  const { trustCoefficient, epsilon } = settings;
   return composed("lars", settings, [
     ...decayedBy(settings.weightDecay),
     scaleByTrustRatio({ trustCoefficient, epsilon }),
-    scaleByMomentum({ momentum, nesterov }),
+    momentumPart("lars", { ...settings, dampening: 0 }),
   ]);
 }

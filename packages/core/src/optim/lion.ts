@@ -12,10 +12,13 @@ import {
   zerosLike,
 } from "./optimizer.js";
 import { ADAM_ELSEWHERE } from "./scale-by-adam.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 import { decay, decayedBy } from "./weight-decay.js";
 
-export interface ScaleByLionOptions {
+const SLOTS = { mean: "both" } as const;
+
+export interface ScaleByLionOptions extends StateOptions<keyof typeof SLOTS> {
   /** The momentum's share in the direction; default 0.9. */
   readonly beta1?: number;
   /** Decay of the momentum; default 0.99. */
@@ -29,6 +32,7 @@ export interface LionOptions extends ScaleByLionOptions {
 }
 
 const SCALE_BY_LION = {
+  ...stateOptions(SLOTS),
   beta1: withDefault(0.9, averageFactor),
   beta2: withDefault(0.99, averageFactor),
 } satisfies OptionTable<ScaleByLionOptions>;
@@ -57,6 +61,7 @@ export function scaleByLion(options: ScaleByLionOptions = {}): GradientTransform
 function part(settings: Required<ScaleByLionOptions>): GradientTransformation<State> {
   const { beta1, beta2 } = settings;
   return direction("scaleByLion", settings, {
+    slots: SLOTS,
     init: (parameters) => ({ mean: zerosLike(parameters) }),
     update: (gradients, { mean }) => ({
       updates: mapTensors(sign, average(mean, gradients, beta1)),

@@ -15,10 +15,13 @@ import {
   zerosLike,
 } from "./optimizer.js";
 import { ADAM_ELSEWHERE, BETAS } from "./scale-by-adam.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 import { decayHint } from "./weight-decay.js";
 
-export interface ScaleByNadamOptions {
+const SLOTS = { mean: "both", square: "nonNegative" } as const;
+
+export interface ScaleByNadamOptions extends StateOptions<keyof typeof SLOTS> {
   /** Default 0.9. */
   readonly beta1?: number;
   /** Default 0.999. */
@@ -34,6 +37,7 @@ export interface NadamOptions extends ScaleByNadamOptions {
 }
 
 const SCALE_BY_NADAM = {
+  ...stateOptions(SLOTS),
   ...BETAS,
   momentumDecay: withDefault(4e-3, hyperparameter({ from: 0 })),
 } satisfies OptionTable<ScaleByNadamOptions>;
@@ -64,6 +68,7 @@ function part(settings: Required<ScaleByNadamOptions>): GradientTransformation<S
   const momentumAt = (t: Tensor): Tensor =>
     mul(sub(1, mul(exp(mul(t, momentumDecay * Math.log(0.96))), 0.5)), beta1);
   return direction("scaleByNadam", settings, {
+    slots: SLOTS,
     init: (parameters) => ({
       mean: zerosLike(parameters),
       square: zerosLike(parameters),

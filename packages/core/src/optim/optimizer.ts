@@ -7,6 +7,7 @@ import { mul } from "../trace/ops/binary.js";
 import { expand } from "../trace/ops/movement.js";
 import { literal } from "../trace/ops/source.js";
 import { cast, neg } from "../trace/ops/unary.js";
+import type { Key } from "../trace/random/random.js";
 import { isTensor, type Tensor } from "../trace/tensor.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { isSettable, type SettableRate } from "./settable.js";
@@ -17,6 +18,8 @@ export interface UpdateContext {
   readonly step: Tensor;
   /** The rates that the host has set, f32 scalars by group of the optimizer that is called. */
   readonly settable?: Readonly<Record<string, Tensor>>;
+  /** A stream of this step's random numbers; needed by what rounds stochastically. */
+  readonly key?: Key;
 }
 
 /** Common to optimizers and the parts before them in a `chain`. All f32, under any policy. */

@@ -14,10 +14,13 @@ import {
   zerosLike,
 } from "./optimizer.js";
 import { ADAM_ELSEWHERE, type AdamState, BETAS } from "./scale-by-adam.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 import { decayHint } from "./weight-decay.js";
 
-export interface ScaleByRadamOptions {
+const SLOTS = { mean: "both", square: "nonNegative" } as const;
+
+export interface ScaleByRadamOptions extends StateOptions<keyof typeof SLOTS> {
   /** Default 0.9. */
   readonly beta1?: number;
   /** Default 0.999; at 5/7 or less no step is rectified. */
@@ -30,7 +33,8 @@ export interface RadamOptions extends ScaleByRadamOptions {
   readonly learningRate: LearningRate;
 }
 
-const RADAM = { learningRate: rate, ...BETAS } satisfies OptionTable<RadamOptions>;
+const SCALE_BY_RADAM = { ...stateOptions(SLOTS), ...BETAS } satisfies OptionTable<ScaleByRadamOptions>;
+const RADAM = { learningRate: rate, ...SCALE_BY_RADAM } satisfies OptionTable<RadamOptions>;
 
 type State = Pick<AdamState, "mean" | "square">;
 
@@ -48,7 +52,7 @@ export function radam(options: RadamOptions): Optimizer<State> {
 
 /** The direction of RAdam, without its learning rate. */
 export function scaleByRadam(options: ScaleByRadamOptions = {}): GradientTransformation<State> {
-  return part(readOptions("scaleByRadam", options, BETAS, { elsewhere: ADAM_ELSEWHERE }));
+  return part(readOptions("scaleByRadam", options, SCALE_BY_RADAM, { elsewhere: ADAM_ELSEWHERE }));
 }
 
 /** The variance is tractable for lengths above this. */
@@ -58,6 +62,7 @@ function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<S
   const { beta1, beta2, epsilon } = settings;
   const limit = 2 / (1 - beta2) - 1;
   return direction("scaleByRadam", settings, {
+    slots: SLOTS,
     init: (parameters) => ({ mean: zerosLike(parameters), square: zerosLike(parameters) }),
     update: (gradients, state, _parameters, context) => {
       const mean = average(state.mean, gradients, beta1);

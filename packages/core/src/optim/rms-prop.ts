@@ -13,11 +13,15 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
-import { scaleByMomentum } from "./sgd.js";
+import { momentumPart } from "./sgd.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 import { decayHint } from "./weight-decay.js";
 
-export interface ScaleByRmsOptions {
+const SLOTS = { square: "nonNegative", mean: "both" } as const;
+const RMS_PROP_SLOTS = { square: "nonNegative", mean: "both", velocity: "both" } as const;
+
+export interface ScaleByRmsOptions extends StateOptions<keyof typeof SLOTS> {
   /** Default 0.99, PyTorch's. */
   readonly decay?: number;
   /** Added to √s, in the unit of the gradients; f32, at least 2^-100. Default 1e-8. */
@@ -28,7 +32,9 @@ export interface ScaleByRmsOptions {
   readonly centered?: boolean;
 }
 
-export interface RmsPropOptions extends ScaleByRmsOptions {
+export interface RmsPropOptions
+  extends Omit<ScaleByRmsOptions, "states">,
+    StateOptions<keyof typeof RMS_PROP_SLOTS> {
   readonly learningRate: LearningRate;
   /** Momentum of the divided gradients, with the learning rate outside, as in `momentum`; default 0: none. */
   readonly momentum?: number;
@@ -41,11 +47,17 @@ const LATER_PART = {
 };
 const LATER = { ...LATER_PART, momentum: withDefault(0, averageFactor) };
 const SCALE_BY_RMS = {
+  ...stateOptions(SLOTS),
   decay: withDefault(0.99, averageFactor),
   epsilon: withDefault(1e-8, positiveEpsilon),
   ...LATER_PART,
 } satisfies OptionTable<ScaleByRmsOptions>;
-const RMS_PROP = { learningRate: rate, ...SCALE_BY_RMS, ...LATER } satisfies OptionTable<RmsPropOptions>;
+const RMS_PROP = {
+  learningRate: rate,
+  ...SCALE_BY_RMS,
+  ...stateOptions(RMS_PROP_SLOTS),
+  ...LATER,
+} satisfies OptionTable<RmsPropOptions>;
 const ELSEWHERE = { alpha: "did you mean decay?", rho: "did you mean decay?" };
 
 /** `mean` only if centered. */
@@ -60,7 +72,8 @@ export function rmsProp(options: RmsPropOptions): Optimizer<RmsPropState> {
     elsewhere: { ...ELSEWHERE, ...decayHint("rmsProp({ learningRate })") },
   });
   const { momentum } = settings;
-  const after = momentum === 0 ? [] : [scaleByMomentum({ momentum })];
+  const after =
+    momentum === 0 ? [] : [momentumPart("rmsProp", { ...settings, momentum, nesterov: false, dampening: 0 })];
   return composed("rmsProp", withoutDefaults(settings, LATER), [part(settings), ...after]);
 }
 
@@ -72,6 +85,7 @@ export function scaleByRms(options: ScaleByRmsOptions = {}): GradientTransformat
 function part(settings: Required<ScaleByRmsOptions>): GradientTransformation<RmsState> {
   const { decay, epsilon, epsilonInRoot, centered } = settings;
   return direction("scaleByRms", withoutDefaults(settings, LATER), {
+    slots: SLOTS,
     init: (parameters) => ({
       square: zerosLike(parameters),
       ...(centered ? { mean: zerosLike(parameters) } : {}),

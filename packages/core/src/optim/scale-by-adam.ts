@@ -9,9 +9,10 @@ import type { Tensor } from "../trace/tensor.js";
 import { averageFactor, hyperparameter } from "./hyperparameter.js";
 import { average, biasCorrection, positiveEpsilon, square, stepNumber } from "./moments.js";
 import { filledLike, type GradientTransformation, zerosLike } from "./optimizer.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 
-export interface ScaleByAdamOptions {
+export interface ScaleByAdamOptions extends StateOptions<keyof typeof ADAM_SLOTS> {
   /** Default 0.9. */
   readonly beta1?: number;
   /** Default 0.999. */
@@ -42,6 +43,9 @@ export interface ScaleByAdamOptions {
   readonly initialAccumulator?: number;
 }
 
+/** The slots of Adam. */
+export const ADAM_SLOTS = { mean: "both", square: "nonNegative", maximum: "nonNegative" } as const;
+
 type SecondMoment = "adam" | "belief" | "yogi";
 
 /** `maximum` only with `amsgrad`. */
@@ -53,6 +57,7 @@ export type AdamState = {
 
 /** Options that came after the first checkpoints. */
 export const LATER: DefaultedOptions<Omit<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
+  ...stateOptions(ADAM_SLOTS),
   amsgrad: withDefault(false, oneOf(false, true, "corrected")),
   epsilonHat: withDefault(false, truth),
   epsilonRoot: withDefault(0, hyperparameter({ from: 0 })),
@@ -85,6 +90,7 @@ export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransf
     throw new MpError("MP_INVALID_ARGUMENT", 'adam: amsgrad "corrected" takes no epsilonHat');
   }
   return direction("scaleByAdam", withoutDefaults(settings, LATER), {
+    slots: ADAM_SLOTS,
     init: (parameters) => ({
       mean: filledLike(parameters, initialAccumulator),
       square: filledLike(parameters, initialAccumulator),

@@ -13,6 +13,7 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 import { decay, decayHint, weightDecay } from "./weight-decay.js";
 
@@ -35,7 +36,9 @@ export function sgd(options: SgdOptions): Optimizer {
   return composed("sgd", settings, []);
 }
 
-export interface ScaleByMomentumOptions {
+export const VELOCITY = { velocity: "both" } as const;
+
+export interface ScaleByMomentumOptions extends StateOptions<keyof typeof VELOCITY> {
   /** Default 0.9. */
   readonly momentum?: number;
   /** Look ahead along the velocity (Sutskever et al. 2013, as PyTorch computes it). */
@@ -54,6 +57,7 @@ const LATER = {
   weightDecay: withDefault(0, decay),
 };
 const SCALE_BY_MOMENTUM = {
+  ...stateOptions(VELOCITY),
   momentum: withDefault(0.9, averageFactor),
   nesterov: withDefault(false, truth),
   dampening: LATER.dampening,
@@ -70,21 +74,26 @@ export function momentum(options: MomentumOptions): Optimizer<State> {
   const settings = readOptions("momentum", options, MOMENTUM, { example: "{ learningRate: 0.1 }" });
   const { nesterov, ...others } = settings;
   const before = settings.weightDecay === 0 ? [] : [weightDecay(settings.weightDecay)];
-  const parts = [...before, part("momentum", settings)];
+  const parts = [...before, momentumPart("momentum", settings)];
   return composed(nesterov ? "nesterov" : "momentum", withoutDefaults(others, LATER), parts);
 }
 
 /** The velocity that gradients accumulate in, v ← μ·v + g: `momentum` without its learning rate, `trace` of optax. */
 export function scaleByMomentum(options: ScaleByMomentumOptions = {}): GradientTransformation<State> {
-  return part("scaleByMomentum", readOptions("scaleByMomentum", options, SCALE_BY_MOMENTUM));
+  return momentumPart("scaleByMomentum", readOptions("scaleByMomentum", options, SCALE_BY_MOMENTUM));
 }
 
-function part(what: string, settings: Required<ScaleByMomentumOptions>): GradientTransformation<State> {
+/** Makes the transformation from options that have been read. */
+export function momentumPart(
+  what: string,
+  settings: Required<ScaleByMomentumOptions>,
+): GradientTransformation<State> {
   const { momentum: factor, nesterov, dampening } = settings;
   if (nesterov && dampening !== 0) {
     throw new MpError("MP_INVALID_ARGUMENT", `${what}: nesterov takes no dampening, got ${dampening}`);
   }
   return direction("scaleByMomentum", withoutDefaults(settings, LATER), {
+    slots: VELOCITY,
     init: (parameters) => ({ velocity: zerosLike(parameters) }),
     update: (gradients, state, _parameters, { step }) => {
       const share = dampening === 0 ? undefined : where(equal(step, 0), literal(1), 1 - dampening);

@@ -1,15 +1,29 @@
 import { described } from "../described.js";
+import { withoutDefaults } from "../option-table.js";
 import type { TensorTree } from "../trace/map-tensors.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { GradientTransformation, UpdateContext } from "./optimizer.js";
+import { STATE_OPTIONS, type StateOptions, type StateSlots } from "./states/state-options.js";
+import { withStoredStates } from "./stored-states.js";
 
-/** The direction of an optimizer, with its state, by default element by element; its description has all settings. */
+/**
+ * The direction of an optimizer, by default element by element; its description has all settings. Those of its slots that
+ * the settings store in few bits are named in `slots`.
+ */
 export function direction<S extends TensorTree>(
   name: string,
-  settings: Parameters<typeof described>[1],
-  part: Pick<GradientTransformation<S>, "init" | "update" | "scope">,
+  settings: Parameters<typeof described>[1] & StateOptions,
+  {
+    slots,
+    ...part
+  }: Pick<GradientTransformation<S>, "init" | "update" | "scope"> & { readonly slots: StateSlots },
 ): GradientTransformation<S> {
-  return { kind: "gradient", scope: "element", name, description: described(name, settings), ...part };
+  const description = described(name, withoutDefaults(settings, STATE_OPTIONS));
+  return withStoredStates<S, GradientTransformation<S>>(
+    { kind: "gradient", scope: "element", name, description, ...part },
+    slots,
+    settings,
+  );
 }
 
 /** A transformation of gradients without state. */

@@ -8,6 +8,7 @@ import type { TensorTree } from "../trace/map-tensors.js";
 import { expand } from "../trace/ops/movement.js";
 import { cast } from "../trace/ops/unary.js";
 import { key, setRandomCounter } from "../trace/random/random.js";
+import { stochasticallyRounded } from "../trace/random/stochastic-rounding.js";
 import type { Tensor } from "../trace/tensor.js";
 import type { Tree } from "../tree.js";
 import {
@@ -15,7 +16,6 @@ import {
   kahan,
   type MasterWeights,
   noMasterWeights,
-  stochasticallyRounded,
   stochasticRounding,
 } from "./master-weights.js";
 

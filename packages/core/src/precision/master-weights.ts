@@ -6,11 +6,10 @@ import { dtypeHint, type HalfDType } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { shown } from "../shown.js";
 import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, equal, less, mul, sub, where } from "../trace/ops/binary.js";
-import { expand } from "../trace/ops/movement.js";
-import { literal } from "../trace/ops/source.js";
-import { abs, cast, sign } from "../trace/ops/unary.js";
-import { foldIn, type Key, randomUniform } from "../trace/random/random.js";
+import { add, sub } from "../trace/ops/binary.js";
+import { cast } from "../trace/ops/unary.js";
+import { foldIn, type Key } from "../trace/random/random.js";
+import { stochasticallyRounded } from "../trace/random/stochastic-rounding.js";
 import type { Tensor } from "../trace/tensor.js";
 
 /** A custom way of storing weights is these three functions in traced operators. */
@@ -90,22 +89,6 @@ export function kahan(dtype: HalfDType): MasterWeights<KahanState> {
       return { value: sum, compensation: lost };
     },
   };
-}
-
-/**
- * Rounds x (f32) to bf16, up or down with the probability that makes the expected value exact. It uses arithmetic only,
- * so it runs on every engine: r is x rounded to nearest, and its neighbor on x's side is r ± 1.25 · 2^-8 · |r| rounded
- * to nearest, which is taken with probability |x - r| / |neighbor - r|. Infinities and NaN pass through.
- */
-export function stochasticallyRounded(x: Tensor, key: Key): Tensor {
-  const nearest = cast(cast(x, "bf16"), "f32");
-  const rest = sub(x, nearest);
-  const reach = mul(mul(sign(rest), abs(nearest)), 1.25 * 2 ** -8);
-  const neighbor = cast(cast(add(nearest, reach), "bf16"), "f32");
-  const gap = sub(neighbor, nearest);
-  const one = expand(literal(1), x.shape);
-  const probability = div(rest, where(equal(gap, 0), one, gap));
-  return cast(where(less(randomUniform(key, x.shape), probability), neighbor, nearest), "bf16");
 }
 
 /** Weights in bf16, rounded stochastically after an f32 addition: unbiased, one half per weight. */

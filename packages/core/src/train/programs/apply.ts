@@ -6,9 +6,11 @@ import { poisonOf } from "../../trace/ops/finite.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import { literal } from "../../trace/ops/source.js";
 import { cast, not } from "../../trace/ops/unary.js";
+import { foldIn } from "../../trace/random/random.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { withoutLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition/definition.js";
+import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import { nextAverage } from "../weights/average.js";
 import { type Moved, mastersOf, moved } from "./masters.js";
@@ -89,7 +91,8 @@ function propose(definition: StepDefinition, state: TrainingState, window: Windo
   const { optimizer } = definition;
   const scale = scaleOf(definition, state);
   const { gradients, own, gradNorm } = unscale(definition, window.gradients, scale);
-  const context = { step: state.applied, settable: state.rates };
+  const key = foldIn(ownKey(definition), "optimizer");
+  const context = { step: state.applied, settable: state.rates, key };
   const update = optimizer.update(own, state.optimizer, mastersOf(definition, state.master), context);
   checkUpdate(optimizer.name, update, own);
   return {

@@ -1,0 +1,84 @@
+/**
+ * Codes of 8 bits for numbers from -1 to 1: the two dynamic maps of bitsandbytes (Dettmers et al., arXiv 2110.02861). Seven
+ * decades below 1 have 1, 2, 4 … 64 numbers for each sign, or 2, 4, 8 … 128 of one sign, in the middle of equal steps; 0
+ * and 1 have codes of their own.
+ */
+import { tensor } from "../../host/host-tensor.js";
+import { add, maximum, minimum, mul } from "../../trace/ops/binary.js";
+import { gather } from "../../trace/ops/indexing.js";
+import { constant } from "../../trace/ops/source.js";
+import { abs, cast, clip, exp, floor, log, sign } from "../../trace/ops/unary.js";
+import type { Tensor } from "../../trace/tensor.js";
+
+/** The signs that the values of a slot have: second moments, for example, are never negative. */
+export type Signs = "both" | "nonNegative";
+
+const DECADES = 7;
+
+/** The numbers of the lowest decade; each next one has twice as many. */
+const lowest: Readonly<Record<Signs, number>> = { both: 1, nonNegative: 2 };
+
+/** The code of 1 above that of 0. */
+const top: Readonly<Record<Signs, number>> = { both: 128, nonNegative: 255 };
+
+/** All 256 numbers by code, which is their order. */
+export const dynamicMaps: Readonly<Record<Signs, Float32Array>> = {
+  both: Float32Array.from([
+    ...magnitudesOf("both")
+      .slice(1, -1)
+      .reverse()
+      .map((x) => -x),
+    ...magnitudesOf("both"),
+  ]),
+  nonNegative: Float32Array.from(magnitudesOf("nonNegative")),
+};
+
+function magnitudesOf(signs: Signs): readonly number[] {
+  const decades = Array.from({ length: DECADES }, (_, decade) => {
+    const steps = lowest[signs] * 2 ** decade;
+    const scale = 10 ** (decade + 1 - DECADES);
+    return Array.from({ length: steps }, (_, step) => scale * (0.1 + (0.9 * (step + 0.5)) / steps));
+  });
+  return [0, ...decades.flat(), 1];
+}
+
+/** The numbers of codes (u8, any shape), f32. */
+export function dynamicallyDecoded(codes: Tensor, signs: Signs): Tensor {
+  return gather(constant(tensor(dynamicMaps[signs], [256])), cast(codes, "i32"));
+}
+
+/**
+ * The codes (u8) of the numbers nearest to x (f32, -1 to 1); with `draw`, uniform in [0, 1), of one of the two around it,
+ * so that their mean is x.
+ */
+export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tensor {
+  const magnitude = signs === "both" ? abs(x) : x;
+  const position = positionOf(magnitude, signs, draw !== undefined);
+  const limits = { min: 0, max: top[signs] + 0.5 };
+  const place = draw === undefined ? position : clip(add(position, add(draw, -0.5)), limits);
+  if (signs === "nonNegative") return cast(place, "u8");
+  // -1 has no code: that of the largest negative number is 0.
+  return cast(clip(add(mul(sign(x), floor(place)), 127), { min: 0 }), "u8");
+}
+
+/**
+ * The number of codes below a magnitude, in units in which nearest codes are from c to c + 1 and c's own number is at
+ * c + 1/2. Within a decade it is linear, so it follows from the decade and the place in it, and steeper lines join the
+ * decades, and the last number to 1.
+ */
+function positionOf(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): Tensor {
+  const largest = lowest[signs] * 2 ** DECADES;
+  const decade = floor(clip(mul(log(magnitude), 1 / Math.LN10), { min: -DECADES, max: -0.5 }));
+  // Steps of the decade for one unit of the first digits, which are from 1 to 10: a ninth of its codes.
+  const density = exp(add(mul(decade, Math.LN2), Math.log(largest / 9)));
+  const digits = mul(magnitude, exp(mul(decade, -Math.LN10)));
+  const steps = mul(density, add(digits, -1));
+  // The gap between the decades is 3 steps of the lower one, a third of which is in the upper one.
+  const fromBelow = minimum(steps, add(mul(steps, 5 / 3), -1 / 3));
+  const within = joinsBothSides
+    ? minimum(fromBelow, add(mul(steps, 1 / 3), add(mul(density, 6), -1 / 3)))
+    : fromBelow;
+  const position = add(within, add(mul(density, 9), 1 - lowest[signs]));
+  const slope = largest / 2 / 0.45;
+  return maximum(position, add(mul(magnitude, slope), top[signs] + 0.5 - slope));
+}

@@ -1,0 +1,118 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { numbersOf } from "../../../test/evaluate-op.js";
+import { runTraced } from "../../../test/run-traced.js";
+import { type FloatDType, floatFormats } from "../../dtype.js";
+import { type HostTensor, tensor } from "../../host/host-tensor.js";
+import { key } from "../../trace/random/random.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { dynamicMaps, type Signs } from "./dynamic-map.js";
+import { decoded, encoded, type StateFormat } from "./state-format.js";
+
+const SIGNS = ["both", "nonNegative"] as const;
+
+interface Result {
+  readonly codes: readonly number[];
+  readonly scales: readonly number[];
+  readonly values: readonly number[];
+}
+
+function stored(x: readonly number[], format: StateFormat, signs: Signs, seed?: number): Result {
+  const data = { x: tensor(Float32Array.from(x), [x.length]) };
+  const made = runTraced(data, ({ x }) => {
+    const kept = encoded(x as Tensor, format, signs, seed === undefined ? undefined : key(seed));
+    return {
+      codes: kept.codes,
+      ...(kept.scales ? { scales: kept.scales } : {}),
+      values: decoded(kept, signs),
+    };
+  }) as Readonly<Record<string, HostTensor>>;
+  const [codes, values] = [made["codes"], made["values"]].map(numbersOf) as [number[], number[]];
+  return { codes, values, scales: made["scales"] === undefined ? [] : numbersOf(made["scales"]) };
+}
+
+/** Values of many magnitudes in lengths that are no multiples of a block. */
+const values = (signs: Signs): fc.Arbitrary<number[]> =>
+  fc.array(
+    fc
+      .tuple(fc.double({ min: 1, max: 10, noNaN: true }), fc.integer({ min: -44, max: 3 }), fc.boolean())
+      .map(([digits, exponent, isNegative]) =>
+        Math.fround((isNegative && signs === "both" ? -1 : 1) * digits * 10 ** exponent),
+      ),
+    { minLength: 1, maxLength: 600 },
+  );
+
+const largestOf = (x: readonly number[]): number =>
+  x.reduce((most, each) => Math.max(most, Math.abs(each)), 0);
+
+describe.each(SIGNS)("codes of 8 bits for values of sign: %s", (signs) => {
+  const map = dynamicMaps[signs];
+  // Between 0 and this the line that joins the decades takes the place of another one.
+  const first = Math.min(...map.filter((number) => number > 0));
+
+  it("has 256 numbers in order", () => {
+    expect(map).toHaveLength(256);
+    expect([...map]).toEqual([...map].sort((a, b) => a - b));
+    expect(map[signs === "both" ? 127 : 0]).toBe(0);
+    expect(map[255]).toBe(1);
+  });
+
+  it("is of the nearest number", () => {
+    // Both sides of the middle of every two neighbors, and the numbers themselves.
+    const points = [...map]
+      .flatMap((number, code) => {
+        const middle = (number + (map[code + 1] ?? 1)) / 2;
+        const [width, low] = [(map[code + 1] ?? 1) - number, map[0] as number];
+        return [number, middle - width * 1e-3, middle + width * 1e-3].map((x) =>
+          Math.max(low, Math.min(1, x)),
+        );
+      })
+      .filter((x) => x === 0 || Math.abs(x) >= first);
+    const rows = Math.ceil(points.length / 255);
+    const x = Array.from({ length: rows }, (_, row) => [
+      1,
+      ...points.slice(row * 255, (row + 1) * 255),
+      ...Array.from({ length: Math.max(0, (row + 1) * 255 - points.length) }, () => 0),
+    ]).flat();
+    const nearest = (value: number): number =>
+      map.reduce(
+        (best, number, code) => (Math.abs(number - value) < Math.abs((map[best] ?? 9) - value) ? code : best),
+        0,
+      );
+    expect(stored(x, "u8", signs).codes).toEqual(x.map(nearest));
+  });
+});
+
+describe("a stored tensor", () => {
+  it.each(SIGNS)("of any values is off by half a step of its format at most: %s", (signs) => {
+    fc.assert(
+      fc.property(values(signs), fc.constantFrom("bf16", "f16", "f8e4m3", "u8"), (x, format) => {
+        const { values: got, scales } = stored(x, format, signs);
+        for (const [index, value] of x.entries()) {
+          const limit = format === "u8" ? stepOfMap(x, index, signs) : stepOf(format, value, scales[0] ?? 1);
+          expect(Math.abs((got[index] ?? Number.NaN) - value), `${index}: ${value}`).toBeLessThanOrEqual(
+            limit,
+          );
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+/** Half a step of a float format near a value, with the roundings of scaling it. */
+function stepOf(format: FloatDType, value: number, scale: number): number {
+  const { fractionBits, minSubnormal } = floatFormats[format];
+  return (
+    Math.max(Math.abs(value) * 2 ** -(fractionBits + 1), (scale * minSubnormal) / 2) * (1 + 1e-4) + 2 ** -149
+  );
+}
+
+/** The distance to the map's nearest number, in units of the value, and a little more. */
+function stepOfMap(x: readonly number[], index: number, signs: Signs): number {
+  const from = index - (index % 256);
+  const most = Math.max(largestOf(x.slice(from, from + 256)), 2 ** -120);
+  const share = (x[index] as number) / most;
+  const distance = Math.min(...dynamicMaps[signs].map((number) => Math.abs(number - share)));
+  return most * (distance + 1e-7 + Math.abs(share) * 1e-5) + 2 ** -149;
+}

@@ -1,0 +1,105 @@
+/** How a tensor of an optimizer's state is stored: its format, and how values in f32 become that and back. */
+import { floatFormats } from "../../dtype.js";
+import { elementCount, type Shape } from "../../shape.js";
+import { div, maximum, mul } from "../../trace/ops/binary.js";
+import { pad, reshape, slice } from "../../trace/ops/movement.js";
+import { reduceMax } from "../../trace/ops/reduce.js";
+import { abs, cast, clip, reciprocal } from "../../trace/ops/unary.js";
+import { type Key, randomUniform } from "../../trace/random/random.js";
+import { stochasticallyRounded } from "../../trace/random/stochastic-rounding.js";
+import type { Tensor } from "../../trace/tensor.js";
+import { dynamicallyDecoded, dynamicallyEncoded, type Signs } from "./dynamic-map.js";
+
+/** The dtypes that a state may be stored in, and so the names of the formats. */
+export const STATE_FORMATS = ["f32", "bf16", "f16", "f8e4m3", "u8"] as const;
+export type StateFormat = (typeof STATE_FORMATS)[number];
+
+/** A stored tensor: values or codes in its shape, and the f32 scales that they are multiplied by. */
+export interface Stored {
+  readonly codes: Tensor;
+  readonly scales?: Tensor | undefined;
+}
+
+interface Codec {
+  /** What is added to the name of a slot for its scales. */
+  readonly suffix: Readonly<Record<Signs, string>> | undefined;
+  /** Values in f32, rounded to nearest without a key. */
+  encode(x: Tensor, signs: Signs, key: Key | undefined): Stored;
+  decode(stored: { readonly codes: Tensor; readonly scales: Tensor }, signs: Signs): Tensor;
+}
+
+/** So many elements of "u8", in row-major order, have a scale. */
+const BLOCK = 256;
+
+/** A scale is at least this, so that it has a reciprocal on engines without subnormals. */
+const SMALLEST_SCALE = 2 ** -120;
+
+/** One scale for a tensor, with which its largest magnitude becomes `place`: below the end of the format. */
+const scaled = (dtype: "f16" | "f8e4m3", place: number): Codec => ({
+  suffix: { both: ".scale", nonNegative: ".scale" },
+  encode: (x, _signs, key) => {
+    const scales = maximum(div(reduceMax(abs(x)), place), SMALLEST_SCALE);
+    const { maxFinite } = floatFormats[dtype];
+    const placed = clip(mul(x, reciprocal(scales)), { min: -maxFinite, max: maxFinite });
+    return {
+      codes: key === undefined ? cast(placed, dtype) : stochasticallyRounded(placed, key, dtype),
+      scales,
+    };
+  },
+  decode: ({ codes, scales }) => mul(cast(codes, "f32"), scales),
+});
+
+const codecs: Readonly<Record<StateFormat, Codec>> = {
+  f32: { suffix: undefined, encode: (codes) => ({ codes }), decode: ({ codes }) => codes },
+  bf16: {
+    suffix: undefined,
+    encode: (x, _signs, key) => ({
+      codes: key === undefined ? cast(x, "bf16") : stochasticallyRounded(x, key),
+    }),
+    decode: ({ codes }) => cast(codes, "f32"),
+  },
+  f16: scaled("f16", 2 ** 15),
+  f8e4m3: scaled("f8e4m3", 2 ** 8),
+  u8: {
+    suffix: { both: ".absmax", nonNegative: ".max" },
+    encode: (x, signs, key) => {
+      const blocks = inBlocks(x);
+      const largest = reduceMax(signs === "both" ? abs(blocks) : blocks, { axes: [1], keepdims: true });
+      const scales = maximum(largest, SMALLEST_SCALE);
+      const draw = key === undefined ? undefined : randomUniform(key, blocks.shape);
+      const codes = dynamicallyEncoded(mul(blocks, reciprocal(scales)), signs, draw);
+      return { codes: outOfBlocks(codes, x.shape), scales: reshape(scales, [-1]) };
+    },
+    decode: ({ codes, scales }, signs) => {
+      const values = dynamicallyDecoded(inBlocks(codes), signs);
+      return outOfBlocks(mul(values, reshape(scales, [-1, 1])), codes.shape);
+    },
+  },
+};
+
+/** The elements in rows of a block, the last one filled up with 0. */
+function inBlocks(x: Tensor): Tensor {
+  const elements = elementCount(x.shape, "states");
+  const missing = (-elements % BLOCK) + (elements % BLOCK === 0 ? 0 : BLOCK);
+  const flat = reshape(x, [elements]);
+  return reshape(missing === 0 ? flat : pad(flat, [[0, missing]]), [-1, BLOCK]);
+}
+
+function outOfBlocks(blocks: Tensor, shape: Shape): Tensor {
+  const elements = elementCount(shape, "states");
+  const flat = reshape(blocks, [-1]);
+  return reshape(elements % BLOCK === 0 ? flat : slice(flat, [{ axis: 0, end: elements }]), shape);
+}
+
+/** What is added to the name of a slot for the scales of a format; undefined for one without. */
+export const scalesSuffix = (format: StateFormat, signs: Signs): string | undefined =>
+  codecs[format].suffix?.[signs];
+
+/** Stores values (f32) in a format, rounded to nearest, or stochastically by the numbers of a key. */
+export const encoded = (x: Tensor, format: StateFormat, signs: Signs, key?: Key): Stored =>
+  codecs[format].encode(x, signs, key);
+
+/** The values of a stored tensor, f32. Its dtype is the name of its format. */
+export function decoded({ codes, scales }: Stored, signs: Signs): Tensor {
+  return codecs[codes.dtype as StateFormat].decode({ codes, scales: scales as Tensor }, signs);
+}

@@ -1,0 +1,45 @@
+import { type Check, count, oneOf, optional } from "../../argument-checks.js";
+import { type DefaultedOptions, withDefault } from "../../option-table.js";
+import { checkOptions, type OptionNames } from "../../options.js";
+import type { Signs } from "./dynamic-map.js";
+import { STATE_FORMATS, type StateFormat } from "./state-format.js";
+
+/** How an optimizer stores its state between steps, in memory and in checkpoints; it computes in f32. */
+export interface StateOptions<Slot extends string = string> {
+  /**
+   * The format of all slots, or of some by name, the others staying f32: `bf16`; `f16` or `f8e4m3` with a scale for each
+   * tensor; `u8` with one for each 256 elements, as bitsandbytes does. Default `f32`. Scalars stay f32.
+   */
+  readonly states?: StateFormat | { readonly [K in Slot]?: StateFormat };
+  /**
+   * Rounding of what is stored: to `nearest`, or `stochastic`, up or down so that the mean is exact, with numbers drawn
+   * from the step's stream. Default `nearest`.
+   */
+  readonly rounding?: "nearest" | "stochastic";
+  /** Tensors of fewer elements stay f32 where the format is `u8`. Default 4096, bitsandbytes' `min_8bit_size`. */
+  readonly minU8Elements?: number;
+}
+
+/** The slots that may be stored in few bits, with the signs of their values. */
+export type StateSlots<Slot extends string = string> = Readonly<Record<Slot, Signs>>;
+
+const format: Check = oneOf(...STATE_FORMATS);
+
+/** The defaults, under which descriptions leave the options out. */
+export const STATE_OPTIONS: DefaultedOptions<StateOptions> = {
+  states: withDefault("f32", format),
+  rounding: withDefault("nearest", oneOf("nearest", "stochastic")),
+  minU8Elements: withDefault(4096, count),
+};
+
+/** The rows of the options for an optimizer with these slots. */
+export function stateOptions<Slot extends string>(
+  slots: StateSlots<Slot>,
+): DefaultedOptions<StateOptions<Slot>> {
+  const formats: Check = (what, value) => {
+    if (typeof value !== "object" || value === null) return format(what, value);
+    checkOptions<object>(what, value, slots as unknown as OptionNames<object>);
+    for (const [slot, each] of Object.entries(value)) optional(format)(`${what}.${slot}`, each);
+  };
+  return { ...STATE_OPTIONS, states: withDefault("f32", formats) };
+}

@@ -1,0 +1,101 @@
+/** Optimizer state in few bits: decoded before an update, encoded after it. */
+import { MpError } from "../errors.js";
+import { elementCount } from "../shape.js";
+import type { TensorTree } from "../trace/map-tensors.js";
+import { foldIn, type Key } from "../trace/random/random.js";
+import { isTensor, type Tensor } from "../trace/tensor.js";
+import { leavesOf, mapTree } from "../tree.js";
+import type { GradientTransformation, UpdateContext } from "./optimizer.js";
+import type { Signs } from "./states/dynamic-map.js";
+import { decoded, encoded, type StateFormat, type Stored, scalesSuffix } from "./states/state-format.js";
+import { STATE_OPTIONS, type StateOptions, type StateSlots } from "./states/state-options.js";
+
+type Part<S extends TensorTree> = Pick<GradientTransformation<S>, "name" | "init" | "update" | "scope">;
+type Slots = Readonly<Record<string, TensorTree>>;
+
+/**
+ * The part with its slots stored in the formats of the options: a slot keeps its name for values or codes, and one beside
+ * it, such as `mean.absmax`, has their scales. The same part where all formats are f32.
+ */
+export function withStoredStates<S extends TensorTree, P extends Part<S>>(
+  part: P,
+  slots: StateSlots,
+  options: StateOptions,
+): P {
+  const { states = "f32", rounding, minU8Elements = STATE_OPTIONS.minU8Elements.default } = options;
+  const formats = Object.entries(slots).flatMap(([slot, signs]) => {
+    const format = typeof states === "string" ? states : (states[slot] ?? "f32");
+    return format === "f32" ? [] : [{ slot, signs, format }];
+  });
+  if (formats.length === 0) return part;
+  const isStochastic = rounding === "stochastic";
+  const store = (state: TensorTree, keyOf?: (slot: string) => Key): S => {
+    const next: Record<string, TensorTree> = { ...(state as Slots) };
+    for (const { slot, signs, format } of formats) {
+      const tree = next[slot];
+      if (tree === undefined) continue;
+      const leaves = new Map<string, Stored>();
+      for (const [path, leaf] of leavesOf(tree, isTensor, slot)) {
+        const key = keyOf && foldIn(keyOf(slot), path);
+        leaves.set(path, encoded(leaf, formatOf(leaf, format, minU8Elements), signs, key));
+      }
+      const each = (of: (stored: Stored) => TensorTree): TensorTree =>
+        mapTree(tree, isTensor, (_leaf, path) => of(leaves.get(path) as Stored)) as TensorTree;
+      next[slot] = each(({ codes }) => codes);
+      const suffix = scalesSuffix(format, signs);
+      if (suffix !== undefined) next[slot + suffix] = each(({ scales }) => scales ?? {});
+    }
+    return next as unknown as S;
+  };
+  const restore = (state: TensorTree): S => {
+    const next: Record<string, TensorTree> = { ...(state as Slots) };
+    for (const { slot, signs, format } of formats) {
+      if (next[slot] !== undefined) next[slot] = values(next, slot, signs, scalesSuffix(format, signs));
+    }
+    return next as unknown as S;
+  };
+  // A scale depends on all elements of its tensor; so do the numbers that a tensor draws.
+  const isByElement = !isStochastic && formats.every(({ format }) => format === "bf16");
+  return {
+    ...part,
+    ...(part.scope === undefined || isByElement ? {} : { scope: "leaf" }),
+    init: (parameters) => store(part.init(parameters)),
+    update: (gradients, state, parameters, context) => {
+      const result = part.update(gradients, restore(state), parameters, context);
+      return {
+        ...result,
+        state: store(result.state, isStochastic ? drawing(part.name, context) : undefined),
+      };
+    },
+  };
+}
+
+/** The format of one tensor of a slot: f32 for what is too small to be worth its scales, or has nothing to scale. */
+function formatOf({ shape }: Tensor, format: StateFormat, minU8Elements: number): StateFormat {
+  const elements = elementCount(shape, "states");
+  const isSmall = shape.length === 0 || elements === 0 || (format === "u8" && elements < minU8Elements);
+  return isSmall ? "f32" : format;
+}
+
+/** Removes the scales from a state and gives the values of their slot. */
+function values(
+  state: Record<string, TensorTree>,
+  slot: string,
+  signs: Signs,
+  suffix: string | undefined,
+): TensorTree {
+  const of = suffix === undefined ? {} : (state[slot + suffix] ?? {});
+  if (suffix !== undefined) delete state[slot + suffix];
+  const scales = new Map(leavesOf(of, isTensor, slot));
+  return mapTree(state[slot], isTensor, (codes, path) =>
+    decoded({ codes, scales: scales.get(path) }, signs),
+  ) as TensorTree;
+}
+
+function drawing(name: string, { key }: UpdateContext): (slot: string) => Key {
+  if (key !== undefined) return (slot) => foldIn(foldIn(key, name), slot);
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${name}: rounding "stochastic" draws numbers: pass update a context with a key, { step, key: foldIn(key(42), "optimizer") }`,
+  );
+}
