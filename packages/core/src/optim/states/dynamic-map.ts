@@ -63,8 +63,8 @@ export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tens
 
 /**
  * The number of codes below a magnitude, in units in which nearest codes are from c to c + 1 and c's own number is at
- * c + 1/2. Within a decade it is linear, so it follows from the decade and the place in it, and steeper lines join the
- * decades, and the last number to 1.
+ * c + 1/2. Within a decade it is linear, so it follows from the decade and the place in it; other lines join the decades,
+ * the first number to 0 and the last to 1.
  */
 function positionOf(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): Tensor {
   const largest = lowest[signs] * 2 ** DECADES;
@@ -80,5 +80,8 @@ function positionOf(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): T
     : fromBelow;
   const position = add(within, add(mul(density, 9), 1 - lowest[signs]));
   const slope = largest / 2 / 0.45;
-  return maximum(position, add(mul(magnitude, slope), top[signs] + 0.5 - slope));
+  const upToOne = add(mul(magnitude, slope), top[signs] + 0.5 - slope);
+  const first = Math.min(...dynamicMaps[signs].filter((number) => number > 0));
+  const fromZero = add(mul(clip(magnitude, { max: first }), 1 / first), 0.5);
+  return maximum(maximum(position, upToOne), fromZero);
 }

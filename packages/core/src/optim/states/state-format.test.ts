@@ -47,8 +47,6 @@ const largestOf = (x: readonly number[]): number =>
 
 describe.each(SIGNS)("codes of 8 bits for values of sign: %s", (signs) => {
   const map = dynamicMaps[signs];
-  // Between 0 and this the line that joins the decades takes the place of another one.
-  const first = Math.min(...map.filter((number) => number > 0));
 
   it("has 256 numbers in order", () => {
     expect(map).toHaveLength(256);
@@ -59,15 +57,11 @@ describe.each(SIGNS)("codes of 8 bits for values of sign: %s", (signs) => {
 
   it("is of the nearest number", () => {
     // Both sides of the middle of every two neighbors, and the numbers themselves.
-    const points = [...map]
-      .flatMap((number, code) => {
-        const middle = (number + (map[code + 1] ?? 1)) / 2;
-        const [width, low] = [(map[code + 1] ?? 1) - number, map[0] as number];
-        return [number, middle - width * 1e-3, middle + width * 1e-3].map((x) =>
-          Math.max(low, Math.min(1, x)),
-        );
-      })
-      .filter((x) => x === 0 || Math.abs(x) >= first);
+    const points = [...map].flatMap((number, code) => {
+      const middle = (number + (map[code + 1] ?? 1)) / 2;
+      const [width, low] = [(map[code + 1] ?? 1) - number, map[0] as number];
+      return [number, middle - width * 1e-3, middle + width * 1e-3].map((x) => Math.max(low, Math.min(1, x)));
+    });
     const rows = Math.ceil(points.length / 255);
     const x = Array.from({ length: rows }, (_, row) => [
       1,
