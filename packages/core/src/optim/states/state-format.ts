@@ -1,5 +1,5 @@
 /** How a tensor of an optimizer's state is stored: its format, and how values in f32 become that and back. */
-import { floatFormats } from "../../dtype.js";
+import { type DType, floatFormats } from "../../dtype.js";
 import { elementCount, type Shape } from "../../shape.js";
 import { div, maximum, mul } from "../../trace/ops/binary.js";
 import { pad, reshape, slice } from "../../trace/ops/movement.js";
@@ -20,9 +20,15 @@ export interface Stored {
   readonly scales?: Tensor | undefined;
 }
 
+export const isStateFormat = (dtype: DType): dtype is StateFormat =>
+  (STATE_FORMATS as readonly DType[]).includes(dtype);
+
+/** What is added to the name of a slot for its scales, and the signs of the values that have such scales. */
+export const SCALES = { ".scale": "both", ".absmax": "both", ".max": "nonNegative" } as const;
+
 interface Codec {
-  /** What is added to the name of a slot for its scales. */
-  readonly suffix: Readonly<Record<Signs, string>> | undefined;
+  /** Of the name of its scales, by the signs of its values. */
+  readonly suffix: Readonly<Record<Signs, keyof typeof SCALES>> | undefined;
   /** Values in f32, rounded to nearest without a key. */
   encode(x: Tensor, signs: Signs, key: Key | undefined): Stored;
   decode(stored: { readonly codes: Tensor; readonly scales: Tensor }, signs: Signs): Tensor;

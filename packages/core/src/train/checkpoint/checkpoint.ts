@@ -14,7 +14,8 @@ import { emptyWindowSlots } from "../run/window.js";
 import { DAMAGED, FORMAT, listed, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
 import type { CheckpointSource } from "./file/place.js";
 import { printSettings, type Setting, settingsOf } from "./file/settings.js";
-import { refitted } from "./refit/refitted-state.js";
+import { inFormatsOf } from "./refit/converted-states.js";
+import { refitted, slotReader } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
 
@@ -140,11 +141,14 @@ async function checkedCheckpoint(
   info: CheckpointInfo,
   scaler: ScalerRules,
 ): Promise<Checked> {
-  const opened = await openCheckpoint(source, info.place);
-  const { metadata, refuse } = opened;
+  const file = await openCheckpoint(source, info.place);
+  const { metadata, refuse } = file;
   if (metadata["key"] !== info.key) {
     refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
   }
+  const slotOf = slotReader(info.objectives, info.given);
+  const converted = await inFormatsOf(state.types, file.tensors, slotOf, backend);
+  const opened = converted === undefined ? file : { ...file, tensors: converted };
   const misfits = compare(state, opened.tensors);
   const fitted = misfits.length === 0 ? undefined : await refitted(opened, state, { ...info, backend });
   if (misfits.length > 0 && fitted === undefined) {
@@ -160,7 +164,9 @@ async function checkedCheckpoint(
   const cursor = parsed(metadata["cursor"] ?? "null", "its cursor", refuse);
   const callbacks = parsed(metadata["callbacks"] ?? "{}", "the state of its callbacks", refuse);
   if (!isPlainObject(callbacks)) refuse("the state of its callbacks is no JSON object");
-  const notes = [fitted?.note, opened.note].filter((note) => note !== undefined);
+  const stored =
+    converted && "converts the optimizer's state to the formats of this run, to which its values are rounded";
+  const notes = [stored, fitted?.note, opened.note].filter((note) => note !== undefined);
   return { tensors, metadata, notes, position: { cursor, callbacks: callbacks as SavedStates } };
 }
 

@@ -41,14 +41,11 @@ export async function refitted(
       : [];
   });
   if (weights.length < parameters.length) return undefined;
-  const names = {
-    objectives: objectives[0]?.objective?.all ?? [],
-    paths: new Set(parameters.map(([path]) => path)),
-  };
+  const slotOf = slotReader(objectives, given);
   const slotsOf = (of: readonly string[]): ReadonlyMap<string, Slot> =>
     new Map(
       of.flatMap((name) => {
-        const slot = readSlot(names, name);
+        const slot = slotOf(name);
         return slot === undefined ? [] : [[name, slot] as const];
       }),
     );
@@ -72,6 +69,16 @@ export async function refitted(
   const { slots: fresh } = await madeState(backend, objectives, given, Object.fromEntries(values), false);
   const begun = [...fit.begun.keys()].map((slot) => [slot, fresh[slot] as HostTensor] as const);
   return { tensors: { ...fit.kept, ...Object.fromEntries(begun) }, note: noteOf(fit) };
+}
+
+/** Reads the names of a run's slots. */
+export function slotReader(
+  objectives: readonly StepDefinition[],
+  given: GivenTypes,
+): (name: string) => Slot | undefined {
+  const paths = new Set(leavesOf(given.parameters, isValueType, "params").map(([path]) => path));
+  const names = { objectives: objectives[0]?.objective?.all ?? [], paths };
+  return (name) => readSlot(names, name);
 }
 
 /** Weights keep their values wherever they are, so only the rest is new. */

@@ -1,0 +1,81 @@
+import type { Backend } from "../../../contract/backend.js";
+import type { ValueType } from "../../../graph/graph.js";
+import type { HostTensor } from "../../../host/host-tensor.js";
+import type { Signs } from "../../../optim/states/dynamic-map.js";
+import { decoded, encoded, isStateFormat, SCALES, type Stored } from "../../../optim/states/state-format.js";
+import { sameShape } from "../../../shape.js";
+import { runOnce } from "../../compile/program-cache.js";
+import type { Outputs } from "../../definition/outputs.js";
+import { fedName, type TypeTree, traceProgram } from "../../definition/program.js";
+import type { Slot } from "../../definition/slot.js";
+
+type Types = Readonly<Record<string, ValueType>>;
+
+/** The names of a stored tensor's codes and scales, and the signs that its format is for. */
+interface Place {
+  readonly codes: string;
+  readonly scales: string | undefined;
+  readonly signs: Signs;
+}
+
+/**
+ * The tensors of a file with the optimizer's state in the formats of this run's slots: decoded, and stored anew by the
+ * engine, rounded to nearest. Undefined where no format differs.
+ */
+export async function inFormatsOf(
+  types: Types,
+  tensors: Outputs,
+  slotOf: (name: string) => Slot | undefined,
+  backend: Backend,
+): Promise<Outputs | undefined> {
+  const changes = Object.entries(types).flatMap(([name, type]) => {
+    const slot = slotOf(name);
+    const held = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
+    if (slot?.group !== "optimizer" || held === undefined || held.dtype === type.dtype) return [];
+    if (!isStateFormat(held.dtype) || !isStateFormat(type.dtype) || !sameShape(held.shape, type.shape))
+      return [];
+    return [{ from: placeOf(name, slot, tensors), to: placeOf(name, slot, types), format: type.dtype }];
+  });
+  if (changes.length === 0) return undefined;
+  const typeOf = (name: string): ValueType => {
+    const { dtype, shape } = tensors[name] as HostTensor;
+    return { dtype, shape };
+  };
+  const fed: TypeTree = changes.map(({ from: { codes, scales } }) => ({
+    codes: typeOf(codes),
+    ...(scales === undefined ? {} : { scales: typeOf(scales) }),
+  }));
+  const program = traceProgram({ fed: { states: fed } }, (_state, { states }) => ({
+    outputs: {
+      states: changes.map(({ from, to, format }, at) => {
+        const held = (states as readonly unknown[])[at] as Stored;
+        const { codes, scales } = encoded(decoded(held, from.signs), format, to.signs);
+        return { codes, ...(scales === undefined ? {} : { scales }) };
+      }),
+    },
+  }));
+  const names = (side: "from" | "to"): readonly (readonly [fed: string, name: string])[] =>
+    changes.flatMap(({ [side]: place }, at) =>
+      (["codes", "scales"] as const).flatMap((part) => {
+        const name = place[part];
+        return name === undefined ? [] : [[fedName("states", `${at}/${part}`), name] as const];
+      }),
+    );
+  const values = names("from").map(([input, name]) => [input, tensors[name] as HostTensor] as const);
+  const made = await runOnce(backend, program, Object.fromEntries(values));
+  const old = new Set(names("from").map(([, name]) => name));
+  return {
+    ...Object.fromEntries(Object.entries(tensors).filter(([name]) => !old.has(name))),
+    ...Object.fromEntries(names("to").map(([output, name]) => [name, made[output] as HostTensor])),
+  };
+}
+
+/** Where a tensor is stored among names: its scales are beside its slot, under a name that says how they are used. */
+function placeOf(codes: string, { path }: Slot, names: Readonly<Record<string, unknown>>): Place {
+  const end = path === undefined ? codes.length : codes.length - path.length - 1;
+  for (const [suffix, signs] of Object.entries(SCALES)) {
+    const scales = codes.slice(0, end) + suffix + codes.slice(end);
+    if (Object.hasOwn(names, scales)) return { codes, scales, signs };
+  }
+  return { codes, scales: undefined, signs: "both" };
+}
