@@ -10,7 +10,8 @@ import { reference } from "../../src/reference/index.js";
 import { add, mul, sub } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { tanh } from "../../src/trace/ops/unary.js";
+import { cast, tanh } from "../../src/trace/ops/unary.js";
+import { mapTensors, type TensorTree } from "../../src/trace/map-tensors.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import type { Traced } from "../../src/train/definition/loss.js";
 import { trainer } from "../../src/train/trainer.js";
@@ -182,6 +183,35 @@ it("names, formats and rounding are checked", () => {
   expect(() => adamW({ learningRate: 1, rounding: "up" as "nearest" })).toThrow(
     /rounding must be "nearest" or "stochastic"/,
   );
+});
+
+/** AdamW as a user may write it, with its second moment in a dtype of its own, not scaled. */
+function byHand(dtype: "f32" | "f16"): Optimizer {
+  const plain = adamW({ learningRate: 0.01 });
+  const inDtype = (state: TensorTree, to: "f32" | "f16"): TensorTree => {
+    const { square, ...others } = state as Readonly<Record<string, TensorTree>>;
+    return { ...others, square: mapTensors((v) => cast(v, to), square as TensorTree) };
+  };
+  return {
+    ...plain,
+    init: (parameters) => inDtype(plain.init(parameters), dtype),
+    update: (gradients, state, parameters, context) => {
+      const result = plain.update(gradients, inDtype(state, "f32") as never, parameters, context);
+      return { ...result, state: inDtype(result.state, dtype) };
+    },
+  };
+}
+
+it("a state below the range of its dtype is warned of at the first step, once", async () => {
+  const told = async (optimizer: Optimizer): Promise<readonly string[]> => {
+    const training = await run(optimizer);
+    for (let step = 0; step < 3; step++) await training.step(batch(step));
+    return training.warnings.filter(({ type }) => type === "numerics").map(({ message }) => message);
+  };
+  expect(await told(byHand("f16"))).toEqual([
+    expect.stringMatching(/^optimizer state square\/\w+ lies below the normal range of its dtype in \d+ % of/),
+  ]);
+  for (const quiet of [byHand("f32"), ...FORMATS.map((format) => stored(format))]) expect(await told(quiet)).toEqual([]);
 });
 
 it("a checkpoint names and types what is stored", async () => {

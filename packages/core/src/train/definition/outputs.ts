@@ -16,6 +16,10 @@ export const flagIn = (outputs: Outputs, name: string): boolean => numberIn(outp
 export const metricsIn = (outputs: Outputs): Readonly<Record<string, number>> =>
   numbersIn(outputs, "metrics/");
 
+/** The shares of the optimizer's state below the range of its dtypes, by tensor. */
+export const sharesIn = (outputs: Outputs): Readonly<Record<string, number>> =>
+  numbersIn(outputs, "belowRange/");
+
 /** The numbers of evaluating a batch. */
 export function evaluationIn(outputs: Outputs): Evaluation {
   return { loss: numberIn(outputs, "loss"), metrics: metricsIn(outputs) };

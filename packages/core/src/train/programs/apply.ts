@@ -13,6 +13,7 @@ import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import { nextAverage } from "../weights/average.js";
+import { sharesBelowRange } from "./below-range.js";
 import { type Moved, mastersOf, moved } from "./masters.js";
 import { poisonOfUpdate } from "./poison.js";
 import { isUsable, scaleOf } from "./scale.js";
@@ -39,6 +40,8 @@ export interface Applied {
     readonly gradNorm: Tensor;
     /** By group, those that are not constants. */
     readonly rates: Readonly<Record<string, Tensor>>;
+    /** The shares of the optimizer's state that lie below the range of narrow dtypes, by tensor. */
+    readonly belowRange: TensorTree;
     readonly again: Tensor;
     readonly consecutiveSkips: Tensor;
   };
@@ -138,6 +141,7 @@ function apply(
       scale,
       gradNorm,
       rates: computedRates(definition.optimizer, context),
+      belowRange: sharesBelowRange(optimizer),
       again: counters.again,
       consecutiveSkips: counters.next.consecutiveSkips,
     },

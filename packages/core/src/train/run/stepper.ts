@@ -17,6 +17,7 @@ import type { TrainingWarning } from "../definition/warning.js";
 import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
 import { beyondHalf } from "../diagnosis/beyond-half.js";
 import { firstNonFinite } from "../diagnosis/diagnose.js";
+import { stateBelowRange } from "../diagnosis/state-below-range.js";
 import type { TraceReports } from "../programs/forward.js";
 import { accumulateProgram, applyProgram, trainProgram, verdictProgram } from "../programs/programs.js";
 import { scaleFault } from "../programs/scale.js";
@@ -64,6 +65,7 @@ export class Stepper {
    */
   readonly #hashes = new Map<string, string>();
   #hasSearchedData = false;
+  #hasWarnedOfState = false;
   /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
   #accepted: FlatBatch["inputs"] | undefined;
 
@@ -103,7 +105,8 @@ export class Stepper {
   /** Reports a step that was run. @throws MP_NON_FINITE after too many skips in a row */
   async report({ outputs, retries }: Ran, feeds: readonly FlatBatch[]): Promise<StepResult> {
     const applied = flagIn(outputs, "applied");
-    if (!applied) {
+    if (applied) this.#warnOfState(outputs);
+    else {
       this.#warnOfScale(outputs);
       await this.#warnOfData(outputs, feeds);
       await this.#checkSkips(outputs, feeds);
@@ -255,6 +258,14 @@ export class Stepper {
     const { definition, warn } = this.#options;
     const fault = scaleFault(definition.precision.lossScaler, numberIn(outputs, "scale"));
     if (fault !== undefined) warn({ type: "numerics", message: fault });
+  }
+
+  /** At the first step after which it is so. */
+  #warnOfState(outputs: Outputs): void {
+    const warning = this.#hasWarnedOfState ? undefined : stateBelowRange(outputs);
+    if (warning === undefined) return;
+    this.#hasWarnedOfState = true;
+    this.#options.warn(warning);
   }
 
   /** At the first skip that a batch's own numbers may be the cause of, if they are. */

@@ -1,0 +1,19 @@
+import { sharesIn, type Outputs } from "../definition/outputs.js";
+import type { TrainingWarning } from "../definition/warning.js";
+
+/** Fewer elements of a tensor may lie below the range of its format: those with next to no gradient. */
+const MOST = 0.1;
+
+/** The warning of a step whose optimizer state lies below its formats' normal range; undefined for one that does not. */
+export function stateBelowRange(outputs: Outputs): TrainingWarning | undefined {
+  const shares = Object.entries(sharesIn(outputs)).filter(([, share]) => share > MOST);
+  const [worst] = shares.sort(([, a], [, b]) => b - a);
+  if (worst === undefined) return undefined;
+  const [name, share] = worst;
+  const others = shares.length === 1 ? "" : `, and so do parts of ${shares.length - 1} more tensors`;
+  return {
+    type: "numerics",
+    message: `optimizer state ${name} lies below the normal range of its dtype in ${Math.round(100 * share)} % of its elements${others}: they lose digits or become 0; store it in f32 or bf16, or with a scale, as the option states of an optimizer does`,
+    details: { shares: Object.fromEntries(shares) },
+  };
+}
