@@ -3,11 +3,8 @@
  * decades below 1 have 1, 2, 4 … 64 numbers for each sign, or 2, 4, 8 … 128 of one sign, in the middle of equal steps; 0
  * and 1 have codes of their own.
  */
-import { tensor } from "../../host/host-tensor.js";
 import { add, maximum, minimum, mul } from "../../trace/ops/binary.js";
-import { gather } from "../../trace/ops/indexing.js";
-import { constant } from "../../trace/ops/source.js";
-import { abs, cast, clip, exp, floor, log, sign } from "../../trace/ops/unary.js";
+import { abs, cast, clip, exp, floor, log } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 
 /** The signs that the values of a slot have: second moments, for example, are never negative. */
@@ -21,30 +18,25 @@ const lowest: Readonly<Record<Signs, number>> = { both: 1, nonNegative: 2 };
 /** The code of 1 above that of 0. */
 const top: Readonly<Record<Signs, number>> = { both: 128, nonNegative: 255 };
 
-/** All 256 numbers by code, which is their order. */
-export const dynamicMaps: Readonly<Record<Signs, Float32Array>> = {
-  both: Float32Array.from([
-    ...magnitudesOf("both")
-      .slice(1, -1)
-      .reverse()
-      .map((x) => -x),
-    ...magnitudesOf("both"),
-  ]),
-  nonNegative: Float32Array.from(magnitudesOf("nonNegative")),
-};
-
-function magnitudesOf(signs: Signs): readonly number[] {
-  const decades = Array.from({ length: DECADES }, (_, decade) => {
+/** The numbers of a decade by code c: a·c + b, which is below the numbers of the other decades. */
+const linesOf = (signs: Signs): readonly (readonly [a: number, b: number])[] =>
+  Array.from({ length: DECADES }, (_, decade) => {
     const steps = lowest[signs] * 2 ** decade;
+    const first = steps + 1 - lowest[signs];
     const scale = 10 ** (decade + 1 - DECADES);
-    return Array.from({ length: steps }, (_, step) => scale * (0.1 + (0.9 * (step + 0.5)) / steps));
+    return [(scale * 0.9) / steps, scale * (0.1 + (0.9 * (0.5 - first)) / steps)];
   });
-  return [0, ...decades.flat(), 1];
-}
 
-/** The numbers of codes (u8, any shape), f32. */
+/**
+ * The numbers of codes (u8, any shape), f32. They are the largest of the lines of all decades: a look-up in a table of
+ * them would take engines several times as long.
+ */
 export function dynamicallyDecoded(codes: Tensor, signs: Signs): Tensor {
-  return gather(constant(tensor(dynamicMaps[signs], [256])), cast(codes, "i32"));
+  const above = add(cast(codes, "f32"), top[signs] - 255);
+  const code = signs === "both" ? abs(above) : above;
+  const lines = linesOf(signs).map(([a, b]) => add(mul(code, a), b));
+  const magnitude = clip(lines.reduce(maximum), { min: 0, max: 1 });
+  return signs === "both" ? mul(magnitude, clip(above, { min: -1, max: 1 })) : magnitude;
 }
 
 /**
@@ -58,7 +50,9 @@ export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tens
   const place = draw === undefined ? position : clip(add(position, add(draw, -0.5)), limits);
   if (signs === "nonNegative") return cast(place, "u8");
   // -1 has no code: that of the largest negative number is 0.
-  return cast(clip(add(mul(sign(x), floor(place)), 127), { min: 0 }), "u8");
+  // Where the code is not that of 0, this is the sign.
+  const side = clip(mul(x, 1e7), { min: -1, max: 1 });
+  return cast(clip(add(mul(side, floor(place)), 127), { min: 0 }), "u8");
 }
 
 /**
@@ -81,7 +75,7 @@ function positionOf(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): T
   const position = add(within, add(mul(density, 9), 1 - lowest[signs]));
   const slope = largest / 2 / 0.45;
   const upToOne = add(mul(magnitude, slope), top[signs] + 0.5 - slope);
-  const first = Math.min(...dynamicMaps[signs].filter((number) => number > 0));
+  const first = 1e-6 * (0.1 + 0.45 / lowest[signs]);
   const fromZero = add(mul(clip(magnitude, { max: first }), 1 / first), 0.5);
   return maximum(maximum(position, upToOne), fromZero);
 }

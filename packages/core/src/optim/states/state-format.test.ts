@@ -6,10 +6,24 @@ import { type FloatDType, floatFormats } from "../../dtype.js";
 import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import { key } from "../../trace/random/random.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { dynamicMaps, type Signs } from "./dynamic-map.js";
+import type { Signs } from "./dynamic-map.js";
 import { decoded, encoded, type StateFormat } from "./state-format.js";
 
 const SIGNS = ["both", "nonNegative"] as const;
+
+/** All numbers by code, as `create_dynamic_map` of bitsandbytes makes them. */
+function mapOf(signs: Signs): readonly number[] {
+  const positive = Array.from({ length: 7 }, (_, decade) => {
+    const items = (signs === "both" ? 1 : 2) * 2 ** decade;
+    return Array.from({ length: items }, (_, at) => 10 ** (decade - 6) * (0.1 + (0.9 * (at + 0.5)) / items));
+  }).flat();
+  const negative = signs === "both" ? positive.map((number) => -number) : [];
+  return [...negative, ...positive, 0, 1].sort((a, b) => a - b);
+}
+const dynamicMaps: Readonly<Record<Signs, readonly number[]>> = {
+  both: mapOf("both"),
+  nonNegative: mapOf("nonNegative"),
+};
 
 interface Result {
   readonly codes: readonly number[];
