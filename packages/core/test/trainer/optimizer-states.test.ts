@@ -203,15 +203,15 @@ function byHand(dtype: "f32" | "f16"): Optimizer {
 }
 
 it("a state below the range of its dtype is warned of at the first step, once", async () => {
-  const told = async (optimizer: Optimizer): Promise<readonly string[]> => {
+  const warningsOf = async (optimizer: Optimizer): Promise<readonly string[]> => {
     const training = await run(optimizer);
     for (let step = 0; step < 3; step++) await training.step(batch(step));
     return training.warnings.filter(({ type }) => type === "numerics").map(({ message }) => message);
   };
-  expect(await told(byHand("f16"))).toEqual([
+  expect(await warningsOf(byHand("f16"))).toEqual([
     expect.stringMatching(/^optimizer state square\/\w+ lies below the normal range of its dtype in \d+ % of/),
   ]);
-  for (const quiet of [byHand("f32"), ...FORMATS.map((format) => stored(format))]) expect(await told(quiet)).toEqual([]);
+  for (const quiet of [byHand("f32"), ...FORMATS.map((format) => stored(format))]) expect(await warningsOf(quiet)).toEqual([]);
 });
 
 it("a checkpoint names and types what is stored", async () => {

@@ -19,8 +19,8 @@ interface Place {
 }
 
 /**
- * The tensors of a file with the optimizer's state in the formats of this run's slots: decoded, and stored anew by the
- * engine, rounded to nearest. Undefined where no format differs.
+ * The tensors of a file with the optimizer's state in the formats of this run's slots: decoded, and stored by the engine
+ * again, rounded to nearest. Undefined where no format differs.
  */
 export async function inFormatsOf(
   types: Types,

@@ -1,0 +1,76 @@
+/** A divided optimizer with its state in few bits: the same bits as an undivided one, also after a skip and a resumption. */
+import { adamW, float32, type TrainerOptions, tensor } from "@mp/core";
+import { matMul, mul, reduceMean, sub, tanh } from "@mp/core/ops";
+import { reference } from "@mp/core/reference";
+import { describe, expect, it } from "vitest";
+import type { Fed, NoModel } from "../src/training/problems.js";
+import { together } from "../src/training/together.js";
+
+const wave = (shape: readonly number[], step: number) => {
+  const size = shape.reduce((product, each) => product * each, 1);
+  return tensor(
+    Float32Array.from({ length: size }, (_, index) => Math.sin(step * (index + 1))),
+    shape,
+  );
+};
+
+/** Both matrices have 4 096 elements and more; one has no whole number of blocks. */
+const params = () => ({ a: wave([60, 70], 0.7), b: wave([70, 64], 1.3) });
+type Params = ReturnType<typeof params>;
+
+const FORMATS = ["bf16", "f16", "f8e4m3", "u8"] as const;
+const cases = FORMATS.flatMap((states) =>
+  (["nearest", "stochastic"] as const).map((rounding) => ({ states, rounding })),
+);
+
+/** Microbatches of a step; in the second step rank 1's last one overflows. */
+const window = (step: number, rank: number) =>
+  [0, 1].map((micro) => {
+    const x = wave([4, 60], 0.37 + 7 * step + 2 * micro + rank);
+    return step === 1 && rank === 1 && micro === 1 ? { x: tensor(x.data.fill(Number.NaN), x.shape) } : { x };
+  });
+
+describe.each(cases)("AdamW with states $states, rounded $rounding, on two ranks", (given) => {
+  const options = (shard: boolean) => () =>
+    ({
+      params: params(),
+      loss: ({ a, b }, { x }) => {
+        const error = sub(matMul(tanh(matMul(x, mul(a, 0.1))), b), 0.5);
+        return reduceMean(mul(error, error));
+      },
+      optimizer: adamW({ learningRate: 0.01, ...given }),
+      precision: float32(),
+      accumulate: 2,
+      seed: 3,
+      onWarning: () => undefined,
+      ...(shard ? { shard: "optimizer" } : {}),
+    }) as Omit<TrainerOptions<Params, Fed, NoModel>, "backend" | "ranks">;
+
+  const play = async (shard: boolean, from: number, bytes?: Uint8Array) => {
+    const played = await together<
+      Params,
+      Fed,
+      NoModel,
+      { applied: boolean[]; half: Uint8Array; end: Uint8Array }
+    >(await reference(), options(shard), async ({ training }, rank) => {
+      if (bytes !== undefined) await training.loadBytes(bytes);
+      const applied: boolean[] = [];
+      let half = new Uint8Array();
+      for (let step = from; step < 4; step++) {
+        if (step === 2) half = await training.saveBytes();
+        applied.push((await training.step(...(window(step, rank) as unknown as never[]))).applied);
+      }
+      return { applied, half, end: await training.saveBytes() };
+    });
+    return played[0] as (typeof played)[number];
+  };
+
+  it("divides, skips and resumes to the same bits", async () => {
+    const divided = await play(true, 0);
+    expect(divided.applied).toEqual([true, false, true, true]);
+    const resumed = await play(true, 2, divided.half);
+    expect(resumed.end).toEqual(divided.end);
+    const whole = await play(false, 0);
+    expect(divided.end).toEqual(whole.end);
+  });
+});
