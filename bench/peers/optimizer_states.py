@@ -92,7 +92,7 @@ def main():
         "u8": {step: {name: packed(value) for name, value in zip(names, kept)} for step, kept in exact.items()},
         "bf16": {step: packed(value) for step, value in in_bfloat16().items()},
     }
-    print(json.dumps(report, indent=1))
+    print(json.dumps(report, indent=2))
 
 
 cpu_quantizer = cpu._quant_blockwise_fp32_direct

@@ -12,7 +12,7 @@ import { filledLike, type GradientTransformation, zerosLike } from "./optimizer.
 import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 
-export interface ScaleByAdamOptions extends StateOptions<keyof typeof ADAM_SLOTS> {
+export interface ScaleByAdamOptions extends StateOptions<keyof typeof SLOTS> {
   /** Default 0.9. */
   readonly beta1?: number;
   /** Default 0.999. */
@@ -44,7 +44,7 @@ export interface ScaleByAdamOptions extends StateOptions<keyof typeof ADAM_SLOTS
 }
 
 /** The slots of Adam. */
-export const ADAM_SLOTS = { mean: "both", square: "nonNegative", maximum: "nonNegative" } as const;
+const SLOTS = { mean: "both", square: "nonNegative", maximum: "nonNegative" } as const;
 
 type SecondMoment = "adam" | "belief" | "yogi";
 
@@ -57,7 +57,7 @@ export type AdamState = {
 
 /** Options that came after the first checkpoints. */
 export const LATER: DefaultedOptions<Omit<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
-  ...stateOptions(ADAM_SLOTS),
+  ...stateOptions(SLOTS),
   amsgrad: withDefault(false, oneOf(false, true, "corrected")),
   epsilonHat: withDefault(false, truth),
   epsilonRoot: withDefault(0, hyperparameter({ from: 0 })),
@@ -90,7 +90,7 @@ export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransf
     throw new MpError("MP_INVALID_ARGUMENT", 'adam: amsgrad "corrected" takes no epsilonHat');
   }
   return direction("scaleByAdam", withoutDefaults(settings, LATER), {
-    slots: ADAM_SLOTS,
+    slots: SLOTS,
     init: (parameters) => ({
       mean: filledLike(parameters, initialAccumulator),
       square: filledLike(parameters, initialAccumulator),

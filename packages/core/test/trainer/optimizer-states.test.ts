@@ -7,11 +7,11 @@ import type { Optimizer } from "../../src/optim/optimizer.js";
 import type { StateFormat } from "../../src/optim/states/state-format.js";
 import { float32 } from "../../src/precision/presets.js";
 import { reference } from "../../src/reference/index.js";
+import { mapTensors, type TensorTree } from "../../src/trace/map-tensors.js";
 import { add, mul, sub } from "../../src/trace/ops/binary.js";
 import { matMul } from "../../src/trace/ops/matrix.js";
 import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
 import { cast, tanh } from "../../src/trace/ops/unary.js";
-import { mapTensors, type TensorTree } from "../../src/trace/map-tensors.js";
 import type { Tensor } from "../../src/trace/tensor.js";
 import type { Traced } from "../../src/train/definition/loss.js";
 import { trainer } from "../../src/train/trainer.js";
@@ -209,9 +209,12 @@ it("a state below the range of its dtype is warned of at the first step, once", 
     return training.warnings.filter(({ type }) => type === "numerics").map(({ message }) => message);
   };
   expect(await warningsOf(byHand("f16"))).toEqual([
-    expect.stringMatching(/^optimizer state square\/\w+ lies below the normal range of its dtype in \d+ % of/),
+    expect.stringMatching(
+      /^optimizer state square\/\w+ lies below the normal range of its dtype in \d+ % of/,
+    ),
   ]);
-  for (const quiet of [byHand("f32"), ...FORMATS.map((format) => stored(format))]) expect(await warningsOf(quiet)).toEqual([]);
+  for (const quiet of [byHand("f32"), ...FORMATS.map((format) => stored(format))])
+    expect(await warningsOf(quiet)).toEqual([]);
 });
 
 it("a checkpoint names and types what is stored", async () => {

@@ -10,6 +10,7 @@ import type { Signs } from "./dynamic-map.js";
 import { decoded, encoded, type StateFormat } from "./state-format.js";
 
 const SIGNS = ["both", "nonNegative"] as const;
+const FORMATS = ["bf16", "f16", "f8e4m3", "u8"] as const;
 
 /** All numbers by code, as `create_dynamic_map` of bitsandbytes makes them. */
 function mapOf(signs: Signs): readonly number[] {
@@ -94,7 +95,7 @@ describe.each(SIGNS)("codes of 8 bits for values of sign: %s", (signs) => {
 describe("a stored tensor", () => {
   it.each(SIGNS)("of any values is off by half a step of its format at most: %s", (signs) => {
     fc.assert(
-      fc.property(values(signs), fc.constantFrom("bf16", "f16", "f8e4m3", "u8"), (x, format) => {
+      fc.property(values(signs), fc.constantFrom(...FORMATS), (x, format) => {
         const { values: got, scales } = stored(x, format, signs);
         for (const [index, value] of x.entries()) {
           const limit = format === "u8" ? stepOfMap(x, index, signs) : stepOf(format, value, scales[0] ?? 1);
@@ -106,6 +107,44 @@ describe("a stored tensor", () => {
       { numRuns: 60 },
     );
   });
+});
+
+describe("stochastic rounding", () => {
+  it.each(FORMATS)("to %s has the value as its mean, on both sides of each step", (format) => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...SIGNS),
+        fc.double({ min: 0.002, max: 0.99, noNaN: true }),
+        (signs, share) => {
+          const value = Math.fround(share);
+          // Each block begins with its largest value.
+          const x = Array.from({ length: 4096 }, (_, index) => (index % 256 === 0 ? 1 : value));
+          const { values } = stored(x, format, signs, 7);
+          const drawn = values.filter((_, index) => index % 256 !== 0);
+          const [low, high] = [Math.min(...drawn), Math.max(...drawn)];
+          const mean = drawn.reduce((sum, each) => sum + each, 0) / drawn.length;
+          expect(new Set(drawn).size).toBeLessThanOrEqual(2);
+          expect(Math.abs(mean - value)).toBeLessThanOrEqual(0.05 * (high - low) + 1e-6);
+        },
+      ),
+      { numRuns: 10 },
+    );
+  });
+});
+
+it.each(FORMATS)("values that are not finite do not stop %s, and an infinity shows", (format) => {
+  const x = [1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+  const { codes, scales } = stored(x, format, "both");
+  expect([...codes, ...scales].every(Number.isFinite)).toBe(false);
+});
+
+it("a block of zeros, and one with a huge value, keep what they can", () => {
+  const zeros = Array.from({ length: 300 }, () => 0);
+  for (const format of FORMATS) expect(stored(zeros, format, "both").values.map(Math.abs)).toEqual(zeros);
+  const { values } = stored([3e38, ...Array.from({ length: 255 }, () => 1), 1, 0.5], "u8", "both");
+  // What is too small beside the huge value becomes 0; the next block is as exact as alone.
+  expect(values.slice(1, 256).every((value) => value === 0)).toBe(true);
+  expect(values.slice(256)).toEqual([1, expect.closeTo(0.5, 2)]);
 });
 
 /** Half a step of a float format near a value, with the roundings of scaling it. */

@@ -23,11 +23,11 @@ export interface Stored {
 export const isStateFormat = (dtype: DType): dtype is StateFormat =>
   (STATE_FORMATS as readonly DType[]).includes(dtype);
 
-/** What is added to the name of a slot for its scales, and the signs of the values that have such scales. */
+/** Endings of the names of scales, after that of their slot, and the signs of the values that have such scales. */
 export const SCALES = { ".scale": "both", ".absmax": "both", ".max": "nonNegative" } as const;
 
 interface Codec {
-  /** Of the name of its scales, by the signs of its values. */
+  /** The ending of the name of its scales, by the signs of its values. */
   readonly suffix: Readonly<Record<Signs, keyof typeof SCALES>> | undefined;
   /** Values in f32, rounded to nearest without a key. */
   encode(x: Tensor, signs: Signs, key: Key | undefined): Stored;
@@ -97,7 +97,7 @@ function outOfBlocks(blocks: Tensor, shape: Shape): Tensor {
   return reshape(elements % BLOCK === 0 ? flat : slice(flat, [{ axis: 0, end: elements }]), shape);
 }
 
-/** What is added to the name of a slot for the scales of a format; undefined for one without. */
+/** The ending of the name of a format's scales; undefined for one without. */
 export const scalesSuffix = (format: StateFormat, signs: Signs): string | undefined =>
   codecs[format].suffix?.[signs];
 

@@ -1,4 +1,4 @@
-import { sharesIn, type Outputs } from "../definition/outputs.js";
+import { type Outputs, sharesIn } from "../definition/outputs.js";
 import type { TrainingWarning } from "../definition/warning.js";
 
 /** Fewer elements of a tensor may lie below the range of its format: those with next to no gradient. */

@@ -70,7 +70,7 @@ export async function inFormatsOf(
   };
 }
 
-/** Where a tensor is stored among names: its scales are beside its slot, under a name that says how they are used. */
+/** Finds the scales of a tensor among names: they are beside its slot, under a name that says how they are used. */
 function placeOf(codes: string, { path }: Slot, names: Readonly<Record<string, unknown>>): Place {
   const end = path === undefined ? codes.length : codes.length - path.length - 1;
   for (const [suffix, signs] of Object.entries(SCALES)) {
