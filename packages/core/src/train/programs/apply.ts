@@ -13,7 +13,7 @@ import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import { nextAverage } from "../weights/average.js";
-import { sharesBelowRange } from "./below-range.js";
+import { sharesBelowRange } from "../weights/below-range.js";
 import { type Moved, mastersOf, moved } from "./masters.js";
 import { poisonOfUpdate } from "./poison.js";
 import { isUsable, scaleOf } from "./scale.js";
