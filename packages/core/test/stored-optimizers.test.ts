@@ -27,6 +27,7 @@ const {
   lars,
   lion,
   momentum,
+  muon,
   nadam,
   radam,
   rmsProp,
@@ -43,6 +44,7 @@ const makers = {
   lars,
   lion,
   momentum,
+  muon,
   nadam,
   radam,
   rmsProp: (options: object) => rmsProp({ ...options, learningRate: 0.1, momentum: 0.9, centered: true }),
@@ -51,9 +53,15 @@ const makers = {
 const FORMATS = ["bf16", "f16", "f8e4m3", "u8"] as const;
 const ROUNDINGS = ["nearest", "stochastic"] as const;
 
+/** A matrix of full rank: `muon` makes the smallest of its singular values as large as the others. */
+const rough = tensor(
+  Float32Array.from({ length: 1200 }, (_, at) => Math.sin(0.7 * at * at)),
+  [40, 30],
+);
+
 /** The updates of two steps, and the state after them. */
 function twoSteps(optimizer: Optimizer): { readonly updates: readonly number[]; readonly state: object } {
-  const data = { w: wave([40, 30], 0.7), g: wave([40, 30], 1.9), step: tensor(Int32Array.of(0), []) };
+  const data = { w: wave([40, 30], 0.7), g: rough, step: tensor(Int32Array.of(0), []) };
   const made = runTrees(data, (given) => {
     const { w, g, step } = given as Readonly<Record<string, Tensor>>;
     const context = { step: step as Tensor, key: key(5) };

@@ -22,10 +22,13 @@ import {
   rate,
   zerosLike,
 } from "./optimizer.js";
+import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 import { decay, decayedBy } from "./weight-decay.js";
 
-export interface MuonOptions {
+const SLOTS = { mean: "both" } as const;
+
+export interface MuonOptions extends StateOptions<keyof typeof SLOTS> {
   readonly learningRate: LearningRate;
   /** Decay of the average of gradients; default 0.95. */
   readonly momentum?: number;
@@ -55,6 +58,7 @@ const RATE_SCALES = {
 
 const MUON = {
   learningRate: rate,
+  ...stateOptions(SLOTS),
   momentum: withDefault(0.95, averageFactor),
   nesterov: withDefault(true, truth),
   weightDecay: withDefault(0.1, decay),
@@ -89,10 +93,12 @@ export function muon(options: MuonOptions): Optimizer<State> {
 
 function part(settings: Settings): GradientTransformation<State> {
   const { momentum, nesterov } = settings;
+  const { states, rounding, minU8Elements } = settings;
   return direction(
     "scaleByMuon",
-    {},
+    { states, rounding, minU8Elements },
     {
+      slots: SLOTS,
       scope: "leaf",
       init: (parameters) => {
         expectMatrices(parameters);
