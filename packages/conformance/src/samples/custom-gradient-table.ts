@@ -88,7 +88,7 @@ export const CUSTOM_GRADIENTS: readonly CustomGradientSample[] = [
     twice: () => 0,
   },
   {
-    name: "log1pexp",
+    name: "softplus",
     make: (custom) =>
       custom(
         (x: Tensor) => log(add(exp(x), 1)),

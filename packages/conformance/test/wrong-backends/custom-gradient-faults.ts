@@ -61,8 +61,8 @@ export const customGradientFaults: readonly WrongBackend[] = [
       ...inAllPlaces(["two-results", "integer-input", "finite-at-0"]),
       "custom-gradient/of-the-result/scan-twice",
     ],
-    // The rule of log1pexp is its derivative.
-    consequences: [/^custom-gradient\/(?!log1pexp)[a-z0-9-]+\/[a-z0-9-]+-twice$/],
+    // The rule of softplus is its derivative.
+    consequences: [/^custom-gradient\/(?!softplus)[a-z0-9-]+\/[a-z0-9-]+-twice$/],
   },
   {
     fault: "two residuals of a user's rule are swapped",
