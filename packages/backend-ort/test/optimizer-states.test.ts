@@ -1,0 +1,71 @@
+/** Optimizer state in few bits on this engine: stored in as few bytes, and with the codes of the oracle. */
+import { adamW, type Backend, float32, type HostTensor, tensor, trainer } from "@mp/core";
+import { matMul, mul, reduceMean, sub, tanh } from "@mp/core/ops";
+import { reference } from "@mp/core/reference";
+import { expect, it } from "vitest";
+import { ort } from "../src/index.js";
+
+const wave = (shape: readonly number[], step: number): HostTensor<"f32"> => {
+  const size = shape.reduce((product, each) => product * each, 1);
+  return tensor(
+    Float32Array.from({ length: size }, (_, index) => Math.sin(step * (index + 1))),
+    shape,
+  );
+};
+
+interface Moments {
+  /** By slot. */
+  readonly values: ReadonlyMap<string, readonly number[]>;
+  readonly losses: readonly number[];
+}
+
+/** The moments after three steps, loaded by a run that keeps them in f32. */
+async function momentsOn(backend: Backend, states: "bf16" | "f16" | "f8e4m3" | "u8"): Promise<Moments> {
+  const run = async (format: typeof states | "f32", on: Backend) =>
+    trainer({
+      backend: on,
+      params: { a: wave([60, 70], 0.7), b: wave([70, 64], 1.3) },
+      loss: ({ a, b }, { x }: { readonly x: never }) => {
+        const error = sub(matMul(tanh(matMul(x, mul(a, 0.1))), b), 0.5);
+        return reduceMean(mul(error, error));
+      },
+      optimizer: adamW({ learningRate: 0.001, states: format }),
+      precision: float32(),
+      onWarning: () => undefined,
+    });
+  const training = await run(states, backend);
+  const losses: number[] = [];
+  for (let step = 0; step < 3; step++) {
+    losses.push((await training.step({ x: wave([8, 60], 0.37 + step) as never })).loss);
+  }
+  const exact = await run("f32", await reference());
+  await exact.loadBytes(await training.saveBytes());
+  const bytes = await exact.saveBytes();
+  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length))) as Record<
+    string,
+    { readonly data_offsets?: readonly [number, number] }
+  >;
+  const values = Object.entries(header).flatMap(([slot, { data_offsets: at }]) =>
+    at !== undefined && slot.startsWith("optimizer/")
+      ? [[slot, [...new Float32Array(bytes.slice(8 + length + at[0], 8 + length + at[1]).buffer)]] as const]
+      : [],
+  );
+  return { losses, values: new Map(values) };
+}
+
+it.each(["bf16", "f16", "f8e4m3", "u8"] as const)(
+  "AdamW with states %s is that of the oracle",
+  async (states) => {
+    const [got, want] = [await momentsOn(await ort(), states), await momentsOn(await reference(), states)];
+    for (const [at, loss] of want.losses.entries()) expect(got.losses[at]).toBeCloseTo(loss, 4);
+    expect([...got.values.keys()]).toEqual([...want.values.keys()]);
+    for (const [slot, values] of want.values) {
+      const own = got.values.get(slot) as readonly number[];
+      const far = values.filter(
+        (value, at) => Math.abs((own[at] as number) - value) > 1e-3 * Math.abs(value),
+      );
+      expect(far.length, slot).toBeLessThanOrEqual(0.005 * values.length);
+    }
+  },
+);
