@@ -151,3 +151,27 @@ it("chains, groups and objectives keep such states apart, and resume them with t
   for (const each of [training, resumed]) await each.step(x);
   expect(await resumed.saveBytes()).toEqual(await training.saveBytes());
 });
+
+it("a checkpoint of other formats or of other groups goes on, and of both its state starts new", async () => {
+  const run = async (states: "f32" | "u8", isGrouped: boolean) => {
+    const optimizer = adam({ learningRate: 0.1, states, minU8Elements: 1 });
+    return trainer({
+      backend: await reference(),
+      params: { a: wave([20, 30], 0.7), b: wave([7, 3], 1.3) },
+      loss: ({ a, b }) => mul(reduceMean(mul(a, a)), reduceMean(mul(b, b))),
+      optimizer: isGrouped ? optim.byPath([{ group: "own", paths: "b", optimizer }], optimizer) : optimizer,
+      precision: float32(),
+      onWarning: () => undefined,
+    });
+  };
+  const training = await run("f32", false);
+  await training.step({});
+  const bytes = await training.saveBytes();
+  await (await run("u8", false)).loadBytes(bytes);
+  const grouped = await run("f32", true);
+  await grouped.loadBytes(bytes);
+  await (await run("u8", true)).loadBytes(await grouped.saveBytes());
+  const both = await run("u8", true);
+  await both.loadBytes(bytes);
+  expect(both.warnings.map(({ message }) => message).join()).toMatch(/starts new: optimizer\/default\/mean/);
+});
