@@ -1,5 +1,5 @@
 import { choice, defineApp, integer, number, type OptionsOf, text, toggle } from "@mp/cli";
-import { seedsFlag } from "@mp/cli/training";
+import { seedsFlag, statesFlag } from "@mp/cli/training";
 
 /** The command line of bert: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
@@ -22,6 +22,7 @@ export const definition = defineApp({
     learningRate: number({ default: 1e-3, help: "the highest, of AdamW" }),
     warmup: number({ default: 0.1, max: 1, help: "share of the steps in which the learning rate rises" }),
     weightDecay: number({ default: 0.01, help: "of AdamW" }),
+    states: statesFlag,
     from: text({ argument: "FILE", help: "start from the encoder of a checkpoint that --save wrote" }),
     memory: toggle({ help: "print the memory of each technique, estimated and measured" }),
     budget: text({ argument: "SIZE", help: "print the largest batch that fits, such as 2GiB" }),

@@ -44,8 +44,8 @@ function ownPrecision(options: Options, { manifest }: Backend): Precision {
 }
 
 /** The learning rate rises for a share of the steps, then falls to 0, both linearly. */
-function optimizerOf({ steps, warmup: share, learningRate, weightDecay }: Options) {
+function optimizerOf({ steps, warmup: share, learningRate, weightDecay, states }: Options) {
   const rising = Math.max(1, Math.round(share * steps));
   const falling = linearSchedule(learningRate, 0, Math.max(1, steps - rising));
-  return adamW({ learningRate: warmup(rising, falling), weightDecay });
+  return adamW({ learningRate: warmup(rising, falling), weightDecay, states });
 }

@@ -1,5 +1,5 @@
 import { defineApp, integer, number, type OptionsOf, text, toggle } from "@mp/cli";
-import { ranksFlag } from "@mp/cli/training";
+import { ranksFlag, statesFlag } from "@mp/cli/training";
 
 /** The word language model's command line: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
@@ -16,6 +16,7 @@ export const definition = defineApp({
     learningRate: number({ default: 0.6, help: "of SGD with momentum" }),
     momentum: number({ default: 0.9, max: 1, help: "share of the velocity that is kept" }),
     decay: number({ default: 0.2, help: "what is left of the learning rate after an epoch, step by step" }),
+    states: statesFlag,
     clip: number({ default: 5, help: "largest norm of all gradients together" }),
     profile: toggle({ help: "print the engine's time per operator" }),
     ranks: ranksFlag,

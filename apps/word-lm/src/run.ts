@@ -52,6 +52,7 @@ export function runWordModel(
       optimizer: momentum({
         learningRate: exponentialDecay(options.learningRate, { decay: options.decay, every: stepsPerEpoch }),
         momentum: options.momentum,
+        states: options.states,
       }),
       clipNorm: options.clip,
       precision: precisionOf(options, backend.manifest),

@@ -17,5 +17,6 @@ export { precisionOf } from "./precision.js";
 export { type PrecisionTable, precisionKinds, precisionTable } from "./precision-table.js";
 export { type ResultParts, resultOf } from "./result-of.js";
 export { type Outcome, type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
+export { statesFlag } from "./states.js";
 export { textTable } from "./text-table.js";
 export { type ManyRuns, trainMany } from "./train-many.js";
