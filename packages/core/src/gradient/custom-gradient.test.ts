@@ -225,6 +225,38 @@ describe("customGradient", () => {
     expect(run(grad(weighted(ones, loss)), point)).toEqual([35, 35, 35, 35, 35, 35]);
   });
 
+  it("is called in each step of a scan where the rule alone reads the step", () => {
+    const loss = (x: Tensor): Tensor =>
+      scan(
+        (sum: Tensor, one: Tensor) => {
+          const scaled = customGradient(
+            (v: Tensor) => mul(v, 2),
+            (_, g) => [mul(g, one)],
+          );
+          return [add(sum, mul(scaled(x), one)), []] as const;
+        },
+        mul(x, 0),
+        constant(hosted([1, 2, 4], [3])),
+      )[0];
+    expect(run(grad(weighted(ones, loss)), point)).toEqual([21, 21, 21, 21, 21, 21]);
+  });
+
+  it("leaves casts around it and in the rule as they would be without it", () => {
+    const turned = customGradient(
+      (x: Tensor) => transpose(x),
+      (_, g) => [cast(transpose(cast(g, "f32")), "f32")],
+    );
+    const product = (turn: Fn) => autocast((x: Tensor) => matMul(turn(x), x), mixedFloat16Policy);
+    const nodes = (fn: Fn): readonly string[] =>
+      programOf(fn, shape).nodes.map(({ op, outputs }) => `${op} ${outputs[0]?.dtype}`);
+    expect(nodes(product(turned))).toEqual(nodes(product((x) => transpose(x))));
+    const idle = programOf(
+      grad(weighted(hosted(new Array<number>(9).fill(1), [3, 3]), product(turned))),
+      shape,
+    ).nodes.filter(({ op, inputs, outputs }) => op === "Cast" && inputs[0]?.dtype === outputs[0]?.dtype);
+    expect(idle).toEqual([]);
+  });
+
   it("gives the rule what it closes over, in both derivatives", () => {
     const scaled = (x: Tensor): Tensor =>
       customGradient(

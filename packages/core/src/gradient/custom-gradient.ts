@@ -8,7 +8,6 @@ import { sameShape } from "../shape.js";
 import { shown } from "../shown.js";
 import { type TensorTree, tensorsOf } from "../trace/map-tensors.js";
 import { identity } from "../trace/ops/unary.js";
-import { pinCasts } from "../trace/pins.js";
 import { isTensor, Tensor } from "../trace/tensor.js";
 import { currentBuilder, originHere, traceInto } from "../trace/trace.js";
 import { leavesOf, type MapLeaves, mapTree, rebuildTree } from "../tree.js";
@@ -96,7 +95,6 @@ export function customGradient<A extends readonly TensorTree[], Y extends Tensor
         const own = currentBuilder("customGradient");
         const { segment: _recomputed, ...origin } = own.origin;
         own.origin = { ...origin, phase: "backward" };
-        pinCasts(own, false);
         const ofCall = rebuildTree(call, isTensor, tensors.slice(0, seen.length)) as unknown as typeof call;
         const ofResult = rebuildTree(result, isTensor, tensors.slice(seen.length)) as unknown as Y;
         cotangents = checkedCotangents(rule(ofCall, ofResult), given, own, inputs.length);

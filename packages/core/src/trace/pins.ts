@@ -1,10 +1,10 @@
 import type { GraphBuilder } from "../graph/build/builder.js";
 
-const pinned = new WeakMap<GraphBuilder, boolean>();
+const pinned = new WeakSet<GraphBuilder>();
 
-/** Marks a builder whose trace will get a casting policy, or inside of such a trace one that gets none. */
-export function pinCasts(builder: GraphBuilder, isCast = true): void {
-  pinned.set(builder, isCast);
+/** Marks a builder whose trace will get a casting policy. */
+export function pinCasts(builder: GraphBuilder): void {
+  pinned.add(builder);
 }
 
 /**
@@ -13,8 +13,7 @@ export function pinCasts(builder: GraphBuilder, isCast = true): void {
  */
 export function pinsCasts(builder: GraphBuilder): boolean {
   for (let at: GraphBuilder | undefined = builder; at !== undefined; at = at.parent) {
-    const isCast = pinned.get(at);
-    if (isCast !== undefined) return isCast;
+    if (pinned.has(at)) return true;
   }
   return false;
 }
