@@ -62,6 +62,14 @@ function emulated(
     narrow.set(wide, half);
     return wide;
   };
+  /** The carrier of an operand; an input is widened where it is first read, so that it takes no more memory before. */
+  const wideInputs = new Map<Value, Value>();
+  const wide = (builder: GraphBuilder, operand: Value): Value => {
+    if (!isEmulated(operand.dtype)) return operand;
+    const made = wideInputs.get(operand) ?? widened(builder, operand);
+    wideInputs.set(operand, made);
+    return made;
+  };
   const narrowed = (builder: GraphBuilder, wide: Value, half: DType, origin?: Origin): Value =>
     wide.dtype === half ? wide : (narrow.get(wide) ?? castTo(builder, wide, half, origin));
 
@@ -73,7 +81,9 @@ function emulated(
     const { origin, name, attributes } = node;
     const sequences = isSequence(attributes);
     const operands = node.inputs.map(({ dtype }, index) =>
-      sequences(index) ? narrowed(builder, inputs[index] as Value, dtype, origin) : (inputs[index] as Value),
+      sequences(index)
+        ? narrowed(builder, inputs[index] as Value, dtype, origin)
+        : wide(builder, inputs[index] as Value),
     );
     const own = attributes.body.inputs.filter((_, index) => !sequences(index)).map(({ value }) => value);
     const body = emulated(attributes.body, isEmulated, {
@@ -92,11 +102,11 @@ function emulated(
 
   return rewriteNodes(graph, {
     declare: (input) => (carried.has(input) && isEmulated(input.dtype) ? { ...input, dtype: "f32" } : input),
-    enter: (builder, input) => (isEmulated(input.dtype) ? widened(builder, input) : input),
-    visit: (builder, node, inputs) => {
-      if (isNode(node, "Scan")) return loop(builder, node, inputs);
+    visit: (builder, node, operands) => {
+      if (isNode(node, "Scan")) return loop(builder, node, operands);
+      const inputs = operands.map((operand) => wide(builder, operand));
       const rounded = (value: Value, half: DType): Value =>
-        castTo(builder, castTo(builder, value, half, node.origin), "f32", node.origin);
+        widened(builder, castTo(builder, value, half, node.origin), node.origin);
       if (isNode(node, "Cast") && isEmulated(node.attributes.to)) {
         return [rounded(inputs[0] as Value, node.attributes.to)];
       }
@@ -118,9 +128,8 @@ const isSequence =
   (index: number): boolean =>
     index >= carries && index < carries + sequences;
 
-/** Sequences are widened where something outside of a loop reads them, and only there. */
+/** Values are widened where something reads them as f32, and only there: not outputs, nor sequences of a loop. */
 function withoutUnread(graph: Graph): Graph {
-  if (!graph.nodes.some((node) => isNode(node, "Scan"))) return graph;
   const read = new Set([
     ...graph.nodes.flatMap(({ inputs }) => inputs),
     ...graph.outputs.map(({ value }) => value),

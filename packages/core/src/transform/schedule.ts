@@ -38,6 +38,8 @@ class Scheduling {
   readonly #positions = new Map<AnyNode, number>();
   /** Wait for a reader. */
   readonly #delayed = new Set<AnyNode>();
+  /** State in few bits as it is decoded: all of it waits together, since nothing is kept but what is held anyway. */
+  readonly #decoded = new Set<Value>();
   /** Follow from gradients without being part of the backward pass. */
   readonly #eager = new Set<AnyNode>();
   readonly #scheduled = new Set<AnyNode>();
@@ -85,7 +87,10 @@ class Scheduling {
       if (isBackward || follows) afterGradient.add(node);
       if (!isBackward && follows) this.#eager.add(node);
       const isForward = !isBackward && !follows && node.origin.phase !== "update";
-      if ((!isForward || node.inputs.length === 0) && !ANCHORED.has(node.op)) movable.push(node);
+      if ((!isForward || node.inputs.length === 0) && !ANCHORED.has(node.op)) {
+        movable.push(node);
+        if (!isBackward && this.#decodes(node)) for (const output of node.outputs) this.#decoded.add(output);
+      }
     }
     const waits = new Map<AnyNode, number>();
     for (const node of movable.reverse()) {
@@ -94,6 +99,14 @@ class Scheduling {
       waits.set(node, until);
       this.#delayed.add(node);
     }
+  }
+
+  /** Whether the node widens what is held, or follows from such nodes and from what is held alone. */
+  #decodes({ op, inputs, outputs }: AnyNode): boolean {
+    const isDecoded = (input: Value): boolean => this.#decoded.has(input);
+    const isHeld = (input: Value): boolean => this.#storages.held.has(this.#storages.root(input));
+    const widens = op === "Cast" && sizeOf(outputs) > sizeOf(inputs);
+    return (widens || inputs.some(isDecoded)) && inputs.every((input) => isDecoded(input) || isHeld(input));
   }
 
   #position(node: AnyNode): number {
@@ -120,6 +133,7 @@ class Scheduling {
   #mayWait(node: AnyNode, until: number, waits: ReadonlyMap<AnyNode, number>): boolean {
     let kept = 0;
     for (const root of this.#rootsOf(node)) {
+      if (this.#decoded.has(root)) continue;
       const isReadLater = this.#storages
         .readers(root)
         .some((reader) => reader !== node && (waits.get(reader) ?? this.#position(reader)) >= until);
@@ -265,3 +279,6 @@ class Scheduling {
     return growth;
   }
 }
+
+const sizeOf = (values: readonly Value[]): number =>
+  values.reduce((sum, value) => sum + byteLength(value), 0);
