@@ -1,5 +1,5 @@
 /** A divided optimizer with its state in few bits: the same bits as an undivided one, also after a skip and a resumption. */
-import { adamW, float32, type TrainerOptions, tensor } from "@mp/core";
+import { adamW, float32, type PrecisionReport, type TrainerOptions, tensor } from "@mp/core";
 import { matMul, mul, reduceMean, sub, tanh } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
@@ -45,6 +45,30 @@ describe.each(cases)("AdamW with states $states, rounded $rounding, on two ranks
       onWarning: () => undefined,
       ...(shard ? { shard: "optimizer" } : {}),
     }) as Omit<TrainerOptions<Params, Fed, NoModel>, "backend" | "ranks">;
+
+  it("reports the share of the rank that asks", async () => {
+    const tensorsOf = async (shard: boolean) => {
+      const played = await together<Params, Fed, NoModel, PrecisionReport["optimizer"]>(
+        await reference(),
+        options(shard),
+        async ({ training }, rank) => {
+          await training.step(...(window(0, rank) as unknown as never[]));
+          return (await training.precisionReport(window(0, rank)[0] as never)).optimizer;
+        },
+      );
+      expect(played.map(({ isShare }) => isShare)).toEqual([shard, shard]);
+      return played.map(({ tensors }) => tensors);
+    };
+    const zerosIn = (tensors: PrecisionReport["optimizer"]["tensors"]): number =>
+      tensors.reduce((sum, { histogram }) => sum + histogram.zeros, 0);
+    const bytesIn = (tensors: PrecisionReport["optimizer"]["tensors"]): number =>
+      tensors.reduce((sum, { bytesInF32 }) => sum + bytesInF32, 0);
+    const [[whole = []], shares] = [await tensorsOf(false), await tensorsOf(true)];
+    for (const share of shares) expect(bytesIn(share)).toBeLessThan(bytesIn(whole));
+    expect([bytesIn, zerosIn].map((of) => of(shares.flat()))).toEqual(
+      [bytesIn, zerosIn].map((of) => of(whole)),
+    );
+  });
 
   const play = async (shard: boolean, from: number, bytes?: Uint8Array) => {
     const played = await together<

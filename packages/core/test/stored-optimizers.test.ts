@@ -11,6 +11,7 @@ import { mul } from "../src/trace/ops/binary.js";
 import { reduceMean } from "../src/trace/ops/reduce.js";
 import { key } from "../src/trace/random/random.js";
 import type { Tensor } from "../src/trace/tensor.js";
+import type { PrecisionReport } from "../src/train/report/report.js";
 import { trainer } from "../src/train/trainer.js";
 import { runTrees } from "./run-traced.js";
 import { wave } from "./small-run.js";
@@ -142,6 +143,7 @@ it("chains, groups and objectives keep such states apart, and resume them with t
       step(batch: object): Promise<unknown>;
       saveBytes(): Promise<Uint8Array>;
       loadBytes(bytes: Uint8Array): Promise<unknown>;
+      precisionReport(batch: object): Promise<Readonly<Record<"first" | "second", PrecisionReport>>>;
     }>;
   const x = { x: tensor(Float32Array.of(0.7), []) };
   const training = await run();
@@ -150,6 +152,12 @@ it("chains, groups and objectives keep such states apart, and resume them with t
   await resumed.loadBytes(await training.saveBytes());
   for (const each of [training, resumed]) await each.step(x);
   expect(await resumed.saveBytes()).toEqual(await training.saveBytes());
+  const { first, second } = await training.precisionReport(x);
+  const [ofFirst, ofSecond] = [first, second].map(({ optimizer: { tensors } }) =>
+    tensors.map(({ slot, parameter, format }) => `${slot} of ${parameter} in ${format}`).sort(),
+  );
+  expect(ofFirst).toEqual(["parts/1/mean of a in u8", "parts/1/square of a in u8"]);
+  expect(ofSecond).toEqual(["default/square of c in f16", "own/mean of b in u8"]);
 });
 
 it("a checkpoint of other formats or of other groups goes on, and of both its state starts new", async () => {

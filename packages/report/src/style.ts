@@ -50,9 +50,8 @@ figure { margin: 0; padding: 14px 14px 10px; background: var(--panel); border: 1
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 14px; padding: 0; margin: 0 0 4px; color: var(--muted); font-size: 12.5px; }
 .legend li { margin: 0; display: flex; align-items: center; gap: 6px; }
 .legend i { width: 10px; height: 10px; border-radius: 2px; flex: none; }
-.plot { --plot-background: var(--panel); display: block; width: 100%; height: auto; color: var(--muted); font-family: inherit; overflow: visible; }
+.plot { --plot-background: var(--panel); display: block; width: 100%; height: auto; color: var(--muted); font-family: inherit; overflow: visible; max-width: 460px; }
 .plot text { white-space: pre; font-variant-numeric: tabular-nums; }
-.plot { max-width: 460px; }
 .narrow { display: none; }
 .plot.wide { max-width: 640px; }
 @media (max-width: 599px) {
@@ -83,6 +82,5 @@ td.name { white-space: normal; overflow-wrap: anywhere; min-width: 10em; }
 th:first-child, td:first-child { position: sticky; left: 0; background: var(--panel); }
 b.f16, b.bf16 { color: var(--half); }
 b { font-weight: 600; }
-footer { margin-top: 44px; padding-top: 14px; border-top: 1px solid var(--line); color: var(--muted); font-size: 13px; }
 @media print { figure, .table { break-inside: avoid; } }
 `;

@@ -3,11 +3,13 @@ import { precisionReportPage, type ReportedRun } from "../src/index.js";
 import { reportedRuns } from "./runs.js";
 
 let run: ReportedRun;
+let few: ReportedRun;
 const pages: Record<string, string> = {};
 
 beforeAll(async () => {
   const runs = await reportedRuns();
   run = runs.trained;
+  few = runs.few;
   for (const [name, reported] of Object.entries(runs)) pages[name] = precisionReportPage(reported);
 });
 
@@ -75,6 +77,37 @@ describe("the page", () => {
     expect(rows.split("</table>")[0]).toContain(`>${first?.overflow?.op}</td>`);
     expect(pages["trained"]).toContain(`<span>step ${first?.step}</span>`);
     expect(pages["empty"]).toContain("No step was skipped");
+  });
+
+  it("lists the optimizer's state, what has lost most first, and its memory beside that in float32", () => {
+    const { optimizer, memory } = few.report;
+    const [, rows = ""] = (pages["few"] ?? "").split('aria-label="Optimizer state"');
+    const [, ...cells] = [...(rows.split("</table>")[0] ?? "").matchAll(/<tr>(.*?)<\/tr>/g)].map(
+      ([, row = ""]) => [...row.matchAll(/<td.*?>(.*?)<\/td>/g)].map(([, cell]) => cell),
+    );
+    expect(cells.map(([, slot, format]) => [slot, format])).toEqual(
+      optimizer.tensors.map(({ slot, format }) => [slot, format]),
+    );
+    const [worst] = optimizer.tensors;
+    expect(worst).toMatchObject({ slot: "square", format: "f16" });
+    expect(Number(worst?.zero) + Number(worst?.subnormal)).toBeGreaterThan(0.1);
+    // 1 024 of the means have codes of a byte and a scale for each 256; second moments have two bytes.
+    const weights = 512 + 1024 + 128;
+    expect(memory.kinds.optimizer).toBe(128 * 4 + 512 * 4 + (1024 + 4 * 4) + 2 * weights);
+    expect(memory.optimizerInF32).toBe(8 * weights);
+    expect(pages["few"]).toContain("optimizer state 6.77 KiB, the same in f32 13 KiB");
+    expect(pages["trained"]).not.toContain("the same in f32");
+  });
+
+  it("says that it has one rank's share, and has no section where the optimizer keeps nothing", () => {
+    const pageOf = (optimizer: Partial<ReportedRun["report"]["optimizer"]>) =>
+      precisionReportPage({
+        ...few,
+        report: { ...few.report, optimizer: { ...few.report.optimizer, ...optimizer } },
+      });
+    expect(pageOf({ isShare: true })).toContain("the share of this one: 6 tensors");
+    expect(pageOf({})).not.toContain("the share of this one");
+    expect(pageOf({ tensors: [] })).not.toContain("What the optimizer keeps");
   });
 
   it("gives the recommended scale, and the shares at each in a table", () => {

@@ -7,6 +7,7 @@ import {
   type LinkOptions,
   link,
   type Markish,
+  type RectOptions,
   rect,
   rectY,
   ruleX,
@@ -42,6 +43,8 @@ interface Bar {
   readonly fill: string;
 }
 
+const edges = { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fill: "fill" } as const;
+
 function gapIn({ domain: [low, high] }: MagnitudeAxis, width: number) {
   const inset = Math.min(GAP, width / (high - low) / 5) / 2;
   return { insetLeft: inset, insetRight: inset };
@@ -49,15 +52,10 @@ function gapIn({ domain: [low, high] }: MagnitudeAxis, width: number) {
 
 /** How many values of one kind have which magnitude, before the ranges of both halves. */
 export function exponentsFigure({ title, groups, axis, half, marginLeft }: ExponentsOptions): Figure {
+  const sumOf = (own: readonly GroupHistogram[]) => addHistograms(own.map(({ histogram }) => histogram));
   const parts = [
-    {
-      fill: "var(--half)",
-      histogram: addHistograms(groups.filter(isHeld).map(({ histogram }) => histogram)),
-    },
-    {
-      fill: "var(--single)",
-      histogram: addHistograms(groups.filter((group) => !isHeld(group)).map(({ histogram }) => histogram)),
-    },
+    { fill: "var(--half)", histogram: sumOf(groups.filter(isHeld)) },
+    { fill: "var(--single)", histogram: sumOf(groups.filter((group) => !isHeld(group))) },
   ];
   const total = parts.reduce((sum, { histogram }) => sum + valueCount(histogram), 0);
   const bars: Bar[] = [];
@@ -101,20 +99,11 @@ export function exponentsFigure({ title, groups, axis, half, marginLeft }: Expon
         ...bands(axis, highest * TOP),
         ...strips(axis, highest, room.width - marginLeft - MARGIN_RIGHT),
         ruleY([0], { stroke: "var(--axis)" }),
-        rectY(bars, {
-          x1: "x1",
-          x2: "x2",
-          y1: "y1",
-          y2: "y2",
-          fill: "fill",
-          ...gapIn(axis, room.width - marginLeft - MARGIN_RIGHT),
-        }),
+        rectY(bars, { ...edges, ...gapIn(axis, room.width - marginLeft - MARGIN_RIGHT) }),
         rectY(zeros, {
-          x1: "x1",
-          x2: "x2",
-          y1: (bar: Bar) => Math.min(bar.y1, highest),
-          y2: (bar: Bar) => Math.min(bar.y2, highest),
-          fill: "fill",
+          ...edges,
+          y1: ({ y1 }: Bar) => Math.min(y1, highest),
+          y2: ({ y2 }: Bar) => Math.min(y2, highest),
         }),
         ...(zeroTop > highest ? breakOf(axis, highest, percent(zeroTop)) : []),
         magnitudeAxisMark(axis, room),
@@ -172,20 +161,13 @@ export function magnitudeAxisMark(axis: MagnitudeAxis, { isNarrow }: Room): Mark
 function bands(axis: MagnitudeAxis, top: number): readonly Markish[] {
   return stretches("f16", axis)
     .filter(({ what }) => what !== "normal")
-    .map(({ from, to, what }) =>
-      rect([0], {
-        x1: from,
-        x2: to,
-        y1: 0,
-        y2: top,
-        fill: `var(--${what})`,
-        fillOpacity: 0.1,
-        ariaHidden: "true",
-      }),
-    );
+    .map((stretch) => box(stretch, 0, top, { fillOpacity: 0.1, ariaHidden: "true" }));
 }
 
-const HALVES: readonly HalfDType[] = ["f16", "bf16"];
+/** A stretch of the axis from one height to another. */
+const box = ({ from, to, what }: Stretch, y1: number, y2: number, options: RectOptions): Markish =>
+  rect([0], { x1: from, x2: to, y1, y2, fill: `var(--${what})`, ...options });
+
 const words: Readonly<Record<Stretch["what"], string>> = {
   zero: "0",
   subnormal: "subnormal",
@@ -196,23 +178,15 @@ const words: Readonly<Record<Stretch["what"], string>> = {
 /** The ranges of both halves as two labeled strips above the bars. */
 function strips(axis: MagnitudeAxis, highest: number, width: number): readonly Markish[] {
   const perExponent = width / (axis.domain[1] - axis.domain[0]);
-  return HALVES.flatMap((half, row) => {
+  return (["f16", "bf16"] as const).flatMap((half, row) => {
     const [y1, y2] = [highest * (1.32 - 0.135 * row), highest * (1.44 - 0.135 * row)];
-    return stretches(half, axis).flatMap(({ from, to, what }) => {
+    return stretches(half, axis).flatMap((stretch) => {
+      const { from, to, what } = stretch;
       const label = [`${half} ${words[what]}`, words[what]].find(
         (candidate) => textWidth(candidate) < (to - from) * perExponent - 2,
       );
       return [
-        rect([0], {
-          x1: from,
-          x2: to,
-          y1,
-          y2,
-          fill: `var(--${what})`,
-          fillOpacity: 0.35,
-          insetLeft: 0.5,
-          insetRight: 0.5,
-        }),
+        box(stretch, y1, y2, { fillOpacity: 0.35, insetLeft: 0.5, insetRight: 0.5 }),
         label === undefined
           ? null
           : text([label], {

@@ -2,6 +2,7 @@ import type { MemoryKinds, StepMemory } from "@mp/core/report";
 import { axisX, axisY, barX, ruleX, text } from "@observablehq/plot";
 import { type Figure, textWidth } from "../figure.js";
 import { bytes } from "../numbers.js";
+import { below } from "./axes.js";
 
 const kindNames: Readonly<Record<keyof MemoryKinds, string>> = {
   masters: "master weights",
@@ -14,16 +15,15 @@ const kindNames: Readonly<Record<keyof MemoryKinds, string>> = {
 };
 
 /** Bytes by what they are for, and the peak of them all. */
-export function memoryFigure({ kinds, plannedPeak, measuredPeak }: StepMemory): Figure {
-  const rows = [
-    ...Object.entries(kindNames).map(([kind, name]) => ({
-      name,
-      size: kinds[kind as keyof MemoryKinds],
-      fill: "var(--half)",
-    })),
-    { name: "planned peak", size: plannedPeak, fill: "var(--single)" },
-    ...(measuredPeak === null ? [] : [{ name: "measured peak", size: measuredPeak, fill: "var(--single)" }]),
-  ];
+export function memoryFigure({ kinds, optimizerInF32, plannedPeak, measuredPeak }: StepMemory): Figure {
+  const aside = (name: string, size: number) => ({ name, size, fill: "var(--single)" });
+  const rows = Object.entries(kindNames).flatMap(([kind, name]) => {
+    const row = { name, size: kinds[kind as keyof MemoryKinds], fill: "var(--half)" };
+    const isSmall = kind === "optimizer" && row.size !== optimizerInF32;
+    return isSmall ? [row, aside("the same in f32", optimizerInF32)] : [row];
+  });
+  rows.push(aside("planned peak", plannedPeak));
+  if (measuredPeak !== null) rows.push(aside("measured peak", measuredPeak));
   const marginLeft = Math.ceil(Math.max(...rows.map(({ name }) => textWidth(name)))) + 8;
   return {
     title: "Memory by kind",
@@ -47,14 +47,7 @@ export function memoryFigure({ kinds, plannedPeak, measuredPeak }: StepMemory): 
           fill: "var(--ink)",
         }),
         ruleX([0], { stroke: "var(--axis)" }),
-        axisX({
-          ticks: 0,
-          tickSize: 0,
-          label: "bytes",
-          labelAnchor: "left",
-          labelArrow: false,
-          labelOffset: 16,
-        }),
+        axisX({ ...below("bytes"), ticks: 0, tickSize: 0, labelAnchor: "left", labelOffset: 16 }),
         axisY({ tickSize: 0 }),
       ],
     }),

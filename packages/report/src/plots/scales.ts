@@ -48,13 +48,7 @@ export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figu
         rectY(columns, { x1: ({ k }) => k - 0.4, x2: ({ k }) => k + 0.4, y1: "y1", y2: "y2", fill: "fill" }),
         overflowing.length === 0
           ? null
-          : dot(overflowing, {
-              x: (k: number) => k,
-              y: 1.035,
-              symbol: "triangle",
-              r: 3,
-              fill: "var(--infinite)",
-            }),
+          : dot(overflowing, { x: (k) => k, y: 1.035, symbol: "triangle", r: 3, fill: "var(--infinite)" }),
         ...markers(recommended, used),
         axisX({
           ...below("loss scale"),

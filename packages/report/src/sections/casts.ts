@@ -16,11 +16,7 @@ const columns: readonly Column<CastRow>[] = [
   { head: "operator", cell: ({ op }) => op },
   { head: "computes in", cell: ({ dtype }) => html`<b class="${dtype}">${dtype}</b>` },
   { head: "times", isNumber: true, cell: ({ times }) => times },
-  {
-    head: "because",
-    isWords: true,
-    cell: reasonOf,
-  },
+  { head: "because", isWords: true, cell: reasonOf },
   { head: "line", isName: true, cell: ({ line }) => (line === undefined ? "" : lineName(line)) },
 ];
 

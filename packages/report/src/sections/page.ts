@@ -7,6 +7,7 @@ import { gradientFigure, type HistoryStep, lossFigure, scaleFigure } from "../pl
 import { memoryFigure } from "../plots/memory.js";
 import { style } from "../style.js";
 import { castSection } from "./casts.js";
+import { optimizerSection } from "./optimizer.js";
 import { rangesSection } from "./ranges.js";
 import { scalesSection } from "./scales.js";
 import { type SkippedStep, skipSection } from "./skips.js";
@@ -75,6 +76,7 @@ ${scalesSection(report)}
 ${rangesSection(report)}
 ${skipSection({ skips, history, nameOf })}
 ${castSection(report.casts)}
+${optimizerSection(report, nameOf)}
 <section aria-labelledby="memory">
 <h2 id="memory">What memory is for</h2>
 <div class="plots">

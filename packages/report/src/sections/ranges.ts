@@ -1,5 +1,5 @@
 import type { PrecisionReport } from "@mp/core";
-import { type GroupHistogram, shareAtScale } from "@mp/core/report";
+import { type ExponentHistogram, type GroupHistogram, shareAtScale } from "@mp/core/report";
 import { figure } from "../figure.js";
 import { html, type Markup } from "../html.js";
 import { layerName, valueCount } from "../layers.js";
@@ -19,34 +19,32 @@ const kinds = [
   { title: "Weights", isOf: ({ kind }: GroupHistogram) => kind === "weights", isBackward: false },
 ] as const;
 
+/** The zeros and the smallest and largest exponent of a histogram. */
+export const rangeColumns: readonly Column<Pick<GroupHistogram, "histogram">>[] = [
+  { head: "zero", isNumber: true, cell: ({ histogram }) => percent(histogram.zeros / valueCount(histogram)) },
+  { head: "smallest", isNumber: true, cell: ({ histogram }) => exponentAt(histogram, 0) },
+  { head: "largest", isNumber: true, cell: ({ histogram }) => exponentAt(histogram, -1) },
+];
+
+function exponentAt({ first, counts }: ExponentHistogram, place: 0 | -1): string {
+  return counts.length === 0 ? "" : powerOfTwo(place === 0 ? first : first + counts.length - 1);
+}
+
+const inF16 = (head: string, share: "zero" | "subnormal" | "overflow"): Column<GroupHistogram> => ({
+  head: `${head} in f16`,
+  isNumber: true,
+  cell: ({ histogram }) => percent(shareAtScale(histogram, "f16")[share]),
+});
+
 const columns: readonly Column<GroupHistogram>[] = [
   { head: "layer", isName: true, cell: ({ layer }) => layerName(layer) },
   { head: "values", cell: ({ kind }) => kind },
   { head: "held in", cell: ({ dtype }) => dtype },
   { head: "count", isNumber: true, cell: ({ histogram }) => valueCount(histogram).toLocaleString("en") },
-  { head: "zero", isNumber: true, cell: ({ histogram }) => percent(histogram.zeros / valueCount(histogram)) },
-  {
-    head: "smallest",
-    isNumber: true,
-    cell: ({ histogram }) => (histogram.counts.length === 0 ? "" : powerOfTwo(histogram.first)),
-  },
-  {
-    head: "largest",
-    isNumber: true,
-    cell: ({ histogram }) =>
-      histogram.counts.length === 0 ? "" : powerOfTwo(histogram.first + histogram.counts.length - 1),
-  },
-  { head: "0 in f16", isNumber: true, cell: ({ histogram }) => percent(shareAtScale(histogram, "f16").zero) },
-  {
-    head: "subnormal in f16",
-    isNumber: true,
-    cell: ({ histogram }) => percent(shareAtScale(histogram, "f16").subnormal),
-  },
-  {
-    head: "∞ in f16",
-    isNumber: true,
-    cell: ({ histogram }) => percent(shareAtScale(histogram, "f16").overflow),
-  },
+  ...rangeColumns,
+  inF16("0", "zero"),
+  inF16("subnormal", "subnormal"),
+  inF16("∞", "overflow"),
   { head: "∞, NaN", isNumber: true, cell: ({ histogram }) => histogram.infinities + histogram.nans },
 ];
 

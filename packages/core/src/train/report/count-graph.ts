@@ -4,17 +4,15 @@ import { GraphBuilder } from "../../graph/build/builder.js";
 import { GraphCopy } from "../../graph/build/graph-copy.js";
 import type { Graph, Value } from "../../graph/graph.js";
 import { elementCount } from "../../shape.js";
-import { concat, reshape, slice } from "../../trace/ops/movement.js";
+import { concat, reshape } from "../../trace/ops/movement.js";
 import { Tensor } from "../../trace/tensor.js";
 import { withBuilder, withoutLines } from "../../trace/trace.js";
 import { unrollScans } from "../../transform/scan/unroll.js";
-import { type CountedTensor, countExponents } from "./exponent-counts.js";
+import { type CountedTensor, countExponents, LONGEST, vectorsOf } from "./exponent-counts.js";
 import { type ValueGroup, valueGroups } from "./value-groups.js";
 
 /** Small values of a group are concatenated up to this many elements, which saves the overhead of nodes. */
 const JOINED = 2 ** 18;
-/** Sums of ones in f32 are exact up to this number. */
-const LONGEST = 2 ** 24;
 
 /** A graph that counts the values of another graph. Outputs: `rows` f32 [ROW · n], `largest` f32 [n]. */
 export interface CountGraph {
@@ -91,11 +89,7 @@ class Counting {
       this.#join(group, value.shape.length === 0 ? reshape(tensor, [1]) : tensor, size);
       return;
     }
-    const vector = reshape(tensor, [size]);
-    for (let start = 0; start < size; start += LONGEST) {
-      const end = Math.min(size, start + LONGEST);
-      this.#join(group, slice(vector, [{ axis: 0, start, end }]), end - start);
-    }
+    for (const vector of vectorsOf(tensor)) this.#join(group, vector, vector.shape[0] as number);
   }
 
   #join(group: ValueGroup, part: Tensor, size: number): void {

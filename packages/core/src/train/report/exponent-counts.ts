@@ -4,9 +4,10 @@
  * exact for every float that the engine does not flush to 0.
  */
 import { tensor } from "../../host/host-tensor.js";
+import { elementCount } from "../../shape.js";
 import { add, equal, greaterOrEqual, lessOrEqual, mul, sub, where } from "../../trace/ops/binary.js";
 import { gather, scatterElements } from "../../trace/ops/indexing.js";
-import { concat, expand, reshape } from "../../trace/ops/movement.js";
+import { concat, expand, reshape, slice } from "../../trace/ops/movement.js";
 import { reduceMax, reduceSum } from "../../trace/ops/reduce.js";
 import { constant, literal } from "../../trace/ops/source.js";
 import { abs, cast, clip, floor, isNan, log } from "../../trace/ops/unary.js";
@@ -27,6 +28,9 @@ const LARGEST_F32 = (2 - 2 ** -23) * 2 ** 127;
 /** More than the logarithm's error (below 1e-4 up to 2^127), and too small to skip an exponent. */
 const LOW_BY = 1e-3;
 
+/** Sums of ones in f32 are exact up to this number. */
+export const LONGEST: number = 2 ** 24;
+
 /** Number of values per binary exponent e, 2^e ≤ |x| < 2^(e+1). */
 export interface ExponentHistogram {
   /** Exponent of the first of `counts`; 0 if there are none. */
@@ -41,10 +45,21 @@ export interface ExponentHistogram {
 }
 
 export interface CountedTensor {
-  /** f32 [ROW]; exact while the tensor holds no more than 2^24 values. */
+  /** f32 [ROW]; exact while the tensor holds no more than LONGEST values. */
   readonly row: Tensor;
   /** The largest finite magnitude, f32 [1]. */
   readonly largest: Tensor;
+}
+
+/** The elements as vectors that are short enough to be counted exactly. */
+export function vectorsOf(tensor: Tensor): readonly Tensor[] {
+  const size = elementCount(tensor.shape, "precisionReport");
+  const vector = reshape(tensor, [size]);
+  if (size <= LONGEST) return [vector];
+  return Array.from({ length: Math.ceil(size / LONGEST) }, (_, index) => {
+    const start = index * LONGEST;
+    return slice(vector, [{ axis: 0, start, end: Math.min(size, start + LONGEST) }]);
+  });
 }
 
 /** Counts a float vector [n]. */

@@ -25,6 +25,8 @@ export interface MemoryKinds {
 
 export interface StepMemory {
   readonly kinds: MemoryKinds;
+  /** `kinds.optimizer`, were all of the optimizer's state in f32. */
+  readonly optimizerInF32: number;
   /** Peak bytes in use when the step's nodes run in order: computed from the types of its values, not measured. */
   readonly plannedPeak: number;
   /** Peak bytes that the engine reports for this run; null if it does not report them. */

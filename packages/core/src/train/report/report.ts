@@ -6,13 +6,16 @@ import type { HalfDType } from "../../dtype.js";
 import { isHalf } from "../../dtype.js";
 import type { Graph } from "../../graph/graph.js";
 import { tensor } from "../../host/host-tensor.js";
+import { leavesOf } from "../../tree.js";
 import type { FlatBatch } from "../batch/batch.js";
 import { runOnce } from "../compile/program-cache.js";
+import { isValueType } from "../definition/state.js";
 import type { Inspected } from "../diagnosis/diagnose.js";
 import { gradientsProgram } from "../programs/programs.js";
 import { countGraph } from "./count-graph.js";
 import { addHistograms, type ExponentHistogram, histogramOf, ROW } from "./exponent-counts.js";
 import { memoryKinds, type StepMemory } from "./memory-kinds.js";
+import { optimizerState, type StateTensor } from "./optimizer-state.js";
 import { plannedPeak } from "./plan-memory.js";
 import { recommendedScale, type ScaleShare, scaleShares } from "./scale-shares.js";
 import { SCALE, type ValueGroup } from "./value-groups.js";
@@ -37,6 +40,12 @@ export interface PrecisionReport {
   /** In the order of the step: gradients from the loss backwards. */
   readonly groups: readonly GroupHistogram[];
   readonly gradients: GradientRange;
+  readonly optimizer: {
+    /** Whether it is this rank's share of a state that is divided among ranks. */
+    readonly isShare: boolean;
+    /** First those with the most elements that are flushed or below the normal range of their format. */
+    readonly tensors: readonly StateTensor[];
+  };
   /** The dtype of each operator, and why. */
   readonly casts: CastReport;
   readonly memory: StepMemory;
@@ -97,6 +106,11 @@ export async function precisionReport(parts: ReportParts, feed: FlatBatch): Prom
     const largest = own.map((place) => Number(counts["largest"]?.data[place]));
     return { ...group, histogram: histogramOf(own.map(row), largest) };
   });
+  const types = program.outputs["gradients"] ?? {};
+  const paths = new Set(leavesOf(types, isValueType, "gradients").map(([path]) => path));
+  const tensors = await optimizerState(parts, paths);
+  const kinds = memoryKinds(step, types);
+  const saved = tensors.reduce((sum, { bytes, bytesInF32 }) => sum + bytesInF32 - bytes, 0);
   return {
     backend: programs.backend.name,
     engine: programs.backend.manifest.engine,
@@ -106,9 +120,11 @@ export async function precisionReport(parts: ReportParts, feed: FlatBatch): Prom
     scale,
     groups,
     gradients: gradientRange(groups),
+    optimizer: { isShare: definition.shard !== undefined, tensors },
     casts,
     memory: {
-      kinds: memoryKinds(step, program.outputs["gradients"] ?? {}),
+      kinds,
+      optimizerInF32: kinds.optimizer + saved,
       plannedPeak: plannedPeak(step, definition.manifest),
       measuredPeak: programs.peakBytes() ?? null,
     },

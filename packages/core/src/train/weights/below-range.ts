@@ -1,4 +1,4 @@
-import { type DType, floatFormats } from "../../dtype.js";
+import { type DType, type FloatDType, floatFormats } from "../../dtype.js";
 import { producers } from "../../graph/graph.js";
 import type { TensorTree } from "../../trace/map-tensors.js";
 import { and, greater, less } from "../../trace/ops/binary.js";
@@ -27,8 +27,13 @@ export function sharesBelowRange(state: TensorTree): TensorTree {
   return mapTree(state, isTensor, (leaf): TensorTree => {
     const { dtype, shape } = leaf;
     if (!isNarrow(dtype) || shape.includes(0)) return {};
-    const size = abs(cast(unrounded(leaf), "f32"));
-    const isBelow = and(greater(size, 0), less(size, floatFormats[dtype].minNormal));
-    return reduceMean(cast(isBelow, "f32"));
+    return shareBelow(unrounded(leaf), dtype);
   }) as TensorTree;
+}
+
+/** f32 scalar: the share of elements that are not 0 and below the normal range of a dtype. */
+export function shareBelow(x: Tensor, dtype: FloatDType): Tensor {
+  const size = abs(cast(x, "f32"));
+  const isBelow = and(greater(size, 0), less(size, floatFormats[dtype].minNormal));
+  return reduceMean(cast(isBelow, "f32"));
 }

@@ -1,22 +1,15 @@
 import type { Backend } from "../../../contract/backend.js";
 import type { ValueType } from "../../../graph/graph.js";
 import type { HostTensor } from "../../../host/host-tensor.js";
-import type { Signs } from "../../../optim/states/dynamic-map.js";
-import { decoded, encoded, isStateFormat, SCALES, type Stored } from "../../../optim/states/state-format.js";
+import { decoded, encoded, isStateFormat, type Stored } from "../../../optim/states/state-format.js";
 import { sameShape } from "../../../shape.js";
 import { runOnce } from "../../compile/program-cache.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { fedName, type TypeTree, traceProgram } from "../../definition/program.js";
 import type { Slot } from "../../definition/slot.js";
+import { placeOf } from "../../definition/stored-place.js";
 
 type Types = Readonly<Record<string, ValueType>>;
-
-/** The names of a stored tensor's codes and scales, and the signs that its format is for. */
-interface Place {
-  readonly codes: string;
-  readonly scales: string | undefined;
-  readonly signs: Signs;
-}
 
 /**
  * The tensors of a file with the optimizer's state in the formats of this run's slots: decoded, and stored by the engine
@@ -68,14 +61,4 @@ export async function inFormatsOf(
     ...Object.fromEntries(Object.entries(tensors).filter(([name]) => !old.has(name))),
     ...Object.fromEntries(names("to").map(([output, name]) => [name, made[output] as HostTensor])),
   };
-}
-
-/** Finds the scales of a tensor among names: they are beside its slot, under a name that says how they are used. */
-function placeOf(codes: string, { path }: Slot, names: Readonly<Record<string, unknown>>): Place {
-  const end = path === undefined ? codes.length : codes.length - path.length - 1;
-  for (const [suffix, signs] of Object.entries(SCALES)) {
-    const scales = codes.slice(0, end) + suffix + codes.slice(end);
-    if (Object.hasOwn(names, scales)) return { codes, scales, signs };
-  }
-  return { codes, scales: undefined, signs: "both" };
 }

@@ -1,0 +1,126 @@
+import { type DType, floatFormats, isFloat } from "../../dtype.js";
+import type { ValueType } from "../../graph/graph.js";
+import { byteLength, type HostTensor } from "../../host/host-tensor.js";
+import { decoded } from "../../optim/states/state-format.js";
+import { elementCount } from "../../shape.js";
+import { concat, reshape } from "../../trace/ops/movement.js";
+import { literal } from "../../trace/ops/source.js";
+import { cast } from "../../trace/ops/unary.js";
+import { isTensor, type Tensor } from "../../trace/tensor.js";
+import { leavesOf } from "../../tree.js";
+import { runOnce } from "../compile/program-cache.js";
+import { isOwnSlot, readSlot, statePart } from "../definition/objective-state.js";
+import { traceProgram } from "../definition/program.js";
+import { isValueType } from "../definition/state.js";
+import { type Place, placeOf } from "../definition/stored-place.js";
+import type { Inspected } from "../diagnosis/diagnose.js";
+import { shareBelow } from "../weights/below-range.js";
+import { countExponents, type ExponentHistogram, histogramOf, ROW, vectorsOf } from "./exponent-counts.js";
+
+/** A tensor of an optimizer's state: how it is stored, and where its values lie. */
+export interface StateTensor {
+  /** Its name in the optimizer's state, such as `mean`; in a group of parameters `decayed/mean`. */
+  readonly slot: string;
+  /** Path of the parameter that it belongs to; empty for one that belongs to all. */
+  readonly parameter: string;
+  /** The dtype of its values, or of their codes. */
+  readonly format: DType;
+  /** Of its scales too. */
+  readonly bytes: number;
+  readonly bytesInF32: number;
+  /** Its values by exponent; of codes, what they stand for. */
+  readonly histogram: ExponentHistogram;
+  /** Share of elements that are 0: in a format of less range than f32, also those that were flushed. */
+  readonly zero: number;
+  /**
+   * Share of elements that are not 0 and lie below the normal range of the format, where they have fewer digits. Codes
+   * of `u8` have no such range.
+   */
+  readonly subnormal: number;
+}
+
+interface Stored {
+  readonly slot: string;
+  readonly parameter: string;
+  readonly place: Place;
+  readonly type: ValueType;
+  readonly bytes: number;
+}
+
+/**
+ * The floats of an objective's optimizer state as they are now, those that have lost most first; of a divided one, this
+ * rank's share.
+ * @param paths of the trained parameters
+ */
+export async function optimizerState(
+  { programs, definition, stateTypes }: Inspected,
+  paths: ReadonlySet<string>,
+): Promise<readonly StateTensor[]> {
+  const state = statePart(definition, stateTypes);
+  const types = Object.fromEntries(leavesOf(state, isValueType, "state"));
+  const own = Object.keys(types).filter((name) => isOwnSlot(definition, name));
+  const objectives = definition.objective?.all ?? [];
+  const stored = storedTensors(types, own, (name) => readSlot({ objectives, paths }, name));
+  if (stored.length === 0) return [];
+  const program = traceProgram({ state }, (tree) => {
+    const leaves = new Map(leavesOf(tree, isTensor, "state"));
+    return { outputs: { counts: stored.map(({ place }) => counted(place, leaves)) } };
+  });
+  const counts = await runOnce(programs.backend, program, {}, programs.state);
+  return stored
+    .map(({ place: _place, type, ...tensor }, index): StateTensor => {
+      const [subnormal = 0, ...rest] = (counts[`counts/${index}`] as HostTensor<"f32">).data;
+      const parts = Array.from({ length: rest.length / (ROW + 1) }, (_, part) =>
+        rest.slice(part * (ROW + 1), (part + 1) * (ROW + 1)),
+      );
+      const histogram = histogramOf(
+        parts,
+        parts.map((part) => part[ROW] as number),
+      );
+      const elements = elementCount(type.shape, "precisionReport");
+      return {
+        ...tensor,
+        format: type.dtype,
+        bytesInF32: byteLength({ ...type, dtype: "f32" }),
+        histogram,
+        zero: histogram.zeros / elements,
+        subnormal,
+      };
+    })
+    .sort((a, b) => lost(b) - lost(a));
+}
+
+/** Zeros of a format with the range of f32 were zeros before. */
+function lost({ format, zero, subnormal }: StateTensor): number {
+  const hasRange = isFloat(format) && floatFormats[format].minExponent === floatFormats.f32.minExponent;
+  return hasRange ? subnormal : zero + subnormal;
+}
+
+/** Floats, and codes that have scales; scales are not tensors of their own. */
+function storedTensors(
+  types: Readonly<Record<string, ValueType>>,
+  names: readonly string[],
+  slotOf: (name: string) => ReturnType<typeof readSlot>,
+): readonly Stored[] {
+  const found = names.flatMap((name): readonly Stored[] => {
+    const [slot, type] = [slotOf(name), types[name]];
+    if (slot?.group !== "optimizer" || type === undefined || type.shape.includes(0)) return [];
+    const place = placeOf(name, slot, types);
+    const scales = place.scales === undefined ? undefined : types[place.scales];
+    if (scales === undefined && !isFloat(type.dtype)) return [];
+    const bytes = byteLength(type) + (scales === undefined ? 0 : byteLength(scales));
+    return [{ slot: slot.part.join("/"), parameter: slot.path ?? "", place, type, bytes }];
+  });
+  const scales = new Set(found.map(({ place }) => place.scales));
+  return found.filter(({ place }) => !scales.has(place.codes));
+}
+
+/** f32: the share of subnormals, and for each part of the values its counts by exponent and its largest. */
+function counted({ codes, scales, signs }: Place, leaves: ReadonlyMap<string, Tensor>): Tensor {
+  const tensor = leaves.get(codes) as Tensor;
+  const scale = scales === undefined ? undefined : leaves.get(scales);
+  const values = scale === undefined ? cast(tensor, "f32") : decoded({ codes: tensor, scales: scale }, signs);
+  const parts = vectorsOf(values).map(countExponents);
+  const subnormal = isFloat(tensor.dtype) ? shareBelow(tensor, tensor.dtype) : literal(0);
+  return concat([reshape(subnormal, [1]), ...parts.flatMap(({ row, largest }) => [row, largest])]);
+}
