@@ -218,6 +218,20 @@ it("a state below the range of its dtype is warned of at the first step, once", 
     expect(await warningsOf(quiet)).toEqual([]);
 });
 
+it("a state in f16 of an optimizer's own takes none from a file in f32, and gives none: it has no scales", async () => {
+  const [wide, narrow] = [await run(byHand("f32")), await run(byHand("f16"))];
+  for (const each of [wide, narrow]) await each.step(batch(0));
+  for (const [to, from] of [
+    [wide, narrow],
+    [narrow, wide],
+  ] as const) {
+    await expect(to.loadBytes(await from.saveBytes())).rejects.toMatchObject({
+      code: "MP_CHECKPOINT_MISMATCH",
+      message: expect.stringContaining("optimizer/square/"),
+    });
+  }
+});
+
 it("a checkpoint names and types what is stored", async () => {
   const training = await run(stored("u8"));
   await training.step(batch(0));

@@ -1,13 +1,20 @@
 import type { Backend } from "../../../contract/backend.js";
 import type { ValueType } from "../../../graph/graph.js";
 import type { HostTensor } from "../../../host/host-tensor.js";
-import { decoded, encoded, isStateFormat, type Stored } from "../../../optim/states/state-format.js";
+import {
+  decoded,
+  encoded,
+  isStateFormat,
+  type StateFormat,
+  type Stored,
+  scalesSuffix,
+} from "../../../optim/states/state-format.js";
 import { sameShape } from "../../../shape.js";
 import { runOnce } from "../../compile/program-cache.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { fedName, type TypeTree, traceProgram } from "../../definition/program.js";
 import type { Slot } from "../../definition/slot.js";
-import { placeOf } from "../../definition/stored-place.js";
+import { type Place, placeOf } from "../../definition/stored-place.js";
 
 type Types = Readonly<Record<string, ValueType>>;
 
@@ -27,7 +34,8 @@ export async function inFormatsOf(
     if (slot?.group !== "optimizer" || held === undefined || held.dtype === type.dtype) return [];
     if (!isStateFormat(held.dtype) || !isStateFormat(type.dtype) || !sameShape(held.shape, type.shape))
       return [];
-    return [{ from: placeOf(name, slot, tensors), to: placeOf(name, slot, types), format: type.dtype }];
+    const [from, to] = [placeOf(name, slot, tensors), placeOf(name, slot, types)];
+    return isOwn(held.dtype, from) || isOwn(type.dtype, to) ? [] : [{ from, to, format: type.dtype }];
   });
   if (changes.length === 0) return undefined;
   const typeOf = (name: string): ValueType => {
@@ -62,3 +70,7 @@ export async function inFormatsOf(
     ...Object.fromEntries(names("to").map(([output, name]) => [name, made[output] as HostTensor])),
   };
 }
+
+/** Whether an optimizer keeps the dtype in a way of its own: without the scales that the format has. */
+const isOwn = (format: StateFormat, { scales, signs }: Place): boolean =>
+  scales === undefined && scalesSuffix(format, signs) !== undefined;
