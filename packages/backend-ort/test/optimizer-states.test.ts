@@ -1,5 +1,13 @@
 /** Optimizer state in few bits on this engine: stored in as few bytes, and with the codes of the oracle. */
-import { adamW, type Backend, float32, type HostTensor, tensor, trainer } from "@mp/core";
+import {
+  adamW,
+  type Backend,
+  float32,
+  type HostTensor,
+  type PrecisionReport,
+  tensor,
+  trainer,
+} from "@mp/core";
 import { matMul, mul, reduceMean, sub, tanh } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { expect, it } from "vitest";
@@ -17,6 +25,7 @@ interface Moments {
   /** By slot. */
   readonly values: ReadonlyMap<string, readonly number[]>;
   readonly losses: readonly number[];
+  readonly report: PrecisionReport["optimizer"]["tensors"];
 }
 
 /** The moments after three steps, loaded by a run that keeps them in f32. */
@@ -38,6 +47,7 @@ async function momentsOn(backend: Backend, states: "bf16" | "f16" | "f8e4m3" | "
   for (let step = 0; step < 3; step++) {
     losses.push((await training.step({ x: wave([8, 60], 0.37 + step) as never })).loss);
   }
+  const { optimizer } = await training.precisionReport({ x: wave([8, 60], 0.37) as never });
   const exact = await run("f32", await reference());
   await exact.loadBytes(await training.saveBytes());
   const bytes = await exact.saveBytes();
@@ -51,7 +61,7 @@ async function momentsOn(backend: Backend, states: "bf16" | "f16" | "f8e4m3" | "
       ? [[slot, [...new Float32Array(bytes.slice(8 + length + at[0], 8 + length + at[1]).buffer)]] as const]
       : [],
   );
-  return { losses, values: new Map(values) };
+  return { losses, values: new Map(values), report: optimizer.tensors };
 }
 
 it.each(["bf16", "f16", "f8e4m3", "u8"] as const)(
@@ -66,6 +76,18 @@ it.each(["bf16", "f16", "f8e4m3", "u8"] as const)(
         (value, at) => Math.abs((own[at] as number) - value) > 1e-3 * Math.abs(value),
       );
       expect(far.length, slot).toBeLessThanOrEqual(0.005 * values.length);
+    }
+    // The report counts on the engine what the checkpoint has, also codes and halves that it emulates.
+    expect(got.report).toHaveLength(4);
+    for (const { slot, parameter, format, bytes, zero, histogram } of got.report) {
+      const values = got.values.get(`optimizer/${slot}/${parameter}`) as readonly number[];
+      expect([format, bytes]).toEqual([
+        states,
+        want.report.find((each) => each.slot === slot && each.parameter === parameter)?.bytes,
+      ]);
+      expect(zero).toBeCloseTo(values.filter((value) => value === 0).length / values.length, 6);
+      const largest = Math.max(...values.map(Math.abs));
+      expect(Math.abs(histogram.largest - largest)).toBeLessThanOrEqual(1e-6 * largest);
     }
   },
 );
