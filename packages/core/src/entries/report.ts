@@ -13,11 +13,11 @@ export type { CastLint, CastLintRule } from "../cast/lint.js";
 export type { CastRule } from "../cast/rule.js";
 
 // Ranges and memory
-export { addHistograms, type ExponentHistogram } from "../train/report/exponent-counts.js";
+export { addHistograms, type ExponentHistogram } from "../train/report/counts/exponent-counts.js";
 export { shareAtScale, type ScaleShare } from "../train/report/scale-shares.js";
 export type { PrecisionReport, GroupHistogram, GradientRange } from "../train/report/report.js";
 export type { StateTensor } from "../train/report/optimizer-state.js";
-export type { ValueGroup, ValueKind } from "../train/report/value-groups.js";
+export type { ValueGroup, ValueKind } from "../train/report/counts/value-groups.js";
 export { planMemory, type PlannedMemory, type PlannedStep } from "../train/report/plan-memory.js";
 export type { StepMemory, MemoryKinds } from "../train/report/memory-kinds.js";
 

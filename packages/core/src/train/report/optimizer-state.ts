@@ -2,6 +2,7 @@ import { type DType, floatFormats, isFloat } from "../../dtype.js";
 import type { ValueType } from "../../graph/graph.js";
 import { byteLength, type HostTensor } from "../../host/host-tensor.js";
 import { decoded } from "../../optim/states/state-format.js";
+import { type Place, placeOf } from "../../optim/states/stored-place.js";
 import { elementCount } from "../../shape.js";
 import { concat, reshape } from "../../trace/ops/movement.js";
 import { literal } from "../../trace/ops/source.js";
@@ -12,10 +13,15 @@ import { runOnce } from "../compile/program-cache.js";
 import { isOwnSlot, readSlot, statePart } from "../definition/objective-state.js";
 import { traceProgram } from "../definition/program.js";
 import { isValueType } from "../definition/state.js";
-import { type Place, placeOf } from "../definition/stored-place.js";
 import type { Inspected } from "../diagnosis/diagnose.js";
 import { shareBelow } from "../weights/below-range.js";
-import { countExponents, type ExponentHistogram, histogramOf, ROW, vectorsOf } from "./exponent-counts.js";
+import {
+  countExponents,
+  type ExponentHistogram,
+  histogramOf,
+  ROW,
+  vectorsOf,
+} from "./counts/exponent-counts.js";
 
 /** A tensor of an optimizer's state: how it is stored, and where its values lie. */
 export interface StateTensor {
@@ -25,7 +31,7 @@ export interface StateTensor {
   readonly parameter: string;
   /** The dtype of its values, or of their codes. */
   readonly format: DType;
-  /** Of its scales too. */
+  /** Its bytes, with those of its scales. */
   readonly bytes: number;
   readonly bytesInF32: number;
   /** Its values by exponent; of codes, what they stand for. */
@@ -105,7 +111,7 @@ function storedTensors(
   const found = names.flatMap((name): readonly Stored[] => {
     const [slot, type] = [slotOf(name), types[name]];
     if (slot?.group !== "optimizer" || type === undefined || type.shape.includes(0)) return [];
-    const place = placeOf(name, slot, types);
+    const place = placeOf(name, slot.path, types);
     const scales = place.scales === undefined ? undefined : types[place.scales];
     if (scales === undefined && !isFloat(type.dtype)) return [];
     const bytes = byteLength(type) + (scales === undefined ? 0 : byteLength(scales));

@@ -12,13 +12,13 @@ import { runOnce } from "../compile/program-cache.js";
 import { isValueType } from "../definition/state.js";
 import type { Inspected } from "../diagnosis/diagnose.js";
 import { gradientsProgram } from "../programs/programs.js";
-import { countGraph } from "./count-graph.js";
-import { addHistograms, type ExponentHistogram, histogramOf, ROW } from "./exponent-counts.js";
+import { countGraph } from "./counts/count-graph.js";
+import { addHistograms, type ExponentHistogram, histogramOf, ROW } from "./counts/exponent-counts.js";
+import { SCALE, type ValueGroup } from "./counts/value-groups.js";
 import { memoryKinds, type StepMemory } from "./memory-kinds.js";
 import { optimizerState, type StateTensor } from "./optimizer-state.js";
 import { plannedPeak } from "./plan-memory.js";
 import { recommendedScale, type ScaleShare, scaleShares } from "./scale-shares.js";
-import { SCALE, type ValueGroup } from "./value-groups.js";
 
 /** The values of one kind in one layer and dtype, by exponent. */
 export interface GroupHistogram extends ValueGroup {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { roundTo } from "../../float-format/round.js";
-import type { ExponentHistogram } from "./exponent-counts.js";
+import type { ExponentHistogram } from "./counts/exponent-counts.js";
 import { recommendedScale, scaleShares } from "./scale-shares.js";
 
 /** One value in the middle of each exponent from `first` on. */

@@ -1,5 +1,5 @@
 import { floatFormats, type HalfDType } from "../../dtype.js";
-import type { ExponentHistogram } from "./exponent-counts.js";
+import type { ExponentHistogram } from "./counts/exponent-counts.js";
 
 /** The effect of multiplying gradients by a scale and rounding to a half, as shares of the nonzero gradients. */
 export interface ScaleShare {

@@ -9,12 +9,12 @@ import {
   type Stored,
   scalesSuffix,
 } from "../../../optim/states/state-format.js";
+import { type Place, placeOf } from "../../../optim/states/stored-place.js";
 import { sameShape } from "../../../shape.js";
 import { runOnce } from "../../compile/program-cache.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { fedName, type TypeTree, traceProgram } from "../../definition/program.js";
 import type { Slot } from "../../definition/slot.js";
-import { type Place, placeOf } from "../../definition/stored-place.js";
 
 type Types = Readonly<Record<string, ValueType>>;
 
@@ -34,7 +34,7 @@ export async function inFormatsOf(
     if (slot?.group !== "optimizer" || held === undefined || held.dtype === type.dtype) return [];
     if (!isStateFormat(held.dtype) || !isStateFormat(type.dtype) || !sameShape(held.shape, type.shape))
       return [];
-    const [from, to] = [placeOf(name, slot, tensors), placeOf(name, slot, types)];
+    const [from, to] = [placeOf(name, slot.path, tensors), placeOf(name, slot.path, types)];
     return isOwn(held.dtype, from) || isOwn(type.dtype, to) ? [] : [{ from, to, format: type.dtype }];
   });
   if (changes.length === 0) return undefined;

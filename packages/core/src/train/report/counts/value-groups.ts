@@ -1,7 +1,7 @@
-import { type ComputeDType, isComputeFloat, isHalf } from "../../dtype.js";
-import type { Op } from "../../graph/attributes.js";
-import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../../graph/graph.js";
-import { opTable } from "../../graph/op-table.js";
+import { type ComputeDType, isComputeFloat, isHalf } from "../../../dtype.js";
+import type { Op } from "../../../graph/attributes.js";
+import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../../../graph/graph.js";
+import { opTable } from "../../../graph/op-table.js";
 
 /**
  * `gradients` are the intermediate values of the backward pass, scaled by the loss scale; `weight gradients` are its

@@ -1,13 +1,13 @@
-import { emitWidened } from "../../cast/widen-halves.js";
-import { isHalf } from "../../dtype.js";
-import { GraphBuilder } from "../../graph/build/builder.js";
-import { GraphCopy } from "../../graph/build/graph-copy.js";
-import type { Graph, Value } from "../../graph/graph.js";
-import { elementCount } from "../../shape.js";
-import { concat, reshape } from "../../trace/ops/movement.js";
-import { Tensor } from "../../trace/tensor.js";
-import { withBuilder, withoutLines } from "../../trace/trace.js";
-import { unrollScans } from "../../transform/scan/unroll.js";
+import { emitWidened } from "../../../cast/widen-halves.js";
+import { isHalf } from "../../../dtype.js";
+import { GraphBuilder } from "../../../graph/build/builder.js";
+import { GraphCopy } from "../../../graph/build/graph-copy.js";
+import type { Graph, Value } from "../../../graph/graph.js";
+import { elementCount } from "../../../shape.js";
+import { concat, reshape } from "../../../trace/ops/movement.js";
+import { Tensor } from "../../../trace/tensor.js";
+import { withBuilder, withoutLines } from "../../../trace/trace.js";
+import { unrollScans } from "../../../transform/scan/unroll.js";
 import { type CountedTensor, countExponents, LONGEST, vectorsOf } from "./exponent-counts.js";
 import { type ValueGroup, valueGroups } from "./value-groups.js";
 

@@ -1,7 +1,6 @@
 import type { DType } from "../../dtype.js";
-import type { Signs } from "../../optim/states/dynamic-map.js";
-import { isStateFormat, SCALES, scalesSuffix } from "../../optim/states/state-format.js";
-import type { Slot } from "./slot.js";
+import type { Signs } from "./dynamic-map.js";
+import { isStateFormat, SCALES, scalesSuffix } from "./state-format.js";
 
 /** The names of a stored tensor's codes and scales, and the signs that its format is for. */
 export interface Place {
@@ -10,10 +9,13 @@ export interface Place {
   readonly signs: Signs;
 }
 
-/** Finds the scales of a tensor among names: they are beside its slot, under a name that says how they are used. */
+/**
+ * Finds the scales of a tensor among names: they are beside its slot, under a name that says how they are used.
+ * @param path of the parameter that the tensor belongs to, at the end of its name
+ */
 export function placeOf(
   codes: string,
-  { path }: Slot,
+  path: string | undefined,
   names: Readonly<Record<string, { readonly dtype: DType }>>,
 ): Place {
   const dtype = names[codes]?.dtype;
