@@ -204,9 +204,39 @@ class Scheduling {
       if (mayGoOnWaiting && !isReadWithin(node)) group.delete(node);
     }
     if (group.size === 0 || this.#growth(group) > NEGLIGIBLE) return;
-    for (const node of this.#inOrder(group)) {
+    for (const node of this.#inParts(group)) {
       if (!this.#delayed.has(node) || !isReadWithin(node)) this.#schedule(node);
     }
+  }
+
+  /**
+   * In order, but where state in few bits is decoded one parameter after the other: nodes of two have no large value in
+   * common. Otherwise all would be decoded before the first is stored again.
+   */
+  #inParts(group: ReadonlySet<AnyNode>): readonly AnyNode[] {
+    const nodes = this.#inOrder(group);
+    if (this.#decoded.size === 0) return nodes;
+    const next = new Map<AnyNode, AnyNode>();
+    const leaderOf = (node: AnyNode): AnyNode => {
+      let leader = node;
+      for (let other = next.get(leader); other !== undefined; other = next.get(leader)) leader = other;
+      return leader;
+    };
+    const users = new Map<Value, AnyNode>();
+    for (const node of nodes) {
+      for (const root of [...node.inputs, ...node.outputs].map((value) => this.#storages.root(value))) {
+        if (byteLength(root) <= NEGLIGIBLE) continue;
+        const [leader, other] = [leaderOf(node), leaderOf(users.get(root) ?? node)];
+        if (leader !== other) next.set(leader, other);
+        users.set(root, node);
+      }
+    }
+    const parts = new Map<AnyNode, AnyNode[]>();
+    for (const node of nodes) {
+      const leader = leaderOf(node);
+      parts.set(leader, [...(parts.get(leader) ?? []), node]);
+    }
+    return [...parts.values()].flat();
   }
 
   /** Ends values that these nodes' readers read, too, where that frees memory. */
