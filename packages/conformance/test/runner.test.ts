@@ -138,6 +138,7 @@ describe("the suite", () => {
         "axis": 394,
         "cast": 105,
         "constant": 5,
+        "custom-gradient": 130,
         "determinism": 5,
         "equal-sides": 357,
         "factory": 11,
