@@ -17,7 +17,7 @@ function installsLibrary() {
   if (process.env["MP_OPENVINO"]) return true;
   if (!turbo(["build:js"], { filter: ["@mp/libopenvino..."], quiet: true })) return false;
   const command = join(root, "packages/libopenvino/bin/mp-libopenvino.js");
-  // What it writes would stand among the results.
+  // Its output does not belong among the results.
   return spawnSync(process.execPath, [command], { stdio: ["ignore", 2, 2] }).status === 0;
 }
 
@@ -28,7 +28,7 @@ function installsLibrary() {
  * @returns {readonly string[]}
  */
 export function demonstration(given) {
-  const isChosen = given.some((flag) => /^--(backend|precision)\b/.test(flag));
+  const isChosen = given.some((flag) => /^(-h|--(backend|precision|help))\b/.test(flag));
   const hasUnits =
     process.arch === "x64" && existsSync(PROCESSORS) && UNITS.test(readFileSync(PROCESSORS, "utf8"));
   if (isChosen || !hasUnits) return EMULATED;

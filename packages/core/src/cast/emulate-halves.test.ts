@@ -133,6 +133,33 @@ it.each(["f16", "bf16"] as HalfDType[])(
   },
 );
 
+it.each(["f16", "bf16"] as HalfDType[])(
+  "computes a loop of %s whose carry is an element of its sequence",
+  (half) => {
+    const { graph } = traceInto(
+      [
+        { name: "h", role: "state", type: { dtype: half, shape: [2, 4] } },
+        { name: "x", role: "batch", type: { dtype: half, shape: [5, 2, 4] } },
+      ],
+      ([h, x]) => {
+        const [last, all] = scan(
+          (state: Tensor, element: Tensor) => [element, [state]],
+          h as Tensor,
+          x as Tensor,
+        );
+        return { last, all: all[0] as Tensor };
+      },
+    );
+    const inputs = {
+      h: tensor(encodeArray(half, values(8, 0.7)), [2, 4], half),
+      x: tensor(encodeArray(half, values(40, 1.7)), [5, 2, 4], half),
+    };
+    const emulated = emulateHalves(graph, [half]);
+    validateGraph(emulated);
+    expect(evaluate(emulated, inputs)).toEqual(evaluate(graph, inputs));
+  },
+);
+
 it("widens nodes in loops", () => {
   const { graph, inputs } = recurrence("f16");
   const widened = widenNodes(graph, ({ op }) => op === "MatMul" || op === "Scan");

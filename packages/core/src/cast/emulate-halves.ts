@@ -117,7 +117,7 @@ function emulated(
       });
     },
     leave: (builder, { dtype }, carrier, index) =>
-      index < carries ? carrier : narrowed(builder, carrier, dtype),
+      index < carries ? wide(builder, carrier) : narrowed(builder, carrier, dtype),
     onNode,
   });
 }

@@ -124,7 +124,7 @@ function expectMatrices(parameters: TensorTree): void {
   if (flat === undefined) return;
   throw new MpError(
     "MP_SHAPE_MISMATCH",
-    `muon: ${flat[0] || "the parameter"} is ${formatType(flat[1])}, and takes matrices; give others an optimizer of their own: byPath([{ group: "flat", paths: biasesAndNorms, optimizer: adamW({ learningRate: 1e-3 }) }], muon({ … }))`,
+    `muon: ${flat[0] || "the parameter"} is ${formatType(flat[1])}, but must have two dimensions or more; give it an optimizer of its own: byPath([{ group: "flat", paths: biasesAndNorms, optimizer: adamW({ learningRate: 1e-3 }) }], muon({ … }))`,
   );
 }
 

@@ -38,7 +38,7 @@ class Scheduling {
   readonly #positions = new Map<AnyNode, number>();
   /** Wait for a reader. */
   readonly #delayed = new Set<AnyNode>();
-  /** State in few bits as it is decoded: all of it waits together, since nothing is kept but what is held anyway. */
+  /** Values widened from what is held anyway, such as state in few bits: all of them wait, since that keeps nothing more. */
   readonly #decoded = new Set<Value>();
   /** Follow from gradients without being part of the backward pass. */
   readonly #eager = new Set<AnyNode>();
@@ -210,8 +210,8 @@ class Scheduling {
   }
 
   /**
-   * In order, but where state in few bits is decoded one parameter after the other: nodes of two have no large value in
-   * common. Otherwise all would be decoded before the first is stored again.
+   * Orders the group: as given, but where state is decoded, one parameter after the other, so that one is stored before
+   * the next is decoded. Nodes that touch the same large value belong to the same parameter.
    */
   #inParts(group: ReadonlySet<AnyNode>): readonly AnyNode[] {
     const nodes = this.#inOrder(group);
@@ -225,7 +225,7 @@ class Scheduling {
     const users = new Map<Value, AnyNode>();
     for (const node of nodes) {
       for (const root of [...node.inputs, ...node.outputs].map((value) => this.#storages.root(value))) {
-        if (byteLength(root) <= NEGLIGIBLE) continue;
+        if (byteLength(root) <= NEGLIGIBLE || this.#storages.held.has(root)) continue;
         const [leader, other] = [leaderOf(node), leaderOf(users.get(root) ?? node)];
         if (leader !== other) next.set(leader, other);
         users.set(root, node);
@@ -233,8 +233,9 @@ class Scheduling {
     }
     const parts = new Map<AnyNode, AnyNode[]>();
     for (const node of nodes) {
-      const leader = leaderOf(node);
-      parts.set(leader, [...(parts.get(leader) ?? []), node]);
+      const part = parts.get(leaderOf(node));
+      if (part === undefined) parts.set(leaderOf(node), [node]);
+      else part.push(node);
     }
     return [...parts.values()].flat();
   }

@@ -49,9 +49,9 @@ export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tens
   const limits = { min: 0, max: top[signs] + 0.5 };
   const place = draw === undefined ? position : clip(add(position, add(draw, -0.5)), limits);
   if (signs === "nonNegative") return cast(place, "u8");
+  // The sign: a smaller factor would leave a fraction of it for numbers near 0.
+  const side = clip(mul(x, 2 ** 100), { min: -1, max: 1 });
   // -1 has no code: that of the largest negative number is 0.
-  // Where the code is not that of 0, this is the sign.
-  const side = clip(mul(x, 1e7), { min: -1, max: 1 });
   return cast(clip(add(mul(side, floor(place)), 127), { min: 0 }), "u8");
 }
 

@@ -163,3 +163,17 @@ function stepOfMap(x: readonly number[], index: number, signs: Signs): number {
   const distance = Math.min(...dynamicMaps[signs].map((number) => Math.abs(number - share)));
   return most * (distance + 1e-7 + Math.abs(share) * 1e-5) + 2 ** -149;
 }
+
+it("stochastic rounding of numbers near 0 has their mean, of either sign", () => {
+  fc.assert(
+    fc.property(fc.double({ min: 2e-8, max: 4e-7, noNaN: true }), fc.boolean(), (size, isNegative) => {
+      const value = Math.fround(isNegative ? -size : size);
+      const x = Array.from({ length: 16_384 }, (_, index) => (index % 256 === 0 ? 1 : value));
+      const drawn = stored(x, "u8", "both", 7).values.filter((_, index) => index % 256 !== 0);
+      const mean = drawn.reduce((sum, each) => sum + each, 0) / drawn.length;
+      // Draws of 0 and of the first number, 5.5e-7: four deviations of their mean.
+      expect(Math.abs(mean - value)).toBeLessThan(4 * 5.5e-7 * Math.sqrt(0.25 / drawn.length));
+    }),
+    { numRuns: 20 },
+  );
+});

@@ -1,7 +1,6 @@
 import { oneOf } from "../../argument-checks.js";
 import { floatFormats } from "../../dtype.js";
 import { add, div, equal, less, maximum, mul, sub, where } from "../ops/binary.js";
-import { expand } from "../ops/movement.js";
 import { literal } from "../ops/source.js";
 import { abs, cast, sign } from "../ops/unary.js";
 import type { Tensor } from "../tensor.js";
@@ -30,7 +29,6 @@ export function stochasticallyRounded(
       : mul(sign(rest), maximum(mul(size, share), 0.75 * minSubnormal));
   const neighbor = cast(cast(add(nearest, reach), dtype), "f32");
   const gap = sub(neighbor, nearest);
-  const one = expand(literal(1), x.shape);
-  const probability = div(rest, where(equal(gap, 0), one, gap));
+  const probability = div(rest, where(equal(gap, 0), literal(1), gap));
   return cast(where(less(randomUniform(key, x.shape), probability), neighbor, nearest), dtype);
 }

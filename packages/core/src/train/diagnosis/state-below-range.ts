@@ -13,7 +13,7 @@ export function stateBelowRange(outputs: Outputs): TrainingWarning | undefined {
   const others = shares.length === 1 ? "" : `, and so do parts of ${shares.length - 1} more tensors`;
   return {
     type: "numerics",
-    message: `optimizer state ${name} lies below the normal range of its dtype in ${Math.round(100 * share)} % of its elements${others}: they lose digits or become 0; store it in f32 or bf16, or with a scale, as the option states of an optimizer does`,
+    message: `optimizer state ${name} lies below the normal range of its dtype in ${Math.round(100 * share)} % of its elements${others}: they lose digits or become 0; store it in f32, bf16 or u8, or, if it has no scale yet, with one, as the option states of an optimizer does`,
     details: { shares: Object.fromEntries(shares) },
   };
 }
