@@ -3,18 +3,22 @@
 // Optimizers
 export { sgd, momentum, type SgdOptions, type MomentumOptions } from "../optim/sgd.js";
 export { adam, adamW, type AdamOptions, type AdamWOptions } from "../optim/adam.js";
+export { lion, type LionOptions } from "../optim/lion.js";
+export { muon, type MuonOptions } from "../optim/muon.js";
+
+// Adaptive optimizers
 export { rmsProp, type RmsPropOptions, type RmsPropState } from "../optim/rms-prop.js";
 export { adagrad, type AdagradOptions } from "../optim/adagrad.js";
 export { adamax, type AdamaxOptions } from "../optim/adamax.js";
 export { nadam, type NadamOptions } from "../optim/nadam.js";
 export { radam, type RadamOptions } from "../optim/radam.js";
 export { adadelta, type AdadeltaOptions } from "../optim/adadelta.js";
+
+// Optimizers of large batches and sparse features
 export { adafactor, type AdafactorOptions } from "../optim/adafactor.js";
 export { lamb, type LambOptions } from "../optim/lamb.js";
 export { lars, type LarsOptions } from "../optim/lars.js";
-export { lion, type LionOptions } from "../optim/lion.js";
 export { ftrl, type FtrlOptions } from "../optim/ftrl.js";
-export { muon, type MuonOptions } from "../optim/muon.js";
 
 // Groups of parameters
 export { byPath, biasesAndNorms, type PathRule, type ParameterTest } from "../optim/by-path.js";
@@ -28,13 +32,6 @@ export { globalNorm } from "../optim/global-norm.js";
 // Directions: to be scaled by a learning rate at the end of a chain
 export { scaleByLearningRate, scaleBySchedule } from "../optim/scale-by-rate.js";
 export { scaleByMomentum, type ScaleByMomentumOptions } from "../optim/sgd.js";
-export { scaleByAdam, type ScaleByAdamOptions, type AdamState } from "../optim/scale-by-adam.js";
-export { scaleByAdamax, type ScaleByAdamaxOptions } from "../optim/adamax.js";
-export { scaleByNadam, type ScaleByNadamOptions } from "../optim/nadam.js";
-export { scaleByRadam, type ScaleByRadamOptions } from "../optim/radam.js";
-export { scaleByRms, type ScaleByRmsOptions } from "../optim/rms-prop.js";
-export { scaleByRss, type ScaleByRssOptions } from "../optim/adagrad.js";
-export { scaleByAdadelta, type ScaleByAdadeltaOptions } from "../optim/adadelta.js";
 export { scaleByLion, type ScaleByLionOptions } from "../optim/lion.js";
 export {
   scaleByFactoredRms,
@@ -43,6 +40,15 @@ export {
 } from "../optim/factored.js";
 export { scaleByTrustRatio, type TrustRatioOptions } from "../optim/trust-ratio.js";
 export { clipByBlockRms, scaleByParameterRms } from "../optim/root-mean-square.js";
+
+// Adaptive directions
+export { scaleByAdam, type ScaleByAdamOptions, type AdamState } from "../optim/scale-by-adam.js";
+export { scaleByAdamax, type ScaleByAdamaxOptions } from "../optim/adamax.js";
+export { scaleByNadam, type ScaleByNadamOptions } from "../optim/nadam.js";
+export { scaleByRadam, type ScaleByRadamOptions } from "../optim/radam.js";
+export { scaleByRms, type ScaleByRmsOptions } from "../optim/rms-prop.js";
+export { scaleByRss, type ScaleByRssOptions } from "../optim/adagrad.js";
+export { scaleByAdadelta, type ScaleByAdadeltaOptions } from "../optim/adadelta.js";
 
 // Schedules
 export { warmup } from "../optim/schedules/warmup.js";
