@@ -16,38 +16,11 @@ import { trainer } from "../src/train/trainer.js";
 import { runTrees } from "./run-traced.js";
 import { wave } from "./small-run.js";
 
-const {
-  adadelta,
-  adafactor,
-  adagrad,
-  adam,
-  adamW,
-  adamax,
-  ftrl,
-  lamb,
-  lars,
-  lion,
-  momentum,
-  muon,
-  nadam,
-  radam,
-  rmsProp,
-} = optim;
+const { adadelta, adafactor, adagrad, adam, adamW, adamax, ftrl, lamb, lars, lion } = optim;
+const { momentum, muon, nadam, radam, rmsProp } = optim;
 const makers = {
-  adadelta,
-  adafactor,
-  adagrad,
+  ...{ adadelta, adafactor, adagrad, adamW, adamax, ftrl, lamb, lars, lion, momentum, muon, nadam, radam },
   adam: (options: object) => adam({ ...options, learningRate: 0.1, amsgrad: true }),
-  adamW,
-  adamax,
-  ftrl,
-  lamb,
-  lars,
-  lion,
-  momentum,
-  muon,
-  nadam,
-  radam,
   rmsProp: (options: object) => rmsProp({ ...options, learningRate: 0.1, momentum: 0.9, centered: true }),
 } as Readonly<Record<string, (options: StateOptions & { readonly learningRate: number }) => Optimizer>>;
 

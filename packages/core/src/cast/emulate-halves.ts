@@ -64,7 +64,7 @@ function emulated(
   };
   /** The carrier of an operand; an input is widened where it is first read, so that it takes no more memory before. */
   const wideInputs = new Map<Value, Value>();
-  const wide = (builder: GraphBuilder, operand: Value): Value => {
+  const carrierOf = (builder: GraphBuilder, operand: Value): Value => {
     if (!isEmulated(operand.dtype)) return operand;
     const made = wideInputs.get(operand) ?? widened(builder, operand);
     wideInputs.set(operand, made);
@@ -83,7 +83,7 @@ function emulated(
     const operands = node.inputs.map(({ dtype }, index) =>
       sequences(index)
         ? narrowed(builder, inputs[index] as Value, dtype, origin)
-        : wide(builder, inputs[index] as Value),
+        : carrierOf(builder, inputs[index] as Value),
     );
     const own = attributes.body.inputs.filter((_, index) => !sequences(index)).map(({ value }) => value);
     const body = emulated(attributes.body, isEmulated, {
@@ -104,7 +104,7 @@ function emulated(
     declare: (input) => (carried.has(input) && isEmulated(input.dtype) ? { ...input, dtype: "f32" } : input),
     visit: (builder, node, operands) => {
       if (isNode(node, "Scan")) return loop(builder, node, operands);
-      const inputs = operands.map((operand) => wide(builder, operand));
+      const inputs = operands.map((operand) => carrierOf(builder, operand));
       const rounded = (value: Value, half: DType): Value =>
         widened(builder, castTo(builder, value, half, node.origin), node.origin);
       if (isNode(node, "Cast") && isEmulated(node.attributes.to)) {
@@ -117,7 +117,7 @@ function emulated(
       });
     },
     leave: (builder, { dtype }, carrier, index) =>
-      index < carries ? wide(builder, carrier) : narrowed(builder, carrier, dtype),
+      index < carries ? carrierOf(builder, carrier) : narrowed(builder, carrier, dtype),
     onNode,
   });
 }

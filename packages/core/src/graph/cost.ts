@@ -1,4 +1,4 @@
-import { byteLength } from "../host/host-tensor.js";
+import { totalBytes } from "../host/host-tensor.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { Graph, Phase, ValueType } from "./graph.js";
 import { type OpRow, opTable } from "./op-table.js";
@@ -20,15 +20,13 @@ export function opCost<K extends Op>(
   outputs: readonly ValueType[],
   attributes: OpAttributes[K],
 ): Cost {
-  const total = (types: readonly ValueType[]): number =>
-    types.reduce((sum, type) => sum + byteLength(type), 0);
   const row: OpRow<K> = opTable[op];
   const flops = row.flops(inputs, outputs, attributes);
   // A view is its operand's memory, and a constant exists before a run.
   if (row.moves === "view" || op === "Constant") return { flops, bytes: 0 };
-  const written = total(outputs);
+  const written = totalBytes(outputs);
   const readsPart = row.moves === "slices" || row.moves === "looks-up";
-  return { flops, bytes: written + (readsPart ? written + total(inputs.slice(1)) : total(inputs)) };
+  return { flops, bytes: written + (readsPart ? written + totalBytes(inputs.slice(1)) : totalBytes(inputs)) };
 }
 
 export interface GraphCost extends Cost {

@@ -146,6 +146,10 @@ export function byteLength(type: { readonly dtype: DType; readonly shape: Shape 
   return elementCount(type.shape, "byteLength") * bytesPerElement[type.dtype];
 }
 
+/** Bytes of tensors of those types together. */
+export const totalBytes = (types: readonly Parameters<typeof byteLength>[0][]): number =>
+  types.reduce((sum, type) => sum + byteLength(type), 0);
+
 /** The scalar tensor of a number, rounded once from f64. */
 export function literalTensor(number: number, dtype: DType): HostTensor {
   const data = new hostArrayOf[dtype](1);

@@ -1,5 +1,5 @@
 /** Muon: momentum whose matrices are made nearly orthogonal by Newton and Schulz's iteration. */
-import { count, listOf, oneOf, truth } from "../argument-checks.js";
+import { type Check, claim, count, oneOf, truth } from "../argument-checks.js";
 import type { ComputeDType } from "../dtype.js";
 import { MpError } from "../errors.js";
 import { formatType } from "../graph/format-type.js";
@@ -56,6 +56,11 @@ const RATE_SCALES = {
   match_rms_adamw: (inputs: number, outputs: number): number => 0.2 * Math.sqrt(Math.max(inputs, outputs)),
 };
 
+const coefficients: Check = claim(
+  "a list of three finite numbers",
+  (value) => Array.isArray(value) && value.length === 3 && value.every(Number.isFinite),
+);
+
 const MUON = {
   learningRate: rate,
   ...stateOptions(SLOTS),
@@ -63,10 +68,7 @@ const MUON = {
   nesterov: withDefault(true, truth),
   weightDecay: withDefault(0.1, decay),
   steps: withDefault(5, count),
-  coefficients: withDefault([3.4445, -4.775, 2.0315], (what, value) => {
-    listOf("three finite numbers", Number.isFinite)(what, value);
-    if ((value as readonly number[]).length !== 3) listOf("three finite numbers", () => false)(what, value);
-  }),
+  coefficients: withDefault([3.4445, -4.775, 2.0315], coefficients),
   epsilon: withDefault(1e-7, positiveEpsilon),
   dtype: withDefault("f32", oneOf("f32", "bf16", "f16")),
   rateScale: withDefault("original", oneOf("original", "match_rms_adamw")),
@@ -109,9 +111,9 @@ function part(settings: Settings): GradientTransformation<State> {
         const mean = average(before, gradients, momentum);
         const ahead = nesterov ? average(mean, gradients, momentum) : mean;
         const updates = mapTensors((leaf) => {
-          const { direction, norm } = orthogonalized(leaf, settings);
+          const { update, norm } = orthogonalized(leaf, settings);
           norms.push(norm);
-          return direction;
+          return update;
         }, ahead);
         return { updates, state: { mean }, rates: norms };
       },
@@ -132,7 +134,7 @@ function expectMatrices(parameters: TensorTree): void {
 function orthogonalized(
   leaf: Tensor,
   { steps, coefficients: [a, b, c], epsilon, dtype, rateScale }: Settings,
-): { readonly direction: Tensor; readonly norm: Tensor } {
+): { readonly update: Tensor; readonly norm: Tensor } {
   const [rows = 1, ...others] = leaf.shape;
   const columns = others.reduce((product, size) => product * size, 1);
   const [inputs, outputs] = others.length === 1 ? [rows, columns] : [columns, rows];
@@ -145,6 +147,6 @@ function orthogonalized(
     const polynomial = gemm(gram, gram, gram, { alpha: c, beta: b });
     x = gemm(polynomial, x, x, { beta: a });
   }
-  const direction = reshape(turned(cast(x, "f32")), leaf.shape);
-  return { direction: mul(direction, RATE_SCALES[rateScale](inputs, outputs)), norm };
+  const update = reshape(turned(cast(x, "f32")), leaf.shape);
+  return { update: mul(update, RATE_SCALES[rateScale](inputs, outputs)), norm };
 }

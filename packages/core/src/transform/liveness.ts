@@ -1,6 +1,6 @@
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { opTable } from "../graph/op-table.js";
-import { byteLength } from "../host/host-tensor.js";
+import { byteLength, totalBytes } from "../host/host-tensor.js";
 
 /** Which memory each value of a graph occupies, and who reads it. */
 export class Storages {
@@ -50,10 +50,7 @@ function bodyBytes(node: AnyNode, workspace: (node: AnyNode) => number): number 
   if (node.op !== "Scan") return 0;
   const { body, carries } = node.attributes;
   const invariants = body.inputs.slice(carries + node.attributes.sequences);
-  return (
-    peakLiveBytes(body, { workspace }).bytes -
-    invariants.reduce((sum, { value }) => sum + byteLength(value), 0)
-  );
+  return peakLiveBytes(body, { workspace }).bytes - totalBytes(invariants.map(({ value }) => value));
 }
 
 /** The most memory that is in use at once, and where. */

@@ -12,7 +12,7 @@
 import type { Op } from "../graph/attributes.js";
 import { PRODUCT_OPS } from "../graph/families.js";
 import { type AnyNode, consumers, type Graph, producers, type Value } from "../graph/graph.js";
-import { byteLength } from "../host/host-tensor.js";
+import { byteLength, totalBytes } from "../host/host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
 /** At their position their operands are in the caches, and profiles are read by them. */
@@ -105,7 +105,7 @@ class Scheduling {
   #decodes({ op, inputs, outputs }: AnyNode): boolean {
     const isDecoded = (input: Value): boolean => this.#decoded.has(input);
     const isHeld = (input: Value): boolean => this.#storages.held.has(this.#storages.root(input));
-    const widens = op === "Cast" && sizeOf(outputs) > sizeOf(inputs);
+    const widens = op === "Cast" && totalBytes(outputs) > totalBytes(inputs);
     return (widens || inputs.some(isDecoded)) && inputs.every((input) => isDecoded(input) || isHeld(input));
   }
 
@@ -310,6 +310,3 @@ class Scheduling {
     return growth;
   }
 }
-
-const sizeOf = (values: readonly Value[]): number =>
-  values.reduce((sum, value) => sum + byteLength(value), 0);

@@ -6,8 +6,6 @@ import { GraphCopy } from "./graph-copy.js";
 export interface Rewriting {
   /** The type of an input in the new graph. Default: its own. */
   readonly declare?: (input: Value) => ValueType;
-  /** Maps an input to its counterpart in the new graph. Default: the input itself. */
-  readonly enter?: (builder: GraphBuilder, input: Value) => Value;
   /** Emits the replacement of a node from the counterparts of its operands; returns those of its results, in order. */
   readonly visit: (builder: GraphBuilder, node: AnyNode, inputs: readonly Value[]) => readonly Value[];
   /** Maps the counterpart of an output to the output of the new graph. Default: the counterpart itself. */
@@ -17,13 +15,11 @@ export interface Rewriting {
 }
 
 /** The graph with each node replaced by what `visit` emits for it, a loop as one node. */
-export function rewriteNodes(graph: Graph, { declare, enter, visit, leave, onNode }: Rewriting): Graph {
+export function rewriteNodes(graph: Graph, { declare, visit, leave, onNode }: Rewriting): Graph {
   const builder = new GraphBuilder();
   const copy = new GraphCopy(graph, builder);
   for (const { name, role, value } of graph.inputs)
     copy.values.set(value, builder.input(name, declare?.(value) ?? value, role));
-  if (enter !== undefined)
-    for (const [value, input] of [...copy.values]) copy.values.set(value, enter(builder, input));
   for (const node of graph.nodes) {
     const from = builder.nodes.length;
     copy.replace(node, visit(builder, node, copy.counterparts(node.inputs)));

@@ -1,4 +1,4 @@
-/** How a tensor of an optimizer's state is stored: its format, and how values in f32 become that and back. */
+/** The storage of a tensor of an optimizer's state: its format, and how values in f32 become that and back. */
 import { type DType, floatFormats } from "../../dtype.js";
 import { elementCount, type Shape } from "../../shape.js";
 import { div, maximum, mul } from "../../trace/ops/binary.js";
@@ -34,7 +34,7 @@ interface Codec {
   decode(stored: { readonly codes: Tensor; readonly scales: Tensor }, signs: Signs): Tensor;
 }
 
-/** So many elements of "u8", in row-major order, have a scale. */
+/** Number of elements of "u8", in row-major order, that share a scale. */
 const BLOCK = 256;
 
 /** A scale is at least this, so that it has a reciprocal on engines without subnormals. */

@@ -4,7 +4,7 @@ import { checkOptions, type OptionNames } from "../../options.js";
 import type { Signs } from "./dynamic-map.js";
 import { STATE_FORMATS, type StateFormat } from "./state-format.js";
 
-/** How an optimizer stores its state between steps, in memory and in checkpoints; it computes in f32. */
+/** Options for how an optimizer stores its state between steps, in memory and in checkpoints; it computes in f32. */
 export interface StateOptions<Slot extends string = string> {
   /**
    * The format of all slots, or of some by name, the others staying f32: `bf16`; `f16` or `f8e4m3` with a scale for each

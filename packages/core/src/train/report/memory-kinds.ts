@@ -1,6 +1,6 @@
 import { isHalf } from "../../dtype.js";
 import type { Graph, Value } from "../../graph/graph.js";
-import { byteLength } from "../../host/host-tensor.js";
+import { byteLength, totalBytes } from "../../host/host-tensor.js";
 import { Storages } from "../../transform/liveness.js";
 import { leavesOf } from "../../tree.js";
 import type { TypeTree } from "../definition/program.js";
@@ -67,9 +67,9 @@ export function memoryKinds(graph: Graph, gradients: TypeTree): MemoryKinds {
     .flatMap(({ outputs }) => outputs.filter(({ dtype }) => isHalf(dtype)));
   return {
     ...bytes,
-    halfWeights: sum(copies),
-    activations: sum(keptForBackward(graph, new Set(copies))),
-    gradients: sum(leavesOf(gradients, isValueType, "gradients").map(([, type]) => type)),
+    halfWeights: totalBytes(copies),
+    activations: totalBytes(keptForBackward(graph, new Set(copies))),
+    gradients: totalBytes(leavesOf(gradients, isValueType, "gradients").map(([, type]) => type)),
   };
 }
 
@@ -82,6 +82,3 @@ function keptForBackward(graph: Graph, copies: ReadonlySet<Value>): readonly Val
     .flatMap((node) => storages.allocated(node))
     .filter((value) => !copies.has(value) && storages.readers(value).some((node) => isBackward.has(node)));
 }
-
-const sum = (types: readonly Parameters<typeof byteLength>[0][]): number =>
-  types.reduce((total, type) => total + byteLength(type), 0);

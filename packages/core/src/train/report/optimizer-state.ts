@@ -45,7 +45,7 @@ export interface StateTensor {
   readonly subnormal: number;
 }
 
-interface Stored {
+interface StoredTensor {
   readonly slot: string;
   readonly parameter: string;
   readonly place: Place;
@@ -107,8 +107,8 @@ function storedTensors(
   types: Readonly<Record<string, ValueType>>,
   names: readonly string[],
   slotOf: (name: string) => ReturnType<typeof readSlot>,
-): readonly Stored[] {
-  const found = names.flatMap((name): readonly Stored[] => {
+): readonly StoredTensor[] {
+  const found = names.flatMap((name): readonly StoredTensor[] => {
     const [slot, type] = [slotOf(name), types[name]];
     if (slot?.group !== "optimizer" || type === undefined || type.shape.includes(0)) return [];
     const place = placeOf(name, slot.path, types);

@@ -4,7 +4,7 @@ import { widenSums } from "../../cast/widen-sums.js";
 import type { BackendManifest } from "../../contract/manifest.js";
 import type { HalfDType } from "../../dtype.js";
 import type { AnyNode, Graph, Value } from "../../graph/graph.js";
-import { byteLength } from "../../host/host-tensor.js";
+import { totalBytes } from "../../host/host-tensor.js";
 import type { Precision } from "../../precision/presets.js";
 import { expandAttentions } from "../../transform/expand-attention.js";
 import { peakLiveBytes } from "../../transform/liveness.js";
@@ -39,7 +39,7 @@ export function planMemory(graph: Graph, { manifest, precision }: PlannedStep): 
   const gradients = Object.fromEntries(
     trained.map(({ value }, index) => [String(index), { dtype: "f32" as const, shape: value.shape }]),
   );
-  const state = sum(statesOf(graph));
+  const state = totalBytes(statesOf(graph));
   const peak = plannedPeak(graph, manifest);
   return { kinds: memoryKinds(graph, gradients), state, peak };
 }
@@ -50,17 +50,17 @@ export function plannedPeak(graph: Graph, manifest: BackendManifest): number {
   const run = emulateHalves(widenSums(expandAttentions(graph), manifest), emulatedHalves(manifest));
   const isEarly = manifest.nextState !== "as-computed";
   const peak = peakLiveBytes(run, { outputsHeld: isEarly, workspace }).bytes;
-  const unwritten = sum(unwrittenStates(graph));
+  const unwritten = totalBytes(unwrittenStates(graph));
   if (unwritten === 0) return peak;
   // A window of microbatches ends with a program that replaces the rest of the state.
-  return isEarly ? peak + unwritten : Math.max(peak, 2 * sum(statesOf(graph)));
+  return isEarly ? peak + unwritten : Math.max(peak, 2 * totalBytes(statesOf(graph)));
 }
 
 /** Squares32 is a dozen operations on 64 bits, during which five arrays twice as large as the result are alive. */
 const ARRAYS_BESIDE_BITS = 9;
 
 const workspace = ({ op, outputs }: AnyNode): number =>
-  op === "RandomBits" ? ARRAYS_BESIDE_BITS * sum(outputs) : 0;
+  op === "RandomBits" ? ARRAYS_BESIDE_BITS * totalBytes(outputs) : 0;
 
 const emulatedHalves = ({ dtypes }: BackendManifest): readonly HalfDType[] =>
   (["f16", "bf16"] as const).filter((half) => {
@@ -78,6 +78,3 @@ function unwrittenStates(graph: Graph): readonly Value[] {
     /^state\/(?!window\/|frozen\/)/.test(name) ? [value] : [],
   );
 }
-
-const sum = (values: readonly Value[]): number =>
-  values.reduce((total, value) => total + byteLength(value), 0);

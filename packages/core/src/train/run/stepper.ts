@@ -260,7 +260,7 @@ export class Stepper {
     if (fault !== undefined) warn({ type: "numerics", message: fault });
   }
 
-  /** At the first step after which it is so. */
+  /** Warns at the first step after which it is so. */
   #warnOfState(outputs: Outputs): void {
     const warning = this.#hasWarnedOfState ? undefined : stateBelowRange(outputs);
     if (warning === undefined) return;
