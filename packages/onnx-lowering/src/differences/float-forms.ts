@@ -9,14 +9,14 @@ type Form = (
   operands: readonly string[],
   writer: NodeWriter,
   kernel: Kernel,
-  node: { readonly dtype: ComputeDType; readonly attributes: Emission["attributes"] },
+  node: { readonly dtype: ComputeDType } & Pick<Emission, "attributes" | "ranges">,
 ) => string;
 
 const ofFloats =
   (form: Form): Replacement =>
-  ({ inputs, attributes, dtypes: [dtype] }, writer, kernel) =>
+  ({ inputs, attributes, ranges, dtypes: [dtype] }, writer, kernel) =>
     dtype !== undefined && isComputeFloat(dtype)
-      ? [form(inputs, writer, kernel, { dtype, attributes })]
+      ? [form(inputs, writer, kernel, { dtype, attributes, ranges })]
       : undefined;
 
 const where = (writer: NodeWriter, ...parts: readonly [string, string, string]): string =>
@@ -69,12 +69,11 @@ const orNaN = (result: string, x: string, kernel: Kernel): string => kernel([res
 
 const relu: Form = ([x = ""], _writer, kernel) => orNaN(kernel([x]), x, kernel);
 
-/** A comparison with NaN is false, which selects NaN. */
-const clip: Form = ([x = "", ...bounds], writer) =>
-  (["Less", "Greater"] as const).reduce((value, comparison, index) => {
+/** Max and Min keep NaN of their second operand. */
+const clip: Form = ([x = "", ...bounds], _writer, kernel) =>
+  (["Max", "Min"] as const).reduce((value, op, index) => {
     const bound = bounds[index] ?? "";
-    if (bound === "") return value;
-    return where(writer, writer.one(comparison, [value, bound]), bound, value);
+    return bound === "" ? value : kernel([bound, value], op);
   }, x);
 
 const leakyRelu: Form = ([x = ""], writer, _kernel, { dtype, attributes: { alpha } }) => {
@@ -82,13 +81,12 @@ const leakyRelu: Form = ([x = ""], writer, _kernel, { dtype, attributes: { alpha
   return where(writer, writer.one("Less", [x, writer.scalar(0, dtype)]), writer.one("Mul", [x, slope]), x);
 };
 
-/** The first operand where it is further or NaN; otherwise the second. */
-const further =
-  (comparison: "Less" | "Greater"): Form =>
-  ([a = "", b = ""], writer) => {
-    const isFirst = writer.one("Or", [writer.one(comparison, [a, b]), writer.one("IsNaN", [a])]);
-    return where(writer, isFirst, a, b);
-  };
+/** The kernel keeps NaN of its second operand. */
+const extreme: Form = ([a = "", b = ""], writer, kernel, { ranges: [rangeOfA, rangeOfB] }) => {
+  if (rangeOfA?.isNumber) return kernel([a, b]);
+  if (rangeOfB?.isNumber) return kernel([b, a]);
+  return where(writer, writer.one("IsNaN", [a]), a, kernel([a, b]));
+};
 
 /** The kernel is true for NaN; that of the opposite comparison is not. */
 const opposite =
@@ -100,7 +98,8 @@ const opposite =
 const NEAR = [-45.25, 43.375] as const;
 
 /** e^near · e^(x - near): the kernel has no subnormal results, and overflows early. For most x the second factor is 1. */
-const exponential: Form = ([x = ""], writer, kernel, { dtype }) => {
+const exponential: Form = ([x = ""], writer, kernel, { dtype, ranges: [range] }) => {
+  if (range !== undefined && range.most <= NEAR[1]) return orNaN(kernel([x]), x, kernel);
   const bounds = NEAR.map((bound) => writer.scalar(bound, dtype));
   const near = kernel([x, ...bounds], "Clip");
   const far = kernel([writer.one("Sub", [x, near])]);
@@ -195,8 +194,8 @@ const forms: Replacements = {
   Relu: ofFloats(relu),
   Clip: ofFloats(clip),
   LeakyRelu: ofFloats(leakyRelu),
-  Min: ofFloats(further("Less")),
-  Max: ofFloats(further("Greater")),
+  Min: ofFloats(extreme),
+  Max: ofFloats(extreme),
   Greater: ofFloats(opposite("Less")),
   GreaterOrEqual: ofFloats(opposite("LessOrEqual")),
   Exp: ofFloats(inF32(exponential)),

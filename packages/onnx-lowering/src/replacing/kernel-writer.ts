@@ -1,7 +1,7 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import type { AnyNode, Graph } from "@mp/core/graph";
 import type { EmitOptions, NodeWriter, OnnxAttributes, OnnxGraph } from "@mp/onnx/write";
-import { type Emission, type KnownType, resultTypes } from "./known-types.js";
+import { type Emission, type KnownType, type Range, resultTypes } from "./known-types.js";
 
 /** Emits the node itself on these operands, or one of another operator; neither is replaced. */
 export type Kernel = (operands: readonly string[], opType?: string, attributes?: OnnxAttributes) => string;
@@ -43,7 +43,7 @@ export class KernelWriter implements NodeWriter {
   know(values: AnyNode["inputs"], names: readonly string[]): void {
     values.forEach(({ dtype, shape }, index) => {
       const name = names[index];
-      if (name !== undefined) this.#made(name, dtype, shape);
+      if (name !== undefined) this.#made(name, { dtype, shape, range: this.#known.get(name)?.range });
     });
   }
 
@@ -61,13 +61,14 @@ export class KernelWriter implements NodeWriter {
         options,
         dtypes: types.map((type) => type?.dtype),
         shapes: types.map((type) => type?.shape),
+        ranges: types.map((type) => type?.range),
       };
     };
     const emission = emissionOf(inputs, attributes);
     const kernel: Kernel = (operands, op = opType, given = op === opType ? attributes : {}) =>
       first(op, this.#written(op, emissionOf(operands, given)));
     const replaced = this.#replacements[opType]?.(emission, this, kernel);
-    return replaced ?? this.#written(opType, emission);
+    return replaced === undefined ? this.#written(opType, emission) : this.#knownAs(opType, emission, replaced);
   }
 
   one(opType: string, inputs: readonly string[], attributes?: OnnxAttributes, options?: EmitOptions): string {
@@ -77,11 +78,11 @@ export class KernelWriter implements NodeWriter {
   cast(name: string, to: DType): string {
     const type = this.#known.get(name);
     if (type?.dtype === to) return name;
-    return this.#made(this.#writer.cast(name, to), to, type?.shape);
+    return this.#made(this.#writer.cast(name, to), { dtype: to, shape: type?.shape });
   }
 
   initializer(tensor: HostTensor): string {
-    return this.#made(this.#writer.initializer(tensor), tensor.dtype, tensor.shape);
+    return this.#made(this.#writer.initializer(tensor), tensor);
   }
 
   unsigned(values: Uint32Array<ArrayBuffer>, shape: readonly number[]): string {
@@ -89,15 +90,15 @@ export class KernelWriter implements NodeWriter {
   }
 
   ints(values: readonly number[]): string {
-    return this.#made(this.#writer.ints(values), "i64", undefined);
+    return this.#made(this.#writer.ints(values), { dtype: "i64", shape: undefined });
   }
 
   scalar(value: number, dtype: DType): string {
-    return this.#made(this.#writer.scalar(value, dtype), dtype, []);
+    return this.#made(this.#writer.scalar(value, dtype), { dtype, shape: [], range: rangeOfScalar(value) });
   }
 
   list(values: readonly number[], dtype: DType): string {
-    return this.#made(this.#writer.list(values, dtype), dtype, [values.length]);
+    return this.#made(this.#writer.list(values, dtype), { dtype, shape: [values.length] });
   }
 
   body(graph: Graph, given: readonly string[]): OnnxGraph {
@@ -110,6 +111,10 @@ export class KernelWriter implements NodeWriter {
 
   #written(opType: string, emission: Emission): readonly string[] {
     const results = this.#writer.emit(opType, emission.inputs, emission.attributes, emission.options);
+    return this.#knownAs(opType, emission, results);
+  }
+
+  #knownAs(opType: string, emission: Emission, results: readonly string[]): readonly string[] {
     const made = resultTypes(opType, emission);
     results.forEach((name, index) => {
       const type = made[index];
@@ -118,11 +123,14 @@ export class KernelWriter implements NodeWriter {
     return results;
   }
 
-  #made(name: string, dtype: DType, shape: Shape | undefined): string {
-    this.#known.set(name, { dtype, shape });
+  #made(name: string, { dtype, shape, range }: KnownType): string {
+    this.#known.set(name, { dtype, shape, range });
     return name;
   }
 }
+
+const rangeOfScalar = (value: number): Range | undefined =>
+  Number.isFinite(value) ? { most: Math.abs(value), isNumber: true } : undefined;
 
 function first(opType: string, [result]: readonly string[]): string {
   if (result === undefined) throw new Error(`internal: ${opType} has no output`);

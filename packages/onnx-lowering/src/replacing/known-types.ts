@@ -7,6 +7,16 @@ export interface KnownType {
   readonly dtype: DType;
   /** Undefined where only the engine infers it. */
   readonly shape: Shape | undefined;
+  /** Undefined where nothing is known. */
+  readonly range?: Range | undefined;
+}
+
+/** What magnitudes a value in f32 has. */
+export interface Range {
+  /** No element is larger, except for NaN. */
+  readonly most: number;
+  /** No element is NaN. */
+  readonly isNumber: boolean;
 }
 
 /** A node that a lowering emits, before it is known whether the device has a kernel for it. */
@@ -18,6 +28,8 @@ export interface Emission {
   readonly dtypes: readonly (DType | undefined)[];
   /** Shapes of the inputs. */
   readonly shapes: readonly (Shape | undefined)[];
+  /** Ranges of the inputs. */
+  readonly ranges: readonly (Range | undefined)[];
 }
 
 /** ONNX's numbers for the dtypes that Cast makes here. */
@@ -67,8 +79,34 @@ export function commonShape(shapes: readonly (Shape | undefined)[]): Shape | und
   }, []);
 }
 
+/** The largest magnitude of a result by those of its operands; NaN and infinity say nothing. */
+const MOST: Readonly<Record<string, (...most: readonly number[]) => number>> = {
+  Add: (a = 0, b = 0) => a + b,
+  Sub: (a = 0, b = 0) => a + b,
+  Mul: (a = 0, b = 0) => a * b,
+  Min: Math.max,
+  Max: Math.max,
+  Clip: (_, ...bounds) => (bounds.length === 2 ? Math.max(...bounds) : Number.NaN),
+  Floor: (a = 0) => Math.ceil(a),
+};
+
+const CODES: Range = { most: 255, isNumber: true };
+
+/** Far from where sums and products of f32 overflow. */
+const LARGEST = 2 ** 100;
+
+function rangeOf(opType: string, { dtypes: [dtype], ranges }: Emission): Range | undefined {
+  if (opType === "Cast") return dtype === "u8" ? CODES : undefined;
+  if (dtype !== "f32") return undefined;
+  const most = MOST[opType]?.(...ranges.map((range) => range?.most ?? Number.NaN)) ?? Number.NaN;
+  return most <= LARGEST ? { most, isNumber: ranges.every((range) => range?.isNumber) } : undefined;
+}
+
 /** The types of a node's outputs, as far as they are known. */
 export function resultTypes(opType: string, emission: Emission): readonly (KnownType | undefined)[] {
   const shape = ELEMENTWISE.has(opType) ? commonShape(emission.shapes) : undefined;
-  return resultDTypes(opType, emission).map((dtype) => (dtype === undefined ? undefined : { dtype, shape }));
+  const range = rangeOf(opType, emission);
+  return resultDTypes(opType, emission).map((dtype) =>
+    dtype === undefined ? undefined : { dtype, shape, range },
+  );
 }
