@@ -83,6 +83,18 @@ it("stochastic rounding of a step without a key is refused", () => {
   ).toThrow(/scaleByAdam: rounding "stochastic" draws numbers: pass update a context with a key/);
 });
 
+it("a slot that an optimizer does not have is refused, and so is what is not a plain object", () => {
+  const started = (states: unknown) => () =>
+    runTrees({ w: wave([3, 2], 0.7) }, (given) =>
+      adam({ learningRate: 0.1, states: states as "u8" }).init((given as { w: Tensor }).w),
+    );
+  expect(started({ maximum: "u8" })).toThrow(
+    /scaleByAdam: states\.maximum must be left out: with these options it has no such slot, only mean, square/,
+  );
+  expect(started(new Map())).toThrow(/states must be "f32" or/);
+  expect(started({ mean: "u8" })).not.toThrow();
+});
+
 it("chains, groups and objectives keep such states apart, and resume them with the same bits", async () => {
   const few = { states: "u8", rounding: "stochastic", minU8Elements: 1 } as const;
   const run = async () =>

@@ -284,6 +284,13 @@ describe("customGradient", () => {
       }),
     );
     expect(run(loss, point).length).toBe(6);
+    // Its own input from outside, where a gradient of the rule would hide that one is missing.
+    for (const around of [(fn: Fn) => fn, remat]) {
+      const own = around((x: Tensor) => closing(x, x));
+      expect(() => run(grad(weighted(ones, own)), point)).toThrow(
+        /that the function closes over; pass it as/,
+      );
+    }
     const stopped = (x: Tensor): Tensor => add(closing(x, constant(ones)), closing(x, stopGradient(exp(x))));
     expect(run(grad(weighted(ones, stopped)), point)).toEqual([2, 2, 2, 2, 2, 2]);
   });
@@ -434,6 +441,16 @@ describe("cotangents that do not match", () => {
       /with hasResiduals the function must return \[result, residuals\]/,
     );
     expect(wrong(fine, { hasAux: true })).toThrow(/hasAux/);
+    expect(wrong(fine, { hasResiduals: "yes" })).toThrow(/hasResiduals must be true, got "yes"/);
+    expect(() => customGradient(3 as unknown as Fn, () => [undefined])).toThrow(
+      /the function must be a function, got 3/,
+    );
+    const itself: Fn = customGradient(
+      (x: Tensor) => exp(x),
+      ({ inputs: [x] }, g) => [mul(g, itself(x))],
+    );
+    expect(() => run(itself, point)).toThrow(/the rule must not call its own function/);
+    expect(() => run(itself, point)).toThrow(/the rule must not call its own function/);
     const none = customGradient(
       () => [],
       () => [],

@@ -1,9 +1,10 @@
+import { callback, oneOf, optional } from "../argument-checks.js";
 import { isFloat } from "../dtype.js";
 import { MpError } from "../errors.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
 import { formatType } from "../graph/format-type.js";
 import type { AnyNode, Graph, Value, ValueType } from "../graph/graph.js";
-import { checkOptions } from "../options.js";
+import { readOptions } from "../option-table.js";
 import { sameShape } from "../shape.js";
 import { shown } from "../shown.js";
 import { type TensorTree, tensorsOf } from "../trace/map-tensors.js";
@@ -68,14 +69,26 @@ export function customGradient<A extends readonly TensorTree[], Y extends Tensor
   rule: (call: CallWithResiduals<A, Y, TensorTree>, cotangents: Y) => unknown,
   options: Partial<CustomGradientOptions> = {},
 ): (...inputs: A) => Y {
-  checkOptions("customGradient", options, { hasResiduals: true });
-  return (...inputs) => {
+  callback("customGradient: the function", fn);
+  callback("customGradient: the rule", rule);
+  const { hasResiduals } = readOptions("customGradient", options, {
+    hasResiduals: optional(oneOf(true)),
+  });
+  let isInRule = false;
+  return (...passed) => {
+    if (isInRule) {
+      throw invalid(
+        "the rule must not call its own function: the rule is traced with each call, which would never end",
+      );
+    }
     const builder = currentBuilder("customGradient");
     const valueIn = (tensor: Tensor): Value => Tensor.valueIn(tensor, builder, "customGradient");
+    // Values of its own: what the function reads of a tensor other than through its inputs, it closes over.
+    const inputs = mapTree(passed, isTensor, identity, "customGradient: the inputs") as unknown as A;
     const given = leavesOf(inputs, isTensor, "customGradient: the inputs");
     const x = given.map(([, leaf]) => valueIn(leaf));
     const start = builder.nodes.length;
-    const [returned, residuals] = returnedBy(fn(...inputs), options.hasResiduals === true);
+    const [returned, residuals] = returnedBy(fn(...inputs), hasResiduals === true);
     // Nodes of its own: a result that is also an input has another gradient.
     const result = mapTree(returned, isTensor, identity, "customGradient: the result") as unknown as Y;
     const y = tensorsOf(result);
@@ -97,7 +110,12 @@ export function customGradient<A extends readonly TensorTree[], Y extends Tensor
         own.origin = { ...origin, phase: "backward" };
         const ofCall = rebuildTree(call, isTensor, tensors.slice(0, seen.length)) as unknown as typeof call;
         const ofResult = rebuildTree(result, isTensor, tensors.slice(seen.length)) as unknown as Y;
-        cotangents = checkedCotangents(rule(ofCall, ofResult), given, own, inputs.length);
+        isInRule = true;
+        try {
+          cotangents = checkedCotangents(rule(ofCall, ofResult), given, own, inputs.length);
+        } finally {
+          isInRule = false;
+        }
         return cotangents.filter(isTensor);
       },
     );

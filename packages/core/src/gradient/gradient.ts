@@ -148,7 +148,7 @@ function notDifferentiable(node: AnyNode, reason: string): MpError<"MP_NOT_DIFFE
   const { line, scope, custom } = node.origin;
   return new MpError(
     "MP_NOT_DIFFERENTIABLE",
-    `${custom === undefined ? node.op : "customGradient"}: no gradient for ${reason}; node ${node.name}${line === undefined ? "" : ` (at ${line})`}`,
+    `${custom === undefined ? node.op : "customGradient"}: no gradient for ${reason}${custom === undefined ? `; node ${node.name}` : ""}${line === undefined ? "" : ` (at ${line})`}`,
     { details: { op: node.op, node: node.name, reason, scope, ...(line === undefined ? {} : { line }) } },
   );
 }

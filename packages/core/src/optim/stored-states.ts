@@ -33,7 +33,10 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
     const next: Record<string, TensorTree> = { ...(state as Slots) };
     for (const { slot, signs, format } of formats) {
       const tree = next[slot];
-      if (tree === undefined) continue;
+      if (tree === undefined) {
+        if (typeof states === "string") continue;
+        throw withoutSlot(part.name, slot, next);
+      }
       const leaves = new Map<string, Stored>();
       for (const [path, leaf] of leavesOf(tree, isTensor, slot)) {
         const key = keyOf && foldIn(keyOf(slot), path);
@@ -68,6 +71,14 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
       };
     },
   };
+}
+
+function withoutSlot(name: string, slot: string, slots: Slots): MpError<"MP_INVALID_ARGUMENT"> {
+  const others = Object.keys(slots).join(", ");
+  return new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${name}: states.${slot} must be left out: with these options it has no such slot, only ${others}`,
+  );
 }
 
 /** The format of one tensor of a slot: f32 for what is too small to be worth its scales, or has nothing to scale. */

@@ -9,14 +9,14 @@ type Form = (
   operands: readonly string[],
   writer: NodeWriter,
   kernel: Kernel,
-  node: { readonly dtype: ComputeDType } & Pick<Emission, "attributes" | "ranges">,
+  node: { readonly dtype: ComputeDType } & Pick<Emission, "attributes" | "ranges" | "shapes">,
 ) => string;
 
 const ofFloats =
   (form: Form): Replacement =>
-  ({ inputs, attributes, ranges, dtypes: [dtype] }, writer, kernel) =>
+  ({ inputs, attributes, ranges, shapes, dtypes: [dtype] }, writer, kernel) =>
     dtype !== undefined && isComputeFloat(dtype)
-      ? [form(inputs, writer, kernel, { dtype, attributes, ranges })]
+      ? [form(inputs, writer, kernel, { dtype, attributes, ranges, shapes })]
       : undefined;
 
 const where = (writer: NodeWriter, ...parts: readonly [string, string, string]): string =>
@@ -69,24 +69,35 @@ const orNaN = (result: string, x: string, kernel: Kernel): string => kernel([res
 
 const relu: Form = ([x = ""], _writer, kernel) => orNaN(kernel([x]), x, kernel);
 
-/** Max and Min keep NaN of their second operand. */
-const clip: Form = ([x = "", ...bounds], _writer, kernel) =>
-  (["Max", "Min"] as const).reduce((value, op, index) => {
+/** A comparison with NaN is false, which selects NaN. */
+const clip: Form = ([x = "", ...bounds], writer, kernel, { ranges: [range] }) => {
+  if (range?.isNumber) return kernel([x, ...bounds]);
+  return (["Less", "Greater"] as const).reduce((value, comparison, index) => {
     const bound = bounds[index] ?? "";
-    return bound === "" ? value : kernel([bound, value], op);
+    if (bound === "") return value;
+    return where(writer, writer.one(comparison, [value, bound]), bound, value);
   }, x);
+};
 
 const leakyRelu: Form = ([x = ""], writer, _kernel, { dtype, attributes: { alpha } }) => {
   const slope = writer.scalar(alpha?.kind === "float" ? alpha.value : 0.01, dtype);
   return where(writer, writer.one("Less", [x, writer.scalar(0, dtype)]), writer.one("Mul", [x, slope]), x);
 };
 
-/** The kernel keeps NaN of its second operand. */
-const extreme: Form = ([a = "", b = ""], writer, kernel, { ranges: [rangeOfA, rangeOfB] }) => {
-  if (rangeOfA?.isNumber) return kernel([a, b]);
-  if (rangeOfB?.isNumber) return kernel([b, a]);
-  return where(writer, writer.one("IsNaN", [a]), a, kernel([a, b]));
-};
+/**
+ * The first operand where it is further or NaN; otherwise the second. The kernel keeps NaN of its second operand, but an
+ * optimizer moves a scalar there.
+ */
+const further =
+  (comparison: "Less" | "Greater"): Form =>
+  ([a = "", b = ""], writer, kernel, { ranges, shapes }) => {
+    const isNumber = (index: number): boolean =>
+      ranges[index]?.isNumber === true && shapes[index]?.length !== 0;
+    if (isNumber(0)) return kernel([a, b]);
+    if (isNumber(1)) return kernel([b, a]);
+    const isFirst = writer.one("Or", [writer.one(comparison, [a, b]), writer.one("IsNaN", [a])]);
+    return where(writer, isFirst, a, b);
+  };
 
 /** The kernel is true for NaN; that of the opposite comparison is not. */
 const opposite =
@@ -194,8 +205,8 @@ const forms: Replacements = {
   Relu: ofFloats(relu),
   Clip: ofFloats(clip),
   LeakyRelu: ofFloats(leakyRelu),
-  Min: ofFloats(extreme),
-  Max: ofFloats(extreme),
+  Min: ofFloats(further("Less")),
+  Max: ofFloats(further("Greater")),
   Greater: ofFloats(opposite("Less")),
   GreaterOrEqual: ofFloats(opposite("LessOrEqual")),
   Exp: ofFloats(inF32(exponential)),

@@ -1,7 +1,7 @@
 import type { DType, HostTensor, Shape } from "@mp/core";
 import type { AnyNode, Graph } from "@mp/core/graph";
 import type { EmitOptions, NodeWriter, OnnxAttributes, OnnxGraph } from "@mp/onnx/write";
-import { type Emission, type KnownType, type Range, resultTypes } from "./known-types.js";
+import { type Emission, type KnownType, rangeOfCast, rangeOfScalar, resultTypes } from "./known-types.js";
 
 /** Emits the node itself on these operands, or one of another operator; neither is replaced. */
 export type Kernel = (operands: readonly string[], opType?: string, attributes?: OnnxAttributes) => string;
@@ -68,7 +68,9 @@ export class KernelWriter implements NodeWriter {
     const kernel: Kernel = (operands, op = opType, given = op === opType ? attributes : {}) =>
       first(op, this.#written(op, emissionOf(operands, given)));
     const replaced = this.#replacements[opType]?.(emission, this, kernel);
-    return replaced === undefined ? this.#written(opType, emission) : this.#knownAs(opType, emission, replaced);
+    return replaced === undefined
+      ? this.#written(opType, emission)
+      : this.#knownAs(opType, emission, replaced);
   }
 
   one(opType: string, inputs: readonly string[], attributes?: OnnxAttributes, options?: EmitOptions): string {
@@ -78,7 +80,11 @@ export class KernelWriter implements NodeWriter {
   cast(name: string, to: DType): string {
     const type = this.#known.get(name);
     if (type?.dtype === to) return name;
-    return this.#made(this.#writer.cast(name, to), { dtype: to, shape: type?.shape });
+    return this.#made(this.#writer.cast(name, to), {
+      dtype: to,
+      shape: type?.shape,
+      range: rangeOfCast(type?.dtype),
+    });
   }
 
   initializer(tensor: HostTensor): string {
@@ -128,9 +134,6 @@ export class KernelWriter implements NodeWriter {
     return name;
   }
 }
-
-const rangeOfScalar = (value: number): Range | undefined =>
-  Number.isFinite(value) ? { most: Math.abs(value), isNumber: true } : undefined;
 
 function first(opType: string, [result]: readonly string[]): string {
   if (result === undefined) throw new Error(`internal: ${opType} has no output`);

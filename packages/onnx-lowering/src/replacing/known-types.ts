@@ -90,13 +90,21 @@ const MOST: Readonly<Record<string, (...most: readonly number[]) => number>> = {
   Floor: (a = 0) => Math.ceil(a),
 };
 
-const CODES: Range = { most: 255, isNumber: true };
+/** The range of what is cast from a dtype; each other one goes beyond some float or has NaN. */
+export const rangeOfCast = (from: DType | undefined): Range | undefined =>
+  from === "u8" ? { most: 255, isNumber: true } : undefined;
 
 /** Far from where sums and products of f32 overflow. */
 const LARGEST = 2 ** 100;
 
-function rangeOf(opType: string, { dtypes: [dtype], ranges }: Emission): Range | undefined {
-  if (opType === "Cast") return dtype === "u8" ? CODES : undefined;
+export const rangeOfScalar = (value: number): Range | undefined =>
+  Number.isFinite(value) ? { most: Math.abs(value), isNumber: true } : undefined;
+
+function rangeOf(opType: string, { dtypes: [dtype], ranges, attributes }: Emission): Range | undefined {
+  if (opType === "Cast") return rangeOfCast(dtype);
+  const { value } = attributes;
+  if (opType === "Constant" && value?.kind === "tensor" && value.value.shape.length === 0)
+    return rangeOfScalar(Number(value.value.data[0]));
   if (dtype !== "f32") return undefined;
   const most = MOST[opType]?.(...ranges.map((range) => range?.most ?? Number.NaN)) ?? Number.NaN;
   return most <= LARGEST ? { most, isNumber: ranges.every((range) => range?.isNumber) } : undefined;

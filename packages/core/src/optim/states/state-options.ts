@@ -1,6 +1,7 @@
 import { type Check, count, oneOf, optional } from "../../argument-checks.js";
 import { type DefaultedOptions, withDefault } from "../../option-table.js";
 import { checkOptions, type OptionNames } from "../../options.js";
+import { isPlainObject } from "../../plain-object.js";
 import type { Signs } from "./dynamic-map.js";
 import { STATE_FORMATS, type StateFormat } from "./state-format.js";
 
@@ -37,7 +38,7 @@ export function stateOptions<Slot extends string>(
   slots: StateSlots<Slot>,
 ): DefaultedOptions<StateOptions<Slot>> {
   const formats: Check = (what, value) => {
-    if (typeof value !== "object" || value === null) return format(what, value);
+    if (!isPlainObject(value)) return format(what, value);
     checkOptions<object>(what, value, slots as unknown as OptionNames<object>);
     for (const [slot, each] of Object.entries(value)) optional(format)(`${what}.${slot}`, each);
   };

@@ -10,7 +10,8 @@ export function stateBelowRange(outputs: Outputs): TrainingWarning | undefined {
   const [worst] = shares.sort(([, a], [, b]) => b - a);
   if (worst === undefined) return undefined;
   const [name, share] = worst;
-  const others = shares.length === 1 ? "" : `, and so do parts of ${shares.length - 1} more tensors`;
+  const more = shares.length - 1;
+  const others = more === 0 ? "" : `, and so do parts of ${more} more tensor${more === 1 ? "" : "s"}`;
   return {
     type: "numerics",
     message: `optimizer state ${name} lies below the normal range of its dtype in ${Math.round(100 * share)} % of its elements${others}: they lose digits or become 0; store it in f32, bf16 or u8, or, if it has no scale yet, with one, as the option states of an optimizer does`,

@@ -1,4 +1,5 @@
 /** Plans the memory of a training step on an engine, computed from its graph: nothing is compiled or run. */
+import { object } from "../../argument-checks.js";
 import { emulateHalves } from "../../cast/emulate-halves.js";
 import { widenSums } from "../../cast/widen-sums.js";
 import type { BackendManifest } from "../../contract/manifest.js";
@@ -32,7 +33,10 @@ export interface PlannedMemory {
  * `accumulate`, that of the whole step, whose microbatches are such batches.
  * @example planMemory(training.graph(batch), { manifest: backend.manifest, precision: training.precision }).peak
  */
-export function planMemory(graph: Graph, { manifest, precision }: PlannedStep): PlannedMemory {
+export function planMemory(graph: Graph, step: PlannedStep): PlannedMemory {
+  object("planMemory: the graph", graph);
+  object("planMemory: the step", step);
+  const { manifest, precision } = step;
   const { weightsAt } = precision.masterWeights;
   const masters = weightsAt === undefined ? "state/master/" : `state/master/${weightsAt}/`;
   const trained = graph.inputs.filter(({ name }) => name.startsWith(masters));
