@@ -11,7 +11,7 @@ export interface KnownType {
   readonly range?: Range | undefined;
 }
 
-/** What magnitudes a value in f32 has. */
+/** Magnitudes of the values of a tensor in f32. */
 export interface Range {
   /** No element is larger, except for NaN. */
   readonly most: number;
