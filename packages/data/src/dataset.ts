@@ -10,6 +10,8 @@ import {
   passes,
   text,
 } from "./check-arguments.js";
+import { cursorFields, isCount, noCursor } from "./cursor.js";
+import { transformed } from "./row-place.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {
@@ -114,7 +116,7 @@ export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C
   const iterate = (cursor?: Json, pass?: number): BatchIterator<C> => {
     const source = dataset.iterate(cursor, pass);
     async function* run(): AsyncGenerator<C, undefined> {
-      for await (const batch of source) yield await transform(batch);
+      for await (const batch of source) yield await transformed(batch, transform);
     }
     return withCursor(run(), () => source.cursor);
   };
@@ -141,27 +143,12 @@ function parseCursor(
   signature: string,
   batchesPerEpoch: number,
 ): { readonly pass: number; readonly position: BatchPosition } {
-  const fields: { readonly [key: string]: Json | undefined } =
-    typeof cursor === "object" && cursor !== null && !Array.isArray(cursor)
-      ? (cursor as { readonly [key: string]: Json })
-      : {};
-  const { version, data, epoch, index, pass = 0 } = fields;
-  if (version !== 1 || typeof data !== "string" || !isCount(epoch) || !isCount(index) || !isCount(pass)) {
-    throw invalid(`iterate: not a cursor of a dataset, ${JSON.stringify(cursor)}`);
-  }
-  if (data !== signature) {
-    throw invalid(
-      `iterate: the cursor belongs to other data, it is of "${data}" and this dataset is "${signature}"; use the same data, sizes and seed`,
-    );
-  }
+  const { epoch, index, pass = 0 } = cursorFields(cursor, signature);
+  if (!isCount(epoch) || !isCount(index) || !isCount(pass)) throw noCursor(cursor);
   if (index >= batchesPerEpoch) {
     throw invalid(`iterate: the cursor stands at batch ${index} of an epoch of ${batchesPerEpoch}`);
   }
   return { pass, position: { epoch, index } };
-}
-
-function isCount(value: Json | undefined): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
 function invalid(message: string): MpError {

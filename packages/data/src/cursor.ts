@@ -1,0 +1,26 @@
+import { MpError } from "@mp/core";
+import type { Json } from "@mp/core/fit";
+
+/** The fields of a cursor, of which only the version and the data have been checked. */
+export interface CursorFields {
+  readonly [name: string]: Json | undefined;
+}
+
+/** @throws MP_INVALID_ARGUMENT for no cursor, or one of other data */
+export function cursorFields(cursor: Json, signature: string): CursorFields {
+  const fields: CursorFields =
+    typeof cursor === "object" && cursor !== null && !Array.isArray(cursor) ? (cursor as CursorFields) : {};
+  const { version, data } = fields;
+  if (version !== 1 || typeof data !== "string") throw noCursor(cursor);
+  if (data === signature) return fields;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `iterate: the cursor belongs to other data, it is of "${data}" and this dataset is "${signature}"; use the same data, sizes and seed`,
+  );
+}
+
+export const isCount = (value: Json | undefined): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+
+export const noCursor = (cursor: Json): MpError<"MP_INVALID_ARGUMENT"> =>
+  new MpError("MP_INVALID_ARGUMENT", `iterate: not a cursor of a dataset, ${JSON.stringify(cursor)}`);

@@ -1,0 +1,41 @@
+/** Places in files that examples come from, for messages: a transformed example keeps the place of its row. */
+import { MpError } from "@mp/core";
+
+export interface RowPlace {
+  readonly path: string;
+  /** Counts from 1, without a header. */
+  readonly row: number;
+  /** The line that the row begins in, of text. */
+  readonly line?: number;
+}
+
+const places = new WeakMap<object, RowPlace>();
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+export function setPlace(value: object, place: RowPlace): void {
+  places.set(value, place);
+}
+
+export function placeOf(value: unknown): RowPlace | undefined {
+  return isObject(value) ? places.get(value) : undefined;
+}
+
+/** `train.jsonl: row 17 (line 18)`. */
+export const namedPlace = ({ path, row, line }: RowPlace): string =>
+  `${path}: row ${row}${line === undefined ? "" : ` (line ${line})`}`;
+
+/** Transforms an example; what it becomes keeps its place, and an error of ours names it. */
+export async function transformed<B, C>(value: B, transform: (value: B) => C | Promise<C>): Promise<C> {
+  const place = placeOf(value);
+  if (place === undefined) return transform(value);
+  try {
+    const made = await transform(value);
+    if (isObject(made)) places.set(made, place);
+    return made;
+  } catch (cause) {
+    if (!MpError.is(cause)) throw cause;
+    const details = { ...cause.details, ...place };
+    throw new MpError(cause.code, `${namedPlace(place)}: ${cause.message}`, { details, cause });
+  }
+}

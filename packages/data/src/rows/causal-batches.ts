@@ -1,0 +1,138 @@
+import { type HostTensor, tensor } from "@mp/core";
+import type { Json } from "@mp/core/fit";
+import { integer, optional, optionsOf, truth } from "../check-arguments.js";
+import { type BatchIterator, checkDataset, type Dataset, withCursor } from "../dataset.js";
+import {
+  type CausalExample,
+  IGNORED,
+  type Learned,
+  nextLearned,
+  type TooLong,
+  tooLongCheck,
+} from "./causal-example.js";
+
+export interface CausalBatchOptions {
+  /** Rows in a batch. */
+  readonly batch: number;
+  /** Tokens in a row. */
+  readonly length: number;
+  /** Whether a row takes as many whole examples as follow one another and fit; default true. Otherwise it takes one. */
+  readonly pack?: boolean;
+  /** The token that fills a row up; default 0. Nothing is learned from it. */
+  readonly padding?: number;
+  /** An example longer than a row; default `refuse`. */
+  readonly tooLong?: TooLong;
+}
+
+/** Rows of examples that do not attend to each other. */
+export interface CausalBatch {
+  /** [batch, length]. */
+  readonly ids: HostTensor<"i32">;
+  /** [batch, length], the token after each; -100 where nothing is learned, the `ignoreIndex` of the loss. */
+  readonly targets: HostTensor<"i32">;
+  /** [batch, length], each token's place in its example, from 0. */
+  readonly positions: HostTensor<"i32">;
+  /** [batch, length], each token's example in its row, from 1; 0 for padding. */
+  readonly segments: HostTensor<"i32">;
+  /** [batch, 1, length, length], true where a token attends: to its example up to itself; padding to padding. */
+  readonly mask: HostTensor<"bool">;
+}
+
+const checkOptions = optionsOf<CausalBatchOptions>(
+  {
+    batch: integer(1),
+    length: integer(1),
+    pack: optional(truth),
+    padding: optional(integer(0)),
+    tooLong: tooLongCheck,
+  },
+  "{ batch: 4, length: 512 }",
+);
+
+/**
+ * Batches of one shape for a causal language model, of examples in the order of the dataset. Packed, little of a step is
+ * spent on padding; the model must then take `mask` and `positions`, or examples would attend to those before them. The
+ * last batch is filled up with rows of padding, which the loss ignores. Cursors are those of the dataset beneath.
+ * @throws MP_INVALID_ARGUMENT for what is no dataset, for options, and in a pass for an example that is none or is too
+ * long, naming its file and row
+ */
+export function causalBatches(
+  examples: Dataset<CausalExample>,
+  options: CausalBatchOptions,
+): Dataset<CausalBatch> {
+  checkDataset("causalBatches: examples", examples);
+  checkOptions("causalBatches", options);
+  const { batch, length, pack = true, padding = 0, tooLong = "refuse" } = options;
+  const iterate = (cursor?: Json, pass?: number): BatchIterator<CausalBatch> => {
+    const source = examples.iterate(cursor, pass);
+    const take = () => nextLearned("causalBatches", source, length, tooLong);
+    let place = source.cursor;
+    async function* run(): AsyncGenerator<CausalBatch, undefined> {
+      try {
+        // The first example that does not fit begins the next row, and a resumed run reads it again.
+        let next = await take();
+        while (next !== undefined) {
+          let before = source.cursor;
+          const rows: Learned[][] = [];
+          while (rows.length < batch && next !== undefined) {
+            const row: Learned[] = [];
+            let left = length;
+            do {
+              row.push(next);
+              left -= next.ids.length;
+              // Only that of the last row is needed, and of a shuffled dataset it is long.
+              if (rows.length === batch - 1) before = source.cursor;
+              next = await take();
+            } while (pack && next !== undefined && next.ids.length <= left);
+            rows.push(row);
+          }
+          place = next === undefined ? source.cursor : before;
+          yield tensorsOf(rows, batch, length, padding);
+        }
+      } finally {
+        await source.return?.();
+      }
+    }
+    return withCursor(run(), () => place);
+  };
+  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+}
+
+function tensorsOf(
+  rows: readonly (readonly Learned[])[],
+  batch: number,
+  length: number,
+  padding: number,
+): CausalBatch {
+  const shape = [batch, length];
+  const ids = new Int32Array(batch * length).fill(padding);
+  const targets = new Int32Array(batch * length).fill(IGNORED);
+  const positions = new Int32Array(batch * length);
+  const segments = new Int32Array(batch * length);
+  const mask = new Uint8Array(batch * length * length);
+  for (let row = 0; row < batch; row++) {
+    const end = (row + 1) * length;
+    let start = row * length;
+    for (const [at, example] of [...(rows[row] ?? []), undefined].entries()) {
+      const stop = example === undefined ? end : start + example.ids.length;
+      if (example !== undefined) {
+        ids.set(example.ids, start);
+        targets.set(example.targets, start);
+        segments.fill(at + 1, start, stop);
+      }
+      for (let token = start; token < stop; token++) {
+        positions[token] = token - start;
+        const first = token * length + start - row * length;
+        mask.fill(1, first, first + token - start + 1);
+      }
+      start = stop;
+    }
+  }
+  return {
+    ids: tensor(ids, shape),
+    targets: tensor(targets, shape),
+    positions: tensor(positions, shape),
+    segments: tensor(segments, shape),
+    mask: tensor(mask, [batch, 1, length, length], "bool"),
+  };
+}

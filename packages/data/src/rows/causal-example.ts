@@ -1,0 +1,106 @@
+/** Tokens of one text to learn, checked and cut, and their targets. */
+import { type HostTensor, MpError, tensor } from "@mp/core";
+import { shown } from "@mp/core/internal";
+import { type Check, oneOf, optional } from "../check-arguments.js";
+import type { BatchIterator } from "../dataset.js";
+import { namedPlace, placeOf } from "../row-place.js";
+
+/** A text as a causal language model learns it. */
+export interface CausalExample {
+  /** Its tokens, with those that begin and end it. */
+  readonly ids: ArrayLike<number>;
+  /** For each token whether the model learns to predict it: 1 for those of answers, 0 for those of prompts; default all. */
+  readonly mask?: ArrayLike<number | boolean>;
+}
+
+/** Target of a token after which nothing is learned: the `ignoreIndex` of the loss, as in PyTorch. */
+export const IGNORED = -100;
+
+/** An example longer than a row: `refuse` throws, `truncate` cuts its end off, `drop` leaves it out. */
+export type TooLong = "refuse" | "truncate" | "drop";
+export const tooLongCheck: Check = optional(oneOf("refuse", "truncate", "drop"));
+
+/** Tokens, and after each the token that follows, or -100. */
+export interface Learned {
+  readonly ids: ArrayLike<number>;
+  readonly targets: Int32Array;
+}
+
+const isToken = (id: unknown): id is number =>
+  Number.isInteger(id) && (id as number) >= 0 && (id as number) < 2 ** 31;
+const isList = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || ArrayBuffer.isView(value);
+
+/** @throws MP_INVALID_ARGUMENT for no example, naming its row */
+export function learned(what: string, example: CausalExample): Learned {
+  const { ids, mask } = example ?? {};
+  if (!isList(ids) || ids.length === 0) {
+    throw refused(what, example, `ids must be a list of tokens, got ${shown(ids)}; encode the row's text`);
+  }
+  const wrong = Array.prototype.find.call(ids, (id) => !isToken(id));
+  if (wrong !== undefined)
+    throw refused(what, example, `ids must be integers ≥ 0, got ${shown(wrong)}; encode the row's text`);
+  if (mask !== undefined && (!isList(mask) || mask.length !== ids.length)) {
+    const got = isList(mask) ? `${(mask as ArrayLike<unknown>).length} for ${ids.length} ids` : shown(mask);
+    throw refused(
+      what,
+      example,
+      `mask must have one value for each of the ids, got ${got}; give 0 or 1 for each`,
+    );
+  }
+  const targets = Int32Array.from(ids, (_, at) => {
+    const next = ids[at + 1];
+    const counts = next !== undefined && (mask === undefined || Number(mask[at + 1]) !== 0);
+    return counts ? next : IGNORED;
+  });
+  return { ids, targets };
+}
+
+/** The next example that fits into `most` tokens, or is made to; undefined at the end of the pass. */
+export async function nextLearned(
+  what: string,
+  source: BatchIterator<CausalExample>,
+  most: number,
+  tooLong: TooLong,
+): Promise<Learned | undefined> {
+  for (;;) {
+    const { done, value } = await source.next();
+    if (done === true) return undefined;
+    const example = learned(what, value);
+    const length = example.ids.length;
+    if (length <= most) return example;
+    if (tooLong === "truncate") return cut(example, most);
+    if (tooLong === "refuse") {
+      const remedy = 'make rows longer, or pass tooLong: "truncate" or "drop"';
+      throw refused(what, value, `an example has ${length} tokens and a row ${most}; ${remedy}`);
+    }
+  }
+}
+
+/** The last target was beyond the end. */
+const cut = ({ ids, targets }: Learned, most: number): Learned => ({
+  ids: Array.prototype.slice.call(ids, 0, most) as number[],
+  targets: targets.slice(0, most).fill(IGNORED, most - 1),
+});
+
+function refused(what: string, example: unknown, text: string): MpError<"MP_INVALID_ARGUMENT"> {
+  const place = placeOf(example);
+  const subject = place === undefined ? what : namedPlace(place);
+  return new MpError("MP_INVALID_ARGUMENT", `${subject}: ${text}`, { details: { ...place } });
+}
+
+/**
+ * Examples held in memory as the columns of `bucketBy`, which shuffles them and makes batches of like lengths:
+ * `bucketBy(causalColumns(examples), { buckets: [64, 128], batch: 8, padding: { targets: -100 } })`.
+ * @throws MP_INVALID_ARGUMENT for what is no example
+ */
+export function causalColumns(examples: Iterable<CausalExample>): {
+  readonly ids: readonly HostTensor<"i32">[];
+  readonly targets: readonly HostTensor<"i32">[];
+} {
+  const all = [...examples].map((example) => learned("causalColumns", example));
+  return {
+    ids: all.map(({ ids }) => tensor(Int32Array.from(ids))),
+    targets: all.map(({ targets }) => tensor(targets as Int32Array<ArrayBuffer>)),
+  };
+}

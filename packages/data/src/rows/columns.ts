@@ -1,0 +1,121 @@
+/** The columns that a program names, with their types: checked in every row. */
+import { shown } from "@mp/core/internal";
+import { type Check, claim } from "../check-arguments.js";
+import type { RowPlace } from "../row-place.js";
+import { broken, brokenRow, type Row } from "./row-file.js";
+
+interface ColumnTypes {
+  readonly string: string;
+  readonly number: number;
+  readonly boolean: boolean;
+  readonly list: readonly unknown[];
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+/** The type of a column's values; with a question mark they may be null, or left out of a row of JSON. */
+export type ColumnType = keyof ColumnTypes | `${keyof ColumnTypes}?`;
+
+/** Columns by name. */
+export type RowColumns = Readonly<Record<string, ColumnType>>;
+
+/** A row of these columns; of all columns where none are named. */
+export type RowOf<C extends RowColumns | undefined> = C extends RowColumns
+  ? { readonly [K in keyof C]: ValueOf<C[K]> }
+  : Row;
+
+type ValueOf<T extends ColumnType> = T extends keyof ColumnTypes
+  ? ColumnTypes[T]
+  : T extends `${infer K extends keyof ColumnTypes}?`
+    ? ColumnTypes[K] | null
+    : never;
+
+interface Type {
+  readonly called: string;
+  readonly holds: (value: unknown) => boolean;
+  /** What a text stands for; undefined where it stands for none. */
+  readonly fromText?: (text: string) => unknown;
+}
+
+const types: Readonly<Record<keyof ColumnTypes, Type>> = {
+  string: {
+    called: "a string",
+    holds: (value) => typeof value === "string",
+    fromText: (text) => text,
+  },
+  number: {
+    called: "a number",
+    holds: (value) => typeof value === "number",
+    fromText: (text) => {
+      const number = text.trim() === "" ? Number.NaN : Number(text);
+      return Number.isNaN(number) ? undefined : number;
+    },
+  },
+  boolean: {
+    called: "true or false",
+    holds: (value) => typeof value === "boolean",
+    fromText: (text) => ({ true: true, false: false })[text.trim().toLowerCase()],
+  },
+  list: { called: "a list", holds: Array.isArray },
+  object: {
+    called: "an object",
+    holds: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  },
+};
+
+const names = Object.keys(types).flatMap((name) => [name, `${name}?`]);
+
+export const checkColumns: Check = claim(
+  'columns by name, such as { prompt: "string", score: "number?" }',
+  (value) =>
+    typeof value === "object" &&
+    value !== null &&
+    Object.keys(value).length > 0 &&
+    Object.values(value).every((type) => names.includes(type as string)),
+);
+
+const typeOf = (type: ColumnType): Type => types[type.replace("?", "") as keyof ColumnTypes];
+
+/** @throws MP_PARSE for a file without one of the columns, or of text where one is a list or an object */
+export function checkFile(
+  path: string,
+  wanted: RowColumns,
+  columns: readonly string[] | undefined,
+  isText: boolean,
+): void {
+  for (const [name, type] of Object.entries(wanted)) {
+    if (columns !== undefined && !columns.includes(name)) {
+      throw broken(path, `has no column ${JSON.stringify(name)}; name one of ${columns.join(", ")}`);
+    }
+    if (isText && typeOf(type).fromText === undefined) {
+      const held = "text, numbers and booleans";
+      throw broken(
+        path,
+        `column ${JSON.stringify(name)} cannot be ${typeOf(type).called}, CSV holds ${held}; use JSONL`,
+      );
+    }
+  }
+}
+
+/** The named columns of a row. @throws MP_PARSE for a missing column or a value of another type */
+export function conform(row: Row, wanted: RowColumns, place: RowPlace, isText: boolean): Row {
+  const conformed = Object.entries(wanted).map(([name, type]) => {
+    const mayBeNull = type.endsWith("?");
+    const given = Object.hasOwn(row, name) ? row[name] : undefined;
+    if (given === undefined && !mayBeNull) {
+      const remedy = `name one of ${Object.keys(row).join(", ")}, or let it be null with "${type}?"`;
+      throw brokenRow(place, `has no column ${JSON.stringify(name)}; ${remedy}`, { column: name });
+    }
+    if (mayBeNull && (given === undefined || given === null || (isText && given === ""))) return [name, null];
+    const { called, holds, fromText } = typeOf(type);
+    const value = isText ? fromText?.(given as string) : given;
+    if (holds(value)) return [name, value];
+    const remedy =
+      given === null ? `let it be null with "${type}?"` : "correct it, or name its type in columns";
+    throw brokenRow(
+      place,
+      `column ${JSON.stringify(name)} must be ${called}, got ${shown(given)}; ${remedy}`,
+      { column: name },
+    );
+  });
+  return Object.fromEntries(conformed);
+}

@@ -1,0 +1,124 @@
+import { Readable } from "node:stream";
+import { byteStream } from "./byte-stream.js";
+import { textOf } from "./jsonl.js";
+import { loadReader } from "./load-reader.js";
+import {
+  broken,
+  brokenRow,
+  FILE_START,
+  type Inspected,
+  LONGEST_ROW_BYTES,
+  type ReadRow,
+  type RowFile,
+  type RowStart,
+} from "./row-file.js";
+
+/** A record with the number of bytes up to its end, counted from where reading began. */
+interface CsvRecord {
+  readonly record: readonly Buffer[];
+  readonly info: { readonly bytes: number };
+}
+
+type Records = (start: RowStart) => AsyncIterable<CsvRecord>;
+
+/** RFC 4180 with a header, UTF-8; lines end with \n or \r\n, blank ones of a file of several columns hold no rows. */
+export async function openCsv(file: Inspected, delimiter: string): Promise<RowFile> {
+  const { parse } = await loadReader("CSV", "csv-parse", () => import("csv-parse"));
+  const records: Records = async function* (start) {
+    const parser = parse({
+      delimiter,
+      // Bytes: the parser would replace what is not UTF-8.
+      encoding: null,
+      info: true,
+      max_record_size: LONGEST_ROW_BYTES,
+      record_delimiter: ["\r\n", "\n"],
+      relax_column_count: true,
+    });
+    const source = Readable.from(byteStream(file, start.byte), { objectMode: false });
+    source.once("error", (error) => parser.destroy(error));
+    try {
+      for await (const record of source.pipe(parser)) yield record as CsvRecord;
+    } finally {
+      source.destroy();
+      parser.destroy();
+    }
+  };
+  const { columns, end } = await readHeader(file, records, await beginning(file), delimiter);
+  return {
+    columns,
+    rows: (start) => readCsv(file, records, columns, start.byte === 0 ? end : start),
+  };
+}
+
+/** The place after a byte order mark, for which the parser would decode what follows. */
+async function beginning(file: Inspected): Promise<RowStart> {
+  for await (const [first, second, third] of byteStream(file, 0)) {
+    const isMarked = first === 0xef && second === 0xbb && third === 0xbf;
+    return { ...FILE_START, byte: isMarked ? 3 : 0 };
+  }
+  return FILE_START;
+}
+
+async function readHeader(
+  { path }: Inspected,
+  records: Records,
+  start: RowStart,
+  delimiter: string,
+): Promise<{ readonly columns: readonly string[]; readonly end: RowStart }> {
+  const place = { path, row: 0, line: 1 };
+  try {
+    for await (const { record, info } of records(start)) {
+      const columns = record.map((name) => textOf(name, place));
+      const twice = columns.find((name, at) => columns.indexOf(name) !== at);
+      if (twice === undefined)
+        return { columns, end: { row: 0, byte: start.byte + info.bytes, line: linesIn(record) } };
+      const remedy = `name each column once, with ${JSON.stringify(delimiter)} between them`;
+      throw broken(path, `its header names ${JSON.stringify(twice)} twice; ${remedy}`);
+    }
+  } catch (error) {
+    throw asBroken(error, place);
+  }
+  throw broken(path, "has no header; name its columns in its first line");
+}
+
+async function* readCsv(
+  { path }: Inspected,
+  records: Records,
+  columns: readonly string[],
+  start: RowStart,
+): AsyncGenerator<ReadRow, undefined> {
+  let { row, line } = start;
+  try {
+    for await (const { record, info } of records(start)) {
+      const place = { path, row: row + 1, line: line + 1 };
+      line += linesIn(record);
+      if (record.length === 1 && columns.length > 1 && record[0]?.length === 0) continue;
+      if (record.length !== columns.length) {
+        const remedy = "correct it, quote fields that hold the delimiter, or download the file again";
+        throw brokenRow(
+          place,
+          `has ${record.length} fields and the header ${columns.length}, ${columns.join(", ")}; ${remedy}`,
+        );
+      }
+      row++;
+      const values = Object.fromEntries(
+        columns.map((name, at) => [name, textOf(record[at] as Buffer, place)]),
+      );
+      yield { values, place, next: { row, byte: start.byte + info.bytes, line } };
+    }
+  } catch (error) {
+    throw asBroken(error, { path, row: row + 1, line: line + 1 });
+  }
+}
+
+/** The parser's own count takes \r\n within quotes for two. */
+const linesIn = (record: readonly Buffer[]): number =>
+  record.reduce((lines, field) => lines + field.filter((byte) => byte === 0x0a).length, 1);
+
+function asBroken(error: unknown, place: { path: string; row: number; line: number }): unknown {
+  const { code } = error as { readonly code?: unknown };
+  if (!(error instanceof Error) || typeof code !== "string" || code.startsWith("MP_")) return error;
+  const [reason = ""] = error.message.split(":");
+  const remedy = "correct the quotes, or download the file again if it was cut short";
+  return brokenRow(place, `is no sound CSV, ${reason.toLowerCase()}; ${remedy}`, { reason: code }, error);
+}

@@ -1,0 +1,230 @@
+import { TextDecoder } from "node:util";
+import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import type { ColumnMetaData, FileMetaData, SchemaTree } from "hyparquet";
+import { asMpError } from "../regular-file.js";
+import type { RowPlace } from "../row-place.js";
+import { loadReader } from "./load-reader.js";
+import { type ColumnChunk, checkPages, MOST_GROUP_BYTES, MOST_VALUES, type Unpack } from "./parquet-pages.js";
+import {
+  broken,
+  brokenRow,
+  type Inspected,
+  type ReadRow,
+  type Row,
+  type RowFile,
+  readRange,
+} from "./row-file.js";
+import { readStruct } from "./thrift.js";
+
+const MAGIC = "PAR1";
+const REMEDY = "download the file again, or write it again with pyarrow or DuckDB";
+
+type Reader = Awaited<ReturnType<typeof loadParquet>>;
+
+/** The libraries, and how each codec is unpacked into the bytes that a page claims, and never more. */
+async function loadParquet() {
+  const packages = "hyparquet hyparquet-compressors";
+  return loadReader("Parquet", packages, async () => {
+    const { parquetMetadata, parquetReadObjects, parquetSchema } = await import("hyparquet");
+    const { compressors, decompressZstd } = await import("hyparquet-compressors");
+    const { SNAPPY, LZ4, LZ4_RAW } = compressors;
+    const unpackers: Readonly<Record<string, Unpack | undefined>> = {
+      SNAPPY,
+      LZ4,
+      LZ4_RAW,
+      GZIP: (packed, size) => gunzipSync(packed, { maxOutputLength: size + 1 }),
+      BROTLI: (packed, size) => brotliDecompressSync(packed, { maxOutputLength: size + 1 }),
+      ZSTD: (packed, size) => decompressZstd(packed, new Uint8Array(size)),
+    };
+    return { parquetMetadata, parquetReadObjects, parquetSchema, unpackers };
+  });
+}
+
+/**
+ * Apache Parquet, one row group in memory at a time. Whole numbers of 64 bits become numbers, bytes that are no text
+ * stay bytes, times are dates.
+ */
+export async function openParquet(file: Inspected, wanted: readonly string[] | undefined): Promise<RowFile> {
+  const reader = await loadParquet();
+  const metadata = await readFooter(file, reader);
+  const columns = reader.parquetSchema(metadata).children.map(({ element }) => element.name);
+  const chosen = wanted?.filter((name) => columns.includes(name));
+  return {
+    columns,
+    async *rows(start) {
+      let first = 0;
+      for (const [group, { num_rows }] of metadata.row_groups.entries()) {
+        const end = first + Number(num_rows);
+        if (end > start.row) {
+          const rows = await readGroup(file, reader, metadata, { group, first, end, chosen });
+          yield* placed(file, rows.slice(Math.max(0, start.row - first)), Math.max(first, start.row));
+        }
+        first = end;
+      }
+    },
+  };
+}
+
+function* placed({ path }: Inspected, rows: readonly Row[], first: number): Generator<ReadRow, undefined> {
+  for (const [at, row] of rows.entries()) {
+    const place = { path, row: first + at + 1 };
+    const values = plain(row, place, "") as Row;
+    yield { values, place, next: { row: place.row, byte: 0, line: 0 } };
+  }
+}
+
+async function readFooter(file: Inspected, reader: Reader): Promise<FileMetaData> {
+  const { path, sizeBytes } = file;
+  const tail = await readRange(path, Math.max(0, sizeBytes - 8), sizeBytes);
+  const text = Buffer.from(tail).toString("latin1");
+  const length = tail.length < 8 ? 0 : new DataView(tail.buffer).getUint32(0, true);
+  if (sizeBytes < 12 || text.slice(4) !== MAGIC) {
+    throw broken(path, `does not end as a Parquet file does, with ${MAGIC}, and may be cut short; ${REMEDY}`);
+  }
+  if (length > sizeBytes - 12) {
+    throw broken(path, `claims a footer of ${length} bytes and has ${sizeBytes} in all; ${REMEDY}`);
+  }
+  const footer = await readRange(path, sizeBytes - 8 - length, sizeBytes);
+  try {
+    readStruct(footer, 0);
+    const metadata = reader.parquetMetadata(footer.buffer);
+    const counts = metadata.row_groups.map(({ num_rows }) => num_rows);
+    const rows = counts.reduce((sum, count) => sum + count, 0n);
+    if (counts.some((count) => count < 0n) || rows !== metadata.num_rows) {
+      throw new Error(`it claims ${metadata.num_rows} rows and ${rows} in its row groups`);
+    }
+    return metadata;
+  } catch (cause) {
+    throw asBroken(path, "its footer", cause);
+  }
+}
+
+interface Group {
+  readonly group: number;
+  readonly first: number;
+  readonly end: number;
+  readonly chosen: readonly string[] | undefined;
+}
+
+/** Reads and checks a row group's columns, then decodes it. */
+async function readGroup(
+  file: Inspected,
+  reader: Reader,
+  metadata: FileMetaData,
+  { group, first, end, chosen }: Group,
+): Promise<readonly Row[]> {
+  const what = `row group ${group + 1}, rows ${first + 1} to ${end},`;
+  try {
+    await checkGroup(file, reader, metadata, group, chosen);
+    return await reader.parquetReadObjects({
+      file: {
+        byteLength: file.sizeBytes,
+        slice: async (from, to) => (await readRange(file.path, from, to ?? file.sizeBytes)).buffer,
+      },
+      metadata,
+      rowStart: first,
+      rowEnd: end,
+      ...(chosen === undefined ? {} : { columns: [...chosen] }),
+      compressors: reader.unpackers as Readonly<Record<string, Unpack>>,
+      parsers: { stringFromBytes: (bytes) => bytes && decoder.decode(bytes) },
+      utf8: false,
+    });
+  } catch (cause) {
+    throw asBroken(file.path, what, cause);
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+async function checkGroup(
+  { path, sizeBytes }: Inspected,
+  { parquetSchema, unpackers }: Reader,
+  metadata: FileMetaData,
+  group: number,
+  chosen: readonly string[] | undefined,
+): Promise<void> {
+  const { columns = [], num_rows } = metadata.row_groups[group] ?? {};
+  const leaves = leavesOf(parquetSchema(metadata), { definition: 0, repetition: 0 });
+  let [unread, values] = [MOST_GROUP_BYTES, 0];
+  for (const leaf of leaves) {
+    if (chosen !== undefined && !chosen.includes(leaf.path[0] ?? "")) continue;
+    const name = leaf.path.join(".");
+    const found = columns.filter(({ meta_data }) => meta_data?.path_in_schema.join(".") === name);
+    const [{ meta_data: meta } = {}] = found;
+    if (meta === undefined || found.length > 1)
+      throw new Error(`column ${name} is there ${found.length} times`);
+    values += Number(meta.num_values);
+    const isFlat = leaf.path.length === 1 && leaf.repetition === 0;
+    if (isFlat && meta.num_values !== num_rows)
+      throw new Error(`column ${name} claims ${meta.num_values} values`);
+    if (values > MOST_VALUES) {
+      throw new Error(
+        `it claims more than ${MOST_VALUES} values; choose columns, or write smaller row groups`,
+      );
+    }
+    const unpack = meta.codec === "UNCOMPRESSED" ? asIs : unpackers[meta.codec];
+    if (unpack === undefined) throw new Error(`column ${name} is packed by ${meta.codec}, which is not read`);
+    const bytes = await readRange(path, ...rangeOf(meta, name, sizeBytes));
+    try {
+      const chunk: ColumnChunk = { ...leaf, bytes, type: meta.type, values: Number(meta.num_values), unpack };
+      unread -= checkPages(chunk, unread);
+    } catch (cause) {
+      throw new Error(`column ${name}: ${messageOf(cause)}`, { cause });
+    }
+  }
+}
+
+const asIs: Unpack = (packed, size) => {
+  if (packed.length !== size) throw new Error(`a page has ${packed.length} bytes and claims ${size}`);
+  return packed;
+};
+
+/** Where the decoder reads a column. */
+function rangeOf(meta: ColumnMetaData, name: string, sizeBytes: number): [number, number] {
+  const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
+  const end = start + Number(meta.total_compressed_size);
+  if (start >= MAGIC.length && end >= start && end <= sizeBytes) return [start, end];
+  throw new Error(`column ${name} claims bytes ${start} to ${end} of ${sizeBytes}`);
+}
+
+type Levels = Pick<ColumnChunk, "definition" | "repetition">;
+
+function leavesOf(
+  tree: SchemaTree,
+  outer: Levels,
+): readonly (Levels & { readonly path: readonly string[] })[] {
+  return tree.children.flatMap((child) => {
+    const kind = child.element.repetition_type;
+    const levels = {
+      definition: outer.definition + Number(kind !== "REQUIRED"),
+      repetition: outer.repetition + Number(kind === "REPEATED"),
+    };
+    return child.children.length > 0 ? leavesOf(child, levels) : [{ ...levels, path: child.path }];
+  });
+}
+
+/** Values as JSON would have them: numbers for whole numbers of 64 bits, lists for typed arrays of numbers. */
+function plain(value: unknown, place: RowPlace, name: string): unknown {
+  if (typeof value === "bigint") {
+    const number = Number(value);
+    if (Number.isSafeInteger(number)) return number;
+    const remedy = "write it as text, or leave the column out with the option columns";
+    throw brokenRow(place, `column ${name} has ${value}, which no number holds exactly; ${remedy}`);
+  }
+  if (value === undefined) throw brokenRow(place, `column ${name} has no value; ${REMEDY}`);
+  if (Array.isArray(value)) return value.map((part) => plain(part, place, name));
+  if (typeof value !== "object" || value === null || value instanceof Date || ArrayBuffer.isView(value))
+    return value;
+  const parts = Object.entries(value);
+  return Object.fromEntries(
+    parts.map(([key, part]) => [key, plain(part, place, name === "" ? key : `${name}.${key}`)]),
+  );
+}
+
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+function asBroken(path: string, what: string, cause: unknown): unknown {
+  const known = asMpError(path, cause);
+  if (known !== cause || (cause as { readonly name?: unknown }).name === "MpError") return known;
+  return broken(path, `${what} cannot be decoded, ${messageOf(cause)}; ${REMEDY}`, cause);
+}

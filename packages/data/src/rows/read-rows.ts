@@ -1,0 +1,154 @@
+import { MpError } from "@mp/core";
+import type { Json } from "@mp/core/fit";
+import { batchingChecks } from "../batching.js";
+import { claim, oneOf, optional, optionsOf } from "../check-arguments.js";
+import { cursorFields, isCount, noCursor } from "../cursor.js";
+import { type BatchIterator, type Dataset, withCursor } from "../dataset.js";
+import { datasetSignature } from "../dataset-signature.js";
+import { permutation, randomStream } from "../random.js";
+import { setPlace } from "../row-place.js";
+import { checkColumns, checkFile, conform, type RowColumns, type RowOf } from "./columns.js";
+import { openCsv } from "./csv.js";
+import { openJsonl } from "./jsonl.js";
+import { openParquet } from "./parquet.js";
+import { broken, FILE_START, type Inspected, inspect, type RowFile, type RowStart } from "./row-file.js";
+
+type Format = "jsonl" | "csv" | "parquet";
+
+export interface ReadRowsOptions {
+  /**
+   * The columns that rows have, with their types: `string`, `number`, `boolean`, `list`, `object`, or one of them and
+   * `?` where values may be null. Every row is checked, and of Parquet no other column is read. Without it rows have all
+   * columns, unchecked; those of CSV are strings.
+   */
+  readonly columns?: RowColumns;
+  /** Default by the name: `.jsonl` or `.ndjson`, `.csv` or `.tsv`, the same and `.gz`, or `.parquet`. */
+  readonly format?: Format;
+  /** Between the fields of CSV: default a comma, of a `.tsv` a tab. */
+  readonly delimiter?: string;
+  /** The files come in an order of their own in each pass, drawn from this seed; without it as given. */
+  readonly shuffle?: { readonly seed: number };
+}
+
+const checkOptions = optionsOf<ReadRowsOptions>(
+  {
+    columns: optional(checkColumns),
+    format: optional(oneOf("jsonl", "csv", "parquet")),
+    delimiter: optional(claim("one character", (value) => typeof value === "string" && value.length === 1)),
+    shuffle: batchingChecks.shuffle,
+  },
+  '{ columns: { prompt: "string" } }',
+);
+const checkPaths = claim(
+  "a path, or a list of paths",
+  (value) => typeof value === "string" || (Array.isArray(value) && value.length > 0),
+);
+const checkPath = claim("a path", (value) => typeof value === "string" && value !== "");
+
+/**
+ * The rows of files, one after the other, as plain objects: a dataset to map, shuffle and make batches of. Files are
+ * streamed: of JSONL and CSV one row is in memory, of Parquet one row group. A cursor leads back to the row: it is sought
+ * in JSONL and CSV, unpacked from the beginning where they are gzipped, and in Parquet its row group is decoded again.
+ * @throws MP_INVALID_ARGUMENT for options and unknown extensions, MP_BACKEND_UNAVAILABLE without the format's reader
+ * (`csv-parse`; `hyparquet` and `hyparquet-compressors`), MP_IO for a file that cannot be read or is no regular file,
+ * MP_PARSE for a file that is empty, cut short or without a column, and when it is read, for a row that is broken
+ */
+export async function readRows<const C extends RowColumns | undefined = undefined>(
+  paths: string | readonly string[],
+  options: ReadRowsOptions & { readonly columns?: C } = {},
+): Promise<Dataset<RowOf<C>>> {
+  checkPaths("readRows: paths", paths);
+  checkOptions("readRows", options);
+  const { columns, shuffle } = options;
+  const files: Opened[] = [];
+  for (const path of typeof paths === "string" ? [paths] : paths) {
+    checkPath("readRows: path", path);
+    files.push(await openRows(path, options));
+  }
+  const signature = datasetSignature("rows", {
+    files: files.map(({ signature }) => signature),
+    columns,
+    seed: shuffle?.seed,
+  });
+  const iterate = (cursor?: Json, firstPass = 0): BatchIterator<RowOf<C>> => {
+    const start = cursor === undefined ? undefined : parseCursor(cursor, signature, files.length);
+    const pass = start?.pass ?? firstPass;
+    const order = shuffle && permutation(files.length, randomStream(shuffle.seed, pass));
+    let place: FilePlace = start ?? { file: 0, ...FILE_START };
+    async function* run(): AsyncGenerator<RowOf<C>, undefined> {
+      for (; place.file < files.length; place = { file: place.file + 1, ...FILE_START }) {
+        const { file } = place;
+        const { rows, isText } = files[order?.[file] ?? file] as Opened;
+        for await (const read of rows(place)) {
+          const row = columns === undefined ? read.values : conform(read.values, columns, read.place, isText);
+          setPlace(row, read.place);
+          place = { file, ...read.next };
+          yield row as RowOf<C>;
+        }
+      }
+    }
+    return withCursor(run(), () => ({ version: 1, data: signature, pass, ...place }));
+  };
+  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+}
+
+/** A place among the files, in the order of the pass. */
+interface FilePlace extends RowStart {
+  readonly file: number;
+}
+
+function parseCursor(cursor: Json, signature: string, files: number): FilePlace & { readonly pass: number } {
+  const { pass, file, row, byte, line } = cursorFields(cursor, signature);
+  if (isCount(pass) && isCount(file) && file <= files && isCount(row) && isCount(byte) && isCount(line))
+    return { pass, file, row, byte, line };
+  throw noCursor(cursor);
+}
+
+interface Opened extends RowFile {
+  readonly signature: string;
+  /** Whether all values are text. */
+  readonly isText: boolean;
+}
+
+const EXTENSIONS: Readonly<Record<string, Format>> = {
+  jsonl: "jsonl",
+  ndjson: "jsonl",
+  csv: "csv",
+  tsv: "csv",
+  parquet: "parquet",
+};
+
+async function openRows(path: string, options: ReadRowsOptions): Promise<Opened> {
+  const extension = /\.(\w+)(\.gz)?$/.exec(path.toLowerCase())?.[1] ?? "";
+  const { columns, delimiter = extension === "tsv" ? "\t" : ",", format = EXTENSIONS[extension] } = options;
+  if (format === undefined) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `readRows: ${path} has the extension of no format of rows, which are ${Object.keys(EXTENSIONS).join(", ")}; pass format: "jsonl", "csv" or "parquet"`,
+      { details: { path } },
+    );
+  }
+  const inspected = await inspect(path);
+  const file = await openers[format](inspected, { delimiter, columns });
+  const isText = format === "csv";
+  if (columns !== undefined) checkFile(path, columns, file.columns, isText);
+  return {
+    ...file,
+    isText,
+    signature: `${format} ${isText ? JSON.stringify(delimiter) : ""} ${inspected.signature}`,
+  };
+}
+
+type Opener = (
+  file: Inspected,
+  options: { readonly delimiter: string; readonly columns: RowColumns | undefined },
+) => Promise<RowFile>;
+
+const openers: Readonly<Record<Format, Opener>> = {
+  jsonl: openJsonl,
+  csv: (file, { delimiter }) => openCsv(file, delimiter),
+  parquet: (file, { columns }) => {
+    if (file.isGzip) throw broken(file.path, "is gzipped; unpack it with gunzip");
+    return openParquet(file, columns && Object.keys(columns));
+  },
+};

@@ -1,0 +1,93 @@
+/** What every format of rows gives: a file, opened and checked, whose rows can be read from any place. */
+import { open } from "node:fs/promises";
+import { MpError } from "@mp/core";
+import { contentHash } from "@mp/core/internal";
+import { asMpError, sizeOfFile } from "../regular-file.js";
+import { namedPlace, type RowPlace } from "../row-place.js";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A place before a row: what precedes it in the file, in rows, and of text (unpacked) in bytes and lines. */
+export interface RowStart {
+  readonly row: number;
+  readonly byte: number;
+  readonly line: number;
+}
+
+export const FILE_START: RowStart = { row: 0, byte: 0, line: 0 };
+
+export interface ReadRow {
+  readonly values: Row;
+  readonly place: RowPlace;
+  /** The place after it. */
+  readonly next: RowStart;
+}
+
+export interface RowFile {
+  /** The columns of all rows, where the format says them ahead. */
+  readonly columns: readonly string[] | undefined;
+  /** Reads on from a place. @throws MP_PARSE for a broken row, MP_IO for a file that cannot be read */
+  rows(start: RowStart): AsyncIterable<ReadRow>;
+}
+
+/** A row that takes more is refused: a file of one giant line would fill the memory. */
+export const LONGEST_ROW_BYTES: number = 2 ** 26;
+
+/** Number of bytes at each end of a file that tell it from another. */
+const END_BYTES = 2 ** 16;
+
+export interface Inspected {
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** Told by its first two bytes, not by its name. */
+  readonly isGzip: boolean;
+  /** Size and hash of both ends. */
+  readonly signature: string;
+}
+
+/** @throws MP_IO for what is no regular file or cannot be read, MP_PARSE for an empty file */
+export async function inspect(path: string): Promise<Inspected> {
+  const sizeBytes = await sizeOfFile(path);
+  if (sizeBytes === 0) throw broken(path, "is empty; write rows into it, or leave it out");
+  const head = await readRange(path, 0, Math.min(END_BYTES, sizeBytes));
+  const tail = await readRange(path, Math.max(0, sizeBytes - END_BYTES), sizeBytes);
+  return {
+    path,
+    sizeBytes,
+    isGzip: head[0] === 0x1f && head[1] === 0x8b,
+    signature: `${sizeBytes} ${contentHash(head)} ${contentHash(tail)}`,
+  };
+}
+
+/** @throws MP_IO for a file that cannot be read, MP_PARSE where it ends before `end` */
+export async function readRange(path: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(end - start);
+  try {
+    const file = await open(path, "r");
+    try {
+      for (let filled = 0; filled < bytes.length; ) {
+        const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, start + filled);
+        if (bytesRead === 0) throw broken(path, `ends before byte ${end}; download it again`);
+        filled += bytesRead;
+      }
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    throw asMpError(path, error);
+  }
+  return bytes;
+}
+
+/** An error of a whole file. */
+export const broken = (path: string, what: string, cause?: unknown): MpError<"MP_PARSE"> =>
+  new MpError("MP_PARSE", `${path}: ${what}`, { details: { path }, cause });
+
+/** An error of a row; `what` ends with the remedy. */
+export const brokenRow = (
+  place: RowPlace,
+  what: string,
+  details: Readonly<Record<string, unknown>> = {},
+  cause?: unknown,
+): MpError<"MP_PARSE"> =>
+  new MpError("MP_PARSE", `${namedPlace(place)}: ${what}`, { details: { ...place, ...details }, cause });

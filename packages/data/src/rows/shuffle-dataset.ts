@@ -1,0 +1,119 @@
+import type { Json } from "@mp/core/fit";
+import { integer, optionsOf } from "../check-arguments.js";
+import { cursorFields, isCount, noCursor } from "../cursor.js";
+import { type BatchIterator, checkDataset, type Dataset, withCursor, withDropped } from "../dataset.js";
+import { randomStream } from "../random.js";
+
+export interface ShuffleOptions {
+  /** Examples in the buffer, from which the next is drawn: as many as the memory bears. */
+  readonly buffer: number;
+  /** Each pass has an order of its own, drawn from this seed. */
+  readonly seed: number;
+}
+
+const checkOptions = optionsOf<ShuffleOptions>(
+  { buffer: integer(1, 2 ** 24), seed: integer() },
+  "{ buffer: 1000, seed: 1 }",
+);
+
+/** An example in the buffer, its number in the pass, and the place before it. */
+interface Slot<T> {
+  readonly value: T;
+  readonly index: number;
+  readonly before: Json;
+}
+
+/**
+ * The same examples shuffled by a buffer, as `shuffle` of tf.data and of Hugging Face's streamed datasets: each is drawn
+ * from a buffer, and the next one of the dataset beneath takes its slot. An example comes at most `buffer` places too
+ * early, and seldom much later. Give it single examples, as those of `readRows`: of batches it would shuffle the batches.
+ *
+ * A cursor holds the numbers of the examples in the buffer and the place of the oldest, from which a resumed run reads
+ * again: about `buffer` · ln(`buffer`) examples at most. The dataset beneath must give the same examples again.
+ * @throws MP_INVALID_ARGUMENT for what is no dataset, and for options
+ */
+export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions): Dataset<T> {
+  checkDataset("shuffleDataset: dataset", dataset);
+  checkOptions("shuffleDataset", options);
+  const { buffer, seed } = options;
+  const signature = `shuffled by ${buffer}, seed ${seed}`;
+  const iterate = (cursor?: Json, firstPass = 0): BatchIterator<T> => {
+    const given = cursor === undefined ? undefined : parseCursor(cursor, signature, buffer);
+    const pass = given?.pass ?? firstPass;
+    const source = dataset.iterate(given?.source, pass);
+    const start = given ?? { pass, drawn: 0, first: 0, source: source.cursor, indices: [] };
+    const slots: Slot<T>[] = [];
+    let { drawn, first: read } = start;
+    let isFilled = false;
+    const next = async (): Promise<Slot<T> | undefined> => {
+      const before = source.cursor;
+      const { done, value } = await source.next();
+      return done === true ? undefined : { value, before, index: read++ };
+    };
+    const fill = async (): Promise<void> => {
+      const slotOf = new Map(start.indices.map((index, slot) => [index, slot]));
+      for (const end = drawn + start.indices.length; read < end; ) {
+        const found = await next();
+        if (found === undefined) throw noCursor(placeOf(start));
+        const slot = slotOf.get(found.index);
+        if (slot !== undefined) slots[slot] = found;
+      }
+      while (slots.length < buffer) {
+        const found = await next();
+        if (found === undefined) break;
+        slots.push(found);
+      }
+      isFilled = true;
+    };
+    async function* run(): AsyncGenerator<T, undefined> {
+      try {
+        await fill();
+        while (slots.length > 0) {
+          // A stream of its own for each draw: the number of the draw is all its state.
+          const slot = randomStream(seed, pass, drawn).integer(slots.length);
+          const { value } = slots[slot] as Slot<T>;
+          const found = (await next()) ?? slots.pop();
+          // The last slot, taken off, may be the one drawn.
+          if (found !== undefined && slot < slots.length) slots[slot] = found;
+          drawn++;
+          yield value;
+        }
+      } finally {
+        await source.return?.();
+      }
+    }
+    const place = (): Json => {
+      if (!isFilled) return placeOf(start);
+      const oldest = slots.reduce((old, slot) => (slot.index < old.index ? slot : old), {
+        index: read,
+        before: source.cursor,
+      });
+      const indices = slots.map(({ index }) => index);
+      return placeOf({ pass, drawn, first: oldest.index, source: oldest.before, indices });
+    };
+    const placeOf = (own: Place): Json => ({ version: 1, data: signature, ...own });
+    return withCursor(run(), place);
+  };
+  return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dataset.dropped);
+}
+
+/**
+ * A place in a pass: the number of examples drawn, those in the buffer by their numbers, and of the first of these its
+ * number and the place beneath before it.
+ */
+interface Place {
+  readonly pass: number;
+  readonly drawn: number;
+  readonly first: number;
+  readonly source: Json;
+  readonly indices: readonly number[];
+}
+
+function parseCursor(cursor: Json, signature: string, buffer: number): Place {
+  const { pass, drawn, first, source, indices } = cursorFields(cursor, signature);
+  const isPlace = isCount(pass) && isCount(drawn) && isCount(first) && source !== undefined;
+  if (isPlace && Array.isArray(indices) && indices.length <= buffer && indices.every(isCount)) {
+    return { pass, drawn, first, source, indices: indices as readonly number[] };
+  }
+  throw noCursor(cursor);
+}
