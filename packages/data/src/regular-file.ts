@@ -20,7 +20,9 @@ export async function sizeOfFile(path: string): Promise<number> {
 /** The file's own failures as MP_IO, the unpacker's as MP_PARSE; others as they are. */
 export function asMpError(path: string, error: unknown): unknown {
   if (MpError.is(error) || !(error instanceof Error)) return error;
-  const { code = "", message } = error as NodeJS.ErrnoException;
+  const { code: given, message } = error as NodeJS.ErrnoException;
+  // Codes of other libraries may be numbers.
+  const code = typeof given === "string" ? given : "";
   if (code.startsWith("Z_") || code === "ERR_BUFFER_TOO_LARGE") {
     const text = `${path}: no sound gzip file, ${message}; unpack it with gunzip or download it again`;
     return new MpError("MP_PARSE", text, { details: { path, reason: code }, cause: error });

@@ -46,8 +46,8 @@ async function loadParquet() {
  */
 export async function openParquet(file: Inspected, wanted: readonly string[] | undefined): Promise<RowFile> {
   const reader = await loadParquet();
-  const metadata = await readFooter(file, reader);
-  const columns = reader.parquetSchema(metadata).children.map(({ element }) => element.name);
+  const { metadata, schema } = await readFooter(file, reader);
+  const columns = schema.children.map(({ element }) => element.name);
   const chosen = wanted?.filter((name) => columns.includes(name));
   return {
     columns,
@@ -73,7 +73,10 @@ function* placed({ path }: Inspected, rows: readonly Row[], first: number): Gene
   }
 }
 
-async function readFooter(file: Inspected, reader: Reader): Promise<FileMetaData> {
+async function readFooter(
+  file: Inspected,
+  reader: Reader,
+): Promise<{ readonly metadata: FileMetaData; readonly schema: SchemaTree }> {
   const { path, sizeBytes } = file;
   const tail = await readRange(path, Math.max(0, sizeBytes - 8), sizeBytes);
   const text = Buffer.from(tail).toString("latin1");
@@ -93,7 +96,7 @@ async function readFooter(file: Inspected, reader: Reader): Promise<FileMetaData
     if (counts.some((count) => count < 0n) || rows !== metadata.num_rows) {
       throw new Error(`it claims ${metadata.num_rows} rows and ${rows} in its row groups`);
     }
-    return metadata;
+    return { metadata, schema: reader.parquetSchema(metadata) };
   } catch (cause) {
     throw asBroken(path, "its footer", cause);
   }
@@ -119,7 +122,12 @@ async function readGroup(
     return await reader.parquetReadObjects({
       file: {
         byteLength: file.sizeBytes,
-        slice: async (from, to) => (await readRange(file.path, from, to ?? file.sizeBytes)).buffer,
+        slice: (from, to = file.sizeBytes) => {
+          const range = readRange(file.path, from, to).then(({ buffer }) => buffer);
+          // The decoder reads ahead what it does not wait for once a column has failed.
+          range.catch(() => {});
+          return range;
+        },
       },
       metadata,
       rowStart: first,
@@ -145,6 +153,7 @@ async function checkGroup(
 ): Promise<void> {
   const { columns = [], num_rows } = metadata.row_groups[group] ?? {};
   const leaves = leavesOf(parquetSchema(metadata), { definition: 0, repetition: 0 });
+  if (leaves.length === 0) throw new Error("it has no columns");
   let [unread, values] = [MOST_GROUP_BYTES, 0];
   for (const leaf of leaves) {
     if (chosen !== undefined && !chosen.includes(leaf.path[0] ?? "")) continue;
@@ -154,9 +163,10 @@ async function checkGroup(
     if (meta === undefined || found.length > 1)
       throw new Error(`column ${name} is there ${found.length} times`);
     values += Number(meta.num_values);
-    const isFlat = leaf.path.length === 1 && leaf.repetition === 0;
-    if (isFlat && meta.num_values !== num_rows)
-      throw new Error(`column ${name} claims ${meta.num_values} values`);
+    // A row has a value or a null in each column, and in a list maybe more.
+    if (meta.num_values < (num_rows ?? 0n) || (leaf.repetition === 0 && meta.num_values !== num_rows)) {
+      throw new Error(`column ${name} claims ${meta.num_values} values for ${num_rows} rows`);
+    }
     if (values > MOST_VALUES) {
       throw new Error(
         `it claims more than ${MOST_VALUES} values; choose columns, or write smaller row groups`,

@@ -1,0 +1,99 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { MpError } from "@mp/core";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusal } from "../../test/refusal.js";
+import { readRows } from "./read-rows.js";
+import type { Row } from "./row-file.js";
+
+const fixtures = fileURLToPath(new URL("../../test/fixtures/parquet/", import.meta.url));
+const codecs = ["none", "snappy", "gzip", "brotli", "zstd", "lz4"];
+
+let folder: string;
+let wanted: readonly Row[];
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mp-parquet-"));
+  wanted = JSON.parse(await readFile(join(fixtures, "rows.json"), "utf8"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const seen: T[] = [];
+  for await (const row of rows) seen.push(row);
+  return seen;
+}
+
+describe("files that pyarrow wrote (bench/peers/parquet_rows.py)", () => {
+  it.each(codecs)("reads lists, structs, lists of them and dictionaries, packed by %s", async (codec) => {
+    const rows = await readRows(join(fixtures, `${codec}.parquet`));
+    expect(await all(rows)).toEqual(wanted);
+    const iterator = rows.iterate();
+    for (let at = 0; at < 14; at++) await iterator.next();
+    expect(await all(rows.iterate(iterator.cursor))).toEqual(wanted.slice(14));
+  });
+
+  it("reads numbers and lengths by difference", async () => {
+    const rows = await all(await readRows(join(fixtures, "delta.parquet")));
+    expect(rows).toEqual(wanted.map(({ id, text, score }) => ({ id, text, score })));
+  });
+
+  it("refuses texts by their prefixes, of which a few bytes may stand for terabytes", async () => {
+    const { code, message } = await refusal(async () =>
+      all(await readRows(join(fixtures, "prefixes.parquet"))),
+    );
+    expect(code).toBe("MP_PARSE");
+    expect(message).toMatch(
+      /column text: values of BYTE_ARRAY have encoding 7, which is not read: write them plain/,
+    );
+    const rows = await all(await readRows(join(fixtures, "prefixes.parquet"), { columns: { id: "number" } }));
+    expect(rows).toHaveLength(30);
+  });
+});
+
+describe("files that lie", () => {
+  /** Rows or an error of ours, and never much memory. */
+  async function outcome(bytes: Uint8Array): Promise<readonly Row[] | MpError> {
+    const path = join(folder, "lie.parquet");
+    await writeFile(path, bytes);
+    const before = process.memoryUsage.rss();
+    const result = await readRows(path)
+      .then(all)
+      .catch((error: unknown) => error);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(700e6);
+    if (Array.isArray(result)) return result;
+    if (!MpError.is(result)) throw result;
+    expect(result.message).toContain("lie.parquet");
+    return result;
+  }
+
+  it.each(codecs)(
+    "are read or refused by name, whichever bytes are changed, packed by %s",
+    { timeout: 120_000 },
+    async (codec) => {
+      const sound = await readFile(join(fixtures, `${codec}.parquet`));
+      const change = fc.record({ at: fc.nat(sound.length - 1), byte: fc.integer({ min: 0, max: 255 }) });
+      await fc.assert(
+        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {
+          const bytes = Uint8Array.from(sound);
+          for (const { at, byte } of changes) bytes[at] = byte;
+          await outcome(bytes);
+        }),
+        { numRuns: 150 },
+      );
+    },
+  );
+
+  it("are refused wherever they are cut short", async () => {
+    const sound = await readFile(join(fixtures, "snappy.parquet"));
+    for (let length = 1; length < sound.length; length += 97) {
+      const error = await outcome(sound.subarray(0, length));
+      expect(error).toMatchObject({
+        code: "MP_PARSE",
+        message: expect.stringMatching(/may be cut short; download/),
+      });
+    }
+  });
+});
