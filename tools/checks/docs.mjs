@@ -27,6 +27,7 @@ const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
 /** Packages that a reader installs from npm, and where this checkout has them. Their declarations are not ours to check. */
 const READERS_PACKAGES = {
   "@huggingface/tokenizers": "apps/bert",
+  "hyparquet-writer": "packages/data",
   "onnxruntime-node": "packages/backend-ort",
   sharp: "packages/data",
 };
