@@ -1,4 +1,8 @@
-"""Writes the Parquet files of packages/data/test/fixtures/parquet, and their rows as JSON, with pyarrow."""
+"""Writes the Parquet files of packages/data/test/fixtures/parquet, and their rows as JSONL, with pyarrow.
+
+  pip install pyarrow==26.0.1
+  python parquet_rows.py FOLDER
+"""
 
 import json
 import pathlib
@@ -12,7 +16,7 @@ folder.mkdir(parents=True, exist_ok=True)
 
 
 def row(at):
-    turn = {"role": "user", "content": f"Frage {at}: wie weit? 🦉"}
+    turn = {"role": "user", "content": f"How far is {at}? 🦉"}
     answer = {"role": "assistant", "content": "é" * (at % 5)}
     return {
         "id": at,
@@ -56,4 +60,4 @@ flat = table.select(list(delta))
 pq.write_table(flat, folder / "delta.parquet", use_dictionary=False, column_encoding=delta)
 prefixes = {"text": "DELTA_BYTE_ARRAY"}
 pq.write_table(flat, folder / "prefixes.parquet", use_dictionary=False, column_encoding=prefixes)
-(folder / "rows.json").write_text(json.dumps(rows) + "\n")
+(folder / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))

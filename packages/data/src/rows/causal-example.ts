@@ -32,7 +32,7 @@ const isList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || ArrayBuffer.isView(value);
 
 /** @throws MP_INVALID_ARGUMENT for no example, naming its row */
-export function learned(what: string, example: CausalExample): Learned {
+function learned(what: string, example: CausalExample): Learned {
   const { ids, mask } = example ?? {};
   if (!isList(ids) || ids.length === 0) {
     throw refused(what, example, `ids must be a list of tokens, got ${shown(ids)}; encode the row's text`);

@@ -32,7 +32,7 @@ type ValueOf<T extends ColumnType> = T extends keyof ColumnTypes
 interface Type {
   readonly called: string;
   readonly holds: (value: unknown) => boolean;
-  /** What a text stands for; undefined where it stands for none. */
+  /** Value that a text stands for; undefined where it stands for none. */
   readonly fromText?: (text: string) => unknown;
 }
 

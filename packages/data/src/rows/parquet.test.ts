@@ -16,7 +16,7 @@ let folder: string;
 let wanted: readonly Row[];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mp-parquet-"));
-  wanted = JSON.parse(await readFile(join(fixtures, "rows.json"), "utf8"));
+  wanted = await all(await readRows(join(fixtures, "rows.jsonl")));
 });
 afterAll(() => rm(folder, { recursive: true }));
 

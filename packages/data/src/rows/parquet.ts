@@ -168,9 +168,8 @@ async function checkGroup(
       throw new Error(`column ${name} claims ${meta.num_values} values for ${num_rows} rows`);
     }
     if (values > MOST_VALUES) {
-      throw new Error(
-        `it claims more than ${MOST_VALUES} values; choose columns, or write smaller row groups`,
-      );
+      const remedy = "name fewer columns, or write smaller row groups";
+      throw broken(path, `row group ${group + 1} claims more than ${MOST_VALUES} values; ${remedy}`);
     }
     const unpack = meta.codec === "UNCOMPRESSED" ? asIs : unpackers[meta.codec];
     if (unpack === undefined) throw new Error(`column ${name} is packed by ${meta.codec}, which is not read`);
@@ -189,7 +188,7 @@ const asIs: Unpack = (packed, size) => {
   return packed;
 };
 
-/** Where the decoder reads a column. */
+/** Bytes that the decoder reads of a column. */
 function rangeOf(meta: ColumnMetaData, name: string, sizeBytes: number): [number, number] {
   const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
   const end = start + Number(meta.total_compressed_size);

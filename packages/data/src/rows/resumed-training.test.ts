@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,7 @@ interface Batch {
   readonly targets: Tensor;
 }
 
-/** A bigram model: the row of a token holds the logits of the next. */
+/** The row of a token holds the logits of the next. */
 const start = async () =>
   trainer({
     backend: await reference(),
@@ -39,7 +39,7 @@ const start = async () =>
     precision: float32(),
   });
 
-/** Opened anew, as in a new process. */
+/** Opened again, as in a new process. */
 async function dataOf(path: string) {
   const rows = await readRows(path, { columns: { text: "string?", id: "number" } });
   const examples = mapDataset(rows, ({ text, id }) => {
@@ -51,21 +51,20 @@ async function dataOf(path: string) {
   return causalBatches(shuffleDataset(examples, { buffer: 9, seed: 2 }), { batch: 2, length: 16 });
 }
 
-it.each(["jsonl", "csv", "parquet"])(
+const fixtures = fileURLToPath(new URL("../../test/fixtures/parquet/", import.meta.url));
+const files = { jsonl: "rows.jsonl", parquet: "zstd.parquet" };
+
+it.each(["jsonl", "csv", "parquet"] as const)(
   "ends at the same bits as a run that was never stopped, wherever it was: %s",
   async (format) => {
-    const fixtures = fileURLToPath(new URL("../../test/fixtures/parquet/", import.meta.url));
-    const rows = JSON.parse(await readFile(join(fixtures, "rows.json"), "utf8")) as {
-      text: string | null;
-      id: number;
-    }[];
-    const path = join(
-      format === "parquet" ? fixtures : folder,
-      format === "parquet" ? "zstd.parquet" : `rows.${format}`,
-    );
-    if (format === "jsonl") await writeFile(path, rows.map((row) => JSON.stringify(row)).join("\n"));
-    if (format === "csv")
-      await writeFile(path, ["id,text", ...rows.map(({ id, text }) => `${id},${text ?? ""}`)].join("\n"));
+    const path = format === "csv" ? join(folder, "rows.csv") : join(fixtures, files[format]);
+    if (format === "csv") {
+      const columns = { text: "string?", id: "number" } as const;
+      const lines = ["id,text"];
+      for await (const { id, text } of await readRows(join(fixtures, files.jsonl), { columns }))
+        lines.push(`${id},${text ?? ""}`);
+      await writeFile(path, lines.join("\n"));
+    }
     const whole = await start();
     const { steps } = await whole.fit(await dataOf(path), { epochs: 3 });
     expect(steps).toBeGreaterThan(20);

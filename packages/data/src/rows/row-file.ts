@@ -1,4 +1,4 @@
-/** What every format of rows gives: a file, opened and checked, whose rows can be read from any place. */
+/** A file of rows in any format, opened and checked, whose rows can be read from any place. */
 import { open } from "node:fs/promises";
 import { MpError } from "@mp/core";
 import { contentHash } from "@mp/core/internal";

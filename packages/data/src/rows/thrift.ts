@@ -49,10 +49,10 @@ export function readStruct(
     for (let index = 0; index < size; index++) {
       const type = head & 15;
       if (type === TRUE || type === FALSE) byte();
-      else valueOf(type, depth);
+      else element(type, depth);
     }
   };
-  const valueOf = (type: number, depth: number): number | boolean | ThriftStruct | undefined => {
+  const element = (type: number, depth: number): number | boolean | ThriftStruct | undefined => {
     if (depth > DEEPEST) throw new Error("a header is nested too deep");
     if (type === TRUE || type === FALSE) return type === TRUE;
     if (type === BYTE) return byte();
@@ -68,7 +68,7 @@ export function readStruct(
     let field = 0;
     for (let head = byte(); (head & 15) !== 0; head = byte()) {
       field = head >> 4 === 0 ? zigzag() : field + (head >> 4);
-      fields[field] = valueOf(head & 15, depth);
+      fields[field] = element(head & 15, depth);
     }
     return fields;
   };
