@@ -29,7 +29,7 @@ interface Slot<T> {
  * early, and seldom much later. Give it single examples, as those of `readRows`: of batches it would shuffle the batches.
  *
  * A cursor holds the numbers of the examples in the buffer and the place of the oldest, from which a resumed run reads
- * again: about `buffer` · ln(`buffer`) examples at most. The dataset beneath must give the same examples again.
+ * again: about `buffer` · ln(`buffer`) examples. The dataset beneath must give the same examples again.
  * @throws MP_INVALID_ARGUMENT for what is no dataset, and for options
  */
 export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions): Dataset<T> {
