@@ -17,7 +17,7 @@ export const QUESTIONS = {
   "why was my step skipped": ["/docs/guide#why-a-step-was-skipped", "/docs/errors#mp_non_finite"],
   "mixed precision inference": ["/docs/serving"],
   TensorBoard: ["/docs/callbacks"],
-  CSV: ["/docs/callbacks"],
+  CSV: ["/docs/callbacks", "/docs/data-sets"],
   browser: ["/docs/engines#a-browser", "/packages/backend-web/"],
   worker: ["/docs/engines#a-worker-deno-or-bun"],
   Deno: ["/docs/engines#a-worker-deno-or-bun"],

@@ -153,6 +153,7 @@ it("refuses what is too long by file and row, or cuts it or leaves it out where 
   expect(await wrong({ ids: [1, -1] })).toBe(
     "causalBatches: ids must be integers ≥ 0, got -1; encode the row's text",
   );
+  expect(await wrong({ ids: [1, undefined as never] })).toMatch("ids must be integers ≥ 0, got undefined");
   expect(await wrong({ ids: [1, 2], mask: [1] })).toBe(
     "causalBatches: mask must have one value for each of the ids, got 1 for 2 ids; give 0 or 1 for each",
   );

@@ -37,9 +37,10 @@ function learned(what: string, example: CausalExample): Learned {
   if (!isList(ids) || ids.length === 0) {
     throw refused(what, example, `ids must be a list of tokens, got ${shown(ids)}; encode the row's text`);
   }
-  const wrong = Array.prototype.find.call(ids, (id) => !isToken(id));
-  if (wrong !== undefined)
-    throw refused(what, example, `ids must be integers ≥ 0, got ${shown(wrong)}; encode the row's text`);
+  for (let at = 0; at < ids.length; at++) {
+    if (isToken(ids[at])) continue;
+    throw refused(what, example, `ids must be integers ≥ 0, got ${shown(ids[at])}; encode the row's text`);
+  }
   if (mask !== undefined && (!isList(mask) || mask.length !== ids.length)) {
     const got = isList(mask) ? `${(mask as ArrayLike<unknown>).length} for ${ids.length} ids` : shown(mask);
     throw refused(

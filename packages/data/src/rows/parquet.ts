@@ -212,7 +212,7 @@ function leavesOf(
   });
 }
 
-/** Values as JSON would have them: numbers for whole numbers of 64 bits, lists for typed arrays of numbers. */
+/** Values as JSON would have them, but for dates and bytes: whole numbers of 64 bits are numbers. */
 function plain(value: unknown, place: RowPlace, name: string): unknown {
   if (typeof value === "bigint") {
     const number = Number(value);
