@@ -50,7 +50,7 @@ for codec, options in {
     "snappy": {},
     "gzip": {"data_page_version": "2.0"},
     "brotli": {"data_page_version": "2.0", "use_dictionary": False},
-    "zstd": {"data_page_size": 64},
+    "zstd": {"data_page_size": 64, "write_page_checksum": True},
     "lz4": {"data_page_version": "2.0", "data_page_size": 64, "write_page_index": True},
 }.items():
     path = folder / f"{codec}.parquet"

@@ -2,6 +2,7 @@
  * Pages of a Parquet column, checked before they are decoded: the decoder believes their counts, and would fill the
  * memory with a run that claims two billion values.
  */
+import { crc32 } from "node:zlib";
 import { readStruct, type ThriftStruct } from "./thrift.js";
 
 /** Values of a row group, and bytes that they unpack to: beyond these it is not decoded. */
@@ -61,6 +62,9 @@ export function checkPages(chunk: ColumnChunk, mostBytes: number): number {
     unpacked += sizeBytes;
     if (unpacked > mostBytes) throw new Error(`its pages claim to unpack to more than ${mostBytes} bytes`);
     const page = bytes.subarray(end, end + packed);
+    const checksum = struct[4];
+    if (typeof checksum === "number" && crc32(page) !== checksum >>> 0)
+      throw new Error("a page has other bytes than its checksum says");
     seen += pageChecks[type](chunk, page, sizeBytes, struct);
     if (seen > values) throw new Error(`its pages claim ${seen} values and its footer ${values}`);
     at = end + packed;
