@@ -1,3 +1,8 @@
 import { preset } from "@mp/build/tsup";
 
-export default preset({ index: "src/index.ts", publish: "src/publish.ts", scratch: "src/scratch.ts" });
+export default preset({
+  index: "src/index.ts",
+  "file-failure": "src/file-failure.ts",
+  publish: "src/publish.ts",
+  scratch: "src/scratch.ts",
+});

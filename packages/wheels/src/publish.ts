@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { errorCode } from "./file-failure.js";
 
 const PREFIX = ".partial-";
@@ -14,11 +14,14 @@ const DAY_MS = 86_400_000;
 const machine = hostname().replace(/[^A-Za-z0-9.]/g, "_");
 let count = 0;
 
-/** A name, next to the final one, that the next run recognizes as unfinished. */
-export function partialPath(folder: string): string {
+/** A name for unfinished work of this process, which no other work has: the machine, the process and a number. */
+export function ownName(): string {
   count += 1;
-  return join(folder, `${PREFIX}${machine}-${process.pid}-${count}`);
+  return `${machine}-${process.pid}-${count}`;
 }
+
+/** A name, next to the final one, that the next run recognizes as unfinished. */
+export const partialPath = (folder: string): string => join(folder, `${PREFIX}${ownName()}`);
 
 /**
  * Fills a folder and puts it in place, unless another process was quicker.
@@ -68,13 +71,16 @@ export async function sweepPartials(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names.filter((name) => name.startsWith(PREFIX))) {
     const path = join(folder, name);
-    if (await isAbandoned(path)) await rm(path, { recursive: true, force: true });
+    if (await isAbandoned(path, name.slice(PREFIX.length))) await rm(path, { recursive: true, force: true });
   }
 }
 
-/** A process on another machine or in another container cannot be checked: its files are kept for a day. */
-async function isAbandoned(path: string): Promise<boolean> {
-  const [place, pid] = basename(path).slice(PREFIX.length).split("-");
+/**
+ * Whether the process that gave its work a name is dead. One on another machine or in another container cannot be
+ * checked: its files count as abandoned after a day.
+ */
+export async function isAbandoned(path: string, name: string): Promise<boolean> {
+  const [place, pid] = name.split("-");
   if (place === machine && !isAlive(Number(pid))) return true;
   const age = await stat(path).then(
     ({ mtimeMs }) => Date.now() - mtimeMs,

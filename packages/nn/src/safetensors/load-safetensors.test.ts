@@ -313,6 +313,27 @@ describe("what does not fit", () => {
     expect(String(failure)).toMatch(message);
   });
 
+  it("is a shard of another repository, in a cache of the hub", async () => {
+    const [own, other] = ["models--own", "models--other"].map((name) => join(directory, name)) as [
+      string,
+      string,
+    ];
+    const snapshot = join(own, "snapshots", "0".repeat(40), "sub");
+    await mkdir(snapshot, { recursive: true });
+    for (const repository of [own, other]) {
+      await mkdir(join(repository, "blobs"), { recursive: true });
+      await cp(join(folder, "bert.safetensors"), join(repository, "blobs", "abc"));
+    }
+    const index = join(snapshot, "model.safetensors.index.json");
+    await writeFile(index, JSON.stringify({ weight_map: { "embeddings.LayerNorm.bias": "shard" } }));
+    const load = () => loadSafetensors(index, like, { allow: ["missing", "unexpected"] });
+    await symlink("../../../blobs/abc", join(snapshot, "shard"));
+    expect((await load()).report.unexpected).toEqual(["embeddings.LayerNorm.bias"]);
+    await rm(join(snapshot, "shard"));
+    await symlink("../../../../models--other/blobs/abc", join(snapshot, "shard"));
+    await expect(load()).rejects.toThrow(/is a link out of the folder/);
+  });
+
   it("is an index that is none", async () => {
     const index = join(directory, "index.json");
     for (const text of ["{", "[]", '{"weight_map":{"a":1}}']) {

@@ -1,5 +1,6 @@
-// The tensors of a file, or of the shards that an index names. Shards are data of strangers: each lies in the index's
-// folder itself, also after its links are followed.
+// The tensors of a file, or of the shards that an index names. An index is data of strangers, and must not make this
+// process read what is elsewhere: a shard lies in the index's folder itself, after its links are followed, or, in a cache
+// of the hub, where files of snapshots are links, among the blobs of the same repository.
 import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MpError } from "@mp/core";
@@ -59,11 +60,17 @@ async function placeIn(folder: string, shard: string, indexPath: string): Promis
   if (!isName) refuse(indexPath, `the shard ${JSON.stringify(shard)} is no name of a file beside the index`);
   const place = join(folder, shard);
   const found = await reading(place, () => realpath(place));
-  if (dirname(found) === folder) return found;
+  if (dirname(found) === folder || dirname(found) === blobsOf(folder)) return found;
   return refuse(
     indexPath,
     `the shard ${JSON.stringify(shard)} is a link out of the folder; copy the files themselves there, as hf download --local-dir does`,
   );
+}
+
+/** The folder of blobs that a snapshot's links lead to: `<repository>/blobs` of `<repository>/snapshots/<commit>/…`. */
+function blobsOf(folder: string): string | undefined {
+  const [, repository] = /^(.*)[\\/]snapshots[\\/][0-9a-f]{40}(?=$|[\\/])/.exec(folder) ?? [];
+  return repository === undefined ? undefined : join(repository, "blobs");
 }
 
 async function weightMap(path: string): Promise<ReadonlyMap<string, string>> {

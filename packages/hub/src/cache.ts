@@ -1,0 +1,62 @@
+/** Python's layout of a repository in the cache: `blobs`, `refs` and `snapshots`, whose files are links to blobs. */
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import { errorCode } from "@mp/wheels/file-failure";
+import { linkOrCopy, partialPath } from "@mp/wheels/publish";
+import type { Repository } from "./repository.js";
+
+export const snapshotOf = ({ folder }: Repository, commit: string): string =>
+  join(folder, "snapshots", commit);
+export const blobOf = ({ folder }: Repository, name: string): string => join(folder, "blobs", name);
+const refOf = ({ folder }: Repository, revision: string): string => join(folder, "refs", revision);
+
+/** Undefined where the file is not there. */
+export const sizeIfThere = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    (found) => (found.isFile() ? found.size : undefined),
+    () => undefined,
+  );
+
+/** Puts a text in place by one rename. `folder` is on the same disk, and nobody reads unfinished files there. */
+export async function replaceFile(folder: string, path: string, text: string): Promise<void> {
+  const partial = partialPath(folder);
+  await writeFile(partial, text);
+  await rename(partial, path);
+}
+
+/** The commit that a branch or tag had when it was last asked for. */
+export const keptRef = (repository: Repository, revision: string): Promise<string | undefined> =>
+  readFile(refOf(repository, revision), "utf8").then(
+    (text) => text.trim(),
+    () => undefined,
+  );
+
+export async function keepRef(repository: Repository, revision: string, commit: string): Promise<void> {
+  if ((await keptRef(repository, revision)) === commit) return;
+  const path = refOf(repository, revision);
+  await mkdir(dirname(path), { recursive: true });
+  await replaceFile(repository.folder, path, commit);
+}
+
+/** Makes a file of the snapshot a link to its blob, or a file of its own where there are no links. */
+export async function linkBlob(blob: string, path: string, folder: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const partial = partialPath(folder);
+  const target = relative(dirname(path), blob);
+  try {
+    await symlink(target, partial).catch(async (error) => {
+      if (!["EPERM", "ENOSYS", "ENOTSUP"].includes(errorCode(error) ?? "")) throw error;
+      await linkOrCopy(blob, partial);
+    });
+    await rename(partial, path);
+  } finally {
+    await rm(partial, { force: true });
+  }
+}
+
+/** Files of a snapshot, with slashes; those whose blobs are gone are left out. */
+export async function presentFiles(snapshot: string): Promise<string[]> {
+  const names = await readdir(snapshot, { recursive: true }).catch(() => []);
+  const sizes = await Promise.all(names.map((name) => sizeIfThere(join(snapshot, name))));
+  return names.filter((_, at) => sizes[at] !== undefined).map((name) => name.split(sep).join("/"));
+}

@@ -1,0 +1,169 @@
+/** A snapshot of a repository in the cache: downloaded as far as it is missing, or found there. */
+import { mkdir, rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { MpError } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { fileFailure, requireSpace } from "@mp/wheels/file-failure";
+import { sweepPartials } from "@mp/wheels/publish";
+import { blobOf, keepRef, linkBlob, sizeIfThere, snapshotOf } from "./cache.js";
+import { chosen, shownPaths } from "./choose.js";
+import { fetchBlob } from "./fetch-blob.js";
+import { blobName, commitOf, filesOf, isCommit, keepList, keptList, type RemoteFile } from "./listing.js";
+import { found } from "./offline.js";
+import { type Repository, repositoryOf, staysInside } from "./repository.js";
+import type { Hub } from "./request.js";
+import { settingsOf } from "./settings.js";
+
+/** How far a download is. */
+export interface Progress {
+  /** The file that is being downloaded. */
+  readonly file: string;
+  /** Bytes of all files asked for that are here. */
+  readonly bytes: number;
+  /** Bytes of all files asked for. */
+  readonly totalBytes: number;
+}
+
+export interface DownloadOptions {
+  /** A branch, a tag or a commit. Default `main`. */
+  readonly revision?: string;
+  /** Names, or patterns with `*` and `?`, of the files that are needed. Default: all. */
+  readonly files?: readonly string[];
+  /** The address of the hub. Default: `HF_ENDPOINT`, or `https://huggingface.co`. */
+  readonly endpoint?: string;
+  /** The folder of the cache. Default: `HF_HUB_CACHE`, `HF_HOME/hub`, or `~/.cache/huggingface/hub`. */
+  readonly cache?: string;
+  /** Asks nothing of the network. Default: what `HF_HUB_OFFLINE` says. */
+  readonly offline?: boolean;
+  /** For private and gated repositories; false sends none. Default: `HF_TOKEN`, or what `hf auth login` stored. */
+  readonly token?: string | false;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+const OPTIONS = {
+  revision: withDefault(
+    "main",
+    checks.claim(
+      "a branch, tag or commit",
+      (value) => typeof value === "string" && value !== "" && staysInside(value),
+    ),
+  ),
+  files: checks.optional(
+    checks.listOf("names or patterns of files", (name) => typeof name === "string" && name !== ""),
+  ),
+  endpoint: checks.optional(
+    checks.claim(
+      "an address that begins with https:// or http://",
+      (value) => typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value),
+    ),
+  ),
+  cache: checks.optional(checks.path),
+  offline: checks.optional(checks.truth),
+  token: checks.optional(
+    checks.claim(
+      "a token or false",
+      (value) => value === false || (typeof value === "string" && value !== ""),
+    ),
+  ),
+  onProgress: checks.optional(checks.callback),
+};
+
+/**
+ * Downloads what is missing of a repository, `org/model` or `datasets/org/name`, and gives the folder of its snapshot. Its
+ * files are links into the cache, which Python's huggingface_hub shares.
+ * @throws MP_INVALID_ARGUMENT for wrong options and files that the repository lacks; MP_IO for what the hub, the network or
+ * the disk refuses, and for what is missing offline; MP_PARSE for bytes that are not the listed ones
+ */
+export async function download(repo: string, options: DownloadOptions = {}): Promise<string> {
+  const { revision, files, onProgress, ...given } = readOptions("download", options, OPTIONS, {
+    example: '{ files: ["*.json", "*.safetensors"] }',
+  });
+  const settings = settingsOf(given, process.env);
+  const repository = repositoryOf(repo, settings.cache);
+  try {
+    if (settings.offline) return await found(repository, revision, files);
+    return await fetched({ ...settings, pauseMs: 500 }, repository, { revision, files, onProgress });
+  } catch (error) {
+    throw fileFailure(error, {
+      command: "download",
+      space: "make room",
+      cache: `the cache is ${settings.cache}, cache and HF_HOME move it`,
+    });
+  }
+}
+
+interface Wanted {
+  readonly revision: string;
+  readonly files: readonly string[] | undefined;
+  readonly onProgress: ((progress: Progress) => void) | undefined;
+}
+
+async function fetched(hub: Hub, repository: Repository, wanted: Wanted): Promise<string> {
+  const { revision, files, onProgress } = wanted;
+  const { folder, path: repo } = repository;
+  const commit = isCommit(revision) ? revision : await commitOf(hub, repository, revision);
+  const kept = await keptList(repository, commit);
+  const list = kept ?? (await filesOf(hub, repository, commit));
+  const { files: asked, lacking } = chosen(list, files);
+  if (lacking.length > 0) throw unknownFiles(repo, revision, lacking, list);
+  await mkdir(blobOf(repository, ""), { recursive: true });
+  await sweepPartials(folder);
+  if (kept === undefined) await keepList(repository, commit, list);
+  if (revision !== commit) await keepRef(repository, revision, commit);
+
+  const { missing, bytes: present } = await split(repository, asked);
+  const totalBytes = sum(asked);
+  const { bavail, bsize } = await statfs(folder);
+  requireSpace(folder, bavail * bsize, sum(missing), "cache and HF_HOME move the cache");
+  let bytes = present;
+  const snapshot = snapshotOf(repository, commit);
+  const place = `${hub.endpoint}/${repo}/resolve/${commit}`;
+  for (const file of asked) {
+    const blob = blobOf(repository, blobName(file));
+    if (missing.includes(file)) {
+      const url = `${place}/${file.path.split("/").map(encodeURIComponent).join("/")}`;
+      const before = bytes;
+      const onFilled = (filled: number) =>
+        onProgress?.({ file: file.path, bytes: before + filled, totalBytes });
+      await fetchBlob(hub, url, file, blob, onFilled);
+      bytes += file.sizeBytes;
+    }
+    const path = join(snapshot, file.path);
+    if ((await sizeIfThere(path)) !== file.sizeBytes) await linkBlob(blob, path, folder);
+  }
+  return snapshot;
+}
+
+const unknownFiles = (
+  repo: string,
+  revision: string,
+  lacking: readonly string[],
+  list: readonly RemoteFile[],
+): MpError =>
+  new MpError(
+    "MP_INVALID_ARGUMENT",
+    `download: files: ${repo} at ${revision} has no ${shownPaths(lacking)}; it has ${shownPaths(list.map(({ path }) => path))}`,
+    { details: { repo, revision, lacking } },
+  );
+
+const sum = (files: readonly RemoteFile[]): number =>
+  files.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+
+/** Blobs of another size are damaged, and removed. */
+async function split(
+  repository: Repository,
+  asked: readonly RemoteFile[],
+): Promise<{ missing: RemoteFile[]; bytes: number }> {
+  const missing: RemoteFile[] = [];
+  let bytes = 0;
+  for (const file of asked) {
+    const blob = blobOf(repository, blobName(file));
+    const size = await sizeIfThere(blob);
+    if (size === file.sizeBytes) bytes += size;
+    else {
+      await rm(blob, { force: true });
+      missing.push(file);
+    }
+  }
+  return { missing, bytes };
+}

@@ -1,0 +1,130 @@
+/** The files of a repository at a commit: asked of the hub by its library, kept in the cache as Python keeps them. */
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { datasetInfo, listFiles, modelInfo } from "@huggingface/hub";
+import { MpError } from "@mp/core";
+import { replaceFile } from "./cache.js";
+import type { Repository } from "./repository.js";
+import { type Hub, Passing, persistently, request, unreachable } from "./request.js";
+
+export interface RemoteFile {
+  /** With slashes, relative to the repository. */
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** Git's name of the blob: SHA-1 of `blob <size>\0` and the bytes; of a pointer's, where there is a `sha256`. */
+  readonly blobId: string;
+  /** Of a large file's bytes. */
+  readonly sha256: string | undefined;
+}
+
+/** The name of the file's bytes in the cache. */
+export const blobName = ({ sha256, blobId }: RemoteFile): string => sha256 ?? blobId;
+
+export const isCommit = (revision: string): boolean => /^[0-9a-f]{40}$/.test(revision);
+
+/** Limit of a whole answer of the API; its pages are small. */
+const ANSWER_MS = 60_000;
+
+/** @throws MP_IO, MP_PARSE for an answer without a commit */
+export async function commitOf(
+  hub: Hub,
+  { type, name, path }: Repository,
+  revision: string,
+): Promise<string> {
+  const asked = { name, revision, hubUrl: hub.endpoint, additionalFields: ["sha"] as ["sha"] };
+  const { sha } = await asking(hub, path, (fetch) =>
+    type === "model" ? modelInfo({ ...asked, fetch }) : datasetInfo({ ...asked, fetch }),
+  );
+  if (isCommit(sha)) return sha;
+  throw malformed(hub, `the commit of ${path} at ${revision}`, sha);
+}
+
+/** @throws MP_IO, MP_PARSE for files without sizes and sums, or outside of the repository */
+export function filesOf(hub: Hub, { type, name, path }: Repository, commit: string): Promise<RemoteFile[]> {
+  const asked = { repo: { type, name }, revision: commit, recursive: true, hubUrl: hub.endpoint };
+  return asking(hub, path, async (fetch) => {
+    const files: RemoteFile[] = [];
+    for await (const { type, ...entry } of listFiles({ ...asked, fetch })) {
+      if (type === "file") files.push(fileOf(hub, path, entry));
+    }
+    return files;
+  });
+}
+
+function fileOf(
+  hub: Hub,
+  repo: string,
+  entry: { path: string; size: number; oid?: string; lfs?: { oid: string; size: number } },
+): RemoteFile {
+  const { path, oid: blobId = "", lfs } = entry;
+  const file = { path, sizeBytes: lfs?.size ?? entry.size, blobId, sha256: lfs?.oid };
+  if (isFile(file)) return file;
+  throw malformed(hub, `a file of ${repo}`, entry);
+}
+
+function isFile({ path, sizeBytes, blobId, sha256 }: RemoteFile): boolean {
+  const isSound = typeof path === "string" && Number.isSafeInteger(sizeBytes) && sizeBytes >= 0;
+  return isSound && isCommit(blobId) && (sha256 === undefined || /^[0-9a-f]{64}$/.test(sha256));
+}
+
+const malformed = ({ endpoint }: Hub, what: string, got: unknown): MpError =>
+  new MpError(
+    "MP_PARSE",
+    `download: ${endpoint} gives ${JSON.stringify(got)} for ${what}; check endpoint and HF_ENDPOINT, they must name a Hugging Face hub`,
+    { details: { endpoint } },
+  );
+
+/** Lets the library ask with requests of ours, and asks again when an answer broke off. */
+const asking = <T>(hub: Hub, what: string, ask: (fetching: typeof fetch) => Promise<T>): Promise<T> =>
+  persistently(hub, () =>
+    ask((url, init = {}) => {
+      const signal = AbortSignal.timeout(ANSWER_MS);
+      return request(hub, what, String(url), { ...init, signal });
+    }).catch((error) => {
+      throw MpError.is(error) || error instanceof Passing ? error : unreachable(what, hub.endpoint, error);
+    }),
+  );
+
+const VERSION = 1;
+const listPath = (folder: string, commit: string): string => join(folder, "trees", `${commit}.json`);
+
+/** The list that was kept, by this package or by Python; undefined if there is none that can be read. */
+export async function keptList({ folder }: Repository, commit: string): Promise<RemoteFile[] | undefined> {
+  try {
+    const { format_version, files } = JSON.parse(await readFile(listPath(folder, commit), "utf8"));
+    const list = Object.entries<Kept>(files).map(([path, { size, blob_id, lfs_sha256, lfs_size }]) => ({
+      path,
+      sizeBytes: lfs_size ?? size,
+      blobId: blob_id,
+      sha256: lfs_sha256,
+    }));
+    return format_version === VERSION && list.every(isFile) ? list : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Kept {
+  readonly size: number;
+  readonly blob_id: string;
+  readonly lfs_sha256?: string;
+  readonly lfs_size?: number;
+}
+
+export async function keepList(
+  { folder }: Repository,
+  commit: string,
+  list: readonly RemoteFile[],
+): Promise<void> {
+  const files = list.map(({ path, sizeBytes: size, blobId, sha256 }): [string, Kept] => [
+    path,
+    { size, blob_id: blobId, ...(sha256 === undefined ? {} : { lfs_sha256: sha256, lfs_size: size }) },
+  ]);
+  const place = listPath(folder, commit);
+  await mkdir(dirname(place), { recursive: true });
+  await replaceFile(
+    folder,
+    place,
+    JSON.stringify({ format_version: VERSION, files: Object.fromEntries(files) }),
+  );
+}

@@ -1,0 +1,46 @@
+/** A snapshot as the cache has it, without the network. */
+import { join } from "node:path";
+import { MpError } from "@mp/core";
+import { keptRef, presentFiles, sizeIfThere, snapshotOf } from "./cache.js";
+import { chosen, shownPaths } from "./choose.js";
+import { isCommit, keptList } from "./listing.js";
+import type { Repository } from "./repository.js";
+
+/**
+ * The folder of a snapshot that has all files asked for. What a repository has is known from the list that the download
+ * kept; without one, as older versions of Python leave it, what is there counts as all.
+ * @throws MP_IO naming what is missing
+ */
+export async function found(
+  repository: Repository,
+  revision: string,
+  asked: readonly string[] | undefined,
+): Promise<string> {
+  const commit = isCommit(revision) ? revision : await keptRef(repository, revision);
+  if (commit === undefined || !isCommit(commit))
+    throw absent(repository, revision, asked ?? ["the revision"]);
+  const snapshot = snapshotOf(repository, commit);
+  const kept = await keptList(repository, commit);
+  const list: readonly Expected[] = kept ?? (await presentFiles(snapshot)).map((path) => ({ path }));
+  const { files, lacking } = chosen(list, asked);
+  const missing = [...lacking];
+  if (files.length === 0 && asked === undefined) missing.push("every file");
+  for (const { path, sizeBytes } of files) {
+    const size = await sizeIfThere(join(snapshot, path));
+    if (size !== (sizeBytes ?? size)) missing.push(path);
+  }
+  if (missing.length > 0) throw absent(repository, revision, missing);
+  return snapshot;
+}
+
+interface Expected {
+  readonly path: string;
+  readonly sizeBytes?: number;
+}
+
+const absent = ({ path: repo, folder }: Repository, revision: string, missing: readonly string[]): MpError =>
+  new MpError(
+    "MP_IO",
+    `download: ${repo} at ${revision}: offline, and the cache lacks ${shownPaths(missing)} (${folder}); download it once with offline: false and without HF_HUB_OFFLINE`,
+    { details: { repo, revision, missing, file: folder } },
+  );

@@ -1,0 +1,40 @@
+/** A repository of the hub by its name: its part of addresses, and its folders in the cache. */
+import { join } from "node:path";
+import { checks } from "@mp/core/internal";
+
+export interface Repository {
+  readonly type: "model" | "dataset";
+  /** `org/name`, without the type. */
+  readonly name: string;
+  /** As in addresses: data sets begin with `datasets/`. */
+  readonly path: string;
+  /** The folder in the cache, as Python's huggingface_hub lays it out. */
+  readonly folder: string;
+}
+
+/** The beginning of names in addresses, by type. */
+const PREFIXES = { model: "", dataset: "datasets/" } as const;
+const PART = "[A-Za-z0-9_](?:[\\w.-]{0,94}[A-Za-z0-9_])?";
+const NAME = new RegExp(`^(?:${PART}/)?${PART}$`);
+const isName = checks.claim(
+  "a name such as org/model or datasets/org/name (letters, digits, -, _ and .; no -- and ..)",
+  (value) => {
+    if (typeof value !== "string") return false;
+    const name = value.startsWith(PREFIXES.dataset) ? value.slice(PREFIXES.dataset.length) : value;
+    return NAME.test(name) && !/--|\.\.|\.git$/.test(name);
+  },
+);
+
+/** @throws MP_INVALID_ARGUMENT for what cannot be a name */
+export function repositoryOf(given: string, cache: string): Repository {
+  isName("download: the repository", given);
+  const type = given.startsWith(PREFIXES.dataset) ? "dataset" : "model";
+  const name = given.slice(PREFIXES[type].length);
+  const folder = join(cache, [`${type}s`, ...name.split("/")].join("--"));
+  return { type, name, path: given, folder };
+}
+
+/** Whether a name with slashes stays inside of the folder that it is joined to, on every system. */
+export const staysInside = (name: string): boolean =>
+  !/[\\\0]|^[A-Za-z]:/.test(name) &&
+  name.split("/").every((part) => part !== "" && part !== "." && part !== "..");

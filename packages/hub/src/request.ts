@@ -1,0 +1,107 @@
+/** One request of the hub: what an answer means, and how often it is asked for again. */
+import { setTimeout as wait } from "node:timers/promises";
+import { MpError } from "@mp/core";
+
+export interface Hub {
+  readonly endpoint: string;
+  readonly token: string | undefined;
+  readonly timeoutMs: number;
+  /** The pause after the first failure in a row; it doubles with each. */
+  readonly pauseMs: number;
+}
+
+/** A failure that the next attempt may not meet. */
+export class Passing extends Error {
+  readonly failure: MpError;
+  /** The pause that the server asks for. */
+  readonly afterMs: number;
+
+  constructor(failure: MpError, afterMs = 0) {
+    super(failure.message);
+    this.failure = failure;
+    this.afterMs = afterMs;
+  }
+}
+
+/** Attempts in a row without a new byte. */
+const ATTEMPTS = 5;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** Attempts until one succeeds, or until some in a row have failed in passing while `reached` did not grow. */
+export async function persistently<T>(
+  { pauseMs }: Hub,
+  attempt: () => Promise<T>,
+  reached: () => number = () => 0,
+): Promise<T> {
+  let furthest = reached();
+  for (let failures = 1; ; failures++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof Passing)) throw error;
+      if (reached() > furthest) failures = 1;
+      furthest = Math.max(furthest, reached());
+      if (failures >= ATTEMPTS) throw error.failure;
+      await wait(Math.min(Math.max(pauseMs * 2 ** (failures - 1), error.afterMs), LONGEST_PAUSE_MS));
+    }
+  }
+}
+
+/** What to do about an answer, by its status. */
+const REMEDIES: Readonly<Record<number, (endpoint: string) => string>> = {
+  401: (endpoint) =>
+    `it is private or does not exist, or the token is not valid: check the name, and give a token of ${endpoint}/settings/tokens as token or in HF_TOKEN`,
+  403: () =>
+    "the token may not read it: accept the conditions on its page, or give a token that may read it as token or in HF_TOKEN",
+  404: () => "there is no such repository, revision or file: check the name and the revision",
+  429: () => "the hub wants fewer requests: try again later, or give a token as token or in HF_TOKEN",
+};
+/** Statuses below 500 that another attempt may not meet. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/**
+ * Fetches once. The token goes to the hub's own address only.
+ * @param what the subject of messages: `org/model`
+ * @throws MP_IO for an answer that stays as it is; Passing for others and for no answer
+ */
+export async function request(
+  hub: Hub,
+  what: string,
+  url: string,
+  { headers, ...rest }: RequestInit,
+): Promise<Response> {
+  const { endpoint, token } = hub;
+  const sent = new Headers(headers);
+  const isHubs = new URL(url).origin === new URL(endpoint).origin;
+  if (token !== undefined && isHubs) sent.set("authorization", `Bearer ${token}`);
+  const response = await fetch(url, { ...rest, headers: sent }).catch((cause) => {
+    throw unreachable(what, endpoint, cause);
+  });
+  if (response.ok) return response;
+  await response.body?.cancel().catch(() => undefined);
+  const { status } = response;
+  const remedy = REMEDIES[status]?.(endpoint) ?? "try again later";
+  const failure = new MpError("MP_IO", `download: ${what}: ${endpoint} answers ${status}; ${remedy}`, {
+    details: { repo: what, endpoint, status, error: response.headers.get("x-error-code") },
+  });
+  throw status >= 500 || PASSING.has(status) ? new Passing(failure, restOf(response)) : failure;
+}
+
+/** The pause that the server asks for, in milliseconds; the hub itself says `RateLimit: "api";r=0;t=55`. */
+function restOf({ headers }: Response): number {
+  const [, limited] = /\bt=(\d+)/.exec(headers.get("ratelimit") ?? "") ?? [];
+  return 1000 * (Number(headers.get("retry-after") ?? limited) || 0);
+}
+
+/** Passing: there was no answer, or it broke off. */
+export function unreachable(what: string, endpoint: string, cause: unknown): Passing {
+  const { code, message } = (cause instanceof Error ? (cause.cause ?? cause) : {}) as NodeJS.ErrnoException;
+  const said = typeof code === "string" ? code : (message ?? String(cause));
+  return new Passing(
+    new MpError(
+      "MP_IO",
+      `download: ${what}: ${endpoint} cannot be reached, or the connection breaks off (${said}); try again, what has come is kept; offline: true takes what the cache has`,
+      { details: { repo: what, endpoint, reason: said }, cause },
+    ),
+  );
+}

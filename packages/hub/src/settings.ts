@@ -1,0 +1,68 @@
+/** What the environment says, read as Python's huggingface_hub reads it; options come first. */
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Settings {
+  /** Without a slash at its end. */
+  readonly endpoint: string;
+  readonly cache: string;
+  readonly offline: boolean;
+  readonly token: string | undefined;
+  /** A connection that is silent for longer counts as cut. */
+  readonly timeoutMs: number;
+}
+
+export interface Given {
+  readonly endpoint?: string | undefined;
+  readonly cache?: string | undefined;
+  readonly offline?: boolean | undefined;
+  readonly token?: string | false | undefined;
+}
+
+export function settingsOf(given: Given, environment: Environment): Settings {
+  const { HF_ENDPOINT, HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT } = environment;
+  const home = homeOf(environment);
+  const { HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE } = environment;
+  const cache = given.cache ?? HF_HUB_CACHE ?? HUGGINGFACE_HUB_CACHE ?? join(home, "hub");
+  return {
+    endpoint: (given.endpoint ?? HF_ENDPOINT ?? "https://huggingface.co").replace(/\/+$/, ""),
+    cache: resolve(given.cache === undefined ? expanded(cache, environment) : cache),
+    offline: given.offline ?? isTrue(HF_HUB_OFFLINE || TRANSFORMERS_OFFLINE),
+    token: given.token === false ? undefined : (given.token ?? tokenOf(home, environment)),
+    timeoutMs: 1000 * (Number(HF_HUB_DOWNLOAD_TIMEOUT) || 10),
+  };
+}
+
+function homeOf(environment: Environment): string {
+  const { HF_HOME, XDG_CACHE_HOME } = environment;
+  return expanded(HF_HOME ?? join(XDG_CACHE_HOME ?? "~/.cache", "huggingface"), environment);
+}
+
+/** Empty ones are left out. */
+function tokenOf(home: string, environment: Environment): string | undefined {
+  const { HF_TOKEN, HUGGING_FACE_HUB_TOKEN, HF_TOKEN_PATH, HF_HUB_DISABLE_IMPLICIT_TOKEN } = environment;
+  if (isTrue(HF_HUB_DISABLE_IMPLICIT_TOKEN)) return undefined;
+  const file = expanded(HF_TOKEN_PATH ?? join(home, "token"), environment);
+  return clean(HF_TOKEN) || clean(HUGGING_FACE_HUB_TOKEN) || clean(readIfThere(file)) || undefined;
+}
+
+const clean = (token = ""): string => token.replace(/[\r\n]/g, "").trim();
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+const isTrue = (value = ""): boolean => ["1", "ON", "YES", "TRUE"].includes(value.toUpperCase());
+
+/** `~` at the beginning, then `$NAME` and `${NAME}`, which stay if there is no such variable. */
+const expanded = (path: string, environment: Environment): string =>
+  path
+    .replace(/^~(?=$|[/\\])/, () => homedir())
+    .replace(/\$(?:(\w+)|\{([^}]*)\})/g, (all, short, long) => environment[short ?? long] ?? all);
