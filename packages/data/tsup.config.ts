@@ -1,3 +1,8 @@
 import { preset } from "@mp/build/tsup";
 
-export default preset({ index: "src/index.ts", rows: "src/rows/index.ts", worker: "src/prefetch/worker.ts" });
+export default preset({
+  index: "src/index.ts",
+  rows: "src/rows/index.ts",
+  tokenizer: "src/tokenizer/index.ts",
+  worker: "src/prefetch/worker.ts",
+});

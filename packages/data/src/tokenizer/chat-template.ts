@@ -1,0 +1,120 @@
+/** Chat templates: a chat as text, and which parts of the text are answers. */
+import { randomUUID } from "node:crypto";
+import { MpError } from "@mp/core";
+
+/** A message of a chat, with the fields that the template reads. */
+export interface ChatMessage {
+  /** `system`, `user`, `assistant` or another that the template knows. */
+  readonly role: string;
+  readonly [field: string]: unknown;
+}
+
+/** The part of `@huggingface/jinja` that is used. */
+export interface Jinja {
+  readonly Template: new (source: string) => { render(variables: Readonly<Record<string, unknown>>): string };
+}
+
+/** From and to, in characters of the text. */
+export type Span = readonly [start: number, end: number];
+
+/** The tags that transformers adds to Jinja; what is between them, the model is to say. */
+const GENERATION = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
+
+export class ChatTemplate {
+  readonly #file: string;
+  readonly #plain: InstanceType<Jinja["Template"]>;
+  readonly #marked: InstanceType<Jinja["Template"]> | undefined;
+  readonly #marks = [randomUUID(), randomUUID()] as const;
+
+  /** @throws MP_PARSE for a template that is none */
+  constructor({ Template }: Jinja, file: string, source: string) {
+    this.#file = file;
+    // A block of its own in the place of the tag, so that white space around it is treated as around the tag.
+    const marked = source.replace(GENERATION, (_, left: string, end: string | undefined, right: string) => {
+      const mark = this.#marks[end === undefined ? 0 : 1];
+      return `{%${left} if true %}{{ "${mark}" }}{% endif ${right}%}`;
+    });
+    try {
+      this.#plain = new Template(source);
+      this.#marked = marked === source ? undefined : new Template(marked);
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : String(cause);
+      throw new MpError(
+        "MP_PARSE",
+        `loadTokenizer: ${file}: the chat template cannot be read (${problem}); correct it`,
+        {
+          details: { file },
+          cause,
+        },
+      );
+    }
+  }
+
+  /** @throws MP_INVALID_ARGUMENT for messages that the template refuses */
+  render(variables: ChatVariables): string {
+    return this.#run(this.#plain, variables);
+  }
+
+  /**
+   * The text of a chat and its answers: what the template marks with `{% generation %}`, otherwise what each message of the
+   * assistant adds to the text of those before it.
+   * @throws MP_INVALID_ARGUMENT if a template without marks changes earlier messages
+   */
+  answers(variables: ChatVariables): { readonly text: string; readonly spans: readonly Span[] } {
+    return this.#marked === undefined
+      ? this.#addedByAnswers(variables)
+      : this.#betweenMarks(this.#run(this.#marked, variables));
+  }
+
+  #run(template: InstanceType<Jinja["Template"]>, variables: ChatVariables): string {
+    try {
+      return template.render(variables);
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : String(cause);
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `applyChatTemplate: the chat template of ${this.#file} refuses the messages: ${problem}`,
+        { details: { file: this.#file, problem }, cause },
+      );
+    }
+  }
+
+  #betweenMarks(marked: string): { text: string; spans: Span[] } {
+    const [open, close] = this.#marks;
+    const spans: Span[] = [];
+    let text = "";
+    for (const [index, part] of marked.split(open).entries()) {
+      const [inside = "", outside = ""] = index === 0 ? ["", part] : part.split(close);
+      if (index > 0) spans.push([text.length, text.length + inside.length]);
+      text += inside + outside;
+    }
+    return { text, spans };
+  }
+
+  #addedByAnswers(variables: ChatVariables): { text: string; spans: Span[] } {
+    const { messages } = variables;
+    const text = this.render(variables);
+    const spans = messages.flatMap(({ role }, at): Span[] => {
+      if (role !== "assistant") return [];
+      const before = this.render({
+        ...variables,
+        messages: messages.slice(0, at),
+        add_generation_prompt: true,
+      });
+      const after = this.render({ ...variables, messages: messages.slice(0, at + 1) });
+      if (after.startsWith(before) && text.startsWith(after)) return [[before.length, after.length]];
+      throw new MpError(
+        "MP_INVALID_ARGUMENT",
+        `encodeChat: the chat template of ${this.#file} writes messages[${at}] otherwise where more or fewer messages stand around it, so the answer cannot be found; mark answers with {% generation %} in the template, or end the chat with messages[${at}]`,
+        { details: { file: this.#file, message: at } },
+      );
+    });
+    return { text, spans };
+  }
+}
+
+/** Variables of a template, by the names that transformers gives them. */
+export interface ChatVariables extends Readonly<Record<string, unknown>> {
+  readonly messages: readonly ChatMessage[];
+  readonly add_generation_prompt: boolean;
+}

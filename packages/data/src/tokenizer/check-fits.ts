@@ -1,0 +1,25 @@
+import { MpError } from "@mp/core";
+import { claim, integer } from "../check-arguments.js";
+import type { Tokenizer } from "./tokenizer.js";
+
+const isTokenizer = claim(
+  "a tokenizer of loadTokenizer",
+  (value) => typeof (value as Tokenizer | undefined)?.vocabularySize === "number",
+);
+
+/**
+ * Checks that a model has a row for each of a tokenizer's tokens. It may have more: published vocabularies are rounded up.
+ * @param vocabularySize the `vocab_size` of the model's `config.json`
+ * @throws MP_OUT_OF_RANGE naming the file
+ */
+export function checkFits(tokenizer: Tokenizer, vocabularySize: number): void {
+  isTokenizer("checkFits: tokenizer", tokenizer);
+  integer(1)("checkFits: vocabularySize", vocabularySize);
+  const { file, vocabularySize: needed } = tokenizer;
+  if (needed <= vocabularySize) return;
+  throw new MpError(
+    "MP_OUT_OF_RANGE",
+    `checkFits: ${file} has tokens up to ${needed - 1}, the model's vocabulary ends at ${vocabularySize - 1}; take the tokenizer of the model's own folder, or a model whose vocab_size is at least ${needed}`,
+    { details: { file, tokens: needed, vocabularySize } },
+  );
+}

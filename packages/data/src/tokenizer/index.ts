@@ -1,0 +1,13 @@
+/** `@mp/data/tokenizer`: tokenizers of Hugging Face models, their chat templates, and text as it is generated. */
+export type { ChatMessage } from "./chat-template.js";
+export { checkFits } from "./check-fits.js";
+export type { DecodeStream } from "./decode-stream.js";
+export { loadTokenizer } from "./load-tokenizer.js";
+export type {
+  ChatOptions,
+  DecodeOptions,
+  EncodedChat,
+  EncodeOptions,
+  SpecialIds,
+  Tokenizer,
+} from "./tokenizer.js";

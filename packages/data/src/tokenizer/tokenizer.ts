@@ -1,0 +1,226 @@
+import { MpError } from "@mp/core";
+import { readOptions, shown } from "@mp/core/internal";
+import { claim, optional, text as textCheck, truth } from "../check-arguments.js";
+import type { ChatMessage, ChatTemplate, ChatVariables, Span } from "./chat-template.js";
+import { DecodeStream } from "./decode-stream.js";
+
+export interface EncodeOptions {
+  /** Adds the tokens that the tokenizer puts around a text, such as one for its beginning. Default true. */
+  readonly addSpecialTokens?: boolean;
+}
+
+export interface DecodeOptions {
+  /** Leaves tokens such as that of a text's end out. Default false. */
+  readonly skipSpecialTokens?: boolean;
+}
+
+export interface ChatOptions {
+  /** Ends with the beginning of an answer, for the model to go on. Default false. */
+  readonly addGenerationPrompt?: boolean;
+  /** More variables of the template, such as `tools` or `enable_thinking`. */
+  readonly variables?: Readonly<Record<string, unknown>>;
+}
+
+/** A chat as tokens, which `@mp/data/rows` takes as an example. */
+export interface EncodedChat {
+  readonly ids: number[];
+  /** 1 for each token of an answer, 0 for others. */
+  readonly mask: number[];
+}
+
+/** Tokens that `tokenizer_config.json` names. */
+export interface SpecialIds {
+  readonly bos?: number;
+  readonly eos?: number;
+  readonly pad?: number;
+  readonly unk?: number;
+}
+
+/** The part of `@huggingface/tokenizers` that is used. */
+export interface LibraryTokenizer {
+  encode(text: string, options: { add_special_tokens: boolean }): { readonly ids: number[] };
+  decode(
+    ids: readonly number[],
+    options: { skip_special_tokens: boolean; clean_up_tokenization_spaces: boolean },
+  ): string;
+  token_to_id(token: string): number | undefined;
+  id_to_token(id: number): string | undefined;
+  get_vocab(): ReadonlyMap<string, number>;
+}
+
+/** What `loadTokenizer` found in a folder. */
+export interface TokenizerParts {
+  readonly file: string;
+  readonly library: LibraryTokenizer;
+  readonly template: ChatTemplate | undefined;
+  /** `bos_token` and the like, as templates name them. */
+  readonly specialTokens: Readonly<Record<string, string>>;
+  readonly isCleanedUp: boolean;
+}
+
+const ENCODE = { addSpecialTokens: optional(truth) };
+const DECODE = { skipSpecialTokens: optional(truth) };
+const CHAT = {
+  addGenerationPrompt: optional(truth),
+  variables: optional(claim("an object", (value) => typeof value === "object" && value !== null)),
+};
+const isId = (id: unknown): boolean => Number.isSafeInteger(id) && (id as number) >= 0;
+const idCheck = claim("a list of integers ≥ 0", (value) => isListOf(value, isId));
+const messagesCheck = claim("a list of messages, each with a role", (value) =>
+  isListOf(value, (message) => typeof (message as ChatMessage | undefined)?.role === "string"),
+);
+
+function isListOf(value: unknown, accepts: (element: unknown) => boolean): boolean {
+  return (
+    (Array.isArray(value) || ArrayBuffer.isView(value)) &&
+    Array.from(value as ArrayLike<unknown>).every(accepts)
+  );
+}
+
+/** Text as numbers and back, as a model was trained with. */
+export class Tokenizer {
+  /** Its `tokenizer.json`. */
+  readonly file: string;
+  readonly special: SpecialIds;
+  /** One more than the greatest id; the model's `vocab_size` must be no less. */
+  readonly vocabularySize: number;
+  readonly #parts: TokenizerParts;
+
+  constructor(parts: TokenizerParts) {
+    this.#parts = parts;
+    this.file = parts.file;
+    const ids = [...parts.library.get_vocab().values()];
+    this.vocabularySize = ids.reduce((most, id) => Math.max(most, id + 1), 0);
+    this.special = Object.fromEntries(
+      ["bos", "eos", "pad", "unk"].flatMap((name) => {
+        const id = parts.library.token_to_id(parts.specialTokens[`${name}_token`] ?? "");
+        return id === undefined ? [] : [[name, id]];
+      }),
+    );
+  }
+
+  /** @throws MP_INVALID_ARGUMENT for a text of which the vocabulary lacks a part */
+  encode(text: string, options: EncodeOptions = {}): number[] {
+    textCheck("encode: text", text);
+    const { addSpecialTokens = true } = readOptions("encode", options, ENCODE);
+    return this.#encode(text, addSpecialTokens);
+  }
+
+  /** The text of tokens; ids without a token, as rounded vocabularies have, are left out. */
+  decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
+    idCheck("decode: ids", ids);
+    const { skipSpecialTokens = false } = readOptions("decode", options, DECODE);
+    return this.#decode(Array.from(ids), skipSpecialTokens, this.#parts.isCleanedUp);
+  }
+
+  /** Text of tokens as they come. It is not cleaned up, since spaces that were given cannot be taken back. */
+  decodeStream(options: DecodeOptions = {}): DecodeStream {
+    const { skipSpecialTokens = false } = readOptions("decodeStream", options, DECODE);
+    return new DecodeStream((ids) => {
+      idCheck("push: id", ids.slice(-1));
+      return this.#decode(ids, skipSpecialTokens, false);
+    });
+  }
+
+  /** A chat as one text. @throws MP_INVALID_ARGUMENT without a template, and for messages that it refuses */
+  applyChatTemplate(messages: readonly ChatMessage[], options: ChatOptions = {}): string {
+    return this.#template().render(this.#variables("applyChatTemplate", messages, options));
+  }
+
+  /**
+   * A chat as tokens, and which of them are answers. A token counts as one of an answer if any of its characters is.
+   * @throws MP_INVALID_ARGUMENT as `applyChatTemplate`, and where answers cannot be found
+   */
+  encodeChat(messages: readonly ChatMessage[], options: ChatOptions = {}): EncodedChat {
+    const variables = this.#variables("encodeChat", messages, options);
+    const { text, spans } = this.#template().answers(variables);
+    const ids = this.#encode(text, false);
+    const places = this.#placesOf(ids, text);
+    if (places === undefined) return { ids, mask: this.#maskByPrefixes(ids, text, spans) };
+    const mask = places.map(([start, end]) => Number(spans.some(([from, to]) => start < to && end > from)));
+    return { ids, mask };
+  }
+
+  #encode(text: string, addSpecialTokens: boolean): number[] {
+    const { ids } = this.#parts.library.encode(text, { add_special_tokens: addSpecialTokens });
+    if (ids.every(isId)) return ids;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `encode: ${this.file} has no token for a part of ${shown(text)}, and none for unknown parts; remove what the model's vocabulary lacks`,
+      { details: { file: this.file } },
+    );
+  }
+
+  #decode(ids: readonly number[], skipSpecialTokens: boolean, isCleanedUp: boolean): string {
+    const { library } = this.#parts;
+    const known = ids.filter((id) => library.id_to_token(id) !== undefined);
+    if (known.length === 0) return "";
+    return library.decode(known, {
+      skip_special_tokens: skipSpecialTokens,
+      clean_up_tokenization_spaces: isCleanedUp,
+    });
+  }
+
+  #template(): ChatTemplate {
+    const { template } = this.#parts;
+    if (template !== undefined) return template;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `applyChatTemplate: beside ${this.file} there is no chat template; put one into chat_template.jinja in that folder, as models for chats have it`,
+      { details: { file: this.file } },
+    );
+  }
+
+  #variables(what: string, messages: readonly ChatMessage[], options: ChatOptions): ChatVariables {
+    messagesCheck(`${what}: messages`, messages);
+    const { addGenerationPrompt = false, variables = {} } = readOptions(what, options, CHAT);
+    return {
+      tools: null,
+      documents: null,
+      ...this.#parts.specialTokens,
+      ...variables,
+      // Templates ask whether a field is there, and would write `null`.
+      messages: messages.map(
+        (message) =>
+          Object.fromEntries(
+            Object.entries(message).filter(([, value]) => value != null),
+          ) as unknown as ChatMessage,
+      ),
+      add_generation_prompt: addGenerationPrompt,
+    };
+  }
+
+  /** The characters of each token; those of one character have the same. Undefined where tokens do not keep the text. */
+  #placesOf(ids: readonly number[], text: string): Span[] | undefined {
+    const stream = this.decodeStream();
+    const places: Span[] = [];
+    let joined = "";
+    let open = 0;
+    ids.forEach((id, at) => {
+      const start = joined.length;
+      joined += stream.push(id) + (at === ids.length - 1 ? stream.end() : "");
+      open++;
+      if (joined.length === start && at < ids.length - 1) return;
+      for (; open > 0; open--) places.push([start, joined.length]);
+    });
+    return joined === text ? places : undefined;
+  }
+
+  /** @throws MP_INVALID_ARGUMENT where the text up to an answer has other tokens than the whole text begins with */
+  #maskByPrefixes(ids: readonly number[], text: string, spans: readonly Span[]): number[] {
+    const mask = ids.map(() => 0);
+    for (const span of spans) {
+      const [start = 0, end = 0] = span.map((length) => {
+        const prefix = this.#encode(text.slice(0, length), false);
+        if (prefix.every((id, at) => id === ids[at])) return prefix.length;
+        throw new MpError(
+          "MP_INVALID_ARGUMENT",
+          `encodeChat: a token of ${this.file} lies across the end or the beginning of the answer ${shown(text.slice(...span))}; begin and end answers where words do`,
+          { details: { file: this.file } },
+        );
+      });
+      mask.fill(1, start, end);
+    }
+    return mask;
+  }
+}
