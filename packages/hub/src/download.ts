@@ -37,6 +37,7 @@ export interface DownloadOptions {
   readonly offline?: boolean;
   /** For private and gated repositories; false sends none. Default: `HF_TOKEN`, or what `hf auth login` stored. */
   readonly token?: string | false;
+  /** Is called with the bytes that are here, whenever some have come. */
   readonly onProgress?: (progress: Progress) => void;
 }
 

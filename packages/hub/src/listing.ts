@@ -13,7 +13,7 @@ export interface RemoteFile {
   readonly sizeBytes: number;
   /** Git's name of the blob: SHA-1 of `blob <size>\0` and the bytes; of a pointer's, where there is a `sha256`. */
   readonly blobId: string;
-  /** Of a large file's bytes. */
+  /** The sum of a large file's bytes. */
   readonly sha256: string | undefined;
 }
 

@@ -37,7 +37,7 @@ export async function claimPartial(final: string): Promise<string | undefined> {
   }
 }
 
-/** Leaves an unfinished file to whoever asks next. */
+/** Leaves an unfinished file to the next download. */
 export const leavePartial = (partial: string, final: string): Promise<void> =>
   rename(partial, partialOf(final, NOBODY)).catch(() => undefined);
 

@@ -47,7 +47,7 @@ export async function persistently<T>(
   }
 }
 
-/** What to do about an answer, by its status. */
+/** Advice about an answer, by its status. */
 const REMEDIES: Readonly<Record<number, (endpoint: string) => string>> = {
   401: (endpoint) =>
     `it is private or does not exist, or the token is not valid: check the name, and give a token of ${endpoint}/settings/tokens as token or in HF_TOKEN`,

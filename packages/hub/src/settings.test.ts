@@ -14,7 +14,10 @@ it.each<[Environment, string]>([
   [{ XDG_CACHE_HOME: "/xdg", HF_HOME: "~/hf" }, join(homedir(), "hf/hub")],
   [{ HF_HOME: "$BASE/hf", BASE: "/base" }, "/base/hf/hub"],
   [{ HF_HOME: "/hf", HUGGINGFACE_HUB_CACHE: "/old" }, "/old"],
-  [{ HUGGINGFACE_HUB_CACHE: "/old", HF_HUB_CACHE: "/${WHERE}/$NONE", WHERE: "new" }, "/new/$NONE"],
+  [
+    { HUGGINGFACE_HUB_CACHE: "/old", HF_HUB_CACHE: ["/$", "{WHERE}/$NONE"].join(""), WHERE: "new" },
+    "/new/$NONE",
+  ],
 ])("finds the cache of %j", (environment, cache) => {
   expect(settingsOf({}, environment).cache).toBe(cache);
 });

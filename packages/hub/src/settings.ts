@@ -1,4 +1,4 @@
-/** What the environment says, read as Python's huggingface_hub reads it; options come first. */
+/** Settings of the environment, read as Python's huggingface_hub reads them; options come first. */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";

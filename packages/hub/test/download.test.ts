@@ -336,8 +336,8 @@ describe("download", () => {
       "size",
       () => Object.assign(hub, { listed: (entry: object) => ({ ...entry, size: -1, lfs: undefined }) }),
     ],
-  ])("refuses a list with a wrong %s", async (_name, spoil) => {
-    spoil();
+  ])("refuses a list with a wrong %s", async (_name, falsify) => {
+    falsify();
     expect((await failure(get())).code).toBe("MP_PARSE");
     expect(existsSync(join(folder, "cache"))).toBe(false);
   });
@@ -355,7 +355,7 @@ describe("download", () => {
       { files: [""] },
       { endpoint: "hub.local" },
       { token: true },
-      { ofline: true },
+      { offLine: true },
     ])
       expect((await failure(get(options as DownloadOptions))).code).toBe("MP_INVALID_ARGUMENT");
     expect(hub.asked).toEqual([]);

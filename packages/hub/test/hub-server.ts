@@ -22,7 +22,7 @@ export interface HubServer {
   readonly asked: Asked[];
   /** Answers a request in another way and returns true, or returns false. */
   instead: (request: IncomingMessage, response: ServerResponse, path: string) => boolean;
-  /** What the list says of a file, in place of the truth. */
+  /** Changes an entry of the list of files. */
   listed: (entry: Record<string, unknown>) => Record<string, unknown>;
   commit: string;
   pageSize: number;

@@ -12,7 +12,7 @@ export interface SpaceNeed {
   readonly command: string;
   /** `1.2 GB is needed` */
   readonly space: string;
-  /** Where the cache is and what moves it; default: that of installed libraries. */
+  /** The place of the cache and what moves it; default: that of installed libraries. */
   readonly cache?: string;
 }
 

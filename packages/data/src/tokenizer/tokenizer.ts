@@ -48,7 +48,7 @@ export interface LibraryTokenizer {
   get_vocab(): ReadonlyMap<string, number>;
 }
 
-/** What `loadTokenizer` found in a folder. */
+/** Contents of a folder, as `loadTokenizer` finds them. */
 export interface TokenizerParts {
   readonly file: string;
   readonly library: LibraryTokenizer;
