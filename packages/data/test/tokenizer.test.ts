@@ -166,6 +166,17 @@ describe("chats", () => {
     expect(tokenizer.decode(ids.filter((_, at) => mask[at] === 1))).toBe("[assistant]Four.");
   });
 
+  it("finds the same answers with the beginning of a further one", async () => {
+    for (const template of ["unmarked", "trimmed"]) {
+      const tokenizer = await changed("qwen", { template: expected.qwen.templates[template] as string });
+      const { ids, mask } = tokenizer.encodeChat(chat);
+      const more = tokenizer.encodeChat(chat, { addGenerationPrompt: true });
+      expect(more.mask).toEqual([...mask, ...more.ids.slice(ids.length).map(() => 0)]);
+      expect(more.ids.slice(0, ids.length)).toEqual(ids);
+      expect(more.ids.length).toBeGreaterThan(ids.length);
+    }
+  });
+
   it("says why a template refuses messages", async () => {
     const tokenizer = await changed("gpt2", { template: "{{ raise_exception('roles must alternate') }}" });
     const error = await refusal(async () => tokenizer.applyChatTemplate(chat));
@@ -190,6 +201,11 @@ describe("what does not fit", () => {
       { tokenizer: (fields) => ({ ...fields, model: { type: "Other", vocab: {} } }) },
     ],
     ["a template that is none", { template: "{% if %}" }],
+    [
+      "a template with an answer that does not end",
+      { template: "{% generation %}{{ messages[0].content }}" },
+    ],
+    ["a template with an answer that does not begin", { template: "a{% endgeneration %}" }],
     ["a template of another type", { config: (fields) => ({ ...fields, chat_template: 3 }) }],
     ["no object", { config: () => [] as never }],
   ])("is %s", async (_name, change) => {

@@ -50,14 +50,15 @@ const OPTIONS = {
     ),
   ),
   files: checks.optional(
-    checks.listOf("names or patterns of files", (name) => typeof name === "string" && name !== ""),
-  ),
-  endpoint: checks.optional(
     checks.claim(
-      "an address that begins with https:// or http://",
-      (value) => typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value),
+      "a list of names or patterns of files, not empty",
+      (value) =>
+        Array.isArray(value) &&
+        value.length > 0 &&
+        value.every((name) => typeof name === "string" && name !== ""),
     ),
   ),
+  endpoint: checks.optional(checks.text),
   cache: checks.optional(checks.path),
   offline: checks.optional(checks.truth),
   token: checks.optional(

@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { MpError } from "@mp/core";
+import { checks } from "@mp/core/internal";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -22,16 +24,32 @@ export interface Given {
   readonly token?: string | false | undefined;
 }
 
+const isAddress = checks.claim(
+  "an address that begins with https:// or http://",
+  (value) => typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value),
+);
+
+/** @throws MP_INVALID_ARGUMENT for an endpoint or a token that is none */
 export function settingsOf(given: Given, environment: Environment): Settings {
   const { HF_ENDPOINT, HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT } = environment;
   const home = homeOf(environment);
   const { HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE } = environment;
   const cache = given.cache ?? HF_HUB_CACHE ?? HUGGINGFACE_HUB_CACHE ?? join(home, "hub");
+  const endpoint = given.endpoint ?? HF_ENDPOINT ?? "https://huggingface.co";
+  isAddress(`download: ${given.endpoint === undefined ? "HF_ENDPOINT" : "endpoint"}`, endpoint);
+  const token = given.token === false ? undefined : (given.token ?? tokenOf(home, environment));
+  // Its text would get into the message of the header that cannot be made.
+  if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      "download: the token must have ASCII letters, digits and signs only; check token, HF_TOKEN or what `hf auth login` stored",
+    );
+  }
   return {
-    endpoint: (given.endpoint ?? HF_ENDPOINT ?? "https://huggingface.co").replace(/\/+$/, ""),
+    endpoint: endpoint.replace(/\/+$/, ""),
     cache: resolve(given.cache === undefined ? expanded(cache, environment) : cache),
     offline: given.offline ?? isTrue(HF_HUB_OFFLINE || TRANSFORMERS_OFFLINE),
-    token: given.token === false ? undefined : (given.token ?? tokenOf(home, environment)),
+    token,
     timeoutMs: 1000 * (Number(HF_HUB_DOWNLOAD_TIMEOUT) || 10),
   };
 }

@@ -304,8 +304,8 @@ describe("download", () => {
       response.writeHead(302, { location: elsewhere.endpoint + path }).end();
       return true;
     };
-    await get({ token: "anything goes", files: ["model.safetensors"] });
-    expect(hub.asked.every(({ authorization }) => authorization === "Bearer anything goes")).toBe(true);
+    await get({ token: "anything-goes", files: ["model.safetensors"] });
+    expect(hub.asked.every(({ authorization }) => authorization === "Bearer anything-goes")).toBe(true);
     expect(elsewhere.asked.map(({ authorization }) => authorization)).toEqual([undefined]);
     await elsewhere.close();
     vi.stubEnv("HF_TOKEN", "hf_environment");
@@ -353,11 +353,18 @@ describe("download", () => {
     for (const options of [
       { revision: "../x" },
       { files: [""] },
+      { files: [] },
+      { token: "hf_geheim\u00fc" },
       { endpoint: "hub.local" },
       { token: true },
       { offLine: true },
-    ])
-      expect((await failure(get(options as DownloadOptions))).code).toBe("MP_INVALID_ARGUMENT");
+    ]) {
+      const error = await failure(get(options as DownloadOptions));
+      expect(error.code).toBe("MP_INVALID_ARGUMENT");
+      expect(error.message).not.toContain("geheim");
+    }
+    vi.stubEnv("HF_ENDPOINT", "hub.local");
+    expect((await failure(download(REPO))).message).toContain("HF_ENDPOINT must be an address");
     expect(hub.asked).toEqual([]);
   });
 

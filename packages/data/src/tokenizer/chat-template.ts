@@ -34,7 +34,10 @@ export class ChatTemplate {
       const mark = this.#marks[end === undefined ? 0 : 1];
       return `{%${left} if true %}{{ "${mark}" }}{% endif ${right}%}`;
     });
+    const ends = [...source.matchAll(GENERATION)].map(([, , end]) => end !== undefined);
     try {
+      if (ends.length % 2 === 1 || ends.some((isEnd, at) => isEnd !== (at % 2 === 1)))
+        throw new Error("generation and endgeneration must come in pairs");
       this.#plain = new Template(source);
       this.#marked = marked === source ? undefined : new Template(marked);
     } catch (cause) {
@@ -101,7 +104,8 @@ export class ChatTemplate {
         messages: messages.slice(0, at),
         add_generation_prompt: true,
       });
-      const after = this.render({ ...variables, messages: messages.slice(0, at + 1) });
+      const upTo = messages.slice(0, at + 1);
+      const after = this.render({ ...variables, messages: upTo, add_generation_prompt: false });
       if (after.startsWith(before) && text.startsWith(after)) return [[before.length, after.length]];
       throw new MpError(
         "MP_INVALID_ARGUMENT",
