@@ -307,7 +307,21 @@ describe("download", () => {
     await get({ token: "anything-goes", files: ["model.safetensors"] });
     expect(hub.asked.every(({ authorization }) => authorization === "Bearer anything-goes")).toBe(true);
     expect(elsewhere.asked.map(({ authorization }) => authorization)).toEqual([undefined]);
+    // Pages of the list name the next one.
+    rmSync(place("trees"), { recursive: true });
+    hub.instead = (_request, response, path) => {
+      if (!path.includes("/tree/")) return false;
+      response.writeHead(200, {
+        "content-type": "application/json",
+        link: `<${elsewhere.endpoint}${path}>; rel="next"`,
+      });
+      response.end("[]");
+      return true;
+    };
+    await get({ token: "anything-goes", files: ["model.safetensors"] });
+    expect(elsewhere.asked.map(({ authorization }) => authorization)).toEqual([undefined, undefined]);
     await elsewhere.close();
+    hub.instead = () => false;
     vi.stubEnv("HF_TOKEN", "hf_environment");
     hub.asked.length = 0;
     await get({ files: ["model.safetensors"] });
