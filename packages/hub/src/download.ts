@@ -107,27 +107,42 @@ async function fetched(hub: Hub, repository: Repository, wanted: Wanted): Promis
   const kept = await keptList(repository, commit);
   const list = kept ?? (await filesOf(hub, repository, commit));
   const { files: asked, lacking } = chosen(list, files);
-  if (lacking.length > 0) throw unknownFiles(repo, revision, lacking, list);
+  if (lacking.length > 0) {
+    const has = shownPaths(list.map(({ path }) => path));
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `download: files: ${repo} at ${revision} has no ${shownPaths(lacking)}; it has ${has}`,
+      { details: { repo, revision, lacking } },
+    );
+  }
   await mkdir(blobOf(repository, ""), { recursive: true });
   await sweepPartials(folder);
   if (kept === undefined) await keepList(repository, commit, list);
   if (revision !== commit) await keepRef(repository, revision, commit);
 
-  const { missing, bytes: present } = await split(repository, asked);
-  const totalBytes = sum(asked);
+  const missing = new Set<RemoteFile>();
+  for (const file of asked) {
+    const blob = blobOf(repository, blobName(file));
+    if ((await sizeIfThere(blob)) === file.sizeBytes) continue;
+    missing.add(file);
+    // It may be there and damaged.
+    await rm(blob, { force: true });
+  }
+  const [totalBytes, neededBytes] = [sum(asked), sum([...missing])];
   const { bavail, bsize } = await statfs(folder);
-  requireSpace(folder, bavail * bsize, sum(missing), "cache and HF_HOME move the cache");
-  let bytes = present;
+  requireSpace(folder, bavail * bsize, neededBytes, "cache and HF_HOME move the cache");
+
+  let bytes = totalBytes - neededBytes;
   const snapshot = snapshotOf(repository, commit);
   const place = `${hub.endpoint}/${repo}/resolve/${commit}`;
   for (const file of asked) {
     const blob = blobOf(repository, blobName(file));
-    if (missing.includes(file)) {
+    if (missing.has(file)) {
       const url = `${place}/${file.path.split("/").map(encodeURIComponent).join("/")}`;
       const before = bytes;
       const onFilled = (filled: number) =>
         onProgress?.({ file: file.path, bytes: before + filled, totalBytes });
-      await fetchBlob(hub, url, file, blob, onFilled);
+      await fetchBlob({ hub, url, file, onFilled }, blob);
       bytes += file.sizeBytes;
     }
     const path = join(snapshot, file.path);
@@ -136,36 +151,5 @@ async function fetched(hub: Hub, repository: Repository, wanted: Wanted): Promis
   return snapshot;
 }
 
-const unknownFiles = (
-  repo: string,
-  revision: string,
-  lacking: readonly string[],
-  list: readonly RemoteFile[],
-): MpError =>
-  new MpError(
-    "MP_INVALID_ARGUMENT",
-    `download: files: ${repo} at ${revision} has no ${shownPaths(lacking)}; it has ${shownPaths(list.map(({ path }) => path))}`,
-    { details: { repo, revision, lacking } },
-  );
-
 const sum = (files: readonly RemoteFile[]): number =>
   files.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
-
-/** Blobs of another size are damaged, and removed. */
-async function split(
-  repository: Repository,
-  asked: readonly RemoteFile[],
-): Promise<{ missing: RemoteFile[]; bytes: number }> {
-  const missing: RemoteFile[] = [];
-  let bytes = 0;
-  for (const file of asked) {
-    const blob = blobOf(repository, blobName(file));
-    const size = await sizeIfThere(blob);
-    if (size === file.sizeBytes) bytes += size;
-    else {
-      await rm(blob, { force: true });
-      missing.push(file);
-    }
-  }
-  return { missing, bytes };
-}

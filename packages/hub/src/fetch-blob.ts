@@ -6,23 +6,24 @@ import type { RemoteFile } from "./listing.js";
 import { claimPartial, leavePartial } from "./partial.js";
 import { type Hub, persistently, request, unreachable } from "./request.js";
 
+/** A file to download, and who is told how many bytes it has. */
+export interface BlobRequest {
+  readonly hub: Hub;
+  readonly url: string;
+  readonly file: RemoteFile;
+  readonly onFilled: (bytes: number) => void;
+}
+
 /**
  * @param final the path of the blob
- * @param onFilled is called with the bytes that the file has
  * @throws MP_IO, MP_PARSE for bytes that are not the listed ones
  */
-export async function fetchBlob(
-  hub: Hub,
-  url: string,
-  file: RemoteFile,
-  final: string,
-  onFilled: (bytes: number) => void,
-): Promise<void> {
+export async function fetchBlob(asked: BlobRequest, final: string): Promise<void> {
   const partial = await claimPartial(final);
   if (partial === undefined) return;
-  const blob = await BlobFile.open(partial, file);
+  const blob = await BlobFile.open(partial, asked.file);
   try {
-    await fill(hub, url, file, blob, onFilled);
+    await fill(asked, blob);
     await rename(partial, final);
   } catch (error) {
     // What does not match is of no use to anyone.
@@ -34,33 +35,21 @@ export async function fetchBlob(
   }
 }
 
-async function fill(
-  hub: Hub,
-  url: string,
-  file: RemoteFile,
-  blob: BlobFile,
-  onFilled: (bytes: number) => void,
-): Promise<void> {
+async function fill(asked: BlobRequest, blob: BlobFile): Promise<void> {
   for (;;) {
     await persistently(
-      hub,
-      () => attempt(hub, url, file, blob, onFilled),
+      asked.hub,
+      () => attempt(asked, blob),
       () => blob.filled,
     );
     if (await blob.seal()) return;
-    if (!blob.isAdopted) throw wrongSum(file);
+    if (!blob.isAdopted) throw wrongSum(asked.file);
     // What another process left may have been damaged since.
     await blob.empty();
   }
 }
 
-async function attempt(
-  hub: Hub,
-  url: string,
-  { path }: RemoteFile,
-  blob: BlobFile,
-  onFilled: (bytes: number) => void,
-): Promise<void> {
+async function attempt({ hub, url, file: { path }, onFilled }: BlobRequest, blob: BlobFile): Promise<void> {
   onFilled(blob.filled);
   if (blob.isFull) return;
   const silence = new Silence(hub.timeoutMs);
