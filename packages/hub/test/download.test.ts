@@ -368,14 +368,14 @@ describe("download", () => {
       { revision: "../x" },
       { files: [""] },
       { files: [] },
-      { token: "hf_geheim\u00fc" },
+      { token: "hf_hidden\u00fc" },
       { endpoint: "hub.local" },
       { token: true },
       { offLine: true },
     ]) {
       const error = await failure(get(options as DownloadOptions));
       expect(error.code).toBe("MP_INVALID_ARGUMENT");
-      expect(error.message).not.toContain("geheim");
+      expect(error.message).not.toContain("hidden");
     }
     vi.stubEnv("HF_ENDPOINT", "hub.local");
     expect((await failure(download(REPO))).message).toContain("HF_ENDPOINT must be an address");
