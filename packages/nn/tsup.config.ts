@@ -4,4 +4,5 @@ export default preset({
   index: "src/index.ts",
   metrics: "src/metrics/index.ts",
   safetensors: "src/safetensors/index.ts",
+  transformers: "src/transformers/index.ts",
 });

@@ -1,6 +1,6 @@
 // The leaves of a model filled from a file, with what became of each.
 import { type HostTensor, isHostTensor, leavesOf, mapTree, type Shape, tensor } from "@mp/core";
-import { formatShape } from "@mp/core/graph";
+import { encodeArray, formatShape } from "@mp/core/graph";
 import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
 import type { FileTensors } from "./open-weights.js";
 import type { WeightMismatch, WeightsReport } from "./report.js";
@@ -80,7 +80,7 @@ export class Filling {
     const [first, second = first] = sources as [Source, Source?];
     const numbers = make(first, second);
     if (numbers === undefined) return `the file's ${sources.map(named).join(" and ")} have different shapes`;
-    return misfit(leaf, numbers, sources) ?? tensor(numbers.data, numbers.shape);
+    return misfit(leaf, numbers, sources) ?? stored(leaf, numbers);
   }
 }
 
@@ -115,10 +115,15 @@ function candidate(
   return own === undefined ? undefined : { from: [own], make: (source) => source };
 }
 
+/** In the leaf's dtype: what a file has in bf16 keeps its bits in a leaf of bf16. */
+const stored = ({ dtype }: HostTensor, { data, shape }: Numbers): HostTensor =>
+  dtype === "bf16" ? tensor(encodeArray(dtype, data), shape, dtype) : tensor(data, shape);
+
 const named = ({ name, shape }: Source): string => `${JSON.stringify(name)} ${formatShape(shape)}`;
 
 function misfit(leaf: HostTensor, made: Numbers, sources: readonly Source[]): string | undefined {
-  if (leaf.dtype !== "f32") return `it is ${leaf.dtype} in the model, weights are f32`;
+  if (leaf.dtype !== "f32" && leaf.dtype !== "bf16")
+    return `it is ${leaf.dtype} in the model, weights are f32 or bf16`;
   if (leaf.shape.join() !== made.shape.join()) {
     const [{ shape = [], inputsFirst = false } = {}] = sources;
     const given = `it is ${formatShape(leaf.shape)}, the file's ${sources.map(({ name }) => JSON.stringify(name)).join(" and ")} ${formatShape(shape)}`;

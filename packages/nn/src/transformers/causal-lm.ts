@@ -1,0 +1,123 @@
+import { type HostTensor, MpError, remat, scope, type Tensor, type TensorTree, type Tree } from "@mp/core";
+import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
+import { asTensor, expand, range, reshape } from "@mp/core/ops";
+import type { Layer } from "../layer.js";
+import { type FieldValues, readFields } from "./config-fields.js";
+import type { CausalLmInput, Decoder, Family } from "./decoder.js";
+import { FAMILIES } from "./families.js";
+import type { LinearPlace } from "./linear-place.js";
+import { initialized, linearsOf } from "./parameter-spec.js";
+
+/** The object that a config.json holds. */
+export type CausalLmConfig = Readonly<Record<string, unknown>>;
+
+/** Parameters by their published names: `model/layers/0/self_attn/q_proj/weight`. */
+export type CausalLmParameters = { readonly [name: string]: Tree<HostTensor> };
+
+export interface CausalLmOptions {
+  /**
+   * `blocks` keeps only what goes into each block for the backward pass, and computes the rest again (gradient
+   * checkpointing); `none` keeps all. Default `none`.
+   */
+  readonly remat?: "blocks" | "none";
+  /** Fields of the configuration that are not known here and that you know not to change the result; default []. */
+  readonly ignore?: readonly string[];
+}
+
+/** A language model whose tokens attend to none after them. */
+export interface CausalLm extends Layer<CausalLmParameters, CausalLmInput> {
+  readonly config: CausalLmConfig;
+  /** Its linear layers, which may get adapters. */
+  readonly linears: readonly LinearPlace[];
+  /** The last parts of the paths of those that get them by default, as in peft. */
+  readonly targets: readonly string[];
+}
+
+const OPTIONS = {
+  remat: withDefault("none" as const, checks.oneOf("blocks", "none")),
+  ignore: withDefault([] as readonly string[], checks.listOf("names", (value) => typeof value === "string")),
+};
+
+/** A model and what loads its files. */
+export interface ReadModel {
+  readonly model: CausalLm;
+  readonly family: Family;
+  readonly decoder: Decoder;
+}
+
+/**
+ * The decoder that a config.json of Hugging Face describes, with the names and layouts of its published weights: `{ ids,
+ * mask, positions }` to logits [batch, time, vocabulary]. Families: Llama (2, 3, SmolLM).
+ * @throws MP_UNSUPPORTED for another family, and for a field that means something which is not computed here;
+ * MP_INVALID_ARGUMENT for values that do not fit together
+ */
+export function causalLm(config: CausalLmConfig, options: CausalLmOptions = {}): CausalLm {
+  return readModel(config, options).model;
+}
+
+export function readModel(config: CausalLmConfig, options: CausalLmOptions): ReadModel {
+  checks.object("causalLm: config", config);
+  const { remat: kept, ignore } = readOptions("causalLm", options, OPTIONS, { example: '{ remat: "blocks" }' });
+  const family = familyOf(config);
+  const fields = readFields("causalLm: config", config, family.fields, ignore);
+  const decoder = family.decoder(fields, ignore);
+  const wrapped: typeof remat = kept === "blocks" ? remat : (body) => body;
+  const model: CausalLm = {
+    name: "causalLm",
+    config,
+    linears: linearsOf(decoder.parameters, decoder.head),
+    targets: family.targets,
+    init: (key) => initialized(decoder.parameters, key, decoder.deviation) as CausalLmParameters,
+    apply: (parameters, input, context) =>
+      scope("causalLm", () => {
+        const { ids, mask, positions } = expectInput(input);
+        return decoder.apply(parameters as TensorTree, { ids, mask, positions, context, wrapped });
+      }),
+  };
+  return { model, family, decoder };
+}
+
+function familyOf(config: FieldValues): Family {
+  const { model_type: type, architectures } = config;
+  const family = typeof type === "string" && Object.hasOwn(FAMILIES, type) ? FAMILIES[type] : undefined;
+  if (family === undefined)
+    throw new MpError(
+      "MP_UNSUPPORTED",
+      `causalLm: model_type must be one of ${Object.keys(FAMILIES).join(", ")}, got ${shown(type)}; other models come in as ONNX, by fromOnnx`,
+    );
+  const others = Array.isArray(architectures)
+    ? architectures.filter((name) => !family.architectures.includes(name))
+    : [];
+  if (others.length === 0) return family;
+  throw new MpError(
+    "MP_UNSUPPORTED",
+    `causalLm: architectures of ${shown(type)} must be among ${family.architectures.join(", ")}, got ${others.join(", ")}`,
+  );
+}
+
+function expectInput(input: CausalLmInput): Required<Pick<CausalLmInput, "ids" | "positions">> & {
+  readonly mask: Tensor | undefined;
+} {
+  const { ids, mask, positions } = (input ?? {}) as Partial<CausalLmInput>;
+  const [batch, time] = expectTokens("ids", ids);
+  if (positions !== undefined) {
+    const [rows, columns] = expectTokens("positions", positions);
+    if (rows !== batch || columns !== time)
+      throw new MpError(
+        "MP_SHAPE_MISMATCH",
+        `causalLm: positions must have the shape of ids, [${batch}, ${time}], got [${rows}, ${columns}]`,
+      );
+  }
+  const counted = (): Tensor => expand(reshape(range(0, time), [1, time]), [batch, time]);
+  return { ids: ids as Tensor, mask, positions: positions ?? counted() };
+}
+
+function expectTokens(name: string, given: Tensor | undefined): readonly [batch: number, time: number] {
+  const { dtype, shape } = asTensor(given as Tensor, `causalLm: ${name}`);
+  const [batch, time] = shape;
+  if (dtype === "i32" && shape.length === 2 && batch !== undefined && time !== undefined) return [batch, time];
+  throw new MpError(
+    "MP_SHAPE_MISMATCH",
+    `causalLm: ${name} must be i32 [batch, time], got ${dtype} [${shape.join(", ")}]; pass { ids }`,
+  );
+}

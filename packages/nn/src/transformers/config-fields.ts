@@ -1,0 +1,87 @@
+/**
+ * Reads an object that another library wrote, such as a config.json, by a total table: a field is read, refused unless
+ * it is neutral, or known not to change the result. A field that is not in the table is refused: it may change the
+ * result.
+ */
+import { MpError } from "@mp/core";
+import { type checks, shown } from "@mp/core/internal";
+
+/** A field that is read: a missing or null one has the default, and is refused where there is none. */
+interface ReadField {
+  readonly accepts: checks.Check;
+  readonly default: unknown;
+  readonly isRequired: boolean;
+}
+
+/** A field that is refused unless it has one of these values, which are what is computed here. */
+interface NeutralField {
+  readonly only: readonly unknown[];
+  readonly because: string;
+}
+
+export type FieldRule = ReadField | NeutralField | "unused";
+export type FieldTable = Readonly<Record<string, FieldRule>>;
+export type FieldValues = Readonly<Record<string, unknown>>;
+
+export const required = (accepts: checks.Check): ReadField => ({ accepts, default: undefined, isRequired: true });
+
+export const optional = (accepts: checks.Check, fallback?: unknown): ReadField => ({
+  accepts,
+  default: fallback,
+  isRequired: false,
+});
+
+const isNeutral = (rule: FieldRule): rule is NeutralField => typeof rule === "object" && "only" in rule;
+
+/** Whether two values of JSON are equal; objects and lists only if both are empty. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
+
+/**
+ * The fields that are read, with defaults.
+ * @param ignored names of fields that the caller knows not to change the result
+ * @throws MP_INVALID_ARGUMENT for a value that a field cannot have, or a field that is missing; MP_UNSUPPORTED for a
+ * field or a value that means something which is not computed here
+ */
+export function readFields(
+  what: string,
+  given: FieldValues,
+  table: FieldTable,
+  ignored: readonly string[],
+): FieldValues {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === null || ignored.includes(name)) continue;
+    const rule = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (rule === undefined) throw unknownField(what, name, value);
+    if (isNeutral(rule) && !rule.only.some((each) => isSame(each, value))) throw refusal(what, name, value, rule);
+  }
+  return Object.fromEntries(
+    Object.entries(table).flatMap(([name, rule]) =>
+      rule === "unused" || isNeutral(rule) ? [] : [[name, valueOf(what, name, given[name], rule)]],
+    ),
+  );
+}
+
+function valueOf(what: string, name: string, value: unknown, rule: ReadField): unknown {
+  if (value !== undefined && value !== null) {
+    rule.accepts(`${what}: ${name}`, value);
+    return value;
+  }
+  if (rule.isRequired) throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is missing`);
+  return rule.default;
+}
+
+function refusal(what: string, name: string, value: unknown, { only, because }: NeutralField): MpError {
+  const allowed = [...only.map(shown), "null"].join(" or ");
+  return new MpError("MP_UNSUPPORTED", `${what}: ${name} must be ${allowed}, got ${shown(value)}: ${because}`, {
+    details: { field: name },
+  });
+}
+
+function unknownField(what: string, name: string, value: unknown): MpError {
+  return new MpError(
+    "MP_UNSUPPORTED",
+    `${what}: the field ${name}, which is ${shown(value)}, is not known and may change the result; if it does not, pass ignore: [${JSON.stringify(name)}]`,
+    { details: { field: name } },
+  );
+}

@@ -1,0 +1,54 @@
+/** What a family of models is made of: what `causalLm` needs to know of it. */
+import type { remat, Tensor, TensorTree } from "@mp/core";
+import type { LayerContext } from "../layer.js";
+import type { FieldTable, FieldValues } from "./config-fields.js";
+import type { SpecTree } from "./parameter-spec.js";
+
+/** The tensors of a batch. */
+export interface CausalLmInput {
+  /** Tokens, i32 [batch, time]. */
+  readonly ids: Tensor;
+  /**
+   * bool, true where a token may attend, of a shape that broadcasts to [batch, heads, time, time] with its last axis
+   * full. A token attends to none after it in any case. Default: to all before it and itself.
+   */
+  readonly mask?: Tensor;
+  /** Places of the tokens, i32 [batch, time]; default 0, 1, 2 … in each row. Packed samples count from 0 each. */
+  readonly positions?: Tensor;
+}
+
+/** What a decoder gets besides its parameters. */
+export interface DecoderInput {
+  readonly ids: Tensor;
+  readonly mask: Tensor | undefined;
+  readonly positions: Tensor;
+  readonly context: LayerContext | undefined;
+  /** Wraps each block: `remat`, or a function that gives back what it gets. */
+  readonly wrapped: typeof remat;
+}
+
+/** A model as its configuration describes it. */
+export interface Decoder {
+  readonly vocabulary: number;
+  /** Parameters by their published names. */
+  readonly parameters: SpecTree;
+  /** Standard deviation of the start of weights. */
+  readonly deviation: number;
+  /** Path of the linear layer that gives the logits, where it has one of its own. */
+  readonly head: string;
+  /** Whether a tensor of a published file is none of its parameters: a buffer, or a copy of a tied one. */
+  isLeftOut(name: string): boolean;
+  /** Logits [batch, time, vocabulary]. */
+  apply(parameters: TensorTree, input: DecoderInput): Tensor;
+}
+
+export interface Family {
+  /** Classes of transformers whose files it reads. */
+  readonly architectures: readonly string[];
+  readonly fields: FieldTable;
+  /** The name in front of the decoder's parameters, which files of a model without a head leave out. */
+  readonly prefix: string;
+  /** The linear layers that get adapters by default, as in peft. */
+  readonly targets: readonly string[];
+  decoder(config: FieldValues, ignored: readonly string[]): Decoder;
+}

@@ -1,0 +1,15 @@
+/** `@mp/nn/transformers`: language models that a config.json of Hugging Face describes, with their published weights. */
+import { hideFromOrigins } from "@mp/core/internal";
+
+hideFromOrigins(import.meta.url);
+
+export {
+  type CausalLm,
+  type CausalLmConfig,
+  type CausalLmOptions,
+  type CausalLmParameters,
+  causalLm,
+} from "./causal-lm.js";
+export type { CausalLmInput } from "./decoder.js";
+export type { LinearPlace } from "./linear-place.js";
+export { type LoadCausalLmOptions, type LoadedCausalLm, loadCausalLm } from "./load-causal-lm.js";

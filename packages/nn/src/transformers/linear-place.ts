@@ -1,0 +1,9 @@
+/** A linear layer of a model: where it is, and its sizes. */
+export interface LinearPlace {
+  /** Its path in the tree of parameters: `model/layers/0/self_attn/q_proj`. */
+  readonly path: string;
+  readonly inputs: number;
+  readonly outputs: number;
+  /** Whether it gives the logits. */
+  readonly isHead: boolean;
+}

@@ -1,0 +1,52 @@
+/** Linear layers as published files have them, alone or with an adapter beside the weight. */
+import type { Tensor } from "@mp/core";
+import { add, cast, matMul, mul, transpose } from "@mp/core/ops";
+import { dropout } from "../dropout.js";
+import type { LayerContext } from "../layer.js";
+import type { LinearPlace } from "./linear-place.js";
+import { type ParameterSpec, spec } from "./parameter-spec.js";
+
+/** The parameters of a linear layer in a traced tree. */
+export interface LinearPart {
+  /** [outputs, inputs], of any float dtype. */
+  readonly weight: Tensor;
+  readonly bias?: Tensor;
+  readonly adapter?: LinearAdapter;
+}
+
+/** A product of two narrow matrices that is added to a frozen one: LoRA (Hu et al., arXiv 2106.09685). */
+export interface LinearAdapter {
+  /** [rank, inputs] */
+  readonly down: Tensor;
+  /** [outputs, rank] */
+  readonly up: Tensor;
+  readonly scale: number;
+  /** Rate of dropout of the adapter's input. */
+  readonly dropout: number;
+}
+
+/** The parameters of a linear layer, weight first. */
+export function linearSpec(
+  { inputs, outputs }: Pick<LinearPlace, "inputs" | "outputs">,
+  hasBias: boolean,
+): Readonly<Record<string, ParameterSpec>> {
+  const weight: ParameterSpec = { ...spec([outputs, inputs], "normal"), isLinear: true };
+  return hasBias ? { weight, bias: spec([outputs], "zeros") } : { weight };
+}
+
+/** x · Wᵀ + b + scale · (dropout(x) · downᵀ) · upᵀ: [..., inputs] to [..., outputs]. */
+export function linear(
+  { weight, bias, adapter }: LinearPart,
+  x: Tensor,
+  context: LayerContext | undefined,
+): Tensor {
+  const product = times(x, weight);
+  const own = bias === undefined ? product : add(product, cast(bias, x.dtype));
+  if (adapter === undefined) return own;
+  const { down, up, scale, dropout: rate } = adapter;
+  const read = rate === 0 ? x : dropout(rate).apply({}, x, context);
+  return add(own, mul(times(times(read, down), up), scale));
+}
+
+/** A frozen weight may be stored in a half: the step computes in the dtype of its input, which the policy decides. */
+const times = (x: Tensor, weight: Tensor): Tensor => matMul(x, transpose(cast(weight, x.dtype), [1, 0]));

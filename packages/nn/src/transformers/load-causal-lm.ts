@@ -1,0 +1,98 @@
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { MpError, zeros } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { loadSafetensors } from "../safetensors/index.js";
+import {
+  type CausalLm,
+  type CausalLmConfig,
+  type CausalLmOptions,
+  type CausalLmParameters,
+  readModel,
+} from "./causal-lm.js";
+import type { Decoder, Family } from "./decoder.js";
+import { mapSpecs } from "./parameter-spec.js";
+
+export interface LoadCausalLmOptions extends CausalLmOptions {
+  /**
+   * The dtype that the weights are kept in: `f32` (default) for any training, `bf16` for a base that stays frozen, in
+   * half the memory; weights that the file has in bf16 keep their bits.
+   */
+  readonly dtype?: "f32" | "bf16";
+}
+
+export interface LoadedCausalLm {
+  readonly model: CausalLm;
+  readonly params: CausalLmParameters;
+}
+
+const OPTIONS = {
+  dtype: withDefault("f32" as const, checks.oneOf("f32", "bf16")),
+  remat: () => {},
+  ignore: () => {},
+};
+
+/**
+ * A model and its weights from a folder as Hugging Face publishes them: `config.json`, and `model.safetensors` or
+ * `model.safetensors.index.json` with its shards.
+ * @throws MP_IO for files that are missing, MP_PARSE for broken ones; MP_CHECKPOINT_MISMATCH for weights of another
+ * model; for its configuration what `causalLm` throws
+ */
+export async function loadCausalLm(
+  folder: string,
+  options: LoadCausalLmOptions = {},
+): Promise<LoadedCausalLm> {
+  checks.path("loadCausalLm: folder", folder);
+  const { dtype, remat, ignore } = readOptions("loadCausalLm", options, OPTIONS, { example: '{ dtype: "bf16" }' });
+  const config = await readJson("loadCausalLm", join(folder, "config.json"));
+  const { model, family, decoder } = readModel(config, {
+    ...(remat === undefined ? {} : { remat }),
+    ...(ignore === undefined ? {} : { ignore }),
+  });
+  const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
+  const loaded = await loadSafetensors(await weightsIn(folder), { params }, { rename: published(family, decoder) });
+  return { model, params: loaded.params };
+}
+
+/** Files of a model without a head leave its prefix out: `layers.0…` is `model.layers.0…`. */
+const published =
+  ({ prefix }: Family, { head, isLeftOut }: Decoder) =>
+  (name: string): string | undefined => {
+    const whole = name.startsWith(`${prefix}.`) || name.startsWith(`${head}.`) ? name : `${prefix}.${name}`;
+    return isLeftOut(whole) ? undefined : whole;
+  };
+
+const WEIGHTS = ["model.safetensors", "model.safetensors.index.json"] as const;
+
+async function weightsIn(folder: string): Promise<string> {
+  for (const name of WEIGHTS) {
+    const path = join(folder, name);
+    const isThere = await access(path).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return path;
+  }
+  throw new MpError(
+    "MP_IO",
+    `loadCausalLm: ${folder} has no ${WEIGHTS.join(" and no ")}; older files such as pytorch_model.bin are saved again by save_pretrained of transformers`,
+    { details: { path: folder } },
+  );
+}
+
+/** The object in a file. @throws MP_IO, MP_PARSE */
+export async function readJson(what: string, path: string): Promise<CausalLmConfig> {
+  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw new MpError("MP_IO", `${what}: cannot read ${path}: ${cause.code}`, {
+      cause,
+      details: { path, errno: cause.code },
+    });
+  });
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as CausalLmConfig;
+  } catch (cause) {
+    throw new MpError("MP_PARSE", `${what}: ${path} is not JSON`, { cause, details: { path } });
+  }
+  throw new MpError("MP_PARSE", `${what}: ${path} is no object of JSON`, { details: { path } });
+}

@@ -1,0 +1,44 @@
+/** The parameters of a model before there are any: shapes by their published names, and how each starts. */
+import { foldIn, type HostTensor, type Key, leavesOf, mapTree, type Shape, type Tree } from "@mp/core";
+import { constantValue, type Initializer, normal } from "../initializers.js";
+import type { LinearPlace } from "./linear-place.js";
+
+type Start = "normal" | "zeros" | "ones";
+
+export interface ParameterSpec {
+  readonly shape: Shape;
+  readonly start: Start;
+  /** Whether it is the weight, [outputs, inputs], of a linear layer. */
+  readonly isLinear?: true;
+}
+
+export type SpecTree = Tree<ParameterSpec>;
+
+export const spec = (shape: Shape, start: Start): ParameterSpec => ({ shape, start });
+
+const isSpec = (value: unknown): value is ParameterSpec =>
+  typeof value === "object" && value !== null && "start" in value && typeof value.start === "string";
+
+/** A tree of what `make` gives for each parameter. */
+export const mapSpecs = <T>(tree: SpecTree, make: (spec: ParameterSpec, path: string) => T): Tree<T> =>
+  mapTree<unknown, ParameterSpec, T>(tree, isSpec, make) as Tree<T>;
+
+/** The start of the parameters, normal ones with that standard deviation. */
+export function initialized(tree: SpecTree, key: Key, deviation: number): Tree<HostTensor<"f32">> {
+  const starts: Readonly<Record<Start, Initializer>> = {
+    normal: normal(deviation),
+    zeros: constantValue(0),
+    ones: constantValue(1),
+  };
+  return mapSpecs(tree, ({ shape, start }, path) => starts[start](foldIn(key, path), shape, 1, 1));
+}
+
+/** The linear layers among the parameters; the one at `head` gives the logits. */
+export function linearsOf(tree: SpecTree, head: string): readonly LinearPlace[] {
+  return leavesOf<ParameterSpec>(tree, isSpec, "parameters").flatMap(([at, { shape, isLinear }]) => {
+    const [outputs, inputs] = shape;
+    if (isLinear === undefined || outputs === undefined || inputs === undefined) return [];
+    const path = at.slice(0, at.lastIndexOf("/"));
+    return [{ path, inputs, outputs, isHead: path === head }];
+  });
+}

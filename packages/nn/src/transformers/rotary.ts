@@ -1,0 +1,115 @@
+/**
+ * Rotary positions (Su et al., arXiv 2104.09864) in the layout of Hugging Face: a pair is an element of the first half
+ * of a head and its counterpart of the second.
+ */
+import { type HostTensor, MpError, type Tensor, tensor } from "@mp/core";
+import { checks, shown } from "@mp/core/internal";
+import { add, cast, concat, constant, cos, mul, reshape, sin, split, sub } from "@mp/core/ops";
+import { type FieldTable, type FieldValues, optional, readFields, required } from "./config-fields.js";
+import { positive } from "./field-checks.js";
+
+/** The fields of config.json that decide the angles. */
+export interface RotaryConfig {
+  readonly headSize: number;
+  readonly theta: number | undefined;
+  /** `rope_parameters`, or `rope_scaling` of files before transformers 5. */
+  readonly scaling: Readonly<Record<string, unknown>>;
+  readonly originalLength: number | undefined;
+  readonly longest: number;
+}
+
+const DEFAULT_THETA = 10_000;
+
+/** `rope_theta` is beside the scaling before transformers 5; `type` is the name of `rope_type` in the oldest files. */
+const COMMON = {
+  rope_type: optional(checks.text),
+  type: optional(checks.text),
+  rope_theta: optional(positive),
+  partial_rotary_factor: { only: [1], because: "all of a head is rotated" },
+} as const satisfies FieldTable;
+
+const SCALED = { ...COMMON, factor: required(positive) } as const satisfies FieldTable;
+
+const LLAMA3 = {
+  ...SCALED,
+  low_freq_factor: required(positive),
+  high_freq_factor: required(positive),
+  original_max_position_embeddings: optional(positive),
+} as const satisfies FieldTable;
+
+interface Scaling {
+  readonly fields: FieldTable;
+  /** The frequencies that take the place of the plain ones. */
+  scaled(plain: readonly number[], given: FieldValues, config: RotaryConfig): readonly number[];
+}
+
+const SCALINGS: Readonly<Record<string, Scaling>> = {
+  // Other fields mean nothing without scaling; transformers leaves some of an earlier one.
+  default: { fields: { ...COMMON, factor: "unused" }, scaled: (plain) => plain },
+  linear: {
+    fields: SCALED,
+    scaled: (plain, { factor }) => plain.map((each) => each / (factor as number)),
+  },
+  llama3: { fields: LLAMA3, scaled: longWavesScaled },
+};
+
+/** Llama 3.1: waves longer than the original context are stretched by `factor`, short ones stay, between them it is smooth. */
+function longWavesScaled(
+  plain: readonly number[],
+  given: FieldValues,
+  { originalLength, longest }: RotaryConfig,
+): readonly number[] {
+  const { factor, low_freq_factor: low, high_freq_factor: high } = given as Record<"factor" | "low_freq_factor" | "high_freq_factor", number>;
+  if (high <= low)
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `causalLm: high_freq_factor must be above low_freq_factor, ${low}, got ${high}`,
+    );
+  const length = originalLength ?? (given["original_max_position_embeddings"] as number | undefined) ?? longest;
+  return plain.map((each) => {
+    const turns = (length * each) / (2 * Math.PI);
+    const share = Math.min(1, Math.max(0, (turns - low) / (high - low)));
+    return (1 - share) * (each / factor) + share * each;
+  });
+}
+
+/** Radians per position of each pair of a head. @throws MP_UNSUPPORTED for another kind of scaling */
+export function inverseFrequencies(
+  config: RotaryConfig,
+  ignored: readonly string[],
+): HostTensor<"f32"> {
+  const { headSize, theta, scaling } = config;
+  const kind = scaling["rope_type"] ?? scaling["type"] ?? "default";
+  const found = typeof kind === "string" && Object.hasOwn(SCALINGS, kind) ? SCALINGS[kind] : undefined;
+  if (found === undefined)
+    throw new MpError(
+      "MP_UNSUPPORTED",
+      `causalLm: rope_type must be one of ${Object.keys(SCALINGS).join(", ")}, got ${shown(kind)}`,
+    );
+  const given = readFields(`causalLm: rope_parameters of type ${kind}`, scaling, found.fields, ignored);
+  const base = (given["rope_theta"] as number | undefined) ?? theta ?? DEFAULT_THETA;
+  const plain = Array.from({ length: headSize / 2 }, (_, pair) => base ** ((-2 * pair) / headSize));
+  return tensor(Float32Array.from(found.scaled(plain, given, config)), [headSize / 2]);
+}
+
+/** Cosines and sines, f32 [batch, 1, time, size / 2]. */
+export interface Angles {
+  readonly cosine: Tensor;
+  readonly sine: Tensor;
+}
+
+/** The angles at positions i32 [batch, time]. */
+export function anglesAt(positions: Tensor, frequencies: HostTensor<"f32">): Angles {
+  const [batch = 0, time = 0] = positions.shape;
+  const angles = mul(reshape(cast(positions, "f32"), [batch, 1, time, 1]), constant(frequencies));
+  return { cosine: cos(angles), sine: sin(angles) };
+}
+
+/** Heads [batch, heads, time, size], each pair turned by its angle. */
+export function rotated(heads: Tensor, { cosine, sine }: Angles): Tensor {
+  const [first, second] = split(heads, 2, -1) as [Tensor, Tensor];
+  return concat(
+    [sub(mul(first, cosine), mul(second, sine)), add(mul(second, cosine), mul(first, sine))],
+    -1,
+  );
+}
