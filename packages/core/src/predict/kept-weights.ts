@@ -11,6 +11,7 @@ import { runOnce } from "../train/compile/program-cache.js";
 import type { Outputs } from "../train/definition/outputs.js";
 import { fedName, type TypeTree, traceProgram } from "../train/definition/program.js";
 import { isValueType } from "../train/definition/state.js";
+import { storedUntrained } from "../train/weights/frozen.js";
 import { leavesOf, mapTree } from "../tree.js";
 
 /** The name of the weights in a predictor's state: no program writes them. */
@@ -29,8 +30,8 @@ export interface KeptWeights {
 const LEAST_AXES = 2;
 
 /**
- * The parameters as their precision keeps them, and the model state as it is.
- * @throws MP_DTYPE_MISMATCH for parameters that are not f32, MP_NON_FINITE for NaN, and for what the half does not hold
+ * The parameters as their precision keeps them, those of another dtype than f32 as given, and the model state as it is.
+ * @throws MP_NON_FINITE for NaN, and for what the half does not hold
  */
 export async function keptWeights(
   backend: Backend,
@@ -39,8 +40,6 @@ export async function keptWeights(
 ): Promise<KeptWeights> {
   const leaves = leavesOf(given.params, isHostTensor, "params");
   for (const [path, leaf] of leaves) {
-    if (leaf.dtype !== "f32")
-      throw new MpError("MP_DTYPE_MISMATCH", `params at ${path}: parameters must be f32, got ${leaf.dtype}`);
     expectNumbers(nonFiniteProblem(`params at ${path}`, leaf, true));
   }
   const model = slotsOf(given.modelState, MODEL);
@@ -56,7 +55,7 @@ export async function keptWeights(
   const made = await runOnce(backend, { outputs, ...program }, weights);
   for (const [path, leaf] of leaves) {
     const kept = made[fedName(WEIGHTS, path)] as HostTensor;
-    if (kept.dtype === "f32" || nonFiniteProblem(path, leaf) !== undefined) continue;
+    if (kept.dtype === leaf.dtype || nonFiniteProblem(path, leaf) !== undefined) continue;
     expectNumbers(
       nonFiniteProblem(`params at ${path}, kept in ${kept.dtype},`, kept),
       `${precision.name} does not hold them; use a wider precision`,
@@ -73,7 +72,7 @@ function inStorage({ masterWeights, policy }: Precision, params: TensorTree): Te
       low !== undefined && weight.dtype === "f32" && weight.shape.length >= LEAST_AXES
         ? cast(weight, low)
         : weight,
-    masterWeights.parameters(masterWeights.init(params)),
+    storedUntrained(params, masterWeights),
   );
 }
 

@@ -41,8 +41,7 @@ const EXAMPLE = { example: "{ backend, model, params: await training.parameters(
  * const logits = await serving.predict(tensor(pixels, [1, 3, 32, 32]));
  * ```
  * From a checkpoint: `{ backend, model, params: model.init(key(0)), checkpoint: "run.safetensors", weights: "ema" }`.
- * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for parameters that are not f32, MP_NON_FINITE
- * for parameters that are NaN or that a half does not hold, MP_UNSUPPORTED for a precision whose half the backend does not
+ * @throws MP_INVALID_ARGUMENT for options out of range, MP_NON_FINITE for parameters that are NaN or that a half does not hold, MP_UNSUPPORTED for a precision whose half the backend does not
  * support at all; of a checkpoint what `loadParameters` throws
  */
 export function predictor<P, D, R extends TensorTree, M = Readonly<Record<never, never>>>(

@@ -21,7 +21,7 @@ import type { FrozenMask } from "./weights/frozen.js";
 export interface RunSettings<P, M> {
   /** The engine, such as `await ort()`. The trainer does not dispose it. */
   readonly backend: Backend;
-  /** Initial parameters: a tree of f32 host tensors. */
+  /** Initial parameters: a tree of f32 host tensors. Frozen ones may be of any dtype, and stay in it. */
   readonly params: P;
   /** Default `mixed()`: what the backend computes natively. */
   readonly precision?: PrecisionChoice;

@@ -100,7 +100,7 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
     data: Fed<D>,
     options?: WeightsChoice,
   ): Promise<MapLeaves<R, Tensor, HostTensor>>;
-  /** A copy of the parameters after all earlier calls, including frozen ones, in f32 for any storage dtype. */
+  /** A copy of the parameters after all earlier calls, including frozen ones, in f32 for any storage dtype; frozen ones of another dtype as given. */
   parameters(options?: WeightsChoice): Promise<P>;
   modelState(): Promise<M>;
   /**

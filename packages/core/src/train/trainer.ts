@@ -1,4 +1,5 @@
 import { expectHalf } from "../cast/plan.js";
+import { isHostTensor } from "../host/host-tensor.js";
 import { key } from "../trace/random/random.js";
 import { checkPrecision } from "./batch/check-parts.js";
 import type { AnyBatch } from "./definition/loss.js";
@@ -12,6 +13,7 @@ import {
 } from "./options.js";
 import { TrainingRun } from "./run.js";
 import type { Trainer } from "./trainer-interface.js";
+import { leavesOf } from "../tree.js";
 import { readEma } from "./weights/average.js";
 
 /**
@@ -25,7 +27,7 @@ import { readEma } from "./weights/average.js";
  * ```
  * With `objectives` instead of `loss` and `optimizer` it trains several losses, such as those of a GAN, and gives the
  * results by their names.
- * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for parameters that are not f32,
+ * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for trained parameters that are not f32,
  * MP_NON_FINITE for parameters or model state that are infinite or NaN, MP_UNSUPPORTED for a precision whose half the
  * backend does not support at all, MP_RANK_MISMATCH where the ranks of a run begin with different parameters or settings
  */
@@ -81,5 +83,10 @@ function commonOf(read: ReadSettings, rank: RankPlace | undefined): CommonDefini
     maxRetries,
     checkNewParameters,
     ema: read.ema === undefined ? undefined : readEma(read.ema),
+    keptAsGiven: new Set(
+      leavesOf(read.params, isHostTensor, "params").flatMap(([path, { dtype }]) =>
+        dtype === "f32" ? [] : path,
+      ),
+    ),
   };
 }

@@ -197,9 +197,6 @@ describe("predictor", () => {
     await drawing.dispose();
     await expect(start({ model: {} })).rejects.toThrow("predictor: model must be a layer, or a function");
     await expect(start({ loss })).rejects.toThrow("predictor: has no option");
-    await expect(start({ params: { ...params, bias: data(1).ids } })).rejects.toMatchObject({
-      code: "MP_DTYPE_MISMATCH",
-    });
     const large = { ...params, kernel: full([2, 2], 7e4) };
     await expect(start({ params: large, precision: mixedFloat16() })).rejects.toThrow(
       "predictor: params at kernel, kept in f16, is Infinity at element 0; mixed_float16 does not hold them",

@@ -1,4 +1,5 @@
 import { oneOf } from "../../argument-checks.js";
+import type { DType } from "../../dtype.js";
 import { formatType } from "../../graph/format-type.js";
 import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { checkOptions } from "../../options.js";
@@ -18,7 +19,7 @@ export interface ModelTrees {
 
 /**
  * Loads parameters from a training checkpoint, given by its path or its bytes, and model state if requested, as new
- * values of the trees in `like`; parameters are f32 for any storage dtype. It ignores seed, optimizer and precision of
+ * values of the trees in `like`; parameters are f32 for any storage dtype, or in the dtype of a frozen one. It ignores seed, optimizer and precision of
  * the run that wrote it, and entries that are not in `like`. Use it to start fine-tuning. With `weights: "ema"` they are
  * the moving average that the run kept.
  * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming what is missing, of another shape or not finite
@@ -44,12 +45,16 @@ export async function loadParameters<L extends ModelTrees>(
   const parameter = weightsIn(opened, weights === "ema");
   const misfits: string[] = [];
   const problems: string[] = [];
-  const taken = (tree: object, what: string, keptAt: (place: string) => HostTensor | undefined): unknown =>
+  const taken = (
+    tree: object,
+    what: string,
+    keptAt: (place: string, wanted: DType) => HostTensor | undefined,
+  ): unknown =>
     mapTree(
       tree,
       isHostTensor,
       (leaf, place) => {
-        const found = keptAt(place);
+        const found = keptAt(place, leaf.dtype);
         if (found === undefined) misfits.push(`${what}/${place} is missing`);
         else if (formatType(found) !== formatType(leaf))
           misfits.push(`${what}/${place} is ${formatType(found)} instead of ${formatType(leaf)}`);

@@ -37,6 +37,8 @@ export interface StepDefinition {
   readonly shard?: Shard;
   /** Paths of parameters that are not trained. */
   readonly frozen: ReadonlySet<string>;
+  /** Paths of parameters, frozen ones, that were given in another dtype than f32 and stay in it. */
+  readonly keptAsGiven: ReadonlySet<string>;
   readonly clipNorm: number | undefined;
   readonly ema: Ema | undefined;
   readonly accumulate: number;

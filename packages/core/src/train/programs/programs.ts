@@ -11,7 +11,7 @@ import type { StepDefinition } from "../definition/definition.js";
 import { joinStates, nextState, stateOf, statePart } from "../definition/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../definition/program.js";
 import type { TrainingState } from "../definition/state.js";
-import { frozenInAll, splitFrozen } from "../weights/frozen.js";
+import { frozenInAll, splitFrozen, storedUntrained } from "../weights/frozen.js";
 import { applyGradients, verdictOn } from "./apply.js";
 import { forwardBackward, parametersOf, type TraceReports } from "./forward.js";
 import { mastersOf } from "./masters.js";
@@ -40,7 +40,7 @@ export function initProgram(
         model: fed["model"] as TensorTree,
         ema: definition.ema === undefined ? {} : inF32,
         applied: literal(0, "i32"),
-        frozen: untrained.size === 0 ? {} : masterWeights.parameters(masterWeights.init(frozen)),
+        frozen: untrained.size === 0 ? {} : storedUntrained(frozen, masterWeights),
         scaler: lossScaler.init(),
         rates: initialRates(definition.optimizer),
         iteration: literal(0, "i32"),

@@ -1,9 +1,11 @@
 /** The programs that read the weights of a run and change nothing; each is traced once per batch shape. */
 import { autocast } from "../../cast/autocast.js";
 import { f32Master } from "../../precision/master-weights.js";
-import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
+import type { TensorTree } from "../../trace/map-tensors.js";
 import { cast } from "../../trace/ops/unary.js";
 import { foldIn } from "../../trace/random/random.js";
+import { isTensor, type Tensor } from "../../trace/tensor.js";
+import { mapTree } from "../../tree.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext } from "../definition/loss.js";
 import { stateOf, statePart } from "../definition/objective-state.js";
@@ -95,10 +97,12 @@ export function predictProgram(
   });
 }
 
-/** The parameters in f32, for any storage dtype. */
+/** The parameters in f32, for any storage dtype; those given in another one as they are. */
 export function parametersProgram(definition: StepDefinition, state: ReadState): Program {
   return readingProgram(definition, state, {}, (read, current) => {
     const weights = parametersOf(read, current);
-    return { outputs: { parameters: mapTensors((weight) => cast(weight, "f32"), weights) } };
+    const inF32 = (weight: Tensor, path: string): Tensor =>
+      read.keptAsGiven.has(path) ? weight : cast(weight, "f32");
+    return { outputs: { parameters: mapTree(weights, isTensor, inF32) as TensorTree } };
   });
 }

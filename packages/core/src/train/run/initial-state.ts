@@ -28,7 +28,7 @@ export interface InitialState {
 
 /**
  * The initial state of a run: master weights, optimizer state, scaler and counters, made on the engine.
- * @throws MP_DTYPE_MISMATCH for parameters that are not f32, MP_INVALID_ARGUMENT for none at all, MP_NON_FINITE for
+ * @throws MP_DTYPE_MISMATCH for trained parameters that are not f32, MP_INVALID_ARGUMENT for none at all, MP_NON_FINITE for
  * values from which every step would be skipped
  */
 export async function initialState(
@@ -43,14 +43,14 @@ export async function initialState(
       "pass those of a model, model.init(key(42)), or a tree such as { w: tensor(values, shape) }";
     throw new MpError("MP_INVALID_ARGUMENT", `params: the tree holds no tensors; ${remedy}`);
   }
+  const frozen = frozenInAll(definitions);
   for (const [path, leaf] of leaves) {
-    if (leaf.dtype === "f32") continue;
+    if (leaf.dtype === "f32" || frozen.has(path)) continue;
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `${joined("params", path)}: initial parameters must be f32, got ${leaf.dtype}`,
+      `${joined("params", path)}: parameters that are trained must be f32, got ${leaf.dtype}; only frozen ones may be of another dtype`,
     );
   }
-  const frozen = frozenInAll(definitions);
   for (const [path, leaf] of leaves) {
     // A frozen mask may contain -∞. A trained parameter would stay infinite.
     const allowsInfinity = frozen.has(path);

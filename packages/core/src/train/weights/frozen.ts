@@ -2,6 +2,7 @@ import { MpError } from "../../errors.js";
 import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { namesInstead } from "../../missing-name.js";
 import { shown } from "../../shown.js";
+import type { MasterWeights } from "../../precision/master-weights.js";
 import { partOf, type TensorTree } from "../../trace/map-tensors.js";
 import { isTensor } from "../../trace/tensor.js";
 import { leavesOf } from "../../tree.js";
@@ -121,4 +122,16 @@ export function mergeFrozen(trained: TensorTree, frozen: TensorTree): TensorTree
   return Object.fromEntries(
     Object.entries(trained).map(([key, child]) => [key, mergeFrozen(child, others[key] ?? {})]),
   );
+}
+
+/**
+ * Weights as they are stored where nothing trains them: f32 ones as the masters keep them, others, such as those of a base
+ * in bf16 or codes, as they were given.
+ */
+export function storedUntrained(weights: TensorTree, masters: MasterWeights): TensorTree {
+  const others = leavesOf(weights, isTensor, "params").flatMap(([path, { dtype }]) =>
+    dtype === "f32" ? [] : path,
+  );
+  const { trained: inF32, frozen } = splitFrozen(weights, new Set(others));
+  return mergeFrozen(masters.parameters(masters.init(inF32)), frozen);
 }

@@ -1,4 +1,4 @@
-import { type HostArrays, isFloat } from "../../../dtype.js";
+import { type DType, type HostArrays, isFloat } from "../../../dtype.js";
 import { decodeArray } from "../../../float-format/bits.js";
 import { type HostTensor, tensor } from "../../../host/host-tensor.js";
 import { fedName } from "../../definition/program.js";
@@ -12,13 +12,13 @@ const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
 };
 
 /**
- * The weights of a checkpoint in f32 by the path of the parameter, trained or frozen, for any storage dtype; with
- * `average` their moving average. @throws MP_CHECKPOINT_MISMATCH for an average that it does not hold
+ * The weights of a checkpoint by the path of the parameter, trained or frozen: as they are stored if that is the dtype
+ * asked for, otherwise in f32; with `average` their moving average. @throws MP_CHECKPOINT_MISMATCH for an average that it does not hold
  */
 export function weightsIn(
   { tensors, metadata, refuse }: OpenCheckpoint,
   average: boolean,
-): (path: string) => HostTensor | undefined {
+): (path: string, wanted: DType) => HostTensor | undefined {
   if (average && !Object.keys(tensors).some((name) => name.startsWith("ema/")))
     refuse("holds no average of the weights; the trainer that wrote it was made without ema");
   // The average is a tree like the parameters, whatever the master weights are.
@@ -28,9 +28,9 @@ export function weightsIn(
   const masters = objectivesIn(metadata, refuse).map((name) =>
     [average ? "ema" : "master", name, weightsAt].filter((part) => part !== undefined).join("/"),
   );
-  return (path) => {
+  return (path, wanted) => {
     const [kept] = [...masters, "frozen"].flatMap((group) => tensors[fedName(group, path)] ?? []);
-    return kept === undefined ? undefined : inF32(kept);
+    return kept === undefined || kept.dtype === wanted ? kept : inF32(kept);
   };
 }
 

@@ -35,7 +35,7 @@ export async function refitted(
   const parameters = leavesOf(given.parameters, isValueType, "params");
   const weightOf = weightsIn(opened, false);
   const weights = parameters.flatMap(([path, type]) => {
-    const weight = weightOf(path);
+    const weight = weightOf(path, type.dtype);
     return weight !== undefined && formatType(weight) === formatType(type)
       ? [[fedName("parameters", path), weight] as const]
       : [];
