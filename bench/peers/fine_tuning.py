@@ -61,7 +61,7 @@ def randomized(model, seed):
         for name, weight in model.named_parameters():
             noise = torch.randn(weight.shape, generator=generator)
             if weight.ndim == 2:
-                weight.copy_(noise * (0.5 if "embed" in name else 1.2 / weight.shape[1] ** 0.5))
+                weight.copy_(noise * (0.3 if "embed" in name else 1.2 / weight.shape[1] ** 0.5))
             else:
                 weight.copy_(1 + 0.2 * noise if "norm" in name else 0.2 * noise)
 

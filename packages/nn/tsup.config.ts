@@ -2,6 +2,7 @@ import { preset } from "@mp/build/tsup";
 
 export default preset({
   index: "src/index.ts",
+  adapters: "src/adapters/index.ts",
   metrics: "src/metrics/index.ts",
   safetensors: "src/safetensors/index.ts",
   transformers: "src/transformers/index.ts",

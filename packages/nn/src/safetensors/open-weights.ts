@@ -5,18 +5,11 @@ import { readFile, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MpError } from "@mp/core";
 import { checks } from "@mp/core/internal";
-import { SafetensorsError, type SafetensorsErrorCode, type SafetensorsTensor } from "@mp/safetensors";
+import type { SafetensorsTensor } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";
+import { inOwnCodes } from "./own-codes.js";
 
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
-
-const CODES = {
-  SAFETENSORS_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
-  SAFETENSORS_PARSE: "MP_PARSE",
-  SAFETENSORS_UNSUPPORTED: "MP_UNSUPPORTED",
-  SAFETENSORS_OUT_OF_MEMORY: "MP_OUT_OF_MEMORY",
-  SAFETENSORS_IO: "MP_IO",
-} as const satisfies Readonly<Record<SafetensorsErrorCode, string>>;
 
 /** Indexes of the largest models have some 100 kB; a file of this size is not one. */
 const MOST_INDEX_BYTES = 64 * 2 ** 20;
@@ -28,15 +21,7 @@ export async function openWeights(path: string): Promise<FileTensors> {
 }
 
 async function tensorsOf(path: string): Promise<Readonly<Record<string, SafetensorsTensor>>> {
-  try {
-    return (await loadFile(path)).tensors;
-  } catch (error) {
-    if (!SafetensorsError.is(error)) throw error;
-    throw new MpError(CODES[error.code], `loadSafetensors: ${error.message}`, {
-      cause: error,
-      details: error.details,
-    });
-  }
+  return (await inOwnCodes("loadSafetensors", () => loadFile(path))).tensors;
 }
 
 async function shards(indexPath: string): Promise<FileTensors> {

@@ -13,3 +13,5 @@ export {
 export type { CausalLmInput } from "./decoder.js";
 export type { LinearPlace } from "./linear-place.js";
 export { type LoadCausalLmOptions, type LoadedCausalLm, loadCausalLm } from "./load-causal-lm.js";
+export { nextTokenLoss } from "./next-token-loss.js";
+export { saveCausalLm } from "./save-causal-lm.js";

@@ -41,12 +41,15 @@ export function linear(
   context: LayerContext | undefined,
 ): Tensor {
   const product = times(x, weight);
-  const own = bias === undefined ? product : add(product, cast(bias, x.dtype));
+  const own = bias === undefined ? product : add(product, widened(bias, x));
   if (adapter === undefined) return own;
   const { down, up, scale, dropout: rate } = adapter;
   const read = rate === 0 ? x : dropout(rate).apply({}, x, context);
   return add(own, mul(times(times(read, down), up), scale));
 }
 
-/** A frozen weight may be stored in a half: the step computes in the dtype of its input, which the policy decides. */
-const times = (x: Tensor, weight: Tensor): Tensor => matMul(x, transpose(cast(weight, x.dtype), [1, 0]));
+const times = (x: Tensor, weight: Tensor): Tensor => matMul(x, transpose(widened(weight, x), [1, 0]));
+
+/** A frozen weight that is stored in a half, as it enters a computation traced in f32; the policy decides on its dtype. */
+export const widened = (weight: Tensor, x: Tensor): Tensor =>
+  weight.dtype === x.dtype ? weight : cast(weight, x.dtype);

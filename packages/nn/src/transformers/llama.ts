@@ -17,7 +17,7 @@ import {
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { nonNegative, positive } from "./field-checks.js";
-import { type LinearPart, linear, linearSpec } from "./linear.js";
+import { type LinearPart, linear, linearSpec, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, rotated } from "./rotary.js";
 import { REFUSED, UNUSED } from "./unused-fields.js";
@@ -185,7 +185,7 @@ function applied(
   const { embed_tokens: table, layers, norm } = model;
   const { ids, positions, context, wrapped } = input;
   const angles = scope("rotary", () => anglesAt(positions, frequencies));
-  let x = scope("embed_tokens", () => cast(gather(table.weight, ids), "f32"));
+  let x = scope("embed_tokens", () => embedded(table.weight, ids));
   for (const [index, own] of layers.entries()) {
     const run = wrapped((y: Tensor) => blockOutput(block, own, y, angles, input));
     x = scope(`layers/${index}`, () => run(x));
@@ -194,9 +194,15 @@ function applied(
   return scope("lm_head", () => linear(head ?? table, last, context));
 }
 
+/** Only the rows are widened, not the table. */
+function embedded(table: Tensor, ids: Tensor): Tensor {
+  const rows = gather(table, ids);
+  return rows.dtype === "f32" ? rows : cast(rows, "f32");
+}
+
 /** Its statistics are in f32 under any policy. */
 const normalized = ({ epsilon }: Block, { weight }: Norm, x: Tensor): Tensor =>
-  rmsNormalization(x, cast(weight, x.dtype), { epsilon });
+  rmsNormalization(x, widened(weight, x), { epsilon });
 
 function blockOutput(
   block: Block,

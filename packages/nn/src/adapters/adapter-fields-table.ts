@@ -1,0 +1,65 @@
+// The fields of an adapter_config.json of peft.
+import { checks } from "@mp/core/internal";
+import { type FieldTable, optional, required } from "../transformers/config-fields.js";
+import { positive } from "../transformers/field-checks.js";
+
+const anything: checks.Check = () => {};
+const off = (because: string): { readonly only: readonly unknown[]; readonly because: string } => ({
+  only: [false, {}, []],
+  because,
+});
+
+export const ADAPTER_FIELDS: FieldTable = {
+  r: required(checks.count),
+  lora_alpha: required(positive),
+  lora_dropout: optional(
+    checks.claim("at least 0 and below 1", (value) => typeof value === "number" && value >= 0 && value < 1),
+    0,
+  ),
+  use_rslora: optional(checks.truth, false),
+  // The file of weights says which layers have adapters; these say which should.
+  target_modules: optional(anything),
+  exclude_modules: optional(anything),
+  layers_to_transform: optional(anything),
+  layers_pattern: optional(anything),
+
+  peft_type: { only: ["LORA"], because: "adapters of other kinds are computed otherwise" },
+  bias: { only: ["none"], because: "biases of the base are not trained" },
+  fan_in_fan_out: off("weights are [outputs, inputs]"),
+  init_lora_weights: {
+    only: [true, false, "gaussian", "orthogonal", "eva"],
+    because: "it has changed the base too; let peft convert it, by path_initial_model_for_weight_conversion",
+  },
+  rank_pattern: off("all layers have the same rank"),
+  alpha_pattern: off("all layers have the same scale"),
+  modules_to_save: off("only linear layers have adapters"),
+  trainable_token_indices: off("only linear layers have adapters"),
+  target_parameters: off("only linear layers have adapters"),
+  layer_replication: off("layers are those of the base"),
+  use_dora: off("magnitudes of DoRA are not computed"),
+  use_qalora: off("inputs are not pooled"),
+  use_bdlora: off("matrices are not block-diagonal"),
+  lora_bias: off("adapters have no biases"),
+  alora_invocation_tokens: off("adapters act on all tokens"),
+  arrow_config: off("there is one adapter"),
+  kasa_config: off("the base is not decomposed"),
+  monteclora_config: off("adapters are not sampled"),
+  megatron_config: off("layers are not divided"),
+
+  // Names, versions, and what is done before and while it trains.
+  auto_mapping: "unused",
+  base_model_name_or_path: "unused",
+  corda_config: "unused",
+  ensure_weight_tying: "unused",
+  eva_config: "unused",
+  inference_mode: "unused",
+  loftq_config: "unused",
+  lora_ga_config: "unused",
+  megatron_core: "unused",
+  peft_version: "unused",
+  qalora_group_size: "unused",
+  revision: "unused",
+  runtime_config: "unused",
+  task_type: "unused",
+  velora_config: "unused",
+};

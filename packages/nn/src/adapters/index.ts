@@ -1,0 +1,10 @@
+/** `@mp/nn/adapters`: small weights that are trained beside a frozen model, in the files of peft. */
+import { hideFromOrigins } from "@mp/core/internal";
+
+hideFromOrigins(import.meta.url);
+
+export type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
+export { type LoadAdapterOptions, type LoadedAdapter, loadAdapter } from "./load-adapter.js";
+export { type Lora, type LoraOptions, lora } from "./lora.js";
+export { type SaveAdapterOptions, saveAdapter } from "./save-adapter.js";
+export type { Targets } from "./targets.js";

@@ -1,0 +1,106 @@
+import { join } from "node:path";
+import { MpError, zeros } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { Filling } from "../safetensors/filling.js";
+import { openWeights } from "../safetensors/open-weights.js";
+import { readFields } from "../transformers/config-fields.js";
+import type { LinearPlace } from "../transformers/index.js";
+import { readJson } from "../transformers/load-causal-lm.js";
+import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
+import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
+import { treeOf } from "./adapter-tree.js";
+import { type Lora, type LoraOptions, lora } from "./lora.js";
+import { FILES, PREFIX } from "./save-adapter.js";
+import { found, placesOf } from "./targets.js";
+
+export interface LoadAdapterOptions {
+  /** Fields of adapter_config.json that are not known here and that you know not to change the result; default []. */
+  readonly ignore?: readonly string[];
+}
+
+export interface LoadedAdapter<I> {
+  readonly adapted: Lora<I>;
+  readonly adapters: NamedParameters;
+}
+
+const OPTIONS = {
+  ignore: withDefault([] as readonly string[], checks.listOf("names", (value) => typeof value === "string")),
+};
+
+/**
+ * The model with an adapter that `saveAdapter` or peft wrote, and the adapter's weights in f32.
+ * @throws MP_IO for files that are missing, MP_PARSE for broken ones; MP_UNSUPPORTED for an adapter that computes
+ * something else; MP_CHECKPOINT_MISMATCH for one of another model
+ */
+export async function loadAdapter<I>(
+  folder: string,
+  model: AdaptableModel<I>,
+  options: LoadAdapterOptions = {},
+): Promise<LoadedAdapter<I>> {
+  checks.path("loadAdapter: folder", folder);
+  const { ignore } = readOptions("loadAdapter", options, OPTIONS, { example: '{ ignore: ["notes"] }' });
+  const [weights, config] = FILES.map((name) => join(folder, name)) as [string, string];
+  const fields = readFields(
+    `loadAdapter: ${config}`,
+    await readJson("loadAdapter", config),
+    ADAPTER_FIELDS,
+    ignore,
+  );
+  const file = await openWeights(weights);
+  const nameAt = new Map(
+    [...file.keys()].map((name) => [name.replace(PREFIX, "").replaceAll(".", "/"), name] as const),
+  );
+  const places = model.linears.filter(({ path }) => nameAt.has(`${path}/lora_A/weight`));
+  const rank = fields["r"] as number;
+  const like = treeOf(places, ({ inputs, outputs }) => ({
+    lora_A: { weight: zeros([rank, inputs]) },
+    lora_B: { weight: zeros([outputs, rank]) },
+  }));
+  const filling = new Filling(nameAt, file, () => false);
+  const adapters = filling.filled(like, "adapters") as NamedParameters;
+  const { mismatched, missing, unexpected } = filling.report([]);
+  const names = targetNames(fields);
+  const left = names === undefined ? [] : placesOf(model.linears, names).filter((each) => !places.includes(each));
+  const problems = [
+    ...mismatched.map(({ path, reason }) => `${path}: ${reason}`),
+    ...missing.map((path) => `${path} is not in the file`),
+    ...left.map(({ path }) => `${path} is a target, and the file has no adapter for it`),
+    ...unexpected.map((name) => `the model has no layer for ${JSON.stringify(name)}`),
+  ];
+  if (places.length === 0 && problems.length === 0) problems.push("it has no adapters");
+  if (problems.length > 0) throw misfit(weights, problems);
+  const settings: LoraOptions = {
+    rank,
+    alpha: fields["lora_alpha"] as number,
+    dropout: fields["lora_dropout"] as number,
+    useRslora: fields["use_rslora"] as boolean,
+    targets: targetsOf(model, places, names),
+  };
+  return { adapted: lora(model, settings), adapters };
+}
+
+/** The names that decide alone which layers have adapters; undefined for a pattern, or where other fields have a say. */
+function targetNames(fields: Readonly<Record<string, unknown>>): readonly string[] | undefined {
+  const names = fields["target_modules"];
+  const others = ["exclude_modules", "layers_to_transform", "layers_pattern"];
+  return Array.isArray(names) && others.every((name) => fields[name] === undefined) ? names.map(String) : undefined;
+}
+
+/** Short names where there are some, otherwise whole paths. */
+const targetsOf = (
+  { linears }: AdaptableModel<never>,
+  places: readonly LinearPlace[],
+  names: readonly string[] | undefined,
+): readonly string[] =>
+  names === undefined ? places.map(({ path }) => path.replaceAll("/", ".")) : found(linears, names);
+
+const MOST_SHOWN = 5;
+
+function misfit(path: string, problems: readonly string[]): MpError {
+  const more = problems.length > MOST_SHOWN ? `; and ${problems.length - MOST_SHOWN} more` : "";
+  return new MpError(
+    "MP_CHECKPOINT_MISMATCH",
+    `loadAdapter: ${path} does not fit the model: ${problems.slice(0, MOST_SHOWN).join("; ")}${more}; load it onto the model that it was trained on, which base_model_name_or_path of its adapter_config.json names`,
+    { details: { path, problems } },
+  );
+}

@@ -1,0 +1,118 @@
+import { foldIn, type HostTensor, type Key, MpError, type Tensor, zeros } from "@mp/core";
+import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
+import { uniform } from "../initializers.js";
+import type { LayerContext, Parameters } from "../layer.js";
+import type { LinearPlace } from "../transformers/index.js";
+import type { LinearAdapter, LinearPart } from "../transformers/linear.js";
+import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
+import { type AdapterPart, partsAt, replaced, treeOf } from "./adapter-tree.js";
+import { inF32, merged } from "./merge.js";
+import { expectFound, placesOf, type Targets } from "./targets.js";
+
+export interface LoraOptions {
+  /** Rows of the narrow matrices; default 8. */
+  readonly rank?: number;
+  /** The product is multiplied by alpha / rank; default 8. */
+  readonly alpha?: number;
+  /**
+   * The linear layers that get adapters, by the last parts of their paths, such as `["q_proj", "v_proj"]`; or
+   * `all-linear`, all but the one that gives the logits. Default as in peft: for Llama `q_proj` and `v_proj`.
+   */
+  readonly targets?: Targets;
+  /** Dropout rate, in training, of what an adapter reads; default 0. */
+  readonly dropout?: number;
+  /** Multiplies by alpha / √rank instead (rsLoRA, arXiv 2312.03732); default false. */
+  readonly useRslora?: boolean;
+}
+
+/** A frozen model with adapters that are trained. */
+export interface Lora<I> {
+  readonly settings: Required<LoraOptions>;
+  /** The linear layers that have adapters. */
+  readonly places: readonly LinearPlace[];
+  /** New adapters, which change nothing yet: A uniform in ±1 / √inputs as in peft, B zeros. */
+  init(key: Key): NamedParameters;
+  /** What the model gives with the adapters. Neither tree is changed. */
+  apply(
+    adapters: Parameters<NamedParameters>,
+    base: Parameters<NamedParameters>,
+    input: I,
+    context?: LayerContext,
+  ): Tensor;
+  /** The base's weights in f32 with the adapters added to them, for use without adapters. */
+  merge(base: NamedParameters, adapters: NamedParameters): NamedParameters;
+}
+
+const RATE = checks.claim(
+  "at least 0 and below 1",
+  (value) => typeof value === "number" && value >= 0 && value < 1,
+);
+
+const isTargets = (value: unknown): boolean =>
+  value === "all-linear" || (Array.isArray(value) && value.every((name) => typeof name === "string"));
+
+const OPTIONS = {
+  rank: withDefault(8, checks.count),
+  alpha: withDefault(
+    8,
+    checks.claim("a number above 0", (value) => typeof value === "number" && value > 0 && value < 2 ** 64),
+  ),
+  targets: checks.optional(checks.claim('a list of names or "all-linear"', isTargets)),
+  dropout: withDefault(0, RATE),
+  useRslora: withDefault(false, checks.truth),
+};
+
+/**
+ * LoRA (Hu et al., arXiv 2106.09685): each target computes x · Wᵀ + b + scale · (dropout(x) · Aᵀ) · Bᵀ, and only A and B
+ * are trained.
+ * @example
+ * ```ts
+ * const adapted = lora(model, { rank: 8, alpha: 16 });
+ * const params = { base, adapters: adapted.init(key(0)) };
+ * const loss = ({ base, adapters }, { ids }, context) =>
+ *   nextTokenLoss(adapted.apply(adapters, base, { ids }, context), ids);
+ * const training = await trainer({ backend, params, frozen: { base: true }, loss, optimizer });
+ * ```
+ * @throws MP_INVALID_ARGUMENT for a target that the model does not have, naming those that it has
+ */
+export function lora<I>(model: AdaptableModel<I>, options: LoraOptions = {}): Lora<I> {
+  const given = (model ?? {}) as Partial<AdaptableModel<I>>;
+  if (!Array.isArray(given.linears) || typeof given.apply !== "function")
+    throw new MpError("MP_INVALID_ARGUMENT", `lora: takes a model such as that of causalLm, got ${shown(model)}`);
+  const read = readOptions("lora", options, OPTIONS, { example: "{ rank: 8, alpha: 16 }" });
+  const { rank, alpha, targets = model.targets, dropout, useRslora } = read;
+  expectFound(model.linears, targets);
+  const places = placesOf(model.linears, targets);
+  const scale = alpha / (useRslora ? Math.sqrt(rank) : rank);
+
+  const started = (key: Key, { path, inputs, outputs }: LinearPlace): AdapterPart<HostTensor> => ({
+    lora_A: { weight: uniform(1 / Math.sqrt(inputs))(foldIn(key, path), [rank, inputs], inputs, rank) },
+    lora_B: { weight: zeros([outputs, rank]) },
+  });
+  return {
+    settings: { rank, alpha, targets, dropout, useRslora },
+    places,
+    init: (key) => treeOf(places, (place) => started(key, place)),
+    apply: (adapters, base, input, context) => {
+      const parts = partsAt<AdapterPart<Tensor>>("adapters", adapters, places, "lora_A");
+      const own = partsAt<LinearPart>("base", base, places, "weight");
+      const joined = places.map(({ path }, at) => {
+        const { lora_A: down, lora_B: up } = parts[at] as AdapterPart<Tensor>;
+        const adapter: LinearAdapter = { down: down.weight, up: up.weight, scale, dropout };
+        return [path, { ...(own[at] as LinearPart), adapter }] as const;
+      });
+      return model.apply(replaced(base, new Map(joined)) as Parameters<NamedParameters>, input, context);
+    },
+    merge: (base, adapters) => {
+      const weights = inF32(base);
+      const parts = partsAt<AdapterPart<HostTensor<"f32">>>("adapters", adapters, places, "lora_A");
+      const own = partsAt<{ readonly weight: HostTensor<"f32"> }>("base", weights, places, "weight");
+      const joined = places.map(({ path }, at) => {
+        const { lora_A: down, lora_B: up } = parts[at] as AdapterPart<HostTensor<"f32">>;
+        const part = own[at] as { readonly weight: HostTensor<"f32"> };
+        return [path, { ...part, weight: merged(part.weight, down.weight, up.weight, scale) }] as const;
+      });
+      return replaced(weights, new Map(joined)) as NamedParameters;
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { saveFolder } from "../safetensors/save-weights.js";
+import type { NamedParameters } from "./adaptable-model.js";
+import { partsAt } from "./adapter-tree.js";
+import type { Lora } from "./lora.js";
+
+export const FILES = ["adapter_model.safetensors", "adapter_config.json"] as const;
+
+/** In front of the names of a model's parameters in peft's files. */
+export const PREFIX = "base_model.model.";
+
+export interface SaveAdapterOptions {
+  /** Name or folder of the model that the adapter belongs to, for `AutoPeftModelForCausalLM`; default none. */
+  readonly base?: string;
+}
+
+const OPTIONS = { base: withDefault("", checks.text) };
+
+/**
+ * Writes `adapter_model.safetensors` and `adapter_config.json`, which `PeftModel.from_pretrained` of peft loads. Each file
+ * is replaced whole or not at all, the weights first.
+ * @throws MP_IO; MP_INVALID_ARGUMENT for adapters of other layers
+ */
+export async function saveAdapter(
+  folder: string,
+  adapted: Lora<never>,
+  adapters: NamedParameters,
+  options: SaveAdapterOptions = {},
+): Promise<void> {
+  checks.path("saveAdapter: folder", folder);
+  const { base } = readOptions("saveAdapter", options, OPTIONS, { example: '{ base: "HuggingFaceTB/SmolLM2-135M" }' });
+  partsAt("adapters", adapters, adapted.places, "lora_A");
+  const { rank, alpha, targets, dropout, useRslora } = adapted.settings;
+  await saveFolder("saveAdapter", folder, {
+    names: FILES,
+    tree: adapters,
+    prefix: PREFIX,
+    config: {
+      peft_type: "LORA",
+      task_type: "CAUSAL_LM",
+      base_model_name_or_path: base === "" ? null : base,
+      inference_mode: true,
+      r: rank,
+      lora_alpha: alpha,
+      lora_dropout: dropout,
+      use_rslora: useRslora,
+      target_modules: targets,
+      bias: "none",
+      fan_in_fan_out: false,
+      init_lora_weights: true,
+    },
+  });
+}

@@ -1,0 +1,32 @@
+/** Which linear layers get adapters, by names as in peft. */
+import { MpError } from "@mp/core";
+import type { LinearPlace } from "../transformers/index.js";
+
+/** Names of linear layers, the last parts of their paths; or all of them but the one that gives the logits. */
+export type Targets = readonly string[] | "all-linear";
+
+const isNamed = ({ path }: LinearPlace, name: string): boolean =>
+  `/${path}`.endsWith(`/${name.replaceAll(".", "/")}`);
+
+/** The names that some layer has. */
+export const found = (linears: readonly LinearPlace[], names: readonly string[]): readonly string[] =>
+  names.filter((name) => linears.some((place) => isNamed(place, name)));
+
+/** The layers that the targets name, in the model's order. */
+export const placesOf = (linears: readonly LinearPlace[], targets: Targets): readonly LinearPlace[] =>
+  linears.filter((place) =>
+    targets === "all-linear" ? !place.isHead : targets.some((name) => isNamed(place, name)),
+  );
+
+/** @throws MP_INVALID_ARGUMENT for names that no layer has, with those that there are */
+export function expectFound(linears: readonly LinearPlace[], targets: Targets): void {
+  if (targets === "all-linear") return;
+  const names = found(linears, targets);
+  const [missing] = targets.filter((name) => !names.includes(name));
+  if (missing === undefined && targets.length > 0) return;
+  const candidates = [...new Set(linears.map(({ path }) => path.split("/").at(-1)))].join(", ");
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `lora: targets must name linear layers of the model, which are ${candidates}, or be "all-linear"; ${missing === undefined ? "the list is empty" : `no layer is named ${JSON.stringify(missing)}`}`,
+  );
+}

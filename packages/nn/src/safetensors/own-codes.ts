@@ -1,0 +1,20 @@
+import { MpError } from "@mp/core";
+import { SafetensorsError, type SafetensorsErrorCode } from "@mp/safetensors";
+
+const CODES = {
+  SAFETENSORS_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
+  SAFETENSORS_PARSE: "MP_PARSE",
+  SAFETENSORS_UNSUPPORTED: "MP_UNSUPPORTED",
+  SAFETENSORS_OUT_OF_MEMORY: "MP_OUT_OF_MEMORY",
+  SAFETENSORS_IO: "MP_IO",
+} as const satisfies Readonly<Record<SafetensorsErrorCode, string>>;
+
+/** Runs what calls `@mp/safetensors`, whose errors become those of this package. */
+export async function inOwnCodes<T>(what: string, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!SafetensorsError.is(error)) throw error;
+    throw new MpError(CODES[error.code], `${what}: ${error.message}`, { cause: error, details: error.details });
+  }
+}

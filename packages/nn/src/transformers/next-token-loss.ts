@@ -1,0 +1,25 @@
+import { MpError, type Tensor } from "@mp/core";
+import { slice } from "@mp/core/ops";
+import { softmaxCrossEntropy } from "../cross-entropy.js";
+
+/** The label of a token that nothing is learnt from, as in transformers. */
+const IGNORED = -100;
+
+/**
+ * The mean cross entropy of each next token, in f32: logits [batch, time, vocabulary] at a place against the label, i32
+ * [batch, time], at the place after it, as transformers computes the loss from `labels`. Labels of -100 do not count.
+ * @throws MP_SHAPE_MISMATCH for fewer than two places, or labels of another shape
+ */
+export function nextTokenLoss(logits: Tensor, labels: Tensor): Tensor {
+  const time = labels.shape[1] ?? 0;
+  if (labels.shape.length !== 2 || time < 2 || logits.shape[1] !== time)
+    throw new MpError(
+      "MP_SHAPE_MISMATCH",
+      `nextTokenLoss: labels must be [batch, time] of the logits [batch, time, vocabulary], with a time of 2 or more, got [${labels.shape.join(", ")}] and [${logits.shape.join(", ")}]`,
+    );
+  return softmaxCrossEntropy(
+    slice(logits, [{ axis: 1, end: time - 1 }]),
+    slice(labels, [{ axis: 1, start: 1 }]),
+    { ignoreIndex: IGNORED },
+  );
+}
