@@ -49,7 +49,10 @@ function hash32(seed: number, index: number): number {
   return (value ^ (value >>> 16)) >>> 0;
 }
 
-function batch(step: number, vocabulary: number): { readonly ids: HostTensor<"i32">; readonly labels: HostTensor<"i32"> } {
+function batch(
+  step: number,
+  vocabulary: number,
+): { readonly ids: HostTensor<"i32">; readonly labels: HostTensor<"i32"> } {
   const ids = Int32Array.from({ length: BATCH * TIME }, (_, index) => hash32(step + 1, index) % vocabulary);
   const labels = ids.map((id, index) => (index % TIME < Math.floor(TIME / 3) ? -100 : id));
   return { ids: tensor(ids, [BATCH, TIME]), labels: tensor(labels, [BATCH, TIME]) };
@@ -119,7 +122,9 @@ describe.each(MODELS)("%s", (name) => {
     const tokens = Int32Array.from({ length }, (_, at) => (at < 4 ? (want.greedy[at] as number) : 0));
     const size = vocabularyOf(model);
     for (let at = 4; at < length; at++) {
-      const { data } = (await serving.predict({ ids: tensor(tokens, [1, length]) } as never)) as HostTensor<"f32">;
+      const { data } = (await serving.predict({
+        ids: tensor(tokens, [1, length]),
+      } as never)) as HostTensor<"f32">;
       const row = data.subarray((at - 1) * size, at * size);
       tokens[at] = row.indexOf(Math.max(...row));
     }
@@ -137,7 +142,6 @@ describe.each(MODELS)("%s", (name) => {
     const losses: number[] = [];
     for (let step = 0; step < STEPS; step++)
       losses.push((await training.step(batch(step, vocabularyOf(model)))).loss);
-    console.log(name, kind, difference(losses, want.losses[kind]));
     expect(difference(losses, want.losses[kind])).toBeLessThan(tolerance);
     expect(((await training.parameters()) as { base: unknown }).base).toEqual(base);
   });

@@ -1,6 +1,7 @@
 import { expectHalf } from "../cast/plan.js";
 import { isHostTensor } from "../host/host-tensor.js";
 import { key } from "../trace/random/random.js";
+import { leavesOf } from "../tree.js";
 import { checkPrecision } from "./batch/check-parts.js";
 import type { AnyBatch } from "./definition/loss.js";
 import type { RankPlace } from "./definition/rank-place.js";
@@ -13,7 +14,6 @@ import {
 } from "./options.js";
 import { TrainingRun } from "./run.js";
 import type { Trainer } from "./trainer-interface.js";
-import { leavesOf } from "../tree.js";
 import { readEma } from "./weights/average.js";
 
 /**

@@ -10,10 +10,10 @@ import { noMasterWeights } from "../../src/precision/master-weights.js";
 import { float32, mixedBfloat16, type Precision } from "../../src/precision/presets.js";
 import { predictor } from "../../src/predict/predictor.js";
 import { reference } from "../../src/reference/index.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { add, mul } from "../../src/trace/ops/binary.js";
 import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { cast } from "../../src/trace/ops/unary.js";
+import type { Tensor } from "../../src/trace/tensor.js";
 import { loadParameters } from "../../src/train/checkpoint/load-parameters.js";
 import { trainer } from "../../src/train/trainer.js";
 
@@ -32,7 +32,10 @@ interface Seen {
 }
 
 const value = ({ base, scale }: Seen, x: Tensor): Tensor =>
-  Object.values(base).reduce<Tensor>((sum, leaf) => add(sum, mul(cast(leaf, "f32"), mul(scale, x))), mul(scale, 0));
+  Object.values(base).reduce<Tensor>(
+    (sum, leaf) => add(sum, mul(cast(leaf, "f32"), mul(scale, x))),
+    mul(scale, 0),
+  );
 
 const run = async (precision: Precision, frozen: object = { base: true }) =>
   trainer({
@@ -58,25 +61,28 @@ const PRECISIONS: readonly (readonly [string, Precision])[] = [
   ["without masters", { ...float32(), masterWeights: noMasterWeights("bf16") }],
 ];
 
-it.each(PRECISIONS)("stay in their dtypes while others train, are saved and read: %s", async (name, precision) => {
-  const training = await run(precision);
-  await training.step({ x });
-  const after = (await training.parameters()) as Weights;
-  expect(after.base).toEqual(params.base);
-  expect(after.scale).not.toEqual(params.scale);
-  const path = join(directory, `${name}.safetensors`);
-  await training.save(path);
-  const resumed = await run(precision);
-  await resumed.load(path);
-  await Promise.all([training.step({ x }), resumed.step({ x })]);
-  expect(await resumed.parameters()).toEqual(await training.parameters());
-  expect((await loadParameters(path, { params })).params).toEqual(after);
-  // A run that trains one more of them takes the others over in their dtypes.
-  const { f32: _, ...others } = Object.fromEntries(KINDS.map((dtype) => [dtype, true]));
-  const thawed = await run(precision, { base: others });
-  await thawed.load(path);
-  expect(await thawed.parameters()).toEqual(after);
-});
+it.each(PRECISIONS)(
+  "stay in their dtypes while others train, are saved and read: %s",
+  async (name, precision) => {
+    const training = await run(precision);
+    await training.step({ x });
+    const after = (await training.parameters()) as Weights;
+    expect(after.base).toEqual(params.base);
+    expect(after.scale).not.toEqual(params.scale);
+    const path = join(directory, `${name}.safetensors`);
+    await training.save(path);
+    const resumed = await run(precision);
+    await resumed.load(path);
+    await Promise.all([training.step({ x }), resumed.step({ x })]);
+    expect(await resumed.parameters()).toEqual(await training.parameters());
+    expect((await loadParameters(path, { params })).params).toEqual(after);
+    // A run that trains one more of them takes the others over in their dtypes.
+    const { f32: _, ...others } = Object.fromEntries(KINDS.map((dtype) => [dtype, true]));
+    const thawed = await run(precision, { base: others });
+    await thawed.load(path);
+    expect(await thawed.parameters()).toEqual(after);
+  },
+);
 
 it("are served in their dtypes, and refused where they are trained", async () => {
   const serving = await predictor({

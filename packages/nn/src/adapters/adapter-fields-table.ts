@@ -1,6 +1,6 @@
 // The fields of an adapter_config.json of peft.
 import { checks } from "@mp/core/internal";
-import { type FieldTable, optional, required } from "../transformers/config-fields.js";
+import { type FieldTable, optional, required, unused } from "../transformers/config-fields.js";
 import { positive } from "../transformers/field-checks.js";
 
 const anything: checks.Check = () => {};
@@ -47,19 +47,7 @@ export const ADAPTER_FIELDS: FieldTable = {
   megatron_config: off("layers are not divided"),
 
   // Names, versions, and what is done before and while it trains.
-  auto_mapping: "unused",
-  base_model_name_or_path: "unused",
-  corda_config: "unused",
-  ensure_weight_tying: "unused",
-  eva_config: "unused",
-  inference_mode: "unused",
-  loftq_config: "unused",
-  lora_ga_config: "unused",
-  megatron_core: "unused",
-  peft_version: "unused",
-  qalora_group_size: "unused",
-  revision: "unused",
-  runtime_config: "unused",
-  task_type: "unused",
-  velora_config: "unused",
+  ...unused(`auto_mapping base_model_name_or_path corda_config ensure_weight_tying eva_config
+    inference_mode loftq_config lora_ga_config megatron_core peft_version qalora_group_size
+    revision runtime_config task_type velora_config`),
 };

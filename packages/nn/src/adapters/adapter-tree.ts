@@ -42,7 +42,8 @@ export function partsAt<T>(
 ): readonly T[] {
   return places.map(({ path }) => {
     let part = tree;
-    for (const name of path.split("/")) part = (part as Readonly<Record<string, unknown>> | undefined)?.[name];
+    for (const name of path.split("/"))
+      part = (part as Readonly<Record<string, unknown>> | undefined)?.[name];
     if (typeof part === "object" && part !== null && leaf in part) return part as T;
     throw new MpError(
       "MP_INVALID_ARGUMENT",
@@ -60,5 +61,7 @@ export function replaced(tree: unknown, parts: ReadonlyMap<string, object>, path
   const below = (name: string | number, child: unknown): unknown =>
     replaced(child, parts, path === "" ? String(name) : `${path}/${name}`);
   if (Array.isArray(tree)) return tree.map((child, index) => below(index, child));
-  return Object.fromEntries(Object.entries(tree as object).map(([name, child]) => [name, below(name, child)]));
+  return Object.fromEntries(
+    Object.entries(tree as object).map(([name, child]) => [name, below(name, child)]),
+  );
 }

@@ -24,7 +24,10 @@ export interface LoadedAdapter<I> {
 }
 
 const OPTIONS = {
-  ignore: withDefault([] as readonly string[], checks.listOf("names", (value) => typeof value === "string")),
+  ignore: withDefault(
+    [] as readonly string[],
+    checks.listOf("names", (value) => typeof value === "string"),
+  ),
 };
 
 /**
@@ -60,7 +63,8 @@ export async function loadAdapter<I>(
   const adapters = filling.filled(like, "adapters") as NamedParameters;
   const { mismatched, missing, unexpected } = filling.report([]);
   const names = targetNames(fields);
-  const left = names === undefined ? [] : placesOf(model.linears, names).filter((each) => !places.includes(each));
+  const left =
+    names === undefined ? [] : placesOf(model.linears, names).filter((each) => !places.includes(each));
   const problems = [
     ...mismatched.map(({ path, reason }) => `${path}: ${reason}`),
     ...missing.map((path) => `${path} is not in the file`),
@@ -83,7 +87,9 @@ export async function loadAdapter<I>(
 function targetNames(fields: Readonly<Record<string, unknown>>): readonly string[] | undefined {
   const names = fields["target_modules"];
   const others = ["exclude_modules", "layers_to_transform", "layers_pattern"];
-  return Array.isArray(names) && others.every((name) => fields[name] === undefined) ? names.map(String) : undefined;
+  return Array.isArray(names) && others.every((name) => fields[name] === undefined)
+    ? names.map(String)
+    : undefined;
 }
 
 /** Short names where there are some, otherwise whole paths. */

@@ -78,7 +78,10 @@ const OPTIONS = {
 export function lora<I>(model: AdaptableModel<I>, options: LoraOptions = {}): Lora<I> {
   const given = (model ?? {}) as Partial<AdaptableModel<I>>;
   if (!Array.isArray(given.linears) || typeof given.apply !== "function")
-    throw new MpError("MP_INVALID_ARGUMENT", `lora: takes a model such as that of causalLm, got ${shown(model)}`);
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `lora: takes a model such as that of causalLm, got ${shown(model)}`,
+    );
   const read = readOptions("lora", options, OPTIONS, { example: "{ rank: 8, alpha: 16 }" });
   const { rank, alpha, targets = model.targets, dropout, useRslora } = read;
   expectFound(model.linears, targets);

@@ -1,4 +1,4 @@
-import { type HostTensor, isHostTensor, mapTree, MpError, tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, MpError, mapTree, tensor } from "@mp/core";
 import { decodeArray, isFloat } from "@mp/core/graph";
 import type { NamedParameters } from "./adaptable-model.js";
 

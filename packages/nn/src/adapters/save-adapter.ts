@@ -28,7 +28,9 @@ export async function saveAdapter(
   options: SaveAdapterOptions = {},
 ): Promise<void> {
   checks.path("saveAdapter: folder", folder);
-  const { base } = readOptions("saveAdapter", options, OPTIONS, { example: '{ base: "HuggingFaceTB/SmolLM2-135M" }' });
+  const { base } = readOptions("saveAdapter", options, OPTIONS, {
+    example: '{ base: "HuggingFaceTB/SmolLM2-135M" }',
+  });
   partsAt("adapters", adapters, adapted.places, "lora_A");
   const { rank, alpha, targets, dropout, useRslora } = adapted.settings;
   await saveFolder("saveAdapter", folder, {

@@ -15,6 +15,9 @@ export async function inOwnCodes<T>(what: string, run: () => Promise<T>): Promis
     return await run();
   } catch (error) {
     if (!SafetensorsError.is(error)) throw error;
-    throw new MpError(CODES[error.code], `${what}: ${error.message}`, { cause: error, details: error.details });
+    throw new MpError(CODES[error.code], `${what}: ${error.message}`, {
+      cause: error,
+      details: error.details,
+    });
   }
 }

@@ -35,7 +35,10 @@ export interface CausalLm extends Layer<CausalLmParameters, CausalLmInput> {
 
 const OPTIONS = {
   remat: withDefault("none" as const, checks.oneOf("blocks", "none")),
-  ignore: withDefault([] as readonly string[], checks.listOf("names", (value) => typeof value === "string")),
+  ignore: withDefault(
+    [] as readonly string[],
+    checks.listOf("names", (value) => typeof value === "string"),
+  ),
 };
 
 /** A model and what loads its files. */
@@ -57,7 +60,9 @@ export function causalLm(config: CausalLmConfig, options: CausalLmOptions = {}):
 
 export function readModel(config: CausalLmConfig, options: CausalLmOptions): ReadModel {
   checks.object("causalLm: config", config);
-  const { remat: kept, ignore } = readOptions("causalLm", options, OPTIONS, { example: '{ remat: "blocks" }' });
+  const { remat: kept, ignore } = readOptions("causalLm", options, OPTIONS, {
+    example: '{ remat: "blocks" }',
+  });
   const family = familyOf(config);
   const fields = readFields("causalLm: config", config, family.fields, ignore);
   const decoder = family.decoder(fields, ignore);
@@ -115,7 +120,8 @@ function expectInput(input: CausalLmInput): Required<Pick<CausalLmInput, "ids" |
 function expectTokens(name: string, given: Tensor | undefined): readonly [batch: number, time: number] {
   const { dtype, shape } = asTensor(given as Tensor, `causalLm: ${name}`);
   const [batch, time] = shape;
-  if (dtype === "i32" && shape.length === 2 && batch !== undefined && time !== undefined) return [batch, time];
+  if (dtype === "i32" && shape.length === 2 && batch !== undefined && time !== undefined)
+    return [batch, time];
   throw new MpError(
     "MP_SHAPE_MISMATCH",
     `causalLm: ${name} must be i32 [batch, time], got ${dtype} [${shape.join(", ")}]; pass { ids }`,

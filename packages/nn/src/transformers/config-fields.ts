@@ -23,13 +23,21 @@ export type FieldRule = ReadField | NeutralField | "unused";
 export type FieldTable = Readonly<Record<string, FieldRule>>;
 export type FieldValues = Readonly<Record<string, unknown>>;
 
-export const required = (accepts: checks.Check): ReadField => ({ accepts, default: undefined, isRequired: true });
+export const required = (accepts: checks.Check): ReadField => ({
+  accepts,
+  default: undefined,
+  isRequired: true,
+});
 
 export const optional = (accepts: checks.Check, fallback?: unknown): ReadField => ({
   accepts,
   default: fallback,
   isRequired: false,
 });
+
+/** Rows of fields that do not change the result, by their names between spaces. */
+export const unused = (names: string): FieldTable =>
+  Object.fromEntries(names.split(/\s+/).map((name) => [name, "unused"]));
 
 const isNeutral = (rule: FieldRule): rule is NeutralField => typeof rule === "object" && "only" in rule;
 
@@ -53,16 +61,17 @@ export function readFields(
     if (value === null || ignored.includes(name)) continue;
     const rule = Object.hasOwn(table, name) ? table[name] : undefined;
     if (rule === undefined) throw unknownField(what, name, value);
-    if (isNeutral(rule) && !rule.only.some((each) => isSame(each, value))) throw refusal(what, name, value, rule);
+    if (isNeutral(rule) && !rule.only.some((each) => isSame(each, value)))
+      throw refusal(what, name, value, rule);
   }
   return Object.fromEntries(
     Object.entries(table).flatMap(([name, rule]) =>
-      rule === "unused" || isNeutral(rule) ? [] : [[name, valueOf(what, name, given[name], rule)]],
+      rule === "unused" || isNeutral(rule) ? [] : [[name, readValue(what, name, given[name], rule)]],
     ),
   );
 }
 
-function valueOf(what: string, name: string, value: unknown, rule: ReadField): unknown {
+function readValue(what: string, name: string, value: unknown, rule: ReadField): unknown {
   if (value !== undefined && value !== null) {
     rule.accepts(`${what}: ${name}`, value);
     return value;
@@ -73,9 +82,13 @@ function valueOf(what: string, name: string, value: unknown, rule: ReadField): u
 
 function refusal(what: string, name: string, value: unknown, { only, because }: NeutralField): MpError {
   const allowed = [...only.map(shown), "null"].join(" or ");
-  return new MpError("MP_UNSUPPORTED", `${what}: ${name} must be ${allowed}, got ${shown(value)}: ${because}`, {
-    details: { field: name },
-  });
+  return new MpError(
+    "MP_UNSUPPORTED",
+    `${what}: ${name} must be ${allowed}, got ${shown(value)}: ${because}`,
+    {
+      details: { field: name },
+    },
+  );
 }
 
 function unknownField(what: string, name: string, value: unknown): MpError {

@@ -1,5 +1,5 @@
 /** The decoders of the Llama line: RMS normalization before each part, rotary positions, grouped queries, a gated feed-forward. */
-import { type HostTensor, MpError, scope, type Tensor, type TensorTree } from "@mp/core";
+import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import {
   add,
@@ -20,7 +20,7 @@ import { nonNegative, positive } from "./field-checks.js";
 import { type LinearPart, linear, linearSpec, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, rotated } from "./rotary.js";
-import { REFUSED, UNUSED } from "./unused-fields.js";
+import { REFUSED, UNUSED } from "./unused-fields-table.js";
 
 const ACTIVATIONS: Readonly<Record<string, (x: Tensor) => Tensor>> = {
   silu: (x) => mul(x, sigmoid(x)),
@@ -57,7 +57,10 @@ export const LLAMA_FIELDS: FieldTable = {
   rope_theta: optional(positive),
   rope_interleaved: { only: [false], because: "pairs of rotary positions are halves of a head" },
   partial_rotary_factor: { only: [1], because: "all of a head is rotated" },
-  attention_dropout: { only: [0], because: "attention weights are not dropped; set it to 0, and use dropout of lora" },
+  attention_dropout: {
+    only: [0],
+    because: "attention weights are not dropped; set it to 0, and use dropout of lora",
+  },
 };
 
 /** What a member of the line has besides its sizes. */
@@ -114,8 +117,7 @@ export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: rea
     parameters: { model, ...(isTied ? {} : head) } as SpecTree,
     deviation: config["initializer_range"] as number,
     head: "lm_head",
-    isLeftOut: (name) =>
-      name.endsWith(".rotary_emb.inv_freq") || (isTied && name === "lm_head.weight"),
+    isLeftOut: (name) => name.endsWith(".rotary_emb.inv_freq") || (isTied && name === "lm_head.weight"),
     apply: (parameters, input) => applied(block, frequencies, parameters as unknown as LlamaTensors, input),
   };
 }
@@ -126,7 +128,9 @@ function sizesOf(config: Config): Sizes {
   const keyHeads = config["num_key_value_heads"] ?? heads;
   const headSize = config["head_dim"] ?? size / heads;
   if (!Number.isInteger(headSize) || headSize % 2 !== 0)
-    throw mismatch(`the size of a head must be an even integer, got ${headSize} of hidden_size ${size} by ${heads} heads`);
+    throw mismatch(
+      `the size of a head must be an even integer, got ${headSize} of hidden_size ${size} by ${heads} heads`,
+    );
   if (heads % keyHeads !== 0)
     throw mismatch(`num_key_value_heads must divide num_attention_heads, got ${keyHeads} and ${heads}`);
   return { size, hidden: config["intermediate_size"] as number, heads, keyHeads, headSize };

@@ -43,14 +43,20 @@ export async function loadCausalLm(
   options: LoadCausalLmOptions = {},
 ): Promise<LoadedCausalLm> {
   checks.path("loadCausalLm: folder", folder);
-  const { dtype, remat, ignore } = readOptions("loadCausalLm", options, OPTIONS, { example: '{ dtype: "bf16" }' });
+  const { dtype, remat, ignore } = readOptions("loadCausalLm", options, OPTIONS, {
+    example: '{ dtype: "bf16" }',
+  });
   const config = await readJson("loadCausalLm", join(folder, "config.json"));
   const { model, family, decoder } = readModel(config, {
     ...(remat === undefined ? {} : { remat }),
     ...(ignore === undefined ? {} : { ignore }),
   });
   const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
-  const loaded = await loadSafetensors(await weightsIn(folder), { params }, { rename: published(family, decoder) });
+  const loaded = await loadSafetensors(
+    await weightsIn(folder),
+    { params },
+    { rename: published(family, decoder) },
+  );
   return { model, params: loaded.params };
 }
 
@@ -90,7 +96,8 @@ export async function readJson(what: string, path: string): Promise<CausalLmConf
   });
   try {
     const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return parsed as CausalLmConfig;
+    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed))
+      return parsed as CausalLmConfig;
   } catch (cause) {
     throw new MpError("MP_PARSE", `${what}: ${path} is not JSON`, { cause, details: { path } });
   }

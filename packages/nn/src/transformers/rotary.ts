@@ -59,13 +59,18 @@ function longWavesScaled(
   given: FieldValues,
   { originalLength, longest }: RotaryConfig,
 ): readonly number[] {
-  const { factor, low_freq_factor: low, high_freq_factor: high } = given as Record<"factor" | "low_freq_factor" | "high_freq_factor", number>;
+  const {
+    factor,
+    low_freq_factor: low,
+    high_freq_factor: high,
+  } = given as Record<"factor" | "low_freq_factor" | "high_freq_factor", number>;
   if (high <= low)
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `causalLm: high_freq_factor must be above low_freq_factor, ${low}, got ${high}`,
     );
-  const length = originalLength ?? (given["original_max_position_embeddings"] as number | undefined) ?? longest;
+  const length =
+    originalLength ?? (given["original_max_position_embeddings"] as number | undefined) ?? longest;
   return plain.map((each) => {
     const turns = (length * each) / (2 * Math.PI);
     const share = Math.min(1, Math.max(0, (turns - low) / (high - low)));
@@ -74,10 +79,7 @@ function longWavesScaled(
 }
 
 /** Radians per position of each pair of a head. @throws MP_UNSUPPORTED for another kind of scaling */
-export function inverseFrequencies(
-  config: RotaryConfig,
-  ignored: readonly string[],
-): HostTensor<"f32"> {
+export function inverseFrequencies(config: RotaryConfig, ignored: readonly string[]): HostTensor<"f32"> {
   const { headSize, theta, scaling } = config;
   const kind = scaling["rope_type"] ?? scaling["type"] ?? "default";
   const found = typeof kind === "string" && Object.hasOwn(SCALINGS, kind) ? SCALINGS[kind] : undefined;
@@ -108,8 +110,5 @@ export function anglesAt(positions: Tensor, frequencies: HostTensor<"f32">): Ang
 /** Heads [batch, heads, time, size], each pair turned by its angle. */
 export function rotated(heads: Tensor, { cosine, sine }: Angles): Tensor {
   const [first, second] = split(heads, 2, -1) as [Tensor, Tensor];
-  return concat(
-    [sub(mul(first, cosine), mul(second, sine)), add(mul(second, cosine), mul(first, sine))],
-    -1,
-  );
+  return concat([sub(mul(first, cosine), mul(second, sine)), add(mul(second, cosine), mul(first, sine))], -1);
 }

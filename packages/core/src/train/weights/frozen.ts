@@ -1,8 +1,8 @@
 import { MpError } from "../../errors.js";
 import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { namesInstead } from "../../missing-name.js";
-import { shown } from "../../shown.js";
 import type { MasterWeights } from "../../precision/master-weights.js";
+import { shown } from "../../shown.js";
 import { partOf, type TensorTree } from "../../trace/map-tensors.js";
 import { isTensor } from "../../trace/tensor.js";
 import { leavesOf } from "../../tree.js";

@@ -1,0 +1,172 @@
+// LoRA beside a frozen model, and its files.
+import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type HostTensor, isHostTensor, key, mapTree, type Tensor, tensor } from "@mp/core";
+import { loadFile, saveFile } from "@mp/safetensors/file";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { numbers, run } from "../../test/run-layer.js";
+import { type CausalLm, causalLm, loadCausalLm } from "../transformers/index.js";
+import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
+import { type Lora, loadAdapter, lora, type NamedParameters, saveAdapter } from "./index.js";
+
+const config = {
+  model_type: "llama",
+  vocab_size: 13,
+  hidden_size: 8,
+  intermediate_size: 6,
+  num_hidden_layers: 2,
+  num_attention_heads: 2,
+  initializer_range: 0.5,
+};
+const model = causalLm(config);
+const base = model.init(key(1));
+const ids = tensor(Int32Array.of(3, 1, 4, 1, 5), [1, 5]);
+
+/** Adapters that change something. */
+const moved = (adapters: NamedParameters): NamedParameters =>
+  mapTree<unknown, HostTensor, HostTensor>(adapters, isHostTensor, ({ shape, data }, path) =>
+    tensor(
+      Float32Array.from(data as Float32Array, (value, at) => value + 0.3 * Math.sin(at + path.length)),
+      shape,
+    ),
+  ) as NamedParameters;
+
+type Input = Parameters<CausalLm["apply"]>[1];
+
+function logits(adapted: Lora<Input>, adapters: NamedParameters, training = false): readonly number[] {
+  return numbers(
+    run({ base, adapters, ids }, (all) =>
+      adapted.apply(all.adapters, all.base, { ids: all.ids as Tensor }, { training, key: key(2) }),
+    ),
+  );
+}
+
+const plain = (weights: NamedParameters = base): readonly number[] =>
+  numbers(run({ weights, ids }, (all) => model.apply(all.weights, { ids: all.ids as Tensor })));
+
+function expectClose(got: readonly number[], want: readonly number[], digits = 5): void {
+  expect(got.length).toBe(want.length);
+  for (const [at, value] of want.entries()) expect(got[at]).toBeCloseTo(value, digits);
+}
+
+const pathsOf = (adapted: Lora<Input>): readonly string[] => adapted.places.map(({ path }) => path);
+
+describe("lora", () => {
+  it("starts as the base, and merges into what it computes", () => {
+    for (const options of [
+      {},
+      { targets: "all-linear", rank: 3, alpha: 5 },
+      { targets: ["lm_head"], useRslora: true },
+    ] as const) {
+      const adapted = lora(model, options);
+      const start = adapted.init(key(4));
+      expect(logits(adapted, start)).toEqual(plain());
+      const adapters = moved(start);
+      const changed = logits(adapted, adapters);
+      expect(changed).not.toEqual(plain());
+      expectClose(plain(adapted.merge(base, adapters)), changed);
+    }
+  });
+
+  it("scales by alpha / rank, or by alpha / √rank", () => {
+    const adapters = moved(lora(model, { rank: 4, alpha: 4 }).init(key(4)));
+    const scaled = (alpha: number, useRslora: boolean): readonly number[] =>
+      logits(lora(model, { rank: 4, alpha, useRslora }), adapters);
+    expect(scaled(4, true)).toEqual(scaled(8, false));
+    expect(scaled(4, true)).not.toEqual(scaled(4, false));
+  });
+
+  it("drops what adapters read in training alone", () => {
+    const adapted = lora(model, { dropout: 0.5 });
+    const adapters = moved(adapted.init(key(4)));
+    expect(logits(adapted, adapters)).toEqual(logits(lora(model), adapters));
+    expect(logits(adapted, adapters, true)).not.toEqual(logits(adapted, adapters));
+  });
+
+  it("takes names, parts of paths and all-linear, and refuses what matches nothing", () => {
+    expect(pathsOf(lora(model))).toEqual(
+      [0, 1].flatMap((at) => ["q_proj", "v_proj"].map((name) => `model/layers/${at}/self_attn/${name}`)),
+    );
+    expect(pathsOf(lora(model, { targets: ["layers.1.mlp.up_proj"] }))).toEqual([
+      "model/layers/1/mlp/up_proj",
+    ]);
+    expect(pathsOf(lora(model, { targets: "all-linear" })).length).toBe(14);
+    const candidates = /lm_head, down_proj, gate_proj, up_proj, k_proj, o_proj, q_proj, v_proj/;
+    for (const targets of [["q_proj", "c_attn"], ["proj"], []])
+      expect(() => lora(model, { targets })).toThrow(
+        expect.objectContaining({ code: "MP_INVALID_ARGUMENT", message: expect.stringMatching(candidates) }),
+      );
+    expect(() => lora({} as never)).toThrow(/takes a model/);
+  });
+
+  it("refuses trees in the wrong order", () => {
+    const adapted = lora(model);
+    const given = { base, adapters: adapted.init(key(4)), ids };
+    expect(() =>
+      run(given, (all) => adapted.apply(all.base, all.adapters, { ids: all.ids as Tensor })),
+    ).toThrow(/adapters must have model\/layers\/0\/self_attn\/lora_A\/weight: it is \[4, \d+\], the file's .*base_model_name_or_path/,
+      ),
+    });
+    const fewer = causalLm({ ...(await grouped()).config, num_hidden_layers: 1 });
+    await expect(loadAdapter(folder, fewer)).rejects.toMatchObject({
+      code: "MP_CHECKPOINT_MISMATCH",
+      message: expect.stringContaining("the model has no layer for"),
+    });
+    const more = causalLm({ ...fewer.config, num_hidden_layers: 3 });
+    await expect(loadAdapter(folder, more)).rejects.toMatchObject({
+      message: expect.stringContaining(
+        "model/layers/2/self_attn/q_proj is a target, and the file has no adapter for it",
+      ),
+    });
+  });
+
+  it("of another rank, or without half of a layer, are refused", async () => {
+    const own = await grouped();
+    await changed({ r: 5 });
+    await expect(loadAdapter(folder, own)).rejects.toMatchObject({ code: "MP_CHECKPOINT_MISMATCH" });
+    await changed({ r: 4 });
+    const path = join(folder, "adapter_model.safetensors");
+    const { tensors } = await loadFile(path);
+    const name = "base_model.model.model.layers.0.mlp.up_proj.lora_B.weight";
+    await saveFile(path, Object.fromEntries(Object.entries(tensors).filter(([each]) => each !== name)));
+    await expect(loadAdapter(folder, own)).rejects.toMatchObject({
+      message: expect.stringContaining("up_proj/lora_B/weight is not in the file"),
+    });
+    await truncate(path, 500);
+    await expect(loadAdapter(folder, own)).rejects.toMatchObject({ code: "MP_PARSE" });
+    await rm(path);
+    await expect(loadAdapter(folder, own)).rejects.toMatchObject({ code: "MP_IO" });
+  });
+
+  const rules = Object.entries(ADAPTER_FIELDS);
+  it.each(rules.flatMap(([name, rule]) => (rule === "unused" ? [name] : [])))(
+    "may say anything of %s",
+    async (name) => {
+      const own = await grouped();
+      await changed({ [name]: { any: 1 } });
+      await loadAdapter(folder, own);
+    },
+  );
+  it.each(rules.flatMap(([name, rule]) => (typeof rule === "object" && "only" in rule ? [name] : [])))(
+    "are refused by %s where it means something",
+    async (name) => {
+      const own = await grouped();
+      await changed({ [name]: { any: 1 } });
+      await expect(loadAdapter(folder, own)).rejects.toMatchObject({
+        code: "MP_UNSUPPORTED",
+        details: { field: name },
+      });
+    },
+  );
+
+  it("are refused by fields that nobody knows, unless the caller does", async () => {
+    const own = await grouped();
+    await changed({ use_something_new: true });
+    await expect(loadAdapter(folder, own)).rejects.toMatchObject({ code: "MP_UNSUPPORTED" });
+    await loadAdapter(folder, own, { ignore: ["use_something_new"] });
+    await changed({ use_something_new: null, target_modules: ".*_proj" });
+    expect((await loadAdapter(folder, own)).adapted.places.length).toBe(14);
+  });
+});

@@ -1,0 +1,193 @@
+// What holds for any configuration of the Llama line: generated ones, in double precision.
+import { type HostTensor, key, tensor } from "@mp/core";
+import { describe, expect, it } from "vitest";
+import { numbers, run } from "../../test/run-layer.js";
+import { type FieldRule, readFields } from "./config-fields.js";
+import { type CausalLm, type CausalLmConfig, causalLm, nextTokenLoss } from "./index.js";
+import { LLAMA_FIELDS } from "./llama.js";
+
+/** Numbers in 0 … 1 by a linear congruence. */
+function draws(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const VOCABULARY = 17;
+
+function configOf(seed: number): CausalLmConfig {
+  const draw = draws(seed);
+  const one = <T>(values: readonly T[]): T => values[Math.floor(draw() * values.length)] as T;
+  const heads = one([1, 2, 4, 6]);
+  const scalings = [
+    { rope_type: "default", rope_theta: 100 },
+    { type: "linear", factor: 3 },
+    { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4 },
+  ];
+  return {
+    model_type: "llama",
+    vocab_size: VOCABULARY,
+    hidden_size: heads * one([2, 4]),
+    intermediate_size: one([3, 8]),
+    num_hidden_layers: one([1, 2]),
+    num_attention_heads: heads,
+    num_key_value_heads: one([1, 2, 3].filter((count) => heads % count === 0)),
+    head_dim: one([null, 6]),
+    hidden_act: one(["silu", "gelu", "relu"]),
+    max_position_embeddings: 16,
+    initializer_range: 0.5,
+    tie_word_embeddings: draw() < 0.5,
+    attention_bias: draw() < 0.5,
+    mlp_bias: draw() < 0.5,
+    rope_scaling: one(scalings),
+  };
+}
+
+const ids = (rows: readonly (readonly number[])[]): HostTensor<"i32"> =>
+  tensor(Int32Array.from(rows.flat()), [rows.length, rows[0]?.length ?? 0]);
+
+function logits(
+  model: CausalLm,
+  data: { readonly ids: HostTensor; readonly [name: string]: HostTensor },
+): number[] {
+  const start = { params: model.init(key(5)), data };
+  return [...numbers(run(start, (given) => model.apply(given.params, given.data as never)))];
+}
+
+function expectClose(got: readonly number[], want: readonly number[]): void {
+  expect(got.length).toBe(want.length);
+  for (const [at, value] of want.entries()) expect(Math.abs((got[at] as number) - value)).toBeLessThan(1e-6);
+}
+
+describe.each(Array.from({ length: 12 }, (_, seed) => configOf(seed)))("configuration %#", (config) => {
+  const model = causalLm(config);
+  const [first, second] = [
+    [3, 1, 4, 1, 5],
+    [9, 2, 6],
+  ] as const;
+
+  it("gives packed samples, with their mask and positions, what it gives them alone", () => {
+    const packed = [...first, ...second];
+    const sample = packed.map((_, at) => (at < first.length ? 0 : 1));
+    const mask = Uint8Array.from(sample.flatMap((own) => sample.map((other) => (own === other ? 1 : 0))));
+    const positions = packed.map((_, at) => (at < first.length ? at : at - first.length));
+    const size = packed.length;
+    const together = logits(model, {
+      ids: ids([packed]),
+      mask: tensor(mask, [1, 1, size, size], "bool"),
+      positions: ids([positions]),
+    });
+    expectClose(together, [
+      ...logits(model, { ids: ids([first]) }),
+      ...logits(model, { ids: ids([second]) }),
+    ]);
+  });
+
+  it("lets no token see a later one, and each position matter", () => {
+    const longer = logits(model, { ids: ids([[...first, 7, 8]]) });
+    expectClose(longer.slice(0, first.length * VOCABULARY), logits(model, { ids: ids([first]) }));
+    const spread = logits(model, { ids: ids([first]), positions: ids([[0, 2, 4, 6, 8]]) });
+    expect(spread.slice(-VOCABULARY)).not.toEqual(longer.slice(-3 * VOCABULARY, -2 * VOCABULARY));
+  });
+
+  it("gives the same with blocks that are computed again, and names its linear layers", () => {
+    const again = causalLm(config, { remat: "blocks" });
+    expect(logits(again, { ids: ids([first]) })).toEqual(logits(model, { ids: ids([first]) }));
+    const layers = config["num_hidden_layers"] as number;
+    expect(model.linears.length).toBe(7 * layers + (config["tie_word_embeddings"] === true ? 0 : 1));
+  });
+});
+
+const CONFIG: CausalLmConfig = { ...configOf(1), architectures: ["LlamaForCausalLM"] };
+
+describe("a configuration", () => {
+  const rules = Object.entries(LLAMA_FIELDS);
+  const refused = rules.flatMap(([name, rule]) =>
+    typeof rule === "object" && "only" in rule ? [[name, rule.only]] : [],
+  );
+  const unused = rules.flatMap(([name, rule]: [string, FieldRule]) => (rule === "unused" ? [name] : []));
+
+  it.each(unused)("may have %s, which changes nothing", (name) => {
+    for (const value of [7, "text", { any: true }])
+      expect(causalLm({ ...CONFIG, [name]: value }).linears).toEqual(causalLm(CONFIG).linears);
+  });
+
+  it.each(refused as [string, readonly unknown[]][])(
+    "may have %s only where it means nothing",
+    (name, only) => {
+      for (const value of [...only, null]) causalLm({ ...CONFIG, [name]: value });
+      expect(() => causalLm({ ...CONFIG, [name]: { any: 1 } })).toThrow(
+        expect.objectContaining({ code: "MP_UNSUPPORTED", details: { field: name } }),
+      );
+    },
+  );
+
+  it("refuses fields that nobody knows, unless the caller does", () => {
+    const odd = { ...CONFIG, logit_scale: 0.5 };
+    expect(() => causalLm(odd)).toThrow(
+      /field logit_scale, which is 0.5, is not known .* ignore: \["logit_scale"\]/,
+    );
+    causalLm(odd, { ignore: ["logit_scale"] });
+    causalLm({ ...CONFIG, logit_scale: null });
+    expect(() => readFields("x", { a: 1 }, {}, [])).toThrow("x: the field a");
+  });
+
+  it.each([
+    [{ model_type: "gemma4" }, "MP_UNSUPPORTED", /model_type must be one of llama, got "gemma4"/],
+    [
+      { architectures: ["LlamaForSequenceClassification"] },
+      "MP_UNSUPPORTED",
+      /LlamaForCausalLM, LlamaModel, got/,
+    ],
+    [
+      { rope_scaling: { rope_type: "yarn", factor: 2 } },
+      "MP_UNSUPPORTED",
+      /default, linear, llama3, got "yarn"/,
+    ],
+    [{ rope_scaling: { rope_type: "linear" } }, "MP_INVALID_ARGUMENT", /factor is missing/],
+    [{ rope_scaling: { rope_type: "linear", factor: 2, beta_fast: 1 } }, "MP_UNSUPPORTED", /beta_fast/],
+    [{ hidden_act: "quick_gelu" }, "MP_INVALID_ARGUMENT", /hidden_act must be/],
+    [
+      { hidden_size: 7, num_attention_heads: 2, head_dim: null },
+      "MP_INVALID_ARGUMENT",
+      /an even integer, got 3.5/,
+    ],
+    [{ num_attention_heads: 4, num_key_value_heads: 3, head_dim: 2 }, "MP_INVALID_ARGUMENT", /3 and 4/],
+    [{ vocab_size: "many" }, "MP_INVALID_ARGUMENT", /vocab_size must be/],
+  ])("is refused by name: %j", (change, code, message) => {
+    expect(() => causalLm({ ...CONFIG, ...change })).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("refuses inputs that are no tokens", () => {
+    const model = causalLm(CONFIG);
+    const given =
+      (data: object): (() => unknown) =>
+      () =>
+        run({ params: model.init(key(0)), ...data }, (all) => model.apply(all.params, all as never));
+    expect(given({ ids: tensor(Int32Array.of(1)) })).toThrow(
+      /ids must be i32 \[batch, time\], got i32 \[1\]/,
+    );
+    expect(given({ ids: ids([[1, 2]]), positions: ids([[1]]) })).toThrow(/positions must have the shape/);
+    expect(given({})).toThrow(/causalLm: ids/);
+  });
+});
+
+describe("nextTokenLoss", () => {
+  it("compares each place with the label after it, and leaves -100 out", () => {
+    const scores = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((each) => Math.sin(each));
+    const data = { logits: tensor(Float32Array.from(scores), [1, 3, 3]), labels: ids([[2, 1, 0]]) };
+    const surprise = (row: number, label: number): number => {
+      const own = scores.slice(3 * row, 3 * row + 3);
+      return Math.log(own.reduce((sum, each) => sum + Math.exp(each), 0)) - (own[label] as number);
+    };
+    const loss = (labels: HostTensor<"i32">): number =>
+      numbers(run({ ...data, labels }, (all) => nextTokenLoss(all.logits, all.labels)))[0] as number;
+    expect(loss(data.labels)).toBeCloseTo((surprise(0, 1) + surprise(1, 0)) / 2, 6);
+    expect(loss(ids([[2, -100, 0]]))).toBeCloseTo(surprise(1, 0), 6);
+    expect(() => loss(ids([[1]]))).toThrow(/time of 2 or more, got \[1, 1\]/);
+  });
+});

@@ -1,0 +1,122 @@
+// Folders as Hugging Face publishes them, whole and broken.
+import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type HostTensor, isHostTensor, key, leavesOf } from "@mp/core";
+import { loadFile, saveFile } from "@mp/safetensors/file";
+import { afterAll, beforeEach, expect, it } from "vitest";
+import { type CausalLmParameters, causalLm, loadCausalLm, saveCausalLm } from "./index.js";
+
+const fixtures = fileURLToPath(new URL("../../test/fixtures/transformers", import.meta.url));
+const GROUPED = join(fixtures, "llama-grouped");
+const TIED = join(fixtures, "llama-tied");
+
+const made: string[] = [];
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mp-causal-lm-"));
+  made.push(folder);
+});
+afterAll(() => Promise.all(made.map((each) => rm(each, { recursive: true }))));
+
+const leaves = (params: CausalLmParameters): readonly (readonly [string, HostTensor])[] =>
+  leavesOf<HostTensor>(params, isHostTensor, "params");
+
+type Stored = Awaited<ReturnType<typeof loadFile>>["tensors"];
+
+async function rewritten(change: (tensors: Stored) => Stored, config: object = {}): Promise<void> {
+  await cp(GROUPED, folder, { recursive: true });
+  const path = join(folder, "model.safetensors");
+  await saveFile(path, change((await loadFile(path)).tensors));
+  const file = join(folder, "config.json");
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), ...config }));
+}
+
+it("keeps the bits of bf16 in a base of bf16, from shards", async () => {
+  const { params } = await loadCausalLm(TIED, { dtype: "bf16" });
+  const shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+  const files = await Promise.all(shards.map((name) => loadFile(join(TIED, name))));
+  const stored = new Map(files.flatMap(({ tensors }) => Object.entries(tensors)));
+  expect(leaves(params).length).toBe(stored.size);
+  for (const [path, { dtype, data }] of leaves(params)) {
+    expect(dtype).toBe("bf16");
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    expect(bytes).toEqual(Uint8Array.from(stored.get(path.replaceAll("/", "."))?.data ?? []));
+  }
+});
+
+it("reads what it has written, in both dtypes", async () => {
+  for (const dtype of ["f32", "bf16"] as const) {
+    const { model, params } = await loadCausalLm(GROUPED, { dtype });
+    await saveCausalLm(folder, model, params);
+    const again = await loadCausalLm(folder, { dtype });
+    expect(again.params).toEqual(params);
+    expect(again.model.config).toEqual(model.config);
+  }
+});
+
+it("leaves buffers and copies of a tied head out, and takes files without the prefix", async () => {
+  const { params } = await loadCausalLm(GROUPED);
+  await rewritten(
+    (tensors) => ({
+      ...Object.fromEntries(
+        Object.entries(tensors).map(([name, each]) => [name.replace("model.", ""), each]),
+      ),
+      "layers.0.self_attn.rotary_emb.inv_freq": tensors["model.norm.weight"] as never,
+    }),
+    { tie_word_embeddings: true },
+  );
+  const { lm_head: _, ...rest } = params;
+  expect((await loadCausalLm(folder)).params).toEqual(rest);
+});
+
+it("refuses weights of another model, with their names", async () => {
+  await rewritten(({ "model.norm.weight": _, ...rest }) => rest);
+  await expect(loadCausalLm(folder)).rejects.toMatchObject({
+    code: "MP_CHECKPOINT_MISMATCH",
+    message: expect.stringContaining('"model.norm.weight" is not in the file'),
+  });
+  await rewritten((tensors) => tensors, { intermediate_size: 81 });
+  await expect(loadCausalLm(folder)).rejects.toMatchObject({ code: "MP_CHECKPOINT_MISMATCH" });
+});
+
+it.each([
+  [
+    "a file cut short",
+    async () => truncate(join(folder, "model.safetensors"), 1000),
+    "MP_PARSE",
+    "model.safetensors",
+  ],
+  ["no weights", async () => rm(join(folder, "model.safetensors")), "MP_IO", "save_pretrained"],
+  ["no configuration", async () => rm(join(folder, "config.json")), "MP_IO", "config.json"],
+  ["a broken one", async () => writeFile(join(folder, "config.json"), "{"), "MP_PARSE", "is not JSON"],
+  ["a list", async () => writeFile(join(folder, "config.json"), "[]"), "MP_PARSE", "no object"],
+] as const)("refuses %s", async (_name, breakIt, code, text) => {
+  await cp(GROUPED, folder, { recursive: true });
+  await breakIt();
+  await expect(loadCausalLm(folder)).rejects.toMatchObject({ code, message: expect.stringContaining(text) });
+});
+
+it("starts weights by initializer_range, norms by ones, biases by zeros", () => {
+  const params = causalLm({ model_type: "llama", ...SMALL }).init(key(3));
+  const tensors = new Map(leaves(params));
+  const deviation = (path: string): number => {
+    const data = tensors.get(path)?.data as Float32Array;
+    return Math.sqrt(data.reduce((sum, each) => sum + each ** 2, 0) / data.length);
+  };
+  expect(deviation("model/embed_tokens/weight")).toBeCloseTo(0.1, 2);
+  expect(deviation("model/layers/0/mlp/up_proj/weight")).toBeCloseTo(0.1, 2);
+  expect(deviation("model/layers/0/mlp/up_proj/bias")).toBe(0);
+  expect(new Set(tensors.get("model/norm/weight")?.data as Float32Array)).toEqual(new Set([1]));
+});
+
+const SMALL = {
+  vocab_size: 100,
+  hidden_size: 32,
+  intermediate_size: 64,
+  num_hidden_layers: 1,
+  num_attention_heads: 2,
+  initializer_range: 0.1,
+  mlp_bias: true,
+};
