@@ -106,7 +106,62 @@ describe("lora", () => {
     const given = { base, adapters: adapted.init(key(4)), ids };
     expect(() =>
       run(given, (all) => adapted.apply(all.base, all.adapters, { ids: all.ids as Tensor })),
-    ).toThrow(/adapters must have model\/layers\/0\/self_attn\/lora_A\/weight: it is \[4, \d+\], the file's .*base_model_name_or_path/,
+    ).toThrow(/adapters must have model\/layers\/0\/self_attn\/q_proj\/lora_A; the order is/);
+  });
+
+  it("draws A as peft does", () => {
+    const { model: tree } = lora(model, { rank: 64 }).init(key(9)) as never as {
+      model: { layers: { 0: { self_attn: { q_proj: { lora_A: { weight: HostTensor<"f32"> } } } } } };
+    };
+    const { data } = tree.layers[0].self_attn.q_proj.lora_A.weight;
+    const most = Math.max(...data.map(Math.abs));
+    expect(most).toBeLessThanOrEqual(1 / Math.sqrt(8));
+    expect(most).toBeGreaterThan(0.95 / Math.sqrt(8));
+  });
+});
+
+const fixtures = fileURLToPath(new URL("../../test/fixtures/transformers", import.meta.url));
+
+describe("an adapter's files", () => {
+  const made: string[] = [];
+  let folder = "";
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "mp-adapters-"));
+    made.push(folder);
+  });
+  afterAll(() => Promise.all(made.map((each) => rm(each, { recursive: true }))));
+
+  const changed = async (change: object): Promise<void> => {
+    const path = join(folder, "adapter_config.json");
+    await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, "utf8")), ...change }));
+  };
+  const grouped = async (): Promise<CausalLm> => {
+    await cp(join(fixtures, "llama-grouped/trained"), folder, { recursive: true });
+    return (await loadCausalLm(join(fixtures, "llama-grouped"))).model;
+  };
+
+  it("come back as they were", async () => {
+    for (const options of [
+      {},
+      { targets: "all-linear", useRslora: true, dropout: 0.1, rank: 2, alpha: 3.5 },
+    ] as const) {
+      const adapted = lora(model, options);
+      const adapters = moved(adapted.init(key(4)));
+      await saveAdapter(folder, adapted, adapters, { base: "someone/model" });
+      const loaded = await loadAdapter(folder, model);
+      expect(loaded.adapters).toEqual(adapters);
+      expect(pathsOf(loaded.adapted)).toEqual(pathsOf(adapted));
+      const { targets: _, ...settings } = adapted.settings;
+      expect(loaded.adapted.settings).toMatchObject(settings);
+    }
+  });
+
+  it("of another model are refused, naming what differs", async () => {
+    const { model: other } = await loadCausalLm(join(fixtures, "llama-tied"));
+    await expect(loadAdapter(join(fixtures, "llama-grouped/trained"), other)).rejects.toMatchObject({
+      code: "MP_CHECKPOINT_MISMATCH",
+      message: expect.stringMatching(
+        /lora_A\/weight: it is \[4, \d+\], the file's .*base_model_name_or_path/,
       ),
     });
     const fewer = causalLm({ ...(await grouped()).config, num_hidden_layers: 1 });
