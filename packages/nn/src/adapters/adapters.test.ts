@@ -169,6 +169,7 @@ describe("an adapter's files", () => {
       code: "MP_CHECKPOINT_MISMATCH",
       message: expect.stringContaining("the model has no layer for"),
     });
+    await changed({ target_modules: ["q_proj"] });
     const more = causalLm({ ...fewer.config, num_hidden_layers: 3 });
     await expect(loadAdapter(folder, more)).rejects.toMatchObject({
       message: expect.stringContaining(
