@@ -7,7 +7,7 @@ export type NamedParameters = { readonly [name: string]: Tree<HostTensor> };
 
 /** A model whose linear layers may get adapters, such as that of `causalLm`. */
 export interface AdaptableModel<I> {
-  readonly linears: readonly LinearPlace[];
+  readonly linearLayers: readonly LinearPlace[];
   /** The last parts of the paths of the linear layers that get adapters by default. */
   readonly targets: readonly string[];
   apply(parameters: Parameters<NamedParameters>, input: I, context?: LayerContext): Tensor;

@@ -53,7 +53,7 @@ export async function loadAdapter<I>(
   const nameAt = new Map(
     [...file.keys()].map((name) => [name.replace(PREFIX, "").replaceAll(".", "/"), name] as const),
   );
-  const places = model.linears.filter(({ path }) => nameAt.has(`${path}/lora_A/weight`));
+  const places = model.linearLayers.filter(({ path }) => nameAt.has(`${path}/lora_A/weight`));
   const rank = fields["r"] as number;
   const like = treeOf(places, ({ inputs, outputs }) => ({
     lora_A: { weight: zeros([rank, inputs]) },
@@ -64,7 +64,7 @@ export async function loadAdapter<I>(
   const { mismatched, missing, unexpected } = filling.report([]);
   const names = targetNames(fields);
   const left =
-    names === undefined ? [] : placesOf(model.linears, names).filter((each) => !places.includes(each));
+    names === undefined ? [] : placesOf(model.linearLayers, names).filter((each) => !places.includes(each));
   const problems = [
     ...mismatched.map(({ path, reason }) => `${path}: ${reason}`),
     ...missing.map((path) => `${path} is not in the file`),
@@ -94,11 +94,11 @@ function targetNames(fields: Readonly<Record<string, unknown>>): readonly string
 
 /** Short names where there are some, otherwise whole paths. */
 const targetsOf = (
-  { linears }: AdaptableModel<never>,
+  { linearLayers }: AdaptableModel<never>,
   places: readonly LinearPlace[],
   names: readonly string[] | undefined,
 ): readonly string[] =>
-  names === undefined ? places.map(({ path }) => path.replaceAll("/", ".")) : found(linears, names);
+  names === undefined ? places.map(({ path }) => path.replaceAll("/", ".")) : found(linearLayers, names);
 
 const MOST_SHOWN = 5;
 

@@ -32,7 +32,7 @@ export interface Lora<I> {
   readonly places: readonly LinearPlace[];
   /** New adapters, which change nothing yet: A uniform in ±1 / √inputs as in peft, B zeros. */
   init(key: Key): NamedParameters;
-  /** What the model gives with the adapters. Neither tree is changed. */
+  /** Computes the model with the adapters. Neither tree is changed. */
   apply(
     adapters: Parameters<NamedParameters>,
     base: Parameters<NamedParameters>,
@@ -77,15 +77,15 @@ const OPTIONS = {
  */
 export function lora<I>(model: AdaptableModel<I>, options: LoraOptions = {}): Lora<I> {
   const given = (model ?? {}) as Partial<AdaptableModel<I>>;
-  if (!Array.isArray(given.linears) || typeof given.apply !== "function")
+  if (!Array.isArray(given.linearLayers) || typeof given.apply !== "function")
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `lora: takes a model such as that of causalLm, got ${shown(model)}`,
     );
   const read = readOptions("lora", options, OPTIONS, { example: "{ rank: 8, alpha: 16 }" });
   const { rank, alpha, targets = model.targets, dropout, useRslora } = read;
-  expectFound(model.linears, targets);
-  const places = placesOf(model.linears, targets);
+  expectFound(model.linearLayers, targets);
+  const places = placesOf(model.linearLayers, targets);
   const scale = alpha / (useRslora ? Math.sqrt(rank) : rank);
 
   const started = (key: Key, { path, inputs, outputs }: LinearPlace): AdapterPart<HostTensor> => ({

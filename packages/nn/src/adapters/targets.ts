@@ -9,22 +9,22 @@ const isNamed = ({ path }: LinearPlace, name: string): boolean =>
   `/${path}`.endsWith(`/${name.replaceAll(".", "/")}`);
 
 /** The names that some layer has. */
-export const found = (linears: readonly LinearPlace[], names: readonly string[]): readonly string[] =>
-  names.filter((name) => linears.some((place) => isNamed(place, name)));
+export const found = (linearLayers: readonly LinearPlace[], names: readonly string[]): readonly string[] =>
+  names.filter((name) => linearLayers.some((place) => isNamed(place, name)));
 
 /** The layers that the targets name, in the model's order. */
-export const placesOf = (linears: readonly LinearPlace[], targets: Targets): readonly LinearPlace[] =>
-  linears.filter((place) =>
+export const placesOf = (linearLayers: readonly LinearPlace[], targets: Targets): readonly LinearPlace[] =>
+  linearLayers.filter((place) =>
     targets === "all-linear" ? !place.isHead : targets.some((name) => isNamed(place, name)),
   );
 
 /** @throws MP_INVALID_ARGUMENT for names that no layer has, with those that there are */
-export function expectFound(linears: readonly LinearPlace[], targets: Targets): void {
+export function expectFound(linearLayers: readonly LinearPlace[], targets: Targets): void {
   if (targets === "all-linear") return;
-  const names = found(linears, targets);
+  const names = found(linearLayers, targets);
   const [missing] = targets.filter((name) => !names.includes(name));
   if (missing === undefined && targets.length > 0) return;
-  const candidates = [...new Set(linears.map(({ path }) => path.split("/").at(-1)))].join(", ");
+  const candidates = [...new Set(linearLayers.map(({ path }) => path.split("/").at(-1)))].join(", ");
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `lora: targets must name linear layers of the model, which are ${candidates}, or be "all-linear"; ${missing === undefined ? "the list is empty" : `no layer is named ${JSON.stringify(missing)}`}`,

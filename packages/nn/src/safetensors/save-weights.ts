@@ -8,7 +8,7 @@ import { inOwnCodes } from "./own-codes.js";
 const NAMES: Readonly<Record<string, "F32" | "BF16">> = { f32: "F32", bf16: "BF16" };
 
 export interface PublishedFolder {
-  /** Of the file of weights and of the one that describes them. */
+  /** Names of the file of weights and of the one that describes them. */
   readonly names: readonly [weights: string, config: string];
   /** Its leaves are named by their paths with dots for slashes. */
   readonly tree: object;

@@ -21,7 +21,7 @@ function configOf(seed: number): CausalLmConfig {
   const draw = draws(seed);
   const one = <T>(values: readonly T[]): T => values[Math.floor(draw() * values.length)] as T;
   const heads = one([1, 2, 4, 6]);
-  const scalings = [
+  const rotations = [
     { rope_type: "default", rope_theta: 100 },
     { type: "linear", factor: 3 },
     { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4 },
@@ -41,7 +41,7 @@ function configOf(seed: number): CausalLmConfig {
     tie_word_embeddings: draw() < 0.5,
     attention_bias: draw() < 0.5,
     mlp_bias: draw() < 0.5,
-    rope_scaling: one(scalings),
+    rope_scaling: one(rotations),
   };
 }
 
@@ -96,7 +96,7 @@ describe.each(Array.from({ length: 12 }, (_, seed) => configOf(seed)))("configur
     const again = causalLm(config, { remat: "blocks" });
     expect(logits(again, { ids: ids([first]) })).toEqual(logits(model, { ids: ids([first]) }));
     const layers = config["num_hidden_layers"] as number;
-    expect(model.linears.length).toBe(7 * layers + (config["tie_word_embeddings"] === true ? 0 : 1));
+    expect(model.linearLayers.length).toBe(7 * layers + (config["tie_word_embeddings"] === true ? 0 : 1));
   });
 });
 
@@ -111,7 +111,7 @@ describe("a configuration", () => {
 
   it.each(unused)("may have %s, which changes nothing", (name) => {
     for (const value of [7, "text", { any: true }])
-      expect(causalLm({ ...CONFIG, [name]: value }).linears).toEqual(causalLm(CONFIG).linears);
+      expect(causalLm({ ...CONFIG, [name]: value }).linearLayers).toEqual(causalLm(CONFIG).linearLayers);
   });
 
   it.each(refused as [string, readonly unknown[]][])(

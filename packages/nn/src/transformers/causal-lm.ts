@@ -6,7 +6,7 @@ import { type FieldValues, readFields } from "./config-fields.js";
 import type { CausalLmInput, Decoder, Family } from "./decoder.js";
 import { FAMILIES } from "./families.js";
 import type { LinearPlace } from "./linear-place.js";
-import { initialized, linearsOf } from "./parameter-spec.js";
+import { initialized, linearLayersOf } from "./parameter-spec.js";
 
 /** The object that a config.json holds. */
 export type CausalLmConfig = Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ export interface CausalLmOptions {
 export interface CausalLm extends Layer<CausalLmParameters, CausalLmInput> {
   readonly config: CausalLmConfig;
   /** Its linear layers, which may get adapters. */
-  readonly linears: readonly LinearPlace[];
+  readonly linearLayers: readonly LinearPlace[];
   /** The last parts of the paths of those that get them by default, as in peft. */
   readonly targets: readonly string[];
 }
@@ -70,7 +70,7 @@ export function readModel(config: CausalLmConfig, options: CausalLmOptions): Rea
   const model: CausalLm = {
     name: "causalLm",
     config,
-    linears: linearsOf(decoder.parameters, decoder.head),
+    linearLayers: linearLayersOf(decoder.parameters, decoder.head),
     targets: family.targets,
     init: (key) => initialized(decoder.parameters, key, decoder.deviation) as CausalLmParameters,
     apply: (parameters, input, context) =>

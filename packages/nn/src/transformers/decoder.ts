@@ -1,4 +1,4 @@
-/** What a family of models is made of: what `causalLm` needs to know of it. */
+/** A family of models, as `causalLm` needs to know it. */
 import type { remat, Tensor, TensorTree } from "@mp/core";
 import type { LayerContext } from "../layer.js";
 import type { FieldTable, FieldValues } from "./config-fields.js";
@@ -17,7 +17,7 @@ export interface CausalLmInput {
   readonly positions?: Tensor;
 }
 
-/** What a decoder gets besides its parameters. */
+/** The input of a decoder besides its parameters. */
 export interface DecoderInput {
   readonly ids: Tensor;
   readonly mask: Tensor | undefined;

@@ -34,7 +34,7 @@ export function linearSpec(
   return hasBias ? { weight, bias: spec([outputs], "zeros") } : { weight };
 }
 
-/** x · Wᵀ + b + scale · (dropout(x) · downᵀ) · upᵀ: [..., inputs] to [..., outputs]. */
+/** x · Wᵀ + b + scale · (dropout(x) · Aᵀ) · Bᵀ: [..., inputs] to [..., outputs]. */
 export function linear(
   { weight, bias, adapter }: LinearPart,
   x: Tensor,

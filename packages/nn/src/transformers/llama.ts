@@ -63,7 +63,7 @@ export const LLAMA_FIELDS: FieldTable = {
   },
 };
 
-/** What a member of the line has besides its sizes. */
+/** Parts that members of the line differ in, besides their sizes. */
 export interface LlamaParts {
   readonly biases: Readonly<Record<"input" | "output" | "feed", boolean>>;
 }

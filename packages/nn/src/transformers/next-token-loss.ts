@@ -2,7 +2,7 @@ import { MpError, type Tensor } from "@mp/core";
 import { slice } from "@mp/core/ops";
 import { softmaxCrossEntropy } from "../cross-entropy.js";
 
-/** The label of a token that nothing is learnt from, as in transformers. */
+/** The label of a token that does not count, as in transformers. */
 const IGNORED = -100;
 
 /**

@@ -34,7 +34,7 @@ export function initialized(tree: SpecTree, key: Key, deviation: number): Tree<H
 }
 
 /** The linear layers among the parameters; the one at `head` gives the logits. */
-export function linearsOf(tree: SpecTree, head: string): readonly LinearPlace[] {
+export function linearLayersOf(tree: SpecTree, head: string): readonly LinearPlace[] {
   return leavesOf<ParameterSpec>(tree, isSpec, "parameters").flatMap(([at, { shape, isLinear }]) => {
     const [outputs, inputs] = shape;
     if (isLinear === undefined || outputs === undefined || inputs === undefined) return [];

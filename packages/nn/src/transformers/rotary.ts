@@ -43,7 +43,7 @@ interface Scaling {
   scaled(plain: readonly number[], given: FieldValues, config: RotaryConfig): readonly number[];
 }
 
-const SCALINGS: Readonly<Record<string, Scaling>> = {
+const BY_TYPE: Readonly<Record<string, Scaling>> = {
   // Other fields mean nothing without scaling; transformers leaves some of an earlier one.
   default: { fields: { ...COMMON, factor: "unused" }, scaled: (plain) => plain },
   linear: {
@@ -82,11 +82,11 @@ function longWavesScaled(
 export function inverseFrequencies(config: RotaryConfig, ignored: readonly string[]): HostTensor<"f32"> {
   const { headSize, theta, scaling } = config;
   const kind = scaling["rope_type"] ?? scaling["type"] ?? "default";
-  const found = typeof kind === "string" && Object.hasOwn(SCALINGS, kind) ? SCALINGS[kind] : undefined;
+  const found = typeof kind === "string" && Object.hasOwn(BY_TYPE, kind) ? BY_TYPE[kind] : undefined;
   if (found === undefined)
     throw new MpError(
       "MP_UNSUPPORTED",
-      `causalLm: rope_type must be one of ${Object.keys(SCALINGS).join(", ")}, got ${shown(kind)}`,
+      `causalLm: rope_type must be one of ${Object.keys(BY_TYPE).join(", ")}, got ${shown(kind)}`,
     );
   const given = readFields(`causalLm: rope_parameters of type ${kind}`, scaling, found.fields, ignored);
   const base = (given["rope_theta"] as number | undefined) ?? theta ?? DEFAULT_THETA;
