@@ -31,7 +31,7 @@ MODELS = {
             vocab_size=101, max_position_embeddings=256, rms_norm_eps=1e-5,
             rope_parameters={
                 "rope_type": "llama3", "rope_theta": 500000.0, "factor": 8.0, "low_freq_factor": 1.0,
-                "high_freq_factor": 4.0, "original_max_position_embeddings": 32,
+                "high_freq_factor": 4.0, "original_max_position_embeddings": 128,
             },
         ),
         "dtype": torch.float32,
