@@ -1,10 +1,11 @@
+import { type HostTensor, isHostTensor, leavesOf } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import { saveFolder } from "../safetensors/save-weights.js";
-import type { CausalLm, CausalLmParameters } from "./causal-lm.js";
+import type { CausalLm, CausalLmConfig, CausalLmParameters } from "./causal-lm.js";
 
 /**
- * Writes `model.safetensors` and `config.json`, which `AutoModelForCausalLM.from_pretrained` of transformers loads. Each
- * file is replaced whole or not at all.
+ * Writes `model.safetensors` and `config.json`, which `AutoModelForCausalLM.from_pretrained` of transformers loads, with
+ * the dtype of the weights where the configuration has one. Each file is replaced whole or not at all.
  * @throws MP_IO; MP_DTYPE_MISMATCH for parameters that are neither f32 nor bf16
  */
 export async function saveCausalLm(
@@ -16,7 +17,15 @@ export async function saveCausalLm(
   await saveFolder("saveCausalLm", folder, {
     names: ["model.safetensors", "config.json"],
     tree: params,
-    config,
+    config: withDtype(config, params),
     prefix: "",
   });
+}
+
+/** From it transformers takes the dtype to load in: float32 weights would be rounded to the one that the file once had. */
+function withDtype(config: CausalLmConfig, params: CausalLmParameters): CausalLmConfig {
+  const leaves = leavesOf<HostTensor>(params, isHostTensor, "saveCausalLm: params");
+  const dtype = leaves.some(([, leaf]) => leaf.dtype === "f32") ? "float32" : "bfloat16";
+  const names = ["dtype", "torch_dtype"].filter((name) => config[name] !== undefined);
+  return { ...config, ...Object.fromEntries(names.map((name) => [name, dtype])) };
 }
