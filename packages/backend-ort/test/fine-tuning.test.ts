@@ -162,17 +162,20 @@ describe.each(MODELS)("%s", (name) => {
   it.each([
     ["float32", float32(), 1e-4],
     ["mixed_bfloat16", mixedBfloat16(), 2e-2],
-  ] as const)("trains adapters with peft's losses in %s, with blocks computed again", async (kind, precision, tolerance) => {
-    const want = await expectedOf(name);
-    const { model, params: base } = await loadCausalLm(folderOf(name), { remat: "blocks" });
-    const { adapted, adapters } = await loadAdapter(join(folderOf(name), "start"), model);
-    const training = await tuned(adapted, base, adapters, precision);
-    const losses: number[] = [];
-    for (let step = 0; step < STEPS; step++)
-      losses.push((await training.step(batch(step, vocabularyOf(model)))).loss);
-    expect(difference(losses, want.losses[kind])).toBeLessThan(tolerance);
-    expect(((await training.parameters()) as { base: unknown }).base).toEqual(base);
-  });
+  ] as const)(
+    "trains adapters with peft's losses in %s, with blocks computed again",
+    async (kind, precision, tolerance) => {
+      const want = await expectedOf(name);
+      const { model, params: base } = await loadCausalLm(folderOf(name), { remat: "blocks" });
+      const { adapted, adapters } = await loadAdapter(join(folderOf(name), "start"), model);
+      const training = await tuned(adapted, base, adapters, precision);
+      const losses: number[] = [];
+      for (let step = 0; step < STEPS; step++)
+        losses.push((await training.step(batch(step, vocabularyOf(model)))).loss);
+      expect(difference(losses, want.losses[kind])).toBeLessThan(tolerance);
+      expect(((await training.parameters()) as { base: unknown }).base).toEqual(base);
+    },
+  );
 
   it("reads peft's adapter, writes it again, and merges it", async () => {
     const want = await expectedOf(name);
