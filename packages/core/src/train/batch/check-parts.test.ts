@@ -65,7 +65,7 @@ it("parameters that are one tensor, and traced tensors as data, are named readab
     params: tensor(Int32Array.of(1)),
     loss: (weights) => reduceSum(weights),
   });
-  await expect(wrong).rejects.toThrow("params: initial parameters must be f32, got i32");
+  await expect(wrong).rejects.toThrow("params: parameters that are trained must be f32, got i32");
   let traced: unknown;
   const params = tensor(Float32Array.of(1));
   const training = await trainer({
