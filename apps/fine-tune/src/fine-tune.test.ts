@@ -1,0 +1,37 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+
+const MAIN = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const run = (...flags: string[]) => promisify(execFile)(process.execPath, [MAIN, ...flags]);
+let folder = "";
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "fine-tune-test-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const resultAt = async (path: string) => JSON.parse(await readFile(path, "utf8"));
+
+it("lowers the perplexity of held-out texts, and resumes with the same bits", async () => {
+  const at = (name: string) => join(folder, name);
+  await run("--steps", "40", "--json", at("whole.json"), "--adapter", at("adapter"));
+  await run("--steps", "15", "--save", at("half.safetensors"));
+  await run("--steps", "40", "--resume", at("half.safetensors"), "--json", at("resumed.json"));
+  const [whole, resumed] = [await resultAt(at("whole.json")), await resultAt(at("resumed.json"))];
+  expect(whole.metric.value).toBeLessThan(whole.details.before / 2);
+  expect(resumed.metric.value).toBe(whole.metric.value);
+  expect(resumed.loss).toEqual(whole.loss.slice(15));
+  expect((await resultAt(at("adapter/adapter_config.json"))).peft_type).toBe("LORA");
+}, 120_000);
+
+it("says what a step needs, and refuses a row that has no text by file and line", async () => {
+  const { stdout } = await run("--memory", "--base", "bf16");
+  expect(stdout).toMatch(/optimizer: 0\.\d MB[\s\S]*peak of a step: \d+\.\d MB/);
+  const texts = join(folder, "texts.jsonl");
+  await writeFile(texts, '{"text":"a"}\n{"txt":"b"}\n');
+  await expect(run("--texts", texts, "--steps", "1")).rejects.toThrow(/texts\.jsonl: row 2 \(line 2\)/);
+}, 120_000);

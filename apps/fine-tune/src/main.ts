@@ -1,0 +1,22 @@
+import { runApp } from "@mp/cli";
+import { refuseBeside, runOnceOrCompare } from "@mp/cli/training";
+import { definition } from "./flags.js";
+import { fineTune, pretrain, printMemory } from "./run.js";
+import { withSource } from "./source.js";
+
+const OF_A_TRAINING = ["compare", "save", "resume", "report", "adapter"] as const;
+
+await runApp(definition, async (options, context) => {
+  if (options.memory) refuseBeside("--memory", options, OF_A_TRAINING);
+  if (options.loraRank === 0) refuseBeside("--lora-rank 0", options, ["adapter"]);
+  await withSource(options, async (source) => {
+    await pretrain(options, source, context);
+    if (options.memory) return await printMemory(options, source, context);
+    await runOnceOrCompare({
+      options,
+      context,
+      plain: { adapter: undefined },
+      run: async (own, label) => ({ result: await fineTune(own, label, source, context) }),
+    });
+  });
+});

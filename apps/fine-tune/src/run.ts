@@ -1,0 +1,86 @@
+import type { AppContext, RunResult } from "@mp/cli";
+import { firstBatch, fitByFlags, onBackend, plainOptions, resultOf } from "@mp/cli/training";
+import { planMemory } from "@mp/core/report";
+import { saveAdapter } from "@mp/nn/adapters";
+import { saveCausalLm } from "@mp/nn/transformers";
+import type { Options } from "./flags.js";
+import type { Source } from "./source.js";
+import { openTuning, type Tuning } from "./tuning.js";
+
+/** Held-out batches that are measured at most: a perplexity to compare with, not a benchmark. */
+const MEASURED = 50;
+
+/** Training of a tiny model before it is fine-tuned. */
+const PRETRAINING = { steps: 200, learningRate: 5e-3, batch: 8, length: 64, accumulate: 1 };
+
+/** Trains all weights of a tiny model in float32, and writes them into its folder. */
+export function pretrain(options: Options, source: Source, context: AppContext): Promise<void> {
+  return onBackend(options, async (backend) => {
+    const { pretrain: train } = source;
+    if (train === undefined) return;
+    const own = { ...plainOptions(options), ...PRETRAINING, loraRank: 0, base: "f32" as const };
+    const texts = { ...source, train, heldOut: train };
+    await using tuning = await openTuning(own, texts, { backend, signal: context.signal });
+    await tuning.training.fit(tuning.batches, { steps: own.steps });
+    await saveCausalLm(source.folder, tuning.model, (await tuning.training.parameters()).base);
+  });
+}
+
+/** One fine-tuning, from the model's folder to its perplexity and its adapter. */
+export function fineTune(
+  options: Options,
+  label: string,
+  source: Source,
+  context: AppContext,
+): Promise<RunResult> {
+  return onBackend(options, async (backend) => {
+    await using tuning = await openTuning(options, source, { backend, signal: context.signal });
+    const { training, batches } = tuning;
+    const before = await perplexityOf(tuning);
+    context.print(`${label}: perplexity of held-out texts ${before.toFixed(2)} before training`);
+    const record = await fitByFlags({ training, batches, options, context, label });
+    const value = await perplexityOf(tuning);
+    await saved(options, tuning, context);
+    return resultOf({
+      context,
+      options,
+      backend,
+      training,
+      record,
+      metric: { name: "perplexity", value },
+      details: { model: source.name, before },
+    });
+  });
+}
+
+/** Prints what a step needs, from its graph: nothing is trained. */
+export function printMemory(options: Options, source: Source, context: AppContext): Promise<void> {
+  return onBackend(options, async (backend) => {
+    await using tuning = await openTuning(options, source, { backend, signal: context.signal });
+    const graph = tuning.training.graph(await firstBatch(tuning.batches));
+    const { precision } = tuning.training;
+    const { kinds, peak } = planMemory(graph, { manifest: backend.manifest, precision });
+    const rows = [...Object.entries(kinds), ["peak of a step", peak] as const];
+    context.print(rows.map(([name, bytes]) => `${name}: ${(bytes / 1e6).toFixed(1)} MB`).join("\n"));
+  });
+}
+
+/** exp of the mean loss of the tokens that count. */
+async function perplexityOf({ training, heldOut }: Tuning): Promise<number> {
+  let [sum, tokens, measured] = [0, 0, 0];
+  for await (const batch of heldOut) {
+    const counted = batch.targets.data.filter((target) => target >= 0).length;
+    if (counted > 0) sum += counted * (await training.evaluate(batch)).loss;
+    tokens += counted;
+    if (++measured === MEASURED) break;
+  }
+  return Math.exp(sum / tokens);
+}
+
+async function saved({ adapter, model }: Options, tuning: Tuning, context: AppContext): Promise<void> {
+  const { adapted, training } = tuning;
+  if (adapter === undefined || adapted === undefined) return;
+  const { adapters } = await training.parameters();
+  const base = model === undefined ? {} : { base: model };
+  await context.attempt(`--adapter ${adapter}`, () => saveAdapter(adapter, adapted, adapters, base));
+}

@@ -1,0 +1,80 @@
+/** Opens a model, its texts and its training as the flags say. */
+import type { AppContext } from "@mp/cli";
+import { precisionOf } from "@mp/cli/training";
+import { adamW, type Backend, key, type Tensor, type Trainer, trainer } from "@mp/core";
+import { type Dataset, mapDataset } from "@mp/data";
+import { type CausalBatch, type CausalExample, causalBatches, shuffleDataset } from "@mp/data/rows";
+import { checkFits, loadTokenizer } from "@mp/data/tokenizer";
+import { type Nothing, softmaxCrossEntropy } from "@mp/nn";
+import { type Lora, lora, type NamedParameters } from "@mp/nn/adapters";
+import { type CausalLm, type CausalLmInput, loadCausalLm } from "@mp/nn/transformers";
+import type { Options } from "./flags.js";
+import type { Source } from "./source.js";
+import { examplesOf } from "./texts.js";
+
+/** The base, and the adapters beside it: none where all weights are trained. */
+type Weights = { readonly base: NamedParameters; readonly adapters: NamedParameters };
+type Batch = Pick<CausalBatch, "ids" | "targets" | "positions" | "mask">;
+
+export interface Tuning extends AsyncDisposable {
+  readonly training: Trainer<Weights, { readonly [K in keyof Batch]: Tensor }, Nothing, never>;
+  readonly model: CausalLm;
+  readonly adapted: Lora<CausalLmInput> | undefined;
+  readonly batches: Dataset<Batch>;
+  readonly heldOut: Dataset<Batch>;
+}
+
+const IGNORED = -100;
+/** Examples of the buffer that texts are drawn from. */
+const SHUFFLED = 1000;
+
+export async function openTuning(
+  options: Options,
+  source: Source,
+  { backend, signal }: Pick<AppContext, "signal"> & { readonly backend: Backend },
+): Promise<Tuning> {
+  const { batch, length, seed, accumulate, onOverflow } = options;
+  const tokenizer = await loadTokenizer(source.folder);
+  const { model, params: base } = await loadCausalLm(source.folder, {
+    dtype: options.base,
+    remat: options.checkpointing ? "blocks" : "none",
+  });
+  checkFits(tokenizer, Number(model.config["vocab_size"]));
+  const batchesOf = (examples: Dataset<CausalExample>): Dataset<Batch> =>
+    mapDataset(causalBatches(examples, { batch, length }), ({ segments: _, ...rest }) => rest);
+  const examples = await examplesOf(source.train, tokenizer);
+  const adapted = options.loraRank === 0 ? undefined : lora(model, adapters(options));
+  const training = await trainer({
+    backend,
+    params: { base, adapters: adapted?.init(key(seed)) ?? {} } as Weights,
+    frozen: adapted === undefined ? {} : { base: true },
+    loss: (weights, { targets, ...input }: { readonly [K in keyof Batch]: Tensor }, context) => {
+      const logits =
+        adapted === undefined
+          ? model.apply(weights.base, input, context)
+          : adapted.apply(weights.adapters, weights.base, input, context);
+      return softmaxCrossEntropy(logits, targets, { ignoreIndex: IGNORED });
+    },
+    optimizer: adamW({ learningRate: options.learningRate, states: options.states }),
+    precision: precisionOf(options, backend.manifest),
+    seed,
+    accumulate,
+    onOverflow,
+    signal,
+  });
+  return {
+    training,
+    model,
+    adapted,
+    batches: batchesOf(shuffleDataset(examples, { buffer: SHUFFLED, seed })),
+    heldOut: batchesOf(await examplesOf(source.heldOut, tokenizer)),
+    [Symbol.asyncDispose]: () => training.dispose(),
+  };
+}
+
+const adapters = ({ loraRank, loraAlpha, dropout, targets }: Options) => ({
+  rank: loraRank,
+  alpha: loraAlpha,
+  dropout,
+  targets: targets === undefined ? ("all-linear" as const) : targets.split(","),
+});
