@@ -1,7 +1,7 @@
 """Writes tiny random language models, and what transformers and peft make of them: logits, greedy tokens, the losses of a LoRA
 run in float32 and under autocast in bfloat16, adapters. Needs torch, transformers 5 and peft:
 
-    python fine_tuning.py ../../packages/nn/test/fixtures/transformers
+    python fine_tuning.py ../../packages/nn/test/fixtures/transformers [name of a model …]
 
 Tokens come out of the integer hash, so that the tests make the same ones without this file. With `check <folder>` it loads
 an adapter that was saved from TypeScript and compares its logits with those beside it, `logits.json`.
@@ -18,7 +18,7 @@ import torch
 import transformers
 import peft
 from peft import LoraConfig, PeftModel, get_peft_model
-from transformers import AutoModelForCausalLM, LlamaConfig
+from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, Qwen2Config, Qwen3Config
 
 from peer import tokens
 
@@ -47,6 +47,33 @@ MODELS = {
         "shards": "40KB",
         "lora": {"r": 2, "lora_alpha": 6, "target_modules": ["q_proj", "v_proj", "down_proj"], "use_rslora": True},
     },
+    "qwen2": {
+        "config": Qwen2Config(
+            hidden_size=32, intermediate_size=56, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+            vocab_size=97, max_position_embeddings=256, tie_word_embeddings=True,
+            rope_parameters={"rope_type": "default", "rope_theta": 1000000.0},
+        ),
+        "dtype": torch.bfloat16,
+        "lora": {"r": 2, "lora_alpha": 4},
+    },
+    "qwen3": {
+        "config": Qwen3Config(
+            hidden_size=32, intermediate_size=56, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+            head_dim=16, vocab_size=97, max_position_embeddings=256,
+            rope_parameters={"rope_type": "default", "rope_theta": 1000000.0},
+        ),
+        "dtype": torch.bfloat16,
+        "lora": {"r": 2, "lora_alpha": 4, "target_modules": "all-linear"},
+    },
+    # Without dropout, and with another scale of the scores in each layer.
+    "gpt2": {
+        "config": GPT2Config(
+            n_embd=32, n_layer=2, n_head=4, n_positions=128, vocab_size=97, resid_pdrop=0.0, embd_pdrop=0.0,
+            attn_pdrop=0.0, bos_token_id=0, eos_token_id=0, scale_attn_by_inverse_layer_idx=True,
+        ),
+        "dtype": torch.bfloat16,
+        "lora": {"r": 2, "lora_alpha": 4, "target_modules": ["c_attn", "mlp.c_proj"]},
+    },
 }
 
 
@@ -61,9 +88,12 @@ def randomized(model, seed):
         for name, weight in model.named_parameters():
             noise = torch.randn(weight.shape, generator=generator)
             if weight.ndim == 2:
-                weight.copy_(noise * (0.3 if "embed" in name else 1.2 / weight.shape[1] ** 0.5))
+                # The inputs of GPT-2's layers come first.
+                inputs = weight.shape[0 if ".h." in name else 1]
+                weight.copy_(noise * (0.3 if "embed" in name or ".wte" in name or ".wpe" in name else 1.2 / inputs**0.5))
             else:
-                weight.copy_(1 + 0.2 * noise if "norm" in name else 0.2 * noise)
+                is_scale = "norm" in name or (".ln_" in name and name.endswith("weight"))
+                weight.copy_(1 + 0.2 * noise if is_scale else 0.2 * noise)
 
 
 def batch(step, vocabulary):
@@ -148,5 +178,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "check":
         check(*sys.argv[2:])
     else:
-        for each in MODELS:
+        for each in sys.argv[2:] or MODELS:
             write(each, sys.argv[1])

@@ -19,7 +19,7 @@ import { type CausalLm, type CausalLmInput, loadCausalLm, nextTokenLoss } from "
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 
-const MODELS = ["llama-grouped", "llama-tied"];
+const MODELS = ["llama-grouped", "llama-tied", "qwen2", "qwen3", "gpt2"];
 const [BATCH, TIME, STEPS] = [2, 16, 50];
 
 interface Expected {

@@ -1,7 +1,7 @@
 // The fields of an adapter_config.json of peft.
 import { checks } from "@mp/core/internal";
 import { type FieldTable, optional, required, unused } from "../transformers/config-fields.js";
-import { positive } from "../transformers/field-checks.js";
+import { positive, rate } from "../transformers/field-checks.js";
 
 const anything: checks.Check = () => {};
 const off = (because: string): { readonly only: readonly unknown[]; readonly because: string } => ({
@@ -12,10 +12,7 @@ const off = (because: string): { readonly only: readonly unknown[]; readonly bec
 export const ADAPTER_FIELDS: FieldTable = {
   r: required(checks.count),
   lora_alpha: required(positive),
-  lora_dropout: optional(
-    checks.claim("at least 0 and below 1", (value) => typeof value === "number" && value >= 0 && value < 1),
-    0,
-  ),
+  lora_dropout: optional(rate, 0),
   use_rslora: optional(checks.truth, false),
   // The file of weights says which layers have adapters; these say which should.
   target_modules: optional(anything),
@@ -25,7 +22,6 @@ export const ADAPTER_FIELDS: FieldTable = {
 
   peft_type: { only: ["LORA"], because: "adapters of other kinds are computed otherwise" },
   bias: { only: ["none"], because: "biases of the base are not trained" },
-  fan_in_fan_out: off("weights are [outputs, inputs]"),
   init_lora_weights: {
     only: [true, false, "gaussian", "orthogonal", "eva"],
     because: "it has changed the base too; let peft convert it, by path_initial_model_for_weight_conversion",
@@ -46,6 +42,8 @@ export const ADAPTER_FIELDS: FieldTable = {
   monteclora_config: off("adapters are not sampled"),
   megatron_config: off("layers are not divided"),
 
+  // The layer decides; peft corrects a value that does not fit it.
+  ...unused("fan_in_fan_out"),
   // Names, versions, and what is done before and while it trains.
   ...unused(`auto_mapping base_model_name_or_path corda_config ensure_weight_tying eva_config
     inference_mode loftq_config lora_ga_config megatron_core peft_version qalora_group_size

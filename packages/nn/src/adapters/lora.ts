@@ -2,6 +2,7 @@ import { foldIn, type HostTensor, type Key, MpError, type Tensor, zeros } from "
 import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
 import { uniform } from "../initializers.js";
 import type { LayerContext, Parameters } from "../layer.js";
+import { rate } from "../transformers/field-checks.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { LinearAdapter, LinearPart } from "../transformers/linear.js";
 import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
@@ -16,7 +17,7 @@ export interface LoraOptions {
   readonly alpha?: number;
   /**
    * The linear layers that get adapters, by the last parts of their paths, such as `["q_proj", "v_proj"]`; or
-   * `all-linear`, all but the one that gives the logits. Default as in peft: for Llama `q_proj` and `v_proj`.
+   * `all-linear`, all but the one that gives the logits. Default as in peft: `q_proj` and `v_proj`, for GPT-2 `c_attn`.
    */
   readonly targets?: Targets;
   /** Dropout rate, in training, of what an adapter reads; default 0. */
@@ -43,11 +44,6 @@ export interface Lora<I> {
   merge(base: NamedParameters, adapters: NamedParameters): NamedParameters;
 }
 
-const RATE = checks.claim(
-  "at least 0 and below 1",
-  (value) => typeof value === "number" && value >= 0 && value < 1,
-);
-
 const isTargets = (value: unknown): boolean =>
   value === "all-linear" || (Array.isArray(value) && value.every((name) => typeof name === "string"));
 
@@ -58,7 +54,7 @@ const OPTIONS = {
     checks.claim("a number above 0", (value) => typeof value === "number" && value > 0 && value < 2 ** 64),
   ),
   targets: checks.optional(checks.claim('a list of names or "all-linear"', isTargets)),
-  dropout: withDefault(0, RATE),
+  dropout: withDefault(0, rate),
   useRslora: withDefault(false, checks.truth),
 };
 
@@ -110,10 +106,13 @@ export function lora<I>(model: AdaptableModel<I>, options: LoraOptions = {}): Lo
       const weights = inF32(base);
       const parts = partsAt<AdapterPart<HostTensor<"f32">>>("adapters", adapters, places, "lora_A");
       const own = partsAt<{ readonly weight: HostTensor<"f32"> }>("base", weights, places, "weight");
-      const joined = places.map(({ path }, at) => {
+      const joined = places.map(({ path, isInputsFirst }, at) => {
         const { lora_A: down, lora_B: up } = parts[at] as AdapterPart<HostTensor<"f32">>;
         const part = own[at] as { readonly weight: HostTensor<"f32"> };
-        return [path, { ...part, weight: merged(part.weight, down.weight, up.weight, scale) }] as const;
+        return [
+          path,
+          { ...part, weight: merged({ ...part, isInputsFirst }, down.weight, up.weight, scale) },
+        ] as const;
       });
       return replaced(weights, new Map(joined)) as NamedParameters;
     },

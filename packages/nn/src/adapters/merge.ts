@@ -11,22 +11,23 @@ export function inF32(tree: NamedParameters): NamedParameters {
   }) as NamedParameters;
 }
 
-/** W + scale · B · A, as a new tensor. */
+/** W + scale · B · A, as a new tensor; W is [inputs, outputs] where the layer says so. */
 export function merged(
-  weight: HostTensor<"f32">,
+  { weight, isInputsFirst }: { readonly weight: HostTensor<"f32">; readonly isInputsFirst: boolean },
   down: HostTensor<"f32">,
   up: HostTensor<"f32">,
   scale: number,
 ): HostTensor<"f32"> {
   const data = Float32Array.from(weight.data);
   const [rank = 0, inputs = 0] = down.shape;
-  for (let output = 0; output * inputs < data.length; output++) {
-    const row = data.subarray(output * inputs, (output + 1) * inputs);
+  const outputs = up.shape[0] ?? 0;
+  for (let output = 0; output < outputs; output++) {
     for (let index = 0; index < inputs; index++) {
       let sum = 0;
       for (let at = 0; at < rank; at++)
         sum += (up.data[output * rank + at] as number) * (down.data[at * inputs + index] as number);
-      row[index] = (row[index] as number) + scale * sum;
+      const place = isInputsFirst ? index * outputs + output : output * inputs + index;
+      data[place] = (data[place] as number) + scale * sum;
     }
   }
   return tensor(data, weight.shape);

@@ -48,7 +48,7 @@ export async function saveAdapter(
       use_rslora: useRslora,
       target_modules: targets,
       bias: "none",
-      fan_in_fan_out: false,
+      fan_in_fan_out: adapted.places.some(({ isInputsFirst }) => isInputsFirst),
       init_lora_weights: true,
     },
   });

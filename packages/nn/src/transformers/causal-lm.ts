@@ -50,7 +50,7 @@ export interface ReadModel {
 
 /**
  * The decoder that a config.json of Hugging Face describes, with the names and layouts of its published weights: `{ ids,
- * mask, positions }` to logits [batch, time, vocabulary]. Families: Llama (2, 3, SmolLM).
+ * mask, positions }` to logits [batch, time, vocabulary]. Families: Llama (2, 3, SmolLM), Qwen 2 and 3, GPT-2.
  * @throws MP_UNSUPPORTED for another family, and for a field that means something which is not computed here;
  * MP_INVALID_ARGUMENT for values that do not fit together
  */

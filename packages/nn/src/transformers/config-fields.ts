@@ -16,6 +16,8 @@ interface ReadField {
 /** A field that is refused unless it has one of these values, which are what is computed here. */
 interface NeutralField {
   readonly only: readonly unknown[];
+  /** Whether it may be a list of such values. */
+  readonly isList?: true;
   readonly because: string;
 }
 
@@ -45,6 +47,11 @@ const isNeutral = (rule: FieldRule): rule is NeutralField => typeof rule === "ob
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
 
+function meansNothing(value: unknown, { only, isList }: NeutralField): boolean {
+  const values = isList === true && Array.isArray(value) ? value : [value];
+  return values.every((one) => only.some((each) => isSame(each, one)));
+}
+
 /**
  * The fields that are read, with defaults.
  * @param ignored names of fields that the caller knows not to change the result
@@ -61,8 +68,7 @@ export function readFields(
     if (value === null || ignored.includes(name)) continue;
     const rule = Object.hasOwn(table, name) ? table[name] : undefined;
     if (rule === undefined) throw unknownField(what, name, value);
-    if (isNeutral(rule) && !rule.only.some((each) => isSame(each, value)))
-      throw refusal(what, name, value, rule);
+    if (isNeutral(rule) && !meansNothing(value, rule)) throw refusal(what, name, value, rule);
   }
   return Object.fromEntries(
     Object.entries(table).flatMap(([name, rule]) =>

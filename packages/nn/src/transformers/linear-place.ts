@@ -4,6 +4,8 @@ export interface LinearPlace {
   readonly path: string;
   readonly inputs: number;
   readonly outputs: number;
+  /** Whether its weight is [inputs, outputs], instead of [outputs, inputs]. */
+  readonly isInputsFirst: boolean;
   /** Whether it gives the logits. */
   readonly isHead: boolean;
 }

@@ -8,10 +8,12 @@ import { type ParameterSpec, spec } from "./parameter-spec.js";
 
 /** The parameters of a linear layer in a traced tree. */
 export interface LinearPart {
-  /** [outputs, inputs], of any float dtype. */
+  /** [outputs, inputs], or as `isInputsFirst` says, of any float dtype. */
   readonly weight: Tensor;
   readonly bias?: Tensor;
   readonly adapter?: LinearAdapter;
+  /** Whether the weight is [inputs, outputs]: GPT-2's `Conv1D`. */
+  readonly isInputsFirst?: boolean;
 }
 
 /** A product of two narrow matrices that is added to a frozen one: LoRA (Hu et al., arXiv 2106.09685). */
@@ -36,11 +38,11 @@ export function linearSpec(
 
 /** x · Wᵀ + b + scale · (dropout(x) · Aᵀ) · Bᵀ: [..., inputs] to [..., outputs]. */
 export function linear(
-  { weight, bias, adapter }: LinearPart,
+  { weight, bias, adapter, isInputsFirst }: LinearPart,
   x: Tensor,
   context: LayerContext | undefined,
 ): Tensor {
-  const product = times(x, weight);
+  const product = isInputsFirst === true ? matMul(x, widened(weight, x)) : times(x, weight);
   const own = bias === undefined ? product : add(product, widened(bias, x));
   if (adapter === undefined) return own;
   const { down, up, scale, dropout: rate } = adapter;

@@ -1,35 +1,16 @@
 /** The decoders of the Llama line: RMS normalization before each part, rotary positions, grouped queries, a gated feed-forward. */
 import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
 import { checks } from "@mp/core/internal";
-import {
-  add,
-  attention,
-  cast,
-  gather,
-  gelu,
-  mul,
-  relu,
-  reshape,
-  rmsNormalization,
-  sigmoid,
-  transpose,
-} from "@mp/core/ops";
+import { add, attention, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
+import { type Activation, activationName, activationOf } from "./activations.js";
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
+import { embedded } from "./embedded.js";
 import { nonNegative, positive } from "./field-checks.js";
 import { type LinearPart, linear, linearSpec, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, rotated } from "./rotary.js";
 import { REFUSED, UNUSED } from "./unused-fields-table.js";
-
-const ACTIVATIONS: Readonly<Record<string, (x: Tensor) => Tensor>> = {
-  silu: (x) => mul(x, sigmoid(x)),
-  swish: (x) => mul(x, sigmoid(x)),
-  gelu: (x) => gelu(x, { approximate: "none" }),
-  gelu_new: (x) => gelu(x, { approximate: "tanh" }),
-  gelu_pytorch_tanh: (x) => gelu(x, { approximate: "tanh" }),
-  relu,
-};
 
 /** With the defaults of transformers' LlamaConfig. */
 export const LLAMA_FIELDS: FieldTable = {
@@ -44,7 +25,7 @@ export const LLAMA_FIELDS: FieldTable = {
   num_attention_heads: optional(checks.count, 32),
   num_key_value_heads: optional(checks.count),
   head_dim: optional(checks.count),
-  hidden_act: optional(checks.oneOf(...Object.keys(ACTIVATIONS)), "silu"),
+  hidden_act: optional(activationName, "silu"),
   max_position_embeddings: optional(checks.count, 2048),
   original_max_position_embeddings: optional(checks.count),
   initializer_range: optional(nonNegative, 0.02),
@@ -66,6 +47,8 @@ export const LLAMA_FIELDS: FieldTable = {
 /** Parts that members of the line differ in, besides their sizes. */
 export interface LlamaParts {
   readonly biases: Readonly<Record<"input" | "output" | "feed", boolean>>;
+  /** Whether each head of queries and keys is normalized before it is turned. */
+  readonly headNorms: boolean;
 }
 
 interface Sizes {
@@ -79,7 +62,7 @@ interface Sizes {
 interface Block {
   readonly sizes: Sizes;
   readonly epsilon: number;
-  readonly activation: (x: Tensor) => Tensor;
+  readonly activation: Activation;
 }
 
 type Config = Readonly<Record<string, number>> & FieldValues;
@@ -110,7 +93,7 @@ export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: rea
   const block: Block = {
     sizes,
     epsilon: config["rms_norm_eps"] as number,
-    activation: ACTIVATIONS[given["hidden_act"] as string] as Block["activation"],
+    activation: activationOf(given["hidden_act"]),
   };
   return {
     vocabulary,
@@ -140,7 +123,10 @@ const mismatch = (problem: string): MpError => new MpError("MP_INVALID_ARGUMENT"
 
 const normSpec = (size: number): SpecTree => ({ weight: spec([size], "ones") });
 
-function blockSpec({ size, hidden, heads, keyHeads, headSize }: Sizes, { biases }: LlamaParts): SpecTree {
+function blockSpec(
+  { size, hidden, heads, keyHeads, headSize }: Sizes,
+  { biases, headNorms }: LlamaParts,
+): SpecTree {
   const queries = { inputs: size, outputs: heads * headSize };
   const keys = { inputs: size, outputs: keyHeads * headSize };
   return {
@@ -150,6 +136,7 @@ function blockSpec({ size, hidden, heads, keyHeads, headSize }: Sizes, { biases 
       k_proj: linearSpec(keys, biases.input),
       v_proj: linearSpec(keys, biases.input),
       o_proj: linearSpec({ inputs: heads * headSize, outputs: size }, biases.output),
+      ...(headNorms ? { q_norm: normSpec(headSize), k_norm: normSpec(headSize) } : {}),
     },
     post_attention_layernorm: normSpec(size),
     mlp: {
@@ -166,7 +153,10 @@ interface Norm {
 
 interface BlockTensors {
   readonly input_layernorm: Norm;
-  readonly self_attn: Readonly<Record<"q_proj" | "k_proj" | "v_proj" | "o_proj", LinearPart>>;
+  readonly self_attn: Readonly<Record<"q_proj" | "k_proj" | "v_proj" | "o_proj", LinearPart>> & {
+    readonly q_norm?: Norm;
+    readonly k_norm?: Norm;
+  };
   readonly post_attention_layernorm: Norm;
   readonly mlp: Readonly<Record<"gate_proj" | "up_proj" | "down_proj", LinearPart>>;
 }
@@ -198,12 +188,6 @@ function applied(
   return scope("lm_head", () => linear(head ?? table, last, context));
 }
 
-/** Only the rows are widened, not the table. */
-function embedded(table: Tensor, ids: Tensor): Tensor {
-  const rows = gather(table, ids);
-  return rows.dtype === "f32" ? rows : cast(rows, "f32");
-}
-
 /** Its statistics are in f32 under any policy. */
 const normalized = ({ epsilon }: Block, { weight }: Norm, x: Tensor): Tensor =>
   rmsNormalization(x, widened(weight, x), { epsilon });
@@ -223,8 +207,11 @@ function blockOutput(
     const [batch = 0, time = 0] = x.shape;
     const inHeads = (y: Tensor, count: number): Tensor =>
       transpose(reshape(y, [batch, time, count, headSize]), [0, 2, 1, 3]);
-    const query = rotated(inHeads(layer(own.self_attn, "q_proj", read), heads), angles);
-    const key = rotated(inHeads(layer(own.self_attn, "k_proj", read), keyHeads), angles);
+    const turned = (y: Tensor, norm: Norm | undefined): Tensor =>
+      rotated(norm === undefined ? y : normalized(block, norm, y), angles);
+    const { q_norm: queryNorm, k_norm: keyNorm } = own.self_attn;
+    const query = turned(inHeads(layer(own.self_attn, "q_proj", read), heads), queryNorm);
+    const key = turned(inHeads(layer(own.self_attn, "k_proj", read), keyHeads), keyNorm);
     const value = inHeads(layer(own.self_attn, "v_proj", read), keyHeads);
     const mixed = attention(query, key, value, { isCausal: true, ...(mask === undefined ? {} : { mask }) });
     const joined = reshape(transpose(mixed, [0, 2, 1, 3]), [batch, time, heads * headSize]);

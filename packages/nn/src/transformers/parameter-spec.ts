@@ -10,6 +10,10 @@ export interface ParameterSpec {
   readonly start: Start;
   /** Whether it is the weight, [outputs, inputs], of a linear layer. */
   readonly isLinear?: true;
+  /** Whether that is [inputs, outputs]. */
+  readonly isInputsFirst?: true;
+  /** Multiplies the deviation of a normal start; default 1. */
+  readonly factor?: number;
 }
 
 export type SpecTree = Tree<ParameterSpec>;
@@ -25,20 +29,24 @@ export const mapSpecs = <T>(tree: SpecTree, make: (spec: ParameterSpec, path: st
 
 /** The start of the parameters, normal ones with that standard deviation. */
 export function initialized(tree: SpecTree, key: Key, deviation: number): Tree<HostTensor<"f32">> {
-  const starts: Readonly<Record<Start, Initializer>> = {
-    normal: normal(deviation),
-    zeros: constantValue(0),
-    ones: constantValue(1),
+  const starts: Readonly<Record<Start, (factor: number) => Initializer>> = {
+    normal: (factor) => normal(deviation * factor),
+    zeros: () => constantValue(0),
+    ones: () => constantValue(1),
   };
-  return mapSpecs(tree, ({ shape, start }, path) => starts[start](foldIn(key, path), shape, 1, 1));
+  return mapSpecs(tree, ({ shape, start, factor = 1 }, path) =>
+    starts[start](factor)(foldIn(key, path), shape, 1, 1),
+  );
 }
 
 /** The linear layers among the parameters; the one at `head` gives the logits. */
 export function linearLayersOf(tree: SpecTree, head: string): readonly LinearPlace[] {
-  return leavesOf<ParameterSpec>(tree, isSpec, "parameters").flatMap(([at, { shape, isLinear }]) => {
-    const [outputs, inputs] = shape;
-    if (isLinear === undefined || outputs === undefined || inputs === undefined) return [];
-    const path = at.slice(0, at.lastIndexOf("/"));
-    return [{ path, inputs, outputs, isHead: path === head }];
-  });
+  return leavesOf<ParameterSpec>(tree, isSpec, "parameters").flatMap(
+    ([at, { shape, isLinear, isInputsFirst = false }]) => {
+      const [outputs, inputs] = isInputsFirst ? shape.toReversed() : shape;
+      if (isLinear === undefined || outputs === undefined || inputs === undefined) return [];
+      const path = at.slice(0, at.lastIndexOf("/"));
+      return [{ path, inputs, outputs, isInputsFirst, isHead: path === head }];
+    },
+  );
 }

@@ -1,0 +1,20 @@
+/** Activations by the names that a config.json has for them. */
+import type { Tensor } from "@mp/core";
+import { checks } from "@mp/core/internal";
+import { gelu, mul, relu, sigmoid } from "@mp/core/ops";
+
+export type Activation = (x: Tensor) => Tensor;
+
+const ACTIVATIONS: Readonly<Record<string, Activation>> = {
+  silu: (x) => mul(x, sigmoid(x)),
+  swish: (x) => mul(x, sigmoid(x)),
+  gelu: (x) => gelu(x, { approximate: "none" }),
+  gelu_new: (x) => gelu(x, { approximate: "tanh" }),
+  gelu_pytorch_tanh: (x) => gelu(x, { approximate: "tanh" }),
+  relu,
+};
+
+export const activationName: checks.Check = checks.oneOf(...Object.keys(ACTIVATIONS));
+
+/** @param name one that `activationName` accepts */
+export const activationOf = (name: unknown): Activation => ACTIVATIONS[name as string] as Activation;
