@@ -1,10 +1,10 @@
-// What holds for any configuration of the Llama line: generated ones, in double precision.
+// What holds for any configuration of a family: generated ones, in double precision.
 import { type HostTensor, key, tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../../test/run-layer.js";
 import { type FieldRule, readFields } from "./config-fields.js";
+import { FAMILIES } from "./families.js";
 import { type CausalLm, type CausalLmConfig, causalLm, nextTokenLoss } from "./index.js";
-import { LLAMA_FIELDS } from "./llama.js";
 
 /** Numbers in 0 … 1 by a linear congruence. */
 function draws(seed: number): () => number {
@@ -17,7 +17,12 @@ function draws(seed: number): () => number {
 
 const VOCABULARY = 17;
 
-function configOf(seed: number): CausalLmConfig {
+/** GPT-2's dropouts are on by default. */
+const DROPS = { resid_pdrop: 0, embd_pdrop: 0, attn_pdrop: 0 };
+
+const FAMILY_NAMES = Object.keys(FAMILIES);
+
+function configOf(seed: number, family: string): CausalLmConfig {
   const draw = draws(seed);
   const one = <T>(values: readonly T[]): T => values[Math.floor(draw() * values.length)] as T;
   const heads = one([1, 2, 4, 6]);
@@ -26,9 +31,27 @@ function configOf(seed: number): CausalLmConfig {
     { type: "linear", factor: 3 },
     { rope_type: "llama3", factor: 8, low_freq_factor: 1, high_freq_factor: 4 },
   ];
-  return {
-    model_type: "llama",
+  const shared = {
+    model_type: family,
     vocab_size: VOCABULARY,
+    initializer_range: 0.5,
+    tie_word_embeddings: draw() < 0.5,
+  };
+  if (family === "gpt2")
+    return {
+      ...shared,
+      n_embd: heads * one([2, 3]),
+      n_inner: one([null, 5]),
+      n_layer: one([1, 2]),
+      n_head: heads,
+      n_positions: 16,
+      activation_function: one(["gelu_new", "gelu", "relu"]),
+      scale_attn_weights: draw() < 0.5,
+      scale_attn_by_inverse_layer_idx: draw() < 0.5,
+      ...DROPS,
+    };
+  return {
+    ...shared,
     hidden_size: heads * one([2, 4]),
     intermediate_size: one([3, 8]),
     num_hidden_layers: one([1, 2]),
@@ -37,10 +60,8 @@ function configOf(seed: number): CausalLmConfig {
     head_dim: one([null, 6]),
     hidden_act: one(["silu", "gelu", "relu"]),
     max_position_embeddings: 16,
-    initializer_range: 0.5,
-    tie_word_embeddings: draw() < 0.5,
-    attention_bias: draw() < 0.5,
-    mlp_bias: draw() < 0.5,
+    ...(family === "qwen2" ? {} : { attention_bias: draw() < 0.5 }),
+    ...(family === "llama" ? { mlp_bias: draw() < 0.5 } : {}),
     rope_scaling: one(rotations),
   };
 }
@@ -61,7 +82,11 @@ function expectClose(got: readonly number[], want: readonly number[]): void {
   for (const [at, value] of want.entries()) expect(Math.abs((got[at] as number) - value)).toBeLessThan(1e-6);
 }
 
-describe.each(Array.from({ length: 12 }, (_, seed) => configOf(seed)))("configuration %#", (config) => {
+const generated = FAMILY_NAMES.flatMap((family) =>
+  Array.from({ length: 6 }, (_, seed) => [family, seed, configOf(seed, family)] as const),
+);
+
+describe.each(generated)("%s, configuration %i", (family, _seed, config) => {
   const model = causalLm(config);
   const [first, second] = [
     [3, 1, 4, 1, 5],
@@ -95,15 +120,18 @@ describe.each(Array.from({ length: 12 }, (_, seed) => configOf(seed)))("configur
   it("gives the same with blocks that are computed again, and names its linear layers", () => {
     const again = causalLm(config, { remat: "blocks" });
     expect(logits(again, { ids: ids([first]) })).toEqual(logits(model, { ids: ids([first]) }));
-    const layers = config["num_hidden_layers"] as number;
-    expect(model.linearLayers.length).toBe(7 * layers + (config["tie_word_embeddings"] === true ? 0 : 1));
+    const layers = (config["num_hidden_layers"] ?? config["n_layer"]) as number;
+    const inBlock = family === "gpt2" ? 4 : 7;
+    expect(model.linearLayers.length).toBe(
+      inBlock * layers + (config["tie_word_embeddings"] === true ? 0 : 1),
+    );
   });
 });
 
-const CONFIG: CausalLmConfig = { ...configOf(1), architectures: ["LlamaForCausalLM"] };
-
-describe("a configuration", () => {
-  const rules = Object.entries(LLAMA_FIELDS);
+describe.each(FAMILY_NAMES)("a configuration of %s", (family) => {
+  const { fields, architectures } = FAMILIES[family] as (typeof FAMILIES)[string];
+  const CONFIG: CausalLmConfig = { ...configOf(1, family), architectures: [architectures[0]] };
+  const rules = Object.entries(fields);
   const refused = rules.flatMap(([name, rule]) =>
     typeof rule === "object" && "only" in rule ? [[name, rule.only]] : [],
   );
@@ -133,9 +161,17 @@ describe("a configuration", () => {
     causalLm({ ...CONFIG, logit_scale: null });
     expect(() => readFields("x", { a: 1 }, {}, [])).toThrow("x: the field a");
   });
+});
+
+describe("a configuration", () => {
+  const CONFIG: CausalLmConfig = { ...configOf(1, "llama"), architectures: ["LlamaForCausalLM"] };
 
   it.each([
-    [{ model_type: "gemma4" }, "MP_UNSUPPORTED", /model_type must be one of llama, got "gemma4"/],
+    [
+      { model_type: "gemma4" },
+      "MP_UNSUPPORTED",
+      /model_type must be one of gpt2, llama, qwen2, qwen3, got "gemma4"/,
+    ],
     [
       { architectures: ["LlamaForSequenceClassification"] },
       "MP_UNSUPPORTED",
@@ -156,10 +192,39 @@ describe("a configuration", () => {
     ],
     [{ num_attention_heads: 4, num_key_value_heads: 3, head_dim: 2 }, "MP_INVALID_ARGUMENT", /3 and 4/],
     [{ vocab_size: "many" }, "MP_INVALID_ARGUMENT", /vocab_size must be/],
+    [
+      { model_type: "qwen3", architectures: null, mlp_bias: null, layer_types: ["full_attention", "x"] },
+      "MP_UNSUPPORTED",
+      /layer_types must be "full_attention" or null, got .*"x"/,
+    ],
   ])("is refused by name: %j", (change, code, message) => {
     expect(() => causalLm({ ...CONFIG, ...change })).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) }),
     );
+  });
+
+  it("of GPT-2 is refused where heads do not divide it, and takes no row longer than its positions", () => {
+    const small = { ...configOf(2, "gpt2"), n_head: 2, n_embd: 4, n_positions: 3 };
+    expect(() => causalLm({ ...small, n_embd: 5 })).toThrow(/n_head must divide n_embd, got 2 and 5/);
+    const model = causalLm(small);
+    logits(model, { ids: ids([[1, 2, 3]]) });
+    expect(() => logits(model, { ids: ids([[1, 2, 3, 4]]) })).toThrow(/at most 3 tokens in a row/);
+  });
+
+  it.each(Object.keys(DROPS))("of GPT-2 drops by %s, in training alone", (name) => {
+    const trained = (rate: number, training: boolean): number[] => {
+      const model = causalLm({ ...configOf(3, "gpt2"), [name]: rate });
+      const start = { params: model.init(key(5)), ids: ids([[3, 1, 4, 1, 5]]) };
+      return [
+        ...numbers(run(start, (all) => model.apply(all.params, { ids: all.ids }, { training, key: key(7) }))),
+      ];
+    };
+    expect(trained(0.5, false)).toEqual(trained(0, true));
+    const changed = trained(0.5, true);
+    expect(changed).not.toEqual(trained(0, true));
+    expect(changed.every(Number.isFinite)).toBe(true);
+    // Few are dropped, and the rest is scaled by nearly 1.
+    expectClose(trained(1e-9, true), trained(0, true));
   });
 
   it("refuses inputs that are no tokens", () => {

@@ -25,8 +25,12 @@ const leaves = (params: CausalLmParameters): readonly (readonly [string, HostTen
 
 type Stored = Awaited<ReturnType<typeof loadFile>>["tensors"];
 
-async function rewritten(change: (tensors: Stored) => Stored, config: object = {}): Promise<void> {
-  await cp(GROUPED, folder, { recursive: true });
+async function rewritten(
+  change: (tensors: Stored) => Stored,
+  config: object = {},
+  from = GROUPED,
+): Promise<void> {
+  await cp(from, folder, { recursive: true });
   const path = join(folder, "model.safetensors");
   await saveFile(path, change((await loadFile(path)).tensors));
   const file = join(folder, "config.json");
@@ -58,20 +62,35 @@ it("reads what it has written, in both dtypes", async () => {
   }
 });
 
-it("leaves buffers and copies of a tied head out, and takes files without the prefix", async () => {
-  const { params } = await loadCausalLm(GROUPED);
-  await rewritten(
-    (tensors) => ({
-      ...Object.fromEntries(
-        Object.entries(tensors).map(([name, each]) => [name.replace("model.", ""), each]),
-      ),
-      "layers.0.self_attn.rotary_emb.inv_freq": tensors["model.norm.weight"] as never,
-    }),
-    { tie_word_embeddings: true },
-  );
-  const { lm_head: _, ...rest } = params;
-  expect((await loadCausalLm(folder)).params).toEqual(rest);
-});
+it.each([
+  ["llama-grouped", "model.", ["layers.0.self_attn.rotary_emb.inv_freq"]],
+  ["gpt2", "transformer.", ["h.0.attn.bias", "h.1.attn.masked_bias"]],
+])(
+  "leaves buffers and copies of a tied head of %s out, and takes files without the prefix",
+  async (name, prefix, buffers) => {
+    const from = join(fixtures, name);
+    const { params } = await loadCausalLm(from);
+    const { lm_head: _, ...rest } = params;
+    for (const kept of ["", prefix]) {
+      await rewritten(
+        (tensors) => ({
+          ...Object.fromEntries(
+            Object.entries(tensors).map(([each, tensor]) => [each.replace(prefix, kept), tensor]),
+          ),
+          ...Object.fromEntries(
+            [...buffers.map((each) => kept + each), "lm_head.weight"].map((each) => [
+              each,
+              Object.values(tensors)[0] as never,
+            ]),
+          ),
+        }),
+        { tie_word_embeddings: true },
+        from,
+      );
+      expect((await loadCausalLm(folder)).params).toEqual(rest);
+    }
+  },
+);
 
 it("refuses weights of another model, with their names", async () => {
   await rewritten(({ "model.norm.weight": _, ...rest }) => rest);
