@@ -156,6 +156,20 @@ describe("an adapter's files", () => {
     }
   });
 
+  it("are at peft's default targets, and say which layout those have", async () => {
+    const [qkv, gpt2] = ["qwen2", "gpt2"].map((name) => join(fixtures, name)) as [string, string];
+    for (const [from, targets, isInputsFirst] of [
+      [qkv, ["q_proj", "v_proj"], false],
+      [gpt2, ["c_attn"], true],
+    ] as const) {
+      const adapted = lora((await loadCausalLm(from)).model);
+      expect(adapted.settings.targets).toEqual(targets);
+      await saveAdapter(folder, adapted, adapted.init(key(4)));
+      const text = await readFile(join(folder, "adapter_config.json"), "utf8");
+      expect(JSON.parse(text)).toMatchObject({ target_modules: targets, fan_in_fan_out: isInputsFirst });
+    }
+  });
+
   it("of another model are refused, naming what differs", async () => {
     const { model: other } = await loadCausalLm(join(fixtures, "llama-tied"));
     await expect(loadAdapter(join(fixtures, "llama-grouped/trained"), other)).rejects.toMatchObject({

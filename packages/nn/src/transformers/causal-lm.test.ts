@@ -214,9 +214,15 @@ describe("a configuration", () => {
   it.each(Object.keys(DROPS))("of GPT-2 drops by %s, in training alone", (name) => {
     const trained = (rate: number, training: boolean): number[] => {
       const model = causalLm({ ...configOf(3, "gpt2"), [name]: rate });
-      const start = { params: model.init(key(5)), ids: ids([[3, 1, 4, 1, 5]]) };
+      // The last two are a sample of their own.
+      const mask = Uint8Array.from({ length: 25 }, (_, at) => Number(at % 5 < 3 === at < 15));
+      const start = {
+        params: model.init(key(5)),
+        ids: ids([[3, 1, 4, 1, 5]]),
+        mask: tensor(mask, [1, 1, 5, 5], "bool"),
+      };
       return [
-        ...numbers(run(start, (all) => model.apply(all.params, { ids: all.ids }, { training, key: key(7) }))),
+        ...numbers(run(start, ({ params, ...data }) => model.apply(params, data, { training, key: key(7) }))),
       ];
     };
     expect(trained(0.5, false)).toEqual(trained(0, true));

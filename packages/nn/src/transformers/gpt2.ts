@@ -36,7 +36,7 @@ export const GPT2_FIELDS: FieldTable = {
   tie_word_embeddings: optional(checks.truth, true),
   // The softmax is in float32 without it; transformers itself reads it in one of its kernels alone.
   ...unused("reorder_and_upcast_attn"),
-  ...unused(`n_ctx n_special output_past predict_special_tokens gradient_checkpointing _num_labels summary_type
+  ...unused(`n_ctx n_vocab n_special output_past predict_special_tokens gradient_checkpointing _num_labels summary_type
     summary_use_proj summary_activation summary_proj_to_labels summary_first_dropout`),
 };
 

@@ -122,14 +122,18 @@ it.each([
 it("starts weights by initializer_range, norms by ones, biases by zeros", () => {
   const params = causalLm({ model_type: "llama", ...SMALL }).init(key(3));
   const tensors = new Map(leaves(params));
-  const deviation = (path: string): number => {
-    const data = tensors.get(path)?.data as Float32Array;
+  const deviation = (path: string, among = tensors): number => {
+    const data = among.get(path)?.data as Float32Array;
     return Math.sqrt(data.reduce((sum, each) => sum + each ** 2, 0) / data.length);
   };
   expect(deviation("model/embed_tokens/weight")).toBeCloseTo(0.1, 2);
   expect(deviation("model/layers/0/mlp/up_proj/weight")).toBeCloseTo(0.1, 2);
   expect(deviation("model/layers/0/mlp/up_proj/bias")).toBe(0);
   expect(new Set(tensors.get("model/norm/weight")?.data as Float32Array)).toEqual(new Set([1]));
+  const small = { vocab_size: 100, n_embd: 32, n_head: 2, n_layer: 8, initializer_range: 0.1 };
+  const gpt2 = new Map(leaves(causalLm({ model_type: "gpt2", ...small }).init(key(3))));
+  expect(deviation("transformer/h/0/attn/c_attn/weight", gpt2)).toBeCloseTo(0.1, 2);
+  expect(deviation("transformer/h/0/attn/c_proj/weight", gpt2)).toBeCloseTo(0.1 / 4, 2);
 });
 
 const SMALL = {
