@@ -183,6 +183,7 @@ export const stateFaults: readonly WrongBackend[] = [
     factory: staleCasts,
     axes: ["state", "master-weights", "autocast", "cast", "lifecycle"],
     named: ["master-weights/f16/the-copy-is-never-stale", "master-weights/bf16/the-copy-is-never-stale"],
+    consequences: [/^master-weights\/.*\/learns-from-small-updates$/],
   },
   {
     fault: "evaluation keeps the weights that it saw first",
