@@ -108,7 +108,7 @@ async function tuned(
 }
 
 const runOf = async (name: string, dtype: "f32" | "bf16"): ReturnType<typeof tuned> => {
-  const { model, params: base } = await loadCausalLm(folderOf(name), { dtype });
+  const { model, params: base } = await loadCausalLm(folderOf(name), { base: dtype });
   const { adapted, adapters } = await loadAdapter(join(folderOf(name), "start"), model);
   return tuned(adapted, base, adapters, float32());
 };

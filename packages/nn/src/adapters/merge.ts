@@ -1,13 +1,15 @@
-import { type HostTensor, isHostTensor, MpError, mapTree, tensor } from "@mp/core";
+import { type HostTensor, MpError, mapTree, tensor } from "@mp/core";
 import { decodeArray, isFloat } from "@mp/core/graph";
+import { isStoredWeight, type StoredWeight, weightOnHost } from "../transformers/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 
-/** Weights in f32 that share no memory with the given ones where those are in another dtype. */
+/** Weights in f32 that share no memory with the given ones where those are stored otherwise. */
 export function inF32(tree: NamedParameters): NamedParameters {
-  return mapTree<unknown, HostTensor, HostTensor>(tree, isHostTensor, (leaf, path) => {
-    if (leaf.dtype === "f32") return leaf;
-    if (isFloat(leaf.dtype)) return tensor(decodeArray(leaf.dtype, leaf.data as never), leaf.shape);
-    throw new MpError("MP_DTYPE_MISMATCH", `merge: weights must be floats, got ${leaf.dtype} at ${path}`);
+  return mapTree<unknown, StoredWeight<HostTensor>, HostTensor>(tree, isStoredWeight, (leaf, path) => {
+    const weight = weightOnHost(leaf);
+    if (weight.dtype === "f32") return weight;
+    if (isFloat(weight.dtype)) return tensor(decodeArray(weight.dtype, weight.data as never), weight.shape);
+    throw new MpError("MP_DTYPE_MISMATCH", `merge: weights must be floats, got ${weight.dtype} at ${path}`);
   }) as NamedParameters;
 }
 

@@ -1,5 +1,5 @@
 // The leaves of a model filled from a file, with what became of each.
-import { type HostTensor, isHostTensor, leavesOf, mapTree, type Shape, tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, leavesOf, mapTree, type Shape, type Tree, tensor } from "@mp/core";
 import { encodeArray, formatShape } from "@mp/core/graph";
 import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
 import type { FileTensors } from "./open-weights.js";
@@ -9,10 +9,14 @@ import { dtypeProblem, type Numbers, type Source, sourceOf } from "./source.js";
 /** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
 const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
 
+/** Makes what stands for a leaf of numbers that fit it. */
+export type Store = (leaf: HostTensor, numbers: Numbers, path: string) => Tree<HostTensor>;
+
 export class Filling {
   readonly #nameAt: ReadonlyMap<string, string>;
   readonly #file: FileTensors;
   readonly #isInputsFirst: (name: string) => boolean;
+  readonly #store: Store;
   readonly #used = new Set<string>();
   readonly #matched: { readonly path: string; readonly from: readonly string[] }[] = [];
   readonly #misfits: WeightMismatch[] = [];
@@ -23,10 +27,12 @@ export class Filling {
     nameAt: ReadonlyMap<string, string>,
     file: FileTensors,
     isInputsFirst: (name: string) => boolean,
+    store: Store = stored,
   ) {
     this.#nameAt = nameAt;
     this.#file = file;
     this.#isInputsFirst = isInputsFirst;
+    this.#store = store;
   }
 
   /** The tree with the file's values; leaves that it has none for are those of the tree. */
@@ -52,14 +58,14 @@ export class Filling {
     };
   }
 
-  #taken(leaf: HostTensor, path: string, found: Candidate | undefined): HostTensor {
+  #taken(leaf: HostTensor, path: string, found: Candidate | undefined): Tree<HostTensor> {
     if (found === undefined) {
       this.#missing.push(path);
       return leaf;
     }
     const { from } = found;
     for (const name of from) this.#used.add(name);
-    const made = this.#made(leaf, found);
+    const made = this.#made(leaf, path, found);
     if (typeof made === "string") {
       this.#misfits.push({ path, from, reason: made });
       return leaf;
@@ -69,7 +75,7 @@ export class Filling {
   }
 
   /** The tensor, or why there is none. */
-  #made(leaf: HostTensor, { from, make }: Candidate): HostTensor | string {
+  #made(leaf: HostTensor, path: string, { from, make }: Candidate): Tree<HostTensor> | string {
     const read = from.flatMap((name) => {
       const found = this.#file.get(name);
       return found === undefined ? [] : [{ name, found }];
@@ -80,7 +86,7 @@ export class Filling {
     const [first, second = first] = sources as [Source, Source?];
     const numbers = make(first, second);
     if (numbers === undefined) return `the file's ${sources.map(named).join(" and ")} have different shapes`;
-    return misfit(leaf, numbers, sources) ?? stored(leaf, numbers);
+    return misfit(leaf, numbers, sources) ?? this.#store(leaf, numbers, path);
   }
 }
 
@@ -116,7 +122,7 @@ function candidate(
 }
 
 /** In the leaf's dtype: what a file has in bf16 keeps its bits in a leaf of bf16. */
-const stored = ({ dtype }: HostTensor, { data, shape }: Numbers): HostTensor =>
+export const stored: Store = ({ dtype }, { data, shape }) =>
   dtype === "bf16" ? tensor(encodeArray(dtype, data), shape, dtype) : tensor(data, shape);
 
 const named = ({ name, shape }: Source): string => `${JSON.stringify(name)} ${formatShape(shape)}`;

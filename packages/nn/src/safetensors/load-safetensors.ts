@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
-import { Filling } from "./filling.js";
+import { Filling, type Store, stored } from "./filling.js";
 import { type FileTensors, openWeights } from "./open-weights.js";
 import { checkRenaming, pathOf, type Renaming } from "./renaming.js";
 import { ALLOWED, type Allowed, expectComplete, type WeightsReport } from "./report.js";
@@ -50,10 +50,20 @@ const OPTIONS = {
  * @throws MP_INVALID_ARGUMENT, MP_IO, MP_PARSE, MP_OUT_OF_MEMORY; MP_CHECKPOINT_MISMATCH with the report in
  * `details.report`, for what is neither loaded nor allowed
  */
-export async function loadSafetensors<L extends LikeModel>(
+export function loadSafetensors<L extends LikeModel>(
   path: string,
   like: L,
   options: LoadSafetensorsOptions = {},
+): Promise<L & { readonly report: WeightsReport }> {
+  return loadStored(path, like, options, stored);
+}
+
+/** The same, with another way to store what fits. */
+export async function loadStored<L extends LikeModel>(
+  path: string,
+  like: L,
+  options: LoadSafetensorsOptions,
+  store: Store,
 ): Promise<L & { readonly report: WeightsReport }> {
   const { rename, inputsFirst, allow } = readOptions("loadSafetensors", options, OPTIONS, {
     example: '{ rename: [["bert.", ""]] }',
@@ -62,7 +72,7 @@ export async function loadSafetensors<L extends LikeModel>(
   const file = await openWeights(path);
   const { nameAt, ignored } = named(file, rename);
   const isInputsFirst = typeof inputsFirst === "function" ? answering(inputsFirst) : () => inputsFirst;
-  const filling = new Filling(nameAt, file, isInputsFirst);
+  const filling = new Filling(nameAt, file, isInputsFirst, store);
   const loaded = {
     params: filling.filled(params, "params"),
     ...(modelState === undefined ? {} : { modelState: filling.filled(modelState, "modelState") }),

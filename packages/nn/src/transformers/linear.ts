@@ -5,11 +5,12 @@ import { dropout } from "../dropout.js";
 import type { LayerContext } from "../layer.js";
 import type { LinearPlace } from "./linear-place.js";
 import { type ParameterSpec, spec } from "./parameter-spec.js";
+import { type StoredWeight, withWeight } from "./stored-weight.js";
 
 /** The parameters of a linear layer in a traced tree. */
 export interface LinearPart {
-  /** [outputs, inputs], or as `isInputsFirst` says, of any float dtype. */
-  readonly weight: Tensor;
+  /** [outputs, inputs], or as `isInputsFirst` says, of any float dtype or quantized. */
+  readonly weight: StoredWeight<Tensor>;
   readonly bias?: Tensor;
   readonly adapter?: LinearAdapter;
   /** Whether the weight is [inputs, outputs]: GPT-2's `Conv1D`. */
@@ -42,7 +43,9 @@ export function linear(
   x: Tensor,
   context: LayerContext | undefined,
 ): Tensor {
-  const product = isInputsFirst === true ? matMul(x, widened(weight, x)) : times(x, weight);
+  const product = withWeight(weight, (own) =>
+    isInputsFirst === true ? matMul(x, widened(own, x)) : times(x, own),
+  );
   const own = bias === undefined ? product : add(product, widened(bias, x));
   if (adapter === undefined) return own;
   const { down, up, scale, dropout: rate } = adapter;

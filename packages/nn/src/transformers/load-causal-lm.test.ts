@@ -38,7 +38,7 @@ async function rewritten(
 }
 
 it("keeps the bits of bf16 in a base of bf16, from shards", async () => {
-  const { params } = await loadCausalLm(TIED, { dtype: "bf16" });
+  const { params } = await loadCausalLm(TIED, { base: "bf16" });
   const shards = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
   const files = await Promise.all(shards.map((name) => loadFile(join(TIED, name))));
   const stored = new Map(files.flatMap(({ tensors }) => Object.entries(tensors)));
@@ -52,9 +52,9 @@ it("keeps the bits of bf16 in a base of bf16, from shards", async () => {
 
 it("reads what it has written, in both dtypes", async () => {
   for (const dtype of ["f32", "bf16"] as const) {
-    const { model, params } = await loadCausalLm(GROUPED, { dtype });
+    const { model, params } = await loadCausalLm(GROUPED, { base: dtype });
     await saveCausalLm(folder, model, params);
-    const again = await loadCausalLm(folder, { dtype });
+    const again = await loadCausalLm(folder, { base: dtype });
     expect(again.params).toEqual(params);
     // Its file says float32.
     const name = dtype === "f32" ? "float32" : "bfloat16";

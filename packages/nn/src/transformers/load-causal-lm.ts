@@ -2,7 +2,8 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError, zeros } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
-import { loadSafetensors } from "../safetensors/index.js";
+import { type Store, stored } from "../safetensors/filling.js";
+import { loadStored } from "../safetensors/load-safetensors.js";
 import {
   type CausalLm,
   type CausalLmConfig,
@@ -12,13 +13,15 @@ import {
 } from "./causal-lm.js";
 import type { Decoder, Family } from "./decoder.js";
 import { mapSpecs } from "./parameter-spec.js";
+import { type Quantization, WEIGHT_FORMATS } from "./stored-weight.js";
 
 export interface LoadCausalLmOptions extends CausalLmOptions {
   /**
-   * The dtype that the weights are kept in: `f32` (default) for any training, `bf16` for a base that stays frozen, in
-   * half the memory; weights that the file has in bf16 keep their bits.
+   * How the weights are kept: `f32` (default) for any training; for a base that stays frozen `bf16`, in which weights that
+   * the file has in bf16 keep their bits, or `int8` or `nf4`, which have the linear layers but `lm_head` in 8 or about
+   * 4.1 bits a weight and the rest in bf16.
    */
-  readonly dtype?: "f32" | "bf16";
+  readonly base?: "f32" | "bf16" | Quantization;
 }
 
 export interface LoadedCausalLm {
@@ -27,7 +30,7 @@ export interface LoadedCausalLm {
 }
 
 const OPTIONS = {
-  dtype: withDefault("f32" as const, checks.oneOf("f32", "bf16")),
+  base: withDefault("f32" as const, checks.oneOf("f32", "bf16", "int8", "nf4")),
   remat: () => {},
   ignore: () => {},
 };
@@ -43,21 +46,31 @@ export async function loadCausalLm(
   options: LoadCausalLmOptions = {},
 ): Promise<LoadedCausalLm> {
   checks.path("loadCausalLm: folder", folder);
-  const { dtype, remat, ignore } = readOptions("loadCausalLm", options, OPTIONS, {
-    example: '{ dtype: "bf16" }',
+  const { base, remat, ignore } = readOptions("loadCausalLm", options, OPTIONS, {
+    example: '{ base: "bf16" }',
   });
   const config = await readJson("loadCausalLm", join(folder, "config.json"));
   const { model, family, decoder } = readModel(config, {
     ...(remat === undefined ? {} : { remat }),
     ...(ignore === undefined ? {} : { ignore }),
   });
+  const dtype = base === "f32" ? "f32" : "bf16";
   const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
-  const loaded = await loadSafetensors(
-    await weightsIn(folder),
-    { params },
-    { rename: published(family, decoder) },
-  );
+  const weights = await weightsIn(folder);
+  const naming = { rename: published(family, decoder) };
+  const loaded = await loadStored(weights, { params }, naming, storing(base, model));
   return { model, params: loaded.params };
+}
+
+/** Quantizes the weights of linear layers one by one, so that no more than one of them is in f32. */
+function storing(base: "f32" | "bf16" | Quantization, { linearLayers }: CausalLm): Store {
+  if (base === "f32" || base === "bf16") return stored;
+  const layers = linearLayers.filter(({ isHead }) => !isHead);
+  const paths = new Set(layers.map(({ path }) => `params/${path}/weight`));
+  return (leaf, numbers, path) =>
+    paths.has(path)
+      ? WEIGHT_FORMATS[base].quantized(numbers.data, numbers.shape)
+      : stored(leaf, numbers, path);
 }
 
 /** Files of a model without a head leave its prefix out: `layers.0…` is `model.layers.0…`. */

@@ -1,0 +1,43 @@
+/** The weight of a linear layer as a tree holds it: a tensor, or a record of codes and scales of a frozen one. */
+import { type HostTensor, isHostTensor, remat, type Shape, type Tensor } from "@mp/core";
+import * as int8 from "./int8.js";
+import * as nf4 from "./nf4.js";
+
+export type QuantizedWeight<T> = int8.Int8Weight<T> | nf4.Nf4Weight<T>;
+export type StoredWeight<T> = T | QuantizedWeight<T>;
+
+/** How many bits a frozen base has: floats, codes of 8 bits by rows, or of 4 by blocks. */
+export type Quantization = "int8" | "nf4";
+
+interface WeightFormat {
+  quantized(data: Float32Array, shape: Shape): QuantizedWeight<HostTensor>;
+  onHost(weight: QuantizedWeight<HostTensor>): HostTensor<"f32">;
+  /** In f32. */
+  traced(weight: QuantizedWeight<Tensor>): Tensor;
+}
+
+/** Each format by the name that its codes have in the record. */
+export const WEIGHT_FORMATS: Readonly<Record<Quantization, WeightFormat>> = { int8, nf4 };
+
+const NAMES = Object.keys(WEIGHT_FORMATS) as readonly Quantization[];
+
+const formatOf = (weight: unknown): WeightFormat | undefined => {
+  if (typeof weight !== "object" || weight === null) return undefined;
+  const name = NAMES.find((each) => Object.hasOwn(weight, each));
+  return name === undefined ? undefined : WEIGHT_FORMATS[name];
+};
+
+/** Whether it is a weight on the host, in any of its forms. */
+export const isStoredWeight = (value: unknown): value is StoredWeight<HostTensor> =>
+  isHostTensor(value) || formatOf(value) !== undefined;
+
+/** The tensor on the host that a stored weight stands for: f32, or as it is. */
+export const weightOnHost = (weight: StoredWeight<HostTensor>): HostTensor =>
+  formatOf(weight)?.onHost(weight as QuantizedWeight<HostTensor>) ?? (weight as HostTensor);
+
+/** What `compute` makes of the tensor that a traced weight stands for, which is not kept for the backward pass. */
+export function withWeight(weight: StoredWeight<Tensor>, compute: (weight: Tensor) => Tensor): Tensor {
+  const format = formatOf(weight);
+  if (format === undefined) return compute(weight as Tensor);
+  return remat(() => compute(format.traced(weight as QuantizedWeight<Tensor>)))();
+}
