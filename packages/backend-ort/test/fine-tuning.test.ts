@@ -7,6 +7,7 @@ import {
   adamW,
   float32,
   type HostTensor,
+  key,
   mixedBfloat16,
   type PrecisionChoice,
   predictor,
@@ -14,7 +15,7 @@ import {
   tensor,
   trainer,
 } from "@mp/core";
-import { type Lora, loadAdapter, type NamedParameters, saveAdapter } from "@mp/nn/adapters";
+import { type Lora, loadAdapter, lora, type NamedParameters, saveAdapter } from "@mp/nn/adapters";
 import { type CausalLm, type CausalLmInput, loadCausalLm, nextTokenLoss } from "@mp/nn/transformers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
@@ -107,31 +108,41 @@ async function tuned(
   });
 }
 
-const runOf = async (name: string, dtype: "f32" | "bf16"): ReturnType<typeof tuned> => {
-  const { model, params: base } = await loadCausalLm(folderOf(name), { base: dtype });
-  const { adapted, adapters } = await loadAdapter(join(folderOf(name), "start"), model);
-  return tuned(adapted, base, adapters, float32());
-};
+type Base = "bf16" | "int8" | "nf4";
 
-it("trains beside a base in bf16 with the losses of the same numbers in float32, and resumes", async () => {
-  // The file is in bf16.
-  const [narrow, wide] = await Promise.all([runOf("llama-tied", "bf16"), runOf("llama-tied", "f32")]);
-  const steps = Array.from({ length: 4 }, (_, step) => batch(step, 97));
-  const [first, second, ...rest] = steps as [Batch, Batch, ...Batch[]];
-  for (const each of [first, second]) expect(await narrow.step(each)).toEqual(await wide.step(each));
-  const path = join(directory, "run.safetensors");
-  await narrow.save(path);
-  const resumed = await runOf("llama-tied", "bf16");
-  await resumed.load(path);
-  for (const each of rest) expect(await resumed.step(each)).toEqual(await narrow.step(each));
-  expect(await resumed.parameters()).toEqual(await narrow.parameters());
-  const kept = new Map(narrow.graph(first).inputs.map(({ name, value }) => [name, value.dtype]));
-  for (const [name, dtype] of kept) {
-    if (name.startsWith("state/frozen/")) expect([name, dtype]).toEqual([name, "bf16"]);
-    if (/^state\/(master|optimizer)\//.test(name)) expect(name).toContain("/adapters/");
-  }
-  expect([...kept.keys()].filter((name) => name.startsWith("state/optimizer/")).length).toBe(2 * 2 * 6);
-});
+/** A run beside the base as it is stored, or in f32. */
+async function runOf(base: Base, isWide: boolean): ReturnType<typeof tuned> {
+  const { model, params } = await loadCausalLm(folderOf("llama-tied"), { base });
+  const { adapted, adapters } = await loadAdapter(join(folderOf("llama-tied"), "start"), model);
+  const none = lora(model);
+  return tuned(adapted, isWide ? none.merge(params, none.init(key(0))) : params, adapters, float32());
+}
+
+it.each([
+  ["bf16", ["bf16"]],
+  ["int8", ["bf16", "f32", "u8"]],
+  ["nf4", ["bf16", "f32", "u8"]],
+] as const)(
+  "trains beside a base in %s with the losses of its numbers in float32, and resumes",
+  async (base, dtypes) => {
+    const [narrow, wide] = await Promise.all([runOf(base, false), runOf(base, true)]);
+    const steps = Array.from({ length: 4 }, (_, step) => batch(step, 97));
+    const [first, second, ...rest] = steps as [Batch, Batch, ...Batch[]];
+    for (const each of [first, second]) expect(await narrow.step(each)).toEqual(await wide.step(each));
+    const path = join(directory, "run.safetensors");
+    await narrow.save(path);
+    const resumed = await runOf(base, false);
+    await resumed.load(path);
+    for (const each of rest) expect(await resumed.step(each)).toEqual(await narrow.step(each));
+    expect(await resumed.parameters()).toEqual(await narrow.parameters());
+    const { inputs } = narrow.graph(first);
+    const frozen = inputs.filter(({ name }) => name.startsWith("state/frozen/"));
+    expect([...new Set(frozen.map(({ value }) => value.dtype))].sort()).toEqual(dtypes);
+    const kept = inputs.filter(({ name }) => /^state\/(master|optimizer)\//.test(name));
+    for (const { name } of kept) expect(name).toContain("/adapters/");
+    expect(kept.filter(({ name }) => name.startsWith("state/optimizer/")).length).toBe(2 * 2 * 6);
+  },
+);
 
 describe.each(MODELS)("%s", (name) => {
   it("has transformers' logits and greedy tokens", async () => {

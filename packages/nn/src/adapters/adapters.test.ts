@@ -11,6 +11,8 @@ import { type CausalLm, causalLm, loadCausalLm } from "../transformers/index.js"
 import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
 import { type Lora, loadAdapter, lora, type NamedParameters, saveAdapter } from "./index.js";
 
+const fixtures = fileURLToPath(new URL("../../test/fixtures/transformers", import.meta.url));
+
 const config = {
   model_type: "llama",
   vocab_size: 13,
@@ -70,6 +72,18 @@ describe("lora", () => {
     }
   });
 
+  it.each(["bf16", "int8", "nf4"] as const)("merges a base in %s into what it computes", async (stored) => {
+    const { model: own, params } = await loadCausalLm(join(fixtures, "llama-grouped"), { base: stored });
+    const adapted = lora(own, { targets: "all-linear" });
+    const adapters = moved(adapted.init(key(4)));
+    const merged = adapted.merge(params, adapters);
+    const changed = run({ params, adapters, ids }, (all) =>
+      adapted.apply(all.adapters, all.params, { ids: all.ids as Tensor }),
+    );
+    const plain = run({ merged, ids }, (all) => own.apply(all.merged, { ids: all.ids as Tensor }));
+    expectClose(numbers(plain), numbers(changed), 4);
+  });
+
   it("scales by alpha / rank, or by alpha / √rank", () => {
     const adapters = moved(lora(model, { rank: 4, alpha: 4 }).init(key(4)));
     const scaled = (alpha: number, useRslora: boolean): readonly number[] =>
@@ -119,8 +133,6 @@ describe("lora", () => {
     expect(most).toBeGreaterThan(0.95 / Math.sqrt(8));
   });
 });
-
-const fixtures = fileURLToPath(new URL("../../test/fixtures/transformers", import.meta.url));
 
 describe("an adapter's files", () => {
   const made: string[] = [];

@@ -50,6 +50,27 @@ it("keeps the bits of bf16 in a base of bf16, from shards", async () => {
   }
 });
 
+it.each(["int8", "nf4"] as const)(
+  "quantizes linear layers but the head to %s, the rest to bf16",
+  async (base) => {
+    const { model, params } = await loadCausalLm(GROUPED, { base });
+    const { params: wide } = await loadCausalLm(GROUPED);
+    const linear = model.linearLayers.filter(({ isHead }) => !isHead).map(({ path }) => `${path}/weight`);
+    expect(linear.length).toBe(14);
+    const codes = leaves(params).filter(([path]) => path.endsWith(`/${base}`));
+    expect(codes.map(([path]) => path.slice(0, -base.length - 1))).toEqual(linear.toSorted());
+    const others = leaves(params).filter(([path]) => !linear.some((each) => path.startsWith(each)));
+    expect(new Set(others.map(([, { dtype }]) => dtype))).toEqual(new Set(["bf16"]));
+    expect(others.length + linear.length).toBe(leaves(wide).length);
+    const tied = leaves((await loadCausalLm(TIED, { base })).params);
+    expect(tied.find(([path]) => path.includes("embed_tokens"))?.[1].dtype).toBe("bf16");
+    await expect(saveCausalLm(folder, model, params)).rejects.toMatchObject({
+      code: "MP_DTYPE_MISMATCH",
+      message: expect.stringMatching(/got u8 at .*weight/),
+    });
+  },
+);
+
 it("reads what it has written, in both dtypes", async () => {
   for (const dtype of ["f32", "bf16"] as const) {
     const { model, params } = await loadCausalLm(GROUPED, { base: dtype });
