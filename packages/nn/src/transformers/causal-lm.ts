@@ -1,9 +1,9 @@
 import { type HostTensor, MpError, remat, scope, type Tensor, type TensorTree, type Tree } from "@mp/core";
 import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
-import { asTensor, expand, range, reshape } from "@mp/core/ops";
+import { asTensor, attention, expand, range, reshape } from "@mp/core/ops";
 import type { Layer } from "../layer.js";
 import { type FieldValues, readFields } from "./config-fields.js";
-import type { CausalLmInput, Decoder, Family } from "./decoder.js";
+import type { Attend, CausalLmInput, Decoder, DecoderInput, Family, ModelSizes } from "./decoder.js";
 import { FAMILIES } from "./families.js";
 import type { LinearPlace } from "./linear-place.js";
 import { initialized, linearLayersOf } from "./parameter-spec.js";
@@ -31,6 +31,7 @@ export interface CausalLm extends Layer<CausalLmParameters, CausalLmInput> {
   readonly linearLayers: readonly LinearPlace[];
   /** The last parts of the paths of those that get them by default, as in peft. */
   readonly targets: readonly string[];
+  readonly sizes: ModelSizes;
 }
 
 const OPTIONS = {
@@ -72,11 +73,11 @@ export function readModel(config: CausalLmConfig, options: CausalLmOptions): Rea
     config,
     linearLayers: linearLayersOf(decoder.parameters, decoder.head),
     targets: family.targets,
+    sizes: decoder.sizes,
     init: (key) => initialized(decoder.parameters, key, decoder.deviation) as CausalLmParameters,
     apply: (parameters, input, context) =>
       scope("causalLm", () => {
-        const { ids, mask, positions } = expectInput(input);
-        return decoder.apply(parameters as TensorTree, { ids, mask, positions, context, wrapped });
+        return decoder.apply(parameters as TensorTree, { ...readInput(input), context, wrapped });
       }),
   };
   return { model, family, decoder };
@@ -100,10 +101,8 @@ function familyOf(config: FieldValues): Family {
   );
 }
 
-function expectInput(input: CausalLmInput): Required<Pick<CausalLmInput, "ids" | "positions">> & {
-  readonly mask: Tensor | undefined;
-} {
-  const { ids, mask, positions } = (input ?? {}) as Partial<CausalLmInput>;
+function readInput(input: CausalLmInput): Omit<DecoderInput, "context" | "wrapped"> {
+  const { ids, mask, positions, attend, place } = (input ?? {}) as Partial<CausalLmInput>;
   const [batch, time] = expectTokens("ids", ids);
   if (positions !== undefined) {
     const [rows, columns] = expectTokens("positions", positions);
@@ -114,7 +113,9 @@ function expectInput(input: CausalLmInput): Required<Pick<CausalLmInput, "ids" |
       );
   }
   const counted = (): Tensor => expand(reshape(range(0, time), [1, time]), [batch, time]);
-  return { ids: ids as Tensor, mask, positions: positions ?? counted() };
+  const toEarlier: Attend = (_layer, { query, key, value }) =>
+    attention(query, key, value, { isCausal: true, ...(mask === undefined ? {} : { mask }) });
+  return { ids: ids as Tensor, attend: attend ?? toEarlier, place, positions: positions ?? counted() };
 }
 
 function expectTokens(name: string, given: Tensor | undefined): readonly [batch: number, time: number] {

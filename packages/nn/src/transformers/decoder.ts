@@ -15,12 +15,38 @@ export interface CausalLmInput {
   readonly mask?: Tensor;
   /** Places of the tokens, i32 [batch, time]; default 0, 1, 2 … in each row. Packed samples count from 0 each. */
   readonly positions?: Tensor;
+  /** Attention of every block, in place of that over the input's own tokens, as a cache of earlier ones needs it. */
+  readonly attend?: Attend;
+  /** The one place, i32 scalar, whose logits are wanted: [batch, 1, vocabulary]. Default: all. */
+  readonly place?: Tensor;
+}
+
+/** A block's heads, their positions in them, each [batch, heads, time, size]; keys and values may have fewer heads. */
+export interface Heads {
+  readonly query: Tensor;
+  readonly key: Tensor;
+  readonly value: Tensor;
+}
+
+/** The attention of a block, by its index, to [batch, heads, time, size]. */
+export type Attend = (layer: number, heads: Heads) => Tensor;
+
+/** What a cache of keys and values needs to know of a model. */
+export interface ModelSizes {
+  readonly vocabulary: number;
+  readonly layers: number;
+  readonly keyHeads: number;
+  readonly headSize: number;
+  /** Positions that the model was made for, `max_position_embeddings`. */
+  readonly positions: number;
 }
 
 /** The input of a decoder besides its parameters. */
 export interface DecoderInput {
   readonly ids: Tensor;
-  readonly mask: Tensor | undefined;
+  readonly attend: Attend;
+  /** The one place whose logits are wanted. */
+  readonly place: Tensor | undefined;
   readonly positions: Tensor;
   readonly context: LayerContext | undefined;
   /** Wraps each block: `remat`, or a function that gives back what it gets. */
@@ -29,7 +55,7 @@ export interface DecoderInput {
 
 /** A model as its configuration describes it. */
 export interface Decoder {
-  readonly vocabulary: number;
+  readonly sizes: ModelSizes;
   /** Parameters by their published names. */
   readonly parameters: SpecTree;
   /** Standard deviation of the start of weights. */
@@ -38,7 +64,7 @@ export interface Decoder {
   readonly head: string;
   /** Whether a tensor of a published file is none of its parameters: a buffer, or a copy of a tied one. */
   isLeftOut(name: string): boolean;
-  /** Logits [batch, time, vocabulary]. */
+  /** Logits [batch, time, vocabulary], of one place or all. */
   apply(parameters: TensorTree, input: DecoderInput): Tensor;
 }
 

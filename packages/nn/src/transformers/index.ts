@@ -10,7 +10,7 @@ export {
   type CausalLmParameters,
   causalLm,
 } from "./causal-lm.js";
-export type { CausalLmInput } from "./decoder.js";
+export type { Attend, CausalLmInput, Heads, ModelSizes } from "./decoder.js";
 export type { LinearPlace } from "./linear-place.js";
 export { type LoadCausalLmOptions, type LoadedCausalLm, loadCausalLm } from "./load-causal-lm.js";
 export { nextTokenLoss } from "./next-token-loss.js";

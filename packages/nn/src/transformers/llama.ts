@@ -1,7 +1,7 @@
 /** The decoders of the Llama line: RMS normalization before each part, rotary positions, grouped queries, a gated feed-forward. */
 import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
 import { checks } from "@mp/core/internal";
-import { add, attention, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
+import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
 import { type Activation, activationName, activationOf } from "./activations.js";
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
@@ -96,7 +96,13 @@ export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: rea
     activation: activationOf(given["hidden_act"]),
   };
   return {
-    vocabulary,
+    sizes: {
+      vocabulary,
+      layers: layers.length,
+      keyHeads: sizes.keyHeads,
+      headSize: sizes.headSize,
+      positions: config["max_position_embeddings"] as number,
+    },
     parameters: { model, ...(isTied ? {} : head) } as SpecTree,
     deviation: config["initializer_range"] as number,
     head: "lm_head",
@@ -177,14 +183,15 @@ function applied(
   input: DecoderInput,
 ): Tensor {
   const { embed_tokens: table, layers, norm } = model;
-  const { ids, positions, context, wrapped } = input;
+  const { ids, positions, place, context, wrapped } = input;
   const angles = scope("rotary", () => anglesAt(positions, frequencies));
   let x = scope("embed_tokens", () => embedded(table.weight, ids));
   for (const [index, own] of layers.entries()) {
-    const run = wrapped((y: Tensor) => blockOutput(block, own, y, angles, input));
+    const run = wrapped((y: Tensor) => blockOutput(block, own, y, angles, index, input));
     x = scope(`layers/${index}`, () => run(x));
   }
-  const last = scope("norm", () => normalized(block, norm, x));
+  const wanted = place === undefined ? x : gather(x, reshape(place, [1]), 1);
+  const last = scope("norm", () => normalized(block, norm, wanted));
   return scope("lm_head", () => linear(head ?? table, last, context));
 }
 
@@ -197,7 +204,8 @@ function blockOutput(
   own: BlockTensors,
   x: Tensor,
   angles: Angles,
-  { mask, context }: DecoderInput,
+  index: number,
+  { attend, context }: DecoderInput,
 ): Tensor {
   const layer = <K extends string>(parts: Readonly<Record<K, LinearPart>>, name: K, y: Tensor): Tensor =>
     scope(name, () => linear(parts[name], y, context));
@@ -213,7 +221,7 @@ function blockOutput(
     const query = turned(inHeads(layer(own.self_attn, "q_proj", read), heads), queryNorm);
     const key = turned(inHeads(layer(own.self_attn, "k_proj", read), keyHeads), keyNorm);
     const value = inHeads(layer(own.self_attn, "v_proj", read), keyHeads);
-    const mixed = attention(query, key, value, { isCausal: true, ...(mask === undefined ? {} : { mask }) });
+    const mixed = attend(index, { query, key, value });
     const joined = reshape(transpose(mixed, [0, 2, 1, 3]), [batch, time, heads * headSize]);
     return layer(own.self_attn, "o_proj", joined);
   });

@@ -1,0 +1,67 @@
+/**
+ * A cache of keys and values of a fixed length: a prompt fills it from the start, then each token takes its place. What
+ * lies after a token's place is of no meaning and not seen.
+ */
+import { type HostTensor, type Tensor, zeros } from "@mp/core";
+import { attention, concat, equal, lessOrEqual, range, reshape, slice, where } from "@mp/core/ops";
+import type { Attend, ModelSizes } from "../transformers/index.js";
+
+/** The keys and values of a block, each [1, keyHeads, length, size]. */
+export interface CachedBlock<T> {
+  readonly keys: T;
+  readonly values: T;
+}
+
+/** The cache of a model, one entry a block. */
+export type Cache<T> = readonly CachedBlock<T>[];
+
+export function emptyCache({ layers, keyHeads, headSize }: ModelSizes, length: number): Cache<HostTensor> {
+  const empty = (): HostTensor => zeros([1, keyHeads, length, headSize]);
+  return Array.from({ length: layers }, () => ({ keys: empty(), values: empty() }));
+}
+
+/** Attention while traced, and the cache after it. */
+export interface CachedAttention {
+  readonly attend: Attend;
+  readonly next: Cache<Tensor>;
+}
+
+/** Attention of a prompt, which begins at the first place, to itself. */
+export function promptAttention(cache: Cache<Tensor>): CachedAttention {
+  return noting(cache, (before, heads) => {
+    const time = heads.key.shape[2] as number;
+    const filled = (old: Tensor, own: Tensor): Tensor =>
+      time === old.shape[2] ? own : concat([own, slice(old, [{ axis: 2, start: time }])], 2);
+    const after = { keys: filled(before.keys, heads.key), values: filled(before.values, heads.value) };
+    return { after, mixed: attention(heads.query, heads.key, heads.value, { isCausal: true }) };
+  });
+}
+
+/** Attention of one token, at the place i32 [], to itself and all before it. */
+export function tokenAttention(cache: Cache<Tensor>, place: Tensor): CachedAttention {
+  const length = cache[0]?.keys.shape[2] ?? 0;
+  const isOwn = reshape(equal(range(0, length), place), [1, 1, length, 1]);
+  const mask = reshape(lessOrEqual(range(0, length), place), [1, 1, 1, length]);
+  return noting(cache, (before, heads) => {
+    const after = {
+      keys: where(isOwn, heads.key, before.keys),
+      values: where(isOwn, heads.value, before.values),
+    };
+    return { after, mixed: attention(heads.query, after.keys, after.values, { mask }) };
+  });
+}
+
+type Block = (
+  before: CachedBlock<Tensor>,
+  heads: Parameters<Attend>[1],
+) => { readonly after: CachedBlock<Tensor>; readonly mixed: Tensor };
+
+function noting(cache: Cache<Tensor>, block: Block): CachedAttention {
+  const next = [...cache];
+  const attend: Attend = (layer, heads) => {
+    const { after, mixed } = block(cache[layer] as CachedBlock<Tensor>, heads);
+    next[layer] = after;
+    return mixed;
+  };
+  return { attend, next };
+}

@@ -1,0 +1,37 @@
+import { cacheLength, type GeneratorOptions, generator, modelPart } from "./generator.js";
+import {
+  DEFAULT_TOKENS,
+  type GenerateOptions,
+  readPrompt,
+  type TokenStream,
+  textPlan,
+} from "./stream-options.js";
+
+/**
+ * Writes one text: a generator of the length that it needs, which is freed when the text ends, also by `break`. For
+ * several texts make a `generator` once.
+ * @example
+ * ```ts
+ * for await (const token of generate({ backend, model, params }, prompt, { maxTokens: 100 })) show(token);
+ * ```
+ * @throws as `generator` and its `generate`, when the first token is asked for
+ */
+export async function* generate(
+  options: Omit<GeneratorOptions, "length">,
+  prompt: Iterable<number>,
+  text: GenerateOptions = {},
+): TokenStream {
+  modelPart("generate: model", options.model);
+  const { sizes } = options.model;
+  const tokens = readPrompt(prompt, sizes.vocabulary);
+  const wanted = tokens.length + (text.maxTokens ?? DEFAULT_TOKENS);
+  const length = cacheLength(Math.min(wanted, sizes.positions), sizes.positions);
+  // What is refused is refused before the parameters go to the engine.
+  textPlan(tokens, text, { length, ...sizes });
+  const writer = await generator({ ...options, length });
+  try {
+    return yield* writer.generate(tokens, text);
+  } finally {
+    await writer.dispose();
+  }
+}

@@ -1,0 +1,205 @@
+import {
+  type Backend,
+  type HostTensor,
+  key,
+  MpError,
+  mixed,
+  type PrecisionChoice,
+  type Tensor,
+  type TensorTree,
+  type TrainingWarning,
+  tensor,
+} from "@mp/core";
+import {
+  backendPart,
+  checks,
+  later,
+  parametersPart,
+  printWarning,
+  readOptions,
+  type StatefulFunction,
+  StatefulRun,
+  shown,
+  withDefault,
+} from "@mp/core/internal";
+import { reshape } from "@mp/core/ops";
+import type { Lora, NamedParameters } from "../adapters/index.js";
+import type { CausalLm, CausalLmInput, CausalLmParameters } from "../transformers/index.js";
+import { type Cache, emptyCache, promptAttention, tokenAttention } from "./cache.js";
+import { sampled } from "./sampling.js";
+import { StopSequences } from "./stop-sequences.js";
+import { type GenerateOptions, type TextPlan, type TokenStream, textPlan } from "./stream-options.js";
+
+export interface GeneratorOptions {
+  readonly backend: Backend;
+  /** A model of `causalLm` or `loadCausalLm`. */
+  readonly model: CausalLm;
+  /** Its parameters, f32 or bf16. */
+  readonly params: CausalLmParameters;
+  /** Adapters beside them, as `loadAdapter` gives them; default none. */
+  readonly adapter?: { readonly adapted: Lora<CausalLmInput>; readonly adapters: NamedParameters };
+  /**
+   * Most tokens of a prompt and its text together, rounded up to a power of two; at most, and by default if that is
+   * less than 1024, the model's `max_position_embeddings`. The cache takes memory for all of them.
+   */
+  readonly length?: number;
+  /** The precision to compute in, as for `predictor`; default `mixed()`. */
+  readonly precision?: PrecisionChoice;
+  /** Called once with each warning; default prints it to stderr. */
+  readonly onWarning?: (warning: TrainingWarning) => void;
+}
+
+/** A model on an engine that writes texts, one at a time. */
+export interface TextGenerator {
+  /** Most tokens of a prompt and its text together. */
+  readonly length: number;
+  /**
+   * The tokens that follow a prompt. Nothing runs before the first one is asked for. A text that begins ends the one
+   * before: asking that for another token throws MP_DISPOSED.
+   * @throws MP_INVALID_ARGUMENT for options out of range and a prompt that does not fit; the stream throws
+   * MP_NON_FINITE for logits that are no numbers
+   */
+  generate(prompt: Iterable<number>, options?: GenerateOptions): TokenStream;
+  /** Waits for the current token, then frees everything. Idempotent; any other call after it throws MP_DISPOSED. */
+  dispose(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export const modelPart: checks.Check = checks.claim(
+  "a model such as that of causalLm",
+  (value) => typeof value === "object" && value !== null && "sizes" in value && "apply" in value,
+);
+
+const OPTIONS = {
+  backend: backendPart,
+  model: modelPart,
+  params: parametersPart,
+  adapter: checks.optional(
+    checks.claim(
+      "the { adapted, adapters } that loadAdapter gives",
+      (value) => typeof value === "object" && value !== null && "adapted" in value && "adapters" in value,
+    ),
+  ),
+  length: checks.optional(checks.count),
+  precision: withDefault(mixed(), later),
+  onWarning: withDefault(printWarning, checks.callback),
+};
+
+const DEFAULT_LENGTH = 1024;
+/** One for each power of two that a prompt can have, and that of a token. */
+const PROGRAMS = 33;
+
+/**
+ * Puts a model on an engine to write texts: the parameters once, a cache of keys and values of a fixed length, and one
+ * program for prompts of each power of two and one for a token, compiled when they are first needed.
+ * @example
+ * ```ts
+ * const writer = await generator({ backend, model, params, length: 2048 });
+ * for await (const token of writer.generate(prompt, { temperature: 0.7, topP: 0.9 })) show(token);
+ * await writer.dispose();
+ * ```
+ * @throws MP_INVALID_ARGUMENT for options out of range; as `predictor` for parameters and precision
+ */
+export async function generator(options: GeneratorOptions): Promise<TextGenerator> {
+  const read = readOptions("generator", options, OPTIONS, { example: "{ backend, model, params }" });
+  const { backend, model, params, adapter, precision, onWarning } = read;
+  const { sizes } = model;
+  const length = cacheLength(read.length ?? Math.min(DEFAULT_LENGTH, sizes.positions), sizes.positions);
+  const weights = adapter === undefined ? { base: params } : { base: params, adapters: adapter.adapters };
+  const run = await StatefulRun.start({
+    owner: "generator",
+    backend,
+    precision,
+    params: weights,
+    state: { cache: emptyCache(sizes, length) },
+    programs: PROGRAMS,
+    onWarning,
+  });
+  const logits = logitsOf(model, adapter?.adapted);
+  let latest: TextPlan | undefined;
+  const ask = async (plan: TextPlan, tokens: readonly number[], place: number): Promise<Float32Array> => {
+    if (latest !== plan)
+      throw new MpError("MP_DISPOSED", "generate: this text has ended, since the generator began another");
+    const time = Math.min(powerOfTwo(tokens.length), length);
+    const ids = new Int32Array(time);
+    ids.set(tokens);
+    const data = { ids: tensor(ids, [1, time]), place: tensor(Int32Array.of(place), []) };
+    const { results, areFinite } = await run.run(time === 1 ? "token" : `prompt of ${time}`, logits, data);
+    if (!areFinite)
+      throw new MpError(
+        "MP_NON_FINITE",
+        `generate: logits after ${place + 1} tokens are not finite; compute in a wider precision, such as float32()`,
+      );
+    return (results["logits"] as HostTensor<"f32">).data;
+  };
+  const dispose = (): Promise<void> => run.dispose();
+  return {
+    length,
+    generate: (prompt, given = {}) => {
+      const plan = textPlan(prompt, given, { length, ...sizes });
+      return textOf(plan, (tokens, place) => {
+        if (place === plan.prompt.length - 1) latest = plan;
+        return ask(plan, tokens, place);
+      });
+    },
+    dispose,
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+/** Logits of the last of those tokens, which is at that place of the text. */
+type Ask = (tokens: readonly number[], place: number) => Promise<Float32Array>;
+
+async function* textOf(plan: TextPlan, ask: Ask): TokenStream {
+  const { prompt, sampling, maxTokens, seed, signal } = plan;
+  const stops = new StopSequences(plan.stop);
+  const stream = key(seed);
+  let tokens = prompt;
+  for (let made = 0; made < maxTokens; made++) {
+    if (signal?.aborted === true) return "signal";
+    const token = sampled(await ask(tokens, prompt.length + made - 1), sampling, stream, made);
+    const { free, isStop } = stops.take(token);
+    yield* free;
+    if (isStop) return "stop";
+    tokens = [token];
+  }
+  yield* stops.rest();
+  return "maxTokens";
+}
+
+/** The smallest power of two that is at least as large. */
+const powerOfTwo = (count: number): number => 2 ** Math.ceil(Math.log2(count));
+
+/** @throws MP_INVALID_ARGUMENT for more than the model has positions */
+export function cacheLength(wanted: number, positions: number): number {
+  if (wanted <= positions) return Math.min(powerOfTwo(wanted), positions);
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `generator: length must be at most the model's max_position_embeddings, ${positions}, got ${shown(wanted)}`,
+  );
+}
+
+interface Weights {
+  readonly base: never;
+  readonly adapters: never;
+}
+
+/** The model over the cache, for a prompt at the first place, or one token at any. */
+function logitsOf(model: CausalLm, adapted: Lora<CausalLmInput> | undefined): StatefulFunction {
+  return (weights, data, context) => {
+    const { base, adapters } = weights as unknown as Weights;
+    const { ids, place } = data as Readonly<Record<"ids" | "place", Tensor>>;
+    const { cache } = context.modelState as unknown as { readonly cache: Cache<Tensor> };
+    const time = ids.shape[1] as number;
+    const isToken = time === 1;
+    const { attend, next } = isToken ? tokenAttention(cache, place) : promptAttention(cache);
+    const input: CausalLmInput = isToken
+      ? { ids, attend, positions: reshape(place, [1, 1]) }
+      : { ids, attend, place };
+    const logits =
+      adapted === undefined
+        ? model.apply(base, input, context)
+        : adapted.apply(adapters, base, input, context);
+    return { results: { logits }, state: { cache: next } as unknown as TensorTree };
+  };
+}

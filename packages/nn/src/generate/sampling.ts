@@ -1,0 +1,71 @@
+/** The choice of a token from the logits of a place, on the host: one row is little beside what the model reads. */
+import { foldIn, type Key } from "@mp/core";
+import { hostUniform } from "@mp/core/internal";
+
+export interface Sampling {
+  /** Divides the logits; 0 takes the most likely token. */
+  readonly temperature: number;
+  /** Tokens that are considered, the most likely ones and those as likely as the last of them; 0 is all. */
+  readonly topK: number;
+  /** The fewest most likely tokens whose probabilities add up to this are considered; 1 is all. */
+  readonly topP: number;
+}
+
+/** The token of a draw: each stands for one place of one stream of random numbers. */
+export function sampled(logits: Float32Array, sampling: Sampling, stream: Key, draw: number): number {
+  if (sampling.temperature === 0) return mostLikely(logits);
+  const { tokens, shares } = candidates(logits, sampling);
+  const total = shares.reduce((sum, share) => sum + share, 0);
+  let left = (hostUniform(foldIn(stream, draw), 1)[0] as number) * total;
+  for (const [at, share] of shares.entries()) {
+    left -= share;
+    if (left < 0) return tokens[at] as number;
+  }
+  // Rounding may leave a little.
+  return tokens.at(-1) as number;
+}
+
+/** The first one, where several are. */
+function mostLikely(logits: Float32Array): number {
+  let best = 0;
+  for (let token = 1; token < logits.length; token++)
+    if ((logits[token] as number) > (logits[best] as number)) best = token;
+  return best;
+}
+
+/** Tokens that may be taken, and numbers in proportion to their probabilities. */
+export interface Candidates {
+  readonly tokens: readonly number[];
+  readonly shares: readonly number[];
+}
+
+/** In the order of transformers: temperature, then the most likely tokens, then those that make up a probability. */
+export function candidates(logits: Float32Array, { temperature, topK, topP }: Sampling): Candidates {
+  const most = logits[mostLikely(logits)] as number;
+  const least = topK > 0 && topK < logits.length ? (logits.toSorted().at(-topK) as number) : -Infinity;
+  const tokens: number[] = [];
+  const shares: number[] = [];
+  for (const [token, logit] of logits.entries()) {
+    if (logit < least) continue;
+    tokens.push(token);
+    shares.push(Math.exp((logit - most) / temperature));
+  }
+  return topP < 1 ? nucleus({ tokens, shares }, topP) : { tokens, shares };
+}
+
+/** Holtzman et al., arXiv 1904.09751. */
+function nucleus({ tokens, shares }: Candidates, topP: number): Candidates {
+  const total = shares.reduce((sum, share) => sum + share, 0);
+  // All below this add up to less than what is left out, so only the others are sorted.
+  const least = ((1 - topP) * total) / shares.length;
+  const order = [...shares.keys()]
+    .filter((at) => (shares[at] as number) >= least)
+    .sort((a, b) => (shares[b] as number) - (shares[a] as number));
+  let sum = 0;
+  const end = order.findIndex((at) => {
+    sum += shares[at] as number;
+    return sum >= topP * total;
+  });
+  const kept = end < 0 ? order : order.slice(0, end + 1);
+  return { tokens: kept.map((at) => tokens[at] as number), shares: kept.map((at) => shares[at] as number) };
+}

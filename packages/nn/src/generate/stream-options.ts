@@ -1,0 +1,95 @@
+import { MpError } from "@mp/core";
+import { checks, readOptions, signalPart, withDefault } from "@mp/core/internal";
+import type { Sampling } from "./sampling.js";
+
+/** Options of one text. */
+export interface GenerateOptions extends Partial<Sampling> {
+  /** Tokens, or sequences of them, that end the text; they are not part of it. Default none. */
+  readonly stop?: readonly (number | readonly number[])[];
+  /** Most tokens of the text; default 256, or as many as fit. */
+  readonly maxTokens?: number;
+  /** Names the stream of random numbers: the same seed gives the same text. Default 0. */
+  readonly seed?: number;
+  /** Ends the text after the current token. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Tokens as they are made. When they end, the return value says why: a stop, the most tokens, the signal. `break` ends
+ * them too.
+ */
+export type TokenStream = AsyncGenerator<number, "stop" | "maxTokens" | "signal", undefined>;
+
+const isToken = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isTokens = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every(isToken);
+
+const OPTIONS = {
+  temperature: withDefault(
+    1,
+    checks.claim("a number ≥ 0", (value) => typeof value === "number" && value >= 0 && value < Infinity),
+  ),
+  topK: withDefault(0, checks.integer(0)),
+  topP: withDefault(
+    1,
+    checks.claim("above 0 and at most 1", (value) => typeof value === "number" && value > 0 && value <= 1),
+  ),
+  stop: withDefault(
+    [] as readonly (number | readonly number[])[],
+    checks.listOf("tokens, or of lists of tokens", (value) => isToken(value) || isTokens(value)),
+  ),
+  maxTokens: checks.optional(checks.count),
+  seed: withDefault(0, checks.integer(0)),
+  signal: checks.optional(signalPart),
+};
+
+export const DEFAULT_TOKENS = 256;
+
+/** What a text is made by. */
+export interface TextPlan {
+  readonly prompt: readonly number[];
+  readonly sampling: Sampling;
+  readonly stop: readonly (readonly number[])[];
+  readonly maxTokens: number;
+  readonly seed: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** @throws MP_INVALID_ARGUMENT for options out of range, and a prompt that the cache has no room for */
+export function textPlan(
+  prompt: Iterable<number>,
+  options: GenerateOptions,
+  room: { readonly length: number; readonly vocabulary: number; readonly positions: number },
+): TextPlan {
+  const read = readOptions("generate", options, OPTIONS, { example: "{ maxTokens: 100 }" });
+  const tokens = readPrompt(prompt, room.vocabulary);
+  const { temperature, topK, topP, seed, signal } = read;
+  const { maxTokens = Math.max(1, Math.min(DEFAULT_TOKENS, room.length - tokens.length)) } = read;
+  if (tokens.length + maxTokens > room.length)
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `generate: a prompt of ${tokens.length} tokens and maxTokens of ${maxTokens} must fit into the length of ${room.length}${remedy(room)}`,
+    );
+  const stop = read.stop.map((each) => (typeof each === "number" ? [each] : each));
+  return { prompt: tokens, sampling: { temperature, topK, topP }, stop, maxTokens, seed, signal };
+}
+
+const remedy = ({ length, positions }: { readonly length: number; readonly positions: number }): string =>
+  length < positions
+    ? "; make the generator with a larger length"
+    : ", the model's max_position_embeddings; shorten them";
+
+/** @throws MP_INVALID_ARGUMENT for one without tokens of the vocabulary */
+export function readPrompt(prompt: Iterable<number>, vocabulary: number): readonly number[] {
+  const isIterable = typeof prompt === "object" && prompt !== null && Symbol.iterator in prompt;
+  // A tokenizer of JavaScript may give BigInts.
+  const tokens = isIterable ? Array.from(prompt, Number) : [];
+  if (tokens.length === 0)
+    throw new MpError("MP_INVALID_ARGUMENT", "generate: prompt must be a list of at least one token");
+  const place = tokens.findIndex((token) => !isToken(token) || token >= vocabulary);
+  if (place < 0) return tokens;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `generate: prompt must hold tokens from 0 to ${vocabulary - 1}, got ${tokens[place]} at ${place}; its tokenizer must be the model's`,
+  );
+}
