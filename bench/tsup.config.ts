@@ -12,4 +12,5 @@ export default appPreset({
   "data-parallel": "src/data-parallel.ts",
   "rank-steps": "src/data-parallel/rank-steps.ts",
   "half-products": "src/half-products.ts",
+  "cached-token": "src/cached-token.ts",
 });

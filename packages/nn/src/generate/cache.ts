@@ -3,7 +3,7 @@
  * lies after a token's place is of no meaning and not seen.
  */
 import { type HostTensor, type Tensor, zeros } from "@mp/core";
-import { attention, concat, equal, lessOrEqual, range, reshape, slice, where } from "@mp/core/ops";
+import { attention, concat, expand, lessOrEqual, range, reshape, scatterElements, slice } from "@mp/core/ops";
 import type { Attend, ModelSizes } from "../transformers/index.js";
 
 /** The keys and values of a block, each [1, keyHeads, length, size]. */
@@ -40,12 +40,12 @@ export function promptAttention(cache: Cache<Tensor>): CachedAttention {
 /** Attention of one token, at the place i32 [], to itself and all before it. */
 export function tokenAttention(cache: Cache<Tensor>, place: Tensor): CachedAttention {
   const length = cache[0]?.keys.shape[2] ?? 0;
-  const isOwn = reshape(equal(range(0, length), place), [1, 1, length, 1]);
   const mask = reshape(lessOrEqual(range(0, length), place), [1, 1, 1, length]);
   return noting(cache, (before, heads) => {
+    const at = expand(reshape(place, [1, 1, 1, 1]), heads.key.shape);
     const after = {
-      keys: where(isOwn, heads.key, before.keys),
-      values: where(isOwn, heads.value, before.values),
+      keys: scatterElements(before.keys, at, heads.key, { axis: 2 }),
+      values: scatterElements(before.values, at, heads.value, { axis: 2 }),
     };
     return { after, mixed: attention(heads.query, after.keys, after.values, { mask }) };
   });

@@ -1,6 +1,6 @@
 /** Linear layers as published files have them, alone or with an adapter beside the weight. */
 import type { Tensor } from "@mp/core";
-import { add, cast, matMul, mul, transpose } from "@mp/core/ops";
+import { add, cast, matMul, mul, reshape, transpose } from "@mp/core/ops";
 import { dropout } from "../dropout.js";
 import type { LayerContext } from "../layer.js";
 import type { LinearPlace } from "./linear-place.js";
@@ -53,7 +53,14 @@ export function linear(
   return add(own, mul(times(times(read, down), up), scale));
 }
 
-const times = (x: Tensor, weight: Tensor): Tensor => matMul(x, transpose(widened(weight, x), [1, 0]));
+/** x · Wᵀ. One row, as a token of a text has, is W · xᵀ: no engine then makes a transposed copy of all weights. */
+function times(x: Tensor, weight: Tensor): Tensor {
+  const wide = widened(weight, x);
+  const rows = x.shape.slice(0, -1);
+  if (rows.some((count) => count !== 1)) return matMul(x, transpose(wide, [1, 0]));
+  const [outputs = 0, inputs = 0] = weight.shape;
+  return reshape(matMul(wide, reshape(x, [inputs, 1])), [...rows, outputs]);
+}
 
 /** A frozen weight that is stored in a half, as it enters a computation traced in f32; the policy decides on its dtype. */
 export const widened = (weight: Tensor, x: Tensor): Tensor =>
