@@ -55,7 +55,9 @@ for (let round = 0; round < 12; round++) {
   if (round > 0) wholes.push(pass);
 }
 const [token, pass] = [median(tokens), median(wholes)];
-console.log(`token ${token.toFixed(2)} ms, whole pass ${pass.toFixed(2)} ms, ratio ${(token / pass).toFixed(3)}`);
+console.log(
+  `token ${token.toFixed(2)} ms, whole pass ${pass.toFixed(2)} ms, ratio ${(token / pass).toFixed(3)}`,
+);
 await writer.dispose();
 await serving.dispose();
 await backend.dispose();

@@ -45,7 +45,9 @@ describe.each(["llama-grouped", "llama-tied"])("%s", (name) => {
     expect(writer.length).toBe(128);
     for (const length of [4, 5, 7, 8, 9, 33, 64, 100]) {
       const maxTokens = want.length - length;
-      const { tokens, reason } = await ended(writer.generate(want.slice(0, length), { ...GREEDY, maxTokens }));
+      const { tokens, reason } = await ended(
+        writer.generate(want.slice(0, length), { ...GREEDY, maxTokens }),
+      );
       expect([length, tokens]).toEqual([length, want.slice(length)]);
       expect(reason).toBe("maxTokens");
     }
@@ -130,7 +132,10 @@ describe("llama-grouped", () => {
   });
 
   it("ends a text when another begins", async () => {
-    const [first, second] = [writer.generate(greedy.slice(0, 4)), writer.generate(greedy.slice(0, 4), GREEDY)];
+    const [first, second] = [
+      writer.generate(greedy.slice(0, 4)),
+      writer.generate(greedy.slice(0, 4), GREEDY),
+    ];
     await first.next();
     expect((await second.next()).value).toBe(greedy[4]);
     await expect(first.next()).rejects.toMatchObject({ code: "MP_DISPOSED" });
@@ -139,7 +144,8 @@ describe("llama-grouped", () => {
 
   it("refuses what does not fit", async () => {
     const code = "MP_INVALID_ARGUMENT";
-    const refused = (message: RegExp) => expect.objectContaining({ code, message: expect.stringMatching(message) });
+    const refused = (message: RegExp) =>
+      expect.objectContaining({ code, message: expect.stringMatching(message) });
     const long = Array.from({ length: 300 }, () => 1);
     const positions = loaded.model.sizes.positions;
     await expect(generate({ backend, ...loaded }, long).next()).rejects.toEqual(
