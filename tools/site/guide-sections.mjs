@@ -57,6 +57,7 @@ export const GUIDE_SECTIONS = {
   "callbacks/following-a-number-of-the-run": "callbacks",
   "callbacks/progress": "callbacks",
   "nn/adapters": "language-models#lora",
+  "nn/generate": "language-models#generate-text",
   "nn/metrics": "evaluation",
   "nn/transformers": "language-models#load-a-model",
   "onnx/models-as-layers": "fine-tuning",
