@@ -39,7 +39,7 @@ export interface StatefulRunOptions {
   readonly onWarning: (warning: TrainingWarning) => void;
 }
 
-/** What a run gave; where something in it is not finite, the state stays as it was. */
+/** The results of a run; where one of them is not finite, the state stays as it was. */
 export interface StatefulResult {
   readonly results: Readonly<Record<string, HostTensor>>;
   readonly areFinite: boolean;

@@ -53,7 +53,7 @@ export function candidates(logits: Float32Array, { temperature, topK, topP }: Sa
   return topP < 1 ? nucleus({ tokens, shares }, topP) : { tokens, shares };
 }
 
-/** Holtzman et al., arXiv 1904.09751. */
+/** Nucleus sampling, arXiv 1904.09751. */
 function nucleus({ tokens, shares }: Candidates, topP: number): Candidates {
   const total = shares.reduce((sum, share) => sum + share, 0);
   // All below this add up to less than what is left out, so only the others are sorted.

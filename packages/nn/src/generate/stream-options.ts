@@ -45,7 +45,7 @@ const OPTIONS = {
 
 export const DEFAULT_TOKENS = 256;
 
-/** What a text is made by. */
+/** The options of a text with their defaults, beside its prompt. */
 export interface TextPlan {
   readonly prompt: readonly number[];
   readonly sampling: Sampling;

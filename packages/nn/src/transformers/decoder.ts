@@ -31,7 +31,7 @@ export interface Heads {
 /** The attention of a block, by its index, to [batch, heads, time, size]. */
 export type Attend = (layer: number, heads: Heads) => Tensor;
 
-/** What a cache of keys and values needs to know of a model. */
+/** The sizes of a model that a cache of its keys and values depends on. */
 export interface ModelSizes {
   readonly vocabulary: number;
   readonly layers: number;

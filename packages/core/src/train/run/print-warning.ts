@@ -4,6 +4,7 @@ import type { TrainingWarning } from "../definition/warning.js";
 const OF_THE_ENGINE: ReadonlySet<TrainingWarning["type"]> = new Set(["emulated", "fallback", "performance"]);
 const printed = new Set<string>();
 
+/** Prints a warning to stderr; one about the engine once in each process. */
 export function printWarning({ type, message }: TrainingWarning): void {
   if (OF_THE_ENGINE.has(type)) {
     if (printed.has(message)) return;
