@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Backend, float32, mixedBfloat16 } from "@mp/core";
+import { type Backend, float32, full, mixedBfloat16 } from "@mp/core";
 import { reference } from "@mp/core/reference";
 import { loadAdapter } from "@mp/nn/adapters";
 import { generate, generator, type TextGenerator, type TokenStream } from "@mp/nn/generate";
@@ -53,6 +53,17 @@ describe.each(["llama-grouped", "llama-tied"])("%s", (name) => {
     }
     await writer.dispose();
   });
+});
+
+it("writes the same from a base in bf16, where the file is in bf16", async () => {
+  const want = await greedyOf("llama-tied");
+  const own = {
+    backend,
+    precision: float32(),
+    ...(await loadCausalLm(folderOf("llama-tied"), { dtype: "bf16" })),
+  };
+  const { tokens } = await ended(generate(own, want.slice(0, 4), { ...GREEDY, maxTokens: 40 }));
+  expect(tokens).toEqual(want.slice(4, 44));
 });
 
 describe("llama-grouped", () => {
@@ -128,6 +139,16 @@ describe("llama-grouped", () => {
     await open.next();
     await own.dispose();
     await expect(open.next()).rejects.toMatchObject({ code: "MP_DISPOSED" });
+    expect(backend.stats()).toEqual(before);
+  });
+
+  it("throws for logits that are not finite, and frees everything", async () => {
+    const before = backend.stats();
+    const head = full([loaded.model.sizes.vocabulary, loaded.model.config["hidden_size"] as number], 3e38);
+    const params = { ...loaded.params, lm_head: { weight: head } };
+    await expect(
+      generate({ backend, ...loaded, params, precision: float32() }, [1]).next(),
+    ).rejects.toMatchObject({ code: "MP_NON_FINITE" });
     expect(backend.stats()).toEqual(before);
   });
 

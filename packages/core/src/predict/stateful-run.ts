@@ -45,6 +45,7 @@ export interface StatefulResult {
   readonly areFinite: boolean;
 }
 
+/** Weights and a state on an engine, and the programs compiled over them, in one queue of calls. */
 export class StatefulRun {
   readonly #backend: Backend;
   readonly #precision: Precision;

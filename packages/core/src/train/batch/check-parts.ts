@@ -46,6 +46,7 @@ export const ranksPart: Check = partWith(
   "await the engine: ranks: await mpi()",
 );
 
+/** The signal of an `AbortController`, not the controller. */
 export const signalPart: Check = partWith(
   ["throwIfAborted"],
   "pass that of an AbortController: signal: controller.signal",
