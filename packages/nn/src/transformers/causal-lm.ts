@@ -115,7 +115,7 @@ function readInput(input: CausalLmInput): Omit<DecoderInput, "context" | "wrappe
   const counted = (): Tensor => expand(reshape(range(0, time), [1, time]), [batch, time]);
   const toEarlier: Attend = (_layer, { query, key, value }) =>
     attention(query, key, value, { isCausal: true, ...(mask === undefined ? {} : { mask }) });
-  return { ids: ids as Tensor, attend: attend ?? toEarlier, place, positions: positions ?? counted() };
+  return { ids: ids as Tensor, attend: attend ?? toEarlier, mask, place, positions: positions ?? counted() };
 }
 
 function expectTokens(name: string, given: Tensor | undefined): readonly [batch: number, time: number] {

@@ -45,6 +45,8 @@ export interface ModelSizes {
 export interface DecoderInput {
   readonly ids: Tensor;
   readonly attend: Attend;
+  /** As in `CausalLmInput`: `attend` has it already. */
+  readonly mask: Tensor | undefined;
   /** The one place whose logits are wanted. */
   readonly place: Tensor | undefined;
   readonly positions: Tensor;

@@ -7,7 +7,7 @@ import { type Activation, activationName, activationOf } from "./activations.js"
 import { type FieldTable, type FieldValues, optional, unused } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { droppedAttention } from "./dropped-attention.js";
-import { embedded } from "./embedded.js";
+import { atPlace, embedded } from "./embedded.js";
 import { nonNegative, rate } from "./field-checks.js";
 import { type LinearPart, linear, linearSpec, widened } from "./linear.js";
 import { type ParameterSpec, type SpecTree, spec } from "./parameter-spec.js";
@@ -84,7 +84,7 @@ export function gpt2Decoder(config: FieldValues): Decoder {
     scaleOf: (layer) => (isByLayer ? own / (layer + 1) : own),
   };
   return {
-    vocabulary,
+    sizes: { vocabulary, layers: count, keyHeads: heads, headSize: size / heads, positions: longest },
     parameters: { transformer, ...(isTied ? {} : head) } as SpecTree,
     deviation: numeric["initializer_range"] as number,
     head: "lm_head",
@@ -138,7 +138,7 @@ function applied(
   input: DecoderInput,
 ): Tensor {
   const { wte, wpe, h: layers, ln_f: norm } = transformer;
-  const { ids, positions, context, wrapped } = input;
+  const { ids, positions, place, context, wrapped } = input;
   const time = ids.shape[1] ?? 0;
   if (time > longest)
     throw new MpError(
@@ -154,7 +154,7 @@ function applied(
     const run = wrapped((y: Tensor) => blockOutput(block, own, y, index, input));
     x = scope(`h/${index}`, () => run(x));
   }
-  const last = scope("ln_f", () => normalized(block, norm, x));
+  const last = scope("ln_f", () => normalized(block, norm, atPlace(x, place)));
   return scope("lm_head", () => linear(head ?? wte, last, context));
 }
 
@@ -177,7 +177,7 @@ function blockOutput(block: Block, own: BlockTensors, x: Tensor, index: number, 
     ) as [Tensor, Tensor, Tensor];
     const scale = block.scaleOf(index);
     const scaled = scale === 1 ? query : mul(query, scale);
-    const mixed = droppedAttention({ query: scaled, key, value }, rates.shares, input);
+    const mixed = droppedAttention(rates.shares, input)(index, { query: scaled, key, value });
     const joined = reshape(transpose(mixed, [0, 2, 1, 3]), [batch, time, size]);
     return dropped(layer(own.attn, "c_proj", joined), rates.outputs, input);
   });

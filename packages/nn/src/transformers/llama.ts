@@ -5,7 +5,7 @@ import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
 import { type Activation, activationName, activationOf } from "./activations.js";
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
-import { embedded } from "./embedded.js";
+import { atPlace, embedded } from "./embedded.js";
 import { nonNegative, positive } from "./field-checks.js";
 import { type LinearPart, linear, linearSpec, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
@@ -190,8 +190,7 @@ function applied(
     const run = wrapped((y: Tensor) => blockOutput(block, own, y, angles, index, input));
     x = scope(`layers/${index}`, () => run(x));
   }
-  const wanted = place === undefined ? x : gather(x, reshape(place, [1]), 1);
-  const last = scope("norm", () => normalized(block, norm, wanted));
+  const last = scope("norm", () => normalized(block, norm, atPlace(x, place)));
   return scope("lm_head", () => linear(head ?? table, last, context));
 }
 
