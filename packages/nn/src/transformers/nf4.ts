@@ -15,7 +15,7 @@ export type Nf4Weight<T> = {
   readonly absmax: T;
   /** The unit of each 256 of these codes, f32. */
   readonly nestedAbsmax: T;
-  /** Their mean, f32 []. */
+  /** The mean of the magnitudes, f32 []. */
   readonly offset: T;
 };
 

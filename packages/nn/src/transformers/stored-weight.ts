@@ -35,7 +35,7 @@ export const isStoredWeight = (value: unknown): value is StoredWeight<HostTensor
 export const weightOnHost = (weight: StoredWeight<HostTensor>): HostTensor =>
   formatOf(weight)?.onHost(weight as QuantizedWeight<HostTensor>) ?? (weight as HostTensor);
 
-/** What `compute` makes of the tensor that a traced weight stands for, which is not kept for the backward pass. */
+/** Computes with the tensor that a traced weight stands for, which is not kept for the backward pass. */
 export function withWeight(weight: StoredWeight<Tensor>, compute: (weight: Tensor) => Tensor): Tensor {
   const format = formatOf(weight);
   if (format === undefined) return compute(weight as Tensor);
