@@ -16,7 +16,10 @@ export const definition = defineApp({
       help: "texts to learn: JSONL, CSV or Parquet; without it, sums in words",
     }),
     heldOut: text({ argument: "FILE", help: "texts that measure it; without it, the first ones of --texts" }),
-    base: choice(["f32", "bf16"], { default: "f32", help: "how the frozen weights are stored" }),
+    base: choice(["f32", "bf16", "int8", "nf4"], {
+      default: "f32",
+      help: "how the frozen weights are stored",
+    }),
     loraRank: integer({ default: 8, min: 0, help: "rows of an adapter's matrices; 0 trains all weights" }),
     loraAlpha: number({ default: 16, help: "an adapter's product is multiplied by alpha / rank" }),
     targets: text({
@@ -29,6 +32,7 @@ export const definition = defineApp({
     learningRate: number({ default: 5e-3, help: "of AdamW" }),
     states: statesFlag,
     adapter: text({ argument: "FOLDER", help: "write the adapter there, in the files of Python's peft" }),
+    samples: integer({ default: 3, min: 0, help: "held-out texts that it ends after training" }),
     memory: toggle({ help: "print what a step needs, by kind, and train nothing" }),
   },
 });

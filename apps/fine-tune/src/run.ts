@@ -4,6 +4,7 @@ import { planMemory } from "@mp/core/report";
 import { saveAdapter } from "@mp/nn/adapters";
 import { saveCausalLm } from "@mp/nn/transformers";
 import type { Options } from "./flags.js";
+import { samplesOf } from "./samples.js";
 import type { Source } from "./source.js";
 import { openTuning, type Tuning } from "./tuning.js";
 
@@ -40,6 +41,7 @@ export function fineTune(
     context.print(`${label}: perplexity of held-out texts ${before.toFixed(2)} before training`);
     const record = await fitByFlags({ training, batches, options, context, label });
     const value = await perplexityOf(tuning);
+    for (const line of await samplesOf(tuning, backend, options.samples)) context.print(line);
     await saved(options, tuning, context);
     return resultOf({
       context,

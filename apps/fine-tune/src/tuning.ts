@@ -4,7 +4,7 @@ import { precisionOf } from "@mp/cli/training";
 import { adamW, type Backend, key, type Tensor, type Trainer, trainer } from "@mp/core";
 import { type Dataset, mapDataset } from "@mp/data";
 import { type CausalBatch, type CausalExample, causalBatches, shuffleDataset } from "@mp/data/rows";
-import { checkFits, loadTokenizer } from "@mp/data/tokenizer";
+import { checkFits, loadTokenizer, type Tokenizer } from "@mp/data/tokenizer";
 import { type Nothing, softmaxCrossEntropy } from "@mp/nn";
 import { type Lora, lora, type NamedParameters } from "@mp/nn/adapters";
 import { type CausalLm, type CausalLmInput, loadCausalLm } from "@mp/nn/transformers";
@@ -22,6 +22,8 @@ export interface Tuning extends AsyncDisposable {
   readonly adapted: Lora<CausalLmInput> | undefined;
   readonly batches: Dataset<Batch>;
   readonly heldOut: Dataset<Batch>;
+  readonly heldOutExamples: Dataset<CausalExample>;
+  readonly tokenizer: Tokenizer;
 }
 
 const IGNORED = -100;
@@ -36,13 +38,14 @@ export async function openTuning(
   const { batch, length, seed, accumulate, onOverflow } = options;
   const tokenizer = await loadTokenizer(source.folder);
   const { model, params: base } = await loadCausalLm(source.folder, {
-    dtype: options.base,
+    base: options.base,
     remat: options.checkpointing ? "blocks" : "none",
   });
   checkFits(tokenizer, Number(model.config["vocab_size"]));
   const batchesOf = (examples: Dataset<CausalExample>): Dataset<Batch> =>
     mapDataset(causalBatches(examples, { batch, length }), ({ segments: _, ...rest }) => rest);
   const examples = await examplesOf(source.train, tokenizer);
+  const heldOutExamples = await examplesOf(source.heldOut, tokenizer);
   const adapted = options.loraRank === 0 ? undefined : lora(model, adapters(options));
   const training = await trainer({
     backend,
@@ -67,7 +70,9 @@ export async function openTuning(
     model,
     adapted,
     batches: batchesOf(shuffleDataset(examples, { buffer: SHUFFLED, seed })),
-    heldOut: batchesOf(await examplesOf(source.heldOut, tokenizer)),
+    heldOut: batchesOf(heldOutExamples),
+    heldOutExamples,
+    tokenizer,
     [Symbol.asyncDispose]: () => training.dispose(),
   };
 }

@@ -1,0 +1,53 @@
+import type { Backend } from "@mp/core";
+import type { CausalExample } from "@mp/data/rows";
+import { generator } from "@mp/nn/generate";
+import type { Tuning } from "./tuning.js";
+
+/** Tokens of a sample at most. */
+const LONGEST = 48;
+
+/** Texts as the model ends them now, one a line: of the first held-out examples, the most likely token each time. */
+export async function samplesOf(
+  { training, model, adapted, heldOutExamples, tokenizer }: Tuning,
+  backend: Backend,
+  count: number,
+): Promise<readonly string[]> {
+  const prompts: (readonly number[])[] = [];
+  if (count === 0) return [];
+  for await (const example of heldOutExamples) {
+    prompts.push(promptOf(example));
+    if (prompts.length === count) break;
+  }
+  const { base, adapters } = await training.parameters();
+  const length = Math.min(model.sizes.positions, Math.max(...prompts.map((ids) => ids.length)) + LONGEST);
+  const writer = await generator({
+    backend,
+    model,
+    params: base,
+    length,
+    precision: training.precision,
+    onWarning: () => {},
+    ...(adapted === undefined ? {} : { adapter: { adapted, adapters } }),
+  });
+  try {
+    const { eos } = tokenizer.special;
+    const lines: string[] = [];
+    for (const prompt of prompts) {
+      const maxTokens = Math.min(LONGEST, length - prompt.length);
+      const options = { temperature: 0, maxTokens, stop: eos === undefined ? [] : [eos] };
+      const tokens: number[] = [];
+      for await (const token of writer.generate(prompt, options)) tokens.push(token);
+      lines.push(`${JSON.stringify(tokenizer.decode(prompt))} → ${JSON.stringify(tokenizer.decode(tokens))}`);
+    }
+    return lines;
+  } finally {
+    await writer.dispose();
+  }
+}
+
+/** The tokens before the first that counts, or half of a text in which all count. */
+function promptOf({ ids, mask }: CausalExample): readonly number[] {
+  const all = Array.from(ids);
+  const first = mask === undefined ? 0 : Array.from(mask, Number).indexOf(1);
+  return all.slice(0, first > 0 ? first : Math.ceil(all.length / 2));
+}
