@@ -233,7 +233,9 @@ describe("start", () => {
   it("refuses parameters that are not f32, naming the path", async () => {
     const { w } = { w: { dtype: "f16", shape: [1], data: Uint16Array.of(0) } as const };
     const starting = smallRun({ params: { hidden: { w, b: w }, out: w } as never });
-    await expect(starting).rejects.toThrow("params at hidden/b: parameters that are trained must be f32, got f16");
+    await expect(starting).rejects.toThrow(
+      "params at hidden/b: parameters that are trained must be f32, got f16",
+    );
     await expect(starting).rejects.toMatchObject({ code: "MP_DTYPE_MISMATCH" });
   });
 });
