@@ -133,7 +133,7 @@ export const numericFaults: readonly WrongBackend[] = [
       "loss-scale/f16/without-a-scale-small-gradients-are-lost",
       "master-weights/none-f16/loses-half-a-unit",
     ],
-    consequences: [/^master-weights\//],
+    consequences: [/^master-weights\//, /^loss-scale\/f16\/learns-nothing-without-a-scale$/],
   },
   {
     fault: "products of halves sum in the half",
