@@ -60,7 +60,7 @@ it("writes the same from a base in bf16, where the file is in bf16", async () =>
   const own = {
     backend,
     precision: float32(),
-    ...(await loadCausalLm(folderOf("llama-tied"), { dtype: "bf16" })),
+    ...(await loadCausalLm(folderOf("llama-tied"), { base: "bf16" })),
   };
   const { tokens } = await ended(generate(own, want.slice(0, 4), { ...GREEDY, maxTokens: 40 }));
   expect(tokens).toEqual(want.slice(4, 44));
