@@ -7,6 +7,6 @@ export function embedded(table: Tensor, indices: Tensor): Tensor {
   return rows.dtype === "f32" ? rows : cast(rows, "f32");
 }
 
-/** Of x [batch, time, size] the one place, i32 scalar, or all where there is none. */
+/** The one place, i32 scalar, of x [batch, time, size]; all places where there is none. */
 export const atPlace = (x: Tensor, place: Tensor | undefined): Tensor =>
   place === undefined ? x : gather(x, reshape(place, [1]), 1);
