@@ -10,8 +10,8 @@ await runApp(definition, async (options, context) => {
   if (options.memory) refuseBeside("--memory", options, OF_A_TRAINING);
   if (options.loraRank === 0) refuseBeside("--lora-rank 0", options, ["adapter"]);
   await withSource(options, async (source) => {
-    await pretrain(options, source, context);
     if (options.memory) return await printMemory(options, source, context);
+    await pretrain(options, source, context);
     await runOnceOrCompare({
       options,
       context,

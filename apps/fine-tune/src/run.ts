@@ -6,7 +6,7 @@ import { saveCausalLm } from "@mp/nn/transformers";
 import type { Options } from "./flags.js";
 import { samplesOf } from "./samples.js";
 import type { Source } from "./source.js";
-import { openTuning, type Tuning } from "./tuning.js";
+import { openTuning, type Tuning, type Weights } from "./tuning.js";
 
 /** Held-out batches that are measured at most: a perplexity to compare with, not a benchmark. */
 const MEASURED = 50;
@@ -41,8 +41,10 @@ export function fineTune(
     context.print(`${label}: perplexity of held-out texts ${before.toFixed(2)} before training`);
     const record = await fitByFlags({ training, batches, options, context, label });
     const value = await perplexityOf(tuning);
-    for (const line of await samplesOf(tuning, backend, options.samples)) context.print(line);
-    await saved(options, tuning, context);
+    const weights = await training.parameters();
+    for (const line of await samplesOf(tuning, weights, { backend, count: options.samples }))
+      context.print(line);
+    await saved(options, tuning.adapted, weights.adapters, context);
     return resultOf({
       context,
       options,
@@ -79,10 +81,13 @@ async function perplexityOf({ training, heldOut }: Tuning): Promise<number> {
   return Math.exp(sum / tokens);
 }
 
-async function saved({ adapter, model }: Options, tuning: Tuning, context: AppContext): Promise<void> {
-  const { adapted, training } = tuning;
+async function saved(
+  { adapter, model }: Options,
+  adapted: Tuning["adapted"],
+  adapters: Weights["adapters"],
+  context: AppContext,
+): Promise<void> {
   if (adapter === undefined || adapted === undefined) return;
-  const { adapters } = await training.parameters();
   const base = model === undefined ? {} : { base: model };
   await context.attempt(`--adapter ${adapter}`, () => saveAdapter(adapter, adapted, adapters, base));
 }

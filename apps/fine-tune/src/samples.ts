@@ -1,7 +1,7 @@
 import type { Backend } from "@mp/core";
 import type { CausalExample } from "@mp/data/rows";
 import { generator } from "@mp/nn/generate";
-import type { Tuning } from "./tuning.js";
+import type { Tuning, Weights } from "./tuning.js";
 
 /** Tokens of a sample at most. */
 const LONGEST = 48;
@@ -9,8 +9,8 @@ const LONGEST = 48;
 /** Texts as the model ends them now, one a line: of the first held-out examples, the most likely token each time. */
 export async function samplesOf(
   { training, model, adapted, heldOutExamples, tokenizer }: Tuning,
-  backend: Backend,
-  count: number,
+  { base, adapters }: Weights,
+  { backend, count }: { readonly backend: Backend; readonly count: number },
 ): Promise<readonly string[]> {
   const prompts: (readonly number[])[] = [];
   if (count === 0) return [];
@@ -18,7 +18,6 @@ export async function samplesOf(
     prompts.push(promptOf(example));
     if (prompts.length === count) break;
   }
-  const { base, adapters } = await training.parameters();
   const length = Math.min(model.sizes.positions, Math.max(...prompts.map((ids) => ids.length)) + LONGEST);
   const writer = await generator({
     backend,

@@ -13,7 +13,7 @@ import type { Source } from "./source.js";
 import { examplesOf } from "./texts.js";
 
 /** The base, and the adapters beside it: none where all weights are trained. */
-type Weights = { readonly base: NamedParameters; readonly adapters: NamedParameters };
+export type Weights = { readonly base: NamedParameters; readonly adapters: NamedParameters };
 type Batch = Pick<CausalBatch, "ids" | "targets" | "positions" | "mask">;
 
 export interface Tuning extends AsyncDisposable {

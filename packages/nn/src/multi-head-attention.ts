@@ -114,7 +114,7 @@ export function multiHeadAttention(
 }
 
 /** bool [time, memory]: whether a position of memory is not after that of x. */
-function isPast(time: number, memory: number): Tensor {
+export function isPast(time: number, memory: number): Tensor {
   return lessOrEqual(range(0, memory), reshape(range(0, time), [time, 1]));
 }
 

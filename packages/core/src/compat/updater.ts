@@ -3,7 +3,6 @@
  * and its defaults. What differs is what its users would not miss: the tutorial app `apps/updater` has it line by line.
  */
 import { callback, claim, count, listOf, optional } from "../argument-checks.js";
-import type { BackendManifest } from "../contract/manifest.js";
 import { MpError } from "../errors.js";
 import { isHostTensor } from "../host/host-tensor.js";
 import { chain } from "../optim/chain.js";
@@ -11,7 +10,8 @@ import type { Optimizer } from "../optim/optimizer.js";
 import { weightDecay } from "../optim/weight-decay.js";
 import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { dynamicLossScale, SMALLEST_SCALE } from "../precision/loss-scaler.js";
-import { mixed, type Precision, type PrecisionChoice } from "../precision/presets.js";
+import { mixed } from "../precision/presets.js";
+import { chosenPrecision } from "../train/batch/chosen-precision.js";
 import type { AnyBatch, Fed } from "../train/definition/loss.js";
 import type { StepResult } from "../train/definition/result.js";
 import type { TrainerOptions } from "../train/options.js";
@@ -141,7 +141,7 @@ export async function updater<
     params,
     loss,
     optimizer: decay === undefined ? solver : chain(weightDecay(decay), solver),
-    precision: (manifest) => ({ ...chosen(read.precision, manifest), lossScaler }),
+    precision: (manifest) => ({ ...chosenPrecision(read.precision, manifest), lossScaler }),
     accumulate: accumGrad,
     accumulation: "sum",
     ...(comm === undefined ? {} : { allReduce: exchangeOf(comm, grads) }),
@@ -158,10 +158,6 @@ export async function updater<
     dispose: () => training.dispose(),
     [Symbol.asyncDispose]: () => training.dispose(),
   };
-}
-
-function chosen(choice: PrecisionChoice, manifest: BackendManifest): Precision {
-  return typeof choice === "function" ? choice(manifest) : choice;
 }
 
 /** Without the options that are undefined. */

@@ -146,9 +146,10 @@ class BackwardPass {
 
 function notDifferentiable(node: AnyNode, reason: string): MpError<"MP_NOT_DIFFERENTIABLE"> {
   const { line, scope, custom } = node.origin;
+  const [what, where] = custom === undefined ? [node.op, `; node ${node.name}`] : ["customGradient", ""];
   return new MpError(
     "MP_NOT_DIFFERENTIABLE",
-    `${custom === undefined ? node.op : "customGradient"}: no gradient for ${reason}${custom === undefined ? `; node ${node.name}` : ""}${line === undefined ? "" : ` (at ${line})`}`,
+    `${what}: no gradient for ${reason}${where}${line === undefined ? "" : ` (at ${line})`}`,
     { details: { op: node.op, node: node.name, reason, scope, ...(line === undefined ? {} : { line }) } },
   );
 }

@@ -1,11 +1,11 @@
 import { callback, claim, oneOf, optional } from "../argument-checks.js";
-import { expectHalf } from "../cast/plan.js";
 import { MpError } from "../errors.js";
 import { isHostTensor } from "../host/host-tensor.js";
 import { later, type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { mixed } from "../precision/presets.js";
 import type { TensorTree } from "../trace/map-tensors.js";
-import { backendPart, checkPrecision, parametersPart } from "../train/batch/check-parts.js";
+import { backendPart, parametersPart } from "../train/batch/check-parts.js";
+import { usablePrecision } from "../train/batch/chosen-precision.js";
 import { loadParameters } from "../train/checkpoint/load-parameters.js";
 import type { PredictFunction } from "../train/definition/user-function.js";
 import { printWarning } from "../train/run/print-warning.js";
@@ -41,8 +41,9 @@ const EXAMPLE = { example: "{ backend, model, params: await training.parameters(
  * const logits = await serving.predict(tensor(pixels, [1, 3, 32, 32]));
  * ```
  * From a checkpoint: `{ backend, model, params: model.init(key(0)), checkpoint: "run.safetensors", weights: "ema" }`.
- * @throws MP_INVALID_ARGUMENT for options out of range, MP_NON_FINITE for parameters that are NaN or that a half does not hold, MP_UNSUPPORTED for a precision whose half the backend does not
- * support at all; of a checkpoint what `loadParameters` throws
+ * @throws MP_INVALID_ARGUMENT for options out of range, MP_NON_FINITE for parameters that are NaN or that a half does not
+ * hold, MP_UNSUPPORTED for a precision whose half the backend does not support at all; of a checkpoint what
+ * `loadParameters` throws
  */
 export function predictor<P, D, R extends TensorTree, M = Readonly<Record<never, never>>>(
   options: PredictorOptions<P, M, ServedFunction<P, D, R, M>>,
@@ -59,9 +60,7 @@ export async function predictor(options: object): Promise<never> {
   const given = options as PredictorOptions<unknown, unknown, unknown>;
   const read = readOptions("predictor", given, OPTIONS, EXAMPLE);
   const { backend, precision: choice, checkpoint, weights } = read;
-  const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
-  checkPrecision("predictor", precision);
-  expectHalf(precision.policy, backend.manifest);
+  const precision = usablePrecision("predictor", choice, backend.manifest);
   if (read.modelState === undefined) expectNoStatistics(read.model);
   const trees = { params: read.params as object, modelState: read.modelState ?? {} };
   const run = await PredictionRun.start({

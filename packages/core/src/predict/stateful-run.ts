@@ -1,6 +1,4 @@
 /** A model that serves with a state of its own: each run reads it and replaces it, as generation does with its cache. */
-
-import { expectHalf } from "../cast/plan.js";
 import type { Backend } from "../contract/backend.js";
 import { isFloat } from "../dtype.js";
 import type { HostTensor } from "../host/host-tensor.js";
@@ -12,7 +10,7 @@ import { cast } from "../trace/ops/unary.js";
 import { key } from "../trace/random/random.js";
 import type { Tensor } from "../trace/tensor.js";
 import { feedBatch } from "../train/batch/batch.js";
-import { checkPrecision } from "../train/batch/check-parts.js";
+import { usablePrecision } from "../train/batch/chosen-precision.js";
 import { CallQueue } from "../train/compile/call-queue.js";
 import { ProgramCache } from "../train/compile/program-cache.js";
 import { type Program, traceProgram } from "../train/definition/program.js";
@@ -47,7 +45,6 @@ export interface StatefulResult {
 
 /** Weights and a state on an engine, and the programs compiled over them, in one queue of calls. */
 export class StatefulRun {
-  readonly #backend: Backend;
   readonly #precision: Precision;
   readonly #types: KeptWeights["types"];
   readonly #programs: ProgramCache;
@@ -59,7 +56,6 @@ export class StatefulRun {
     programs: ProgramCache,
     calls: CallQueue,
   ) {
-    this.#backend = programs.backend;
     this.#precision = precision;
     this.#types = types;
     this.#programs = programs;
@@ -69,9 +65,7 @@ export class StatefulRun {
   /** @throws as `predictor`, of parameters and precision */
   static async start(options: StatefulRunOptions): Promise<StatefulRun> {
     const { owner, backend, precision: choice, params, state: modelState, programs, onWarning } = options;
-    const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
-    checkPrecision(owner, precision);
-    expectHalf(precision.policy, backend.manifest);
+    const precision = usablePrecision(owner, choice, backend.manifest);
     const { types, slots } = await keptWeights(backend, precision, { params, modelState });
     const cache = new ProgramCache(backend, await backend.createState(slots), programs, onWarning);
     return new StatefulRun(precision, types, cache, new CallQueue(owner));
@@ -103,7 +97,7 @@ export class StatefulRun {
       const context = { training: false, key: key(0), modelState, step: literal(0, "i32") };
       const run = underPolicy(model as unknown as PredictFunction, "the data", context, {
         policy: this.#precision.policy,
-        manifest: this.#backend.manifest,
+        manifest: this.#programs.backend.manifest,
       });
       const made = run(weights, fed["data"] as TensorTree) as unknown as ReturnType<StatefulFunction>;
       const results = mapTensors(inF32, made.results);

@@ -1,8 +1,7 @@
-import { expectHalf } from "../cast/plan.js";
 import { isHostTensor } from "../host/host-tensor.js";
 import { key } from "../trace/random/random.js";
 import { leavesOf } from "../tree.js";
-import { checkPrecision } from "./batch/check-parts.js";
+import { usablePrecision } from "./batch/chosen-precision.js";
 import type { AnyBatch } from "./definition/loss.js";
 import type { RankPlace } from "./definition/rank-place.js";
 import { type CommonDefinition, definitionsOf } from "./definitions.js";
@@ -69,9 +68,7 @@ export async function trainer<
 
 function commonOf(read: ReadSettings, rank: RankPlace | undefined): CommonDefinition {
   const { backend, precision: choice, accumulate, onOverflow, maxRetries, checkNewParameters } = read;
-  const precision = typeof choice === "function" ? choice(backend.manifest) : choice;
-  checkPrecision("trainer", precision);
-  expectHalf(precision.policy, backend.manifest);
+  const precision = usablePrecision("trainer", choice, backend.manifest);
   return {
     precision,
     manifest: backend.manifest,

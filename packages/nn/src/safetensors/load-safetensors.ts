@@ -46,7 +46,8 @@ const OPTIONS = {
 /**
  * Weights that PyTorch or Hugging Face saved, as new values of the trees in `like`, by rules for each kind of layer: kernels
  * are transposed, gates and stacked projections taken apart. F16, BF16, F32 and F64 of the file become f32, or bf16 where
- * `like` has bf16, as for the frozen base of a fine-tuning. The path is that of a `.safetensors` file, or of the index of a sharded one, `model.safetensors.index.json`.
+ * `like` has bf16, as for the frozen base of a fine-tuning. The path is that of a `.safetensors` file, or of the index of
+ * a sharded one, `model.safetensors.index.json`.
  * @throws MP_INVALID_ARGUMENT, MP_IO, MP_PARSE, MP_OUT_OF_MEMORY; MP_CHECKPOINT_MISMATCH with the report in
  * `details.report`, for what is neither loaded nor allowed
  */

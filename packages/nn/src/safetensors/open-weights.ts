@@ -7,7 +7,11 @@ import { MpError } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import type { SafetensorsTensor } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";
+import { isRecord, parsedJson, reading } from "./json-file.js";
 import { inOwnCodes } from "./own-codes.js";
+
+/** The subject of messages. */
+const WHAT = "loadSafetensors";
 
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
 
@@ -21,12 +25,12 @@ export async function openWeights(path: string): Promise<FileTensors> {
 }
 
 async function tensorsOf(path: string): Promise<Readonly<Record<string, SafetensorsTensor>>> {
-  return (await inOwnCodes("loadSafetensors", () => loadFile(path))).tensors;
+  return (await inOwnCodes(WHAT, () => loadFile(path))).tensors;
 }
 
 async function shards(indexPath: string): Promise<FileTensors> {
   const placeOf = await weightMap(indexPath);
-  const folder = await reading(indexPath, () => realpath(dirname(indexPath)));
+  const folder = await reading(WHAT, indexPath, () => realpath(dirname(indexPath)));
   const byShard = new Map<string, Readonly<Record<string, SafetensorsTensor>>>();
   for (const shard of new Set(placeOf.values()))
     byShard.set(shard, await tensorsOf(await placeIn(folder, shard, indexPath)));
@@ -44,7 +48,7 @@ async function placeIn(folder: string, shard: string, indexPath: string): Promis
   const isName = shard === basename(shard) && !/[\\\0]/.test(shard) && shard !== "." && shard !== "..";
   if (!isName) refuse(indexPath, `the shard ${JSON.stringify(shard)} is no name of a file beside the index`);
   const place = join(folder, shard);
-  const found = await reading(place, () => realpath(place));
+  const found = await reading(WHAT, place, () => realpath(place));
   if (dirname(found) === folder || dirname(found) === blobsOf(folder)) return found;
   return refuse(
     indexPath,
@@ -59,13 +63,13 @@ function blobsOf(folder: string): string | undefined {
 }
 
 async function weightMap(path: string): Promise<ReadonlyMap<string, string>> {
-  const text = await reading(path, async () => {
+  const text = await reading(WHAT, path, async () => {
     const found = await stat(path);
     if (!found.isFile()) throw Object.assign(new Error("no regular file"), { code: "ENOTREG" });
     if (found.size > MOST_INDEX_BYTES) refuse(path, `it has ${found.size} bytes`);
     return readFile(path, "utf8");
   });
-  const parsed = json(path, text);
+  const parsed = parsedJson(WHAT, path, text);
   const map = isRecord(parsed) ? parsed["weight_map"] : undefined;
   if (!isRecord(map)) return refuse(path, "it has no weight_map");
   return new Map(
@@ -76,32 +80,8 @@ async function weightMap(path: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-function json(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new MpError("MP_PARSE", `loadSafetensors: ${path} is not JSON`, { cause, details: { path } });
-  }
-}
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (cause) {
-    if (MpError.is(cause)) throw cause;
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new MpError("MP_IO", `loadSafetensors: cannot read ${path}: ${code}`, {
-      cause,
-      details: { path, errno: code },
-    });
-  }
-}
-
 function refuse(path: string, problem: string): never {
-  throw new MpError("MP_PARSE", `loadSafetensors: ${path} is not a usable index of shards: ${problem}`, {
+  throw new MpError("MP_PARSE", `${WHAT}: ${path} is not a usable index of shards: ${problem}`, {
     details: { path },
   });
 }

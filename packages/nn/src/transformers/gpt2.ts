@@ -4,6 +4,7 @@ import { checks } from "@mp/core/internal";
 import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/core/ops";
 import { dropout } from "../dropout.js";
 import { type Activation, activationName, activationOf } from "./activations.js";
+import { throughBlocks } from "./blocks.js";
 import { type FieldTable, type FieldValues, optional, unused } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { droppedAttention } from "./dropped-attention.js";
@@ -138,7 +139,7 @@ function applied(
   input: DecoderInput,
 ): Tensor {
   const { wte, wpe, h: layers, ln_f: norm } = transformer;
-  const { ids, positions, place, context, wrapped } = input;
+  const { ids, positions, place, context } = input;
   const time = ids.shape[1] ?? 0;
   if (time > longest)
     throw new MpError(
@@ -149,11 +150,9 @@ function applied(
     scope("wte", () => embedded(wte.weight, ids)),
     scope("wpe", () => embedded(wpe.weight, positions)),
   );
-  let x = dropped(rows, block.rates.rows, input);
-  for (const [index, own] of layers.entries()) {
-    const run = wrapped((y: Tensor) => blockOutput(block, own, y, index, input));
-    x = scope(`h/${index}`, () => run(x));
-  }
+  const x = throughBlocks("h", layers, dropped(rows, block.rates.rows, input), input, (own, y, index) =>
+    blockOutput(block, own, y, index, input),
+  );
   const last = scope("ln_f", () => normalized(block, norm, atPlace(x, place)));
   return scope("lm_head", () => linear(head ?? wte, last, context));
 }
@@ -177,7 +176,7 @@ function blockOutput(block: Block, own: BlockTensors, x: Tensor, index: number, 
     ) as [Tensor, Tensor, Tensor];
     const scale = block.scaleOf(index);
     const scaled = scale === 1 ? query : mul(query, scale);
-    const mixed = droppedAttention(rates.shares, input)(index, { query: scaled, key, value });
+    const mixed = droppedAttention(index, { query: scaled, key, value }, rates.shares, input);
     const joined = reshape(transpose(mixed, [0, 2, 1, 3]), [batch, time, size]);
     return dropped(layer(own.attn, "c_proj", joined), rates.outputs, input);
   });

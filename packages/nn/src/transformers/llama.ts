@@ -3,6 +3,7 @@ import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
 import { type Activation, activationName, activationOf } from "./activations.js";
+import { throughBlocks } from "./blocks.js";
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { atPlace, embedded } from "./embedded.js";
@@ -183,13 +184,12 @@ function applied(
   input: DecoderInput,
 ): Tensor {
   const { embed_tokens: table, layers, norm } = model;
-  const { ids, positions, place, context, wrapped } = input;
+  const { ids, positions, place, context } = input;
   const angles = scope("rotary", () => anglesAt(positions, frequencies));
-  let x = scope("embed_tokens", () => embedded(table.weight, ids));
-  for (const [index, own] of layers.entries()) {
-    const run = wrapped((y: Tensor) => blockOutput(block, own, y, angles, index, input));
-    x = scope(`layers/${index}`, () => run(x));
-  }
+  const rows = scope("embed_tokens", () => embedded(table.weight, ids));
+  const x = throughBlocks("layers", layers, rows, input, (own, y, index) =>
+    blockOutput(block, own, y, angles, index, input),
+  );
   const last = scope("norm", () => normalized(block, norm, atPlace(x, place)));
   return scope("lm_head", () => linear(head ?? table, last, context));
 }

@@ -1,16 +1,11 @@
-import { access, readFile } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError, zeros } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { type Store, stored } from "../safetensors/filling.js";
+import { readJson } from "../safetensors/json-file.js";
 import { loadStored } from "../safetensors/load-safetensors.js";
-import {
-  type CausalLm,
-  type CausalLmConfig,
-  type CausalLmOptions,
-  type CausalLmParameters,
-  readModel,
-} from "./causal-lm.js";
+import { type CausalLm, type CausalLmOptions, type CausalLmParameters, readModel } from "./causal-lm.js";
 import type { Decoder, Family } from "./decoder.js";
 import { mapSpecs } from "./parameter-spec.js";
 import { type Quantization, WEIGHT_FORMATS } from "./stored-weight.js";
@@ -97,22 +92,4 @@ async function weightsIn(folder: string): Promise<string> {
     `loadCausalLm: ${folder} has no ${WEIGHTS.join(" and no ")}; older files such as pytorch_model.bin are saved again by save_pretrained of transformers`,
     { details: { path: folder } },
   );
-}
-
-/** The object in a file. @throws MP_IO, MP_PARSE */
-export async function readJson(what: string, path: string): Promise<CausalLmConfig> {
-  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new MpError("MP_IO", `${what}: cannot read ${path}: ${cause.code}`, {
-      cause,
-      details: { path, errno: cause.code },
-    });
-  });
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed))
-      return parsed as CausalLmConfig;
-  } catch (cause) {
-    throw new MpError("MP_PARSE", `${what}: ${path} is not JSON`, { cause, details: { path } });
-  }
-  throw new MpError("MP_PARSE", `${what}: ${path} is no object of JSON`, { details: { path } });
 }

@@ -100,7 +100,11 @@ export class KernelWriter implements NodeWriter {
   }
 
   scalar(value: number, dtype: DType): string {
-    return this.#made(this.#writer.scalar(value, dtype), { dtype, shape: [], range: rangeOfScalar(value) });
+    return this.#made(this.#writer.scalar(value, dtype), {
+      dtype,
+      shape: [],
+      range: rangeOfScalar(value, dtype),
+    });
   }
 
   list(values: readonly number[], dtype: DType): string {

@@ -1,3 +1,4 @@
+import { type HostTensor, tensor } from "@mp/core";
 import { expect, it } from "vitest";
 import { commonShape, type Emission, type Range, resultTypes } from "./known-types.js";
 
@@ -35,6 +36,17 @@ it("a result is bounded where its operands are, and a number where they are", ()
 it("a clipped value is bounded by both limits, and may be NaN where it may have been", () => {
   expect(range("Clip", "f32", undefined, upTo(7), upTo(0.5))).toEqual(upTo(7, false));
   expect(range("Clip", "f32", undefined, upTo(7))).toBeUndefined();
+});
+
+it("a constant of one number is known in f32 alone: data of a half are bits", () => {
+  const constant = (value: HostTensor): Range | undefined => {
+    const attributes = { value: { kind: "tensor", value } } as const;
+    const emission = { inputs: [], attributes, options: {}, dtypes: [], shapes: [], ranges: [] };
+    return resultTypes("Constant", emission)[0]?.range;
+  };
+  expect(constant(tensor(Float32Array.of(-3), []))).toEqual(upTo(3));
+  expect(constant(tensor(Float32Array.of(Number.NaN), []))).toBeUndefined();
+  expect(constant(tensor(Uint16Array.of(0x7e00), [], "f16"))).toBeUndefined();
 });
 
 it("nothing is known of what may overflow", () => {

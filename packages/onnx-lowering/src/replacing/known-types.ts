@@ -97,14 +97,15 @@ export const rangeOfCast = (from: DType | undefined): Range | undefined =>
 /** Far from where sums and products of f32 overflow. */
 const LARGEST = 2 ** 100;
 
-export const rangeOfScalar = (value: number): Range | undefined =>
-  Number.isFinite(value) ? { most: Math.abs(value), isNumber: true } : undefined;
+/** The range of one number; of halves nothing is known, whose data are bits. */
+export const rangeOfScalar = (value: number, dtype: DType): Range | undefined =>
+  dtype === "f32" && Number.isFinite(value) ? { most: Math.abs(value), isNumber: true } : undefined;
 
 function rangeOf(opType: string, { dtypes: [dtype], ranges, attributes }: Emission): Range | undefined {
   if (opType === "Cast") return rangeOfCast(dtype);
   const { value } = attributes;
   if (opType === "Constant" && value?.kind === "tensor" && value.value.shape.length === 0)
-    return rangeOfScalar(Number(value.value.data[0]));
+    return rangeOfScalar(Number(value.value.data[0]), value.value.dtype);
   if (dtype !== "f32") return undefined;
   const most = MOST[opType]?.(...ranges.map((range) => range?.most ?? Number.NaN)) ?? Number.NaN;
   return most <= LARGEST ? { most, isNumber: ranges.every((range) => range?.isNumber) } : undefined;
