@@ -13,4 +13,5 @@ export default appPreset({
   "rank-steps": "src/data-parallel/rank-steps.ts",
   "half-products": "src/half-products.ts",
   "cached-token": "src/cached-token.ts",
+  "lora-step": "src/lora-step.ts",
 });

@@ -1,5 +1,6 @@
+import { isHalf } from "../dtype.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
-import { type AnyNode, type Graph, type Origin, producers, type Value } from "../graph/graph.js";
+import { type AnyNode, type Graph, isNode, type Origin, producers, type Value } from "../graph/graph.js";
 import { customRules } from "./rules/custom.js";
 
 /** A checkpoint segment whose backward pass has begun. */
@@ -14,7 +15,8 @@ interface Segment {
  * The values of a forward pass that backward rules read: its own values, or, for a rule of a node inside a checkpoint
  * segment, copies of that segment's values. Copies are made on demand, in forward order, from the segment's outer
  * inputs behind `Barrier(input, gate)`, so that neither common subexpressions nor an engine can find them equal to the
- * forward nodes.
+ * forward nodes. Parameters kept in a half are widened again in the same way, in and outside segments: what they take
+ * in f32 is not alive from the forward pass to the backward pass.
  */
 export class ForwardValues {
   readonly #builder: GraphBuilder;
@@ -24,7 +26,9 @@ export class ForwardValues {
   readonly #positions = new Map<AnyNode, number>();
   /** The node that the user's gradient rule of a value hangs on. */
   readonly #rules: ReadonlyMap<Value, AnyNode>;
-  readonly #segments = new Map<number, Segment>();
+  /** By number, and those that widen one parameter by its value. */
+  readonly #segments = new Map<number | Value, Segment>();
+  readonly #halves: ReadonlySet<Value>;
   readonly #enclosing: number | undefined;
 
   /** `counterparts` are the builder's values for those of the graph; `origins` the origin of what stems from a node. */
@@ -40,6 +44,8 @@ export class ForwardValues {
     this.#origins = origins;
     this.#producers = producers(graph);
     this.#rules = customRules(graph.nodes);
+    const given = graph.inputs.map(({ value }) => value).filter(({ dtype }) => isHalf(dtype));
+    this.#halves = new Set(given.filter((value) => builder.roleOf(this.#counterpart(value)) === "parameter"));
     graph.nodes.forEach((node, index) => {
       this.#positions.set(node, index);
     });
@@ -53,12 +59,13 @@ export class ForwardValues {
   /** The builder's value to read for `value` in the rule of `reader`, which is about to use the gradient `gate`. */
   read(value: Value, reader: AnyNode, gate: Value): Value {
     const segment = this.#segmentOf(reader);
-    if (segment === undefined || !this.#isInside(value, segment)) return this.#counterpart(value);
-    let begun = this.#segments.get(segment);
-    if (begun === undefined) {
-      begun = { gate, copies: new Map() };
-      this.#segments.set(segment, begun);
-    }
+    if (!this.#isWidened(value) && (segment === undefined || !this.#isInside(value, segment)))
+      return this.#counterpart(value);
+    const key = segment ?? value;
+    const begun = this.#segments.get(key) ?? { gate, copies: new Map() };
+    this.#segments.set(key, begun);
+    if (this.#halves.has(value) && !begun.copies.has(value))
+      begun.copies.set(value, this.#gated(value, reader, gate));
     this.#recompute(value, segment, begun);
     return known(begun.copies, value);
   }
@@ -69,12 +76,22 @@ export class ForwardValues {
     return segment === this.#enclosing ? undefined : segment;
   }
 
-  #isInside(value: Value, segment: number): boolean {
+  #isInside(value: Value, segment: number | undefined): boolean {
     const node = this.#producers.get(value);
-    return node !== undefined && this.#segmentOf(node) === segment;
+    if (node === undefined) return false;
+    return this.#isWidened(value) || (segment !== undefined && this.#segmentOf(node) === segment);
   }
 
-  #recompute(wanted: Value, segment: number, { gate, copies }: Segment): void {
+  /** Whether it is a parameter kept in a half, or that in f32. */
+  #isWidened(value: Value): boolean {
+    if (this.#halves.has(value)) return true;
+    const node = this.#producers.get(value);
+    return (
+      node !== undefined && isNode(node, "Cast") && node.inputs.every((input) => this.#halves.has(input))
+    );
+  }
+
+  #recompute(wanted: Value, segment: number | undefined, { gate, copies }: Segment): void {
     const pending = new Set<AnyNode>();
     const stack: Value[] = [wanted];
     for (let value = stack.pop(); value !== undefined; value = stack.pop()) {

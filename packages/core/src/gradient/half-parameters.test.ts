@@ -1,0 +1,61 @@
+// A parameter kept in a half is never in f32 from the forward pass to the backward pass, also where halves are emulated.
+import { expect, it } from "vitest";
+import { autocast } from "../cast/autocast.js";
+import { emulateHalves } from "../cast/emulate-halves.js";
+import { float32Policy, mixedBfloat16Policy } from "../cast/policy.js";
+import { isHalf } from "../dtype.js";
+import { consumers, type Graph } from "../graph/graph.js";
+import { mul } from "../trace/ops/binary.js";
+import { matMul } from "../trace/ops/matrix.js";
+import { transpose } from "../trace/ops/movement.js";
+import { reduceSum } from "../trace/ops/reduce.js";
+import { tanh } from "../trace/ops/unary.js";
+import { remat } from "../trace/remat.js";
+import type { Tensor } from "../trace/tensor.js";
+import { traceInto } from "../trace/trace.js";
+import { eliminateDeadCode } from "../transform/dead-code.js";
+import { grad } from "./grad.js";
+
+/** Nodes that read an f32 copy of a parameter in a half which both passes share. */
+function shared(graph: Graph): readonly string[] {
+  const readers = consumers(graph);
+  return graph.inputs
+    .filter(({ value }) => isHalf(value.dtype))
+    .flatMap(({ value }) => readers.get(value) ?? [])
+    .filter(({ op }) => op === "Cast")
+    .flatMap(({ name, outputs: [wide] }) => {
+      const read = wide === undefined ? [] : (readers.get(wide) ?? []);
+      const phases = new Set(read.map(({ origin }) => origin.phase));
+      return phases.size > 1 ? [name] : [];
+    });
+}
+
+const policies = { float32: float32Policy, bfloat16: mixedBfloat16Policy };
+const wraps = { none: (block: (x: Tensor) => Tensor) => block, remat };
+const cases = Object.keys(policies).flatMap((policy) =>
+  Object.keys(wraps).flatMap((wrap) => [2, 3].map((layers) => [policy, wrap, layers] as const)),
+);
+
+it.each(cases)("under %s, %s, %i layers", (policy, wrap, layers) => {
+  const parameters = Array.from({ length: layers }, (_, at) => ({
+    name: `w${at}`,
+    role: "parameter" as const,
+    type: { dtype: "bf16" as const, shape: [4, 4] },
+  }));
+  const x = { name: "x", role: "parameter", type: { dtype: "f32", shape: [3, 4] } } as const;
+  const { graph } = traceInto([x, ...parameters], ([start, ...weights]) => {
+    const loss = autocast(
+      ({ v, all }: { readonly v: Tensor; readonly all: readonly Tensor[] }) => {
+        const block = (w: Tensor) =>
+          wraps[wrap as "none"]((y) => mul(tanh(matMul(y, transpose(w, [1, 0]))), matMul(y, w)));
+        return reduceSum(all.reduce((y, w) => block(w)(y), v));
+      },
+      policies[policy as "float32"],
+    );
+    return grad((v: Tensor) => loss({ v, all: weights }))(start as Tensor);
+  });
+  const emulated = emulateHalves(eliminateDeadCode(graph), ["bf16"]);
+  expect(emulated.nodes.some(({ op }) => op === "Barrier")).toBe(true);
+  expect(shared(graph)).toEqual([]);
+  expect(shared(emulated)).toEqual([]);
+});
