@@ -5,4 +5,5 @@ hideFromOrigins(import.meta.url);
 
 export { generate } from "./generate.js";
 export { type GeneratorOptions, generator, type TextGenerator } from "./generator.js";
+export { type OnnxDecoder, onnxDecoder } from "./onnx-decoder.js";
 export type { GenerateOptions, TokenStream } from "./stream-options.js";

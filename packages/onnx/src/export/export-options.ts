@@ -20,7 +20,7 @@ export interface ExportOptions<I extends ExportInputs = ExportInputs> {
   readonly inputs: I;
   /**
    * Axes whose size the file leaves open, by input and axis, with the name of the size: `{ x: { 0: "batch" } }`. Axes of
-   * one name have one size. Default none.
+   * one name have one size, and one of the name `past + time` has the sum of those two. Default none.
    */
   readonly dynamicAxes?: Readonly<Record<string, Readonly<Record<number, string>>>>;
   /**
@@ -56,6 +56,8 @@ export interface OpenAxis {
 /** A size that is left open: its name, its size in the options, and the axes that have it. */
 export interface OpenSize {
   readonly name: string;
+  /** Names of the sizes that it is the sum of; its own name alone where it is free. */
+  readonly terms: readonly string[];
   readonly size: number;
   readonly axes: readonly [OpenAxis, ...OpenAxis[]];
 }
@@ -134,10 +136,23 @@ function openSizesOf(
           name,
         });
       const place = { input, axis };
-      open.set(name, { name, size, axes: known === undefined ? [place] : [...known.axes, place] });
+      const terms = name.split(" + ");
+      open.set(name, { name, terms, size, axes: known === undefined ? [place] : [...known.axes, place] });
     }
   }
+  for (const each of open.values()) expectSum(each, open);
   return [...open.values()];
+}
+
+function expectSum({ name, terms, size }: OpenSize, open: ReadonlyMap<string, OpenSize>): void {
+  const sizes = terms.map(
+    (term) =>
+      open.get(term)?.size ??
+      invalid(`dynamicAxes: ${quote(name)} is a sum, and no axis has the name ${quote(term)}`, { name }),
+  );
+  const sum = sizes.reduce((total, each) => total + each, 0);
+  if (sum !== size)
+    invalid(`dynamicAxes: ${quote(name)} must be the sum of its sizes, ${sum}, got ${size}`, { name });
 }
 
 function invalid(message: string, details: Readonly<Record<string, unknown>>): never {

@@ -8,10 +8,18 @@ export type Sizes = ReadonlyMap<string, number>;
 const TRACES = 3;
 const MOST_NAMES = 8;
 
+const isFree = ({ terms }: OpenSize): boolean => terms.length === 1;
+
+/** The sizes of all names, sums included, by those of the free ones. */
+const withSums = (open: readonly OpenSize[], free: Sizes): Sizes =>
+  new Map(
+    open.map(({ name, terms }) => [name, terms.reduce((sum, term) => sum + (free.get(term) ?? NaN), 0)]),
+  );
+
 /**
- * The sizes of each trace, by name; one trace without any if there are none. Each is another multiple of the size given,
- * so none is 1, where shapes broadcast, and none is a size that `taken` has: one that two axes share for different
- * reasons would read as one reason.
+ * The sizes of each trace, by name; one trace without any if there are none. Each free one is another multiple of the
+ * size given, so none is 1, where shapes broadcast, and none is a size that `taken` has: one that two axes share for
+ * different reasons would read as one reason.
  * @throws MP_INVALID_ARGUMENT for too many names
  */
 export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number>): readonly Sizes[] {
@@ -29,7 +37,15 @@ export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number
     used.add(traced);
     return traced;
   };
-  return Array.from({ length: TRACES }, () => new Map(open.map((each) => [each.name, sizeOf(each)])));
+  const [free, sums] = [open.filter(isFree), open.filter((each) => !isFree(each))];
+  const sizesOfTrace = (): Sizes => {
+    const sizes = withSums(open, new Map(free.map((each) => [each.name, sizeOf(each)])));
+    const summed = sums.map(({ name }) => sizes.get(name) as number);
+    if (summed.some((sum) => used.has(sum))) return sizesOfTrace();
+    for (const sum of summed) used.add(sum);
+    return sizes;
+  };
+  return Array.from({ length: TRACES }, sizesOfTrace);
 }
 
 /**
@@ -43,21 +59,24 @@ export function unevenSizes(
   taken: ReadonlySet<number>,
 ): readonly Sizes[] {
   const [first = new Map<string, number>()] = traced;
-  return open.map(({ name, size }) => {
+  return open.filter(isFree).map(({ name, size }) => {
     const known = traced.map((sizes) => sizes.get(name) as number);
     const used = new Set([...taken, ...traced.flatMap((sizes) => [...sizes.values()])]);
+    const sizesOf = (candidate: number): Sizes => withSums(open, new Map([...first, [name, candidate]]));
+    const made = open.filter(({ terms }) => terms.includes(name));
     const isUneven = (candidate: number): boolean =>
-      !used.has(candidate) &&
+      made.every((each) => !used.has(sizesOf(candidate).get(each.name) as number)) &&
       (size === 1 || candidate % size !== 0) &&
       (candidate % 2 !== (known[0] as number) % 2 || known.some((each) => each % 2 !== candidate % 2));
     let uneven = 2 * size + 1;
     while (!isUneven(uneven)) uneven++;
-    return new Map([...first, [name, uneven]]);
+    return sizesOf(uneven);
   });
 }
 
-/** One of every open axis. */
-export const smallestSizes = (open: readonly OpenSize[]): Sizes => new Map(open.map(({ name }) => [name, 1]));
+/** One of every free size. */
+export const smallestSizes = (open: readonly OpenSize[]): Sizes =>
+  withSums(open, new Map(open.map(({ name }) => [name, 1])));
 
 /** The sizes of all values of a graph, also in loops. */
 export function sizesIn(graph: Graph): ReadonlySet<number> {
