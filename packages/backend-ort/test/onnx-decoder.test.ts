@@ -1,5 +1,6 @@
 /** Language models exported as decoders whose past is an input, run by plain onnxruntime-node. */
-import { readFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
@@ -10,7 +11,6 @@ import {
   leavesOf,
   mapTree,
   rebuildTree,
-  type Tensor,
   type Traced,
   tensor,
 } from "@mp/core";
@@ -21,15 +21,18 @@ import { generate, onnxDecoder } from "@mp/nn/generate";
 import {
   type CausalLm,
   type CausalLmConfig,
+  type CausalLmInput,
   type CausalLmParameters,
   causalLm,
   loadCausalLm,
+  saveCausalLm,
 } from "@mp/nn/transformers";
 import { type ExportOptions, encodeModel, exportOnnx } from "@mp/onnx";
 import fc from "fast-check";
 import * as engine from "onnxruntime-node";
 import { expect, it } from "vitest";
 import { ort } from "../src/index.js";
+import { blockOf } from "./serving-page.js";
 
 const RUNS = 16;
 
@@ -220,17 +223,22 @@ const rounded = (params: CausalLmParameters, dtype: Case["dtype"]): CausalLmPara
     return tensor(decodeArray(dtype, encodeArray(dtype, data)), shape);
   }) as CausalLmParameters;
 
-/** Logits of the whole text at once. */
-function wholeLogits({ model, params }: Loaded, text: readonly number[]): Float32Array {
-  const ids = tensor(Int32Array.from(text), [1, text.length]);
-  const leaves = leavesOf<HostTensor>({ ids, params }, isHostTensor, "in");
+/** Logits of the whole text at once, whose first token is at that position. */
+function wholeLogits({ model, params }: Loaded, text: readonly number[], first = 0): Float32Array {
+  const shape = [1, text.length];
+  const ids = tensor(Int32Array.from(text), shape);
+  const positions = tensor(
+    Int32Array.from(text, (_, at) => first + at),
+    shape,
+  );
+  const leaves = leavesOf<HostTensor>({ input: { ids, positions }, params }, isHostTensor, "in");
   const inputs = leaves.map(([name, type]) => ({ name, role: "batch" as const, type }));
   const { graph } = traceInto(inputs, (tensors) => {
-    const given = rebuildTree({ ids, params }, isHostTensor, tensors) as unknown as Traced<Loaded> & {
-      ids: Tensor;
+    const given = rebuildTree({ input: { ids, positions }, params }, isHostTensor, tensors) as never as {
+      readonly input: CausalLmInput;
+      readonly params: Traced<CausalLmParameters>;
     };
-    const context = { training: false, key: key(0) };
-    return { logits: model.apply(given.params, { ids: given.ids }, context) };
+    return { logits: model.apply(given.params, given.input, { training: false, key: key(0) }) };
   });
   return evaluate(graph, Object.fromEntries(leaves))["logits"]?.data as Float32Array;
 }
@@ -250,7 +258,7 @@ it("has the logits of the whole text, whatever the model, the batch, its padding
         text,
         ids: [...padding, ...text],
         mask: [...padding, ...text.map(() => 1)],
-        // As transformers counts: padding is at 1.
+        // As transformers counts: padding is at 1. It attends to itself alone.
         positions: [...padding.map(() => 1), ...text.keys()],
       };
     });
@@ -268,12 +276,43 @@ it("has the logits of the whole text, whatever the model, the batch, its padding
     await decoder.release();
     const stored = { model, params: rounded(params, dtype) };
     for (const [row, { text }] of rows.entries()) {
-      const want = wholeLogits(stored, text);
-      const got = made[row]?.slice(time - text.length).flatMap((each) => [...each]) ?? [];
+      const alone = wholeLogits(stored, [0], 1);
+      const padding = Array.from({ length: time - text.length }, () => [...alone]);
+      const want = [...padding.flat(), ...wholeLogits(stored, text)];
+      const got = made[row]?.flatMap((each) => [...each]) ?? [];
       expect(got.length).toBe(want.length);
       for (const [at, value] of got.entries())
         expect(Math.abs(value - (want[at] as number)), `row ${row}, ${at}`).toBeLessThan(TOLERANCES[dtype]);
     }
   };
   await fc.assert(fc.asyncProperty(cases, check), { numRuns: RUNS });
+});
+
+it("runs the program of docs/language-models.md in plain onnxruntime-node, which prints what it says", async () => {
+  // In the package, so that Node finds onnxruntime-node.
+  const folder = await mkdtemp(fileURLToPath(new URL("../.language-models-page-", import.meta.url)));
+  try {
+    const model = causalLm({
+      model_type: "llama",
+      vocab_size: 256,
+      hidden_size: 16,
+      intermediate_size: 8,
+      num_hidden_layers: 2,
+      num_attention_heads: 4,
+      num_key_value_heads: 2,
+    });
+    const params = model.init(key(0));
+    const decoder = onnxDecoder(model);
+    const file = exportOnnx(decoder, { params }, decoder.signature);
+    await saveCausalLm(join(folder, "model"), model, params);
+    await mkdir(join(folder, "model/onnx"));
+    await writeFile(join(folder, "model/onnx/model.onnx"), encodeModel(file));
+    const program = blockOf("js", "language-models.md");
+    await writeFile(join(folder, "write.mjs"), program);
+    const { stdout, stderr } = spawnSync(process.execPath, ["write.mjs"], { cwd: folder, encoding: "utf8" });
+    expect(stderr).toBe("");
+    expect(`// ${stdout.trim()}`).toBe(program.trim().split("\n").at(-1));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -77,6 +77,6 @@ function maskOf(ids: Tensor, isToken: Tensor): Tensor {
   const columns = range(0, whole);
   const rows = reshape(range(whole - time, whole), [time, 1]);
   const seen = and(lessOrEqual(columns, rows), cast(reshape(isToken, [batch, 1, 1, whole]), "bool"));
-  // Padding attends to itself: engines give NaN for what attends to nothing, which spreads through 0 · NaN.
+  // Padding attends to itself: ONNX Runtime 1.23 gives NaN for what attends to nothing, and that spreads through 0 · NaN.
   return or(seen, equal(columns, rows));
 }

@@ -10,6 +10,7 @@ import { readGraph } from "../read/read.js";
 import { fromOnnx } from "../trainable/from-onnx.js";
 import { exportOnnx } from "./export-onnx.js";
 import type { ExportOptions } from "./export-options.js";
+import { tracedSizes, unevenSizes } from "./traced-sizes.js";
 
 const params = {
   hidden: {
@@ -206,8 +207,60 @@ describe("dynamic axes", () => {
     expect(open((x) => ops.concat([x, ops.constant(zeros([x.shape[0] ?? 1, 2]))], 1))).toBe("accepted");
   });
 
-  it("refuse what is not an axis, and one name for two sizes", () => {
+  it("may be sums of others", () => {
+    const shapes = { x: { shape: [1] }, y: { shape: [2] }, both: { shape: [3] } } as const;
+    const axes = { both: { 0: "before + after" }, x: { 0: "before" }, y: { 0: "after" } } as const;
+    const model = exportOnnx(
+      (_, { x, y, both }) => {
+        const whole = both.shape[0] ?? 0;
+        const counted = ops.cast(ops.range(x.shape[0] ?? 0, whole), "f32");
+        return { joined: ops.add(ops.concat([x, y], 0), both), rest: ops.add(counted, y) };
+      },
+      { params: {} },
+      { inputs: shapes, dynamicAxes: axes },
+    );
+    const { outputs } = decodeModel(encodeModel(model)).graph;
+    expect(outputs.map(({ type }) => type?.shape)).toEqual([["before + after"], ["after"]]);
+    for (const [before, after] of [
+      [1, 1],
+      [2, 5],
+      [7, 4],
+    ] as const) {
+      const sizes = { before, after, "before + after": before + after };
+      const { graph } = readGraph(decodeModel(encodeModel(model)), { sizes });
+      const made = evaluate(graph, {
+        x: full([before], 1),
+        y: full([after], 2),
+        both: full([before + after], 10),
+      });
+      const joined = [...Array<number>(before).fill(11), ...Array<number>(after).fill(12)];
+      expect([...(made["joined"]?.data ?? [])]).toEqual(joined);
+      const counted = Array.from({ length: after }, (_, at) => before + at + 2);
+      expect([...(made["rest"]?.data ?? [])]).toEqual(counted);
+    }
+  });
+
+  it("have sums that are no size of the model", () => {
+    // 5 + 6 would be the first sum.
+    const open = ["past", "time"].map((name, at) => ({ name, terms: [name], size: 1, axes: [at] }));
+    const both = { name: "past + time", terms: ["past", "time"], size: 2, axes: [2] };
+    const taken = new Set([2, 3, 4, 11]);
+    const traced = tracedSizes([...open, both] as never, taken);
+    for (const sizes of [...traced, ...unevenSizes([...open, both] as never, traced, taken)]) {
+      const [past = 0, time = 0, sum] = ["past", "time", "past + time"].map((name) => sizes.get(name));
+      expect(sum).toBe(past + time);
+      expect([...sizes.values()].filter((size) => taken.has(size))).toEqual([]);
+    }
+  });
+
+  it("refuse what is not an axis, one name for two sizes, and sums that are none", () => {
     const refused = (axes: ExportOptions["dynamicAxes"]) => refusal(() => dense({ dynamicAxes: axes ?? {} }));
+    expect(refused({ x: { 0: "n", 1: "n + m" } })).toContain(
+      'MP_INVALID_ARGUMENT: exportOnnx: dynamicAxes: "n + m" is a sum, and no axis has the name "m"',
+    );
+    expect(refused({ x: { 0: "n", 1: "n + n" } })).toContain(
+      '"n + n" must be the sum of its sizes, 2, got 3',
+    );
     expect(refused({ y: { 0: "batch" } })).toContain(
       'MP_INVALID_ARGUMENT: exportOnnx: dynamicAxes: there is no input "y"',
     );
