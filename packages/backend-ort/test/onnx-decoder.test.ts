@@ -155,7 +155,7 @@ interface Case {
   readonly opset: number;
 }
 
-const SCALINGS = [
+const ROTATIONS = [
   { rope_type: "default" },
   { rope_type: "linear", factor: 3 },
   {
@@ -176,7 +176,7 @@ const configs = fc
     num_hidden_layers: fc.integer({ min: 1, max: 2 }),
     tie_word_embeddings: fc.boolean(),
     attention_bias: fc.boolean(),
-    rope_parameters: fc.constantFrom(...SCALINGS),
+    rope_parameters: fc.constantFrom(...ROTATIONS),
   })
   .map(({ group, attention_bias, ...sizes }): CausalLmConfig => {
     const { model_type, num_key_value_heads: keyHeads, head_dim: headSize, tie_word_embeddings } = sizes;

@@ -70,7 +70,7 @@ export function onnxDecoder(model: CausalLm): OnnxDecoder {
   };
 }
 
-/** Where tokens may attend, bool [batch, 1, time, past + time]: to tokens that are none after them. */
+/** The mask of new tokens, bool [batch, 1, time, past + time]: they attend to tokens that are none after them. */
 function maskOf(ids: Tensor, isToken: Tensor): Tensor {
   const time = ids.shape[1] as number;
   const [batch, whole] = isToken.shape as readonly [number, number];

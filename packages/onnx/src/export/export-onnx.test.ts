@@ -241,10 +241,10 @@ describe("dynamic axes", () => {
   });
 
   it("have sums that are no size of the model", () => {
-    // 5 + 6 would be the first sum.
+    // 5 + 6 would be the first sum, and 5 + 8 the first uneven one.
     const open = ["past", "time"].map((name, at) => ({ name, terms: [name], size: 1, axes: [at] }));
     const both = { name: "past + time", terms: ["past", "time"], size: 2, axes: [2] };
-    const taken = new Set([2, 3, 4, 11]);
+    const taken = new Set([2, 3, 4, 11, 13]);
     const traced = tracedSizes([...open, both] as never, taken);
     for (const sizes of [...traced, ...unevenSizes([...open, both] as never, traced, taken)]) {
       const [past = 0, time = 0, sum] = ["past", "time", "past + time"].map((name) => sizes.get(name));
