@@ -1,5 +1,6 @@
 import type { AppContext, RunResult } from "@mp/cli";
-import { firstBatch, fitByFlags, onBackend, plainOptions, resultOf } from "@mp/cli/training";
+import { firstBatch, fitByFlags, onBackend, plainOptions, resultOf, textTable } from "@mp/cli/training";
+import { byteLength } from "@mp/core/graph";
 import { planMemory } from "@mp/core/report";
 import { saveAdapter } from "@mp/nn/adapters";
 import { saveCausalLm } from "@mp/nn/transformers";
@@ -64,8 +65,26 @@ export function printMemory(options: Options, source: Source, context: AppContex
     const graph = tuning.training.graph(await firstBatch(tuning.batches));
     const { precision } = tuning.training;
     const { kinds, peak } = planMemory(graph, { manifest: backend.manifest, precision });
-    const rows = [...Object.entries(kinds), ["peak of a step", peak] as const];
-    context.print(rows.map(([name, bytes]) => `${name}: ${(bytes / 1e6).toFixed(1)} MB`).join("\n"));
+    const frozen = graph.inputs.flatMap(({ name, value }) =>
+      name.startsWith("state/frozen/") ? [byteLength(value)] : [],
+    );
+    const base = frozen.reduce((sum, bytes) => sum + bytes, 0);
+    const rows: readonly (readonly [string, number])[] = [
+      [`base (${options.base}), frozen`, base],
+      [options.loraRank === 0 ? "weights" : "adapters", kinds.masters - base],
+      ["their gradients", kinds.gradients],
+      ["optimizer", kinds.optimizer],
+      ["activations kept for the backward pass", kinds.activations],
+      ["weights in the half", kinds.halfWeights],
+      ["batch", kinds.batch],
+      ["peak of a step", peak],
+    ];
+    context.print(
+      textTable(
+        ["planned", "MiB"],
+        rows.map(([name, bytes]) => [name, (bytes / 2 ** 20).toFixed(1)]),
+      ),
+    );
   });
 }
 

@@ -14,6 +14,8 @@ export function ortManifest(
     device,
     ...kernelManifest(findings),
     eventLoop: "free",
+    // Its planner gives a dead value's buffer to a later one of its shape, and frees it after the last.
+    intermediates: "kept-for-its-shape",
     profile: true,
     memory: device === "cuda" ? { unsupported: "the device's arena is not read" } : true,
   });

@@ -68,6 +68,11 @@ export interface BackendManifest {
    */
   readonly nextState?: "from-the-start" | "as-computed";
   /**
+   * What becomes of the memory of an intermediate result that is no longer read: it is `freed` (the default), or
+   * `kept-for-its-shape` until the last result of its shape is no longer read. Estimates of a step's peak depend on it.
+   */
+  readonly intermediates?: "freed" | "kept-for-its-shape";
+  /**
    * Whether a result of a convolution, its transpose or its gradients is non-finite exactly where IEEE 754 makes it so
    * from its terms, including products with zeros of the padding. Default: supported. If unsupported, a result is still
    * non-finite where one of its terms is, padding aside; other results may be NaN.

@@ -50,6 +50,22 @@ describe("peakLiveBytes", () => {
     expect(peakLiveBytes(builder.finish({ half })).bytes).toBe(2 * KB);
   });
 
+  it("keeps memory that is free for the next value of its shape, where the engine does", () => {
+    const builder = new GraphBuilder();
+    const x = builder.input("x", type, "batch");
+    const a = builder.emitOne("Exp", [x], {});
+    const narrow = builder.emitOne("ReduceSum", [a], { axes: [0], keepdims: true });
+    const wide = builder.emitOne("Expand", [narrow], { shape: [512] });
+    const sum = builder.emitOne("ReduceSum", [wide], { axes: [0], keepdims: true });
+    const b = builder.emitOne("Add", [x, sum], {});
+    const y = builder.emitOne("ReduceSum", [b], { axes: [0], keepdims: true });
+    const graph = builder.finish({ y });
+    const beside = peakLiveBytes(graph).bytes - (1 + 2) * KB;
+    // b takes the memory of a, which nothing reads while there is the wide one.
+    expect(peakLiveBytes(graph, { reusesShapes: true }).bytes - beside).toBe((1 + 2 + 1) * KB);
+    expect(beside).toBeLessThan(16);
+  });
+
   it("of an empty graph is its inputs", () => {
     const builder = new GraphBuilder();
     const x = builder.input("x", type, "batch");

@@ -11,12 +11,17 @@ export class Storages {
   /** Held from their node to the end. */
   readonly returned: ReadonlySet<Value>;
 
-  constructor(graph: Graph) {
+  /** @param successors values that take the memory of an earlier one, `reusedMemory` finds them */
+  constructor(graph: Graph, successors: ReadonlyMap<Value, Value> = new Map()) {
     const held = new Set<Value>(graph.inputs.map((input) => input.value));
     for (const node of graph.nodes) {
       const [first] = node.inputs;
       if (opTable[node.op].moves === "view" && first !== undefined) {
         for (const output of node.outputs) this.#roots.set(output, this.root(first));
+      }
+      for (const output of node.outputs) {
+        const earlier = successors.get(output);
+        if (earlier !== undefined) this.#roots.set(output, this.root(earlier));
       }
       if (node.op === "Constant") for (const output of node.outputs) held.add(output);
       for (const root of new Set(node.inputs.map((input) => this.root(input)))) {
@@ -65,7 +70,37 @@ export interface LivenessOptions {
   readonly outputsHeld?: boolean;
   /** Bytes that a node takes while it runs, beside its operands and results; default none. */
   readonly workspace?: (node: AnyNode) => number;
+  /** A value that is no longer read keeps its memory for the next of its shape, if there is one; default false. */
+  readonly reusesShapes?: boolean;
 }
+
+/**
+ * Values that take the memory of an earlier one of their shape and width, by that earlier one: the last that became
+ * free. It is held from the first of such a row to the last reader of the last, also while none of them is alive.
+ */
+function reusedMemory(graph: Graph): ReadonlyMap<Value, Value> {
+  const storages = new Storages(graph);
+  const successors = new Map<Value, Value>();
+  const free = new Map<string, Value[]>();
+  const left = new Map<Value, number>();
+  const isOwn = (root: Value): boolean => !storages.held.has(root) && !storages.returned.has(root);
+  for (const node of graph.nodes) {
+    for (const output of storages.allocated(node).filter(isOwn)) {
+      const earlier = free.get(memoryKind(output))?.pop();
+      if (earlier !== undefined) successors.set(output, earlier);
+    }
+    for (const root of new Set(node.inputs.map((input) => storages.root(input)))) {
+      const rest = (left.get(root) ?? storages.readers(root).length) - 1;
+      left.set(root, rest);
+      if (rest > 0 || !isOwn(root)) continue;
+      const kind = memoryKind(root);
+      free.set(kind, [...(free.get(kind) ?? []), root]);
+    }
+  }
+  return successors;
+}
+
+const memoryKind = (value: Value): string => `${value.shape.join()} ${byteLength(value)}`;
 
 /**
  * Peak of live bytes when the nodes run in order. Inputs and constants count from start to end, outputs from
@@ -75,9 +110,9 @@ export interface LivenessOptions {
  */
 export function peakLiveBytes(
   graph: Graph,
-  { outputsHeld = false, workspace = () => 0 }: LivenessOptions = {},
+  { outputsHeld = false, workspace = () => 0, reusesShapes = false }: LivenessOptions = {},
 ): Peak {
-  const storages = new Storages(graph);
+  const storages = new Storages(graph, reusesShapes ? reusedMemory(graph) : undefined);
   const held = outputsHeld ? new Set([...storages.held, ...storages.returned]) : storages.held;
   const left = new Map<Value, number>();
   let live = 0;

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { batch, smallRun } from "../../../test/small-run.js";
 import type { BackendManifest } from "../../contract/manifest.js";
 import { grad } from "../../gradient/grad.js";
+import type { Graph } from "../../graph/graph.js";
 import { adam } from "../../optim/adam.js";
 import { kahan } from "../../precision/master-weights.js";
 import { mixedFloat16 } from "../../precision/presets.js";
@@ -33,21 +34,24 @@ async function planned(
   }
 }
 
+/** A backward pass through attentions, one after the other. */
+function attentions(layers: number): Graph {
+  const type = { dtype: "f32", shape: [1, 2, 64, 4] } as const;
+  const inputs = ["q", "k", "v"].map((name) => ({ name, role: "batch" as const, type }));
+  const { graph } = traceInto(inputs, ([q, k, v]) =>
+    grad((query: Tensor) => {
+      let y = query;
+      for (let layer = 0; layer < layers; layer++) y = attention(y, k as Tensor, v as Tensor);
+      return reduceSum(y);
+    })(q as Tensor),
+  );
+  return prepareGraph(graph);
+}
+
 describe("planMemory", () => {
   it("counts the scores of attention while it runs, and keeps none for the backward pass", () => {
-    const type = { dtype: "f32", shape: [1, 2, 64, 4] } as const;
     const [operand, scores] = [4 * 2 * 64 * 4, 4 * 2 * 64 * 64];
-    const inputs = ["q", "k", "v"].map((name) => ({ name, role: "batch" as const, type }));
-    const peakOf = (layers: number): number => {
-      const { graph } = traceInto(inputs, ([q, k, v]) =>
-        grad((query: Tensor) => {
-          let y = query;
-          for (let layer = 0; layer < layers; layer++) y = attention(y, k as Tensor, v as Tensor);
-          return reduceSum(y);
-        })(q as Tensor),
-      );
-      return plannedPeak(prepareGraph(graph), manifest);
-    };
+    const peakOf = (layers: number): number => plannedPeak(attentions(layers), manifest);
     expect(peakOf(1)).toBeGreaterThan(2 * scores);
     expect(peakOf(9) - peakOf(1)).toBeLessThan(8 * 3 * operand);
   });
@@ -80,6 +84,12 @@ describe("planMemory", () => {
     const late = await planned({}, { nextState: "as-computed" });
     expect(early.peak - late.peak).toBeGreaterThan(0);
     expect(early.peak - late.peak).toBeLessThan(early.state + 64);
+  });
+
+  it("counts memory that an engine keeps for later results of a shape", () => {
+    const kept = { ...manifest, intermediates: "kept-for-its-shape" } as const;
+    const graph = attentions(2);
+    expect(plannedPeak(graph, kept)).toBeGreaterThan(plannedPeak(graph, manifest));
   });
 
   it("counts what drawing random bits takes beside them", async () => {

@@ -53,7 +53,8 @@ export function plannedPeak(graph: Graph, manifest: BackendManifest): number {
   // Engines compute attention as products and a softmax, whose results are as large as all probabilities.
   const run = emulateHalves(widenSums(expandAttentions(graph), manifest), emulatedHalves(manifest));
   const isEarly = manifest.nextState !== "as-computed";
-  const peak = peakLiveBytes(run, { outputsHeld: isEarly, workspace }).bytes;
+  const reusesShapes = manifest.intermediates === "kept-for-its-shape";
+  const peak = peakLiveBytes(run, { outputsHeld: isEarly, workspace, reusesShapes }).bytes;
   const unwritten = totalBytes(unwrittenStates(graph));
   if (unwritten === 0) return peak;
   // A window of microbatches ends with a program that replaces the rest of the state.
