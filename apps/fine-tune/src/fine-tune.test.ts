@@ -28,13 +28,17 @@ it("lowers the perplexity of held-out texts, and resumes with the same bits", as
   expect((await resultAt(at("adapter/adapter_config.json"))).peft_type).toBe("LORA");
 }, 120_000);
 
-it.each(["f32", "nf4"])("plans the peak of a step with a base in %s within 15 %% of the measured", async (base) => {
-  const { stdout } = await run("--memory", "--base", base);
-  const planned = 2 ** 20 * Number(/peak of a step +([\d.]+)/.exec(stdout)?.[1]);
-  const path = join(folder, `${base}.json`);
-  await run("--base", base, "--steps", "1", "--json", path);
-  expect(Math.abs(planned / (await resultAt(path)).peakMemoryBytes - 1)).toBeLessThan(0.15);
-}, 120_000);
+it.each(["f32", "nf4"])(
+  "plans the peak of a step with a base in %s within 15 %% of the measured",
+  async (base) => {
+    const { stdout } = await run("--memory", "--base", base);
+    const planned = 2 ** 20 * Number(/peak of a step +([\d.]+)/.exec(stdout)?.[1]);
+    const path = join(folder, `${base}.json`);
+    await run("--base", base, "--steps", "1", "--json", path);
+    expect(Math.abs(planned / (await resultAt(path)).peakMemoryBytes - 1)).toBeLessThan(0.15);
+  },
+  120_000,
+);
 
 it("says what a step needs, and refuses a row that has no text by file and line", async () => {
   const { stdout } = await run("--memory", "--base", "bf16");

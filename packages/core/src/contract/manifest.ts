@@ -68,7 +68,7 @@ export interface BackendManifest {
    */
   readonly nextState?: "from-the-start" | "as-computed";
   /**
-   * What becomes of the memory of an intermediate result that is no longer read: it is `freed` (the default), or
+   * The fate of the memory of an intermediate result that is no longer read: it is `freed` (the default), or
    * `kept-for-its-shape` until the last result of its shape is no longer read. Estimates of a step's peak depend on it.
    */
   readonly intermediates?: "freed" | "kept-for-its-shape";
