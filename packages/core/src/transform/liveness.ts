@@ -82,7 +82,6 @@ function reusedMemory(graph: Graph): ReadonlyMap<Value, Value> {
   const storages = new Storages(graph);
   const successors = new Map<Value, Value>();
   const free = new Map<string, Value[]>();
-  const left = new Map<Value, number>();
   const isOwn = (root: Value): boolean => !storages.held.has(root) && !storages.returned.has(root);
   for (const node of graph.nodes) {
     for (const output of storages.allocated(node).filter(isOwn)) {
@@ -90,9 +89,7 @@ function reusedMemory(graph: Graph): ReadonlyMap<Value, Value> {
       if (earlier !== undefined) successors.set(output, earlier);
     }
     for (const root of new Set(node.inputs.map((input) => storages.root(input)))) {
-      const rest = (left.get(root) ?? storages.readers(root).length) - 1;
-      left.set(root, rest);
-      if (rest > 0 || !isOwn(root)) continue;
+      if (storages.readers(root).at(-1) !== node || !isOwn(root)) continue;
       const kind = memoryKind(root);
       free.set(kind, [...(free.get(kind) ?? []), root]);
     }
