@@ -104,7 +104,7 @@ function emulated(
     declare: (input) => (carried.has(input) && isEmulated(input.dtype) ? { ...input, dtype: "f32" } : input),
     visit: (builder, node, operands) => {
       if (isNode(node, "Scan")) return loop(builder, node, operands);
-      // What stands behind it is widened where it is read: it waits in the half.
+      // Its result is widened where it is read: until then it waits in the half.
       if (isNode(node, "Barrier") && isEmulated(operands[0]?.dtype ?? "f32"))
         return builder.emit("Barrier", operands, {}, node.origin, node.name);
       const inputs = operands.map((operand) => carrierOf(builder, operand));
