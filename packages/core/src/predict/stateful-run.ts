@@ -66,8 +66,16 @@ export class StatefulRun {
   static async start(options: StatefulRunOptions): Promise<StatefulRun> {
     const { owner, backend, precision: choice, params, state: modelState, programs, onWarning } = options;
     const precision = usablePrecision(owner, choice, backend.manifest);
+    const known = new Set<string>();
+    const warn = (warning: TrainingWarning): void => {
+      if (known.has(warning.message)) return;
+      known.add(warning.message);
+      onWarning(warning);
+    };
+    // Before there is a state, which would have to be freed if `onWarning` throws.
+    for (const warning of precision.warnings ?? []) warn(warning);
     const { types, slots } = await keptWeights(backend, precision, { params, modelState });
-    const cache = new ProgramCache(backend, await backend.createState(slots), programs, onWarning);
+    const cache = new ProgramCache(backend, await backend.createState(slots), programs, warn);
     return new StatefulRun(precision, types, cache, new CallQueue(owner));
   }
 
