@@ -1,5 +1,5 @@
 /** Trees of adapters: at the path of each adapted layer two narrow matrices, with peft's names. */
-import { type HostTensor, MpError, type Tree } from "@mp/core";
+import { type HostTensor, isHostTensor, isTensor, MpError, type Tree } from "@mp/core";
 import type { LinearPlace } from "../transformers/index.js";
 import type { NamedParameters } from "./adaptable-model.js";
 
@@ -30,8 +30,18 @@ export function treeOf(
   return tree as NamedParameters;
 }
 
+const partAt = (tree: unknown, path: string): unknown =>
+  path
+    .split("/")
+    .reduce((part, name) => (part as Readonly<Record<string, unknown>> | undefined)?.[name], tree);
+
+const isWeight = (part: unknown): boolean => isTensor(part) || isHostTensor(part);
+
+/** Whether a place is that of a weight alone, as in the tree of an ONNX file. */
+export const isAlone = (tree: unknown, { path }: LinearPlace): boolean => isWeight(partAt(tree, path));
+
 /**
- * The part of a tree at each place.
+ * The part of a tree at each place. A weight that stands alone is a part without anything else.
  * @throws MP_INVALID_ARGUMENT for a tree without one of them
  */
 export function partsAt<T>(
@@ -41,9 +51,8 @@ export function partsAt<T>(
   leaf: string,
 ): readonly T[] {
   return places.map(({ path }) => {
-    let part = tree;
-    for (const name of path.split("/"))
-      part = (part as Readonly<Record<string, unknown>> | undefined)?.[name];
+    const part = partAt(tree, path);
+    if (leaf === "weight" && isWeight(part)) return { weight: part } as T;
     if (typeof part === "object" && part !== null && leaf in part) return part as T;
     throw new MpError(
       "MP_INVALID_ARGUMENT",

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { MpError, zeros } from "@mp/core";
+import { MpError, type Tensor, zeros } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { Filling } from "../safetensors/filling.js";
 import { readJson } from "../safetensors/json-file.js";
@@ -18,8 +18,8 @@ export interface LoadAdapterOptions {
   readonly ignore?: readonly string[];
 }
 
-export interface LoadedAdapter<I> {
-  readonly adapted: Lora<I>;
+export interface LoadedAdapter<I, O = Tensor> {
+  readonly adapted: Lora<I, O>;
   readonly adapters: NamedParameters;
 }
 
@@ -35,11 +35,11 @@ const OPTIONS = {
  * @throws MP_IO for files that are missing, MP_PARSE for broken ones; MP_UNSUPPORTED for an adapter that computes
  * something else; MP_CHECKPOINT_MISMATCH for one of another model
  */
-export async function loadAdapter<I>(
+export async function loadAdapter<I, O = Tensor>(
   folder: string,
-  model: AdaptableModel<I>,
+  model: AdaptableModel<I, O>,
   options: LoadAdapterOptions = {},
-): Promise<LoadedAdapter<I>> {
+): Promise<LoadedAdapter<I, O>> {
   checks.path("loadAdapter: folder", folder);
   const { ignore } = readOptions("loadAdapter", options, OPTIONS, { example: '{ ignore: ["notes"] }' });
   const [weights, config] = FILES.map((name) => join(folder, name)) as [string, string];
@@ -94,7 +94,7 @@ function targetNames(fields: Readonly<Record<string, unknown>>): readonly string
 
 /** Short names where there are some, otherwise whole paths. */
 const targetsOf = (
-  { linearLayers }: AdaptableModel<never>,
+  { linearLayers }: AdaptableModel<never, unknown>,
   places: readonly LinearPlace[],
   names: readonly string[] | undefined,
 ): readonly string[] =>

@@ -1,4 +1,4 @@
-import { foldIn, type HostTensor, type Key, MpError, type Tensor, zeros } from "@mp/core";
+import { foldIn, type HostTensor, type Key, MpError, type Tensor, type Tree, zeros } from "@mp/core";
 import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
 import { uniform } from "../initializers.js";
 import type { LayerContext, Parameters } from "../layer.js";
@@ -6,7 +6,7 @@ import { rate } from "../transformers/field-checks.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { LinearAdapter, LinearPart } from "../transformers/linear.js";
 import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
-import { type AdapterPart, partsAt, replaced, treeOf } from "./adapter-tree.js";
+import { type AdapterPart, isAlone, partsAt, replaced, treeOf } from "./adapter-tree.js";
 import { inF32, merged } from "./merge.js";
 import { expectFound, placesOf, type Targets } from "./targets.js";
 
@@ -17,7 +17,8 @@ export interface LoraOptions {
   readonly alpha?: number;
   /**
    * The linear layers that get adapters, by the last parts of their paths, such as `["q_proj", "v_proj"]`; or
-   * `all-linear`, all but the one that gives the logits. Default as in peft: `q_proj` and `v_proj`, for GPT-2 `c_attn`.
+   * `all-linear`, all but the one that gives the logits. Default as in peft: `q_proj` and `v_proj`, for GPT-2 `c_attn`;
+   * for a model of an ONNX file, `all-linear`.
    */
   readonly targets?: Targets;
   /** Dropout rate, in training, of what an adapter reads; default 0. */
@@ -27,7 +28,7 @@ export interface LoraOptions {
 }
 
 /** A frozen model with adapters that are trained. */
-export interface Lora<I> {
+export interface Lora<I, O = Tensor> {
   readonly settings: Required<LoraOptions>;
   /** The linear layers that have adapters. */
   readonly places: readonly LinearPlace[];
@@ -36,12 +37,17 @@ export interface Lora<I> {
   /** Computes the model with the adapters. Neither tree is changed. */
   apply(
     adapters: Parameters<NamedParameters>,
-    base: Parameters<NamedParameters>,
+    base: Parameters<Tree<HostTensor>>,
     input: I,
     context?: LayerContext,
-  ): Tensor;
+  ): O;
+  /** Both trees as the one that the model's own `apply` takes, for a model with several inputs. */
+  join(
+    adapters: Parameters<NamedParameters>,
+    base: Parameters<Tree<HostTensor>>,
+  ): Parameters<NamedParameters>;
   /** The base's weights in f32 with the adapters added to them, for use without adapters. */
-  merge(base: NamedParameters, adapters: NamedParameters): NamedParameters;
+  merge(base: Tree<HostTensor>, adapters: NamedParameters): NamedParameters;
 }
 
 const isTargets = (value: unknown): boolean =>
@@ -71,12 +77,12 @@ const OPTIONS = {
  * ```
  * @throws MP_INVALID_ARGUMENT for a target that the model does not have, naming those that it has
  */
-export function lora<I>(model: AdaptableModel<I>, options: LoraOptions = {}): Lora<I> {
-  const given = (model ?? {}) as Partial<AdaptableModel<I>>;
+export function lora<I, O = Tensor>(model: AdaptableModel<I, O>, options: LoraOptions = {}): Lora<I, O> {
+  const given = (model ?? {}) as Partial<AdaptableModel<I, O>>;
   if (!Array.isArray(given.linearLayers) || typeof given.apply !== "function")
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `lora: takes a model such as that of causalLm, got ${shown(model)}`,
+      `lora: takes a model such as that of causalLm or fromOnnx, got ${shown(model)}`,
     );
   const read = readOptions("lora", options, OPTIONS, { example: "{ rank: 8, alpha: 16 }" });
   const { rank, alpha, targets = model.targets, dropout, useRslora } = read;
@@ -88,31 +94,31 @@ export function lora<I>(model: AdaptableModel<I>, options: LoraOptions = {}): Lo
     lora_A: { weight: uniform(1 / Math.sqrt(inputs))(foldIn(key, path), [rank, inputs], inputs, rank) },
     lora_B: { weight: zeros([outputs, rank]) },
   });
+  const join: Lora<I, O>["join"] = (adapters, base) => {
+    const parts = partsAt<AdapterPart<Tensor>>("adapters", adapters, places, "lora_A");
+    const own = partsAt<LinearPart>("base", base, places, "weight");
+    const joined = places.map(({ path }, at) => {
+      const { lora_A: down, lora_B: up } = parts[at] as AdapterPart<Tensor>;
+      const adapter: LinearAdapter = { down: down.weight, up: up.weight, scale, dropout };
+      return [path, { ...(own[at] as LinearPart), adapter }] as const;
+    });
+    return replaced(base, new Map(joined)) as Parameters<NamedParameters>;
+  };
   return {
     settings: { rank, alpha, targets, dropout, useRslora },
     places,
     init: (key) => treeOf(places, (place) => started(key, place)),
-    apply: (adapters, base, input, context) => {
-      const parts = partsAt<AdapterPart<Tensor>>("adapters", adapters, places, "lora_A");
-      const own = partsAt<LinearPart>("base", base, places, "weight");
-      const joined = places.map(({ path }, at) => {
-        const { lora_A: down, lora_B: up } = parts[at] as AdapterPart<Tensor>;
-        const adapter: LinearAdapter = { down: down.weight, up: up.weight, scale, dropout };
-        return [path, { ...(own[at] as LinearPart), adapter }] as const;
-      });
-      return model.apply(replaced(base, new Map(joined)) as Parameters<NamedParameters>, input, context);
-    },
+    join,
+    apply: (adapters, base, input, context) => model.apply(join(adapters, base), input, context),
     merge: (base, adapters) => {
       const weights = inF32(base);
       const parts = partsAt<AdapterPart<HostTensor<"f32">>>("adapters", adapters, places, "lora_A");
       const own = partsAt<{ readonly weight: HostTensor<"f32"> }>("base", weights, places, "weight");
-      const joined = places.map(({ path, isInputsFirst }, at) => {
+      const joined = places.map((place, at) => {
         const { lora_A: down, lora_B: up } = parts[at] as AdapterPart<HostTensor<"f32">>;
         const part = own[at] as { readonly weight: HostTensor<"f32"> };
-        return [
-          path,
-          { ...part, weight: merged({ ...part, isInputsFirst }, down.weight, up.weight, scale) },
-        ] as const;
+        const weight = merged({ ...place, ...part }, down.weight, up.weight, scale);
+        return [place.path, isAlone(weights, place) ? weight : { ...part, weight }] as const;
       });
       return replaced(weights, new Map(joined)) as NamedParameters;
     },

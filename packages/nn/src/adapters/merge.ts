@@ -1,10 +1,10 @@
-import { type HostTensor, MpError, mapTree, tensor } from "@mp/core";
+import { type HostTensor, MpError, mapTree, type Tree, tensor } from "@mp/core";
 import { decodeArray, isFloat } from "@mp/core/graph";
 import { isStoredWeight, type StoredWeight, weightOnHost } from "../transformers/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 
 /** Weights in f32 that share no memory with the given ones where those are stored otherwise. */
-export function inF32(tree: NamedParameters): NamedParameters {
+export function inF32(tree: Tree<HostTensor>): NamedParameters {
   return mapTree<unknown, StoredWeight<HostTensor>, HostTensor>(tree, isStoredWeight, (leaf, path) => {
     const weight = weightOnHost(leaf);
     if (weight.dtype === "f32") return weight;

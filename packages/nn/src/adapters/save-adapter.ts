@@ -23,7 +23,7 @@ const OPTIONS = { base: withDefault("", checks.text) };
  */
 export async function saveAdapter(
   folder: string,
-  adapted: Lora<never>,
+  adapted: Lora<never, unknown>,
   adapters: NamedParameters,
   options: SaveAdapterOptions = {},
 ): Promise<void> {

@@ -20,6 +20,8 @@ export const placesOf = (linearLayers: readonly LinearPlace[], targets: Targets)
 
 /** @throws MP_INVALID_ARGUMENT for names that no layer has, with those that there are */
 export function expectFound(linearLayers: readonly LinearPlace[], targets: Targets): void {
+  if (linearLayers.length === 0)
+    throw new MpError("MP_INVALID_ARGUMENT", "lora: the model has no linear layers to put adapters beside");
   if (targets === "all-linear") return;
   const names = found(linearLayers, targets);
   const [missing] = targets.filter((name) => !names.includes(name));
@@ -27,6 +29,6 @@ export function expectFound(linearLayers: readonly LinearPlace[], targets: Targe
   const candidates = [...new Set(linearLayers.map(({ path }) => path.split("/").at(-1)))].join(", ");
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `lora: targets must name linear layers of the model, which are ${candidates}, or be "all-linear"; ${missing === undefined ? "the list is empty" : `no layer is named ${JSON.stringify(missing)}`}`,
+    `lora: targets must name linear layers of the model, which are ${candidates}, or be "all-linear" (its linearLayers has the paths); ${missing === undefined ? "the list is empty" : `no layer is named ${JSON.stringify(missing)}`}`,
   );
 }

@@ -22,8 +22,10 @@ import { drawnFrom } from "../read/random.js";
 import type { InnerReadOptions } from "../read/read-options.js";
 import type { Warn } from "../read/read-warnings.js";
 import { expectWithin, type ReadLimits } from "../read-limits.js";
+import { type AdaptedGraph, besideWeights } from "./beside-weights.js";
 import { bindSizes } from "./bind-sizes.js";
 import { keepFileNames } from "./file-names.js";
+import { type LinearWeight, linearWeights } from "./linear-weights.js";
 import { leafAt, nested } from "./named-tree.js";
 import { batchMean, batchVariance, normalizedBy, type Statistics } from "./training-nodes.js";
 
@@ -55,6 +57,10 @@ export interface TrainableModel {
   readonly paths: Readonly<Record<string, string>>;
   /** Every initializer of floats: whether it is trained, and why. */
   readonly initializers: readonly InitializerRole[];
+  /** The weights of `MatMul` and `Gemm` that `lora` of `@mp/nn/adapters` can put adapters beside. */
+  readonly linearLayers: readonly LinearWeight[];
+  /** Those that get adapters by default: all. */
+  readonly targets: "all-linear";
   /** The parameters of the file, halves as f32; the key is not used. @throws MP_INVALID_ARGUMENT for two of one name */
   init(key?: Key): OnnxTensors;
   /** The running statistics of the file, f32; `{}` where there are none. */
@@ -108,15 +114,17 @@ type Tensors = Readonly<Record<string, Tensor>>;
 export function trainableModel(found: Trainable): TrainableModel {
   const { model, inputs, parameters, statistics, statisticTensors, paths } = found;
   const outputNames = model.graph.outputs.map(({ name }) => name);
+  const linear = linearWeights(model.graph, parameters);
   const read = new Map<string, Read>();
-  const readFor = (given: Tensors, training: boolean): Read => {
+  const readFor = (given: Tensors, training: boolean, adapted: AdaptedGraph): Read => {
     const sizes = bindSizes(inputs, given);
     const narrow = inputs.filter(({ name }) => given[name]?.dtype === "i32").map(({ name }) => name);
     const folds = foldsToFollow(model);
     if (folds !== undefined)
-      return readModel(found, { sizes, narrowInputs: new Set(narrow), folds }, training);
-    const key = JSON.stringify([training, sizes, narrow]);
-    const known = read.get(key) ?? readModel(found, { sizes, narrowInputs: new Set(narrow) }, training);
+      return readModel(found, adapted, { sizes, narrowInputs: new Set(narrow), folds }, training);
+    const key = JSON.stringify([training, sizes, narrow, adapted.form]);
+    const known =
+      read.get(key) ?? readModel(found, adapted, { sizes, narrowInputs: new Set(narrow) }, training);
     read.delete(key);
     read.set(key, known);
     for (const oldest of read.keys()) if (read.size > MAX_READ) read.delete(oldest);
@@ -127,7 +135,8 @@ export function trainableModel(found: Trainable): TrainableModel {
     given: Tensors,
     context: OnnxContext | undefined,
   ): readonly [Tensors, TracedOnnxTensors] => {
-    const { graph, draws } = readFor(given, context?.training === true);
+    const adapted = besideWeights(found, linear, tree);
+    const { graph, draws } = readFor(given, context?.training === true, adapted);
     const state = context?.modelState;
     const of = (name: string, value: Value): Tensor => {
       const draw = draws.get(name);
@@ -135,7 +144,8 @@ export function trainableModel(found: Trainable): TrainableModel {
       if (Object.hasOwn(given, name)) return inDType(given[name] as Tensor, value, name);
       const path = paths.get(name) ?? name;
       const isState = statisticTensors.has(name);
-      const tensor = leafAt(isState ? state : tree, path) ?? refuse(lacks(isState, path));
+      const leaf = adapted.tensors.get(name) ?? leafAt(isState ? state : tree, path);
+      const tensor = leaf ?? refuse(lacks(isState, path));
       return inDType(tensor as Tensor, value, name);
     };
     const values = Object.fromEntries(graph.inputs.map(({ name, value }) => [name, of(name, value)]));
@@ -171,6 +181,8 @@ export function trainableModel(found: Trainable): TrainableModel {
     outputs: outputNames,
     paths: Object.fromEntries([...parameters.keys()].map((name) => [name, paths.get(name) ?? name])),
     initializers: found.roles,
+    linearLayers: [...linear.weights].map(([name, each]) => ({ path: paths.get(name) ?? name, ...each })),
+    targets: "all-linear",
     init: () => treeOf(parameters),
     initState: () => treeOf(statisticTensors),
     apply: apply as TrainableModel["apply"],
@@ -186,11 +198,13 @@ export function trainableModel(found: Trainable): TrainableModel {
 
 function readModel(
   { model, parameters, statistics, statisticTensors, warn, limits }: Trainable,
+  adapted: AdaptedGraph,
   options: Pick<InnerReadOptions, "sizes" | "narrowInputs" | "folds">,
   training: boolean,
 ): Read {
-  const graph = normalizedBy(model.graph, statistics, training ? "batch" : "running");
-  const isParameter = (name: string): boolean => parameters.has(name) || statisticTensors.has(name);
+  const graph = normalizedBy(adapted.graph, statistics, training ? "batch" : "running");
+  const isParameter = (name: string): boolean =>
+    parameters.has(name) || statisticTensors.has(name) || adapted.tensors.has(name);
   const reader = new GraphReader(
     { ...model, graph },
     { ...options, isParameter, dropsOut: training, drawsAreInputs: true, onWarning: warn },

@@ -1,0 +1,87 @@
+// Adapters as nodes beside the products that they add to: x · W + (dropout(x) · Aᵀ) · (scale · B)ᵀ.
+import { type HostTensor, isTensor, type Tensor, tensor, zeros } from "@mp/core";
+import { mul, transpose } from "@mp/core/ops";
+import { type OnnxGraph, type OnnxInitializer, onnxNode } from "../model.js";
+import type { LinearWeights } from "./linear-weights.js";
+import { leafAt } from "./named-tree.js";
+
+/** What `lora` of `@mp/nn/adapters` puts in the place of a weight. */
+interface AdaptedWeight {
+  readonly weight: Tensor;
+  readonly adapter: {
+    /** [rank, inputs] */
+    readonly down: Tensor;
+    /** [outputs, rank] */
+    readonly up: Tensor;
+    readonly scale: number;
+    /** Rate of dropout of the adapter's input. */
+    readonly dropout: number;
+  };
+}
+
+export interface AdaptedGraph {
+  readonly graph: OnnxGraph;
+  /** Its parameters that are no leaves of the tree, by name. */
+  readonly tensors: ReadonlyMap<string, Tensor>;
+  /** What decides on the graph. */
+  readonly form: readonly unknown[];
+}
+
+interface Found {
+  readonly model: { readonly graph: OnnxGraph };
+  readonly parameters: ReadonlyMap<string, HostTensor>;
+  readonly paths: ReadonlyMap<string, string>;
+}
+
+/** The graph with the adapters that a traced tree has in the places of weights. */
+export function besideWeights(
+  { model: { graph }, parameters, paths }: Found,
+  { weights, products }: LinearWeights,
+  tree: unknown,
+): AdaptedGraph {
+  const adapters = new Map<string, AdaptedWeight["adapter"]>();
+  const tensors = new Map<string, Tensor>();
+  const initializers: OnnxInitializer[] = [];
+  for (const name of weights.keys()) {
+    const leaf = leafAt(tree, paths.get(name) ?? name) as Tensor | AdaptedWeight | undefined;
+    if (leaf === undefined || isTensor(leaf) || !("adapter" in leaf)) continue;
+    const { down, up, scale, dropout } = leaf.adapter;
+    const dtype = parameters.get(name)?.dtype ?? "f32";
+    adapters.set(name, leaf.adapter);
+    tensors.set(name, leaf.weight);
+    tensors.set(`${name}/lora_A`, transpose(down, [1, 0]));
+    tensors.set(`${name}/lora_B`, mul(transpose(up, [1, 0]), scale));
+    initializers.push(
+      { name: `${name}/lora_A`, tensor: zeros(down.shape.toReversed(), dtype) },
+      { name: `${name}/lora_B`, tensor: zeros(up.shape.toReversed(), dtype) },
+      { name: `${name}/lora_dropout`, tensor: tensor(Float32Array.of(dropout), []) },
+    );
+  }
+  const nodes = graph.nodes.flatMap((node) => {
+    const name = products.get(node) ?? "";
+    const adapter = adapters.get(name);
+    const [input = ""] = node.inputs;
+    const [output = ""] = node.outputs;
+    if (adapter === undefined) return [node];
+    const { metadata } = node;
+    const [base, read, narrow, added] = [
+      `${output}/base`,
+      `${output}/read`,
+      `${output}/narrow`,
+      `${output}/added`,
+    ];
+    const drop = onnxNode("Dropout", [input, `${name}/lora_dropout`], [read], { metadata });
+    return [
+      { ...node, outputs: [base] },
+      adapter.dropout > 0 ? drop : onnxNode("Identity", [input], [read], { metadata }),
+      onnxNode("MatMul", [read, `${name}/lora_A`], [narrow], { metadata }),
+      onnxNode("MatMul", [narrow, `${name}/lora_B`], [added], { metadata }),
+      onnxNode("Add", [base, added], [output], { metadata }),
+    ];
+  });
+  return {
+    graph: { ...graph, nodes, initializers: [...graph.initializers, ...initializers] },
+    tensors,
+    form: [...adapters].map(([name, { down, dropout }]) => [name, down.shape, dropout]),
+  };
+}
