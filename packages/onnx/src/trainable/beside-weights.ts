@@ -5,7 +5,7 @@ import { type OnnxGraph, type OnnxInitializer, onnxNode } from "../model.js";
 import type { LinearWeights } from "./linear-weights.js";
 import { leafAt } from "./named-tree.js";
 
-/** What `lora` of `@mp/nn/adapters` puts in the place of a weight. */
+/** A weight as `lora` of `@mp/nn/adapters` joins it with its adapter. */
 interface AdaptedWeight {
   readonly weight: Tensor;
   readonly adapter: {
@@ -23,7 +23,7 @@ export interface AdaptedGraph {
   readonly graph: OnnxGraph;
   /** Its parameters that are no leaves of the tree, by name. */
   readonly tensors: ReadonlyMap<string, Tensor>;
-  /** What decides on the graph. */
+  /** Names, shapes and rates that the graph follows from. */
   readonly form: readonly unknown[];
 }
 
