@@ -59,7 +59,7 @@ export interface TrainableModel {
   readonly initializers: readonly InitializerRole[];
   /** The weights of `MatMul` and `Gemm` that `lora` of `@mp/nn/adapters` can put adapters beside. */
   readonly linearLayers: readonly LinearWeight[];
-  /** Those that get adapters by default: all. */
+  /** The default targets of `lora`. */
   readonly targets: "all-linear";
   /** The parameters of the file, halves as f32; the key is not used. @throws MP_INVALID_ARGUMENT for two of one name */
   init(key?: Key): OnnxTensors;
