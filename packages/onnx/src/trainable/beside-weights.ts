@@ -33,6 +33,9 @@ interface Found {
   readonly paths: ReadonlyMap<string, string>;
 }
 
+const isAdapted = (leaf: unknown): leaf is AdaptedWeight =>
+  typeof leaf === "object" && leaf !== null && !isTensor(leaf) && "adapter" in leaf;
+
 /** The graph with the adapters that a traced tree has in the places of weights. */
 export function besideWeights(
   { model: { graph }, parameters, paths }: Found,
@@ -43,8 +46,8 @@ export function besideWeights(
   const tensors = new Map<string, Tensor>();
   const initializers: OnnxInitializer[] = [];
   for (const name of weights.keys()) {
-    const leaf = leafAt(tree, paths.get(name) ?? name) as Tensor | AdaptedWeight | undefined;
-    if (leaf === undefined || isTensor(leaf) || !("adapter" in leaf)) continue;
+    const leaf = leafAt(tree, paths.get(name) ?? name);
+    if (!isAdapted(leaf)) continue;
     const { down, up, scale, dropout } = leaf.adapter;
     const dtype = parameters.get(name)?.dtype ?? "f32";
     adapters.set(name, leaf.adapter);
