@@ -1,24 +1,36 @@
 /**
- * Times a LoRA step of a Llama of 31 M parameters (batch 4, 256 tokens, rank 8 on q_proj and v_proj), as
- * peers/lora_step.py does with peft: `node bench/dist/lora-step.js [ort|openvino] [f32|bf16|int8|nf4]
- * [float32|mixed_bfloat16] [rounds]`.
+ * Milliseconds and memory of a fine-tuning step of a Llama of 31 M parameters, as `peers/lora_step.py` takes it with
+ * peft: `node bench/dist/lora-step.js --engine openvino --base bf16`. The base `full` is f32 and trained without adapters.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { openvino } from "@mp/backend-openvino";
 import { ort } from "@mp/backend-ort";
 import { adamW, float32, key, mixedBfloat16, type Tensor, tensor, trainer } from "@mp/core";
+import { planMemory } from "@mp/core/report";
 import { lora } from "@mp/nn/adapters";
 import { causalLm, loadCausalLm, nextTokenLoss, saveCausalLm } from "@mp/nn/transformers";
 
-const [engine = "openvino", base = "bf16", precision = "mixed_bfloat16", rounds = "15"] =
-  process.argv.slice(2);
-const [BATCH, TIME, WARM_UP] = [4, 256, 3];
+const { values } = parseArgs({
+  options: {
+    engine: { type: "string", default: "ort" },
+    base: { type: "string", default: "bf16" },
+    precision: { type: "string", default: "mixed_bfloat16" },
+    batch: { type: "string", default: "4" },
+    tokens: { type: "string", default: "256" },
+    targets: { type: "string", default: "q_proj,v_proj" },
+    remat: { type: "string", default: "none" },
+    rounds: { type: "string", default: "15" },
+  },
+});
 const ENGINES = { ort, openvino };
 const PRECISIONS = { float32, mixed_bfloat16: mixedBfloat16 };
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+const WARM_UP = 3;
+const [batch, tokens] = [Number(values.batch), Number(values.tokens)];
+const median = (times: readonly number[]): number =>
+  [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] as number;
 
 const fresh = causalLm({
   model_type: "llama",
@@ -32,35 +44,50 @@ const fresh = causalLm({
 });
 const folder = await mkdtemp(join(tmpdir(), "mp-lora-step-"));
 await saveCausalLm(folder, fresh, fresh.init(key(0)));
-const { model, params } = await loadCausalLm(folder, { base: base as "bf16" });
+const backend = await ENGINES[values.engine as keyof typeof ENGINES]();
+const opened = process.memoryUsage().rss;
+const isWhole = values.base === "full";
+const { model, params } = await loadCausalLm(folder, {
+  base: isWhole ? "f32" : (values.base as "bf16"),
+  remat: values.remat as "none",
+});
 await rm(folder, { recursive: true });
-
-const adapted = lora(model, { rank: 8, alpha: 8, targets: ["q_proj", "v_proj"] });
-const backend = await ENGINES[engine as keyof typeof ENGINES]();
-const ids = tensor(
-  Int32Array.from({ length: BATCH * TIME }, (_, at) => (at * 37) % model.sizes.vocabulary),
-  [BATCH, TIME],
-);
+const targets = values.targets === "all-linear" ? values.targets : values.targets.split(",");
+const adapted = lora(model, { rank: 8, alpha: 8, targets });
 const training = await trainer({
   backend,
-  params: { base: params, adapters: adapted.init(key(1)) },
-  frozen: { base: true },
-  precision: PRECISIONS[precision as keyof typeof PRECISIONS](),
-  loss: (trained, input: { readonly ids: Tensor }, context) =>
-    nextTokenLoss(adapted.apply(trained.adapters, trained.base, input, context), input.ids),
+  params: { base: params, adapters: isWhole ? {} : adapted.init(key(1)) },
+  frozen: isWhole ? {} : { base: true },
+  precision: PRECISIONS[values.precision as keyof typeof PRECISIONS](),
+  loss: ({ base, adapters }, input: { readonly ids: Tensor }, context) => {
+    const logits = isWhole
+      ? model.apply(base, input, context)
+      : adapted.apply(adapters, base, input, context);
+    return nextTokenLoss(logits, input.ids);
+  },
   optimizer: adamW({ learningRate: 1e-3 }),
 });
+const ids = tensor(
+  Int32Array.from({ length: batch * tokens }, (_, at) => (at * 37) % model.sizes.vocabulary),
+  [batch, tokens],
+);
 const times: number[] = [];
-const losses: number[] = [];
-for (let round = -WARM_UP; round < Number(rounds); round++) {
+for (let round = -WARM_UP; round < Number(values.rounds); round++) {
   const start = performance.now();
   const { loss } = await training.step({ ids });
-  if (round < 0) losses.push(loss);
+  if (round < 0) console.error(`loss ${loss}`);
   else times.push(performance.now() - start);
 }
-const peak = ((await training.peakBytes()) ?? 0) / 2 ** 20;
+const plan = planMemory(training.graph({ ids }), {
+  manifest: backend.manifest,
+  precision: training.precision,
+});
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(0);
+const peak = await training.peakBytes();
 console.log(
-  `${engine} ${base} ${precision}: ${median(times).toFixed(1)} ms, peak ${peak.toFixed(1)} MiB, losses ${losses.join(", ")}`,
+  `${values.engine} ${values.base} ${values.precision} ${batch} × ${tokens}: ${median(times).toFixed(1)} ms`,
+  `planned ${megabytes(plan.peak)} MB, measured ${peak === undefined ? "-" : megabytes(peak)} MB,`,
+  `process ${megabytes(process.resourceUsage().maxRSS * 1024 - opened)} MB`,
 );
 await training.dispose();
 await backend.dispose();

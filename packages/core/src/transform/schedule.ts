@@ -38,7 +38,7 @@ class Scheduling {
   readonly #positions = new Map<AnyNode, number>();
   /** Wait for a reader. */
   readonly #delayed = new Set<AnyNode>();
-  /** Values widened from what is held anyway, such as state in few bits: all of them wait, since that keeps nothing more. */
+  /** Values widened from what is held anyway, as weights and state in few bits: all of them wait, which keeps nothing more. */
   readonly #decoded = new Set<Value>();
   /** Follow from gradients without being part of the backward pass. */
   readonly #eager = new Set<AnyNode>();
@@ -87,10 +87,10 @@ class Scheduling {
       if (isBackward || follows) afterGradient.add(node);
       if (!isBackward && follows) this.#eager.add(node);
       const isForward = !isBackward && !follows && node.origin.phase !== "update";
-      if ((!isForward || node.inputs.length === 0) && !ANCHORED.has(node.op)) {
-        movable.push(node);
-        if (!isBackward && this.#decodes(node)) for (const output of node.outputs) this.#decoded.add(output);
-      }
+      if (ANCHORED.has(node.op)) continue;
+      const isDecoded = !isBackward && this.#decodes(node);
+      if (isDecoded) for (const output of node.outputs) this.#decoded.add(output);
+      if (!isForward || isDecoded || node.inputs.length === 0) movable.push(node);
     }
     const waits = new Map<AnyNode, number>();
     for (const node of movable.reverse()) {
