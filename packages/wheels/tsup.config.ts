@@ -3,6 +3,7 @@ import { preset } from "@mp/build/tsup";
 export default preset({
   index: "src/index.ts",
   "file-failure": "src/file-failure.ts",
+  "file-sum": "src/file-sum.ts",
   publish: "src/publish.ts",
   scratch: "src/scratch.ts",
 });

@@ -19,6 +19,7 @@ export const sizeIfThere = (path: string): Promise<number | undefined> =>
 
 /** Puts a text in place by one rename. `folder` is on the same disk, and nobody reads unfinished files there. */
 export async function replaceFile(folder: string, path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
   const partial = partialPath(folder);
   await writeFile(partial, text);
   await rename(partial, path);
@@ -33,9 +34,7 @@ export const keptRef = (repository: Repository, revision: string): Promise<strin
 
 export async function keepRef(repository: Repository, revision: string, commit: string): Promise<void> {
   if ((await keptRef(repository, revision)) === commit) return;
-  const path = refOf(repository, revision);
-  await mkdir(dirname(path), { recursive: true });
-  await replaceFile(repository.folder, path, commit);
+  await replaceFile(repository.folder, refOf(repository, revision), commit);
 }
 
 /** Makes a file of the snapshot a link to its blob, or a file of its own where there are no links. */

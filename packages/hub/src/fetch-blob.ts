@@ -1,7 +1,8 @@
 /** Downloads one file to its place among the blobs: by range, resumed, checked, renamed when whole. */
-import { rename, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { MpError } from "@mp/core";
-import { BlobFile } from "./blob-file.js";
+import { sumOf } from "@mp/wheels/file-sum";
 import type { RemoteFile } from "./listing.js";
 import { claimPartial, leavePartial } from "./partial.js";
 import { type Hub, persistently, request, unreachable } from "./request.js";
@@ -21,9 +22,9 @@ export interface BlobRequest {
 export async function fetchBlob(asked: BlobRequest, final: string): Promise<void> {
   const partial = await claimPartial(final);
   if (partial === undefined) return;
-  const blob = await BlobFile.open(partial, asked.file);
+  const handle = await open(partial, "a");
   try {
-    await fill(asked, blob);
+    await fill(asked, partial, handle);
     await rename(partial, final);
   } catch (error) {
     // What does not match is of no use to anyone.
@@ -31,28 +32,57 @@ export async function fetchBlob(asked: BlobRequest, final: string): Promise<void
     else await leavePartial(partial, final);
     throw error;
   } finally {
-    await blob.close();
+    await handle.close();
   }
 }
 
-async function fill(asked: BlobRequest, blob: BlobFile): Promise<void> {
-  for (;;) {
+/** Goes on after what another download left; that may be damaged, and is downloaded again then. */
+async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Promise<void> {
+  const { hub, file } = asked;
+  const blob = new Unfinished(handle, (await handle.stat()).size);
+  if (blob.filled > file.sizeBytes) await blob.empty();
+  for (let isOwn = blob.filled === 0; ; isOwn = true) {
     await persistently(
-      asked.hub,
+      hub,
       () => attempt(asked, blob),
       () => blob.filled,
     );
-    if (await blob.seal()) return;
-    if (!blob.isAdopted) throw wrongSum(asked.file);
-    // What another process left may have been damaged since.
+    await handle.sync();
+    const wanted = file.sha256 ?? file.blobId;
+    if ((await sumOf(partial, emptySum(file))) === wanted) return;
+    if (isOwn) throw wrongSum(file, wanted);
     await blob.empty();
   }
 }
 
-async function attempt({ hub, url, file: { path }, onFilled }: BlobRequest, blob: BlobFile): Promise<void> {
+/** A file that fills from its beginning. */
+class Unfinished {
+  readonly #handle: FileHandle;
+  filled: number;
+
+  constructor(handle: FileHandle, filled: number) {
+    this.#handle = handle;
+    this.filled = filled;
+  }
+
+  async append(chunk: Uint8Array): Promise<void> {
+    await this.#handle.appendFile(chunk);
+    this.filled += chunk.length;
+  }
+
+  async empty(): Promise<void> {
+    await this.#handle.truncate(0);
+    this.filled = 0;
+  }
+}
+
+async function attempt({ hub, url, file, onFilled }: BlobRequest, blob: Unfinished): Promise<void> {
+  const { path, sizeBytes } = file;
   onFilled(blob.filled);
-  if (blob.isFull) return;
-  const silence = new Silence(hub.timeoutMs);
+  if (blob.filled === sizeBytes) return;
+  const silence = new AbortController();
+  const reason = new Error(`silent for ${hub.timeoutMs / 1000} s`);
+  const timer = setTimeout(() => silence.abort(reason), hub.timeoutMs);
   try {
     const range = blob.filled === 0 ? {} : { range: `bytes=${blob.filled}-` };
     const headers = { "accept-encoding": "identity", ...range };
@@ -64,55 +94,47 @@ async function attempt({ hub, url, file: { path }, onFilled }: BlobRequest, blob
         throw unreachable(path, hub.endpoint, cause);
       });
       if (read?.value === undefined) break;
-      silence.broken();
+      timer.refresh();
+      if (blob.filled + read.value.length > sizeBytes) throw tooMuch(file);
       await blob.append(read.value);
       onFilled(blob.filled);
     }
   } finally {
-    silence.end();
+    clearTimeout(timer);
+    // Also closes a connection that still sends.
+    silence.abort();
   }
-  if (!blob.isFull) throw unreachable(path, hub.endpoint, new Error(`it ends after ${blob.filled} bytes`));
+  if (blob.filled < sizeBytes)
+    throw unreachable(path, hub.endpoint, new Error(`it ends after ${blob.filled} bytes`));
 }
 
 /** A server may ignore the range, and sends the file from its beginning then. */
-async function expectContinuation(hub: Hub, path: string, response: Response, blob: BlobFile): Promise<void> {
+async function expectContinuation(
+  hub: Hub,
+  path: string,
+  response: Response,
+  blob: Unfinished,
+): Promise<void> {
   const [, start] = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "") ?? [];
   const begins = response.status === 206 ? Number(start) : 0;
   if (begins === blob.filled) return;
   await blob.empty();
-  if (begins === 0) return;
-  await response.body?.cancel().catch(() => undefined);
-  throw unreachable(path, hub.endpoint, new Error("another range was sent"));
+  if (begins !== 0) throw unreachable(path, hub.endpoint, new Error("another range was sent"));
 }
 
-const wrongSum = ({ path, sha256, blobId }: RemoteFile): MpError =>
+const emptySum = ({ sha256, sizeBytes }: RemoteFile) =>
+  sha256 === undefined ? createHash("sha1").update(`blob ${sizeBytes}\0`) : createHash("sha256");
+
+const tooMuch = ({ path, sizeBytes }: RemoteFile): MpError =>
   new MpError(
     "MP_PARSE",
-    `download: ${path}: the bytes are not those that the hub lists (${sha256 === undefined ? `git's SHA-1 ${blobId}` : `SHA-256 ${sha256}`}); nothing was kept, try again, or check endpoint and proxies`,
-    { details: { file: path, expected: sha256 ?? blobId } },
+    `download: ${path}: the server sends more than the ${sizeBytes} bytes that it lists; try again, or check endpoint and proxies`,
+    { details: { file: path, sizeBytes } },
   );
 
-/** Aborts a request when nothing has come for a while. */
-class Silence {
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(timeoutMs: number) {
-    const reason = new Error(`silent for ${timeoutMs / 1000} s`);
-    this.#timer = setTimeout(() => this.#controller.abort(reason), timeoutMs);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  broken(): void {
-    this.#timer.refresh();
-  }
-
-  /** Also closes a connection that still sends. */
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#controller.abort();
-  }
-}
+const wrongSum = ({ path, sha256 }: RemoteFile, expected: string): MpError =>
+  new MpError(
+    "MP_PARSE",
+    `download: ${path}: the bytes are not those that the hub lists (${sha256 === undefined ? "git's SHA-1" : "SHA-256"} ${expected}); nothing was kept, try again, or check endpoint and proxies`,
+    { details: { file: path, expected } },
+  );

@@ -1,6 +1,6 @@
 /** The files of a repository at a commit: asked of the hub by its library, kept in the cache as Python keeps them. */
-import { mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { datasetInfo, listFiles, modelInfo } from "@huggingface/hub";
 import { MpError } from "@mp/core";
 import { replaceFile } from "./cache.js";
@@ -120,11 +120,6 @@ export async function keepList(
     path,
     { size, blob_id: blobId, ...(sha256 === undefined ? {} : { lfs_sha256: sha256, lfs_size: size }) },
   ]);
-  const place = listPath(folder, commit);
-  await mkdir(dirname(place), { recursive: true });
-  await replaceFile(
-    folder,
-    place,
-    JSON.stringify({ format_version: VERSION, files: Object.fromEntries(files) }),
-  );
+  const text = JSON.stringify({ format_version: VERSION, files: Object.fromEntries(files) });
+  await replaceFile(folder, listPath(folder, commit), text);
 }

@@ -6,6 +6,7 @@ import { readdir, rename, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { isAbandoned, ownName } from "@mp/wheels/publish";
+import { sizeIfThere } from "./cache.js";
 
 const SUFFIX = ".incomplete";
 /** The owner of a file whose download failed and may go on. */
@@ -23,7 +24,7 @@ const partialOf = (final: string, owner: string): string => `${final}.${owner}${
 export async function claimPartial(final: string): Promise<string | undefined> {
   const own = partialOf(final, ownName());
   for (;;) {
-    if (await isThere(final)) return undefined;
+    if ((await sizeIfThere(final)) !== undefined) return undefined;
     const others = await othersOf(final);
     const left = others.find(({ isLeft }) => isLeft);
     if (left !== undefined) {
@@ -40,12 +41,6 @@ export async function claimPartial(final: string): Promise<string | undefined> {
 /** Leaves an unfinished file to the next download. */
 export const leavePartial = (partial: string, final: string): Promise<void> =>
   rename(partial, partialOf(final, NOBODY)).catch(() => undefined);
-
-const isThere = (path: string): Promise<boolean> =>
-  stat(path).then(
-    () => true,
-    () => false,
-  );
 
 async function othersOf(final: string): Promise<{ path: string; isLeft: boolean; isGrowing: boolean }[]> {
   const folder = dirname(final);

@@ -1,8 +1,9 @@
 export { fetchWithPip, findPip, type PipRequest } from "./fetch-with-pip.js";
 export { errorCode, fileFailure, requireSpace, type SpaceNeed } from "./file-failure.js";
+export { sha256Of } from "./file-sum.js";
 export { isIndexUnreachable } from "./index-failure.js";
 export { installPinned, type PinnedOptions, type PinnedWheel } from "./install-pinned.js";
 export { linkOrCopy, partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
 export { megabytes, type Report, since } from "./report.js";
 export { type CommandResult, runCommand } from "./run-command.js";
-export { openWheel, requireDigest, sha256Of, type WheelArchive } from "./wheel-archive.js";
+export { openWheel, requireDigest, type WheelArchive } from "./wheel-archive.js";

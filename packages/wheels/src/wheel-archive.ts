@@ -1,6 +1,6 @@
 /** Reads a wheel: a zip file with the SHA-256 of every file in its RECORD. No file is held in memory as a whole. */
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Transform } from "node:stream";
@@ -148,13 +148,6 @@ function collector(chunks: Buffer[]): Transform {
       done();
     },
   }).resume();
-}
-
-/** SHA-256 of a file, in hexadecimal. */
-export async function sha256Of(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
-  return hash.digest("hex");
 }
 
 /** @throws MP_PARSE when the file's digest is not the wanted one */
