@@ -84,7 +84,7 @@ export async function download(repo: string, options: DownloadOptions = {}): Pro
   const repository = repositoryOf(repo, settings.cache);
   try {
     if (settings.offline) return await found(repository, revision, files);
-    return await fetched({ ...settings, pauseMs: 500 }, repository, { revision, files, onProgress });
+    return await fetched(settings, repository, { revision, files, onProgress });
   } catch (error) {
     throw fileFailure(error, {
       command: "download",

@@ -38,12 +38,11 @@ export async function fetchBlob(asked: BlobRequest, final: string): Promise<void
 
 /** Goes on after what another download left; that may be damaged, and is downloaded again then. */
 async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Promise<void> {
-  const { hub, file } = asked;
+  const { file } = asked;
   const blob = new Unfinished(handle, (await handle.stat()).size);
   if (blob.filled > file.sizeBytes) await blob.empty();
   for (let isOwn = blob.filled === 0; ; isOwn = true) {
     await persistently(
-      hub,
       () => attempt(asked, blob),
       () => blob.filled,
     );

@@ -76,7 +76,7 @@ const malformed = ({ endpoint }: Hub, what: string, got: unknown): MpError =>
 
 /** Lets the library ask with requests of ours, and asks again when an answer broke off. */
 const asking = <T>(hub: Hub, what: string, ask: (fetching: typeof fetch) => Promise<T>): Promise<T> =>
-  persistently(hub, () =>
+  persistently(() =>
     ask((url, init = {}) => {
       const signal = AbortSignal.timeout(ANSWER_MS);
       return request(hub, what, String(url), { ...init, signal });

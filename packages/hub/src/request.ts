@@ -1,14 +1,9 @@
 /** One request of the hub: what an answer means, and how often it is asked for again. */
 import { setTimeout as wait } from "node:timers/promises";
 import { MpError } from "@mp/core";
+import type { Settings } from "./settings.js";
 
-export interface Hub {
-  readonly endpoint: string;
-  readonly token: string | undefined;
-  readonly timeoutMs: number;
-  /** The pause after the first failure in a row; it doubles with each. */
-  readonly pauseMs: number;
-}
+export type Hub = Pick<Settings, "endpoint" | "token" | "timeoutMs">;
 
 /** A failure that the next attempt may not meet. */
 export class Passing extends Error {
@@ -25,11 +20,12 @@ export class Passing extends Error {
 
 /** Attempts in a row without a new byte. */
 const ATTEMPTS = 5;
+/** The pause after the first failure in a row; it doubles with each. */
+const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
 /** Attempts until one succeeds, or until some in a row have failed in passing while `reached` did not grow. */
 export async function persistently<T>(
-  { pauseMs }: Hub,
   attempt: () => Promise<T>,
   reached: () => number = () => 0,
 ): Promise<T> {
@@ -42,7 +38,7 @@ export async function persistently<T>(
       if (reached() > furthest) failures = 1;
       furthest = Math.max(furthest, reached());
       if (failures >= ATTEMPTS) throw error.failure;
-      await wait(Math.min(Math.max(pauseMs * 2 ** (failures - 1), error.afterMs), LONGEST_PAUSE_MS));
+      await wait(Math.min(Math.max(PAUSE_MS * 2 ** (failures - 1), error.afterMs), LONGEST_PAUSE_MS));
     }
   }
 }
