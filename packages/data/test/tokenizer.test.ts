@@ -238,7 +238,7 @@ describe("what does not fit", () => {
       vi.doUnmock(`@huggingface/${name}`);
       expect(error).toMatchObject({
         code: "MP_BACKEND_UNAVAILABLE",
-        details: { package: `@huggingface/${name}` },
+        details: { packages: ["@huggingface/tokenizers", "@huggingface/jinja"] },
       });
       expect(error.message).toContain("npm install @huggingface/tokenizers @huggingface/jinja");
     },

@@ -21,8 +21,8 @@ export async function found(
     throw absent(repository, revision, asked ?? ["the revision"]);
   const snapshot = snapshotOf(repository, commit);
   const kept = await keptList(repository, commit);
-  const list: readonly Expected[] = kept ?? (await presentFiles(snapshot)).map((path) => ({ path }));
-  const { files, lacking } = chosen(list, asked);
+  const list = kept ?? (await presentFiles(snapshot)).map((path) => ({ path, sizeBytes: undefined }));
+  const { files, lacking } = chosen<{ path: string; sizeBytes: number | undefined }>(list, asked);
   const missing = [...lacking];
   if (files.length === 0 && asked === undefined) missing.push("every file");
   for (const { path, sizeBytes } of files) {
@@ -31,11 +31,6 @@ export async function found(
   }
   if (missing.length > 0) throw absent(repository, revision, missing);
   return snapshot;
-}
-
-interface Expected {
-  readonly path: string;
-  readonly sizeBytes?: number;
 }
 
 const absent = ({ path: repo, folder }: Repository, revision: string, missing: readonly string[]): MpError =>

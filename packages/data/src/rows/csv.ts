@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
+import { loadReader } from "../load-reader.js";
 import { byteStream } from "./byte-stream.js";
 import { textOf } from "./jsonl.js";
-import { loadReader } from "./load-reader.js";
 import {
   broken,
   brokenRow,
@@ -23,7 +23,7 @@ type Records = (start: RowStart) => AsyncIterable<CsvRecord>;
 
 /** RFC 4180 with a header, UTF-8; lines end with \n or \r\n, blank ones of a file of several columns hold no rows. */
 export async function openCsv(file: Inspected, delimiter: string): Promise<RowFile> {
-  const { parse } = await loadReader("CSV", "csv-parse", () => import("csv-parse"));
+  const { parse } = await loadReader("readRows: CSV", "csv-parse", () => import("csv-parse"));
   const records: Records = async function* (start) {
     const parser = parse({
       delimiter,

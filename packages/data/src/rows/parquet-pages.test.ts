@@ -68,7 +68,7 @@ describe("checkPages", () => {
       "a run claims 8589934592 values of 4",
     ],
     ["fewer levels", page([...levels(...varint(4), 1)]), {}, "a page has levels of 2 values and claims 4"],
-    ["the length of levels", page([255, 255, 255, 255, 1]), {}, "a page claims 4294967295 bytes of levels"],
+    ["the length of levels", page([255, 255, 255, 255, 1]), {}, "a page has levels of 0 values and claims 4"],
     [
       "a run of indices",
       page([...four, 2, ...varint(2 ** 32 - 2), 1], { encoding: 8 }),
@@ -94,7 +94,7 @@ describe("checkPages", () => {
       { type: "BYTE_ARRAY" },
       "values of BYTE_ARRAY have encoding 7, which is not read: write them plain",
     ],
-    ["its number of values", page(sound, { values: 5 }), {}, "a page claims 5 values and its footer 4"],
+    ["its number of values", page(sound, { values: 5 }), {}, "its pages claim 5 values and its footer 4"],
     [
       "the column's number of values",
       page(sound),
@@ -115,6 +115,25 @@ describe("checkPages", () => {
     ],
   ])("refuses a page that lies about %s", (_, bytes, chunk, message) => {
     expect(() => check(bytes, chunk)).toThrow(message);
+  });
+});
+
+describe("a page of the second version", () => {
+  /** One boolean in runs, after bytes that are said to be levels. */
+  const second = (levels: number, nulls: number): Uint8Array =>
+    Uint8Array.from([
+      ...[...count(1, 3), ...count(1, 8), ...count(1, 8)],
+      ...field(5, STRUCT, ...count(1, 1), ...count(1, nulls), ...count(1, 1), ...count(1, 3)),
+      ...[...count(1, levels), ...count(1, 0), 0, 0],
+      ...[2, 1, 2, 0, 0, 0, 2, 1],
+    ]);
+  const required = { type: "BOOLEAN", values: 1, definition: 0 };
+
+  it("has no levels where nothing is optional, since the decoder takes their bytes for values", () => {
+    expect(check(second(2, 0), { ...required, definition: 1 })).toBe(8);
+    expect(() => check(second(2, 0), required)).toThrow("claims 0 nulls and 2 bytes of levels");
+    expect(() => check(second(0, 2), required)).toThrow("a page of 1 values claims 2 nulls");
+    expect(() => check(second(9, 0), { ...required, definition: 1 })).toThrow("and 9 bytes of levels");
   });
 });
 

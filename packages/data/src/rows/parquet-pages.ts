@@ -22,26 +22,25 @@ export interface ColumnChunk {
   readonly unpack: Unpack;
 }
 
-type PageType = "data" | "dictionary" | "data v2";
-const PAGE_TYPES: Readonly<Record<number, PageType>> = { 0: "data", 2: "dictionary", 3: "data v2" };
+/** How values are encoded. */
+interface Encoding {
+  readonly types: RegExp;
+  /** Where its runs begin in a page, and their width. */
+  readonly runs?: (page: Uint8Array) => readonly [start: number, width: number];
+}
 
-type Encoding = "plain" | "indices" | "runs" | "split";
-/** How values may be encoded. The others are rare, and a few bytes of them can stand for terabytes. */
+const plain: Encoding = { types: /./ };
+const indices: Encoding = { types: /^(?!BOOLEAN)/, runs: ([width = 0]) => [1, width] };
+/** The encodings that are read. The others are rare, and a few bytes of them can stand for terabytes. */
 const ENCODINGS: Readonly<Record<number, Encoding>> = {
-  0: "plain",
-  2: "indices",
-  3: "runs",
-  5: "plain",
-  6: "plain",
-  8: "indices",
-  9: "split",
-};
-/** Types whose values may have each encoding. */
-const TYPES: Readonly<Record<Encoding, RegExp>> = {
-  plain: /./,
-  indices: /^(?!BOOLEAN)/,
-  runs: /^BOOLEAN$/,
-  split: /^(INT32|INT64|FLOAT|DOUBLE)$/,
+  0: plain,
+  2: indices,
+  // The decoder goes on beyond the length in front of them.
+  3: { types: /^BOOLEAN$/, runs: () => [4, 1] },
+  5: plain,
+  6: plain,
+  8: indices,
+  9: { types: /^(INT32|INT64|FLOAT|DOUBLE)$/ },
 };
 
 /**
@@ -54,88 +53,96 @@ export function checkPages(chunk: ColumnChunk, mostBytes: number): number {
   // As the decoder, which takes a last byte for padding.
   for (let at = 0; at < bytes.length - 1; ) {
     const { struct, end } = readStruct(bytes, at);
-    const sizeBytes = countOf(struct, 2);
-    const packed = countOf(struct, 3);
-    const type = PAGE_TYPES[countOf(struct, 1)];
-    if (type === undefined) throw new Error(`a page has the unknown type ${struct[1]}`);
+    const [number, sizeBytes, packed] = [countOf(struct, 1), countOf(struct, 2), countOf(struct, 3)];
     if (packed > bytes.length - end) throw new Error(`a page claims ${packed} bytes beyond its column`);
     unpacked += sizeBytes;
     if (unpacked > mostBytes) throw new Error(`its pages claim to unpack to more than ${mostBytes} bytes`);
-    const page = bytes.subarray(end, end + packed);
+    const content = bytes.subarray(end, end + packed);
     const checksum = struct[4];
-    if (typeof checksum === "number" && crc32(page) !== checksum >>> 0)
+    if (typeof checksum === "number" && crc32(content) !== checksum >>> 0)
       throw new Error("a page has other bytes than its checksum says");
-    seen += pageChecks[type](chunk, page, sizeBytes, struct);
+    const { field, check, isDictionary = false } = PAGES[number] ?? {};
+    const head = struct[field ?? 0];
+    if (check === undefined || typeof head !== "object")
+      throw new Error(`a page has the wrong type ${number}`);
+    const count = countOf(head, 1);
+    if (!isDictionary) seen += count;
     if (seen > values) throw new Error(`its pages claim ${seen} values and its footer ${values}`);
+    check(chunk, { content, sizeBytes, head, count });
     at = end + packed;
   }
   if (seen !== values) throw new Error(`its pages have ${seen} values and its footer claims ${values}`);
   return unpacked;
 }
 
-/** Checks a page, and gives the number of values that count for the column. */
-type PageCheck = (chunk: ColumnChunk, page: Uint8Array, sizeBytes: number, header: ThriftStruct) => number;
+interface Page {
+  /** As it is in the file. */
+  readonly content: Uint8Array;
+  readonly sizeBytes: number;
+  /** The part of its header that only pages of its type have. */
+  readonly head: ThriftStruct;
+  readonly count: number;
+}
 
-const pageChecks: Readonly<Record<PageType, PageCheck>> = {
-  dictionary: (_, __, sizeBytes, header) => {
-    const values = countOf(structOf(header, 7), 1);
-    // A boolean takes a bit.
-    if (values > 8 * sizeBytes) throw new Error(`a dictionary claims ${values} values in ${sizeBytes} bytes`);
-    return 0;
+interface PageType {
+  readonly field: number;
+  readonly isDictionary?: boolean;
+  readonly check: (chunk: ColumnChunk, page: Page) => void;
+}
+
+const PAGES: Readonly<Record<number, PageType | undefined>> = {
+  0: {
+    field: 5,
+    check: ({ type, definition, repetition, unpack }, { content, sizeBytes, head, count }) => {
+      const page = unpack(content, sizeBytes);
+      const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
+      let at = 0;
+      for (const depth of [repetition, definition].filter((depth) => depth > 0)) {
+        const start = at + 4;
+        at = start + view.getUint32(at, true);
+        checkLevels(page.subarray(start, at), depth, count);
+      }
+      checkValues(type, page.subarray(at), countOf(head, 2), count);
+    },
   },
-  data: ({ type, definition, repetition, unpack, values: most }, packed, sizeBytes, header) => {
-    const head = structOf(header, 5);
-    const values = countOf(head, 1);
-    if (values > most) throw new Error(`a page claims ${values} values and its footer ${most}`);
-    const page = unpack(packed, sizeBytes);
-    let at = 0;
-    for (const depth of [repetition, definition]) {
-      if (depth > 0) at = checkLevels(page, at, bitsOf(depth), values);
-    }
-    checkValues(type, page.subarray(at), countOf(head, 2), values);
-    return values;
+  2: {
+    field: 7,
+    isDictionary: true,
+    check: (_, { sizeBytes, count }) => {
+      // A boolean takes a bit.
+      if (count > 8 * sizeBytes) throw new Error(`a dictionary claims ${count} values in ${sizeBytes} bytes`);
+    },
   },
-  "data v2": ({ type, definition, repetition, unpack, values: most }, packed, sizeBytes, header) => {
-    const head = structOf(header, 8);
-    const values = countOf(head, 1);
-    const nulls = countOf(head, 2);
-    const repeated = countOf(head, 6);
-    const levels = repeated + countOf(head, 5);
-    if (values > most || nulls > values) throw new Error(`a page claims ${values} values, ${nulls} null`);
-    if (levels > packed.length || levels > sizeBytes)
-      throw new Error(`a page claims ${levels} bytes of levels`);
-    if (repetition > 0) checkAllRuns(packed.subarray(0, repeated), bitsOf(repetition), values);
-    if (definition > 0) checkAllRuns(packed.subarray(repeated, levels), bitsOf(definition), values);
-    const rest = packed.subarray(levels);
-    const page = head[7] === false || sizeBytes === levels ? rest : unpack(rest, sizeBytes - levels);
-    checkValues(type, page, countOf(head, 4), values);
-    return values;
+  /** The second version of data pages, whose levels are not packed. */
+  3: {
+    field: 8,
+    check: ({ type, definition, repetition, unpack }, { content, sizeBytes, head, count }) => {
+      const [nulls, repeated] = [countOf(head, 2), countOf(head, 6)];
+      const levels = repeated + countOf(head, 5);
+      // Without levels the decoder takes their bytes for values.
+      if (nulls > count || levels > sizeBytes || (definition === 0 && levels > repeated))
+        throw new Error(`a page of ${count} values claims ${nulls} nulls and ${levels} bytes of levels`);
+      if (repetition > 0) checkLevels(content.subarray(0, repeated), repetition, count);
+      if (definition > 0) checkLevels(content.subarray(repeated, levels), definition, count);
+      const rest = content.subarray(levels);
+      const page = head[7] === false || sizeBytes === levels ? rest : unpack(rest, sizeBytes - levels);
+      checkValues(type, page, countOf(head, 4), count);
+    },
   },
 };
 
 function checkValues(type: string, page: Uint8Array, code: number, values: number): void {
-  const encoding = ENCODINGS[code];
-  if (encoding === undefined || !TYPES[encoding].test(type))
+  const { types, runs } = ENCODINGS[code] ?? {};
+  if (types?.test(type) !== true)
     throw new Error(`values of ${type} have encoding ${code}, which is not read: write them plain`);
-  // Without a value there is no width either.
-  if (encoding === "indices" && page.length > 0) checkRuns(page.subarray(1), page[0] ?? 0, values);
-  // The decoder goes on beyond the length in front of them.
-  if (encoding === "runs") checkRuns(page.subarray(4), 1, values);
+  if (runs === undefined) return;
+  const [start, width] = runs(page);
+  checkRuns(page.subarray(start), width, values);
 }
 
-/** Levels with their length in front. @returns the place after them */
-function checkLevels(page: Uint8Array, at: number, width: number, values: number): number {
-  if (page.length - at < 4) throw new Error("a page ends within its levels");
-  const length = new DataView(page.buffer, page.byteOffset + at).getUint32(0, true);
-  const end = at + 4 + length;
-  if (end > page.length) throw new Error(`a page claims ${length} bytes of levels`);
-  checkAllRuns(page.subarray(at + 4, end), width, values);
-  return end;
-}
-
-/** Runs that the decoder would go on reading after their end if there were fewer values. */
-function checkAllRuns(bytes: Uint8Array, width: number, values: number): void {
-  const seen = checkRuns(bytes, width, values);
+/** Levels have runs for all values: the decoder would go on reading after their end. */
+function checkLevels(bytes: Uint8Array, deepest: number, values: number): void {
+  const seen = checkRuns(bytes, 32 - Math.clz32(deepest), values);
   if (seen < values) throw new Error(`a page has levels of ${seen} values and claims ${values}`);
 }
 
@@ -162,16 +169,8 @@ function checkRuns(bytes: Uint8Array, width: number, values: number): number {
   return seen;
 }
 
-const bitsOf = (level: number): number => 32 - Math.clz32(level);
-
 function countOf(struct: ThriftStruct, field: number): number {
   const value = struct[field];
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value < 2 ** 31) return value;
   throw new Error(`a page's header has ${value} in field ${field}`);
-}
-
-function structOf(struct: ThriftStruct, field: number): ThriftStruct {
-  const value = struct[field];
-  if (typeof value === "object") return value;
-  throw new Error(`a page's header lacks field ${field}`);
 }

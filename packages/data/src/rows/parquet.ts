@@ -1,9 +1,9 @@
 import { TextDecoder } from "node:util";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { ColumnMetaData, FileMetaData, SchemaTree } from "hyparquet";
+import { loadReader } from "../load-reader.js";
 import { asMpError } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
-import { loadReader } from "./load-reader.js";
 import { type ColumnChunk, checkPages, MOST_GROUP_BYTES, MOST_VALUES, type Unpack } from "./parquet-pages.js";
 import {
   broken,
@@ -25,7 +25,7 @@ type Reader = Awaited<ReturnType<typeof loadParquet>>;
 /** The libraries, and how each codec is unpacked into the bytes that a page claims, and never more. */
 async function loadParquet() {
   const packages = "hyparquet hyparquet-compressors";
-  return loadReader("Parquet", packages, async () => {
+  return loadReader("readRows: Parquet", packages, async () => {
     const { parquetMetadata, parquetReadObjects, parquetSchema } = await import("hyparquet");
     const { compressors, decompressZstd } = await import("hyparquet-compressors");
     const { SNAPPY, LZ4, LZ4_RAW } = compressors;
@@ -55,7 +55,6 @@ export async function openParquet(file: Inspected, wanted: readonly string[] | u
   const reader = await loadParquet();
   const { metadata, schema } = await readFooter(file, reader);
   const columns = schema.children.map(({ element }) => element.name);
-  const chosen = wanted?.filter((name) => columns.includes(name));
   return {
     columns,
     async *rows(start) {
@@ -63,7 +62,7 @@ export async function openParquet(file: Inspected, wanted: readonly string[] | u
       for (const [group, { num_rows }] of metadata.row_groups.entries()) {
         const end = first + Number(num_rows);
         if (end > start.row) {
-          const rows = await readGroup(file, reader, metadata, { group, first, end, chosen });
+          const rows = await readGroup(file, reader, metadata, { group, first, end, wanted });
           yield* placed(file, rows.slice(Math.max(0, start.row - first)), Math.max(first, start.row));
         }
         first = end;
@@ -113,7 +112,7 @@ interface Group {
   readonly group: number;
   readonly first: number;
   readonly end: number;
-  readonly chosen: readonly string[] | undefined;
+  readonly wanted: readonly string[] | undefined;
 }
 
 /** Reads and checks a row group's columns, then decodes it. */
@@ -121,11 +120,11 @@ async function readGroup(
   file: Inspected,
   reader: Reader,
   metadata: FileMetaData,
-  { group, first, end, chosen }: Group,
+  { group, first, end, wanted }: Group,
 ): Promise<readonly Row[]> {
   const what = `row group ${group + 1}, rows ${first + 1} to ${end},`;
   try {
-    await checkGroup(file, reader, metadata, group, chosen);
+    await checkGroup(file, reader, metadata, group, wanted);
     return await reader.parquetReadObjects({
       file: {
         byteLength: file.sizeBytes,
@@ -139,7 +138,7 @@ async function readGroup(
       metadata,
       rowStart: first,
       rowEnd: end,
-      ...(chosen === undefined ? {} : { columns: [...chosen] }),
+      ...(wanted === undefined ? {} : { columns: [...wanted] }),
       compressors: reader.unpackers as Readonly<Record<string, Unpack>>,
       parsers: { stringFromBytes: (bytes) => bytes && decoder.decode(bytes) },
       utf8: false,
@@ -156,14 +155,14 @@ async function checkGroup(
   { parquetSchema, unpackers }: Reader,
   metadata: FileMetaData,
   group: number,
-  chosen: readonly string[] | undefined,
+  wanted: readonly string[] | undefined,
 ): Promise<void> {
   const { columns = [], num_rows } = metadata.row_groups[group] ?? {};
   const leaves = leavesOf(parquetSchema(metadata), { definition: 0, repetition: 0 });
   if (leaves.length === 0) throw new Error("it has no columns");
   let [unread, values] = [MOST_GROUP_BYTES, 0];
   for (const leaf of leaves) {
-    if (chosen !== undefined && !chosen.includes(leaf.path[0] ?? "")) continue;
+    if (wanted !== undefined && !wanted.includes(leaf.path[0] ?? "")) continue;
     const name = leaf.path.join(".");
     const found = columns.filter(({ meta_data }) => meta_data?.path_in_schema.join(".") === name);
     const [{ meta_data: meta } = {}] = found;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { MpError } from "@mp/core";
 import { shown } from "@mp/core/internal";
 import { path as checkPath } from "../check-arguments.js";
+import { loadReader } from "../load-reader.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 import { ChatTemplate, type Jinja } from "./chat-template.js";
 import { type LibraryTokenizer, Tokenizer } from "./tokenizer.js";
@@ -114,14 +115,10 @@ function specialTokensOf(config: Fields): Readonly<Record<string, string>> {
   return Object.fromEntries(found);
 }
 
-/** @throws MP_BACKEND_UNAVAILABLE naming the command that installs it */
-function load<T>(name: string): Promise<T> {
-  // A name in a variable: types of the package are then needed by nobody who loads no tokenizer.
-  return import(name).catch((cause) => {
-    throw new MpError(
-      "MP_BACKEND_UNAVAILABLE",
-      `loadTokenizer: tokenizers and chat templates are read by @huggingface/tokenizers and @huggingface/jinja, and ${name} cannot be loaded; npm install @huggingface/tokenizers @huggingface/jinja`,
-      { details: { package: name }, cause },
-    );
-  });
-}
+/** A name in a variable: types of the package are then needed by nobody who loads no tokenizer. */
+const load = <T>(name: string): Promise<T> =>
+  loadReader(
+    "loadTokenizer: a tokenizer",
+    "@huggingface/tokenizers @huggingface/jinja",
+    () => import(name) as Promise<T>,
+  );

@@ -1,9 +1,9 @@
 /** The families of models by their `model_type`. */
 import { checks } from "@mp/core/internal";
-import { type FieldTable, optional, unused } from "./config-fields.js";
+import { type FieldTable, type FieldValues, optional, unused } from "./config-fields.js";
 import type { Family } from "./decoder.js";
 import { GPT2_FIELDS, gpt2Decoder } from "./gpt2.js";
-import { LLAMA_FIELDS, llamaDecoder } from "./llama.js";
+import { LLAMA_FIELDS, type LlamaParts, llamaDecoder } from "./llama.js";
 
 const { attention_bias: _attention, mlp_bias: _feed, ...COMMON } = LLAMA_FIELDS;
 
@@ -26,7 +26,14 @@ const QWEN3_FIELDS: FieldTable = {
   attention_bias: optional(checks.truth, false),
 };
 
-const rotary = { prefix: "model", targets: ["q_proj", "v_proj"] } as const;
+/** A family over the decoder of Llama, by the beginning of its classes' names. */
+const ofLlama = (name: string, fields: FieldTable, partsOf: (config: FieldValues) => LlamaParts): Family => ({
+  architectures: [`${name}ForCausalLM`, `${name}Model`],
+  fields,
+  prefix: "model",
+  targets: ["q_proj", "v_proj"],
+  decoder: (config, ignored) => llamaDecoder(config, partsOf(config), ignored),
+});
 
 export const FAMILIES: Readonly<Record<string, Family>> = {
   gpt2: {
@@ -36,33 +43,16 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     targets: ["c_attn"],
     decoder: gpt2Decoder,
   },
-  llama: {
-    ...rotary,
-    architectures: ["LlamaForCausalLM", "LlamaModel"],
-    fields: LLAMA_FIELDS,
-    decoder: (config, ignored) => {
-      const hasBias = config["attention_bias"] === true;
-      const biases = { input: hasBias, output: hasBias, feed: config["mlp_bias"] === true };
-      return llamaDecoder(config, { biases, headNorms: false }, ignored);
-    },
-  },
-  qwen2: {
-    ...rotary,
-    architectures: ["Qwen2ForCausalLM", "Qwen2Model"],
-    fields: QWEN2_FIELDS,
-    decoder: (config, ignored) => {
-      const biases = { input: true, output: false, feed: false };
-      return llamaDecoder(config, { biases, headNorms: false }, ignored);
-    },
-  },
-  qwen3: {
-    ...rotary,
-    architectures: ["Qwen3ForCausalLM", "Qwen3Model"],
-    fields: QWEN3_FIELDS,
-    decoder: (config, ignored) => {
-      const hasBias = config["attention_bias"] === true;
-      const biases = { input: hasBias, output: hasBias, feed: false };
-      return llamaDecoder(config, { biases, headNorms: true }, ignored);
-    },
-  },
+  llama: ofLlama("Llama", LLAMA_FIELDS, ({ attention_bias: own, mlp_bias: feed }) => ({
+    biases: { input: own === true, output: own === true, feed: feed === true },
+    headNorms: false,
+  })),
+  qwen2: ofLlama("Qwen2", QWEN2_FIELDS, () => ({
+    biases: { input: true, output: false, feed: false },
+    headNorms: false,
+  })),
+  qwen3: ofLlama("Qwen3", QWEN3_FIELDS, ({ attention_bias: own }) => ({
+    biases: { input: own === true, output: own === true, feed: false },
+    headNorms: true,
+  })),
 };

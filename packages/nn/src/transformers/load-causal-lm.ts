@@ -41,14 +41,10 @@ export async function loadCausalLm(
   options: LoadCausalLmOptions = {},
 ): Promise<LoadedCausalLm> {
   checks.path("loadCausalLm: folder", folder);
-  const { base, remat, ignore } = readOptions("loadCausalLm", options, OPTIONS, {
-    example: '{ base: "bf16" }',
-  });
+  const { base } = readOptions("loadCausalLm", options, OPTIONS, { example: '{ base: "bf16" }' });
+  const { base: _, ...own } = options;
   const config = await readJson("loadCausalLm", join(folder, "config.json"));
-  const { model, family, decoder } = readModel(config, {
-    ...(remat === undefined ? {} : { remat }),
-    ...(ignore === undefined ? {} : { ignore }),
-  });
+  const { model, family, decoder } = readModel(config, own);
   const dtype = base === "f32" ? "f32" : "bf16";
   const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
   const weights = await weightsIn(folder);

@@ -1,13 +1,13 @@
 import { MpError } from "@mp/core";
 
-/** Loads a package that only some formats need. @throws MP_BACKEND_UNAVAILABLE naming the command that installs it */
+/** Loads packages that only some need. @throws MP_BACKEND_UNAVAILABLE naming the command that installs it */
 export async function loadReader<T>(what: string, packages: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (cause) {
     throw new MpError(
       "MP_BACKEND_UNAVAILABLE",
-      `readRows: ${what} is read by ${packages.replace(" ", " and ")}, which cannot be loaded; npm install ${packages}`,
+      `${what} is read by ${packages.replace(" ", " and ")}, which cannot be loaded; npm install ${packages}`,
       { details: { packages: packages.split(" ") }, cause },
     );
   }
