@@ -200,9 +200,9 @@ describe.each(MODELS)("%s", (name) => {
     const apply = (weights: { readonly base: never; readonly own: never }, input: CausalLmInput): Tensor =>
       again.adapted.apply(weights.own, weights.base, input);
     const got = await logitsOf(apply as never, { base, own: again.adapters }, ids);
-    expect(difference(got, floats(want.tuned))).toBeLessThan(1e-4);
+    expect(difference(got, floats(want.tuned))).toBeLessThan(1e-5);
     const merged = adapted.merge(base, adapters);
     const plain = await logitsOf((weights, input) => model.apply(weights, input), merged, ids);
-    expect(difference(plain, floats(want.tuned))).toBeLessThan(1e-4);
+    expect(difference(plain, floats(want.tuned))).toBeLessThan(1e-5);
   });
 });
