@@ -1,7 +1,10 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadTokenizer } from "@mp/data/tokenizer";
 import { expect, it } from "vitest";
-import { exampleOf } from "./texts.js";
+import { exampleOf, examplesOf } from "./texts.js";
 
 const tokenizer = await loadTokenizer(fileURLToPath(new URL("../tiny", import.meta.url)));
 const END = "<|im_end|>";
@@ -32,4 +35,17 @@ it("a row without a text is refused by the names of its columns", () => {
   expect(() => exampleOf({ q: "hi", prompt: "?" }, tokenizer)).toThrow(
     /a row must have the columns messages, or prompt and completion, .* got q, prompt/,
   );
+});
+
+it("a row that is too long is refused by file and row, with the flag that helps", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "fine-tune-texts-"));
+  const path = join(folder, "texts.jsonl");
+  await writeFile(path, '{"text":"a"}\n{"text":"a b c d e f g"}\n');
+  const rows = (await examplesOf(path, tokenizer, 4)).iterate();
+  await rows.next();
+  await expect(rows.next()).rejects.toMatchObject({
+    code: "MP_INVALID_ARGUMENT",
+    message: expect.stringMatching(/texts\.jsonl: row 2 \(line 2\): .* pass a greater --length, or shorten it/),
+  });
+  await rm(folder, { recursive: true });
 });

@@ -16,10 +16,24 @@ const SHAPES: readonly (readonly [
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Rows of files as examples: answers alone count, where a row tells them from its prompt. */
-export async function examplesOf(path: string, tokenizer: Tokenizer): Promise<Dataset<CausalExample>> {
+/**
+ * Rows of a file as examples: answers alone count, where a row tells them from its prompt.
+ * @param most tokens of an example
+ */
+export async function examplesOf(
+  path: string,
+  tokenizer: Tokenizer,
+  most: number,
+): Promise<Dataset<CausalExample>> {
   const rows = await readRows(path);
-  return mapDataset(rows, (row: Row) => exampleOf(row, tokenizer));
+  return mapDataset(rows, (row: Row) => {
+    const example = exampleOf(row, tokenizer);
+    if (example.ids.length <= most) return example;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `a text must have at most the ${most} tokens of --length, got ${example.ids.length}; pass a greater --length, or shorten it`,
+    );
+  });
 }
 
 /** @throws MP_INVALID_ARGUMENT for a row without the columns of a text */

@@ -44,8 +44,8 @@ export async function openTuning(
   checkFits(tokenizer, Number(model.config["vocab_size"]));
   const batchesOf = (examples: Dataset<CausalExample>): Dataset<Batch> =>
     mapDataset(causalBatches(examples, { batch, length }), ({ segments: _, ...rest }) => rest);
-  const examples = await examplesOf(source.train, tokenizer);
-  const heldOutExamples = await examplesOf(source.heldOut, tokenizer);
+  const examples = await examplesOf(source.train, tokenizer, length);
+  const heldOutExamples = await examplesOf(source.heldOut, tokenizer, length);
   const adapted = options.loraRank === 0 ? undefined : lora(model, adapters(options));
   const training = await trainer({
     backend,
