@@ -7,7 +7,7 @@ import { MpError } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import type { SafetensorsTensor } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";
-import { isRecord, parsedJson, reading } from "./json-file.js";
+import { AGAIN, isRecord, parsedJson, reading } from "./json-file.js";
 import { inOwnCodes } from "./own-codes.js";
 
 /** The subject of messages. */
@@ -52,7 +52,8 @@ async function placeIn(folder: string, shard: string, indexPath: string): Promis
   if (dirname(found) === folder || dirname(found) === blobsOf(folder)) return found;
   return refuse(
     indexPath,
-    `the shard ${JSON.stringify(shard)} is a link out of the folder; copy the files themselves there, as hf download --local-dir does`,
+    `the shard ${JSON.stringify(shard)} is a link out of the folder`,
+    "copy the files themselves there, as hf download --local-dir does",
   );
 }
 
@@ -80,8 +81,8 @@ async function weightMap(path: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-function refuse(path: string, problem: string): never {
-  throw new MpError("MP_PARSE", `${WHAT}: ${path} is not a usable index of shards: ${problem}`, {
+function refuse(path: string, problem: string, remedy = AGAIN): never {
+  throw new MpError("MP_PARSE", `${WHAT}: ${path} is not a usable index of shards: ${problem}; ${remedy}`, {
     details: { path },
   });
 }

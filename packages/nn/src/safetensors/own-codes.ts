@@ -1,5 +1,6 @@
 import { MpError } from "@mp/core";
 import { SafetensorsError, type SafetensorsErrorCode } from "@mp/safetensors";
+import { AGAIN } from "./json-file.js";
 
 const CODES = {
   SAFETENSORS_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
@@ -9,13 +10,18 @@ const CODES = {
   SAFETENSORS_IO: "MP_IO",
 } as const satisfies Readonly<Record<SafetensorsErrorCode, string>>;
 
+const REMEDIES: Readonly<Partial<Record<SafetensorsErrorCode, string>>> = {
+  SAFETENSORS_PARSE: `; ${AGAIN}`,
+  SAFETENSORS_IO: "; check the path and the rights to it",
+};
+
 /** Runs what calls `@mp/safetensors`, whose errors become those of this package. */
 export async function inOwnCodes<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (!SafetensorsError.is(error)) throw error;
-    throw new MpError(CODES[error.code], `${what}: ${error.message}`, {
+    throw new MpError(CODES[error.code], `${what}: ${error.message}${REMEDIES[error.code] ?? ""}`, {
       cause: error,
       details: error.details,
     });

@@ -78,12 +78,9 @@ export function readFields(
 }
 
 function readValue(what: string, name: string, value: unknown, rule: ReadField): unknown {
-  if (value !== undefined && value !== null) {
-    rule.accepts(`${what}: ${name}`, value);
-    return value;
-  }
-  if (rule.isRequired) throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is missing`);
-  return rule.default;
+  if ((value === undefined || value === null) && !rule.isRequired) return rule.default;
+  rule.accepts(`${what}: ${name}`, value);
+  return value;
 }
 
 function refusal(what: string, name: string, value: unknown, { only, because }: NeutralField): MpError {

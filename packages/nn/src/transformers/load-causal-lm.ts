@@ -5,7 +5,13 @@ import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { type Store, stored } from "../safetensors/filling.js";
 import { readJson } from "../safetensors/json-file.js";
 import { loadStored } from "../safetensors/load-safetensors.js";
-import { type CausalLm, type CausalLmOptions, type CausalLmParameters, readModel } from "./causal-lm.js";
+import {
+  type CausalLm,
+  type CausalLmOptions,
+  type CausalLmParameters,
+  type ReadModel,
+  readModel,
+} from "./causal-lm.js";
 import type { Decoder, Family } from "./decoder.js";
 import { mapSpecs } from "./parameter-spec.js";
 import { type Quantization, WEIGHT_FORMATS } from "./stored-weight.js";
@@ -43,14 +49,25 @@ export async function loadCausalLm(
   checks.path("loadCausalLm: folder", folder);
   const { base } = readOptions("loadCausalLm", options, OPTIONS, { example: '{ base: "bf16" }' });
   const { base: _, ...own } = options;
-  const config = await readJson("loadCausalLm", join(folder, "config.json"));
-  const { model, family, decoder } = readModel(config, own);
+  const { model, family, decoder } = await modelIn(join(folder, "config.json"), own);
   const dtype = base === "f32" ? "f32" : "bf16";
   const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
   const weights = await weightsIn(folder);
   const naming = { rename: published(family, decoder) };
   const loaded = await loadStored(weights, { params }, naming, storing(base, model));
   return { model, params: loaded.params };
+}
+
+/** Refusals name the file. */
+async function modelIn(path: string, options: CausalLmOptions): Promise<ReadModel> {
+  const config = await readJson("loadCausalLm", path);
+  try {
+    return readModel(config, options);
+  } catch (cause) {
+    if (!MpError.is(cause)) throw cause;
+    const details = { ...cause.details, path };
+    throw new MpError(cause.code, `loadCausalLm: ${path}: ${cause.message}`, { cause, details });
+  }
 }
 
 /** Quantizes the weights of linear layers one by one, so that no more than one of them is in f32. */
