@@ -208,6 +208,15 @@ describe("what does not fit", () => {
     ["a template with an answer that does not begin", { template: "a{% endgeneration %}" }],
     ["a template of another type", { config: (fields) => ({ ...fields, chat_template: 3 }) }],
     ["no object", { config: () => [] as never }],
+    [
+      "a part that encodes nothing",
+      {
+        tokenizer: (fields) => ({
+          ...fields,
+          pre_tokenizer: { type: "Split", behavior: 3, pattern: { String: " " } },
+        }),
+      },
+    ],
   ])("is %s", async (_name, change) => {
     const folder = await folderWith("gpt2", change);
     const error = await refusal(() => loadTokenizer(folder));

@@ -28,6 +28,8 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   let library: LibraryTokenizer;
   try {
     library = new LibraryClass(description, config);
+    // Some of its parts are looked at no earlier.
+    library.encode("a 1", { add_special_tokens: true });
   } catch (cause) {
     throw refused(file, `@huggingface/tokenizers cannot use it (${String(cause)})`, cause);
   }

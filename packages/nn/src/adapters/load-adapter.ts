@@ -92,13 +92,17 @@ function targetNames(fields: Readonly<Record<string, unknown>>): readonly string
     : undefined;
 }
 
-/** Short names where there are some, otherwise whole paths. */
-const targetsOf = (
+/** Short names where they name exactly the layers that have adapters, otherwise whole paths. */
+function targetsOf(
   { linearLayers }: AdaptableModel<never, unknown>,
   places: readonly LinearPlace[],
-  names: readonly string[] | undefined,
-): readonly string[] =>
-  names === undefined ? places.map(({ path }) => path.replaceAll("/", ".")) : found(linearLayers, names);
+  names: readonly string[] = [],
+): readonly string[] {
+  const short = found(linearLayers, names);
+  return placesOf(linearLayers, short).length === places.length
+    ? short
+    : places.map(({ path }) => path.replaceAll("/", "."));
+}
 
 const MOST_SHOWN = 5;
 
