@@ -6,7 +6,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What mends a file that was cut short or damaged. */
+/** The remedy for a file that was cut short or damaged. */
 export const AGAIN = "download it again, or write it again with what made it";
 
 /** Reads from the disk, whose refusals get a code. @throws MP_IO */
