@@ -45,7 +45,9 @@ it("a row that is too long is refused by file and row, with the flag that helps"
   await rows.next();
   await expect(rows.next()).rejects.toMatchObject({
     code: "MP_INVALID_ARGUMENT",
-    message: expect.stringMatching(/texts\.jsonl: row 2 \(line 2\): .* pass a greater --length, or shorten it/),
+    message: expect.stringMatching(
+      /texts\.jsonl: row 2 \(line 2\): .* pass a greater --length, or shorten it/,
+    ),
   });
   await rm(folder, { recursive: true });
 });
