@@ -17,7 +17,7 @@ describe("a stateful run", () => {
     const backend = await reference();
     const warned: string[] = [];
     const onWarning = ({ message }: TrainingWarning): unknown => warned.push(message);
-    const first = { type: "numerics", message: "first" } as const;
+    const first = { type: "performance", message: "first" } as const;
     const twice = { ...float32(), warnings: [first, { ...first, message: "second" }, first] };
     await (await start({ backend, precision: twice, onWarning })).dispose();
     expect(warned).toEqual(["first", "second"]);
