@@ -25,7 +25,7 @@ export interface ColumnChunk {
 /** How values are encoded. */
 interface Encoding {
   readonly types: RegExp;
-  /** Where its runs begin in a page, and their width. */
+  /** The start of its runs in a page, and their width. */
   readonly runs?: (page: Uint8Array) => readonly [start: number, width: number];
 }
 
