@@ -6,6 +6,7 @@ import { ort } from "@mp/backend-ort";
 import { float32, key, predictor, tensor } from "@mp/core";
 import { generator } from "@mp/nn/generate";
 import { type CausalLmInput, causalLm } from "@mp/nn/transformers";
+import { median } from "./statistics.js";
 
 const LENGTH = 512;
 const TOKENS = 100;
@@ -21,8 +22,6 @@ const model = causalLm({
   tie_word_embeddings: true,
 });
 const params = model.init(key(0));
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
 
 const backend = await ort();
 const precision = float32();

@@ -12,6 +12,7 @@ import { adamW, float32, key, mixedBfloat16, type Tensor, tensor, trainer } from
 import { planMemory } from "@mp/core/report";
 import { lora } from "@mp/nn/adapters";
 import { causalLm, loadCausalLm, nextTokenLoss, saveCausalLm } from "@mp/nn/transformers";
+import { median } from "./statistics.js";
 
 const { values } = parseArgs({
   options: {
@@ -29,8 +30,6 @@ const ENGINES = { ort, openvino };
 const PRECISIONS = { float32, mixed_bfloat16: mixedBfloat16 };
 const WARM_UP = 3;
 const [batch, tokens] = [Number(values.batch), Number(values.tokens)];
-const median = (times: readonly number[]): number =>
-  [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] as number;
 
 const fresh = causalLm({
   model_type: "llama",

@@ -28,6 +28,7 @@ export class ForwardValues {
   readonly #rules: ReadonlyMap<Value, AnyNode>;
   /** By number, and those that widen one parameter by its value. */
   readonly #segments = new Map<number | Value, Segment>();
+  /** Parameters kept in a half. */
   readonly #halves: ReadonlySet<Value>;
   readonly #enclosing: number | undefined;
 
@@ -59,8 +60,7 @@ export class ForwardValues {
   /** The builder's value to read for `value` in the rule of `reader`, which is about to use the gradient `gate`. */
   read(value: Value, reader: AnyNode, gate: Value): Value {
     const segment = this.#segmentOf(reader);
-    if (!this.#isWidened(value) && (segment === undefined || !this.#isInside(value, segment)))
-      return this.#counterpart(value);
+    if (!this.#halves.has(value) && !this.#isInside(value, segment)) return this.#counterpart(value);
     const key = segment ?? value;
     const begun = this.#segments.get(key) ?? { gate, copies: new Map() };
     this.#segments.set(key, begun);
@@ -76,19 +76,12 @@ export class ForwardValues {
     return segment === this.#enclosing ? undefined : segment;
   }
 
+  /** Whether it is computed again: a value of the segment, or a parameter that was widened from a half. */
   #isInside(value: Value, segment: number | undefined): boolean {
     const node = this.#producers.get(value);
     if (node === undefined) return false;
-    return this.#isWidened(value) || (segment !== undefined && this.#segmentOf(node) === segment);
-  }
-
-  /** Whether it is a parameter kept in a half, or that in f32. */
-  #isWidened(value: Value): boolean {
-    if (this.#halves.has(value)) return true;
-    const node = this.#producers.get(value);
-    return (
-      node !== undefined && isNode(node, "Cast") && node.inputs.every((input) => this.#halves.has(input))
-    );
+    const widens = isNode(node, "Cast") && node.inputs.every((input) => this.#halves.has(input));
+    return widens || (segment !== undefined && this.#segmentOf(node) === segment);
   }
 
   #recompute(wanted: Value, segment: number | undefined, { gate, copies }: Segment): void {

@@ -6,6 +6,7 @@ import { CallQueue } from "../train/compile/call-queue.js";
 import { KEPT_PROGRAMS, ProgramCache } from "../train/compile/program-cache.js";
 import { outputTree, type Program } from "../train/definition/program.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
+import { eachOnce } from "../train/run/each-once.js";
 import { type KeptWeights, keptWeights } from "./kept-weights.js";
 import { type Served, servedProgram } from "./served-program.js";
 
@@ -25,7 +26,7 @@ export class PredictionRun {
   readonly #types: KeptWeights["types"];
   readonly #programs: ProgramCache;
   readonly #calls = new CallQueue("predictor");
-  readonly #onWarning: PredictionOptions["onWarning"];
+  readonly #warn: PredictionOptions["onWarning"];
 
   private constructor(
     { backend, served, onWarning }: PredictionOptions,
@@ -35,8 +36,8 @@ export class PredictionRun {
     this.precision = served.precision;
     this.#served = served;
     this.#types = types;
-    this.#onWarning = onWarning;
-    this.#programs = new ProgramCache(backend, state, KEPT_PROGRAMS, (warning) => this.#warn(warning));
+    this.#warn = eachOnce(onWarning, this.warnings);
+    this.#programs = new ProgramCache(backend, state, KEPT_PROGRAMS, this.#warn);
   }
 
   static async start(options: PredictionOptions): Promise<PredictionRun> {
@@ -51,12 +52,6 @@ export class PredictionRun {
       await run.dispose();
       throw error;
     }
-  }
-
-  #warn(warning: TrainingWarning): void {
-    if (this.warnings.some((known) => known.message === warning.message)) return;
-    this.warnings.push(warning);
-    this.#onWarning(warning);
   }
 
   async predict(data: unknown): Promise<unknown> {

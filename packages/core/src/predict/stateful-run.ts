@@ -16,6 +16,7 @@ import { ProgramCache } from "../train/compile/program-cache.js";
 import { type Program, traceProgram } from "../train/definition/program.js";
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
+import { eachOnce } from "../train/run/each-once.js";
 import { type KeptWeights, keptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 
 /** Traced: the results, which the host reads, and the next state, in the structure of the one in `context.modelState`. */
@@ -66,12 +67,7 @@ export class StatefulRun {
   static async start(options: StatefulRunOptions): Promise<StatefulRun> {
     const { owner, backend, precision: choice, params, state: modelState, programs, onWarning } = options;
     const precision = usablePrecision(owner, choice, backend.manifest);
-    const known = new Set<string>();
-    const warn = (warning: TrainingWarning): void => {
-      if (known.has(warning.message)) return;
-      known.add(warning.message);
-      onWarning(warning);
-    };
+    const warn = eachOnce(onWarning, []);
     // Before there is a state, which would have to be freed if `onWarning` throws.
     for (const warning of precision.warnings ?? []) warn(warning);
     const { types, slots } = await keptWeights(backend, precision, { params, modelState });

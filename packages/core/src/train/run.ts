@@ -38,6 +38,7 @@ import type {
 } from "./objective-results.js";
 import type { Collective } from "./ranks/collective.js";
 import type { PrecisionReport } from "./report/report.js";
+import { eachOnce } from "./run/each-once.js";
 import { ObjectiveRun } from "./run/objective-run.js";
 import { objectiveWarnings } from "./run/objective-warnings.js";
 import { ratesOf, ratesToSet } from "./run/set-rates.js";
@@ -56,12 +57,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
   readonly warnings: TrainingWarning[] = [];
   readonly #definitions: Definitions;
   readonly #objectives: readonly ObjectiveRun[];
-  readonly #onWarning: (warning: TrainingWarning) => void;
-  readonly #warn = (warning: TrainingWarning): void => {
-    if (this.warnings.some((known) => known.message === warning.message)) return;
-    this.warnings.push(warning);
-    this.#onWarning(warning);
-  };
+  readonly #warn: (warning: TrainingWarning) => void;
   readonly #stateTypes: TypeTree;
   readonly #programs: ProgramCache;
   readonly #weights: WeightsReader;
@@ -77,7 +73,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     const { definitions, types: stateTypes, given, state, kept, calls, collective } = made;
     this.precision = definitions[0].precision;
     this.#definitions = definitions;
-    this.#onWarning = options.onWarning;
+    this.#warn = eachOnce(options.onWarning, this.warnings);
     this.#stateTypes = stateTypes;
     this.#calls = calls;
     this.#collective = collective;

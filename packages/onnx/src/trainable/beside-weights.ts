@@ -67,16 +67,13 @@ export function besideWeights(
     const [output = ""] = node.outputs;
     if (adapter === undefined) return [node];
     const { metadata } = node;
-    const [base, read, narrow, added] = [
-      `${output}/base`,
-      `${output}/read`,
-      `${output}/narrow`,
-      `${output}/added`,
-    ];
+    const isDropped = adapter.dropout > 0;
+    const [base, narrow, added] = [`${output}/base`, `${output}/narrow`, `${output}/added`];
+    const read = isDropped ? `${output}/read` : input;
     const drop = onnxNode("Dropout", [input, `${name}/lora_dropout`], [read], { metadata });
     return [
       { ...node, outputs: [base] },
-      adapter.dropout > 0 ? drop : onnxNode("Identity", [input], [read], { metadata }),
+      ...(isDropped ? [drop] : []),
       onnxNode("MatMul", [read, `${name}/lora_A`], [narrow], { metadata }),
       onnxNode("MatMul", [narrow, `${name}/lora_B`], [added], { metadata }),
       onnxNode("Add", [base, added], [output], { metadata }),
