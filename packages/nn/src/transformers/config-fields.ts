@@ -5,6 +5,7 @@
  */
 import { MpError } from "@mp/core";
 import { type checks, shown } from "@mp/core/internal";
+import { AGAIN } from "../safetensors/json-file.js";
 
 /** A field that is read: a missing or null one has the default, and is refused where there is none. */
 interface ReadField {
@@ -78,9 +79,13 @@ export function readFields(
 }
 
 function readValue(what: string, name: string, value: unknown, rule: ReadField): unknown {
-  if ((value === undefined || value === null) && !rule.isRequired) return rule.default;
-  rule.accepts(`${what}: ${name}`, value);
-  return value;
+  if (value !== undefined && value !== null) {
+    rule.accepts(`${what}: ${name}`, value);
+    return value;
+  }
+  if (rule.isRequired)
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is missing; ${AGAIN}, or add it`);
+  return rule.default;
 }
 
 function refusal(what: string, name: string, value: unknown, { only, because }: NeutralField): MpError {
