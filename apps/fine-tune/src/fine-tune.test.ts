@@ -46,4 +46,5 @@ it("says what a step needs, and refuses a row that has no text by file and line"
   const texts = join(folder, "texts.jsonl");
   await writeFile(texts, '{"text":"a"}\n{"txt":"b"}\n');
   await expect(run("--texts", texts, "--steps", "1")).rejects.toThrow(/texts\.jsonl: row 2 \(line 2\)/);
+  await expect(run("--adapter", texts)).rejects.toThrow(/--adapter .*texts\.jsonl: is a file, name a folder/);
 }, 120_000);

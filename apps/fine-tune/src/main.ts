@@ -1,4 +1,5 @@
-import { runApp } from "@mp/cli";
+import { stat } from "node:fs/promises";
+import { runApp, UsageError } from "@mp/cli";
 import { refuseBeside, runOnceOrCompare } from "@mp/cli/training";
 import { definition } from "./flags.js";
 import { fineTune, pretrain, printMemory } from "./run.js";
@@ -9,6 +10,9 @@ const OF_A_TRAINING = ["compare", "save", "resume", "report", "adapter"] as cons
 await runApp(definition, async (options, context) => {
   if (options.memory) refuseBeside("--memory", options, OF_A_TRAINING);
   if (options.loraRank === 0) refuseBeside("--lora-rank 0", options, ["adapter"]);
+  const { adapter } = options;
+  const found = adapter === undefined ? undefined : await stat(adapter).catch(() => undefined);
+  if (found?.isDirectory() === false) throw new UsageError(`--adapter ${adapter}: is a file, name a folder`);
   await withSource(options, async (source) => {
     if (options.memory) return await printMemory(options, source, context);
     await pretrain(options, source, context);

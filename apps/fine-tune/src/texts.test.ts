@@ -19,6 +19,7 @@ function read(row: Readonly<Record<string, unknown>>) {
 
 it("an answer counts and its prompt does not; a text counts as a whole", () => {
   expect(read({ prompt: "3 plus 4 is ", completion: "7" })).toEqual([`3 plus 4 is 7${END}`, `7${END}`]);
+  expect(read({ prompt: "a cat? ", answer: "yes" })).toEqual([`a cat? yes${END}`, `yes${END}`]);
   expect(read({ question: "Größe?", answer: "groß" })).toEqual([`Größe?groß${END}`, `groß${END}`]);
   expect(read({ text: "a stone" })).toEqual([`a stone${END}`, `a stone${END}`]);
 });
@@ -36,6 +37,20 @@ it("a row without a text is refused by the names of its columns", () => {
     /a row must have the columns messages, or prompt and completion, .* got q, prompt/,
   );
 });
+
+it.each([["prompt", "answer"], ["prompt", "completion"], ["question", "answer"], ["text"]])(
+  "a value of %s … that is no text is refused by its column",
+  (...columns) => {
+    for (const column of columns) {
+      for (const value of [null, 5, true, ["a"], { a: 1 }]) {
+        const row = { ...Object.fromEntries(columns.map((name) => [name, "a"])), [column]: value };
+        expect(() => exampleOf(row, tokenizer)).toThrow(
+          `the column ${column} must be a text, got ${JSON.stringify(value)}`,
+        );
+      }
+    }
+  },
+);
 
 it("a row that is too long is refused by file and row, with the flag that helps", async () => {
   const folder = await mkdtemp(join(tmpdir(), "fine-tune-texts-"));

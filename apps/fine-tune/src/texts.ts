@@ -3,15 +3,15 @@ import { type Dataset, mapDataset } from "@mp/data";
 import { type CausalExample, readRows } from "@mp/data/rows";
 import type { ChatMessage, Tokenizer } from "@mp/data/tokenizer";
 
+type Encode = (row: Row, by: Tokenizer) => CausalExample;
+
 /** The columns that a text may come in, and how it becomes tokens. */
-const SHAPES: readonly (readonly [
-  columns: readonly string[],
-  encode: (row: Row, by: Tokenizer) => CausalExample,
-])[] = [
+const SHAPES: readonly (readonly [columns: readonly string[], encode: Encode])[] = [
   [["messages"], ({ messages }, by) => by.encodeChat(messages as ChatMessage[])],
-  [["prompt", "completion"], ({ prompt, completion }, by) => answered(by, prompt, completion)],
-  [["question", "answer"], ({ question, answer }, by) => answered(by, question, answer)],
-  [["text"], ({ text }, by) => ({ ids: ended(by, by.encode(String(text))) })],
+  answered("prompt", "completion"),
+  answered("prompt", "answer"),
+  answered("question", "answer"),
+  [["text"], (row, by) => ({ ids: ended(by, by.encode(textOf(row, "text"))) })],
 ];
 
 type Row = Readonly<Record<string, unknown>>;
@@ -38,20 +38,30 @@ export async function examplesOf(
 
 /** @throws MP_INVALID_ARGUMENT for a row without the columns of a text */
 export function exampleOf(row: Row, tokenizer: Tokenizer): CausalExample {
-  const shape = SHAPES.find(([columns]) =>
-    columns.every((name) => row[name] !== undefined && row[name] !== null),
-  );
+  const shape = SHAPES.find(([columns]) => columns.every((name) => Object.hasOwn(row, name)));
   if (shape !== undefined) return shape[1](row, tokenizer);
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `a row must have the columns ${SHAPES.map(([columns]) => columns.join(" and ")).join(", or ")}, got ${Object.keys(row).join(", ")}`,
+    `a row must have the columns ${SHAPES.map(([columns]) => columns.join(" and ")).join(", or ")}, got ${Object.keys(row).join(", ")}; rename the row's columns`,
   );
 }
 
-function answered(tokenizer: Tokenizer, prompt: unknown, answer: unknown): CausalExample {
-  const asked = tokenizer.encode(String(prompt));
-  const reply = ended(tokenizer, tokenizer.encode(String(answer), { addSpecialTokens: false }));
-  return { ids: [...asked, ...reply], mask: [...asked.map(() => 0), ...reply.map(() => 1)] };
+function answered(prompt: string, answer: string): readonly [readonly string[], Encode] {
+  const encode: Encode = (row, by) => {
+    const asked = by.encode(textOf(row, prompt));
+    const reply = ended(by, by.encode(textOf(row, answer), { addSpecialTokens: false }));
+    return { ids: [...asked, ...reply], mask: [...asked.map(() => 0), ...reply.map(() => 1)] };
+  };
+  return [[prompt, answer], encode];
+}
+
+function textOf(row: Row, column: string): string {
+  const text = row[column];
+  if (typeof text === "string") return text;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `the column ${column} must be a text, got ${JSON.stringify(text)}; write it as one, or leave the row out`,
+  );
 }
 
 const ended = ({ special }: Tokenizer, ids: readonly number[]): readonly number[] =>
