@@ -30,7 +30,7 @@ export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, fi
   return defineBackend<NativeTensor, PingPongSlots<NativeTensor>>({
     name: "ort",
     manifest,
-    emulationAdvice: "for speed use CUDA, or @mp/backend-tfjs on a CPU with bf16 units",
+    emulationAdvice: "for speed use CUDA, or @mp/backend-openvino on a CPU with bf16 units",
     upload: (tensor) => {
       const given = captured(turns, tensor);
       return turns.take(() => runtime.upload(given));

@@ -110,7 +110,7 @@ export function mixed(): (manifest: BackendManifest) => Precision {
     const why = reasons.length === 0 ? "computes neither fp16 nor bf16 natively" : reasons.join(" and ");
     const message =
       `mixed(): ${engine} ${why}, so everything runs in float32; mixed precision pays on CUDA ` +
-      "(@mp/backend-ort with device cuda) and on CPUs with bf16 units (@mp/backend-tfjs)";
+      "(@mp/backend-ort with device cuda) and on CPUs with bf16 units (@mp/backend-openvino)";
     return { ...float32(), warnings: [{ type: "performance", message }] };
   };
 }
