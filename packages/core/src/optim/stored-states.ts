@@ -7,7 +7,7 @@ import { isTensor, type Tensor } from "../trace/tensor.js";
 import { leavesOf, mapTree } from "../tree.js";
 import type { GradientTransformation, UpdateContext } from "./optimizer.js";
 import type { Signs } from "./states/dynamic-map.js";
-import { decoded, encoded, type StateFormat, type Stored, scalesSuffix } from "./states/state-format.js";
+import { decoded, encoded, type StateFormat, type Stored, scalesOf } from "./states/state-format.js";
 import { STATE_OPTIONS, type StateOptions, type StateSlots } from "./states/state-options.js";
 
 type Part<S extends TensorTree> = Pick<GradientTransformation<S>, "name" | "init" | "update" | "scope">;
@@ -45,7 +45,7 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
       const each = (of: (stored: Stored) => TensorTree): TensorTree =>
         mapTree(tree, isTensor, (_leaf, path) => of(leaves.get(path) as Stored)) as TensorTree;
       next[slot] = each(({ codes }) => codes);
-      const suffix = scalesSuffix(format, signs);
+      const suffix = scalesOf(format)?.suffix[signs];
       if (suffix !== undefined) next[slot + suffix] = each(({ scales }) => scales ?? {});
     }
     return next as unknown as S;
@@ -53,7 +53,7 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
   const restore = (state: TensorTree): S => {
     const next: Record<string, TensorTree> = { ...(state as Slots) };
     for (const { slot, signs, format } of formats) {
-      if (next[slot] !== undefined) next[slot] = values(next, slot, signs, scalesSuffix(format, signs));
+      if (next[slot] !== undefined) next[slot] = values(next, slot, signs, scalesOf(format)?.suffix[signs]);
     }
     return next as unknown as S;
   };

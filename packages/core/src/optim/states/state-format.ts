@@ -23,12 +23,17 @@ export interface Stored {
 export const isStateFormat = (dtype: DType): dtype is StateFormat =>
   (STATE_FORMATS as readonly DType[]).includes(dtype);
 
-/** Endings of the names of scales, after that of their slot, and the signs of the values that have such scales. */
-export const SCALES = { ".scale": "both", ".absmax": "both", ".max": "nonNegative" } as const;
+/** The scales of a format, as a run writes them. */
+interface Scales {
+  /** The ending of their names, after that of their slot, by the signs of the values. */
+  readonly suffix: Readonly<Record<Signs, string>>;
+  /** Their shape beside so many codes. */
+  shapeOf(elements: number): Shape;
+  readonly bounds: readonly [smallest: number, largest: number];
+}
 
 interface Codec {
-  /** The ending of the name of its scales, by the signs of its values. */
-  readonly suffix: Readonly<Record<Signs, keyof typeof SCALES>> | undefined;
+  readonly scales: Scales | undefined;
   /** Values in f32, rounded to nearest without a key. */
   encode(x: Tensor, signs: Signs, key: Key | undefined): Stored;
   decode(stored: { readonly codes: Tensor; readonly scales: Tensor }, signs: Signs): Tensor;
@@ -42,7 +47,11 @@ const SMALLEST_SCALE = 2 ** -120;
 
 /** One scale for a tensor, with which its largest magnitude becomes `place`: below the end of the format. */
 const scaled = (dtype: "f16" | "f8e4m3", place: number): Codec => ({
-  suffix: { both: ".scale", nonNegative: ".scale" },
+  scales: {
+    suffix: { both: ".scale", nonNegative: ".scale" },
+    shapeOf: () => [],
+    bounds: [SMALLEST_SCALE, floatFormats.f32.maxFinite / place],
+  },
   encode: (x, _signs, key) => {
     const scales = maximum(div(reduceMax(abs(x)), place), SMALLEST_SCALE);
     const { maxFinite } = floatFormats[dtype];
@@ -56,9 +65,9 @@ const scaled = (dtype: "f16" | "f8e4m3", place: number): Codec => ({
 });
 
 const codecs: Readonly<Record<StateFormat, Codec>> = {
-  f32: { suffix: undefined, encode: (codes) => ({ codes }), decode: ({ codes }) => codes },
+  f32: { scales: undefined, encode: (codes) => ({ codes }), decode: ({ codes }) => codes },
   bf16: {
-    suffix: undefined,
+    scales: undefined,
     encode: (x, _signs, key) => ({
       codes: key === undefined ? cast(x, "bf16") : stochasticallyRounded(x, key),
     }),
@@ -67,7 +76,11 @@ const codecs: Readonly<Record<StateFormat, Codec>> = {
   f16: scaled("f16", 2 ** 15),
   f8e4m3: scaled("f8e4m3", 2 ** 8),
   u8: {
-    suffix: { both: ".absmax", nonNegative: ".max" },
+    scales: {
+      suffix: { both: ".absmax", nonNegative: ".max" },
+      shapeOf: (elements) => [Math.ceil(elements / BLOCK)],
+      bounds: [SMALLEST_SCALE, floatFormats.f32.maxFinite],
+    },
     encode: (x, signs, key) => {
       const blocks = inBlocks(x);
       const largest = reduceMax(signs === "both" ? abs(blocks) : blocks, { axes: [1], keepdims: true });
@@ -97,9 +110,8 @@ function outOfBlocks(blocks: Tensor, shape: Shape): Tensor {
   return reshape(elements % BLOCK === 0 ? flat : slice(flat, [{ axis: 0, end: elements }]), shape);
 }
 
-/** The ending of the name of a format's scales; undefined for one without. */
-export const scalesSuffix = (format: StateFormat, signs: Signs): string | undefined =>
-  codecs[format].suffix?.[signs];
+/** The scales of a format; undefined for one without. */
+export const scalesOf = (format: StateFormat): Scales | undefined => codecs[format].scales;
 
 /** Stores values (f32) in a format, rounded to nearest, or stochastically by the numbers of a key. */
 export const encoded = (x: Tensor, format: StateFormat, signs: Signs, key?: Key): Stored =>

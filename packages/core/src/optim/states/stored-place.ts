@@ -1,29 +1,35 @@
 import type { DType } from "../../dtype.js";
+import { elementCount, type Shape, sameShape } from "../../shape.js";
 import type { Signs } from "./dynamic-map.js";
-import { isStateFormat, SCALES, scalesSuffix } from "./state-format.js";
+import { isStateFormat, scalesOf } from "./state-format.js";
 
-/** The names of a stored tensor's codes and scales, and the signs that its format is for. */
+/** The names of a stored tensor's codes and scales, the bounds of these, and the signs that its format is for. */
 export interface Place {
   readonly codes: string;
   readonly scales: string | undefined;
+  readonly bounds?: readonly [smallest: number, largest: number];
   readonly signs: Signs;
 }
 
 /**
- * Finds the scales of a tensor among names: they are beside its slot, under a name that says how they are used.
+ * Finds the scales of a tensor among names: they are beside its slot, under a name that says how they are used, and of
+ * the type that its format gives them.
  * @param path of the parameter that the tensor belongs to, at the end of its name
  */
 export function placeOf(
   codes: string,
   path: string | undefined,
-  names: Readonly<Record<string, { readonly dtype: DType }>>,
+  types: Readonly<Record<string, { readonly dtype: DType; readonly shape: Shape }>>,
 ): Place {
-  const dtype = names[codes]?.dtype;
+  const { dtype, shape } = types[codes] ?? {};
+  const own = dtype !== undefined && isStateFormat(dtype) ? scalesOf(dtype) : undefined;
   const end = path === undefined ? codes.length : codes.length - path.length - 1;
-  for (const [suffix, signs] of Object.entries(SCALES)) {
-    const scales = codes.slice(0, end) + suffix + codes.slice(end);
-    const isScaled = dtype !== undefined && isStateFormat(dtype) && scalesSuffix(dtype, signs) === suffix;
-    if (isScaled && Object.hasOwn(names, scales)) return { codes, scales, signs };
+  for (const signs of ["both", "nonNegative"] as const) {
+    if (own === undefined || shape === undefined) break;
+    const scales = codes.slice(0, end) + own.suffix[signs] + codes.slice(end);
+    const found = Object.hasOwn(types, scales) ? types[scales] : undefined;
+    if (found?.dtype === "f32" && sameShape(found.shape, own.shapeOf(elementCount(shape, "states"))))
+      return { codes, scales, bounds: own.bounds, signs };
   }
   return { codes, scales: undefined, signs: "both" };
 }

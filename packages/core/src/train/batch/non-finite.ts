@@ -16,10 +16,14 @@ export function nonFiniteProblem(
     if (((bits[index] as number) & mask) !== mask) continue;
     const value = decode(dtype, bits[index] as number);
     if (allowsInfinity && !Number.isNaN(value)) continue;
-    return `${name} is ${value}${data.length === 1 ? "" : ` at element ${index}`}`;
+    return elementSaid(name, value, tensor, index);
   }
   return undefined;
 }
+
+/** `master/out is NaN at element 3`, or `applied is -1` for a tensor of one element. */
+export const elementSaid = (name: string, value: number, { data }: HostTensor, index: number): string =>
+  `${name} is ${value}${data.length === 1 ? "" : ` at element ${index}`}`;
 
 /** Bits that are all set in infinities and NaN, and in nothing else. */
 function nonFiniteMask(dtype: FloatDType): number {

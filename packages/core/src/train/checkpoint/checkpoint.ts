@@ -69,34 +69,29 @@ export interface RunPosition {
 export async function checkpointOf(
   state: State,
   info: CheckpointInfo,
-  { cursor, callbacks }: RunPosition,
+  position: RunPosition,
   what: string,
 ): Promise<LoadedTensors> {
-  checkJson(cursor, what);
-  const slots = Object.keys(state.types).filter((slot) => slotGroupOf(slot).isSaved);
-  return {
-    tensors: await state.read(slots),
-    metadata: {
-      format: slots.some(isOptionalSlot) ? OPTIONAL_FORMAT : FORMAT,
-      ...metadataOf(info),
-      cursor: JSON.stringify(cursor),
-      ...statesEntry(callbacks),
-    },
-  };
+  const { tensors, metadata } = await partOf(state, position, what, (slot) => slotGroupOf(slot).isSaved);
+  const format = Object.keys(tensors).some(isOptionalSlot) ? OPTIONAL_FORMAT : FORMAT;
+  return { tensors, metadata: { format, ...metadataOf(info), ...metadata } };
 }
 
 /**
  * The part of a checkpoint that each of several ranks gives: its model state and position. @throws as `checkpointOf`
  */
-export async function rankPartOf(
+export const rankPartOf = (state: State, position: RunPosition, what: string): Promise<LoadedTensors> =>
+  partOf(state, position, what, (slot) => slotGroupName(slot) === "model");
+
+async function partOf(
   state: State,
   { cursor, callbacks }: RunPosition,
   what: string,
+  isPart: (slot: string) => boolean,
 ): Promise<LoadedTensors> {
   checkJson(cursor, what);
-  const slots = Object.keys(state.types).filter((slot) => slotGroupName(slot) === "model");
   return {
-    tensors: await state.read(slots),
+    tensors: await state.read(Object.keys(state.types).filter(isPart)),
     metadata: { cursor: JSON.stringify(cursor), ...statesEntry(callbacks) },
   };
 }
@@ -157,8 +152,11 @@ async function checkedCheckpoint(
     refuse(`does not fit: ${listed(misfits)}${settings}; loadParameters takes its parameters alone`);
   }
   const tensors = fitted?.tensors ?? opened.tensors;
-  const problems = valueProblems(tensors, info.objectives, scaler.bounds);
-  if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
+  // A conversion may hide a value of the file, and a parameter that is trained from now on may be infinite.
+  for (const held of new Set([file.tensors, tensors])) {
+    const problems = valueProblems(held, info.objectives, scaler.bounds, slotOf);
+    if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
+  }
   const fault = await scaler.faultOf(tensors);
   if (fault !== undefined) refuse(fault);
   const cursor = parsed(metadata["cursor"] ?? "null", "its cursor", refuse);

@@ -1,13 +1,16 @@
 // Checks the values of a run's state in a file, beyond names and types: values that no run of the SDK writes are
 // rejected, since they would make a run fail silently later.
 import { floatFormats } from "../../dtype.js";
+import type { HostTensor } from "../../host/host-tensor.js";
+import { placeOf } from "../../optim/states/stored-place.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
-import { nonFiniteProblem } from "../batch/non-finite.js";
+import { elementSaid, nonFiniteProblem } from "../batch/non-finite.js";
 import { isLast, isOwnSlot, ownSlot, type Placed } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
+import type { Slot } from "../definition/slot.js";
 import { slotGroupName, slotGroupOf } from "../definition/state.js";
 
-/** Smallest and largest value of each scalar of a tree, by its path. */
+/** Smallest and largest value of the elements of each tensor, by its path. */
 export type Bounds = Readonly<Record<string, readonly [smallest: number, largest: number]>>;
 
 const ownCounters = ["applied", "skipped", "consecutiveSkips", "retries"] as const;
@@ -20,43 +23,63 @@ const counters: Bounds = {
 /**
  * Problems of the values, each with its entry, element and value; names and types have been checked. Master weights,
  * optimizer and model state must be finite, except that an infinity in the initial state of a custom optimizer or model
- * is allowed until a step is applied. Counters must be consistent. The scalers' state must be inside its bounds (by
- * slot).
+ * is allowed until a step is applied; frozen parameters must not be NaN. Scales of state in few bits must be such as its
+ * format writes. Counters must be consistent. The scalers' state must be inside its bounds (by slot).
  */
 export function valueProblems(
   tensors: Outputs,
   objectives: readonly Placed[],
   scalerBounds: Bounds,
+  slotOf: (name: string) => Slot | undefined,
 ): readonly string[] {
   const own = objectives.flatMap((objective) =>
     ownCounters.map((counter) => [ownSlot(objective, counter), [0, LARGEST_COUNTER]] as const),
   );
-  const rates = Object.keys(tensors).filter((slot) => slotGroupName(slot) === "rates");
-  const ratesBounds = Object.fromEntries(
-    rates.map((slot) => [slot, [0, floatFormats.f32.maxFinite] as const]),
-  );
-  const problems = [scalerBounds, Object.fromEntries(own), ratesBounds, counters].flatMap((bounds) =>
-    outOfBounds(tensors, bounds),
-  );
+  const rates = Object.keys(tensors)
+    .filter((slot) => slotGroupName(slot) === "rates")
+    .map((slot) => [slot, [0, floatFormats.f32.maxFinite]] as const);
+  const bounds = {
+    ...scalerBounds,
+    ...Object.fromEntries([...own, ...rates, ...boundsOfScales(tensors, slotOf)]),
+    ...counters,
+  };
+  const problems = outOfBounds(tensors, bounds);
   if (problems.length === 0) problems.push(...inconsistencies(tensors, objectives));
   const isBeforeFirst = (slot: string): boolean =>
     objectives.some(
       (objective) => isOwnSlot(objective, slot) && scalar(tensors, ownSlot(objective, "applied")) === 0,
     );
   for (const [slot, tensor] of Object.entries(tensors)) {
-    const { mustBeFinite, role } = slotGroupOf(slot);
-    if (!mustBeFinite) continue;
-    const problem = nonFiniteProblem(slot, tensor, role === "state" && isBeforeFirst(slot));
+    const { infinities } = slotGroupOf(slot);
+    if (infinities === undefined || Object.hasOwn(bounds, slot)) continue;
+    const allowsInfinity = infinities === "always" || (infinities !== "never" && isBeforeFirst(slot));
+    const problem = nonFiniteProblem(slot, tensor, allowsInfinity);
     if (problem !== undefined) problems.push(problem);
   }
   return problems;
 }
 
+/** Bounds of the scales that optimizer state in few bits has beside its codes. */
+function boundsOfScales(
+  tensors: Outputs,
+  slotOf: (name: string) => Slot | undefined,
+): readonly (readonly [slot: string, Bounds[string]])[] {
+  return Object.keys(tensors).flatMap((name) => {
+    const slot = slotOf(name);
+    if (slot?.group !== "optimizer") return [];
+    const { scales, bounds } = placeOf(name, slot.path, tensors);
+    return scales === undefined || bounds === undefined ? [] : [[scales, bounds] as const];
+  });
+}
+
 function outOfBounds(tensors: Outputs, bounds: Bounds): string[] {
   return Object.entries(bounds).flatMap(([slot, [smallest, largest]]) => {
-    const value = scalar(tensors, slot);
-    if (value >= smallest && value <= largest) return [];
-    return [`${slot} is ${value}, and is from ${smallest} to ${largest} in a run`];
+    const tensor = tensors[slot] as HostTensor;
+    const values = Array.from(tensor.data, Number);
+    const index = values.findIndex((value) => !(value >= smallest && value <= largest));
+    if (index === -1) return [];
+    const said = elementSaid(slot, values[index] as number, tensor, index);
+    return [`${said}, and is from ${smallest} to ${largest} in a run`];
   });
 }
 

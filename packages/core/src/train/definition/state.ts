@@ -44,10 +44,8 @@ interface SlotGroup {
   readonly role: InputRole;
   /** Whether a checkpoint contains it. */
   readonly isSaved: boolean;
-  /**
-   * Whether it has neither infinities nor NaN after a step; infinities of an initial state disappear in the first step.
-   */
-  readonly mustBeFinite: boolean;
+  /** When it may have infinities, of what never has NaN; undefined for what no step checks. */
+  readonly infinities: "never" | "before the first step" | "always" | undefined;
   /** Whether a checkpoint may lack it: it then begins as in a new run. */
   readonly isOptional?: true;
 }
@@ -56,15 +54,15 @@ const weights: SlotGroup = {
   commit: "when-applied",
   role: "parameter",
   isSaved: true,
-  mustBeFinite: true,
+  infinities: "never",
 };
 const transactional: SlotGroup = {
   commit: "when-applied",
   role: "state",
   isSaved: true,
-  mustBeFinite: true,
+  infinities: "before the first step",
 };
-const steady: SlotGroup = { commit: "always", role: "state", isSaved: true, mustBeFinite: false };
+const steady: SlotGroup = { commit: "always", role: "state", isSaved: true, infinities: undefined };
 
 export type SlotGroupName = keyof TrainingState | "window";
 
@@ -75,7 +73,7 @@ const slotGroups: Readonly<Record<SlotGroupName, SlotGroup>> = {
   ema: { ...weights, isOptional: true },
   applied: transactional,
   // Masks may contain infinities.
-  frozen: { ...weights, mustBeFinite: false },
+  frozen: { ...weights, infinities: "always" },
   scaler: steady,
   rates: { ...steady, isOptional: true },
   iteration: steady,

@@ -7,7 +7,7 @@ import {
   isStateFormat,
   type StateFormat,
   type Stored,
-  scalesSuffix,
+  scalesOf,
 } from "../../../optim/states/state-format.js";
 import { type Place, placeOf } from "../../../optim/states/stored-place.js";
 import { sameShape } from "../../../shape.js";
@@ -72,5 +72,5 @@ export async function inFormatsOf(
 }
 
 /** Whether an optimizer keeps the dtype in a way of its own: without the scales that the format has. */
-const isOwn = (format: StateFormat, { scales, signs }: Place): boolean =>
-  scales === undefined && scalesSuffix(format, signs) !== undefined;
+const isOwn = (format: StateFormat, { scales }: Place): boolean =>
+  scales === undefined && scalesOf(format) !== undefined;
