@@ -4,12 +4,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type HostTensor, isHostTensor, key, mapTree, type Tensor, tensor } from "@mp/core";
+import { reference } from "@mp/core/reference";
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { numbers, run } from "../../test/run-layer.js";
+import { generator } from "../generate/index.js";
 import { type CausalLm, causalLm, loadCausalLm } from "../transformers/index.js";
 import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
-import { type Lora, loadAdapter, lora, type NamedParameters, saveAdapter } from "./index.js";
+import {
+  type Lora,
+  type LoraOptions,
+  loadAdapter,
+  lora,
+  type NamedParameters,
+  saveAdapter,
+} from "./index.js";
 
 const fixtures = fileURLToPath(new URL("../../test/fixtures/transformers", import.meta.url));
 
@@ -120,7 +129,61 @@ describe("lora", () => {
     const given = { base, adapters: adapted.init(key(4)), ids };
     expect(() =>
       run(given, (all) => adapted.apply(all.base, all.adapters, { ids: all.ids as Tensor })),
-    ).toThrow(/adapters must have model\/layers\/0\/self_attn\/q_proj\/lora_A; the order is/);
+    ).toThrow(
+      /adapters must have \[8, 8\] at model\/layers\/0\/self_attn\/q_proj\/lora_A\/weight, got nothing; .*the order is/,
+    );
+  });
+
+  const OTHERS: Readonly<Record<string, readonly [own: object, settings: LoraOptions, at: RegExp]>> = {
+    "another rank": [{}, { rank: 3 }, /have \[8, 8\] at .*q_proj\/lora_A\/weight, got \[3, 8\]/],
+    "more layers": [{}, { targets: "all-linear" }, /have nothing at .*mlp\/down_proj\/lora_A/],
+    "fewer layers": [{}, { targets: ["q_proj"] }, /have \[8, 8\] at .*v_proj\/lora_A\/weight, got nothing/],
+    "other layers": [{}, { targets: ["lm_head"] }, /q_proj\/lora_A\/weight, got nothing/],
+    "a deeper model": [{ num_hidden_layers: 3 }, {}, /have nothing at model\/layers\/2\/.*lora_A/],
+    "a wider model": [{ hidden_size: 12 }, {}, /have \[8, 8\] at .*lora_A\/weight, got \[8, 12\]/],
+  };
+  const USES: Readonly<
+    Record<string, (base: NamedParameters, adapters: NamedParameters, own: Lora<Input>) => unknown>
+  > = {
+    join: (base, adapters, own) =>
+      run({ base, adapters }, (all) => own.join(all.adapters, all.base) as never),
+    apply: (base, adapters, own) =>
+      run({ base, adapters, ids }, (all) => own.apply(all.adapters, all.base, { ids: all.ids as Tensor })),
+    merge: (base, adapters, own) => own.merge(base, adapters),
+    saveAdapter: (_, adapters, own) => saveAdapter(join(tmpdir(), "mp-refused"), own, adapters),
+    generator: async (base, adapters, own) =>
+      generator({
+        backend: await reference(),
+        model,
+        params: base as never,
+        adapter: { adapted: own, adapters },
+      }),
+  };
+  const uses = Object.entries(USES).flatMap(([use, call]) =>
+    Object.entries(OTHERS).map(([name, other]) => [use, name, call, other] as const),
+  );
+  it.each(uses)("%s refuses adapters of %s, with the path and both shapes", async (use, _, call, other) => {
+    const [own, settings, at] = other;
+    const adapters = lora(causalLm({ ...config, ...own }), settings).init(key(4));
+    const refused = expect.objectContaining({
+      code: expect.stringMatching(/MP_(INVALID_ARGUMENT|SHAPE_MISMATCH)/),
+      message: expect.stringMatching(at),
+    });
+    await expect((async () => call(base, adapters, lora(model)))()).rejects.toEqual(refused);
+    if (use === "saveAdapter" || !("hidden_size" in own)) return;
+    // Adapters that fit their own model, above a base of another.
+    const wide = lora(causalLm({ ...config, ...own }));
+    await expect((async () => call(base, wide.init(key(4)), wide))()).rejects.toThrow(
+      /base must have \[12, 12\] at .*q_proj\/weight, got \[8, 8\]; take/,
+    );
+  });
+
+  it.each(["int8", "nf4"] as const)("refuses a base in %s of another model", async (stored) => {
+    const { params } = await loadCausalLm(join(fixtures, "llama-grouped"), { base: stored });
+    const adapted = lora(model);
+    expect(() => adapted.merge(params, adapted.init(key(4)))).toThrow(
+      /base must have \[8, 8\] at .*, got \[/,
+    );
   });
 
   it("draws A as peft does", () => {

@@ -6,8 +6,8 @@ import { rate } from "../transformers/field-checks.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { LinearAdapter, LinearPart } from "../transformers/linear.js";
 import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
-import { type AdapterPart, isAlone, partsAt, replaced, treeOf } from "./adapter-tree.js";
-import { inF32, merged } from "./merge.js";
+import { type AdapterPart, joined, treeOf } from "./adapter-tree.js";
+import { inF32, merged, type Weight } from "./merge.js";
 import { expectFound, placesOf, type Targets } from "./targets.js";
 
 export interface LoraOptions {
@@ -94,33 +94,23 @@ export function lora<I, O = Tensor>(model: AdaptableModel<I, O>, options: LoraOp
     lora_A: { weight: uniform(1 / Math.sqrt(inputs))(foldIn(key, path), [rank, inputs], inputs, rank) },
     lora_B: { weight: zeros([outputs, rank]) },
   });
-  const join: Lora<I, O>["join"] = (adapters, base) => {
-    const parts = partsAt<AdapterPart<Tensor>>("adapters", adapters, places, "lora_A");
-    const own = partsAt<LinearPart>("base", base, places, "weight");
-    const joined = places.map(({ path }, at) => {
-      const { lora_A: down, lora_B: up } = parts[at] as AdapterPart<Tensor>;
-      const adapter: LinearAdapter = { down: down.weight, up: up.weight, scale, dropout };
-      return [path, { ...(own[at] as LinearPart), adapter }] as const;
-    });
-    return replaced(base, new Map(joined)) as Parameters<NamedParameters>;
-  };
+  const settings = { rank, alpha, targets, dropout, useRslora };
+  const adapted = { settings, places };
+  const join: Lora<I, O>["join"] = (adapters, base) =>
+    joined<LinearPart["weight"], Tensor>(base, adapters, adapted, ({ part, adapter }) => {
+      const { lora_A: down, lora_B: up } = adapter;
+      const beside: LinearAdapter = { down: down.weight, up: up.weight, scale, dropout };
+      return { ...part, adapter: beside };
+    }) as Parameters<NamedParameters>;
   return {
-    settings: { rank, alpha, targets, dropout, useRslora },
-    places,
+    ...adapted,
     init: (key) => treeOf(places, (place) => started(key, place)),
     join,
     apply: (adapters, base, input, context) => model.apply(join(adapters, base), input, context),
-    merge: (base, adapters) => {
-      const weights = inF32(base);
-      const parts = partsAt<AdapterPart<HostTensor<"f32">>>("adapters", adapters, places, "lora_A");
-      const own = partsAt<{ readonly weight: HostTensor<"f32"> }>("base", weights, places, "weight");
-      const joined = places.map((place, at) => {
-        const { lora_A: down, lora_B: up } = parts[at] as AdapterPart<HostTensor<"f32">>;
-        const part = own[at] as { readonly weight: HostTensor<"f32"> };
-        const weight = merged({ ...place, ...part }, down.weight, up.weight, scale);
-        return [place.path, isAlone(weights, place) ? weight : { ...part, weight }] as const;
-      });
-      return replaced(weights, new Map(joined)) as NamedParameters;
-    },
+    merge: (base, adapters) =>
+      joined<Weight, Weight>(inF32(base), adapters, adapted, (layer) => {
+        const weight = merged(layer, scale);
+        return layer.isAlone ? weight : { ...layer.part, weight };
+      }),
   };
 }

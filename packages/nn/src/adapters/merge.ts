@@ -2,6 +2,9 @@ import { type HostTensor, MpError, mapTree, type Tree, tensor } from "@mp/core";
 import { decodeArray, isFloat } from "@mp/core/graph";
 import { isStoredWeight, type StoredWeight, weightOnHost } from "../transformers/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
+import type { Layer } from "./adapter-tree.js";
+
+export type Weight = HostTensor<"f32">;
 
 /** Weights in f32 that share no memory with the given ones where those are stored otherwise. */
 export function inF32(tree: Tree<HostTensor>): NamedParameters {
@@ -15,14 +18,15 @@ export function inF32(tree: Tree<HostTensor>): NamedParameters {
 
 /** W + scale · B · A, as a new tensor; W is [inputs, outputs] where the layer says so. */
 export function merged(
-  { weight, isInputsFirst }: { readonly weight: HostTensor<"f32">; readonly isInputsFirst: boolean },
-  down: HostTensor<"f32">,
-  up: HostTensor<"f32">,
+  { part: { weight }, adapter, place: { inputs, outputs, isInputsFirst } }: Layer<Weight, Weight>,
   scale: number,
-): HostTensor<"f32"> {
+): Weight {
+  const {
+    lora_A: { weight: down },
+    lora_B: { weight: up },
+  } = adapter;
   const data = Float32Array.from(weight.data);
-  const [rank = 0, inputs = 0] = down.shape;
-  const outputs = up.shape[0] ?? 0;
+  const [rank = 0] = down.shape;
   for (let output = 0; output < outputs; output++) {
     for (let index = 0; index < inputs; index++) {
       let sum = 0;

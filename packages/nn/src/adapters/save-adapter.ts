@@ -1,7 +1,7 @@
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { saveFolder } from "../safetensors/save-weights.js";
 import type { NamedParameters } from "./adaptable-model.js";
-import { partsAt } from "./adapter-tree.js";
+import { expectAdapters } from "./adapter-tree.js";
 import type { Lora } from "./lora.js";
 
 export const FILES = ["adapter_model.safetensors", "adapter_config.json"] as const;
@@ -19,7 +19,7 @@ const OPTIONS = { base: withDefault("", checks.text) };
 /**
  * Writes `adapter_model.safetensors` and `adapter_config.json`, which `PeftModel.from_pretrained` of peft loads. Each file
  * is replaced whole or not at all, the weights first.
- * @throws MP_IO; MP_INVALID_ARGUMENT for adapters of other layers
+ * @throws MP_IO; MP_INVALID_ARGUMENT and MP_SHAPE_MISMATCH for adapters of other layers, of another rank or other sizes
  */
 export async function saveAdapter(
   folder: string,
@@ -31,7 +31,7 @@ export async function saveAdapter(
   const { base } = readOptions("saveAdapter", options, OPTIONS, {
     example: '{ base: "HuggingFaceTB/SmolLM2-135M" }',
   });
-  partsAt("adapters", adapters, adapted.places, "lora_A");
+  expectAdapters("saveAdapter: adapters", adapters, adapted);
   const { rank, alpha, targets, dropout, useRslora } = adapted.settings;
   await saveFolder("saveAdapter", folder, {
     names: FILES,

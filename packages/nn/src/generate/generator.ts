@@ -105,6 +105,8 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
   const { backend, model, params, adapter, precision, onWarning } = read;
   const { sizes } = model;
   const length = cacheLength(read.length ?? Math.min(DEFAULT_LENGTH, sizes.positions), sizes.positions);
+  // Refuses an adapter of another model before anything goes to the engine.
+  adapter?.adapted.join(adapter.adapters as never, params as never);
   const weights = adapter === undefined ? { base: params } : { base: params, adapters: adapter.adapters };
   const run = await StatefulRun.start({
     owner: "generator",

@@ -47,6 +47,8 @@ export function onHost({ int8, absmax }: Int8Weight<HostTensor>): HostTensor<"f3
   return tensor(data, int8.shape);
 }
 
+export const shapeOf = ({ int8 }: Int8Weight<{ readonly shape: Shape }>): Shape => int8.shape;
+
 export function traced({ int8, absmax }: Int8Weight<Tensor>): Tensor {
   const [outputs = 0] = int8.shape;
   const codes = add(cast(int8, "f32"), -ZERO);

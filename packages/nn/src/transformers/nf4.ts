@@ -84,8 +84,13 @@ function codeOf(value: number): number {
   return code;
 }
 
-export function onHost({ nf4, absmax, nestedAbsmax, offset }: Nf4Weight<HostTensor>): HostTensor<"f32"> {
+export function shapeOf({ nf4 }: Nf4Weight<{ readonly shape: Shape }>): Shape {
   const [outputs = 0, bytes = 0] = nf4.shape;
+  return [outputs, bytes * 2];
+}
+
+export function onHost(weight: Nf4Weight<HostTensor>): HostTensor<"f32"> {
+  const { nf4, absmax, nestedAbsmax, offset } = weight;
   const codes = nf4.data as Uint8Array;
   const [mean = 0] = offset.data as Float32Array;
   const scales = Float32Array.from(absmax.data as Uint8Array, (code, block) => {
@@ -98,7 +103,7 @@ export function onHost({ nf4, absmax, nestedAbsmax, offset }: Nf4Weight<HostTens
     const number = NUMBERS[at % 2 === 0 ? byte >> 4 : byte & 15] as number;
     data[at] = number * (scales[Math.floor(at / BLOCK)] as number);
   }
-  return tensor(data, [outputs, bytes * 2]);
+  return tensor(data, shapeOf(weight));
 }
 
 /** Both numbers of each byte: one look-up for two weights, and nothing to take apart. */
@@ -108,12 +113,13 @@ const PAIRS = tensor(
 );
 const DYNAMIC = tensor(DYNAMIC_NUMBERS, [DYNAMIC_NUMBERS.length]);
 
-export function traced({ nf4, absmax, nestedAbsmax, offset }: Nf4Weight<Tensor>): Tensor {
-  const [outputs = 0, bytes = 0] = nf4.shape;
+export function traced(weight: Nf4Weight<Tensor>): Tensor {
+  const { nf4, absmax, nestedAbsmax, offset } = weight;
+  const [outputs = 0, inputs = 0] = shapeOf(weight);
   const looked = (table: HostTensor, codes: Tensor): Tensor => gather(constant(table), cast(codes, "i32"));
   const scales = add(scaled(looked(DYNAMIC, absmax), nestedAbsmax, NESTED), offset);
-  const numbers = reshape(looked(PAIRS, nf4), [outputs * bytes * 2]);
-  return reshape(scaled(numbers, scales, BLOCK), [outputs, bytes * 2]);
+  const numbers = reshape(looked(PAIRS, nf4), [outputs * inputs]);
+  return reshape(scaled(numbers, scales, BLOCK), [outputs, inputs]);
 }
 
 /** Values times the scale of their block, in blocks of `size`; the last may be shorter. */

@@ -1,5 +1,5 @@
 /** The weight of a linear layer as a tree holds it: a tensor, or a record of codes and scales of a frozen one. */
-import { type HostTensor, isHostTensor, remat, type Shape, type Tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, isTensor, remat, type Shape, type Tensor } from "@mp/core";
 import * as int8 from "./int8.js";
 import * as nf4 from "./nf4.js";
 
@@ -11,6 +11,8 @@ export type Quantization = "int8" | "nf4";
 
 interface WeightFormat {
   quantized(data: Float32Array, shape: Shape): QuantizedWeight<HostTensor>;
+  /** Of the tensor that it stands for, on the host or traced. */
+  shapeOf(weight: QuantizedWeight<{ readonly shape: Shape }>): Shape;
   onHost(weight: QuantizedWeight<HostTensor>): HostTensor<"f32">;
   /** In f32. */
   traced(weight: QuantizedWeight<Tensor>): Tensor;
@@ -30,6 +32,11 @@ const formatOf = (weight: unknown): WeightFormat | undefined => {
 /** Whether it is a weight on the host, in any of its forms. */
 export const isStoredWeight = (value: unknown): value is StoredWeight<HostTensor> =>
   isHostTensor(value) || formatOf(value) !== undefined;
+
+/** The shape of a weight in any of its forms, on the host or traced; undefined for what is none. */
+export const shapeOf = (value: unknown): Shape | undefined =>
+  formatOf(value)?.shapeOf(value as QuantizedWeight<Tensor>) ??
+  (isHostTensor(value) || isTensor(value) ? value.shape : undefined);
 
 /** The tensor on the host that a stored weight stands for: f32, or as it is. */
 export const weightOnHost = (weight: StoredWeight<HostTensor>): HostTensor =>
