@@ -168,6 +168,7 @@ const OBJECTIVES = { ...settings, objectives: later } satisfies OptionTable<
   ObjectivesOptions<unknown, unknown, unknown, unknown>
 >;
 
+const ELSEWHERE = { freeze: "did you mean frozen?" };
 const OWN =
   "with objectives each has its own: objectives: { d: { loss, params, optimizer, scaler, clipNorm } }";
 
@@ -198,10 +199,11 @@ export function readTrainerOptions(
 ): ReadSettings {
   const read: ReadSettings = hasObjectives(options)
     ? readOptions("trainer", options, OBJECTIVES, {
-        elsewhere: { loss: OWN, optimizer: OWN, clipNorm: OWN },
+        elsewhere: { ...ELSEWHERE, loss: OWN, optimizer: OWN, clipNorm: OWN },
       })
     : readOptions("trainer", options, TRAINER, {
         example: "{ backend, params, loss, optimizer }",
+        elsewhere: ELSEWHERE,
       });
   if (read.ranks !== undefined && read.allReduce !== undefined) {
     throw new MpError(

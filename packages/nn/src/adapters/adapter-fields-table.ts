@@ -1,7 +1,7 @@
 // The fields of an adapter_config.json of peft.
 import { checks } from "@mp/core/internal";
 import { type FieldTable, optional, required, unused } from "../transformers/config-fields.js";
-import { positive, rate } from "../transformers/field-checks.js";
+import { extent, positive, rate } from "../transformers/field-checks.js";
 
 const anything: checks.Check = () => {};
 const off = (because: string): { readonly only: readonly unknown[]; readonly because: string } => ({
@@ -10,7 +10,7 @@ const off = (because: string): { readonly only: readonly unknown[]; readonly bec
 });
 
 export const ADAPTER_FIELDS: FieldTable = {
-  r: required(checks.count),
+  r: required(extent),
   lora_alpha: required(positive),
   lora_dropout: optional(rate, 0),
   use_rslora: optional(checks.truth, false),

@@ -9,7 +9,7 @@ import { loadFile, saveFile } from "@mp/safetensors/file";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { numbers, run } from "../../test/run-layer.js";
 import { generator } from "../generate/index.js";
-import { type CausalLm, causalLm, loadCausalLm } from "../transformers/index.js";
+import { type CausalLm, causalLm, loadCausalLm, saveCausalLm } from "../transformers/index.js";
 import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
 import {
   type Lora,
@@ -231,6 +231,32 @@ describe("an adapter's files", () => {
     }
   });
 
+  it.each([
+    ["a file", () => join(folder, "file"), "EEXIST"],
+    ["a folder in a file", () => join(folder, "file", "a", "b"), "ENOTDIR|EEXIST"],
+    ["a place without folders", () => "/proc/x/y", "ENOENT|EACCES|EPERM"],
+  ])("are refused by %s, at once", async (_, placeOf, errno) => {
+    await writeFile(join(folder, "file"), "");
+    const adapted = lora(model);
+    const start = performance.now();
+    for (const save of [
+      () => saveAdapter(placeOf(), adapted, adapted.init(key(4))),
+      () => saveCausalLm(placeOf(), model, base),
+    ])
+      await expect(save()).rejects.toMatchObject({
+        code: "MP_IO",
+        message: expect.stringMatching(`cannot make the folder ${placeOf()}: (${errno}).*; pass a path`),
+      });
+    expect(performance.now() - start).toBeLessThan(2000);
+  });
+
+  it("come into folders that are made", async () => {
+    const deep = join(folder, "a", "b", "c");
+    const adapted = lora(model);
+    await Promise.all([1, 2].map((at) => saveAdapter(join(deep, `${at}`), adapted, adapted.init(key(4)))));
+    expect((await loadAdapter(join(deep, "2"), model)).adapters).toEqual(adapted.init(key(4)));
+  });
+
   it("are at peft's default targets, and say which layout those have", async () => {
     const [qkv, gpt2] = ["qwen2", "gpt2"].map((name) => join(fixtures, name)) as [string, string];
     for (const [from, targets, isInputsFirst] of [
@@ -250,13 +276,13 @@ describe("an adapter's files", () => {
     await expect(loadAdapter(join(fixtures, "llama-grouped/trained"), other)).rejects.toMatchObject({
       code: "MP_CHECKPOINT_MISMATCH",
       message: expect.stringMatching(
-        /lora_A\/weight: it is \[4, \d+\], the file's .*base_model_name_or_path/,
+        /lora_A\.weight": it is \[4, \d+\], the file's .*base_model_name_or_path/,
       ),
     });
     const fewer = causalLm({ ...(await grouped()).config, num_hidden_layers: 1 });
     await expect(loadAdapter(folder, fewer)).rejects.toMatchObject({
       code: "MP_CHECKPOINT_MISMATCH",
-      message: expect.stringContaining("the model has no layer for"),
+      message: expect.stringContaining("of the file has no place"),
     });
     await changed({ target_modules: ["q_proj"] });
     const more = causalLm({ ...fewer.config, num_hidden_layers: 3 });
@@ -277,7 +303,7 @@ describe("an adapter's files", () => {
     const name = "base_model.model.model.layers.0.mlp.up_proj.lora_B.weight";
     await saveFile(path, Object.fromEntries(Object.entries(tensors).filter(([each]) => each !== name)));
     await expect(loadAdapter(folder, own)).rejects.toMatchObject({
-      message: expect.stringContaining("up_proj/lora_B/weight is not in the file"),
+      message: expect.stringContaining('up_proj.lora_B.weight" is not in the file'),
     });
     await truncate(path, 500);
     await expect(loadAdapter(folder, own)).rejects.toMatchObject({ code: "MP_PARSE" });

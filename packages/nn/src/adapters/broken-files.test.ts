@@ -51,7 +51,7 @@ const numbersOf = (weights: object): number[] =>
   );
 
 const REMEDY =
-  /must .*, got |[;,] (check|correct|copy|download|load|pass|other models|older files|set it to) /;
+  /must .*, got |[;,] (check|correct|copy|download|load|make|pass|other models|older files|set it to) /;
 
 /** The weights, or nothing where a refusal has a code, the file and a remedy. */
 async function outcome({ folder, load }: Opened): Promise<object | undefined> {
@@ -112,7 +112,7 @@ describe.each([
     const path = join(own.folder, text);
     const whole: Readonly<Record<string, unknown>> = JSON.parse(await readFile(path, "utf8"));
     for (const field of Object.keys(whole)) {
-      for (const value of [undefined, -1, 0.5, 7, "x", true, ["x"], { x: 1 }]) {
+      for (const value of [undefined, -1, 0.5, 7, 2 ** 22, 2 ** 40, "x", true, ["x"], { x: 1 }]) {
         await writeFile(path, JSON.stringify({ ...whole, [field]: value }));
         await outcome(own);
       }

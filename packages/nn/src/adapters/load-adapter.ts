@@ -1,9 +1,10 @@
 import { join } from "node:path";
-import { MpError, type Tensor, zeros } from "@mp/core";
+import { type Tensor, zeros } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { Filling } from "../safetensors/filling.js";
 import { readJson } from "../safetensors/json-file.js";
 import { openWeights } from "../safetensors/open-weights.js";
+import { expectComplete } from "../safetensors/report.js";
 import { readFields } from "../transformers/config-fields.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
@@ -30,6 +31,9 @@ const OPTIONS = {
   ),
 };
 
+const REMEDY =
+  "load it onto the model that it was trained on, which base_model_name_or_path of its adapter_config.json names";
+
 /**
  * The model with an adapter that `saveAdapter` or peft wrote, and the adapter's weights in f32.
  * @throws MP_IO for files that are missing, MP_PARSE for broken ones; MP_UNSUPPORTED for an adapter that computes
@@ -49,7 +53,8 @@ export async function loadAdapter<I, O = Tensor>(
     ADAPTER_FIELDS,
     ignore,
   );
-  const file = await openWeights(weights);
+  const subject = { what: "loadAdapter", path: weights, remedy: () => REMEDY };
+  const file = await openWeights(subject);
   const nameAt = new Map(
     [...file.keys()].map((name) => [name.replace(PREFIX, "").replaceAll(".", "/"), name] as const),
   );
@@ -61,18 +66,12 @@ export async function loadAdapter<I, O = Tensor>(
   }));
   const filling = new Filling(nameAt, file, () => false);
   const adapters = filling.filled(like, "adapters") as NamedParameters;
-  const { mismatched, missing, unexpected } = filling.report([]);
   const names = targetNames(fields);
   const left =
     names === undefined ? [] : placesOf(model.linearLayers, names).filter((each) => !places.includes(each));
-  const problems = [
-    ...mismatched.map(({ path, reason }) => `${path}: ${reason}`),
-    ...missing.map((path) => `${path} is not in the file`),
-    ...left.map(({ path }) => `${path} is a target, and the file has no adapter for it`),
-    ...unexpected.map((name) => `the model has no layer for ${JSON.stringify(name)}`),
-  ];
-  if (places.length === 0 && problems.length === 0) problems.push("it has no adapters");
-  if (problems.length > 0) throw misfit(weights, problems);
+  const others = left.map(({ path }) => `${path} is a target, and the file has no adapter for it`);
+  if (nameAt.size === 0) others.push("it has no adapters");
+  expectComplete(subject, filling.report([]), [], others);
   const settings: LoraOptions = {
     rank,
     alpha: fields["lora_alpha"] as number,
@@ -102,15 +101,4 @@ function targetsOf(
   return placesOf(linearLayers, short).length === places.length
     ? short
     : places.map(({ path }) => path.replaceAll("/", "."));
-}
-
-const MOST_SHOWN = 5;
-
-function misfit(path: string, problems: readonly string[]): MpError {
-  const more = problems.length > MOST_SHOWN ? `; and ${problems.length - MOST_SHOWN} more` : "";
-  return new MpError(
-    "MP_CHECKPOINT_MISMATCH",
-    `loadAdapter: ${path} does not fit the model: ${problems.slice(0, MOST_SHOWN).join("; ")}${more}; load it onto the model that it was trained on, which base_model_name_or_path of its adapter_config.json names`,
-    { details: { path, problems } },
-  );
 }

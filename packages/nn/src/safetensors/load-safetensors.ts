@@ -1,9 +1,9 @@
 import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
-import { Filling, type Store, stored } from "./filling.js";
+import { Filling, type Store } from "./filling.js";
 import { type FileTensors, openWeights } from "./open-weights.js";
 import { checkRenaming, pathOf, type Renaming } from "./renaming.js";
-import { ALLOWED, type Allowed, expectComplete, type WeightsReport } from "./report.js";
+import { ALLOWED, type Allowed, expectComplete, type Subject, type WeightsReport } from "./report.js";
 
 /** Trees as the trainer takes them, made by `init` and `initState` of the model. */
 export interface LikeModel {
@@ -51,36 +51,49 @@ const OPTIONS = {
  * @throws MP_INVALID_ARGUMENT, MP_IO, MP_PARSE, MP_OUT_OF_MEMORY; MP_CHECKPOINT_MISMATCH with the report in
  * `details.report`, for what is neither loaded nor allowed
  */
-export function loadSafetensors<L extends LikeModel>(
+export async function loadSafetensors<L extends LikeModel>(
   path: string,
   like: L,
   options: LoadSafetensorsOptions = {},
 ): Promise<L & { readonly report: WeightsReport }> {
-  return loadStored(path, like, options, stored);
+  const read = readOptions("loadSafetensors", options, OPTIONS, { example: '{ rename: [["bert.", ""]] }' });
+  const { inputsFirst } = read;
+  checks.object("loadSafetensors: its second argument", like);
+  checks.object("loadSafetensors: params", like.params);
+  checks.optional(checks.object)("loadSafetensors: modelState", like.modelState);
+  const isInputsFirst = typeof inputsFirst === "function" ? answering(inputsFirst) : () => inputsFirst;
+  const remedy: Subject["remedy"] = (failed) =>
+    `pass rename, which turns names of the file into those of the model, or allow: ${JSON.stringify(failed)}`;
+  const loaded = await loadStored({ what: "loadSafetensors", path, remedy }, like, {
+    ...read,
+    isInputsFirst,
+  });
+  return loaded as L & { readonly report: WeightsReport };
 }
 
-/** The same, with another way to store what fits. */
-export async function loadStored<L extends LikeModel>(
-  path: string,
-  like: L,
-  options: LoadSafetensorsOptions,
-  store: Store,
-): Promise<L & { readonly report: WeightsReport }> {
-  const { rename, inputsFirst, allow } = readOptions("loadSafetensors", options, OPTIONS, {
-    example: '{ rename: [["bert.", ""]] }',
-  });
-  const { params, modelState } = expectTrees(like);
-  const file = await openWeights(path);
+interface Reading {
+  readonly rename: Renaming | undefined;
+  isInputsFirst(name: string): boolean;
+  readonly allow?: readonly Allowed[];
+  readonly store?: Store;
+}
+
+/** The same for another reader, perhaps with another way to store what fits. */
+export async function loadStored(
+  subject: Subject,
+  { params, modelState }: LikeModel,
+  { rename, isInputsFirst, allow, store }: Reading,
+): Promise<LikeModel & { readonly report: WeightsReport }> {
+  const file = await openWeights(subject);
   const { nameAt, ignored } = named(file, rename);
-  const isInputsFirst = typeof inputsFirst === "function" ? answering(inputsFirst) : () => inputsFirst;
   const filling = new Filling(nameAt, file, isInputsFirst, store);
   const loaded = {
-    params: filling.filled(params, "params"),
-    ...(modelState === undefined ? {} : { modelState: filling.filled(modelState, "modelState") }),
+    params: filling.filled(params, "params") as object,
+    ...(modelState === undefined ? {} : { modelState: filling.filled(modelState, "modelState") as object }),
   };
   const report = filling.report(ignored);
-  expectComplete(path, report, allow);
-  return { ...loaded, report } as unknown as L & { readonly report: WeightsReport };
+  expectComplete(subject, report, allow);
+  return { ...loaded, report };
 }
 
 /** A promise would count as true. @throws MP_INVALID_ARGUMENT */
@@ -91,13 +104,6 @@ const answering =
     checks.truth(`loadSafetensors: inputsFirst of ${JSON.stringify(name)}`, given);
     return given;
   };
-
-function expectTrees(like: LikeModel): LikeModel {
-  checks.object("loadSafetensors: its second argument", like);
-  checks.object("loadSafetensors: params", like.params);
-  checks.optional(checks.object)("loadSafetensors: modelState", like.modelState);
-  return like;
-}
 
 /** @throws MP_INVALID_ARGUMENT for two tensors of one path */
 function named(

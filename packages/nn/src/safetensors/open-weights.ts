@@ -10,48 +10,53 @@ import { loadFile } from "@mp/safetensors/file";
 import { AGAIN, isRecord, parsedJson, reading } from "./json-file.js";
 import { inOwnCodes } from "./own-codes.js";
 
-/** The subject of messages. */
-const WHAT = "loadSafetensors";
-
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
 
 /** Indexes of the largest models have some 100 kB; a file of this size is not one. */
 const MOST_INDEX_BYTES = 64 * 2 ** 20;
 
+/** A file, and the function that reads it for messages. */
+export interface Opening {
+  readonly what: string;
+  readonly path: string;
+}
+
 /** @throws MP_INVALID_ARGUMENT for what is no path; MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
-export async function openWeights(path: string): Promise<FileTensors> {
-  checks.path("loadSafetensors: the path", path);
-  return path.endsWith(".json") ? shards(path) : new Map(Object.entries(await tensorsOf(path)));
+export async function openWeights(opening: Opening): Promise<FileTensors> {
+  const { what, path } = opening;
+  checks.path(`${what}: the path`, path);
+  return path.endsWith(".json") ? shards(opening) : new Map(Object.entries(await tensorsOf(opening)));
 }
 
-async function tensorsOf(path: string): Promise<Readonly<Record<string, SafetensorsTensor>>> {
-  return (await inOwnCodes(WHAT, () => loadFile(path))).tensors;
+async function tensorsOf({ what, path }: Opening): Promise<Readonly<Record<string, SafetensorsTensor>>> {
+  return (await inOwnCodes(what, () => loadFile(path))).tensors;
 }
 
-async function shards(indexPath: string): Promise<FileTensors> {
-  const placeOf = await weightMap(indexPath);
-  const folder = await reading(WHAT, indexPath, () => realpath(dirname(indexPath)));
+async function shards(index: Opening): Promise<FileTensors> {
+  const { what } = index;
+  const placeOf = await weightMap(index);
+  const folder = await reading(what, index.path, () => realpath(dirname(index.path)));
   const byShard = new Map<string, Readonly<Record<string, SafetensorsTensor>>>();
   for (const shard of new Set(placeOf.values()))
-    byShard.set(shard, await tensorsOf(await placeIn(folder, shard, indexPath)));
+    byShard.set(shard, await tensorsOf({ what, path: await placeIn(folder, shard, index) }));
   return new Map(
     [...placeOf].map(([name, shard]) => {
       const tensor = byShard.get(shard)?.[name];
-      if (tensor === undefined) refuse(indexPath, `${JSON.stringify(name)} is not in its shard ${shard}`);
+      if (tensor === undefined) refuse(index, `${JSON.stringify(name)} is not in its shard ${shard}`);
       return [name, tensor];
     }),
   );
 }
 
 /** @throws MP_PARSE for a shard outside of the folder */
-async function placeIn(folder: string, shard: string, indexPath: string): Promise<string> {
+async function placeIn(folder: string, shard: string, index: Opening): Promise<string> {
   const isName = shard === basename(shard) && !/[\\\0]/.test(shard) && shard !== "." && shard !== "..";
-  if (!isName) refuse(indexPath, `the shard ${JSON.stringify(shard)} is no name of a file beside the index`);
+  if (!isName) refuse(index, `the shard ${JSON.stringify(shard)} is no name of a file beside the index`);
   const place = join(folder, shard);
-  const found = await reading(WHAT, place, () => realpath(place));
+  const found = await reading(index.what, place, () => realpath(place));
   if (dirname(found) === folder || dirname(found) === blobsOf(folder)) return found;
   return refuse(
-    indexPath,
+    index,
     `the shard ${JSON.stringify(shard)} is a link out of the folder`,
     "copy the files themselves there, as hf download --local-dir does",
   );
@@ -63,26 +68,27 @@ function blobsOf(folder: string): string | undefined {
   return repository === undefined ? undefined : join(repository, "blobs");
 }
 
-async function weightMap(path: string): Promise<ReadonlyMap<string, string>> {
-  const text = await reading(WHAT, path, async () => {
+async function weightMap(index: Opening): Promise<ReadonlyMap<string, string>> {
+  const { what, path } = index;
+  const text = await reading(what, path, async () => {
     const found = await stat(path);
     if (!found.isFile()) throw Object.assign(new Error("no regular file"), { code: "ENOTREG" });
-    if (found.size > MOST_INDEX_BYTES) refuse(path, `it has ${found.size} bytes`);
+    if (found.size > MOST_INDEX_BYTES) refuse(index, `it has ${found.size} bytes`);
     return readFile(path, "utf8");
   });
-  const parsed = parsedJson(WHAT, path, text);
+  const parsed = parsedJson(what, path, text);
   const map = isRecord(parsed) ? parsed["weight_map"] : undefined;
-  if (!isRecord(map)) return refuse(path, "it has no weight_map");
+  if (!isRecord(map)) return refuse(index, "it has no weight_map");
   return new Map(
     Object.entries(map).map(([name, shard]) => {
-      if (typeof shard !== "string") refuse(path, `the shard of ${JSON.stringify(name)} is no text`);
+      if (typeof shard !== "string") refuse(index, `the shard of ${JSON.stringify(name)} is no text`);
       return [name, shard];
     }),
   );
 }
 
-function refuse(path: string, problem: string, remedy = AGAIN): never {
-  throw new MpError("MP_PARSE", `${WHAT}: ${path} is not a usable index of shards: ${problem}; ${remedy}`, {
+function refuse({ what, path }: Opening, problem: string, remedy = AGAIN): never {
+  throw new MpError("MP_PARSE", `${what}: ${path} is not a usable index of shards: ${problem}; ${remedy}`, {
     details: { path },
   });
 }

@@ -1,4 +1,5 @@
 import { MpError } from "@mp/core";
+import type { Opening } from "./open-weights.js";
 
 export interface WeightMismatch {
   /** The parameter's or statistic's path in the model: `params/encoder/0/kernel`. */
@@ -38,18 +39,30 @@ const nameOf = (path: string): string => JSON.stringify(path.split("/").slice(1)
 
 const MOST_SHOWN = 5;
 
-/** @throws MP_CHECKPOINT_MISMATCH with the report in its details, for problems that are not allowed */
-export function expectComplete(path: string, report: WeightsReport, allowed: readonly Allowed[]): void {
+export interface Subject extends Opening {
+  /** The remedy where the file does not fit the model. */
+  remedy(failed: readonly Allowed[]): string;
+}
+
+/**
+ * @param others problems besides those of the report
+ * @throws MP_CHECKPOINT_MISMATCH with the report in its details, for problems that are not allowed
+ */
+export function expectComplete(
+  { what, path, remedy }: Subject,
+  report: WeightsReport,
+  allowed: readonly Allowed[] = [],
+  others: readonly string[] = [],
+): void {
   const failed = ALLOWED.filter((kind) => !allowed.includes(kind) && PROBLEMS[kind](report).length > 0);
-  if (failed.length === 0) return;
-  const texts = failed.map((kind) => {
-    const all = PROBLEMS[kind](report);
-    const more = all.length > MOST_SHOWN ? `; and ${all.length - MOST_SHOWN} more` : "";
-    return `${all.slice(0, MOST_SHOWN).join("; ")}${more}`;
-  });
+  if (failed.length === 0 && others.length === 0) return;
+  const texts = [...failed.map((kind) => PROBLEMS[kind](report)), others].flatMap((all) => [
+    ...all.slice(0, MOST_SHOWN),
+    ...(all.length > MOST_SHOWN ? [`and ${all.length - MOST_SHOWN} more`] : []),
+  ]);
   throw new MpError(
     "MP_CHECKPOINT_MISMATCH",
-    `loadSafetensors: ${path} does not fit the model: ${texts.join("; ")}; nothing was loaded; pass rename, which turns names of the file into those of the model, or allow: ${JSON.stringify(failed)}`,
+    `${what}: ${path} does not fit the model: ${texts.join("; ")}; nothing was loaded; ${remedy(failed)}`,
     { details: { path, report } },
   );
 }

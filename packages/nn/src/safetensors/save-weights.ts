@@ -1,6 +1,6 @@
 /** Files of a folder as Hugging Face publishes models and adapters; each is replaced whole or not at all. */
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/core";
 import { saveFile, writeFileAtomically } from "@mp/safetensors/file";
 import { inOwnCodes } from "./own-codes.js";
@@ -31,16 +31,17 @@ export async function saveFolder(
     if (dtype === undefined)
       throw new MpError(
         "MP_DTYPE_MISMATCH",
-        `${what}: weights must be f32 or bf16, got ${leaf.dtype} at ${path}`,
+        `${what}: weights must be f32 or bf16, got ${leaf.dtype} at ${path}; merge of lora gives those of an int8 or nf4 base in f32`,
       );
     const { shape, data } = leaf;
     return [`${prefix}${path.replaceAll("/", ".")}`, { dtype, shape, data }] as const;
   });
-  await mkdir(folder, { recursive: true }).catch((cause: NodeJS.ErrnoException) => {
-    throw new MpError("MP_IO", `${what}: cannot make ${folder}: ${cause.code}`, {
-      cause,
-      details: { path: folder, errno: cause.code },
-    });
+  await makeFolder(folder).catch((cause: NodeJS.ErrnoException) => {
+    throw new MpError(
+      "MP_IO",
+      `${what}: cannot make the folder ${folder}: ${cause.message}; pass a path where no file is and where you may write`,
+      { cause, details: { path: folder, errno: cause.code } },
+    );
   });
   const text = Buffer.from(`${JSON.stringify(described, null, 2)}\n`);
   await inOwnCodes(what, async () => {
@@ -48,3 +49,19 @@ export async function saveFolder(
     await writeFileAtomically(join(folder, config), [text]);
   });
 }
+
+/** As `mkdir` with `recursive`, which does not end in places such as /proc. */
+async function makeFolder(folder: string): Promise<void> {
+  if (await isFolder(folder)) return;
+  if (dirname(folder) !== folder) await makeFolder(dirname(folder));
+  await mkdir(folder).catch(async (error: unknown) => {
+    // Another process may have made it.
+    if (!(await isFolder(folder))) throw error;
+  });
+}
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );

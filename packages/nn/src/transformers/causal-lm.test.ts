@@ -163,6 +163,49 @@ describe.each(FAMILY_NAMES)("a configuration of %s", (family) => {
   });
 });
 
+/** The fields that make room for something. */
+const EXTENTS = [
+  ...[
+    "vocab_size",
+    "n_positions",
+    "n_embd",
+    "n_layer",
+    "n_head",
+    "n_inner",
+    "hidden_size",
+    "intermediate_size",
+  ],
+  ...["num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim"],
+];
+const absurd = FAMILY_NAMES.flatMap((family) =>
+  EXTENTS.filter((field) => field in (FAMILIES[family]?.fields ?? {})).map(
+    (field) => [family, field] as const,
+  ),
+);
+
+it.each(absurd)("a configuration of %s with an absurd %s is refused by name, at once", (family, field) => {
+  const start = performance.now();
+  for (const value of [2 ** 30, 2 ** 31, 2 ** 40, 1e300, 0, -1, 1.5, "8", true, [8], { any: 1 }]) {
+    expect(() => causalLm({ ...configOf(1, family), [field]: value })).toThrow(
+      expect.objectContaining({
+        code: "MP_INVALID_ARGUMENT",
+        message: expect.stringMatching(new RegExp(`\\b${field} must be an integer from 1 to`)),
+      }),
+    );
+  }
+  // What one field may be alone, others may have no room for.
+  for (const value of [2 ** 22, 2 ** 12, 5, 3]) {
+    try {
+      causalLm({ ...configOf(1, family), [field]: value });
+    } catch (error) {
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/causalLm: .*(too large|must be|must divide)/),
+      });
+    }
+  }
+  expect(performance.now() - start).toBeLessThan(4000);
+});
+
 describe("a configuration", () => {
   const CONFIG: CausalLmConfig = { ...configOf(1, "llama"), architectures: ["LlamaForCausalLM"] };
 

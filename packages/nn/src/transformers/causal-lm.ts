@@ -1,4 +1,5 @@
 import { type HostTensor, MpError, remat, scope, type Tensor, type TensorTree, type Tree } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
 import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
 import { asTensor, attention, expand, range, reshape } from "@mp/core/ops";
 import type { Layer } from "../layer.js";
@@ -6,7 +7,7 @@ import { type FieldValues, readFields } from "./config-fields.js";
 import type { Attend, CausalLmInput, Decoder, DecoderInput, Family, ModelSizes } from "./decoder.js";
 import { FAMILIES } from "./families.js";
 import type { LinearPlace } from "./linear-place.js";
-import { initialized, linearLayersOf } from "./parameter-spec.js";
+import { initialized, linearLayersOf, mapSpecs } from "./parameter-spec.js";
 
 /** The object that a config.json holds. */
 export type CausalLmConfig = Readonly<Record<string, unknown>>;
@@ -67,6 +68,8 @@ export function readModel(config: CausalLmConfig, options: CausalLmOptions): Rea
   const family = familyOf(config);
   const fields = readFields("causalLm: config", config, family.fields, ignore);
   const decoder = family.decoder(fields, ignore);
+  // Refuses tensors that are too large.
+  mapSpecs(decoder.parameters, ({ shape }, path) => elementCount(shape, `causalLm: config: ${path}`));
   const wrapped: typeof remat = kept === "blocks" ? remat : (body) => body;
   const model: CausalLm = {
     name: "causalLm",

@@ -2,6 +2,7 @@
 import { checks } from "@mp/core/internal";
 import { type FieldTable, type FieldValues, optional, unused } from "./config-fields.js";
 import type { Family } from "./decoder.js";
+import { extent } from "./field-checks.js";
 import { GPT2_FIELDS, gpt2Decoder } from "./gpt2.js";
 import { LLAMA_FIELDS, type LlamaParts, llamaDecoder } from "./llama.js";
 
@@ -10,8 +11,8 @@ const { attention_bias: _attention, mlp_bias: _feed, ...COMMON } = LLAMA_FIELDS;
 /** With the defaults of transformers' Qwen2Config, whose biases are no choice. */
 const QWEN2_FIELDS: FieldTable = {
   ...COMMON,
-  vocab_size: optional(checks.count, 151_936),
-  intermediate_size: optional(checks.count, 22_016),
+  vocab_size: optional(extent, 151_936),
+  intermediate_size: optional(extent, 22_016),
   max_position_embeddings: optional(checks.count, 32_768),
   use_sliding_window: { only: [false], because: "a token attends to all before it" },
   layer_types: { only: ["full_attention"], isList: true, because: "a token attends to all before it" },
@@ -22,7 +23,7 @@ const QWEN2_FIELDS: FieldTable = {
 
 const QWEN3_FIELDS: FieldTable = {
   ...QWEN2_FIELDS,
-  head_dim: optional(checks.count, 128),
+  head_dim: optional(extent, 128),
   attention_bias: optional(checks.truth, false),
 };
 

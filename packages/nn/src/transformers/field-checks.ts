@@ -1,6 +1,12 @@
 /** Checks of numbers in a config.json. */
 import { checks } from "@mp/core/internal";
 
+/** The size of a tensor or a part of it. More than of any model that is published has no room in a tensor. */
+export const extent: checks.Check = checks.integer(1, 2 ** 22);
+
+/** The number of layers: more would fill the memory before there are any weights. */
+export const depth: checks.Check = checks.integer(1, 2 ** 12);
+
 export const positive: checks.Check = checks.claim(
   "a number above 0",
   (value) => typeof value === "number" && value > 0 && Number.isFinite(value),

@@ -9,7 +9,7 @@ import { type FieldTable, type FieldValues, optional, unused } from "./config-fi
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { droppedAttention } from "./dropped-attention.js";
 import { atPlace, embedded } from "./embedded.js";
-import { nonNegative, rate } from "./field-checks.js";
+import { depth, extent, nonNegative, rate } from "./field-checks.js";
 import { type LinearPart, linear, linearSpec, widened } from "./linear.js";
 import { type ParameterSpec, type SpecTree, spec } from "./parameter-spec.js";
 import { REFUSED, UNUSED } from "./unused-fields-table.js";
@@ -20,12 +20,12 @@ export const GPT2_FIELDS: FieldTable = {
   ...REFUSED,
   model_type: optional(checks.text),
   architectures: optional(checks.listOf("names", (value) => typeof value === "string")),
-  vocab_size: optional(checks.count, 50_257),
-  n_positions: optional(checks.count, 1024),
-  n_embd: optional(checks.count, 768),
-  n_layer: optional(checks.count, 12),
-  n_head: optional(checks.count, 12),
-  n_inner: optional(checks.count),
+  vocab_size: optional(extent, 50_257),
+  n_positions: optional(extent, 1024),
+  n_embd: optional(extent, 768),
+  n_layer: optional(depth, 12),
+  n_head: optional(extent, 12),
+  n_inner: optional(extent),
   activation_function: optional(activationName, "gelu_new"),
   resid_pdrop: optional(rate, 0.1),
   embd_pdrop: optional(rate, 0.1),

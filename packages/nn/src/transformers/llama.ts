@@ -7,7 +7,7 @@ import { throughBlocks } from "./blocks.js";
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { atPlace, embedded } from "./embedded.js";
-import { nonNegative, positive } from "./field-checks.js";
+import { depth, extent, nonNegative, positive } from "./field-checks.js";
 import { type LinearPart, linear, linearSpec, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, rotated } from "./rotary.js";
@@ -19,13 +19,13 @@ export const LLAMA_FIELDS: FieldTable = {
   ...REFUSED,
   model_type: optional(checks.text),
   architectures: optional(checks.listOf("names", (value) => typeof value === "string")),
-  vocab_size: optional(checks.count, 32_000),
-  hidden_size: optional(checks.count, 4096),
-  intermediate_size: optional(checks.count, 11_008),
-  num_hidden_layers: optional(checks.count, 32),
-  num_attention_heads: optional(checks.count, 32),
-  num_key_value_heads: optional(checks.count),
-  head_dim: optional(checks.count),
+  vocab_size: optional(extent, 32_000),
+  hidden_size: optional(extent, 4096),
+  intermediate_size: optional(extent, 11_008),
+  num_hidden_layers: optional(depth, 32),
+  num_attention_heads: optional(extent, 32),
+  num_key_value_heads: optional(extent),
+  head_dim: optional(extent),
   hidden_act: optional(activationName, "silu"),
   max_position_embeddings: optional(checks.count, 2048),
   original_max_position_embeddings: optional(checks.count),
@@ -119,7 +119,7 @@ function sizesOf(config: Config): Sizes {
   const headSize = config["head_dim"] ?? size / heads;
   if (!Number.isInteger(headSize) || headSize % 2 !== 0)
     throw mismatch(
-      `the size of a head must be an even integer, got ${headSize} of hidden_size ${size} by ${heads} heads`,
+      `head_dim, or hidden_size by num_attention_heads, must be an even integer, got ${headSize} of ${size} by ${heads}`,
     );
   if (heads % keyHeads !== 0)
     throw mismatch(`num_key_value_heads must divide num_attention_heads, got ${keyHeads} and ${heads}`);

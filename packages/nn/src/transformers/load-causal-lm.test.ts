@@ -66,7 +66,7 @@ it.each(["int8", "nf4"] as const)(
     expect(tied.find(([path]) => path.includes("embed_tokens"))?.[1].dtype).toBe("bf16");
     await expect(saveCausalLm(folder, model, params)).rejects.toMatchObject({
       code: "MP_DTYPE_MISMATCH",
-      message: expect.stringMatching(/got u8 at .*weight/),
+      message: expect.stringMatching(/got u8 at .*weight.*; merge of lora gives/),
     });
   },
 );
@@ -123,21 +123,58 @@ it("refuses weights of another model, with their names", async () => {
   await expect(loadCausalLm(folder)).rejects.toMatchObject({ code: "MP_CHECKPOINT_MISMATCH" });
 });
 
+it.each([-1, 1])(
+  "refuses a file with %i layers too many, with both files and a remedy that it has",
+  async (more) => {
+    await rewritten((tensors) => tensors, { num_hidden_layers: 2 - more });
+    const [weights, config] = ["model.safetensors", "config.json"].map((name) => join(folder, name));
+    const differs =
+      more === 1 ? '"model.layers.1.*" of the file has no place' : '"model.layers.2.*" is not in the file';
+    await expect(loadCausalLm(folder)).rejects.toMatchObject({
+      code: "MP_CHECKPOINT_MISMATCH",
+      message: expect.stringMatching(
+        `^loadCausalLm: ${weights} does not fit the model: ${differs}.*; correct the sizes in ${config}, such as num_hidden_layers`,
+      ),
+    });
+    await expect(loadCausalLm(folder)).rejects.not.toThrow(/rename|allow:|loadSafetensors/);
+  },
+);
+
 it.each([
   [
     "a file cut short",
     async () => truncate(join(folder, "model.safetensors"), 1000),
     "MP_PARSE",
-    "model.safetensors",
+    /^loadCausalLm: .*model.safetensors.*; download it again/,
   ],
-  ["no weights", async () => rm(join(folder, "model.safetensors")), "MP_IO", "save_pretrained"],
-  ["no configuration", async () => rm(join(folder, "config.json")), "MP_IO", "config.json"],
-  ["a broken one", async () => writeFile(join(folder, "config.json"), "{"), "MP_PARSE", "is not JSON"],
-  ["a list", async () => writeFile(join(folder, "config.json"), "[]"), "MP_PARSE", "no object"],
+  [
+    "no weights",
+    async () => rm(join(folder, "model.safetensors")),
+    "MP_IO",
+    /has no .*; download one of them; .*save_pretrained/,
+  ],
+  [
+    "no configuration",
+    async () => rm(join(folder, "config.json")),
+    "MP_IO",
+    /config.json: ENOENT; check the path, or download the file/,
+  ],
+  [
+    "a broken one",
+    async () => writeFile(join(folder, "config.json"), "{"),
+    "MP_PARSE",
+    /is not JSON; download it again/,
+  ],
+  [
+    "a list",
+    async () => writeFile(join(folder, "config.json"), "[]"),
+    "MP_PARSE",
+    /no object of JSON; download it again/,
+  ],
 ] as const)("refuses %s", async (_name, breakIt, code, text) => {
   await cp(GROUPED, folder, { recursive: true });
   await breakIt();
-  await expect(loadCausalLm(folder)).rejects.toMatchObject({ code, message: expect.stringContaining(text) });
+  await expect(loadCausalLm(folder)).rejects.toMatchObject({ code, message: expect.stringMatching(text) });
 });
 
 it("starts weights by initializer_range, norms by ones, biases by zeros", () => {

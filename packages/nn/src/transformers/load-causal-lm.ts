@@ -52,11 +52,16 @@ export async function loadCausalLm(
   const { model, family, decoder } = await modelIn(join(folder, "config.json"), own);
   const dtype = base === "f32" ? "f32" : "bf16";
   const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
-  const weights = await weightsIn(folder);
-  const naming = { rename: published(family, decoder) };
-  const loaded = await loadStored(weights, { params }, naming, storing(base, model));
-  return { model, params: loaded.params };
+  const loaded = await loadStored(
+    { what: "loadCausalLm", path: await weightsIn(folder), remedy: () => ofOneModel(folder) },
+    { params },
+    { rename: published(family, decoder), isInputsFirst: () => false, store: storing(base, model) },
+  );
+  return { model, params: loaded.params as CausalLmParameters };
 }
+
+const ofOneModel = (folder: string): string =>
+  `correct the sizes in ${join(folder, "config.json")}, such as num_hidden_layers (n_layer of GPT-2), or download the weights that it describes`;
 
 /** Refusals name the file. */
 async function modelIn(path: string, options: CausalLmOptions): Promise<ReadModel> {
@@ -102,7 +107,7 @@ async function weightsIn(folder: string): Promise<string> {
   }
   throw new MpError(
     "MP_IO",
-    `loadCausalLm: ${folder} has no ${WEIGHTS.join(" and no ")}; older files such as pytorch_model.bin are saved again by save_pretrained of transformers`,
+    `loadCausalLm: ${folder} has no ${WEIGHTS.join(" and no ")}; download one of them; older files such as pytorch_model.bin are saved again by save_pretrained of transformers`,
     { details: { path: folder } },
   );
 }

@@ -96,6 +96,7 @@ describe("a trainer of parts that are none", () => {
       { params: { init: () => ({}), apply: () => undefined } },
       "params is a layer, an object with init, apply; make its",
     ],
+    [{ freeze: { x: true } }, 'trainer: has no option "freeze"; did you mean frozen?'],
     [{ lossScaler: 3 }, 'trainer: has no option "lossScaler"; takes backend'],
     [{ loss: "mse" }, 'loss must be a function, got "mse"'],
     [{ precision: "mixed_float16" }, 'precision is "mixed_float16"; make one'],
