@@ -6,6 +6,7 @@ import type { Layer } from "../layer.js";
 import { type FieldValues, readFields } from "./config-fields.js";
 import type { Attend, CausalLmInput, Decoder, DecoderInput, Family, ModelSizes } from "./decoder.js";
 import { FAMILIES } from "./families.js";
+import { HEAD } from "./linear.js";
 import type { LinearPlace } from "./linear-place.js";
 import { initialized, linearLayersOf, mapSpecs } from "./parameter-spec.js";
 
@@ -74,10 +75,11 @@ export function readModel(config: CausalLmConfig, options: CausalLmOptions): Rea
   const model: CausalLm = {
     name: "causalLm",
     config,
-    linearLayers: linearLayersOf(decoder.parameters, decoder.head),
+    linearLayers: linearLayersOf(decoder.parameters, HEAD),
     targets: family.targets,
     sizes: decoder.sizes,
-    init: (key) => initialized(decoder.parameters, key, decoder.deviation) as CausalLmParameters,
+    init: (key) =>
+      initialized(decoder.parameters, key, fields["initializer_range"] as number) as CausalLmParameters,
     apply: (parameters, input, context) =>
       scope("causalLm", () => {
         return decoder.apply(parameters as TensorTree, { ...readInput(input), context, wrapped });

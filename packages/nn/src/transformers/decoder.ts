@@ -42,14 +42,10 @@ export interface ModelSizes {
 }
 
 /** The input of a decoder besides its parameters. */
-export interface DecoderInput {
-  readonly ids: Tensor;
-  readonly attend: Attend;
-  /** As in `CausalLmInput`: `attend` has it already. */
+export interface DecoderInput extends Required<Pick<CausalLmInput, "ids" | "positions" | "attend">> {
+  /** `attend` has it already. */
   readonly mask: Tensor | undefined;
-  /** The one place whose logits are wanted. */
   readonly place: Tensor | undefined;
-  readonly positions: Tensor;
   readonly context: LayerContext | undefined;
   /** Wraps each block: `remat`, or a function that gives back what it gets. */
   readonly wrapped: typeof remat;
@@ -60,12 +56,6 @@ export interface Decoder {
   readonly sizes: ModelSizes;
   /** Parameters by their published names. */
   readonly parameters: SpecTree;
-  /** Standard deviation of the start of weights. */
-  readonly deviation: number;
-  /** Path of the linear layer that gives the logits, where it has one of its own. */
-  readonly head: string;
-  /** Whether a tensor of a published file is none of its parameters: a buffer, or a copy of a tied one. */
-  isLeftOut(name: string): boolean;
   /** Logits [batch, time, vocabulary], of one place or all. */
   apply(parameters: TensorTree, input: DecoderInput): Tensor;
 }
@@ -76,6 +66,8 @@ export interface Family {
   readonly fields: FieldTable;
   /** The name in front of the decoder's parameters, which files of a model without a head leave out. */
   readonly prefix: string;
+  /** Names of tensors of a file that are no parameters. */
+  readonly buffers: RegExp;
   /** The linear layers that get adapters by default, as in peft. */
   readonly targets: readonly string[];
   decoder(config: FieldValues, ignored: readonly string[]): Decoder;

@@ -32,6 +32,7 @@ const ofLlama = (name: string, fields: FieldTable, partsOf: (config: FieldValues
   architectures: [`${name}ForCausalLM`, `${name}Model`],
   fields,
   prefix: "model",
+  buffers: /\.rotary_emb\.inv_freq$/,
   targets: ["q_proj", "v_proj"],
   decoder: (config, ignored) => llamaDecoder(config, partsOf(config), ignored),
 });
@@ -41,6 +42,8 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
     architectures: ["GPT2LMHeadModel", "GPT2Model"],
     fields: GPT2_FIELDS,
     prefix: "transformer",
+    // Older files have the mask of each layer.
+    buffers: /\.attn\.(masked_)?bias$/,
     targets: ["c_attn"],
     decoder: gpt2Decoder,
   },

@@ -3,7 +3,6 @@ import type { Tensor } from "@mp/core";
 import { add, cast, matMul, mul, reshape, transpose } from "@mp/core/ops";
 import { dropout } from "../dropout.js";
 import type { LayerContext } from "../layer.js";
-import type { LinearPlace } from "./linear-place.js";
 import { type ParameterSpec, spec } from "./parameter-spec.js";
 import { type StoredWeight, withWeight } from "./stored-weight.js";
 
@@ -28,14 +27,25 @@ export interface LinearAdapter {
   readonly dropout: number;
 }
 
-/** The parameters of a linear layer, weight first. */
-export function linearSpec(
-  { inputs, outputs }: Pick<LinearPlace, "inputs" | "outputs">,
-  hasBias: boolean,
-): Readonly<Record<string, ParameterSpec>> {
-  const weight: ParameterSpec = { ...spec([outputs, inputs], "normal"), isLinear: true };
+/** The path of the linear layer that gives the logits, where embeddings do not. */
+export const HEAD = "lm_head";
+
+type LinearSpec = {
+  readonly weight: ParameterSpec & { readonly isLinear: true };
+  readonly bias?: ParameterSpec;
+};
+
+export function linearSpec(inputs: number, outputs: number, hasBias: boolean): LinearSpec {
+  const weight = { ...spec([outputs, inputs], "normal"), isLinear: true } as const;
   return hasBias ? { weight, bias: spec([outputs], "zeros") } : { weight };
 }
+
+/** The traced tree of a tree of parameters. */
+export type TensorsOf<S> = S extends ParameterSpec
+  ? Tensor
+  : S extends LinearSpec
+    ? LinearPart
+    : { readonly [K in keyof S]: TensorsOf<S[K]> };
 
 /** x · Wᵀ + b + scale · (dropout(x) · Aᵀ) · Bᵀ: [..., inputs] to [..., outputs]. */
 export function linear(

@@ -2,23 +2,20 @@
 import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
-import { type Activation, activationName, activationOf } from "./activations.js";
+import { activationName, activationOf } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
-import { atPlace, embedded } from "./embedded.js";
+import { embedded } from "./embedded.js";
 import { depth, extent, nonNegative, positive } from "./field-checks.js";
-import { type LinearPart, linear, linearSpec, widened } from "./linear.js";
+import { HEAD, type LinearPart, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, rotated } from "./rotary.js";
-import { REFUSED, UNUSED } from "./unused-fields-table.js";
+import { SHARED } from "./shared-fields-table.js";
 
 /** With the defaults of transformers' LlamaConfig. */
 export const LLAMA_FIELDS: FieldTable = {
-  ...UNUSED,
-  ...REFUSED,
-  model_type: optional(checks.text),
-  architectures: optional(checks.listOf("names", (value) => typeof value === "string")),
+  ...SHARED,
   vocab_size: optional(extent, 32_000),
   hidden_size: optional(extent, 4096),
   intermediate_size: optional(extent, 11_008),
@@ -29,7 +26,6 @@ export const LLAMA_FIELDS: FieldTable = {
   hidden_act: optional(activationName, "silu"),
   max_position_embeddings: optional(checks.count, 2048),
   original_max_position_embeddings: optional(checks.count),
-  initializer_range: optional(nonNegative, 0.02),
   rms_norm_eps: optional(nonNegative, 1e-6),
   tie_word_embeddings: optional(checks.truth, false),
   attention_bias: optional(checks.truth, false),
@@ -52,154 +48,118 @@ export interface LlamaParts {
   readonly headNorms: boolean;
 }
 
-interface Sizes {
-  readonly size: number;
-  readonly hidden: number;
-  readonly heads: number;
-  readonly keyHeads: number;
-  readonly headSize: number;
+/** The fields that are read. */
+interface Config
+  extends Readonly<Record<"vocab_size" | "hidden_size" | "intermediate_size" | "num_hidden_layers", number>>,
+    Readonly<Record<"num_attention_heads" | "max_position_embeddings" | "rms_norm_eps", number>>,
+    Readonly<Partial<Record<"num_key_value_heads" | "head_dim" | "rope_theta", number>>>,
+    Readonly<Partial<Record<"rope_scaling" | "rope_parameters", FieldValues>>> {
+  readonly original_max_position_embeddings?: number;
+  readonly hidden_act: string;
+  readonly tie_word_embeddings: boolean;
 }
 
-interface Block {
-  readonly sizes: Sizes;
-  readonly epsilon: number;
-  readonly activation: Activation;
+/** Those that decide the sizes of heads, with their defaults. */
+interface Sized extends Config {
+  readonly num_key_value_heads: number;
+  readonly head_dim: number;
 }
-
-type Config = Readonly<Record<string, number>> & FieldValues;
 
 /** @throws MP_INVALID_ARGUMENT for sizes that do not fit together; MP_UNSUPPORTED for angles that are not computed here */
 export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: readonly string[]): Decoder {
-  const config = given as Config;
-  const sizes = sizesOf(config);
-  const vocabulary = config["vocab_size"] as number;
-  const isTied = given["tie_word_embeddings"] === true;
+  const config = sized(given as unknown as Config);
+  const { head_dim: headSize, max_position_embeddings: positions } = config;
   const frequencies = inverseFrequencies(
     {
-      headSize: sizes.headSize,
-      theta: config["rope_theta"],
-      scaling: (given["rope_scaling"] ?? given["rope_parameters"] ?? {}) as FieldValues,
-      originalLength: config["original_max_position_embeddings"],
-      longest: config["max_position_embeddings"] as number,
+      headSize,
+      theta: config.rope_theta,
+      scaling: config.rope_scaling ?? config.rope_parameters ?? {},
+      originalLength: config.original_max_position_embeddings,
+      longest: positions,
     },
     ignored,
   );
-  const layers = Array.from({ length: config["num_hidden_layers"] as number }, () => blockSpec(sizes, parts));
-  const model = {
-    embed_tokens: { weight: spec([vocabulary, sizes.size], "normal") },
-    layers,
-    norm: normSpec(sizes.size),
-  };
-  const head = { lm_head: linearSpec({ inputs: sizes.size, outputs: vocabulary }, false) };
-  const block: Block = {
-    sizes,
-    epsilon: config["rms_norm_eps"] as number,
-    activation: activationOf(given["hidden_act"]),
-  };
+  const { vocab_size: vocabulary, num_hidden_layers: layers, num_key_value_heads: keyHeads } = config;
   return {
-    sizes: {
-      vocabulary,
-      layers: layers.length,
-      keyHeads: sizes.keyHeads,
-      headSize: sizes.headSize,
-      positions: config["max_position_embeddings"] as number,
-    },
-    parameters: { model, ...(isTied ? {} : head) } as SpecTree,
-    deviation: config["initializer_range"] as number,
-    head: "lm_head",
-    isLeftOut: (name) => name.endsWith(".rotary_emb.inv_freq") || (isTied && name === "lm_head.weight"),
-    apply: (parameters, input) => applied(block, frequencies, parameters as unknown as LlamaTensors, input),
+    sizes: { vocabulary, layers, keyHeads, headSize, positions },
+    parameters: specOf(config, parts) as SpecTree,
+    apply: (tensors, input) => applied(config, frequencies, tensors as unknown as Tensors, input),
   };
 }
 
-function sizesOf(config: Config): Sizes {
-  const size = config["hidden_size"] as number;
-  const heads = config["num_attention_heads"] as number;
-  const keyHeads = config["num_key_value_heads"] ?? heads;
-  const headSize = config["head_dim"] ?? size / heads;
+function sized(config: Config): Sized {
+  const { hidden_size: size, num_attention_heads: heads } = config;
+  const { num_key_value_heads: keyHeads = heads, head_dim: headSize = size / heads } = config;
   if (!Number.isInteger(headSize) || headSize % 2 !== 0)
     throw mismatch(
       `head_dim, or hidden_size by num_attention_heads, must be an even integer, got ${headSize} of ${size} by ${heads}`,
     );
   if (heads % keyHeads !== 0)
     throw mismatch(`num_key_value_heads must divide num_attention_heads, got ${keyHeads} and ${heads}`);
-  return { size, hidden: config["intermediate_size"] as number, heads, keyHeads, headSize };
+  return { ...config, num_key_value_heads: keyHeads, head_dim: headSize };
 }
 
 const mismatch = (problem: string): MpError => new MpError("MP_INVALID_ARGUMENT", `causalLm: ${problem}`);
 
-const normSpec = (size: number): SpecTree => ({ weight: spec([size], "ones") });
+const normSpec = (size: number) => ({ weight: spec([size], "ones") });
 
-function blockSpec(
-  { size, hidden, heads, keyHeads, headSize }: Sizes,
-  { biases, headNorms }: LlamaParts,
-): SpecTree {
-  const queries = { inputs: size, outputs: heads * headSize };
-  const keys = { inputs: size, outputs: keyHeads * headSize };
+const specOf = (config: Sized, parts: LlamaParts) => ({
+  model: {
+    embed_tokens: { weight: spec([config.vocab_size, config.hidden_size], "normal") },
+    layers: Array.from({ length: config.num_hidden_layers }, () => blockSpec(config, parts)),
+    norm: normSpec(config.hidden_size),
+  },
+  ...(config.tie_word_embeddings ? {} : { [HEAD]: linearSpec(config.hidden_size, config.vocab_size, false) }),
+});
+
+function blockSpec(config: Sized, { biases, headNorms }: LlamaParts) {
+  const { hidden_size: size, intermediate_size: hidden, head_dim: headSize } = config;
+  const queries = config.num_attention_heads * headSize;
+  const keys = config.num_key_value_heads * headSize;
   return {
     input_layernorm: normSpec(size),
     self_attn: {
-      q_proj: linearSpec(queries, biases.input),
-      k_proj: linearSpec(keys, biases.input),
-      v_proj: linearSpec(keys, biases.input),
-      o_proj: linearSpec({ inputs: heads * headSize, outputs: size }, biases.output),
+      q_proj: linearSpec(size, queries, biases.input),
+      k_proj: linearSpec(size, keys, biases.input),
+      v_proj: linearSpec(size, keys, biases.input),
+      o_proj: linearSpec(queries, size, biases.output),
       ...(headNorms ? { q_norm: normSpec(headSize), k_norm: normSpec(headSize) } : {}),
     },
     post_attention_layernorm: normSpec(size),
     mlp: {
-      gate_proj: linearSpec({ inputs: size, outputs: hidden }, biases.feed),
-      up_proj: linearSpec({ inputs: size, outputs: hidden }, biases.feed),
-      down_proj: linearSpec({ inputs: hidden, outputs: size }, biases.feed),
+      gate_proj: linearSpec(size, hidden, biases.feed),
+      up_proj: linearSpec(size, hidden, biases.feed),
+      down_proj: linearSpec(hidden, size, biases.feed),
     },
   };
 }
 
-interface Norm {
-  readonly weight: Tensor;
-}
-
-interface BlockTensors {
-  readonly input_layernorm: Norm;
-  readonly self_attn: Readonly<Record<"q_proj" | "k_proj" | "v_proj" | "o_proj", LinearPart>> & {
-    readonly q_norm?: Norm;
-    readonly k_norm?: Norm;
-  };
-  readonly post_attention_layernorm: Norm;
-  readonly mlp: Readonly<Record<"gate_proj" | "up_proj" | "down_proj", LinearPart>>;
-}
-
-interface LlamaTensors {
-  readonly model: {
-    readonly embed_tokens: { readonly weight: Tensor };
-    readonly layers: readonly BlockTensors[];
-    readonly norm: Norm;
-  };
-  readonly lm_head?: LinearPart;
-}
+type Tensors = TensorsOf<ReturnType<typeof specOf>>;
+type BlockTensors = TensorsOf<ReturnType<typeof blockSpec>>;
+type Norm = TensorsOf<ReturnType<typeof normSpec>>;
 
 function applied(
-  block: Block,
+  config: Sized,
   frequencies: HostTensor<"f32">,
-  { model, lm_head: head }: LlamaTensors,
+  { model, lm_head: head }: Tensors,
   input: DecoderInput,
 ): Tensor {
   const { embed_tokens: table, layers, norm } = model;
-  const { ids, positions, place, context } = input;
-  const angles = scope("rotary", () => anglesAt(positions, frequencies));
-  const rows = scope("embed_tokens", () => embedded(table.weight, ids));
+  const angles = scope("rotary", () => anglesAt(input.positions, frequencies));
+  const rows = scope("embed_tokens", () => embedded(table.weight, input.ids));
   const x = throughBlocks("layers", layers, rows, input, (own, y, index) =>
-    blockOutput(block, own, y, angles, index, input),
+    blockOutput(config, own, y, angles, index, input),
   );
-  const last = scope("norm", () => normalized(block, norm, atPlace(x, place)));
-  return scope("lm_head", () => linear(head ?? table, last, context));
+  const last = scope("norm", () => normalized(config, norm, x));
+  return scope(HEAD, () => linear(head ?? table, last, input.context));
 }
 
 /** Its statistics are in f32 under any policy. */
-const normalized = ({ epsilon }: Block, { weight }: Norm, x: Tensor): Tensor =>
+const normalized = ({ rms_norm_eps: epsilon }: Config, { weight }: Norm, x: Tensor): Tensor =>
   rmsNormalization(x, widened(weight, x), { epsilon });
 
 function blockOutput(
-  block: Block,
+  config: Sized,
   own: BlockTensors,
   x: Tensor,
   angles: Angles,
@@ -209,13 +169,13 @@ function blockOutput(
   const layer = <K extends string>(parts: Readonly<Record<K, LinearPart>>, name: K, y: Tensor): Tensor =>
     scope(name, () => linear(parts[name], y, context));
   const attended = scope("self_attn", () => {
-    const read = normalized(block, own.input_layernorm, x);
-    const { heads, keyHeads, headSize } = block.sizes;
+    const read = normalized(config, own.input_layernorm, x);
+    const { num_attention_heads: heads, num_key_value_heads: keyHeads, head_dim: headSize } = config;
     const [batch = 0, time = 0] = x.shape;
     const inHeads = (y: Tensor, count: number): Tensor =>
       transpose(reshape(y, [batch, time, count, headSize]), [0, 2, 1, 3]);
     const turned = (y: Tensor, norm: Norm | undefined): Tensor =>
-      rotated(norm === undefined ? y : normalized(block, norm, y), angles);
+      rotated(norm === undefined ? y : normalized(config, norm, y), angles);
     const { q_norm: queryNorm, k_norm: keyNorm } = own.self_attn;
     const query = turned(inHeads(layer(own.self_attn, "q_proj", read), heads), queryNorm);
     const key = turned(inHeads(layer(own.self_attn, "k_proj", read), keyHeads), keyNorm);
@@ -226,8 +186,8 @@ function blockOutput(
   });
   const middle = add(x, attended);
   const fed = scope("mlp", () => {
-    const read = normalized(block, own.post_attention_layernorm, middle);
-    const gate = block.activation(layer(own.mlp, "gate_proj", read));
+    const read = normalized(config, own.post_attention_layernorm, middle);
+    const gate = activationOf(config.hidden_act)(layer(own.mlp, "gate_proj", read));
     return layer(own.mlp, "down_proj", mul(gate, layer(own.mlp, "up_proj", read)));
   });
   return add(middle, fed);

@@ -13,6 +13,7 @@ import {
   readModel,
 } from "./causal-lm.js";
 import type { Decoder, Family } from "./decoder.js";
+import { HEAD } from "./linear.js";
 import { mapSpecs } from "./parameter-spec.js";
 import { type Quantization, WEIGHT_FORMATS } from "./stored-weight.js";
 
@@ -86,12 +87,13 @@ function storing(base: "f32" | "bf16" | Quantization, { linearLayers }: CausalLm
       : stored(leaf, numbers, path);
 }
 
-/** Files of a model without a head leave its prefix out: `layers.0…` is `model.layers.0…`. */
+/** Files of a model without a head leave its prefix out: `layers.0…` is `model.layers.0…`; some have a copy of a tied head. */
 const published =
-  ({ prefix }: Family, { head, isLeftOut }: Decoder) =>
+  ({ prefix, buffers }: Family, { parameters }: Decoder) =>
   (name: string): string | undefined => {
-    const whole = name.startsWith(`${prefix}.`) || name.startsWith(`${head}.`) ? name : `${prefix}.${name}`;
-    return isLeftOut(whole) ? undefined : whole;
+    if (name.startsWith(`${HEAD}.`)) return HEAD in parameters ? name : undefined;
+    const whole = name.startsWith(`${prefix}.`) ? name : `${prefix}.${name}`;
+    return buffers.test(whole) ? undefined : whole;
   };
 
 const WEIGHTS = ["model.safetensors", "model.safetensors.index.json"] as const;

@@ -39,7 +39,7 @@ export function initialized(tree: SpecTree, key: Key, deviation: number): Tree<H
   );
 }
 
-/** The linear layers among the parameters; the one at `head` gives the logits. */
+/** The linear layers among the parameters; that at `head` gives the logits. */
 export function linearLayersOf(tree: SpecTree, head: string): readonly LinearPlace[] {
   return leavesOf<ParameterSpec>(tree, isSpec, "parameters").flatMap(
     ([at, { shape, isLinear, isInputsFirst = false }]) => {

@@ -1,7 +1,13 @@
 // Fields of any config.json that do not change what a model computes, and those that would, but are not computed here.
-import { type FieldTable, unused } from "./config-fields.js";
+import { checks } from "@mp/core/internal";
+import { type FieldTable, optional, unused } from "./config-fields.js";
+import { nonNegative } from "./field-checks.js";
 
-export const UNUSED: FieldTable = {
+export const SHARED: FieldTable = {
+  // They choose the family.
+  model_type: optional(checks.text),
+  architectures: optional(checks.listOf("names", (value) => typeof value === "string")),
+  initializer_range: optional(nonNegative, 0.02),
   // Names of files, versions, dtypes and places of storage.
   ...unused(`_name_or_path _commit_hash transformers_version torch_dtype dtype transformers.js_config
     unsloth_fixed unsloth_version is_llama_config torchscript use_bfloat16 tokenizer_class`),
@@ -20,10 +26,8 @@ export const UNUSED: FieldTable = {
     remove_invalid_values exponential_decay_length_penalty`),
   // Heads of other tasks.
   ...unused("id2label label2id num_labels problem_type finetuning_task task_specific_params"),
-};
 
-/** Fields that no family here computes, with the values that mean nothing. */
-export const REFUSED: FieldTable = {
+  // What no family here computes, with the values that mean nothing.
   auto_map: { only: [{}], because: "code of its own decides what it computes" },
   quantization_config: {
     only: [],
