@@ -1,11 +1,12 @@
 import { join } from "node:path";
 import { type Tensor, zeros } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
-import { Filling } from "../safetensors/filling.js";
+import { checks, readOptions } from "@mp/core/internal";
+import { filled } from "../safetensors/filling.js";
 import { readJson } from "../safetensors/json-file.js";
 import { openWeights } from "../safetensors/open-weights.js";
 import { expectComplete } from "../safetensors/report.js";
 import { readFields } from "../transformers/config-fields.js";
+import { ignoreOption } from "../transformers/field-checks.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
 import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
@@ -24,13 +25,6 @@ export interface LoadedAdapter<I, O = Tensor> {
   readonly adapters: NamedParameters;
 }
 
-const OPTIONS = {
-  ignore: withDefault(
-    [] as readonly string[],
-    checks.listOf("names", (value) => typeof value === "string"),
-  ),
-};
-
 const REMEDY =
   "load it onto the model that it was trained on, which base_model_name_or_path of its adapter_config.json names";
 
@@ -45,7 +39,12 @@ export async function loadAdapter<I, O = Tensor>(
   options: LoadAdapterOptions = {},
 ): Promise<LoadedAdapter<I, O>> {
   checks.path("loadAdapter: folder", folder);
-  const { ignore } = readOptions("loadAdapter", options, OPTIONS, { example: '{ ignore: ["notes"] }' });
+  const { ignore } = readOptions(
+    "loadAdapter",
+    options,
+    { ignore: ignoreOption },
+    { example: '{ ignore: ["notes"] }' },
+  );
   const [weights, config] = FILES.map((name) => join(folder, name)) as [string, string];
   const fields = readFields(
     `loadAdapter: ${config}`,
@@ -60,18 +59,17 @@ export async function loadAdapter<I, O = Tensor>(
   );
   const places = model.linearLayers.filter(({ path }) => nameAt.has(`${path}/lora_A/weight`));
   const rank = fields["r"] as number;
-  const like = treeOf(places, ({ inputs, outputs }) => ({
+  const adapters = treeOf(places, ({ inputs, outputs }) => ({
     lora_A: { weight: zeros([rank, inputs]) },
     lora_B: { weight: zeros([outputs, rank]) },
   }));
-  const filling = new Filling(nameAt, file, () => false);
-  const adapters = filling.filled(like, "adapters") as NamedParameters;
+  const { loaded, report } = filled({ adapters }, { nameAt, file });
   const names = targetNames(fields);
   const left =
     names === undefined ? [] : placesOf(model.linearLayers, names).filter((each) => !places.includes(each));
   const others = left.map(({ path }) => `${path} is a target, and the file has no adapter for it`);
   if (nameAt.size === 0) others.push("it has no adapters");
-  expectComplete(subject, filling.report([]), [], others);
+  expectComplete(subject, report, [], others);
   const settings: LoraOptions = {
     rank,
     alpha: fields["lora_alpha"] as number,
@@ -79,7 +77,7 @@ export async function loadAdapter<I, O = Tensor>(
     useRslora: fields["use_rslora"] as boolean,
     targets: targetsOf(model, places, names),
   };
-  return { adapted: lora(model, settings), adapters };
+  return { adapted: lora(model, settings), adapters: loaded.adapters };
 }
 
 /** The names that decide alone which layers have adapters; undefined for a pattern, or where other fields have a say. */

@@ -2,7 +2,7 @@ import { foldIn, type HostTensor, type Key, MpError, type Tensor, type Tree, zer
 import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
 import { uniform } from "../initializers.js";
 import type { LayerContext, Parameters } from "../layer.js";
-import { rate } from "../transformers/field-checks.js";
+import { positive, rate } from "../transformers/field-checks.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { LinearAdapter, LinearPart } from "../transformers/linear.js";
 import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
@@ -55,10 +55,7 @@ const isTargets = (value: unknown): boolean =>
 
 const OPTIONS = {
   rank: withDefault(8, checks.count),
-  alpha: withDefault(
-    8,
-    checks.claim("a number above 0", (value) => typeof value === "number" && value > 0 && value < 2 ** 64),
-  ),
+  alpha: withDefault(8, positive),
   targets: checks.optional(checks.claim('a list of names or "all-linear"', isTargets)),
   dropout: withDefault(0, rate),
   useRslora: withDefault(false, checks.truth),

@@ -1,5 +1,6 @@
 import { MpError } from "@mp/core";
 import { checks, readOptions, signalPart, withDefault } from "@mp/core/internal";
+import { nonNegative } from "../transformers/field-checks.js";
 import type { Sampling } from "./sampling.js";
 
 /** Options of one text. */
@@ -25,10 +26,7 @@ const isTokens = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(isToken);
 
 const OPTIONS = {
-  temperature: withDefault(
-    1,
-    checks.claim("a number ≥ 0", (value) => typeof value === "number" && value >= 0 && value < Infinity),
-  ),
+  temperature: withDefault(1, nonNegative),
   topK: withDefault(0, checks.integer(0)),
   topP: withDefault(
     1,

@@ -12,82 +12,72 @@ const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_i
 /** Makes what stands for a leaf of numbers that fit it. */
 export type Store = (leaf: HostTensor, numbers: Numbers, path: string) => Tree<HostTensor>;
 
-export class Filling {
-  readonly #nameAt: ReadonlyMap<string, string>;
-  readonly #file: FileTensors;
-  readonly #isInputsFirst: (name: string) => boolean;
-  readonly #store: Store;
-  readonly #used = new Set<string>();
-  readonly #matched: { readonly path: string; readonly from: readonly string[] }[] = [];
-  readonly #misfits: WeightMismatch[] = [];
-  readonly #missing: string[] = [];
+/** The means to fill a model. */
+export interface Filling {
+  /** Names of tensors in the file by their paths in the model. */
+  readonly nameAt: ReadonlyMap<string, string>;
+  readonly file: FileTensors;
+  /** Default none. */
+  isInputsFirst?(name: string): boolean;
+  /** Default `stored`. */
+  readonly store?: Store;
+}
 
-  /** @param nameAt names of tensors in the file by their paths in the model */
-  constructor(
-    nameAt: ReadonlyMap<string, string>,
-    file: FileTensors,
-    isInputsFirst: (name: string) => boolean,
-    store: Store = stored,
-  ) {
-    this.#nameAt = nameAt;
-    this.#file = file;
-    this.#isInputsFirst = isInputsFirst;
-    this.#store = store;
-  }
-
-  /** The tree with the file's values; leaves that it has none for are those of the tree. */
-  filled(tree: object, what: string): unknown {
-    const shapes = new Map(leavesOf(tree, isHostTensor, what).map(([at, { shape }]) => [at, shape]));
-    return mapTree(
-      tree,
-      isHostTensor,
-      (leaf, at) => this.#taken(leaf, `${what}/${at}`, candidate(at, shapes, this.#nameAt)),
-      what,
-    );
-  }
-
-  report(ignored: readonly string[]): WeightsReport {
-    const left = [...this.#nameAt.values()].filter((name) => !this.#used.has(name));
-    const isBuffer = (name: string): boolean => BUFFERS.has(name.split(/[./]/).at(-1) ?? "");
-    return {
-      matched: this.#matched,
-      mismatched: this.#misfits,
-      missing: this.#missing,
-      unexpected: left.filter((name) => !isBuffer(name)),
-      ignored: [...ignored, ...left.filter(isBuffer)],
-    };
-  }
-
-  #taken(leaf: HostTensor, path: string, found: Candidate | undefined): Tree<HostTensor> {
+/** Named trees with the file's values; leaves that it has none for are those of the trees. */
+export function filled<T extends object>(
+  trees: T,
+  filling: Filling,
+): { readonly loaded: T; readonly report: WeightsReport } {
+  const used = new Set<string>();
+  const matched: WeightsReport["matched"][number][] = [];
+  const mismatched: WeightMismatch[] = [];
+  const missing: string[] = [];
+  const taken = (leaf: HostTensor, path: string, found: Candidate | undefined): Tree<HostTensor> => {
     if (found === undefined) {
-      this.#missing.push(path);
+      missing.push(path);
       return leaf;
     }
     const { from } = found;
-    for (const name of from) this.#used.add(name);
-    const made = this.#made(leaf, path, found);
+    for (const name of from) used.add(name);
+    const made = madeOf(leaf, path, found, filling);
     if (typeof made === "string") {
-      this.#misfits.push({ path, from, reason: made });
+      mismatched.push({ path, from, reason: made });
       return leaf;
     }
-    this.#matched.push({ path, from });
+    matched.push({ path, from });
     return made;
-  }
+  };
+  const loaded = Object.entries(trees).map(([what, tree]: [string, object]) => {
+    const shapes = new Map(leavesOf(tree, isHostTensor, what).map(([at, { shape }]) => [at, shape]));
+    const take = (leaf: HostTensor, at: string): Tree<HostTensor> =>
+      taken(leaf, `${what}/${at}`, candidate(at, shapes, filling.nameAt));
+    return [what, mapTree(tree, isHostTensor, take, what)];
+  });
+  const left = [...filling.nameAt.values()].filter((name) => !used.has(name));
+  const isBuffer = (name: string): boolean => BUFFERS.has(name.split(/[./]/).at(-1) ?? "");
+  const unexpected = left.filter((name) => !isBuffer(name));
+  const report = { matched, mismatched, missing, unexpected, ignored: left.filter(isBuffer) };
+  return { loaded: Object.fromEntries(loaded) as T, report };
+}
 
-  /** The tensor, or why there is none. */
-  #made(leaf: HostTensor, path: string, { from, make }: Candidate): Tree<HostTensor> | string {
-    const read = from.flatMap((name) => {
-      const found = this.#file.get(name);
-      return found === undefined ? [] : [{ name, found }];
-    });
-    const wrong = read.flatMap(({ found }) => dtypeProblem(found) ?? [])[0];
-    if (wrong !== undefined) return wrong;
-    const sources = read.map(({ name, found }) => sourceOf(name, found, this.#isInputsFirst(name)));
-    const [first, second = first] = sources as [Source, Source?];
-    const numbers = make(first, second);
-    if (numbers === undefined) return `the file's ${sources.map(named).join(" and ")} have different shapes`;
-    return misfit(leaf, numbers, sources) ?? this.#store(leaf, numbers, path);
-  }
+/** What stands for the leaf, or why nothing does. */
+function madeOf(
+  leaf: HostTensor,
+  path: string,
+  { from, make }: Candidate,
+  { file, isInputsFirst = () => false, store = stored }: Filling,
+): Tree<HostTensor> | string {
+  const read = from.flatMap((name) => {
+    const found = file.get(name);
+    return found === undefined ? [] : [{ name, found }];
+  });
+  const wrong = read.flatMap(({ found }) => dtypeProblem(found) ?? [])[0];
+  if (wrong !== undefined) return wrong;
+  const sources = read.map(({ name, found }) => sourceOf(name, found, isInputsFirst(name)));
+  const [first, second = first] = sources as [Source, Source?];
+  const numbers = make(first, second);
+  if (numbers === undefined) return `the file's ${sources.map(named).join(" and ")} have different shapes`;
+  return misfit(leaf, numbers, sources) ?? store(leaf, numbers, path);
 }
 
 interface Candidate {

@@ -19,10 +19,7 @@ export async function reading<T>(what: string, path: string, read: () => Promise
     throw new MpError(
       "MP_IO",
       `${what}: cannot read ${path}: ${code}; check the path, or download the file`,
-      {
-        cause,
-        details: { path, errno: code },
-      },
+      { cause, details: { path, errno: code } },
     );
   }
 }

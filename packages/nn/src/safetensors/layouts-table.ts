@@ -103,10 +103,7 @@ export const LAYOUTS: Readonly<Record<string, LayoutKind>> = {
   },
   statistics: {
     isOne: (leaves) => has(leaves, "mean", "variance"),
-    leaves: {
-      mean: named("running_mean", "moving_mean"),
-      variance: named("running_var", "moving_variance"),
-    },
+    leaves: { mean: named("running_mean", "moving_mean"), variance: named("running_var", "moving_variance") },
   },
   // Gates in the order input, forget, cell, output on both sides.
   lstm: {

@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
-import { Filling, type Store } from "./filling.js";
+import { type Filling, filled } from "./filling.js";
 import { type FileTensors, openWeights } from "./open-weights.js";
 import { checkRenaming, pathOf, type Renaming } from "./renaming.js";
 import { ALLOWED, type Allowed, expectComplete, type Subject, type WeightsReport } from "./report.js";
@@ -61,39 +61,34 @@ export async function loadSafetensors<L extends LikeModel>(
   checks.object("loadSafetensors: its second argument", like);
   checks.object("loadSafetensors: params", like.params);
   checks.optional(checks.object)("loadSafetensors: modelState", like.modelState);
-  const isInputsFirst = typeof inputsFirst === "function" ? answering(inputsFirst) : () => inputsFirst;
+  const { params, modelState } = like;
+  const trees = modelState === undefined ? { params } : { params, modelState };
   const remedy: Subject["remedy"] = (failed) =>
     `pass rename, which turns names of the file into those of the model, or allow: ${JSON.stringify(failed)}`;
-  const loaded = await loadStored({ what: "loadSafetensors", path, remedy }, like, {
+  const { loaded, report } = await loadStored({ what: "loadSafetensors", path, remedy }, trees, {
     ...read,
-    isInputsFirst,
+    isInputsFirst: typeof inputsFirst === "function" ? answering(inputsFirst) : () => inputsFirst,
   });
-  return loaded as L & { readonly report: WeightsReport };
+  return { ...loaded, report } as unknown as L & { readonly report: WeightsReport };
 }
 
-interface Reading {
+interface Reading extends Pick<Filling, "isInputsFirst" | "store"> {
   readonly rename: Renaming | undefined;
-  isInputsFirst(name: string): boolean;
   readonly allow?: readonly Allowed[];
-  readonly store?: Store;
 }
 
 /** The same for another reader, perhaps with another way to store what fits. */
-export async function loadStored(
+export async function loadStored<T extends object>(
   subject: Subject,
-  { params, modelState }: LikeModel,
-  { rename, isInputsFirst, allow, store }: Reading,
-): Promise<LikeModel & { readonly report: WeightsReport }> {
+  trees: T,
+  { rename, allow, ...means }: Reading,
+): Promise<{ readonly loaded: T; readonly report: WeightsReport }> {
   const file = await openWeights(subject);
   const { nameAt, ignored } = named(file, rename);
-  const filling = new Filling(nameAt, file, isInputsFirst, store);
-  const loaded = {
-    params: filling.filled(params, "params") as object,
-    ...(modelState === undefined ? {} : { modelState: filling.filled(modelState, "modelState") as object }),
-  };
-  const report = filling.report(ignored);
+  const { loaded, report: found } = filled(trees, { nameAt, file, ...means });
+  const report = { ...found, ignored: [...ignored, ...found.ignored] };
   expectComplete(subject, report, allow);
-  return { ...loaded, report };
+  return { loaded, report };
 }
 
 /** A promise would count as true. @throws MP_INVALID_ARGUMENT */

@@ -6,6 +6,7 @@ import type { Layer } from "../layer.js";
 import { type FieldValues, readFields } from "./config-fields.js";
 import type { Attend, CausalLmInput, Decoder, DecoderInput, Family, ModelSizes } from "./decoder.js";
 import { FAMILIES } from "./families.js";
+import { ignoreOption } from "./field-checks.js";
 import { HEAD } from "./linear.js";
 import type { LinearPlace } from "./linear-place.js";
 import { initialized, linearLayersOf, mapSpecs } from "./parameter-spec.js";
@@ -38,10 +39,7 @@ export interface CausalLm extends Layer<CausalLmParameters, CausalLmInput> {
 
 const OPTIONS = {
   remat: withDefault("none" as const, checks.oneOf("blocks", "none")),
-  ignore: withDefault(
-    [] as readonly string[],
-    checks.listOf("names", (value) => typeof value === "string"),
-  ),
+  ignore: ignoreOption,
 };
 
 /** A model and what loads its files. */

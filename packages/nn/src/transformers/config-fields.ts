@@ -93,9 +93,7 @@ function refusal(what: string, name: string, value: unknown, { only, because }: 
   return new MpError(
     "MP_UNSUPPORTED",
     `${what}: ${name} must be ${allowed}, got ${shown(value)}: ${because}`,
-    {
-      details: { field: name },
-    },
+    { details: { field: name } },
   );
 }
 

@@ -1,5 +1,5 @@
 /** Checks of numbers in a config.json. */
-import { checks } from "@mp/core/internal";
+import { checks, withDefault } from "@mp/core/internal";
 
 /** The size of a tensor or a part of it. More than of any model that is published has no room in a tensor. */
 export const extent: checks.Check = checks.integer(1, 2 ** 22);
@@ -9,7 +9,7 @@ export const depth: checks.Check = checks.integer(1, 2 ** 12);
 
 export const positive: checks.Check = checks.claim(
   "a number above 0",
-  (value) => typeof value === "number" && value > 0 && Number.isFinite(value),
+  (value) => typeof value === "number" && value > 0 && value < 2 ** 64,
 );
 
 /** A share of what dropout zeroes. */
@@ -21,4 +21,12 @@ export const rate: checks.Check = checks.claim(
 export const nonNegative: checks.Check = checks.claim(
   "a number ≥ 0",
   (value) => typeof value === "number" && value >= 0 && Number.isFinite(value),
+);
+
+export const names: checks.Check = checks.listOf("names", (value) => typeof value === "string");
+
+/** The option of fields that are not known here. */
+export const ignoreOption: ReturnType<typeof withDefault<readonly string[]>> = withDefault<readonly string[]>(
+  [],
+  names,
 );

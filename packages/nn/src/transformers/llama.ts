@@ -10,7 +10,7 @@ import { embedded } from "./embedded.js";
 import { depth, extent, nonNegative, positive } from "./field-checks.js";
 import { HEAD, type LinearPart, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
-import { type Angles, anglesAt, inverseFrequencies, rotated } from "./rotary.js";
+import { type Angles, anglesAt, inverseFrequencies, type RotaryConfig, rotated } from "./rotary.js";
 import { SHARED } from "./shared-fields-table.js";
 
 /** With the defaults of transformers' LlamaConfig. */
@@ -48,38 +48,21 @@ export interface LlamaParts {
   readonly headNorms: boolean;
 }
 
-/** The fields that are read. */
+/** The fields that are read, those of heads with their defaults. */
 interface Config
-  extends Readonly<Record<"vocab_size" | "hidden_size" | "intermediate_size" | "num_hidden_layers", number>>,
-    Readonly<Record<"num_attention_heads" | "max_position_embeddings" | "rms_norm_eps", number>>,
-    Readonly<Partial<Record<"num_key_value_heads" | "head_dim" | "rope_theta", number>>>,
-    Readonly<Partial<Record<"rope_scaling" | "rope_parameters", FieldValues>>> {
-  readonly original_max_position_embeddings?: number;
+  extends RotaryConfig,
+    Readonly<Record<"vocab_size" | "hidden_size" | "intermediate_size" | "num_hidden_layers", number>>,
+    Readonly<Record<"num_attention_heads" | "num_key_value_heads" | "rms_norm_eps", number>> {
   readonly hidden_act: string;
   readonly tie_word_embeddings: boolean;
-}
-
-/** Those that decide the sizes of heads, with their defaults. */
-interface Sized extends Config {
-  readonly num_key_value_heads: number;
-  readonly head_dim: number;
 }
 
 /** @throws MP_INVALID_ARGUMENT for sizes that do not fit together; MP_UNSUPPORTED for angles that are not computed here */
 export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: readonly string[]): Decoder {
   const config = sized(given as unknown as Config);
-  const { head_dim: headSize, max_position_embeddings: positions } = config;
-  const frequencies = inverseFrequencies(
-    {
-      headSize,
-      theta: config.rope_theta,
-      scaling: config.rope_scaling ?? config.rope_parameters ?? {},
-      originalLength: config.original_max_position_embeddings,
-      longest: positions,
-    },
-    ignored,
-  );
+  const frequencies = inverseFrequencies(config, ignored);
   const { vocab_size: vocabulary, num_hidden_layers: layers, num_key_value_heads: keyHeads } = config;
+  const { head_dim: headSize, max_position_embeddings: positions } = config;
   return {
     sizes: { vocabulary, layers, keyHeads, headSize, positions },
     parameters: specOf(config, parts) as SpecTree,
@@ -87,7 +70,7 @@ export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: rea
   };
 }
 
-function sized(config: Config): Sized {
+function sized(config: Config): Config {
   const { hidden_size: size, num_attention_heads: heads } = config;
   const { num_key_value_heads: keyHeads = heads, head_dim: headSize = size / heads } = config;
   if (!Number.isInteger(headSize) || headSize % 2 !== 0)
@@ -103,7 +86,7 @@ const mismatch = (problem: string): MpError => new MpError("MP_INVALID_ARGUMENT"
 
 const normSpec = (size: number) => ({ weight: spec([size], "ones") });
 
-const specOf = (config: Sized, parts: LlamaParts) => ({
+const specOf = (config: Config, parts: LlamaParts) => ({
   model: {
     embed_tokens: { weight: spec([config.vocab_size, config.hidden_size], "normal") },
     layers: Array.from({ length: config.num_hidden_layers }, () => blockSpec(config, parts)),
@@ -112,7 +95,7 @@ const specOf = (config: Sized, parts: LlamaParts) => ({
   ...(config.tie_word_embeddings ? {} : { [HEAD]: linearSpec(config.hidden_size, config.vocab_size, false) }),
 });
 
-function blockSpec(config: Sized, { biases, headNorms }: LlamaParts) {
+function blockSpec(config: Config, { biases, headNorms }: LlamaParts) {
   const { hidden_size: size, intermediate_size: hidden, head_dim: headSize } = config;
   const queries = config.num_attention_heads * headSize;
   const keys = config.num_key_value_heads * headSize;
@@ -139,7 +122,7 @@ type BlockTensors = TensorsOf<ReturnType<typeof blockSpec>>;
 type Norm = TensorsOf<ReturnType<typeof normSpec>>;
 
 function applied(
-  config: Sized,
+  config: Config,
   frequencies: HostTensor<"f32">,
   { model, lm_head: head }: Tensors,
   input: DecoderInput,
@@ -159,7 +142,7 @@ const normalized = ({ rms_norm_eps: epsilon }: Config, { weight }: Norm, x: Tens
   rmsNormalization(x, widened(weight, x), { epsilon });
 
 function blockOutput(
-  config: Sized,
+  config: Config,
   own: BlockTensors,
   x: Tensor,
   angles: Angles,

@@ -53,12 +53,12 @@ export async function loadCausalLm(
   const { model, family, decoder } = await modelIn(join(folder, "config.json"), own);
   const dtype = base === "f32" ? "f32" : "bf16";
   const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
-  const loaded = await loadStored(
+  const { loaded } = await loadStored(
     { what: "loadCausalLm", path: await weightsIn(folder), remedy: () => ofOneModel(folder) },
     { params },
-    { rename: published(family, decoder), isInputsFirst: () => false, store: storing(base, model) },
+    { rename: published(family, decoder), store: storing(base, model) },
   );
-  return { model, params: loaded.params as CausalLmParameters };
+  return { model, ...loaded };
 }
 
 const ofOneModel = (folder: string): string =>

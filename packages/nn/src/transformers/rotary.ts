@@ -8,69 +8,66 @@ import { add, cast, concat, constant, cos, mul, reshape, sin, split, sub } from 
 import { type FieldTable, type FieldValues, optional, readFields, required } from "./config-fields.js";
 import { positive } from "./field-checks.js";
 
-/** The fields of config.json that decide the angles. */
+/** The fields of config.json that decide the angles; `rope_scaling` is of files before transformers 5. */
 export interface RotaryConfig {
-  readonly headSize: number;
-  readonly theta: number | undefined;
-  /** `rope_parameters`, or `rope_scaling` of files before transformers 5. */
-  readonly scaling: Readonly<Record<string, unknown>>;
-  readonly originalLength: number | undefined;
-  readonly longest: number;
+  readonly head_dim: number;
+  readonly max_position_embeddings: number;
+  readonly original_max_position_embeddings?: number;
+  readonly rope_theta?: number;
+  readonly rope_parameters?: FieldValues;
+  readonly rope_scaling?: FieldValues;
 }
 
 const DEFAULT_THETA = 10_000;
 
 /** `rope_theta` is beside the scaling before transformers 5; `type` is the name of `rope_type` in the oldest files. */
-const COMMON = {
+const COMMON: FieldTable = {
   rope_type: optional(checks.text),
   type: optional(checks.text),
   rope_theta: optional(positive),
   partial_rotary_factor: { only: [1], because: "all of a head is rotated" },
-} as const satisfies FieldTable;
+};
 
-const SCALED = { ...COMMON, factor: required(positive) } as const satisfies FieldTable;
+const SCALED: FieldTable = { ...COMMON, factor: required(positive) };
 
-const LLAMA3 = {
+const LLAMA3: FieldTable = {
   ...SCALED,
   low_freq_factor: required(positive),
   high_freq_factor: required(positive),
   original_max_position_embeddings: optional(positive),
-} as const satisfies FieldTable;
+};
+
+/** The fields that are read of the scaling at hand. */
+interface Given extends Readonly<Record<"factor" | "low_freq_factor" | "high_freq_factor", number>> {
+  readonly rope_theta?: number;
+  readonly original_max_position_embeddings?: number;
+}
 
 interface Scaling {
   readonly fields: FieldTable;
   /** The frequencies that take the place of the plain ones. */
-  scaled(plain: readonly number[], given: FieldValues, config: RotaryConfig): readonly number[];
+  scaled(plain: readonly number[], given: Given, config: RotaryConfig): readonly number[];
 }
 
 const BY_TYPE: Readonly<Record<string, Scaling>> = {
   // Other fields mean nothing without scaling; transformers leaves some of an earlier one.
   default: { fields: { ...COMMON, factor: "unused" }, scaled: (plain) => plain },
-  linear: {
-    fields: SCALED,
-    scaled: (plain, { factor }) => plain.map((each) => each / (factor as number)),
-  },
+  linear: { fields: SCALED, scaled: (plain, { factor }) => plain.map((each) => each / factor) },
   llama3: { fields: LLAMA3, scaled: longWavesScaled },
 };
 
 /** Llama 3.1: waves longer than the original context are stretched by `factor`, short ones stay, between them it is smooth. */
-function longWavesScaled(
-  plain: readonly number[],
-  given: FieldValues,
-  { originalLength, longest }: RotaryConfig,
-): readonly number[] {
-  const {
-    factor,
-    low_freq_factor: low,
-    high_freq_factor: high,
-  } = given as Record<"factor" | "low_freq_factor" | "high_freq_factor", number>;
+function longWavesScaled(plain: readonly number[], given: Given, config: RotaryConfig): readonly number[] {
+  const { factor, low_freq_factor: low, high_freq_factor: high } = given;
   if (high <= low)
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `causalLm: high_freq_factor must be above low_freq_factor, ${low}, got ${high}`,
     );
   const length =
-    originalLength ?? (given["original_max_position_embeddings"] as number | undefined) ?? longest;
+    config.original_max_position_embeddings ??
+    given.original_max_position_embeddings ??
+    config.max_position_embeddings;
   return plain.map((each) => {
     const turns = (length * each) / (2 * Math.PI);
     const share = Math.min(1, Math.max(0, (turns - low) / (high - low)));
@@ -80,7 +77,8 @@ function longWavesScaled(
 
 /** Radians per position of each pair of a head. @throws MP_UNSUPPORTED for another kind of scaling */
 export function inverseFrequencies(config: RotaryConfig, ignored: readonly string[]): HostTensor<"f32"> {
-  const { headSize, theta, scaling } = config;
+  const { head_dim: headSize, rope_theta: theta = DEFAULT_THETA } = config;
+  const scaling = config.rope_scaling ?? config.rope_parameters ?? {};
   const kind = scaling["rope_type"] ?? scaling["type"] ?? "default";
   const found = typeof kind === "string" && Object.hasOwn(BY_TYPE, kind) ? BY_TYPE[kind] : undefined;
   if (found === undefined)
@@ -88,8 +86,13 @@ export function inverseFrequencies(config: RotaryConfig, ignored: readonly strin
       "MP_UNSUPPORTED",
       `causalLm: rope_type must be one of ${Object.keys(BY_TYPE).join(", ")}, got ${shown(kind)}`,
     );
-  const given = readFields(`causalLm: rope_parameters of type ${kind}`, scaling, found.fields, ignored);
-  const base = (given["rope_theta"] as number | undefined) ?? theta ?? DEFAULT_THETA;
+  const given = readFields(
+    `causalLm: rope_parameters of type ${kind}`,
+    scaling,
+    found.fields,
+    ignored,
+  ) as unknown as Given;
+  const { rope_theta: base = theta } = given;
   const plain = Array.from({ length: headSize / 2 }, (_, pair) => base ** ((-2 * pair) / headSize));
   return tensor(Float32Array.from(found.scaled(plain, given, config)), [headSize / 2]);
 }

@@ -1,12 +1,12 @@
 // Fields of any config.json that do not change what a model computes, and those that would, but are not computed here.
 import { checks } from "@mp/core/internal";
 import { type FieldTable, optional, unused } from "./config-fields.js";
-import { nonNegative } from "./field-checks.js";
+import { names, nonNegative } from "./field-checks.js";
 
 export const SHARED: FieldTable = {
   // They choose the family.
   model_type: optional(checks.text),
-  architectures: optional(checks.listOf("names", (value) => typeof value === "string")),
+  architectures: optional(names),
   initializer_range: optional(nonNegative, 0.02),
   // Names of files, versions, dtypes and places of storage.
   ...unused(`_name_or_path _commit_hash transformers_version torch_dtype dtype transformers.js_config
