@@ -14,9 +14,9 @@ import { shapeOf } from "../transformers/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 
 /** The matrices of a layer: A, [rank, inputs], and B, [outputs, rank]. */
-export interface AdapterPart<T> {
-  readonly lora_A: { readonly weight: T };
-  readonly lora_B: { readonly weight: T };
+interface Matrices<T> {
+  readonly down: T;
+  readonly up: T;
 }
 
 /** The layers that have adapters, and the rank of these. */
@@ -39,46 +39,44 @@ function withPart(
 }
 
 /** The tree with what `make` gives at each place. */
-function withParts(
-  tree: unknown,
-  places: readonly LinearPlace[],
-  make: (place: LinearPlace, part: unknown) => unknown,
-): NamedParameters {
-  return places.reduce(
-    (before, place) => withPart(before, place.path.split("/"), (part) => make(place, part)),
-    tree,
-  ) as NamedParameters;
-}
-
 export const treeOf = (
   places: readonly LinearPlace[],
-  make: (place: LinearPlace) => AdapterPart<HostTensor>,
-): NamedParameters => withParts({}, places, make);
+  make: (place: LinearPlace) => Matrices<HostTensor>,
+): NamedParameters =>
+  places.reduce((tree, place) => {
+    const { down, up } = make(place);
+    const part = { lora_A: { weight: down }, lora_B: { weight: up } };
+    return withPart(tree, place.path.split("/"), () => part) as NamedParameters;
+  }, {});
 
 const isLeaf = (value: unknown): value is Tensor | HostTensor => isTensor(value) || isHostTensor(value);
 
 const OWN = "take adapters of init of this model and rank, or of its loadAdapter";
 
-/** @throws MP_INVALID_ARGUMENT for adapters of other layers; MP_SHAPE_MISMATCH for those of another rank or other sizes */
-export function expectAdapters(
+/**
+ * The matrices of each place.
+ * @throws MP_INVALID_ARGUMENT for adapters of other layers; MP_SHAPE_MISMATCH for those of another rank or other sizes
+ */
+export function adaptersAt<T>(
   what: string,
   adapters: unknown,
   { places, settings: { rank } }: Adapted,
   remedy: string = OWN,
-): void {
+): readonly Matrices<T>[] {
   const left = new Map(leavesOf(adapters, isLeaf, what));
-  for (const { path, inputs, outputs } of places) {
-    for (const [name, wanted] of [
-      [`${path}/lora_A/weight`, [rank, inputs]],
-      [`${path}/lora_B/weight`, [outputs, rank]],
-    ] as const) {
-      expectShape(what, name, wanted, left.get(name)?.shape, remedy);
-      left.delete(name);
-    }
-  }
+  const taken = (path: string, shape: Shape): T => {
+    const found = left.get(path);
+    expectShape(what, path, shape, found?.shape, remedy);
+    left.delete(path);
+    return found as T;
+  };
+  const matrices = places.map(({ path, inputs, outputs }) => ({
+    down: taken(`${path}/lora_A/weight`, [rank, inputs]),
+    up: taken(`${path}/lora_B/weight`, [outputs, rank]),
+  }));
   const [other] = left.keys();
-  if (other !== undefined)
-    throw new MpError("MP_INVALID_ARGUMENT", `${what} must have nothing at ${other}; ${remedy}`);
+  if (other === undefined) return matrices;
+  throw new MpError("MP_INVALID_ARGUMENT", `${what} must have nothing at ${other}; ${remedy}`);
 }
 
 function expectShape(
@@ -96,33 +94,33 @@ function expectShape(
   );
 }
 
-/** A layer of the base. In the tree of an ONNX file its weight stands alone. */
-export interface Layer<W, A> {
+/** A layer of the base and its adapter. In the tree of an ONNX file the weight stands alone. */
+export interface AdaptedLayer<W, T> extends Matrices<T> {
   readonly part: { readonly weight: W };
   readonly isAlone: boolean;
-  readonly adapter: AdapterPart<A>;
   readonly place: LinearPlace;
 }
 
 /**
  * The base with what `make` gives of each adapted layer.
- * @throws as `expectAdapters`, also for a base of another model
+ * @throws as `adaptersAt`, also for a base of another model
  */
-export function joined<W, A>(
+export function joined<W, T>(
   base: unknown,
   adapters: unknown,
   adapted: Adapted,
-  make: (layer: Layer<W, A>) => unknown,
+  make: (layer: AdaptedLayer<W, T>) => unknown,
 ): NamedParameters {
   const order = `${OWN}; the order is (adapters, base, input, context), and merge(base, adapters)`;
-  expectAdapters("lora: adapters", adapters, adapted, order);
-  return withParts(base, adapted.places, (place, found) => {
+  const matrices = adaptersAt<T>("lora: adapters", adapters, adapted, order);
+  return adapted.places.reduce((tree, place, at) => {
     const { path, inputs, outputs, isInputsFirst } = place;
-    const isAlone = isLeaf(found);
-    const part = (isAlone ? { weight: found } : found) as { readonly weight: W };
-    const shape = isInputsFirst ? [inputs, outputs] : [outputs, inputs];
-    expectShape("lora: base", `${path}/weight`, shape, shapeOf(part?.weight), order);
-    const adapter = path.split("/").reduce((tree, name) => (tree as Branch)[name], adapters);
-    return make({ part, isAlone, adapter: adapter as AdapterPart<A>, place });
-  });
+    return withPart(tree, path.split("/"), (found) => {
+      const isAlone = isLeaf(found);
+      const part = (isAlone ? { weight: found } : found) as { readonly weight: W };
+      const shape = isInputsFirst ? [inputs, outputs] : [outputs, inputs];
+      expectShape("lora: base", `${path}/weight`, shape, shapeOf(part?.weight), order);
+      return make({ ...(matrices[at] as Matrices<T>), part, isAlone, place });
+    });
+  }, base) as NamedParameters;
 }

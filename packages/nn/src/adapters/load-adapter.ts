@@ -60,8 +60,8 @@ export async function loadAdapter<I, O = Tensor>(
   const places = model.linearLayers.filter(({ path }) => nameAt.has(`${path}/lora_A/weight`));
   const rank = fields["r"] as number;
   const adapters = treeOf(places, ({ inputs, outputs }) => ({
-    lora_A: { weight: zeros([rank, inputs]) },
-    lora_B: { weight: zeros([outputs, rank]) },
+    down: zeros([rank, inputs]),
+    up: zeros([outputs, rank]),
   }));
   const { loaded, report } = filled({ adapters }, { nameAt, file });
   const names = targetNames(fields);

@@ -6,7 +6,7 @@ import { positive, rate } from "../transformers/field-checks.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { LinearAdapter, LinearPart } from "../transformers/linear.js";
 import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
-import { type AdapterPart, joined, treeOf } from "./adapter-tree.js";
+import { joined, treeOf } from "./adapter-tree.js";
 import { inF32, merged, type Weight } from "./merge.js";
 import { expectFound, placesOf, type Targets } from "./targets.js";
 
@@ -87,21 +87,20 @@ export function lora<I, O = Tensor>(model: AdaptableModel<I, O>, options: LoraOp
   const places = placesOf(model.linearLayers, targets);
   const scale = alpha / (useRslora ? Math.sqrt(rank) : rank);
 
-  const started = (key: Key, { path, inputs, outputs }: LinearPlace): AdapterPart<HostTensor> => ({
-    lora_A: { weight: uniform(1 / Math.sqrt(inputs))(foldIn(key, path), [rank, inputs], inputs, rank) },
-    lora_B: { weight: zeros([outputs, rank]) },
-  });
   const settings = { rank, alpha, targets, dropout, useRslora };
   const adapted = { settings, places };
   const join: Lora<I, O>["join"] = (adapters, base) =>
-    joined<LinearPart["weight"], Tensor>(base, adapters, adapted, ({ part, adapter }) => {
-      const { lora_A: down, lora_B: up } = adapter;
-      const beside: LinearAdapter = { down: down.weight, up: up.weight, scale, dropout };
-      return { ...part, adapter: beside };
+    joined<LinearPart["weight"], Tensor>(base, adapters, adapted, ({ part, down, up }) => {
+      const adapter: LinearAdapter = { down, up, scale, dropout };
+      return { ...part, adapter };
     }) as Parameters<NamedParameters>;
   return {
     ...adapted,
-    init: (key) => treeOf(places, (place) => started(key, place)),
+    init: (key) =>
+      treeOf(places, ({ path, inputs, outputs }) => ({
+        down: uniform(1 / Math.sqrt(inputs))(foldIn(key, path), [rank, inputs], inputs, rank),
+        up: zeros([outputs, rank]),
+      })),
     join,
     apply: (adapters, base, input, context) => model.apply(join(adapters, base), input, context),
     merge: (base, adapters) =>

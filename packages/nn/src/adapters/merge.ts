@@ -2,7 +2,7 @@ import { type HostTensor, MpError, mapTree, type Tree, tensor } from "@mp/core";
 import { decodeArray, isFloat } from "@mp/core/graph";
 import { isStoredWeight, type StoredWeight, weightOnHost } from "../transformers/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
-import type { Layer } from "./adapter-tree.js";
+import type { AdaptedLayer } from "./adapter-tree.js";
 
 export type Weight = HostTensor<"f32">;
 
@@ -17,15 +17,10 @@ export function inF32(tree: Tree<HostTensor>): NamedParameters {
 }
 
 /** W + scale · B · A, as a new tensor; W is [inputs, outputs] where the layer says so. */
-export function merged(
-  { part: { weight }, adapter, place: { inputs, outputs, isInputsFirst } }: Layer<Weight, Weight>,
-  scale: number,
-): Weight {
-  const {
-    lora_A: { weight: down },
-    lora_B: { weight: up },
-  } = adapter;
-  const data = Float32Array.from(weight.data);
+export function merged(layer: AdaptedLayer<Weight, Weight>, scale: number): Weight {
+  const { down, up, part } = layer;
+  const { inputs, outputs, isInputsFirst } = layer.place;
+  const data = Float32Array.from(part.weight.data);
   const [rank = 0] = down.shape;
   for (let output = 0; output < outputs; output++) {
     for (let index = 0; index < inputs; index++) {
@@ -36,5 +31,5 @@ export function merged(
       data[place] = (data[place] as number) + scale * sum;
     }
   }
-  return tensor(data, weight.shape);
+  return tensor(data, part.weight.shape);
 }

@@ -1,7 +1,7 @@
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { saveFolder } from "../safetensors/save-weights.js";
 import type { NamedParameters } from "./adaptable-model.js";
-import { expectAdapters } from "./adapter-tree.js";
+import { adaptersAt } from "./adapter-tree.js";
 import type { Lora } from "./lora.js";
 
 export const FILES = ["adapter_model.safetensors", "adapter_config.json"] as const;
@@ -31,7 +31,7 @@ export async function saveAdapter(
   const { base } = readOptions("saveAdapter", options, OPTIONS, {
     example: '{ base: "HuggingFaceTB/SmolLM2-135M" }',
   });
-  expectAdapters("saveAdapter: adapters", adapters, adapted);
+  adaptersAt("saveAdapter: adapters", adapters, adapted);
   const { rank, alpha, targets, dropout, useRslora } = adapted.settings;
   await saveFolder("saveAdapter", folder, {
     names: FILES,

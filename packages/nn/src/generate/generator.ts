@@ -153,13 +153,13 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
 type Ask = (tokens: readonly number[], place: number) => Promise<Float32Array>;
 
 async function* textOf(plan: TextPlan, ask: Ask): TokenStream {
-  const { prompt, sampling, maxTokens, seed, signal } = plan;
+  const { prompt, maxTokens, seed, signal } = plan;
   const stops = new StopSequences(plan.stop);
   const stream = key(seed);
   let tokens = prompt;
   for (let made = 0; made < maxTokens; made++) {
     if (signal?.aborted === true) return "signal";
-    const token = sampled(await ask(tokens, prompt.length + made - 1), sampling, stream, made);
+    const token = sampled(await ask(tokens, prompt.length + made - 1), plan, stream, made);
     const { free, isStop } = stops.take(token);
     yield* free;
     if (isStop) return "stop";
@@ -181,15 +181,10 @@ export function cacheLength(wanted: number, positions: number): number {
   );
 }
 
-interface Weights {
-  readonly base: never;
-  readonly adapters: never;
-}
-
 /** The model over the cache, for a prompt at the first place, or one token at any. */
 function logitsOf(model: CausalLm, adapted: Lora<CausalLmInput> | undefined): StatefulFunction {
   return (weights, data, context) => {
-    const { base, adapters } = weights as unknown as Weights;
+    const { base, adapters } = weights as unknown as Readonly<Record<"base" | "adapters", never>>;
     const { ids, place } = data as Readonly<Record<"ids" | "place", Tensor>>;
     const { cache } = context.modelState as unknown as { readonly cache: Cache<Tensor> };
     const time = ids.shape[1] as number;

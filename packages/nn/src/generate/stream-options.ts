@@ -1,6 +1,7 @@
 import { MpError } from "@mp/core";
 import { checks, readOptions, signalPart, withDefault } from "@mp/core/internal";
 import { nonNegative } from "../transformers/field-checks.js";
+import type { ModelSizes } from "../transformers/index.js";
 import type { Sampling } from "./sampling.js";
 
 /** Options of one text. */
@@ -44,24 +45,22 @@ const OPTIONS = {
 export const DEFAULT_TOKENS = 256;
 
 /** The options of a text with their defaults, beside its prompt. */
-export interface TextPlan {
+export interface TextPlan extends Sampling {
   readonly prompt: readonly number[];
-  readonly sampling: Sampling;
   readonly stop: readonly (readonly number[])[];
   readonly maxTokens: number;
   readonly seed: number;
-  readonly signal: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Room extends Pick<ModelSizes, "vocabulary" | "positions"> {
+  readonly length: number;
 }
 
 /** @throws MP_INVALID_ARGUMENT for options out of range, and a prompt that the cache has no room for */
-export function textPlan(
-  prompt: Iterable<number>,
-  options: GenerateOptions,
-  room: { readonly length: number; readonly vocabulary: number; readonly positions: number },
-): TextPlan {
+export function textPlan(prompt: Iterable<number>, options: GenerateOptions, room: Room): TextPlan {
   const read = readOptions("generate", options, OPTIONS, { example: "{ maxTokens: 100 }" });
   const tokens = readPrompt(prompt, room.vocabulary);
-  const { temperature, topK, topP, seed, signal } = read;
   const { maxTokens = Math.max(1, Math.min(DEFAULT_TOKENS, room.length - tokens.length)) } = read;
   if (tokens.length + maxTokens > room.length)
     throw new MpError(
@@ -69,10 +68,10 @@ export function textPlan(
       `generate: a prompt of ${tokens.length} tokens and maxTokens of ${maxTokens} must fit into the length of ${room.length}${remedy(room)}`,
     );
   const stop = read.stop.map((each) => (typeof each === "number" ? [each] : each));
-  return { prompt: tokens, sampling: { temperature, topK, topP }, stop, maxTokens, seed, signal };
+  return { ...read, prompt: tokens, stop, maxTokens };
 }
 
-const remedy = ({ length, positions }: { readonly length: number; readonly positions: number }): string =>
+const remedy = ({ length, positions }: Room): string =>
   length < positions
     ? "; make the generator with a larger length"
     : ", the model's max_position_embeddings; shorten them";

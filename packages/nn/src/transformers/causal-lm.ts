@@ -1,6 +1,6 @@
 import { type HostTensor, MpError, remat, scope, type Tensor, type TensorTree, type Tree } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
-import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
+import { checks, readOptions, shown } from "@mp/core/internal";
 import { asTensor, attention, expand, range, reshape } from "@mp/core/ops";
 import type { Layer } from "../layer.js";
 import { type FieldValues, readFields } from "./config-fields.js";
@@ -37,10 +37,11 @@ export interface CausalLm extends Layer<CausalLmParameters, CausalLmInput> {
   readonly sizes: ModelSizes;
 }
 
-const OPTIONS = {
-  remat: withDefault("none" as const, checks.oneOf("blocks", "none")),
-  ignore: ignoreOption,
+export const rematOption: { readonly accepts: checks.Check; readonly default: "none" } = {
+  accepts: checks.oneOf("blocks", "none"),
+  default: "none",
 };
+const OPTIONS = { remat: rematOption, ignore: ignoreOption };
 
 /** A model and what loads its files. */
 export interface ReadModel {
@@ -56,14 +57,15 @@ export interface ReadModel {
  * MP_INVALID_ARGUMENT for values that do not fit together
  */
 export function causalLm(config: CausalLmConfig, options: CausalLmOptions = {}): CausalLm {
-  return readModel(config, options).model;
+  return readModel(config, readOptions("causalLm", options, OPTIONS, { example: '{ remat: "blocks" }' }))
+    .model;
 }
 
-export function readModel(config: CausalLmConfig, options: CausalLmOptions): ReadModel {
+export function readModel(
+  config: CausalLmConfig,
+  { remat: kept, ignore }: Required<CausalLmOptions>,
+): ReadModel {
   checks.object("causalLm: config", config);
-  const { remat: kept, ignore } = readOptions("causalLm", options, OPTIONS, {
-    example: '{ remat: "blocks" }',
-  });
   const family = familyOf(config);
   const fields = readFields("causalLm: config", config, family.fields, ignore);
   const decoder = family.decoder(fields, ignore);

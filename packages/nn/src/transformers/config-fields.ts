@@ -26,11 +26,7 @@ export type FieldRule = ReadField | NeutralField | "unused";
 export type FieldTable = Readonly<Record<string, FieldRule>>;
 export type FieldValues = Readonly<Record<string, unknown>>;
 
-export const required = (accepts: checks.Check): ReadField => ({
-  accepts,
-  default: undefined,
-  isRequired: true,
-});
+export const required = (accepts: checks.Check): ReadField => ({ ...optional(accepts), isRequired: true });
 
 export const optional = (accepts: checks.Check, fallback?: unknown): ReadField => ({
   accepts,
@@ -65,42 +61,34 @@ export function readFields(
   table: FieldTable,
   ignored: readonly string[],
 ): FieldValues {
+  const refuse = (field: string, problem: string): never => {
+    throw new MpError("MP_UNSUPPORTED", `${what}: ${problem}`, { details: { field } });
+  };
   for (const [name, value] of Object.entries(given)) {
     if (value === null || ignored.includes(name)) continue;
     const rule = Object.hasOwn(table, name) ? table[name] : undefined;
-    if (rule === undefined) throw unknownField(what, name, value);
-    if (isNeutral(rule) && !meansNothing(value, rule)) throw refusal(what, name, value, rule);
+    if (rule === undefined)
+      refuse(
+        name,
+        `the field ${name}, which is ${shown(value)}, is not known and may change the result; if it does not, pass ignore: [${JSON.stringify(name)}]`,
+      );
+    else if (isNeutral(rule) && !meansNothing(value, rule)) {
+      const allowed = [...rule.only.map(shown), "null"].join(" or ");
+      refuse(name, `${name} must be ${allowed}, got ${shown(value)}: ${rule.because}`);
+    }
   }
   return Object.fromEntries(
     Object.entries(table).flatMap(([name, rule]) =>
-      rule === "unused" || isNeutral(rule) ? [] : [[name, readValue(what, name, given[name], rule)]],
+      rule === "unused" || isNeutral(rule) ? [] : [[name, readValue(`${what}: ${name}`, given[name], rule)]],
     ),
   );
 }
 
-function readValue(what: string, name: string, value: unknown, rule: ReadField): unknown {
+function readValue(what: string, value: unknown, rule: ReadField): unknown {
   if (value !== undefined && value !== null) {
-    rule.accepts(`${what}: ${name}`, value);
+    rule.accepts(what, value);
     return value;
   }
-  if (rule.isRequired)
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${name} is missing; ${AGAIN}, or add it`);
+  if (rule.isRequired) throw new MpError("MP_INVALID_ARGUMENT", `${what} is missing; ${AGAIN}, or add it`);
   return rule.default;
-}
-
-function refusal(what: string, name: string, value: unknown, { only, because }: NeutralField): MpError {
-  const allowed = [...only.map(shown), "null"].join(" or ");
-  return new MpError(
-    "MP_UNSUPPORTED",
-    `${what}: ${name} must be ${allowed}, got ${shown(value)}: ${because}`,
-    { details: { field: name } },
-  );
-}
-
-function unknownField(what: string, name: string, value: unknown): MpError {
-  return new MpError(
-    "MP_UNSUPPORTED",
-    `${what}: the field ${name}, which is ${shown(value)}, is not known and may change the result; if it does not, pass ignore: [${JSON.stringify(name)}]`,
-    { details: { field: name } },
-  );
 }

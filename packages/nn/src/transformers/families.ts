@@ -49,14 +49,10 @@ export const FAMILIES: Readonly<Record<string, Family>> = {
   },
   llama: ofLlama("Llama", LLAMA_FIELDS, ({ attention_bias: own, mlp_bias: feed }) => ({
     biases: { input: own === true, output: own === true, feed: feed === true },
-    headNorms: false,
   })),
-  qwen2: ofLlama("Qwen2", QWEN2_FIELDS, () => ({
-    biases: { input: true, output: false, feed: false },
-    headNorms: false,
-  })),
+  qwen2: ofLlama("Qwen2", QWEN2_FIELDS, () => ({ biases: { input: true } })),
   qwen3: ofLlama("Qwen3", QWEN3_FIELDS, ({ attention_bias: own }) => ({
-    biases: { input: own === true, output: own === true, feed: false },
+    biases: { input: own === true, output: own === true },
     headNorms: true,
   })),
 };

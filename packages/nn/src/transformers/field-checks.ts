@@ -1,5 +1,5 @@
 /** Checks of numbers in a config.json. */
-import { checks, withDefault } from "@mp/core/internal";
+import { checks } from "@mp/core/internal";
 
 /** The size of a tensor or a part of it. More than of any model that is published has no room in a tensor. */
 export const extent: checks.Check = checks.integer(1, 2 ** 22);
@@ -26,7 +26,7 @@ export const nonNegative: checks.Check = checks.claim(
 export const names: checks.Check = checks.listOf("names", (value) => typeof value === "string");
 
 /** The option of fields that are not known here. */
-export const ignoreOption: ReturnType<typeof withDefault<readonly string[]>> = withDefault<readonly string[]>(
-  [],
-  names,
-);
+export const ignoreOption: { readonly accepts: checks.Check; readonly default: readonly string[] } = {
+  accepts: names,
+  default: [],
+};

@@ -88,7 +88,7 @@ const specOf = ({ n_embd: size, n_layer: layers, n_inner: hidden = 4 * size, ...
     h: Array.from({ length: layers }, () => blockSpec(size, hidden, 1 / Math.sqrt(2 * layers))),
     ln_f: normSpec(size),
   },
-  ...(config.tie_word_embeddings ? {} : { [HEAD]: linearSpec(size, config.vocab_size, false) }),
+  ...(config.tie_word_embeddings ? {} : { [HEAD]: linearSpec(size, config.vocab_size) }),
 });
 
 type Tensors = TensorsOf<ReturnType<typeof specOf>>;

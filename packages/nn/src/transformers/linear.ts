@@ -35,7 +35,7 @@ type LinearSpec = {
   readonly bias?: ParameterSpec;
 };
 
-export function linearSpec(inputs: number, outputs: number, hasBias: boolean): LinearSpec {
+export function linearSpec(inputs: number, outputs: number, hasBias = false): LinearSpec {
   const weight = { ...spec([outputs, inputs], "normal"), isLinear: true } as const;
   return hasBias ? { weight, bias: spec([outputs], "zeros") } : { weight };
 }

@@ -43,9 +43,10 @@ export const LLAMA_FIELDS: FieldTable = {
 
 /** Parts that members of the line differ in, besides their sizes. */
 export interface LlamaParts {
-  readonly biases: Readonly<Record<"input" | "output" | "feed", boolean>>;
-  /** Whether each head of queries and keys is normalized before it is turned. */
-  readonly headNorms: boolean;
+  /** Default none. */
+  readonly biases: Readonly<Partial<Record<"input" | "output" | "feed", boolean>>>;
+  /** Whether each head of queries and keys is normalized before it is turned; default not. */
+  readonly headNorms?: boolean;
 }
 
 /** The fields that are read, those of heads with their defaults. */
@@ -92,7 +93,7 @@ const specOf = (config: Config, parts: LlamaParts) => ({
     layers: Array.from({ length: config.num_hidden_layers }, () => blockSpec(config, parts)),
     norm: normSpec(config.hidden_size),
   },
-  ...(config.tie_word_embeddings ? {} : { [HEAD]: linearSpec(config.hidden_size, config.vocab_size, false) }),
+  ...(config.tie_word_embeddings ? {} : { [HEAD]: linearSpec(config.hidden_size, config.vocab_size) }),
 });
 
 function blockSpec(config: Config, { biases, headNorms }: LlamaParts) {

@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { MpError, zeros } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
@@ -11,8 +11,10 @@ import {
   type CausalLmParameters,
   type ReadModel,
   readModel,
+  rematOption,
 } from "./causal-lm.js";
 import type { Decoder, Family } from "./decoder.js";
+import { ignoreOption } from "./field-checks.js";
 import { HEAD } from "./linear.js";
 import { mapSpecs } from "./parameter-spec.js";
 import { type Quantization, WEIGHT_FORMATS } from "./stored-weight.js";
@@ -33,8 +35,8 @@ export interface LoadedCausalLm {
 
 const OPTIONS = {
   base: withDefault("f32" as const, checks.oneOf("f32", "bf16", "int8", "nf4")),
-  remat: () => {},
-  ignore: () => {},
+  remat: rematOption,
+  ignore: ignoreOption,
 };
 
 /**
@@ -48,13 +50,12 @@ export async function loadCausalLm(
   options: LoadCausalLmOptions = {},
 ): Promise<LoadedCausalLm> {
   checks.path("loadCausalLm: folder", folder);
-  const { base } = readOptions("loadCausalLm", options, OPTIONS, { example: '{ base: "bf16" }' });
-  const { base: _, ...own } = options;
+  const { base, ...own } = readOptions("loadCausalLm", options, OPTIONS, { example: '{ base: "bf16" }' });
   const { model, family, decoder } = await modelIn(join(folder, "config.json"), own);
   const dtype = base === "f32" ? "f32" : "bf16";
   const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
   const { loaded } = await loadStored(
-    { what: "loadCausalLm", path: await weightsIn(folder), remedy: () => ofOneModel(folder) },
+    { what: "loadCausalLm", path: weightsIn(folder), remedy: () => ofOneModel(folder) },
     { params },
     { rename: published(family, decoder), store: storing(base, model) },
   );
@@ -65,7 +66,7 @@ const ofOneModel = (folder: string): string =>
   `correct the sizes in ${join(folder, "config.json")}, such as num_hidden_layers (n_layer of GPT-2), or download the weights that it describes`;
 
 /** Refusals name the file. */
-async function modelIn(path: string, options: CausalLmOptions): Promise<ReadModel> {
+async function modelIn(path: string, options: Required<CausalLmOptions>): Promise<ReadModel> {
   const config = await readJson("loadCausalLm", path);
   try {
     return readModel(config, options);
@@ -98,15 +99,9 @@ const published =
 
 const WEIGHTS = ["model.safetensors", "model.safetensors.index.json"] as const;
 
-async function weightsIn(folder: string): Promise<string> {
-  for (const name of WEIGHTS) {
-    const path = join(folder, name);
-    const isThere = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return path;
-  }
+function weightsIn(folder: string): string {
+  const found = WEIGHTS.map((name) => join(folder, name)).find(existsSync);
+  if (found !== undefined) return found;
   throw new MpError(
     "MP_IO",
     `loadCausalLm: ${folder} has no ${WEIGHTS.join(" and no ")}; download one of them; older files such as pytorch_model.bin are saved again by save_pretrained of transformers`,
