@@ -60,7 +60,7 @@ export function filled<T extends object>(
   return { loaded: Object.fromEntries(loaded) as T, report };
 }
 
-/** What stands for the leaf, or why nothing does. */
+/** The leaf made from the file, or why there is none. */
 function madeOf(
   leaf: HostTensor,
   path: string,

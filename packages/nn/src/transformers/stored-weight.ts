@@ -11,7 +11,7 @@ export type Quantization = "int8" | "nf4";
 
 interface WeightFormat {
   quantized(data: Float32Array, shape: Shape): QuantizedWeight<HostTensor>;
-  /** Of the tensor that it stands for, on the host or traced. */
+  /** The shape of the tensor that it stands for. */
   shapeOf(weight: QuantizedWeight<{ readonly shape: Shape }>): Shape;
   onHost(weight: QuantizedWeight<HostTensor>): HostTensor<"f32">;
   /** In f32. */
