@@ -62,6 +62,11 @@ async function folderWith(name: Name, { tokenizer, config, template }: Change = 
   if (template !== undefined) await writeFile(join(folder, "chat_template.jinja"), template);
   return folder;
 }
+/** Other fields of the model. */
+const withModel = (model: Fields) => (fields: Fields) => ({
+  ...fields,
+  model: { ...(fields["model"] as Fields), ...model },
+});
 const changed = async (name: Name, change: Change): Promise<Tokenizer> =>
   loadTokenizer(await folderWith(name, change));
 
@@ -177,6 +182,19 @@ describe("chats", () => {
     }
   });
 
+  it("has the ranges of Python, up to those that would fill the memory", async () => {
+    const ranges = "{{ range(3) }}{{ range(1, 8, 3) }}{{ range(4, 0, -2) }}{{ range(3, 1) }}";
+    const written = async (template: string) => (await changed("gpt2", { template })).applyChatTemplate(chat);
+    expect(await written(`\n {% if true %}${ranges}{% endif %}`)).toBe("\n[0, 1, 2][1, 4, 7][4, 2][]");
+    for (const range of ["range(10000000000)", "range(1, 2, 0)", "range('a')"]) {
+      const error = await refusal(() => written(`{{ ${range} | length }}`));
+      expect(error.code).toBe("MP_INVALID_ARGUMENT");
+      expect(error.message).toContain("range must give at most 100000 numbers");
+    }
+    const nested = "{% for i in range(90000) %}{% for j in range(90000) %}{% endfor %}{% endfor %}";
+    expect((await refusal(() => written(nested))).message).toContain("in all");
+  });
+
   it("says why a template refuses messages", async () => {
     const tokenizer = await changed("gpt2", { template: "{{ raise_exception('roles must alternate') }}" });
     const error = await refusal(async () => tokenizer.applyChatTemplate(chat));
@@ -194,12 +212,62 @@ describe("what does not fit", () => {
     expect((await refusal(async () => checkFits(tokenizer, 0))).code).toBe("MP_INVALID_ARGUMENT");
   });
 
+  it("is nothing of a vocabulary with holes", async () => {
+    const id = fc.oneof(fc.integer({ min: 512, max: 700 }), fc.integer({ min: 512, max: 2 ** 31 - 1 }));
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(id, { minLength: 1, maxLength: 5 }), async (ids) => {
+        const more = ids.map((id) => ({ id, content: `<${id}>`, special: true }));
+        const tokenizer = await changed("gpt2", {
+          tokenizer: (fields) => ({ ...fields, added_tokens: [...(fields["added_tokens"] as []), ...more] }),
+          config: (fields) => ({ ...fields, eos_token: more[0]?.content }),
+        });
+        const most = Math.max(...ids);
+        checkFits(tokenizer, most + 1);
+        expect(tokenizer.special.eos).toBe(ids[0]);
+        expect(tokenizer.decode(tokenizer.encode(`a<${most}>b`))).toBe(`a<${most}>b`);
+        expect((await refusal(async () => checkFits(tokenizer, most))).code).toBe("MP_OUT_OF_RANGE");
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it.each(["bos_token", "eos_token", "pad_token"])(
+    "is a %s that no token is, named by file and field",
+    async (field) => {
+      const folder = await folderWith("gpt2", { config: (fields) => ({ ...fields, [field]: "</s>" }) });
+      const { code, message } = await refusal(() => loadTokenizer(folder));
+      expect([code, message]).toEqual([
+        "MP_PARSE",
+        `loadTokenizer: ${join(folder, "tokenizer_config.json")}: its ${field} must be a token of tokenizer.json or null, got "</s>"; correct it, or take the files of the model's folder again`,
+      ]);
+      const without = await changed("gpt2", {
+        config: (fields) => ({ ...fields, [field]: null, unk_token: "<unk>" }),
+      });
+      expect(Object.keys(without.special)).toEqual(
+        ["bos", "eos", "pad"].filter((name) => `${name}_token` !== field),
+      );
+    },
+  );
+
   it.each<[string, Change & { readonly text?: string }]>([
     ["no model", { tokenizer: ({ model: _, ...rest }) => rest }],
     [
       "a model of another kind",
       { tokenizer: (fields) => ({ ...fields, model: { type: "Other", vocab: {} } }) },
     ],
+    ["an id that is no integer", { tokenizer: withModel({ vocab: { a: 0.5 } }) }],
+    ["an id below 0", { tokenizer: withModel({ vocab: { a: -1 } }) }],
+    ["an id beyond all models", { tokenizer: withModel({ vocab: { a: 2 ** 31 } }) }],
+    [
+      "a token that is no text",
+      { tokenizer: (fields) => ({ ...fields, added_tokens: [{ id: 0, content: 1 }] }) },
+    ],
+    ["a merge of three", { tokenizer: withModel({ merges: [["a", "b", "c"]] }) }],
+    ["a merge that makes no token", { tokenizer: withModel({ merges: ["a ÿ"] }) }],
+    ["a merge of what is no token", { tokenizer: withModel({ merges: [["abc", "a"]] }) }],
+    ["merges that are no list", { tokenizer: withModel({ merges: null }) }],
+    ["an end that is no text", { config: (fields) => ({ ...fields, eos_token: { content: 2 } }) }],
+    ["further special tokens that are no list", { config: () => ({ additional_special_tokens: "a" }) }],
     ["a template that is none", { template: "{% if %}" }],
     [
       "a template with an answer that does not end",
@@ -225,12 +293,12 @@ describe("what does not fit", () => {
   });
 
   it("is a file that is cut short, wherever it is", async () => {
-    const bytes = await readFile(join(fixtures, "gpt2", "tokenizer.json"));
+    const bytes = (await readFile(join(fixtures, "gpt2", "tokenizer.json"), "utf8")).trimEnd();
     await fc.assert(
       fc.asyncProperty(fc.nat(bytes.length - 1), async (length) => {
         const folder = join(directory, "cut");
         await mkdir(folder, { recursive: true });
-        await writeFile(join(folder, "tokenizer.json"), bytes.subarray(0, length));
+        await writeFile(join(folder, "tokenizer.json"), bytes.slice(0, length));
         expect((await refusal(() => loadTokenizer(folder))).code).toBe("MP_PARSE");
       }),
       { numRuns: 20 },
@@ -279,6 +347,7 @@ describe("what does not fit", () => {
     const model = { type: "WordPiece", vocab, unk_token: "[UNK]", continuing_subword_prefix: "##" };
     const words = await changed("gpt2", {
       tokenizer: (fields) => ({ ...fields, model, added_tokens: [], pre_tokenizer: { type: "Whitespace" } }),
+      config: () => ({}),
     });
     expect(words.encode("ab a")).toEqual([0, 1, 0]);
     expect((await refusal(async () => words.encode("日"))).message).toContain("has no token for a part of");

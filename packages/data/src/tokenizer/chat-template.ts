@@ -20,6 +20,11 @@ export type Span = readonly [start: number, end: number];
 /** The tags that transformers adds to Jinja; what is between them, the model is to say. */
 const GENERATION = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
 
+/** Its own would fill the memory with the numbers of `range(10**9)`. Its line end is trimmed with it. */
+const BOUNDED = "{% set range = bounded_range %}\n";
+/** Numbers of all ranges of a text; Python's sandbox allows as many for one. */
+const MOST_NUMBERS = 100_000;
+
 export class ChatTemplate {
   readonly #file: string;
   readonly #plain: InstanceType<Jinja["Template"]>;
@@ -38,8 +43,8 @@ export class ChatTemplate {
     try {
       if (ends.length % 2 === 1 || ends.some((isEnd, at) => isEnd !== (at % 2 === 1)))
         throw new Error("generation and endgeneration must come in pairs");
-      this.#plain = new Template(source);
-      this.#marked = marked === source ? undefined : new Template(marked);
+      this.#plain = new Template(BOUNDED + source);
+      this.#marked = marked === source ? undefined : new Template(BOUNDED + marked);
     } catch (cause) {
       const problem = cause instanceof Error ? cause.message : String(cause);
       throw new MpError(
@@ -71,12 +76,12 @@ export class ChatTemplate {
 
   #run(template: InstanceType<Jinja["Template"]>, variables: ChatVariables): string {
     try {
-      return template.render(variables);
+      return template.render({ ...variables, bounded_range: boundedRange() });
     } catch (cause) {
       const problem = cause instanceof Error ? cause.message : String(cause);
       throw new MpError(
         "MP_INVALID_ARGUMENT",
-        `applyChatTemplate: the chat template of ${this.#file} refuses the messages: ${problem}`,
+        `applyChatTemplate: the chat template of ${this.#file} refuses the messages: ${problem}; change the messages or the template`,
         { details: { file: this.#file, problem }, cause },
       );
     }
@@ -115,6 +120,17 @@ export class ChatTemplate {
     });
     return { text, spans };
   }
+}
+
+function boundedRange(): (first: number, end?: number, step?: number) => number[] {
+  let left = MOST_NUMBERS;
+  return (first, end, step = 1) => {
+    const [start, stop] = end === undefined ? [0, first] : [first, end];
+    const length = Math.max(0, Math.ceil((stop - start) / step));
+    left -= length;
+    if (left >= 0) return Array.from({ length }, (_, at) => start + at * step);
+    throw new Error(`range must give at most ${MOST_NUMBERS} numbers in all, got ${length} more`);
+  };
 }
 
 /** Variables of a template, by the names that transformers gives them. */

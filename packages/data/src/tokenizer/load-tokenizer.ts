@@ -7,7 +7,8 @@ import { path as checkPath } from "../check-arguments.js";
 import { loadReader } from "../load-reader.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 import { ChatTemplate, type Jinja } from "./chat-template.js";
-import { type LibraryTokenizer, Tokenizer } from "./tokenizer.js";
+import { type LibraryTokenizer, Tokenizer, type TokenizerParts } from "./tokenizer.js";
+import { vocabularyOf } from "./vocabulary.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Library = { readonly Tokenizer: new (tokenizer: Fields, config: Fields) => LibraryTokenizer };
@@ -15,7 +16,8 @@ type Library = { readonly Tokenizer: new (tokenizer: Fields, config: Fields) => 
 /**
  * Reads `tokenizer.json` of a folder and, where they are there, `tokenizer_config.json` and `chat_template.jinja`. It needs
  * `@huggingface/tokenizers`, and `@huggingface/jinja` for a chat template.
- * @throws MP_BACKEND_UNAVAILABLE without them; MP_IO for files that cannot be read; MP_PARSE for what is no tokenizer
+ * @throws MP_BACKEND_UNAVAILABLE without them; MP_IO for files that cannot be read; MP_PARSE for what is no tokenizer, and
+ * for a `bos_token`, `eos_token` or `pad_token` that is none of its tokens
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   checkPath("loadTokenizer: folder", folder);
@@ -23,16 +25,18 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const description = await fieldsOf(file);
   const configFile = join(folder, "tokenizer_config.json");
   const config = (await isThere(configFile)) ? await fieldsOf(configFile) : {};
-  const type = modelTypeOf(file, description);
   const { Tokenizer: LibraryClass } = await load<Library>("@huggingface/tokenizers");
-  let library: LibraryTokenizer;
-  try {
-    library = new LibraryClass(description, config);
-    // Some of its parts are looked at no earlier.
-    library.encode("a 1", { add_special_tokens: true });
-  } catch (cause) {
-    throw refused(file, `@huggingface/tokenizers cannot use it (${String(cause)})`, cause);
-  }
+  const model = modelOf(file, description);
+  const ids = usedBy(file, () => vocabularyOf(model, description["added_tokens"]));
+  const specials = specialsOf(configFile, config, ids);
+  const library = usedBy(file, () => new LibraryClass({ ...description, model }, config));
+  // Some of its parts are looked at no earlier than when they are used.
+  const guarded: LibraryTokenizer = {
+    encode: (...given) => usedBy(file, () => library.encode(...given)),
+    decode: (...given) => usedBy(file, () => library.decode(...given)),
+    id_to_token: (id) => library.id_to_token(id),
+  };
+  guarded.encode("a 1", { add_special_tokens: true });
   const source = await templateOf(folder, configFile, config);
   const template =
     source === undefined
@@ -40,20 +44,31 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
       : new ChatTemplate(await load<Jinja>("@huggingface/jinja"), source.file, source.text);
   return new Tokenizer({
     file,
-    library,
+    library: guarded,
+    vocabularySize: [...ids.values()].reduce((most, id) => Math.max(most, id + 1), 0),
     template,
-    specialTokens: specialTokensOf(config),
+    ...specials,
     // transformers ignores the setting for BPE, whose text it would change.
-    isCleanedUp: config["clean_up_tokenization_spaces"] === true && type !== "BPE",
+    isCleanedUp: config["clean_up_tokenization_spaces"] === true && model["type"] !== "BPE",
   });
 }
 
-/** The library takes other types for lists of words. @throws MP_PARSE */
-function modelTypeOf(file: string, { model }: Fields): string {
+function usedBy<T>(file: string, use: () => T): T {
+  try {
+    return use();
+  } catch (cause) {
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    throw refused(file, `it cannot be used (${problem})`, cause);
+  }
+}
+
+/** The model with its type: the library takes other types for lists of words. @throws MP_PARSE */
+function modelOf(file: string, { model }: Fields): Fields {
   const { type, merges } = (model ?? {}) as Fields;
   // Old files do not say it.
   const found = type ?? (Array.isArray(merges) ? "BPE" : undefined);
-  if (found === "BPE" || found === "WordPiece" || found === "Unigram") return found;
+  if (found === "BPE" || found === "WordPiece" || found === "Unigram")
+    return { ...(model as Fields), type: found };
   throw refused(file, `its model must be of type BPE, WordPiece or Unigram, got ${shown(found)}`);
 }
 
@@ -86,10 +101,14 @@ async function textOf(file: string): Promise<string> {
 }
 
 const refused = (file: string, problem: string, cause?: unknown): MpError =>
-  new MpError("MP_PARSE", `loadTokenizer: ${file}: ${problem}; take the files of the model's folder again`, {
-    details: { file },
-    cause,
-  });
+  new MpError(
+    "MP_PARSE",
+    `loadTokenizer: ${file}: ${problem}; correct it, or take the files of the model's folder again`,
+    {
+      details: { file },
+      cause,
+    },
+  );
 
 /** The file of its own comes before the field, which may hold several by name. */
 async function templateOf(
@@ -108,13 +127,33 @@ async function templateOf(
   throw refused(configFile, "its chat_template is neither a text nor a list of names and templates");
 }
 
-/** Fields such as `eos_token`: a text, or an object that holds it. */
-function specialTokensOf(config: Fields): Readonly<Record<string, string>> {
-  const found = Object.entries(config).flatMap(([name, value]) => {
+/** The parts of `Tokenizer.special`; published files name an `unk_token` too that is no token where all bytes are. */
+const NEEDED = ["bos_token", "eos_token", "pad_token"];
+
+/**
+ * Fields such as `eos_token`, a text or an object that holds it, and the ids of some.
+ * @throws MP_PARSE for one that is no token: transformers adds it, and the model has no row for it
+ */
+function specialsOf(
+  file: string,
+  config: Fields,
+  ids: ReadonlyMap<unknown, number>,
+): Pick<TokenizerParts, "special" | "specialTokens"> {
+  const { additional_special_tokens: additional } = config;
+  if (additional != null && !Array.isArray(additional))
+    throw refused(file, `its additional_special_tokens must be a list, got ${shown(additional)}`);
+  const special: Record<string, number> = {};
+  const specialTokens: Record<string, string> = {};
+  for (const [name, value] of Object.entries(config)) {
     const token = typeof value === "object" && value !== null ? (value as Fields)["content"] : value;
-    return name.endsWith("_token") && typeof token === "string" ? [[name, token]] : [];
-  });
-  return Object.fromEntries(found);
+    const id = ids.get(token);
+    const isNeeded = NEEDED.includes(name);
+    if (isNeeded && value !== null && id === undefined)
+      throw refused(file, `its ${name} must be a token of tokenizer.json or null, got ${shown(token)}`);
+    if (name.endsWith("_token") && typeof token === "string") specialTokens[name] = token;
+    if ((isNeeded || name === "unk_token") && id !== undefined) special[name.replace("_token", "")] = id;
+  }
+  return { special, specialTokens };
 }
 
 /** A name in a variable: types of the package are then needed by nobody who loads no tokenizer. */

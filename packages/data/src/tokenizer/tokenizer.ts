@@ -43,18 +43,18 @@ export interface LibraryTokenizer {
     ids: readonly number[],
     options: { skip_special_tokens: boolean; clean_up_tokenization_spaces: boolean },
   ): string;
-  token_to_id(token: string): number | undefined;
   id_to_token(id: number): string | undefined;
-  get_vocab(): ReadonlyMap<string, number>;
 }
 
 /** Contents of a folder, as `loadTokenizer` finds them. */
 export interface TokenizerParts {
   readonly file: string;
   readonly library: LibraryTokenizer;
+  readonly vocabularySize: number;
   readonly template: ChatTemplate | undefined;
   /** `bos_token` and the like, as templates name them. */
   readonly specialTokens: Readonly<Record<string, string>>;
+  readonly special: SpecialIds;
   readonly isCleanedUp: boolean;
 }
 
@@ -89,14 +89,8 @@ export class Tokenizer {
   constructor(parts: TokenizerParts) {
     this.#parts = parts;
     this.file = parts.file;
-    const ids = [...parts.library.get_vocab().values()];
-    this.vocabularySize = ids.reduce((most, id) => Math.max(most, id + 1), 0);
-    this.special = Object.fromEntries(
-      ["bos", "eos", "pad", "unk"].flatMap((name) => {
-        const id = parts.library.token_to_id(parts.specialTokens[`${name}_token`] ?? "");
-        return id === undefined ? [] : [[name, id]];
-      }),
-    );
+    this.vocabularySize = parts.vocabularySize;
+    this.special = parts.special;
   }
 
   /** @throws MP_INVALID_ARGUMENT for a text of which the vocabulary lacks a part */
