@@ -66,14 +66,14 @@ describe("a broken row", () => {
       "a.csv",
       'a,b\n1,2\n3,"4\n5,6\n',
       {},
-      "MP_PARSE a.csv: row 2 (line 3): is no sound CSV, quote not closed; correct the quotes, or download the file again if it was cut short",
+      "MP_PARSE a.csv: row 2 (line 3): is no sound CSV, quotes must be around fields and doubled within; correct them, or download the file again if it was cut short",
     ],
     [
       "a quote within",
       "a.tsv",
       'a\tb\n1\t2\n3\t4"5\n',
       {},
-      "MP_PARSE a.tsv: row 2 (line 3): is no sound CSV, invalid opening quote; correct the quotes, or download the file again if it was cut short",
+      "MP_PARSE a.tsv: row 2 (line 3): is no sound CSV, quotes must be around fields and doubled within; correct them, or download the file again if it was cut short",
     ],
     [
       "no text in CSV",
@@ -192,9 +192,77 @@ describe("a broken file", () => {
     await writeFile(path, `{"a":"${"a".repeat(2 ** 26 + 2 ** 18)}"}\n`);
     const { message } = await refusal(async () => all(await readRows(path)));
     expect(message).toBe(
-      `${path}: row 1 (line 1): is longer than 67108864 bytes; split it, or write a row a line`,
+      `${path}: row 1 (line 1): is longer than 67108864 bytes; split it, write a row a line, or close its quotes`,
     );
   });
+});
+
+/** Rows of which one is broken, by format. */
+const BROKEN = {
+  jsonl: [
+    '{"a":"x',
+    "[1]",
+    "3",
+    '{"a":"x","b":"y"}',
+    '{"b":2}',
+    '{"a":null,"b":2}',
+    '{"a":"\xff","b":2}',
+    "x",
+  ],
+  csv: ["x", "x,1,2", 'x,"1', 'x"y,1', '"x"y,1', "x,y", "x,", "\xff,1"],
+} as const;
+const SOUND = { jsonl: '{"a":"x","b":1}', csv: "x,1" } as const;
+
+it.each(["jsonl", "csv"] as const)("is a row that the error names with a remedy, in %s", async (format) => {
+  const path = join(folder, `named.${format}`);
+  const end = fc.constantFrom("\n", "\r\n", "\n\n");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...BROKEN[format]),
+      fc.array(end),
+      fc.array(end),
+      async (row, before, after) => {
+        const lines = [
+          ...(format === "csv" ? ["a,b\n"] : []),
+          ...before.map((end) => SOUND[format] + end),
+          `${row}\n`,
+          ...after.map((end) => SOUND[format] + end),
+        ];
+        await writeFile(path, Buffer.from(lines.join(""), "latin1"));
+        const rows = await readRows(path, { columns: { a: "string", b: "number" } });
+        const { code, message, details } = await refusal(() => all(rows));
+        const line = lines
+          .slice(0, lines.indexOf(`${row}\n`))
+          .join("")
+          .split("\n").length;
+        expect([code, details["row"], details["line"]]).toEqual(["MP_PARSE", before.length + 1, line]);
+        expect(message).toMatch(/: row \d+ \(line \d+\): .+; .+/);
+        expect(message.startsWith(path)).toBe(true);
+      },
+    ),
+  );
+});
+
+it("is a file in UTF-16, named with the command that converts it", async () => {
+  const text = fc.constantFrom(
+    ...Object.entries({ jsonl: '{"a":"é日"}\n', csv: "a\né日\n", tsv: "ab\tc\r\nx\ty" }),
+  );
+  await fc.assert(
+    fc.asyncProperty(
+      text,
+      fc.boolean(),
+      fc.boolean(),
+      fc.boolean(),
+      async ([format, text], isBig, isMarked, isPacked) => {
+        const bytes = Buffer.from((isMarked ? "\ufeff" : "") + text, "utf16le");
+        if (isBig) bytes.swap16();
+        const name = isBig ? "UTF-16BE" : "UTF-16LE";
+        expect(await refused(`wide.${format}`, isPacked ? gzipSync(bytes) : bytes)).toBe(
+          `MP_PARSE wide.${format}: is ${name} and must be UTF-8; convert it, with iconv -f ${name} -t UTF-8`,
+        );
+      },
+    ),
+  );
 });
 
 it("reads the named columns with their types", async () => {
@@ -216,9 +284,23 @@ it("reads the named columns with their types", async () => {
       { a: [], b: null },
     ],
   ]);
-  expect((await refusal(() => readRows(jsonl, { columns: { a: "text" as "string" } }))).message).toMatch(
-    /readRows: columns must be columns by name, such as/,
-  );
+  const listed = "must be string, number, boolean, list, object, or one of them with a question mark";
+  for (const [type, hint] of [
+    ["str", "; did you mean string?"],
+    ["float?", "; did you mean number?"],
+    ["constructor", '"constructor"'],
+    ["?string", '"?string"'],
+    [1, "got 1"],
+  ] as const) {
+    const { code, message } = await refusal(() => readRows(jsonl, { columns: { a: type as "string" } }));
+    expect(code).toBe("MP_INVALID_ARGUMENT");
+    expect(message).toContain(`readRows: columns: the type of "a" ${listed}`);
+    expect(message.endsWith(hint)).toBe(true);
+  }
+  for (const columns of [{}, ["a"], null, "a"])
+    expect((await refusal(() => readRows(jsonl, { columns: columns as never }))).message).toContain(
+      "columns must be columns by name, such as",
+    );
 });
 
 it("reads characters across the borders of chunks", async () => {

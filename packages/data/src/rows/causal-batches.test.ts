@@ -36,7 +36,9 @@ const example = fc
     minLength: 1,
     maxLength: LENGTH,
   })
-  .map((tokens) => ({ ids: tokens.map(({ id }) => id), mask: tokens.map(({ counts }) => counts) }));
+  .map((tokens) => ({ ids: tokens.map(({ id }) => id), mask: tokens.map(({ counts }) => counts) }))
+  // Nothing is learned from a lone token, which only an example without a mask may be.
+  .map(({ ids, mask }) => (mask.includes(true, 1) ? { ids, mask } : { ids }));
 
 /** The examples that a batch holds, found by its segments. */
 function unpacked({
@@ -86,7 +88,9 @@ it("loses, doubles and reorders no token, lets no example see another, and resum
         }
         const wanted = (await all(source)).map(({ ids, mask }) => ({
           ids: [...(ids as number[])],
-          targets: Array.from(ids, (_, at) => (mask?.[at + 1] === true ? (ids[at + 1] as number) : -100)),
+          targets: Array.from(ids, (_, at) =>
+            (mask?.[at + 1] ?? at + 1 < ids.length) ? (ids[at + 1] as number) : -100,
+          ),
         }));
         expect(seen.flatMap(unpacked)).toEqual(wanted);
         for (const [at, made] of seen.entries()) {
@@ -156,6 +160,33 @@ it("refuses what is too long by file and row, or cuts it or leaves it out where 
   expect(await wrong({ ids: [1, undefined as never] })).toMatch("ids must be integers ≥ 0, got undefined");
   expect(await wrong({ ids: [1, 2], mask: [1] })).toBe(
     "causalBatches: mask must have one value for each of the ids, got 1 for 2 ids; give 0 or 1 for each",
+  );
+});
+
+it("refuses an example of which nothing is learned, by its row", async () => {
+  const masked = fc.array(fc.boolean(), { minLength: 1, maxLength: 8 });
+  const path = join(folder, "unlearned.jsonl");
+  await fc.assert(
+    fc.asyncProperty(fc.array(masked, { minLength: 1, maxLength: 5 }), fc.boolean(), async (masks, pack) => {
+      const examples = masks.map((mask) => ({ ids: mask.map((_, at) => at), mask }));
+      await writeFile(path, examples.map((example) => `${JSON.stringify(example)}\n`).join(""));
+      const rows = mapDataset(await readRows(path), (row) => row as unknown as CausalExample);
+      const batches = all(causalBatches(rows, { batch: 1, length: 6, tooLong: "truncate", pack }));
+      const lost = masks.findIndex((mask) => !mask.slice(0, 6).includes(true, 1));
+      if (lost < 0) {
+        for (const { targets } of await batches) expect(Math.max(...targets.data)).toBeGreaterThan(0);
+        return;
+      }
+      const { code, message } = await refusal(() => batches);
+      const isCut = masks[lost]?.includes(true, 1);
+      const what = isCut
+        ? `nothing is learned from the first 6 of its ${masks[lost]?.length} tokens; make rows longer, or pass tooLong: "drop"`
+        : "mask must be 1 for a token after the first, or nothing is learned; give 1 for the tokens of the answer, or take the row out";
+      expect([code, message]).toEqual([
+        "MP_INVALID_ARGUMENT",
+        `${path}: row ${lost + 1} (line ${lost + 1}): ${what}`,
+      ]);
+    }),
   );
 });
 

@@ -54,6 +54,14 @@ function learned(what: string, example: CausalExample): Learned {
     const counts = next !== undefined && (mask === undefined || Number(mask[at + 1]) !== 0);
     return counts ? next : IGNORED;
   });
+  if (mask !== undefined && targets.every((target) => target === IGNORED)) {
+    const remedy = "give 1 for the tokens of the answer, or take the row out";
+    throw refused(
+      what,
+      example,
+      `mask must be 1 for a token after the first, or nothing is learned; ${remedy}`,
+    );
+  }
   return { ids, targets };
 }
 
@@ -70,7 +78,16 @@ export async function nextLearned(
     const example = learned(what, value);
     const length = example.ids.length;
     if (length <= most) return example;
-    if (tooLong === "truncate") return cut(example, most);
+    if (tooLong === "truncate") {
+      const kept = cut(example, most);
+      if (value.mask === undefined || kept.targets.some((target) => target !== IGNORED)) return kept;
+      const remedy = 'make rows longer, or pass tooLong: "drop"';
+      throw refused(
+        what,
+        value,
+        `nothing is learned from the first ${most} of its ${length} tokens; ${remedy}`,
+      );
+    }
     if (tooLong === "refuse") {
       const remedy = 'make rows longer, or pass tooLong: "truncate" or "drop"';
       throw refused(what, value, `an example has ${length} tokens and a row ${most}; ${remedy}`);

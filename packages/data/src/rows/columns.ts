@@ -1,4 +1,5 @@
 /** The columns that a program names, with their types: checked in every row. */
+import { MpError } from "@mp/core";
 import { shown } from "@mp/core/internal";
 import { type Check, claim } from "../check-arguments.js";
 import type { RowPlace } from "../row-place.js";
@@ -62,16 +63,39 @@ const types: Readonly<Record<keyof ColumnTypes, Type>> = {
   },
 };
 
-const names = Object.keys(types).flatMap((name) => [name, `${name}?`]);
+/** Names of other libraries. */
+const ELSEWHERE: Readonly<Record<string, keyof ColumnTypes>> = {
+  str: "string",
+  text: "string",
+  int: "number",
+  integer: "number",
+  float: "number",
+  double: "number",
+  bool: "boolean",
+  array: "list",
+  dict: "object",
+  json: "object",
+};
 
-export const checkColumns: Check = claim(
+const areColumns = claim(
   'columns by name, such as { prompt: "string", score: "number?" }',
   (value) =>
-    typeof value === "object" &&
-    value !== null &&
-    Object.keys(value).length > 0 &&
-    Object.values(value).every((type) => names.includes(type as string)),
+    typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0,
 );
+
+export const checkColumns: Check = (what, value) => {
+  areColumns(what, value);
+  for (const [name, type] of Object.entries(value as Readonly<Record<string, unknown>>)) {
+    const kind = String(type).replace(/\?$/, "");
+    if (typeof type === "string" && Object.hasOwn(types, kind)) continue;
+    const meant = Object.hasOwn(ELSEWHERE, kind) ? ELSEWHERE[kind] : undefined;
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `${what}: the type of ${shown(name)} must be ${Object.keys(types).join(", ")}, or one of them with a question mark where values may be null, got ${shown(type)}${hint}`,
+    );
+  }
+};
 
 const typeOf = (type: ColumnType): Type => types[type.replace("?", "") as keyof ColumnTypes];
 

@@ -1,8 +1,8 @@
 import { TextDecoder } from "node:util";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { MpError } from "@mp/core";
 import type { ColumnMetaData, FileMetaData, SchemaTree } from "hyparquet";
 import { loadReader } from "../load-reader.js";
-import { asMpError } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
 import { type ColumnChunk, checkPages, MOST_GROUP_BYTES, MOST_VALUES, type Unpack } from "./parquet-pages.js";
 import {
@@ -238,8 +238,7 @@ function plain(value: unknown, place: RowPlace, name: string): unknown {
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
-function asBroken(path: string, what: string, cause: unknown): unknown {
-  const known = asMpError(path, cause);
-  if (known !== cause || (cause as { readonly name?: unknown }).name === "MpError") return known;
-  return broken(path, `${what} cannot be decoded, ${messageOf(cause)}; ${REMEDY}`, cause);
-}
+const asBroken = (path: string, what: string, cause: unknown): MpError =>
+  MpError.is(cause)
+    ? cause
+    : broken(path, `${what} cannot be decoded, ${messageOf(cause)}; ${REMEDY}`, cause);

@@ -9,7 +9,7 @@ import { permutation, randomStream } from "../random.js";
 import { setPlace } from "../row-place.js";
 import { checkColumns, checkFile, conform, type RowColumns, type RowOf } from "./columns.js";
 import { openCsv } from "./csv.js";
-import { openJsonl } from "./jsonl.js";
+import { readJsonl } from "./jsonl.js";
 import { openParquet } from "./parquet.js";
 import { broken, FILE_START, type Inspected, inspect, type RowFile, type RowStart } from "./row-file.js";
 
@@ -34,7 +34,9 @@ const checkOptions = optionsOf<ReadRowsOptions>(
   {
     columns: optional(checkColumns),
     format: optional(oneOf("jsonl", "csv", "parquet")),
-    delimiter: optional(claim("one character", (value) => typeof value === "string" && value.length === 1)),
+    delimiter: optional(
+      claim("one character, no quote", (value) => typeof value === "string" && /^[^"\r\n]$/.test(value)),
+    ),
     shuffle: batchingChecks.shuffle,
   },
   '{ columns: { prompt: "string" } }',
@@ -50,7 +52,7 @@ const checkPath = claim("a path", (value) => typeof value === "string" && value 
  * streamed: of JSONL and CSV one row is in memory, of Parquet one row group. A cursor leads back to the row: it is sought
  * in JSONL and CSV, unpacked from the beginning where they are gzipped, and in Parquet its row group is decoded again.
  * @throws MP_INVALID_ARGUMENT for options and unknown extensions, MP_BACKEND_UNAVAILABLE without the format's reader
- * (`csv-parse`; `hyparquet` and `hyparquet-compressors`), MP_IO for a file that cannot be read or is no regular file,
+ * (`hyparquet` and `hyparquet-compressors`), MP_IO for a file that cannot be read or is no regular file,
  * MP_PARSE for a file that is empty, cut short or without a column, and when it is read, for a row that is broken
  */
 export async function readRows<const C extends RowColumns | undefined = undefined>(
@@ -145,7 +147,7 @@ type Opener = (
 ) => Promise<RowFile>;
 
 const openers: Readonly<Record<Format, Opener>> = {
-  jsonl: openJsonl,
+  jsonl: async (file) => ({ columns: undefined, rows: (start) => readJsonl(file, start) }),
   csv: (file, { delimiter }) => openCsv(file, delimiter),
   parquet: (file, { columns }) => {
     if (file.isGzip) throw broken(file.path, "is gzipped; unpack it with gunzip");

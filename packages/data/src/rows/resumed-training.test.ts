@@ -43,10 +43,10 @@ const start = async () =>
 async function dataOf(path: string) {
   const rows = await readRows(path, { columns: { text: "string?", id: "number" } });
   const examples = mapDataset(rows, ({ text, id }) => {
-    const ids = [...`${text ?? ""}${id}`].map(
+    const ids = [...`${text ?? ""}${id}.`].map(
       (character) => 1 + ((character.codePointAt(0) ?? 0) % (VOCABULARY - 1)),
     );
-    return { ids, mask: ids.map((_, at) => at > 1) };
+    return { ids, mask: ids.map((_, at) => at > 0) };
   });
   return causalBatches(shuffleDataset(examples, { buffer: 9, seed: 2 }), { batch: 2, length: 16 });
 }

@@ -30,9 +30,6 @@ export interface RowFile {
   rows(start: RowStart): AsyncIterable<ReadRow>;
 }
 
-/** A row that takes more is refused: a file of one giant line would fill the memory. */
-export const LONGEST_ROW_BYTES: number = 2 ** 26;
-
 /** Number of bytes at each end of a file that tell it from another. */
 const END_BYTES = 2 ** 16;
 

@@ -1,0 +1,91 @@
+/** Lines of a text file, unpacked where it is gzipped. */
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream";
+import { TextDecoder } from "node:util";
+import { createGunzip } from "node:zlib";
+import { asMpError } from "../regular-file.js";
+import type { RowPlace } from "../row-place.js";
+import { broken, brokenRow, type Inspected } from "./row-file.js";
+
+/** A row that takes more is refused: a file of one giant line would fill the memory. */
+const LONGEST_ROW_BYTES = 2 ** 26;
+
+/**
+ * Lines with their ends, from a place on. A packed file is unpacked from its beginning to get there.
+ * @param place of the row that is being read, for messages
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for no sound gzip file, UTF-16, and a line that is too long
+ */
+export async function* linesOf(
+  file: Inspected,
+  start: number,
+  place: () => RowPlace,
+): AsyncGenerator<Buffer, undefined> {
+  let parts: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of bytesOf(file, start)) {
+    let from = 0;
+    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, from)) {
+      yield Buffer.concat([...parts, chunk.subarray(from, at + 1)]);
+      parts = [];
+      length = 0;
+      from = at + 1;
+    }
+    parts.push(chunk.subarray(from));
+    length += chunk.length - from;
+    expectLength(length, place);
+  }
+  if (length > 0) yield Buffer.concat(parts);
+}
+
+export function expectLength(length: number, place: () => RowPlace): void {
+  if (length > LONGEST_ROW_BYTES)
+    throw brokenRow(
+      place(),
+      `is longer than ${LONGEST_ROW_BYTES} bytes; split it, write a row a line, or close its quotes`,
+    );
+}
+
+async function* bytesOf({ path, isGzip }: Inspected, start: number): AsyncGenerator<Buffer, undefined> {
+  const source = createReadStream(path, isGzip ? {} : { start });
+  // Errors reach the reader of the last stream, which pipeline destroys with them.
+  const stream = isGzip ? pipeline(source, createGunzip(), () => {}) : source;
+  let skip = isGzip ? start : 0;
+  let isBeginning = start === 0;
+  try {
+    for await (const chunk of stream) {
+      const bytes = chunk as Buffer;
+      const encoding = isBeginning ? utf16(bytes) : undefined;
+      if (encoding !== undefined)
+        throw broken(
+          path,
+          `is ${encoding} and must be UTF-8; convert it, with iconv -f ${encoding} -t UTF-8`,
+        );
+      isBeginning = false;
+      if (skip < bytes.length) yield bytes.subarray(skip);
+      skip = Math.max(0, skip - bytes.length);
+    }
+  } catch (error) {
+    throw asMpError(path, error);
+  } finally {
+    source.destroy();
+  }
+}
+
+/** The encoding of a text that begins with its mark, or with two letters of ASCII in it. */
+function utf16([a, b, c, d]: Uint8Array): string | undefined {
+  const isLetter = (low: number | undefined, high: number | undefined) => low !== 0 && high === 0;
+  if ((a === 0xff && b === 0xfe) || (isLetter(a, b) && isLetter(c, d))) return "UTF-16LE";
+  return (a === 0xfe && b === 0xff) || (isLetter(b, a) && isLetter(d, c)) ? "UTF-16BE" : undefined;
+}
+
+/** A byte order mark within a row belongs to it; that of a file is dropped before. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function textOf(bytes: Uint8Array, place: RowPlace): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (cause) {
+    const remedy = "convert the file, for example with iconv -f latin1 -t utf-8";
+    throw brokenRow(place, `is not UTF-8; ${remedy}`, {}, cause);
+  }
+}
