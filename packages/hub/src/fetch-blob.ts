@@ -39,8 +39,8 @@ export async function fetchBlob(asked: BlobRequest, final: string): Promise<void
 /** Goes on after what another download left; that may be damaged, and is downloaded again then. */
 async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Promise<void> {
   const { file } = asked;
-  const blob = new Unfinished(handle, (await handle.stat()).size);
-  if (blob.filled > file.sizeBytes) await blob.empty();
+  const blob: Unfinished = { handle, filled: (await handle.stat()).size };
+  if (blob.filled > file.sizeBytes) await empty(blob);
   for (let isOwn = blob.filled === 0; ; isOwn = true) {
     await persistently(
       () => attempt(asked, blob),
@@ -50,29 +50,19 @@ async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Pr
     const wanted = file.sha256 ?? file.blobId;
     if ((await sumOf(partial, emptySum(file))) === wanted) return;
     if (isOwn) throw wrongSum(file, wanted);
-    await blob.empty();
+    await empty(blob);
   }
 }
 
-/** A file that fills from its beginning. */
-class Unfinished {
-  readonly #handle: FileHandle;
+/** A file that fills from its beginning, and the bytes that it has. */
+interface Unfinished {
+  readonly handle: FileHandle;
   filled: number;
+}
 
-  constructor(handle: FileHandle, filled: number) {
-    this.#handle = handle;
-    this.filled = filled;
-  }
-
-  async append(chunk: Uint8Array): Promise<void> {
-    await this.#handle.appendFile(chunk);
-    this.filled += chunk.length;
-  }
-
-  async empty(): Promise<void> {
-    await this.#handle.truncate(0);
-    this.filled = 0;
-  }
+async function empty(blob: Unfinished): Promise<void> {
+  await blob.handle.truncate(0);
+  blob.filled = 0;
 }
 
 async function attempt({ hub, url, file, onFilled }: BlobRequest, blob: Unfinished): Promise<void> {
@@ -95,7 +85,8 @@ async function attempt({ hub, url, file, onFilled }: BlobRequest, blob: Unfinish
       if (read?.value === undefined) break;
       timer.refresh();
       if (blob.filled + read.value.length > sizeBytes) throw tooMuch(file);
-      await blob.append(read.value);
+      await blob.handle.appendFile(read.value);
+      blob.filled += read.value.length;
       onFilled(blob.filled);
     }
   } finally {
@@ -117,7 +108,7 @@ async function expectContinuation(
   const [, start] = /^bytes (\d+)-/.exec(response.headers.get("content-range") ?? "") ?? [];
   const begins = response.status === 206 ? Number(start) : 0;
   if (begins === blob.filled) return;
-  await blob.empty();
+  await empty(blob);
   if (begins !== 0) throw unreachable(path, hub.endpoint, new Error("another range was sent"));
 }
 

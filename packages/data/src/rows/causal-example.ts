@@ -23,7 +23,7 @@ export const tooLongCheck: Check = optional(oneOf("refuse", "truncate", "drop"))
 /** Tokens, and after each the token that follows, or -100. */
 export interface Learned {
   readonly ids: ArrayLike<number>;
-  readonly targets: Int32Array;
+  readonly targets: Int32Array<ArrayBuffer>;
 }
 
 const isToken = (id: unknown): id is number =>
@@ -31,8 +31,16 @@ const isToken = (id: unknown): id is number =>
 const isList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || ArrayBuffer.isView(value);
 
-/** @throws MP_INVALID_ARGUMENT for no example, naming its row */
-function learned(what: string, example: CausalExample): Learned {
+/**
+ * The first tokens of an example and their targets; undefined for one that is dropped.
+ * @throws MP_INVALID_ARGUMENT for no example, one that is too long and one without anything to learn, naming its row
+ */
+function learned(
+  what: string,
+  example: CausalExample,
+  most: number,
+  tooLong: TooLong = "refuse",
+): Learned | undefined {
   const { ids, mask } = example ?? {};
   if (!isList(ids) || ids.length === 0) {
     throw refused(what, example, `ids must be a list of tokens, got ${shown(ids)}; encode the row's text`);
@@ -43,29 +51,26 @@ function learned(what: string, example: CausalExample): Learned {
   }
   if (mask !== undefined && (!isList(mask) || mask.length !== ids.length)) {
     const got = isList(mask) ? `${(mask as ArrayLike<unknown>).length} for ${ids.length} ids` : shown(mask);
-    throw refused(
-      what,
-      example,
-      `mask must have one value for each of the ids, got ${got}; give 0 or 1 for each`,
-    );
+    const problem = `mask must have one value for each of the ids, got ${got}; give 0 or 1 for each`;
+    throw refused(what, example, problem);
   }
-  const targets = Int32Array.from(ids, (_, at) => {
-    const next = ids[at + 1];
-    const counts = next !== undefined && (mask === undefined || Number(mask[at + 1]) !== 0);
-    return counts ? next : IGNORED;
-  });
-  if (mask !== undefined && targets.every((target) => target === IGNORED)) {
-    const remedy = "give 1 for the tokens of the answer, or take the row out";
-    throw refused(
-      what,
-      example,
-      `mask must be 1 for a token after the first, or nothing is learned; ${remedy}`,
-    );
+  const isLong = ids.length > most;
+  if (isLong && tooLong === "drop") return undefined;
+  if (isLong && tooLong === "refuse") {
+    const remedy = 'make rows longer, or pass tooLong: "truncate" or "drop"';
+    throw refused(what, example, `an example has ${ids.length} tokens and a row ${most}; ${remedy}`);
   }
-  return { ids, targets };
+  const kept = isLong ? Array.from(ids).slice(0, most) : ids;
+  const counts = (at: number) => at > 0 && (mask === undefined || Number(mask[at]) !== 0);
+  const targets = Int32Array.from(kept, (_, at) => (counts(at + 1) ? (kept[at + 1] ?? IGNORED) : IGNORED));
+  if (mask === undefined || targets.some((target) => target !== IGNORED)) return { ids: kept, targets };
+  const problem = Array.from(ids).some((_, at) => counts(at))
+    ? `nothing is learned from the first ${most} of its ${ids.length} tokens; make rows longer, or pass tooLong: "drop"`
+    : "mask must be 1 for a token after the first, or nothing is learned; give 1 for the tokens of the answer, or take the row out";
+  throw refused(what, example, problem);
 }
 
-/** The next example that fits into `most` tokens, or is made to; undefined at the end of the pass. */
+/** The next example, made to fit into `most` tokens; undefined at the end of the pass. */
 export async function nextLearned(
   what: string,
   source: BatchIterator<CausalExample>,
@@ -75,31 +80,10 @@ export async function nextLearned(
   for (;;) {
     const { done, value } = await source.next();
     if (done === true) return undefined;
-    const example = learned(what, value);
-    const length = example.ids.length;
-    if (length <= most) return example;
-    if (tooLong === "truncate") {
-      const kept = cut(example, most);
-      if (value.mask === undefined || kept.targets.some((target) => target !== IGNORED)) return kept;
-      const remedy = 'make rows longer, or pass tooLong: "drop"';
-      throw refused(
-        what,
-        value,
-        `nothing is learned from the first ${most} of its ${length} tokens; ${remedy}`,
-      );
-    }
-    if (tooLong === "refuse") {
-      const remedy = 'make rows longer, or pass tooLong: "truncate" or "drop"';
-      throw refused(what, value, `an example has ${length} tokens and a row ${most}; ${remedy}`);
-    }
+    const example = learned(what, value, most, tooLong);
+    if (example !== undefined) return example;
   }
 }
-
-/** The last target was beyond the end. */
-const cut = ({ ids, targets }: Learned, most: number): Learned => ({
-  ids: Array.prototype.slice.call(ids, 0, most) as number[],
-  targets: targets.slice(0, most).fill(IGNORED, most - 1),
-});
 
 function refused(what: string, example: unknown, text: string): MpError<"MP_INVALID_ARGUMENT"> {
   const place = placeOf(example);
@@ -116,9 +100,11 @@ export function causalColumns(examples: Iterable<CausalExample>): {
   readonly ids: readonly HostTensor<"i32">[];
   readonly targets: readonly HostTensor<"i32">[];
 } {
-  const all = [...examples].map((example) => learned("causalColumns", example));
+  const all = [...examples].flatMap(
+    (example) => learned("causalColumns", example, Number.POSITIVE_INFINITY) ?? [],
+  );
   return {
     ids: all.map(({ ids }) => tensor(Int32Array.from(ids))),
-    targets: all.map(({ targets }) => tensor(targets as Int32Array<ArrayBuffer>)),
+    targets: all.map(({ targets }) => tensor(targets)),
   };
 }

@@ -32,6 +32,8 @@ type ValueOf<T extends ColumnType> = T extends keyof ColumnTypes
 
 interface Type {
   readonly called: string;
+  /** Its names elsewhere, for messages. */
+  readonly elsewhere: RegExp;
   readonly holds: (value: unknown) => boolean;
   /** Value that a text stands for; undefined where it stands for none. */
   readonly fromText?: (text: string) => unknown;
@@ -40,11 +42,13 @@ interface Type {
 const types: Readonly<Record<keyof ColumnTypes, Type>> = {
   string: {
     called: "a string",
+    elsewhere: /^(str|text)$/,
     holds: (value) => typeof value === "string",
     fromText: (text) => text,
   },
   number: {
     called: "a number",
+    elsewhere: /^(int|integer|float|double)$/,
     holds: (value) => typeof value === "number",
     fromText: (text) => {
       const number = text.trim() === "" ? Number.NaN : Number(text);
@@ -53,28 +57,16 @@ const types: Readonly<Record<keyof ColumnTypes, Type>> = {
   },
   boolean: {
     called: "true or false",
+    elsewhere: /^bool$/,
     holds: (value) => typeof value === "boolean",
     fromText: (text) => ({ true: true, false: false })[text.trim().toLowerCase()],
   },
-  list: { called: "a list", holds: Array.isArray },
+  list: { called: "a list", elsewhere: /^array$/, holds: Array.isArray },
   object: {
     called: "an object",
+    elsewhere: /^(dict|json|struct)$/,
     holds: (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   },
-};
-
-/** Names of other libraries. */
-const ELSEWHERE: Readonly<Record<string, keyof ColumnTypes>> = {
-  str: "string",
-  text: "string",
-  int: "number",
-  integer: "number",
-  float: "number",
-  double: "number",
-  bool: "boolean",
-  array: "list",
-  dict: "object",
-  json: "object",
 };
 
 const areColumns = claim(
@@ -88,7 +80,7 @@ export const checkColumns: Check = (what, value) => {
   for (const [name, type] of Object.entries(value as Readonly<Record<string, unknown>>)) {
     const kind = String(type).replace(/\?$/, "");
     if (typeof type === "string" && Object.hasOwn(types, kind)) continue;
-    const meant = Object.hasOwn(ELSEWHERE, kind) ? ELSEWHERE[kind] : undefined;
+    const [meant] = Object.entries(types).find(([, { elsewhere }]) => elsewhere.test(kind)) ?? [];
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     throw new MpError(
       "MP_INVALID_ARGUMENT",

@@ -53,16 +53,16 @@ async function loadParquet() {
  */
 export async function openParquet(file: Inspected, wanted: readonly string[] | undefined): Promise<RowFile> {
   const reader = await loadParquet();
-  const { metadata, schema } = await readFooter(file, reader);
-  const columns = schema.children.map(({ element }) => element.name);
+  const footer = await readFooter(file, reader);
+  const leaves = footer.leaves.filter(({ path: [column = ""] }) => wanted?.includes(column) ?? true);
   return {
-    columns,
+    columns: footer.columns,
     async *rows(start) {
       let first = 0;
-      for (const [group, { num_rows }] of metadata.row_groups.entries()) {
+      for (const [group, { num_rows }] of footer.metadata.row_groups.entries()) {
         const end = first + Number(num_rows);
         if (end > start.row) {
-          const rows = await readGroup(file, reader, metadata, { group, first, end, wanted });
+          const rows = await readGroup(file, reader, { ...footer, leaves, wanted, group, first, end });
           yield* placed(file, rows.slice(Math.max(0, start.row - first)), Math.max(first, start.row));
         }
         first = end;
@@ -79,11 +79,13 @@ function* placed({ path }: Inspected, rows: readonly Row[], first: number): Gene
   }
 }
 
-async function readFooter(
-  file: Inspected,
-  reader: Reader,
-): Promise<{ readonly metadata: FileMetaData; readonly schema: SchemaTree }> {
-  const { path, sizeBytes } = file;
+interface Footer {
+  readonly metadata: FileMetaData;
+  readonly columns: readonly string[];
+  readonly leaves: readonly Leaf[];
+}
+
+async function readFooter({ path, sizeBytes }: Inspected, reader: Reader): Promise<Footer> {
   const tail = await readRange(path, Math.max(0, sizeBytes - 8), sizeBytes);
   const text = Buffer.from(tail).toString("latin1");
   const length = tail.length < 8 ? 0 : new DataView(tail.buffer).getUint32(0, true);
@@ -102,13 +104,16 @@ async function readFooter(
     if (counts.some((count) => count < 0n) || rows !== metadata.num_rows) {
       throw new Error(`it claims ${metadata.num_rows} rows and ${rows} in its row groups`);
     }
-    return { metadata, schema: reader.parquetSchema(metadata) };
+    const schema = reader.parquetSchema(metadata);
+    const leaves = leavesOf(schema, { definition: 0, repetition: 0 });
+    if (leaves.length === 0) throw new Error("it has no columns");
+    return { metadata, columns: schema.children.map(({ element }) => element.name), leaves };
   } catch (cause) {
     throw asBroken(path, "its footer", cause);
   }
 }
 
-interface Group {
+interface Group extends Pick<Footer, "metadata" | "leaves"> {
   readonly group: number;
   readonly first: number;
   readonly end: number;
@@ -116,15 +121,10 @@ interface Group {
 }
 
 /** Reads and checks a row group's columns, then decodes it. */
-async function readGroup(
-  file: Inspected,
-  reader: Reader,
-  metadata: FileMetaData,
-  { group, first, end, wanted }: Group,
-): Promise<readonly Row[]> {
-  const what = `row group ${group + 1}, rows ${first + 1} to ${end},`;
+async function readGroup(file: Inspected, reader: Reader, group: Group): Promise<readonly Row[]> {
+  const { metadata, first, end, wanted } = group;
   try {
-    await checkGroup(file, reader, metadata, group, wanted);
+    await checkGroup(file, reader, group);
     return await reader.parquetReadObjects({
       file: {
         byteLength: file.sizeBytes,
@@ -144,7 +144,7 @@ async function readGroup(
       utf8: false,
     });
   } catch (cause) {
-    throw asBroken(file.path, what, cause);
+    throw asBroken(file.path, `row group ${group.group + 1}, rows ${first + 1} to ${end},`, cause);
   }
 }
 
@@ -152,17 +152,12 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 async function checkGroup(
   { path, sizeBytes }: Inspected,
-  { parquetSchema, unpackers }: Reader,
-  metadata: FileMetaData,
-  group: number,
-  wanted: readonly string[] | undefined,
+  { unpackers }: Reader,
+  { metadata, leaves, group }: Group,
 ): Promise<void> {
   const { columns = [], num_rows } = metadata.row_groups[group] ?? {};
-  const leaves = leavesOf(parquetSchema(metadata), { definition: 0, repetition: 0 });
-  if (leaves.length === 0) throw new Error("it has no columns");
   let [unread, values] = [MOST_GROUP_BYTES, 0];
   for (const leaf of leaves) {
-    if (wanted !== undefined && !wanted.includes(leaf.path[0] ?? "")) continue;
     const name = leaf.path.join(".");
     const found = columns.filter(({ meta_data }) => meta_data?.path_in_schema.join(".") === name);
     const [{ meta_data: meta } = {}] = found;
@@ -203,11 +198,9 @@ function rangeOf(meta: ColumnMetaData, name: string, sizeBytes: number): [number
 }
 
 type Levels = Pick<ColumnChunk, "definition" | "repetition">;
+type Leaf = Levels & { readonly path: readonly string[] };
 
-function leavesOf(
-  tree: SchemaTree,
-  outer: Levels,
-): readonly (Levels & { readonly path: readonly string[] })[] {
+function leavesOf(tree: SchemaTree, outer: Levels): readonly Leaf[] {
   return tree.children.flatMap((child) => {
     const kind = child.element.repetition_type;
     const levels = {

@@ -1,7 +1,7 @@
 import { MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { batchingChecks } from "../batching.js";
-import { claim, oneOf, optional, optionsOf } from "../check-arguments.js";
+import { path as checkPath, claim, oneOf, optional, optionsOf } from "../check-arguments.js";
 import { cursorFields, isCount, noCursor } from "../cursor.js";
 import { type BatchIterator, type Dataset, withCursor } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
@@ -41,11 +41,7 @@ const checkOptions = optionsOf<ReadRowsOptions>(
   },
   '{ columns: { prompt: "string" } }',
 );
-const checkPaths = claim(
-  "a path, or a list of paths",
-  (value) => typeof value === "string" || (Array.isArray(value) && value.length > 0),
-);
-const checkPath = claim("a path", (value) => typeof value === "string" && value !== "");
+const checkPaths = claim("a list of paths, not empty", (value) => Array.isArray(value) && value.length > 0);
 
 /**
  * The rows of files, one after the other, as plain objects: a dataset to map, shuffle and make batches of. Files are
@@ -59,11 +55,12 @@ export async function readRows<const C extends RowColumns | undefined = undefine
   paths: string | readonly string[],
   options: ReadRowsOptions & { readonly columns?: C } = {},
 ): Promise<Dataset<RowOf<C>>> {
-  checkPaths("readRows: paths", paths);
+  const list = typeof paths === "string" ? [paths] : paths;
+  checkPaths("readRows: paths", list);
   checkOptions("readRows", options);
   const { columns, shuffle } = options;
   const files: Opened[] = [];
-  for (const path of typeof paths === "string" ? [paths] : paths) {
+  for (const path of list) {
     checkPath("readRows: path", path);
     files.push(await openRows(path, options));
   }

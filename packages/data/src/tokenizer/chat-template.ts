@@ -17,6 +17,7 @@ export interface Jinja {
 /** From and to, in characters of the text. */
 export type Span = readonly [start: number, end: number];
 
+const UNPAIRED = "generation and endgeneration must come in pairs";
 /** The tags that transformers adds to Jinja; what is between them, the model is to say. */
 const GENERATION = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
 
@@ -34,27 +35,21 @@ export class ChatTemplate {
   /** @throws MP_PARSE for a template that is none */
   constructor({ Template }: Jinja, file: string, source: string) {
     this.#file = file;
-    // A block of its own in the place of the tag, so that white space around it is treated as around the tag.
-    const marked = source.replace(GENERATION, (_, left: string, end: string | undefined, right: string) => {
-      const mark = this.#marks[end === undefined ? 0 : 1];
-      return `{%${left} if true %}{{ "${mark}" }}{% endif ${right}%}`;
-    });
-    const ends = [...source.matchAll(GENERATION)].map(([, , end]) => end !== undefined);
     try {
-      if (ends.length % 2 === 1 || ends.some((isEnd, at) => isEnd !== (at % 2 === 1)))
-        throw new Error("generation and endgeneration must come in pairs");
+      let isOpen = false;
+      // A block of its own in the place of the tag, so that white space around it is treated as around the tag.
+      const marked = source.replace(GENERATION, (_, left: string, end: string | undefined, right: string) => {
+        if (isOpen !== (end !== undefined)) throw new Error(UNPAIRED);
+        isOpen = !isOpen;
+        return `{%${left} if true %}{{ "${this.#marks[isOpen ? 0 : 1]}" }}{% endif ${right}%}`;
+      });
+      if (isOpen) throw new Error(UNPAIRED);
       this.#plain = new Template(BOUNDED + source);
       this.#marked = marked === source ? undefined : new Template(BOUNDED + marked);
     } catch (cause) {
       const problem = cause instanceof Error ? cause.message : String(cause);
-      throw new MpError(
-        "MP_PARSE",
-        `loadTokenizer: ${file}: the chat template cannot be read (${problem}); correct it`,
-        {
-          details: { file },
-          cause,
-        },
-      );
+      const message = `loadTokenizer: ${file}: the chat template cannot be read (${problem}); correct it`;
+      throw new MpError("MP_PARSE", message, { details: { file }, cause });
     }
   }
 
