@@ -24,7 +24,7 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const file = join(folder, "tokenizer.json");
   const description = await fieldsOf(file);
   const configFile = join(folder, "tokenizer_config.json");
-  const config = (await isThere(configFile)) ? await fieldsOf(configFile) : {};
+  const config = (await ifThere(fieldsOf(configFile))) ?? {};
   const { Tokenizer: LibraryClass } = await load<Library>("@huggingface/tokenizers");
   const model = modelOf(file, description);
   const ids = usedBy(file, () => vocabularyOf(model, description["added_tokens"]));
@@ -72,15 +72,6 @@ function modelOf(file: string, { model }: Fields): Fields {
   throw refused(file, `its model must be of type BPE, WordPiece or Unigram, got ${shown(found)}`);
 }
 
-const isThere = (path: string): Promise<boolean> =>
-  sizeOfFile(path).then(
-    () => true,
-    (error) => {
-      if (MpError.is(error) && error.details["reason"] === "ENOENT") return false;
-      throw error;
-    },
-  );
-
 async function fieldsOf(file: string): Promise<Fields> {
   const text = await textOf(file);
   let fields: unknown;
@@ -100,6 +91,13 @@ async function textOf(file: string): Promise<string> {
   });
 }
 
+/** Undefined for a file that is not there. */
+const ifThere = <T>(read: Promise<T>): Promise<T | undefined> =>
+  read.catch((error) => {
+    if (MpError.is(error) && error.details["reason"] === "ENOENT") return undefined;
+    throw error;
+  });
+
 const refused = (file: string, problem: string, cause?: unknown): MpError =>
   new MpError(
     "MP_PARSE",
@@ -117,7 +115,8 @@ async function templateOf(
   config: Fields,
 ): Promise<{ readonly file: string; readonly text: string } | undefined> {
   const file = join(folder, "chat_template.jinja");
-  if (await isThere(file)) return { file, text: await textOf(file) };
+  const text = await ifThere(textOf(file));
+  if (text !== undefined) return { file, text };
   const { chat_template: field } = config;
   const named = Array.isArray(field)
     ? (field as readonly Fields[]).find((entry) => entry?.["name"] === "default")?.["template"]
