@@ -142,7 +142,7 @@ const blocks = [
   "\0",
 ];
 
-/** What happens to a file. */
+/** Changes to a file. */
 const damage = fc.oneof(
   {
     weight: 1,
