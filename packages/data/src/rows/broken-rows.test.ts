@@ -66,14 +66,14 @@ describe("a broken row", () => {
       "a.csv",
       'a,b\n1,2\n3,"4\n5,6\n',
       {},
-      "MP_PARSE a.csv: row 2 (line 3): is no sound CSV, quotes must be around fields and doubled within; correct them, or download the file again if it was cut short",
+      "MP_PARSE a.csv: row 2 (line 3): is no sound CSV, quote not closed; correct the quotes, or download the file again if it was cut short",
     ],
     [
       "a quote within",
       "a.tsv",
       'a\tb\n1\t2\n3\t4"5\n',
       {},
-      "MP_PARSE a.tsv: row 2 (line 3): is no sound CSV, quotes must be around fields and doubled within; correct them, or download the file again if it was cut short",
+      "MP_PARSE a.tsv: row 2 (line 3): is no sound CSV, invalid opening quote; correct the quotes, or download the file again if it was cut short",
     ],
     [
       "no text in CSV",
@@ -192,7 +192,7 @@ describe("a broken file", () => {
     await writeFile(path, `{"a":"${"a".repeat(2 ** 26 + 2 ** 18)}"}\n`);
     const { message } = await refusal(async () => all(await readRows(path)));
     expect(message).toBe(
-      `${path}: row 1 (line 1): is longer than 67108864 bytes; split it, write a row a line, or close its quotes`,
+      `${path}: row 1 (line 1): is longer than 67108864 bytes; split it, or write a row a line`,
     );
   });
 });

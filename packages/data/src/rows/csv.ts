@@ -1,103 +1,130 @@
-/** CSV as in RFC 4180 with a header, UTF-8; lines end with \n or \r\n. */
-import type { RowPlace } from "../row-place.js";
-import { expectLength, linesOf, textOf } from "./lines.js";
-import { broken, brokenRow, type Inspected, type ReadRow, type RowFile, type RowStart } from "./row-file.js";
+import type { Info } from "csv-parse";
+import { loadReader } from "../load-reader.js";
+import { bytesOf, LONGEST_ROW_BYTES, textOf } from "./lines.js";
+import {
+  broken,
+  brokenRow,
+  FILE_START,
+  type Inspected,
+  type ReadRow,
+  type RowFile,
+  type RowStart,
+} from "./row-file.js";
 
+/** A record with the number of bytes up to its end, counted from where reading began. */
 interface CsvRecord {
-  readonly fields: readonly string[];
-  readonly bytes: number;
-  readonly lines: number;
+  readonly record: readonly Buffer[];
+  readonly info: Pick<Info, "bytes">;
 }
 
+type Records = (start: RowStart) => AsyncIterable<CsvRecord>;
+
+/** RFC 4180 with a header, UTF-8; lines end with \n or \r\n, blank ones of a file of several columns hold no rows. */
 export async function openCsv(file: Inspected, delimiter: string): Promise<RowFile> {
-  const place = () => ({ path: file.path, row: 0, line: 1 });
-  for await (const { fields, bytes, lines } of recordsOf(file, 0, delimiter, place)) {
-    const twice = fields.find((name, at) => fields.indexOf(name) !== at);
-    if (twice !== undefined) {
-      const remedy = `name each column once, with ${JSON.stringify(delimiter)} between them`;
-      throw broken(file.path, `its header names ${JSON.stringify(twice)} twice; ${remedy}`);
+  const { parse } = await loadReader("readRows: CSV", "csv-parse", () => import("csv-parse"));
+  const records: Records = async function* (start) {
+    const parsed: CsvRecord[] = [];
+    const parser = parse({
+      delimiter,
+      // Bytes: the parser would replace what is not UTF-8.
+      encoding: null,
+      max_record_size: LONGEST_ROW_BYTES,
+      record_delimiter: ["\r\n", "\n"],
+      relax_column_count: true,
+      // Where it fails, the stream drops the records before that nobody has read.
+      on_record: (record: unknown, info) => {
+        parsed.push({ record: record as readonly Buffer[], info });
+        return null;
+      },
+    });
+    parser.on("error", () => {});
+    const done = (act: (end: (error?: Error | null) => void) => void) =>
+      new Promise<Error | null | undefined>((end) => act(end));
+    for await (const chunk of bytesOf(file, start.byte)) {
+      const error = await done((end) => parser.write(chunk, end));
+      yield* parsed.splice(0);
+      if (error) throw error;
     }
-    const first = { row: 0, byte: bytes, line: lines };
-    const rows = (start: RowStart) => readCsv(file, fields, start.byte === 0 ? first : start, delimiter);
-    return { columns: fields, rows };
-  }
-  throw broken(file.path, "has no header; name its columns in its first line");
+    const error = await done((end) => parser.end(end));
+    yield* parsed;
+    if (error) throw error;
+  };
+  const { columns, end } = await readHeader(file, records, await beginning(file), delimiter);
+  return {
+    columns,
+    rows: (start) => readCsv(file, records, columns, start.byte === 0 ? end : start),
+  };
 }
 
-/** Blank lines of a file of several columns hold no rows. */
-async function* readCsv(
-  file: Inspected,
-  columns: readonly string[],
+/** The place after a byte order mark, for which the parser would decode what follows. */
+async function beginning(file: Inspected): Promise<RowStart> {
+  for await (const [first, second, third] of bytesOf(file, 0)) {
+    const isMarked = first === 0xef && second === 0xbb && third === 0xbf;
+    return { ...FILE_START, byte: isMarked ? 3 : 0 };
+  }
+  return FILE_START;
+}
+
+async function readHeader(
+  { path }: Inspected,
+  records: Records,
   start: RowStart,
   delimiter: string,
+): Promise<{ readonly columns: readonly string[]; readonly end: RowStart }> {
+  const place = { path, row: 0, line: 1 };
+  try {
+    for await (const { record, info } of records(start)) {
+      const columns = record.map((name) => textOf(name, place));
+      const twice = columns.find((name, at) => columns.indexOf(name) !== at);
+      if (twice === undefined)
+        return { columns, end: { row: 0, byte: start.byte + info.bytes, line: linesIn(record) } };
+      const remedy = `name each column once, with ${JSON.stringify(delimiter)} between them`;
+      throw broken(path, `its header names ${JSON.stringify(twice)} twice; ${remedy}`);
+    }
+  } catch (error) {
+    throw asBroken(error, place);
+  }
+  throw broken(path, "has no header; name its columns in its first line");
+}
+
+async function* readCsv(
+  { path }: Inspected,
+  records: Records,
+  columns: readonly string[],
+  start: RowStart,
 ): AsyncGenerator<ReadRow, undefined> {
-  let { row, byte, line } = start;
-  const next = (): RowPlace => ({ path: file.path, row: row + 1, line: line + 1 });
-  for await (const { fields, bytes, lines } of recordsOf(file, byte, delimiter, next)) {
-    const place = next();
-    byte += bytes;
-    line += lines;
-    if (fields.length === 1 && columns.length > 1 && fields[0] === "") continue;
-    if (fields.length !== columns.length) {
-      const counts = `has ${fields.length} fields and the header ${columns.length}, ${columns.join(", ")}`;
-      const remedy = "correct it, quote fields that hold the delimiter, or download the file again";
-      throw brokenRow(place, `${counts}; ${remedy}`);
+  let { row, line } = start;
+  try {
+    for await (const { record, info } of records(start)) {
+      const place = { path, row: row + 1, line: line + 1 };
+      line += linesIn(record);
+      if (record.length === 1 && columns.length > 1 && record[0]?.length === 0) continue;
+      if (record.length !== columns.length) {
+        const remedy = "correct it, quote fields that hold the delimiter, or download the file again";
+        throw brokenRow(
+          place,
+          `has ${record.length} fields and the header ${columns.length}, ${columns.join(", ")}; ${remedy}`,
+        );
+      }
+      row++;
+      const values = Object.fromEntries(
+        columns.map((name, at) => [name, textOf(record[at] as Buffer, place)]),
+      );
+      yield { values, place, next: { row, byte: start.byte + info.bytes, line } };
     }
-    row++;
-    const values = Object.fromEntries(columns.map((name, at) => [name, fields[at]]));
-    yield { values, place, next: { row, byte, line } };
+  } catch (error) {
+    throw asBroken(error, { path, row: row + 1, line: line + 1 });
   }
 }
 
-/** Records, each of as many lines as close its quotes. @param place of the record that is being read */
-async function* recordsOf(
-  file: Inspected,
-  start: number,
-  delimiter: string,
-  place: () => RowPlace,
-): AsyncGenerator<CsvRecord, undefined> {
-  let lines: Buffer[] = [];
-  let bytes = 0;
-  let isOpen = false;
-  const take = (): CsvRecord => {
-    const text = textOf(Buffer.concat(lines), place()).replace(/\r?\n$/, "");
-    const fields = fieldsOf(start === 0 ? text.replace(/^\ufeff/, "") : text, delimiter);
-    if (fields !== undefined) return { fields, bytes, lines: lines.length };
-    const remedy = "correct them, or download the file again if it was cut short";
-    throw brokenRow(place(), `is no sound CSV, quotes must be around fields and doubled within; ${remedy}`);
-  };
-  for await (const line of linesOf(file, start, place)) {
-    lines.push(line);
-    bytes += line.length;
-    expectLength(bytes, place);
-    for (let at = line.indexOf('"'); at >= 0; at = line.indexOf('"', at + 1)) isOpen = !isOpen;
-    if (isOpen) continue;
-    yield take();
-    lines = [];
-    bytes = 0;
-  }
-  if (isOpen) yield take();
-}
+/** The parser's own count takes \r\n within quotes for two. */
+const linesIn = (record: readonly Buffer[]): number =>
+  record.reduce((lines, field) => lines + field.filter((byte) => byte === 0x0a).length, 1);
 
-/** The fields of a record, undefined where its quotes are not around whole fields. */
-function fieldsOf(text: string, delimiter: string): string[] | undefined {
-  const fields: string[] = [];
-  for (let at = 0; ; at++) {
-    let end = text.indexOf(delimiter, at);
-    if (text[at] === '"') {
-      end = text.indexOf('"', at + 1);
-      while (end >= 0 && text[end + 1] === '"') end = text.indexOf('"', end + 2);
-      if (end < 0) return undefined;
-      fields.push(text.slice(at + 1, end).replaceAll('""', '"'));
-      end++;
-    } else {
-      if (end < 0) end = text.length;
-      const field = text.slice(at, end);
-      if (field.includes('"')) return undefined;
-      fields.push(field);
-    }
-    if (end === text.length) return fields;
-    if (text[end] !== delimiter) return undefined;
-    at = end;
-  }
+function asBroken(error: unknown, place: { path: string; row: number; line: number }): unknown {
+  const { code } = error as { readonly code?: unknown };
+  if (!(error instanceof Error) || typeof code !== "string" || code.startsWith("MP_")) return error;
+  const [reason = ""] = error.message.split(":");
+  const remedy = "correct the quotes, or download the file again if it was cut short";
+  return brokenRow(place, `is no sound CSV, ${reason.toLowerCase()}; ${remedy}`, { reason: code }, error);
 }

@@ -8,7 +8,7 @@ import type { RowPlace } from "../row-place.js";
 import { broken, brokenRow, type Inspected } from "./row-file.js";
 
 /** A row that takes more is refused: a file of one giant line would fill the memory. */
-const LONGEST_ROW_BYTES = 2 ** 26;
+export const LONGEST_ROW_BYTES: number = 2 ** 26;
 
 /**
  * Lines with their ends, from a place on. A packed file is unpacked from its beginning to get there.
@@ -32,20 +32,17 @@ export async function* linesOf(
     }
     parts.push(chunk.subarray(from));
     length += chunk.length - from;
-    expectLength(length, place);
+    if (length > LONGEST_ROW_BYTES)
+      throw brokenRow(place(), `is longer than ${LONGEST_ROW_BYTES} bytes; split it, or write a row a line`);
   }
   if (length > 0) yield Buffer.concat(parts);
 }
 
-export function expectLength(length: number, place: () => RowPlace): void {
-  if (length > LONGEST_ROW_BYTES)
-    throw brokenRow(
-      place(),
-      `is longer than ${LONGEST_ROW_BYTES} bytes; split it, write a row a line, or close its quotes`,
-    );
-}
-
-async function* bytesOf({ path, isGzip }: Inspected, start: number): AsyncGenerator<Buffer, undefined> {
+/** The bytes from a place on. @throws MP_IO, MP_PARSE for no sound gzip file and UTF-16 */
+export async function* bytesOf(
+  { path, isGzip }: Inspected,
+  start: number,
+): AsyncGenerator<Buffer, undefined> {
   const source = createReadStream(path, isGzip ? {} : { start });
   // Errors reach the reader of the last stream, which pipeline destroys with them.
   const stream = isGzip ? pipeline(source, createGunzip(), () => {}) : source;

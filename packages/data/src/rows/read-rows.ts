@@ -48,7 +48,7 @@ const checkPaths = claim("a list of paths, not empty", (value) => Array.isArray(
  * streamed: of JSONL and CSV one row is in memory, of Parquet one row group. A cursor leads back to the row: it is sought
  * in JSONL and CSV, unpacked from the beginning where they are gzipped, and in Parquet its row group is decoded again.
  * @throws MP_INVALID_ARGUMENT for options and unknown extensions, MP_BACKEND_UNAVAILABLE without the format's reader
- * (`hyparquet` and `hyparquet-compressors`), MP_IO for a file that cannot be read or is no regular file,
+ * (`csv-parse`; `hyparquet` and `hyparquet-compressors`), MP_IO for a file that cannot be read or is no regular file,
  * MP_PARSE for a file that is empty, cut short or without a column, and when it is read, for a row that is broken
  */
 export async function readRows<const C extends RowColumns | undefined = undefined>(
