@@ -10,9 +10,9 @@ const OF_A_TRAINING = ["compare", "save", "resume", "report", "adapter"] as cons
 await runApp(definition, async (options, context) => {
   if (options.memory) refuseBeside("--memory", options, OF_A_TRAINING);
   if (options.loraRank === 0) refuseBeside("--lora-rank 0", options, ["adapter"]);
-  const { adapter } = options;
-  const found = adapter === undefined ? undefined : await stat(adapter).catch(() => undefined);
-  if (found?.isDirectory() === false) throw new UsageError(`--adapter ${adapter}: is a file, name a folder`);
+  const found = await stat(options.adapter ?? ".").catch(() => undefined);
+  if (found?.isDirectory() === false)
+    throw new UsageError(`--adapter ${options.adapter}: is a file, name a folder`);
   await withSource(options, async (source) => {
     if (options.memory) return await printMemory(options, source, context);
     await pretrain(options, source, context);

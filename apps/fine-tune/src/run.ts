@@ -7,7 +7,7 @@ import { saveCausalLm } from "@mp/nn/transformers";
 import type { Options } from "./flags.js";
 import { samplesOf } from "./samples.js";
 import type { Source } from "./source.js";
-import { openTuning, type Tuning, type Weights } from "./tuning.js";
+import { openTuning, type Tuning } from "./tuning.js";
 
 /** Held-out batches that are measured at most: a perplexity to compare with, not a benchmark. */
 const MEASURED = 50;
@@ -37,7 +37,8 @@ export function fineTune(
 ): Promise<RunResult> {
   return onBackend(options, async (backend) => {
     await using tuning = await openTuning(options, source, { backend, signal: context.signal });
-    const { training, batches } = tuning;
+    const { training, batches, adapted } = tuning;
+    const { adapter, model } = options;
     const before = await perplexityOf(tuning);
     context.print(`${label}: perplexity of held-out texts ${before.toFixed(2)} before training`);
     const record = await fitByFlags({ training, batches, options, context, label });
@@ -45,7 +46,11 @@ export function fineTune(
     const weights = await training.parameters();
     for (const line of await samplesOf(tuning, weights, { backend, count: options.samples }))
       context.print(line);
-    await saved(options, tuning.adapted, weights.adapters, context);
+    if (adapter !== undefined && adapted !== undefined) {
+      const base = model === undefined ? {} : { base: model };
+      const save = () => saveAdapter(adapter, adapted, weights.adapters, base);
+      await context.attempt(`--adapter ${adapter}`, save);
+    }
     return resultOf({
       context,
       options,
@@ -65,10 +70,8 @@ export function printMemory(options: Options, source: Source, context: AppContex
     const graph = tuning.training.graph(await firstBatch(tuning.batches));
     const { precision } = tuning.training;
     const { kinds, peak } = planMemory(graph, { manifest: backend.manifest, precision });
-    const frozen = graph.inputs.flatMap(({ name, value }) =>
-      name.startsWith("state/frozen/") ? [byteLength(value)] : [],
-    );
-    const base = frozen.reduce((sum, bytes) => sum + bytes, 0);
+    const frozen = graph.inputs.filter(({ name }) => name.startsWith("state/frozen/"));
+    const base = frozen.reduce((sum, { value }) => sum + byteLength(value), 0);
     const rows: readonly (readonly [string, number])[] = [
       [`base (${options.base}), frozen`, base],
       [options.loraRank === 0 ? "weights" : "adapters", kinds.masters - base],
@@ -98,15 +101,4 @@ async function perplexityOf({ training, heldOut }: Tuning): Promise<number> {
     if (++measured === MEASURED) break;
   }
   return Math.exp(sum / tokens);
-}
-
-async function saved(
-  { adapter, model }: Options,
-  adapted: Tuning["adapted"],
-  adapters: Weights["adapters"],
-  context: AppContext,
-): Promise<void> {
-  if (adapter === undefined || adapted === undefined) return;
-  const base = model === undefined ? {} : { base: model };
-  await context.attempt(`--adapter ${adapter}`, () => saveAdapter(adapter, adapted, adapters, base));
 }

@@ -25,8 +25,7 @@ export async function examplesOf(
   tokenizer: Tokenizer,
   most: number,
 ): Promise<Dataset<CausalExample>> {
-  const rows = await readRows(path);
-  return mapDataset(rows, (row: Row) => {
+  return mapDataset(await readRows(path), (row: Row) => {
     const example = exampleOf(row, tokenizer);
     if (example.ids.length <= most) return example;
     throw new MpError(
@@ -38,8 +37,8 @@ export async function examplesOf(
 
 /** @throws MP_INVALID_ARGUMENT for a row without the columns of a text */
 export function exampleOf(row: Row, tokenizer: Tokenizer): CausalExample {
-  const shape = SHAPES.find(([columns]) => columns.every((name) => Object.hasOwn(row, name)));
-  if (shape !== undefined) return shape[1](row, tokenizer);
+  for (const [columns, encode] of SHAPES)
+    if (columns.every((name) => Object.hasOwn(row, name))) return encode(row, tokenizer);
   throw new MpError(
     "MP_INVALID_ARGUMENT",
     `a row must have the columns ${SHAPES.map(([columns]) => columns.join(" and ")).join(", or ")}, got ${Object.keys(row).join(", ")}; rename the row's columns`,
