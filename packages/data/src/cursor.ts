@@ -6,8 +6,11 @@ export interface CursorFields {
   readonly [name: string]: Json | undefined;
 }
 
-/** @throws MP_INVALID_ARGUMENT for no cursor, or one of other data */
-export function cursorFields(cursor: Json, signature: string): CursorFields {
+/**
+ * @param of the data of the signature, for the message
+ * @throws MP_INVALID_ARGUMENT for no cursor, or one of other data
+ */
+export function cursorFields(cursor: Json, signature: string, of = "this dataset"): CursorFields {
   const fields: CursorFields =
     typeof cursor === "object" && cursor !== null && !Array.isArray(cursor) ? (cursor as CursorFields) : {};
   const { version, data } = fields;
@@ -15,7 +18,7 @@ export function cursorFields(cursor: Json, signature: string): CursorFields {
   if (data === signature) return fields;
   throw new MpError(
     "MP_INVALID_ARGUMENT",
-    `iterate: the cursor belongs to other data, it is of "${data}" and this dataset is "${signature}"; use the same data, sizes and seed`,
+    `iterate: the cursor belongs to other data, it is of "${data}" and ${of} is "${signature}"; use the same data, sizes and seed`,
   );
 }
 

@@ -337,7 +337,7 @@ it("comes in another order of files in each pass, and refuses cursors of other f
     (await order(1)).slice(5),
   );
   const other = await readRows(paths.slice(1), { shuffle: { seed: 1 } });
-  expect(() => other.iterate(iterator.cursor)).toThrow("the cursor belongs to other data");
+  expect(() => other.iterate(iterator.cursor)).toThrow(`and ${paths.slice(1).join(", ")} is "rows`);
   for (const wrong of [{ file: 6 }, { row: -1 }, { byte: null }, { line: "1" }]) {
     expect(() => rows.iterate({ ...(iterator.cursor as object), ...wrong })).toThrow(
       "not a cursor of a dataset",

@@ -70,7 +70,7 @@ export async function readRows<const C extends RowColumns | undefined = undefine
     seed: shuffle?.seed,
   });
   const iterate = (cursor?: Json, firstPass = 0): BatchIterator<RowOf<C>> => {
-    const start = cursor === undefined ? undefined : parseCursor(cursor, signature, files.length);
+    const start = cursor === undefined ? undefined : parseCursor(cursor, signature, list);
     const pass = start?.pass ?? firstPass;
     const order = shuffle && permutation(files.length, randomStream(shuffle.seed, pass));
     let place: FilePlace = start ?? { file: 0, ...FILE_START };
@@ -96,9 +96,20 @@ interface FilePlace extends RowStart {
   readonly file: number;
 }
 
-function parseCursor(cursor: Json, signature: string, files: number): FilePlace & { readonly pass: number } {
-  const { pass, file, row, byte, line } = cursorFields(cursor, signature);
-  if (isCount(pass) && isCount(file) && file <= files && isCount(row) && isCount(byte) && isCount(line))
+function parseCursor(
+  cursor: Json,
+  signature: string,
+  files: readonly string[],
+): FilePlace & { readonly pass: number } {
+  const { pass, file, row, byte, line } = cursorFields(cursor, signature, files.join(", "));
+  if (
+    isCount(pass) &&
+    isCount(file) &&
+    file <= files.length &&
+    isCount(row) &&
+    isCount(byte) &&
+    isCount(line)
+  )
     return { pass, file, row, byte, line };
   throw noCursor(cursor);
 }
