@@ -6,10 +6,7 @@ export interface CursorFields {
   readonly [name: string]: Json | undefined;
 }
 
-/**
- * @param of the data of the signature, for the message
- * @throws MP_INVALID_ARGUMENT for no cursor, or one of other data
- */
+/** @throws MP_INVALID_ARGUMENT for no cursor, or one of other data than `of` has */
 export function cursorFields(cursor: Json, signature: string, of = "this dataset"): CursorFields {
   const fields: CursorFields =
     typeof cursor === "object" && cursor !== null && !Array.isArray(cursor) ? (cursor as CursorFields) : {};

@@ -70,47 +70,37 @@ export async function readRows<const C extends RowColumns | undefined = undefine
     seed: shuffle?.seed,
   });
   const iterate = (cursor?: Json, firstPass = 0): BatchIterator<RowOf<C>> => {
-    const start = cursor === undefined ? undefined : parseCursor(cursor, signature, list);
-    const pass = start?.pass ?? firstPass;
+    const start = { pass: firstPass, file: 0, ...FILE_START };
+    let place = cursor === undefined ? start : parseCursor(cursor, signature, list);
+    const { pass } = place;
     const order = shuffle && permutation(files.length, randomStream(shuffle.seed, pass));
-    let place: FilePlace = start ?? { file: 0, ...FILE_START };
     async function* run(): AsyncGenerator<RowOf<C>, undefined> {
-      for (; place.file < files.length; place = { file: place.file + 1, ...FILE_START }) {
+      for (; place.file < files.length; place = { pass, file: place.file + 1, ...FILE_START }) {
         const { file } = place;
         const { rows, isText } = files[order?.[file] ?? file] as Opened;
         for await (const read of rows(place)) {
           const row = columns === undefined ? read.values : conform(read.values, columns, read.place, isText);
           setPlace(row, read.place);
-          place = { file, ...read.next };
+          place = { pass, file, ...read.next };
           yield row as RowOf<C>;
         }
       }
     }
-    return withCursor(run(), () => ({ version: 1, data: signature, pass, ...place }));
+    return withCursor(run(), () => ({ version: 1, data: signature, ...place }));
   };
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
 /** A place among the files, in the order of the pass. */
 interface FilePlace extends RowStart {
+  readonly pass: number;
   readonly file: number;
 }
 
-function parseCursor(
-  cursor: Json,
-  signature: string,
-  files: readonly string[],
-): FilePlace & { readonly pass: number } {
+function parseCursor(cursor: Json, signature: string, files: readonly string[]): FilePlace {
   const { pass, file, row, byte, line } = cursorFields(cursor, signature, files.join(", "));
-  if (
-    isCount(pass) &&
-    isCount(file) &&
-    file <= files.length &&
-    isCount(row) &&
-    isCount(byte) &&
-    isCount(line)
-  )
-    return { pass, file, row, byte, line };
+  const place = { pass, file, row, byte, line };
+  if (Object.values(place).every(isCount) && Number(file) <= files.length) return place as FilePlace;
   throw noCursor(cursor);
 }
 
