@@ -36,9 +36,10 @@ it("finds every name by itself, by its beginning and by its letters", () => {
   );
 });
 
-it("says which patterns name nothing, and reads a slash at the end as all below", () => {
-  expect(pathsOf(["a/b.json", "c"], ["a/", "*.bin", "c"])).toEqual({
+it("says which names no file has, and reads a slash at the end as all below", () => {
+  expect(pathsOf(["a/b.json", "c"], ["a/", "*.bin", "c", "d"])).toEqual({
     files: ["a/b.json", "c"],
-    lacking: ["*.bin"],
+    lacking: ["d"],
   });
+  expect(pathsOf(["a", "b"], ["*.jinja", "c/"])).toEqual({ files: [], lacking: ["*.jinja", "c/"] });
 });

@@ -3,7 +3,8 @@ import { MpError } from "@mp/core";
 import { staysInside } from "./repository.js";
 
 /**
- * The files that any of the patterns names, all without patterns, and the patterns that name none.
+ * The files that any of the patterns matches, all without patterns, and what is lacking: a name without wildcards that
+ * no file has, or all patterns where no file matches any. Which files a model has differs, so a pattern may match none.
  * @throws MP_PARSE for a file that leads out of its folder
  */
 export function chosen<F extends { readonly path: string }>(
@@ -20,12 +21,13 @@ export function chosen<F extends { readonly path: string }>(
       { details: { file: outside.path } },
     );
   }
-  const lacking = patterns?.filter((_, at) => !list.some(({ path }) => matchers?.[at]?.(path))) ?? [];
-  return { files, lacking };
+  const isLacking = (pattern: string, at: number): boolean =>
+    files.length === 0 || (!/[*?]/.test(pattern) && !files.some(({ path }) => matchers?.[at]?.(path)));
+  return { files, lacking: patterns?.filter(isLacking) ?? [] };
 }
 
 /** The first few of a list, for messages. */
-export function shownPaths(paths: readonly string[]): string {
+export function listPaths(paths: readonly string[]): string {
   const more = paths.length > 5 ? ` and ${paths.length - 5} more` : "";
   return paths.length === 0 ? "no file" : `${paths.slice(0, 5).join(", ")}${more}`;
 }

@@ -6,10 +6,11 @@ import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { fileFailure, requireSpace } from "@mp/wheels/file-failure";
 import { sweepPartials } from "@mp/wheels/publish";
 import { blobOf, keepRef, linkBlob, sizeIfThere, snapshotOf } from "./cache.js";
-import { chosen, shownPaths } from "./choose.js";
+import { chosen, listPaths } from "./choose.js";
 import { fetchBlob } from "./fetch-blob.js";
 import { blobName, commitOf, filesOf, isCommit, keepList, keptList, type RemoteFile } from "./listing.js";
-import { found } from "./offline.js";
+import { cachedSnapshot } from "./offline.js";
+import { leftBytes } from "./partial.js";
 import { type Repository, repositoryOf, staysInside } from "./repository.js";
 import type { Hub } from "./request.js";
 import { settingsOf } from "./settings.js";
@@ -83,8 +84,8 @@ export async function download(repo: string, options: DownloadOptions = {}): Pro
   const settings = settingsOf(given, process.env);
   const repository = repositoryOf(repo, settings.cache);
   try {
-    if (settings.offline) return await found(repository, revision, files);
-    return await fetched(settings, repository, { revision, files, onProgress });
+    if (settings.offline) return await cachedSnapshot(repository, revision, files);
+    return await fetchSnapshot(settings, repository, { revision, files, onProgress });
   } catch (error) {
     throw fileFailure(error, {
       command: "download",
@@ -100,7 +101,7 @@ interface Wanted {
   readonly onProgress: ((progress: Progress) => void) | undefined;
 }
 
-async function fetched(hub: Hub, repository: Repository, wanted: Wanted): Promise<string> {
+async function fetchSnapshot(hub: Hub, repository: Repository, wanted: Wanted): Promise<string> {
   const { revision, files, onProgress } = wanted;
   const { folder, path: repo } = repository;
   const commit = isCommit(revision) ? revision : await commitOf(hub, repository, revision);
@@ -108,10 +109,10 @@ async function fetched(hub: Hub, repository: Repository, wanted: Wanted): Promis
   const list = kept ?? (await filesOf(hub, repository, commit));
   const { files: asked, lacking } = chosen(list, files);
   if (lacking.length > 0) {
-    const has = shownPaths(list.map(({ path }) => path));
+    const has = listPaths(list.map(({ path }) => path));
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `download: files: ${repo} at ${revision} has no ${shownPaths(lacking)}; it has ${has}`,
+      `download: files: ${repo} at ${revision} has no ${listPaths(lacking)}; it has ${has}`,
       { details: { repo, revision, lacking } },
     );
   }
@@ -121,18 +122,21 @@ async function fetched(hub: Hub, repository: Repository, wanted: Wanted): Promis
   if (revision !== commit) await keepRef(repository, revision, commit);
 
   const missing = new Set<RemoteFile>();
+  let neededBytes = 0;
   for (const file of asked) {
     const blob = blobOf(repository, blobName(file));
-    if ((await sizeIfThere(blob)) === file.sizeBytes) continue;
+    const size = await sizeIfThere(blob);
+    if (size === file.sizeBytes) continue;
     missing.add(file);
-    // It may be there and damaged.
-    await rm(blob, { force: true });
+    // A blob that is absent may be finished by another process in this moment.
+    if (size !== undefined) await rm(blob, { force: true });
+    neededBytes += Math.max(0, file.sizeBytes - (await leftBytes(blob)));
   }
-  const [totalBytes, neededBytes] = [sum(asked), sum([...missing])];
+  const totalBytes = sum(asked);
   const { bavail, bsize } = await statfs(folder);
   requireSpace(folder, bavail * bsize, neededBytes, "cache and HF_HOME move the cache");
 
-  let bytes = totalBytes - neededBytes;
+  let bytes = totalBytes - sum([...missing]);
   const snapshot = snapshotOf(repository, commit);
   const place = `${hub.endpoint}/${repo}/resolve/${commit}`;
   for (const file of asked) {

@@ -5,7 +5,7 @@ import { MpError } from "@mp/core";
 import { sumOf } from "@mp/wheels/file-sum";
 import type { RemoteFile } from "./listing.js";
 import { claimPartial, leavePartial } from "./partial.js";
-import { type Hub, persistently, request, unreachable } from "./request.js";
+import { type Hub, request, unreachable, withRetries } from "./request.js";
 
 /** A file to download, and who is told how many bytes it has. */
 export interface BlobRequest {
@@ -42,7 +42,7 @@ async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Pr
   const blob: Unfinished = { handle, filled: (await handle.stat()).size };
   if (blob.filled > file.sizeBytes) await empty(blob);
   for (let isOwn = blob.filled === 0; ; isOwn = true) {
-    await persistently(
+    await withRetries(
       () => attempt(asked, blob),
       () => blob.filled,
     );

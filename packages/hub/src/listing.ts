@@ -5,7 +5,7 @@ import { datasetInfo, listFiles, modelInfo } from "@huggingface/hub";
 import { MpError } from "@mp/core";
 import { replaceFile } from "./cache.js";
 import type { Repository } from "./repository.js";
-import { type Hub, Passing, persistently, request, unreachable } from "./request.js";
+import { type Hub, request, TransientError, unreachable, withRetries } from "./request.js";
 
 export interface RemoteFile {
   /** With slashes, relative to the repository. */
@@ -32,7 +32,7 @@ export async function commitOf(
   revision: string,
 ): Promise<string> {
   const asked = { name, revision, hubUrl: hub.endpoint, additionalFields: ["sha"] as ["sha"] };
-  const { sha } = await asking(hub, path, (fetch) =>
+  const { sha } = await withLibrary(hub, path, (fetch) =>
     type === "model" ? modelInfo({ ...asked, fetch }) : datasetInfo({ ...asked, fetch }),
   );
   if (isCommit(sha)) return sha;
@@ -42,7 +42,7 @@ export async function commitOf(
 /** @throws MP_IO, MP_PARSE for files without sizes and sums, or outside of the repository */
 export function filesOf(hub: Hub, { type, name, path }: Repository, commit: string): Promise<RemoteFile[]> {
   const asked = { repo: { type, name }, revision: commit, recursive: true, hubUrl: hub.endpoint };
-  return asking(hub, path, async (fetch) => {
+  return withLibrary(hub, path, async (fetch) => {
     const files: RemoteFile[] = [];
     for await (const { type, ...entry } of listFiles({ ...asked, fetch })) {
       if (type === "file") files.push(fileOf(hub, path, entry));
@@ -75,13 +75,15 @@ const malformed = ({ endpoint }: Hub, what: string, got: unknown): MpError =>
   );
 
 /** Lets the library ask with requests of ours, and asks again when an answer broke off. */
-const asking = <T>(hub: Hub, what: string, ask: (fetching: typeof fetch) => Promise<T>): Promise<T> =>
-  persistently(() =>
+const withLibrary = <T>(hub: Hub, what: string, ask: (fetching: typeof fetch) => Promise<T>): Promise<T> =>
+  withRetries(() =>
     ask((url, init = {}) => {
       const signal = AbortSignal.timeout(ANSWER_MS);
       return request(hub, what, String(url), { ...init, signal });
     }).catch((error) => {
-      throw MpError.is(error) || error instanceof Passing ? error : unreachable(what, hub.endpoint, error);
+      throw MpError.is(error) || error instanceof TransientError
+        ? error
+        : unreachable(what, hub.endpoint, error);
     }),
   );
 

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { MpError } from "@mp/core";
 import { keptRef, presentFiles, sizeIfThere, snapshotOf } from "./cache.js";
-import { chosen, shownPaths } from "./choose.js";
+import { chosen, listPaths } from "./choose.js";
 import { isCommit, keptList } from "./listing.js";
 import type { Repository } from "./repository.js";
 
@@ -11,7 +11,7 @@ import type { Repository } from "./repository.js";
  * kept; without one, as older versions of Python leave it, what is there counts as all.
  * @throws MP_IO naming what is missing
  */
-export async function found(
+export async function cachedSnapshot(
   repository: Repository,
   revision: string,
   asked: readonly string[] | undefined,
@@ -36,6 +36,6 @@ export async function found(
 const absent = ({ path: repo, folder }: Repository, revision: string, missing: readonly string[]): MpError =>
   new MpError(
     "MP_IO",
-    `download: ${repo} at ${revision}: offline, and the cache lacks ${shownPaths(missing)} (${folder}); download it once with offline: false and without HF_HUB_OFFLINE`,
+    `download: ${repo} at ${revision}: offline, and the cache lacks ${listPaths(missing)} (${folder}); download it once with offline: false and without HF_HUB_OFFLINE`,
     { details: { repo, revision, missing, file: folder } },
   );

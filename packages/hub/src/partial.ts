@@ -38,6 +38,10 @@ export async function claimPartial(final: string): Promise<string | undefined> {
   }
 }
 
+/** Bytes of the blob that an earlier download left. */
+export const leftBytes = async (final: string): Promise<number> =>
+  (await sizeIfThere(partialOf(final, NOBODY))) ?? 0;
+
 /** Leaves an unfinished file to the next download. */
 export const leavePartial = (partial: string, final: string): Promise<void> =>
   rename(partial, partialOf(final, NOBODY)).catch(() => undefined);

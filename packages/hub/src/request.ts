@@ -6,7 +6,7 @@ import type { Settings } from "./settings.js";
 export type Hub = Pick<Settings, "endpoint" | "token" | "timeoutMs">;
 
 /** A failure that the next attempt may not meet. */
-export class Passing extends Error {
+export class TransientError extends Error {
   readonly failure: MpError;
   /** The pause that the server asks for. */
   readonly afterMs: number;
@@ -25,16 +25,13 @@ const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
 /** Attempts until one succeeds, or until some in a row have failed in passing while `reached` did not grow. */
-export async function persistently<T>(
-  attempt: () => Promise<T>,
-  reached: () => number = () => 0,
-): Promise<T> {
+export async function withRetries<T>(attempt: () => Promise<T>, reached: () => number = () => 0): Promise<T> {
   let furthest = reached();
   for (let failures = 1; ; failures++) {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof Passing)) throw error;
+      if (!(error instanceof TransientError)) throw error;
       if (reached() > furthest) failures = 1;
       furthest = Math.max(furthest, reached());
       if (failures >= ATTEMPTS) throw error.failure;
@@ -53,12 +50,12 @@ const REMEDIES: Readonly<Record<number, (endpoint: string) => string>> = {
   429: () => "the hub wants fewer requests: try again later, or give a token as token or in HF_TOKEN",
 };
 /** Statuses below 500 that another attempt may not meet. */
-const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
+const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
  * Fetches once. The token goes to the hub's own address only.
  * @param what the subject of messages: `org/model`
- * @throws MP_IO for an answer that stays as it is; Passing for others and for no answer
+ * @throws MP_IO for an answer that stays as it is; TransientError for others and for no answer
  */
 export async function request(
   hub: Hub,
@@ -80,20 +77,22 @@ export async function request(
   const failure = new MpError("MP_IO", `download: ${what}: ${endpoint} answers ${status}; ${remedy}`, {
     details: { repo: what, endpoint, status, error: response.headers.get("x-error-code") },
   });
-  throw status >= 500 || PASSING.has(status) ? new Passing(failure, restOf(response)) : failure;
+  throw status >= 500 || TRANSIENT.has(status)
+    ? new TransientError(failure, retryAfterMs(response))
+    : failure;
 }
 
 /** The pause that the server asks for, in milliseconds; the hub itself says `RateLimit: "api";r=0;t=55`. */
-function restOf({ headers }: Response): number {
+function retryAfterMs({ headers }: Response): number {
   const [, limited] = /\bt=(\d+)/.exec(headers.get("ratelimit") ?? "") ?? [];
   return 1000 * (Number(headers.get("retry-after") ?? limited) || 0);
 }
 
-/** Passing: there was no answer, or it broke off. */
-export function unreachable(what: string, endpoint: string, cause: unknown): Passing {
+/** TransientError: there was no answer, or it broke off. */
+export function unreachable(what: string, endpoint: string, cause: unknown): TransientError {
   const { code, message } = (cause instanceof Error ? (cause.cause ?? cause) : {}) as NodeJS.ErrnoException;
   const said = typeof code === "string" ? code : (message ?? String(cause));
-  return new Passing(
+  return new TransientError(
     new MpError(
       "MP_IO",
       `download: ${what}: ${endpoint} cannot be reached, or the connection breaks off (${said}); try again, what has come is kept; offline: true takes what the cache has`,

@@ -120,7 +120,7 @@ describe("download", () => {
     expect(existsSync(join(snapshot, "model.safetensors"))).toBe(false);
     expectWhole(snapshot, ["config.json", "sub/sharp # and % and ä.txt", "sub/empty.txt"]);
     hub.asked.length = 0;
-    expect(await get({ files: ["*.json"] })).toBe(snapshot);
+    expect(await get({ files: ["*.json", "*.jinja"] })).toBe(snapshot);
     expect(hub.asked.map(({ path }) => path)).toEqual([`/api/models/${REPO}/revision/main`]);
     await get({ revision: COMMIT, files: ["config.json"] });
     expect(hub.asked).toHaveLength(1);
