@@ -12,7 +12,8 @@ const OF_ONE_RUN = ["compare", "save", "resume", "report", "halfReductions", "me
 await runApp(definition, async (options, context) => {
   if (options.table) refuseBeside("--table", options, [...OF_ONE_RUN, "ablation"]);
   if (options.ablation) refuseBeside("--ablation", options, OF_ONE_RUN);
-  if (options.memory) refuseBeside("--memory", options, ["compare", "save", "resume", "report"]);
+  if (options.memory)
+    refuseBeside("--memory", options, ["compare", "save", "resume", "report"], "trains nothing");
   refuseLoneSeeds(options, ["table", "ablation"]);
   if (options.memory) return await printMemory(options, context);
   const text = await loadText(options.data, options.vocab);

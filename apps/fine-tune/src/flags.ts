@@ -15,7 +15,7 @@ export const definition = defineApp({
       argument: "FILE",
       help: "texts to learn: JSONL, CSV or Parquet; without it, sums in words",
     }),
-    heldOut: text({ argument: "FILE", help: "texts that measure it; without it, the first ones of --texts" }),
+    heldOut: text({ argument: "FILE", help: "texts to measure; without it, the first ones that it learns" }),
     base: choice(["f32", "bf16", "int8", "nf4"], {
       default: "f32",
       help: "how the frozen weights are stored",

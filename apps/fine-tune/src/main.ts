@@ -8,8 +8,9 @@ import { withSource } from "./source.js";
 const OF_A_TRAINING = ["compare", "save", "resume", "report", "adapter"] as const;
 
 await runApp(definition, async (options, context) => {
-  if (options.memory) refuseBeside("--memory", options, OF_A_TRAINING);
-  if (options.loraRank === 0) refuseBeside("--lora-rank 0", options, ["adapter"]);
+  if (options.memory) refuseBeside("--memory", options, OF_A_TRAINING, "trains nothing");
+  if (options.loraRank === 0)
+    refuseBeside("--lora-rank 0", options, ["adapter", "targets"], "has no adapter");
   const found = await stat(options.adapter ?? ".").catch(() => undefined);
   if (found?.isDirectory() === false)
     throw new UsageError(`--adapter ${options.adapter}: is a file, name a folder`);

@@ -17,9 +17,9 @@ const PRETRAINING = { steps: 200, learningRate: 5e-3, batch: 8, length: 64, accu
 
 /** Trains all weights of a tiny model in float32, and writes them into its folder. */
 export function pretrain(options: Options, source: Source, context: AppContext): Promise<void> {
+  const { pretrain: train } = source;
+  if (train === undefined) return Promise.resolve();
   return onBackend(options, async (backend) => {
-    const { pretrain: train } = source;
-    if (train === undefined) return;
     const own = { ...plainOptions(options), ...PRETRAINING, loraRank: 0, base: "f32" as const };
     const texts = { ...source, train, heldOut: train };
     await using tuning = await openTuning(own, texts, { backend, signal: context.signal });
@@ -40,17 +40,20 @@ export function fineTune(
     const { training, batches, adapted } = tuning;
     const { adapter, model } = options;
     const before = await perplexityOf(tuning);
-    context.print(`${label}: perplexity of held-out texts ${before.toFixed(2)} before training`);
+    const measured = source.heldOut === source.train ? "the first training texts" : "held-out texts";
+    context.print(`${label}: perplexity of ${measured} ${before.toFixed(2)} before training`);
     const record = await fitByFlags({ training, batches, options, context, label });
     const value = await perplexityOf(tuning);
     const weights = await training.parameters();
-    for (const line of await samplesOf(tuning, weights, { backend, count: options.samples }))
-      context.print(line);
     if (adapter !== undefined && adapted !== undefined) {
       const base = model === undefined ? {} : { base: model };
       const save = () => saveAdapter(adapter, adapted, weights.adapters, base);
       await context.attempt(`--adapter ${adapter}`, save);
     }
+    await context.attempt(`--samples ${options.samples}`, async () => {
+      for (const line of await samplesOf(tuning, weights, { backend, count: options.samples }))
+        context.print(line);
+    });
     return resultOf({
       context,
       options,

@@ -13,11 +13,12 @@ export async function samplesOf(
   { backend, count }: { readonly backend: Backend; readonly count: number },
 ): Promise<readonly string[]> {
   const prompts: (readonly number[])[] = [];
-  if (count === 0) return [];
   for await (const example of heldOutExamples) {
-    prompts.push(promptOf(example));
     if (prompts.length === count) break;
+    const prompt = promptOf(example);
+    if (prompt.length < model.sizes.positions) prompts.push(prompt);
   }
+  if (prompts.length === 0) return [];
   const length = Math.min(model.sizes.positions, Math.max(...prompts.map((ids) => ids.length)) + LONGEST);
   const writer = await generator({
     backend,

@@ -41,7 +41,7 @@ export async function openTuning(
     base: options.base,
     remat: options.checkpointing ? "blocks" : "none",
   });
-  checkFits(tokenizer, Number(model.config["vocab_size"]));
+  checkFits(tokenizer, model.sizes.vocabulary);
   const batchesOf = (examples: Dataset<CausalExample>): Dataset<Batch> =>
     mapDataset(causalBatches(examples, { batch, length }), ({ segments: _, ...rest }) => rest);
   const examples = await examplesOf(source.train, tokenizer, length);

@@ -73,16 +73,19 @@ function seedsOf({ seed, seeds = SEEDS }: SeededOptions): readonly number[] {
 }
 
 /**
- * Refuses flags that make no sense where several networks are trained.
- * @throws UsageError naming them all
+ * Refuses flags that make no sense beside another one.
+ * @param reason that the other one gives; by default, several networks
+ * @throws UsageError naming those that are given
  */
 export function refuseBeside<O extends CommonOptions>(
   flag: string,
   options: O,
   names: readonly (keyof O & string)[],
+  reason = "trains many networks",
 ): void {
-  if (names.every((name) => options[name] === undefined || options[name] === false)) return;
-  throw new UsageError(`${flag} trains many networks: it goes without ${names.map(flagName).join(", ")}`);
+  const given = names.filter((name) => options[name] !== undefined && options[name] !== false);
+  if (given.length === 0) return;
+  throw new UsageError(`${flag} ${reason}: it goes without ${given.map(flagName).join(", ")}`);
 }
 
 /**
