@@ -141,7 +141,7 @@ async function expectRight(file: Uint8Array, x: HostTensor, targets: "all-linear
       return result;
     };
     const changed = await outputs(besides, params);
-    const merged = adapted.merge(params.base, params.adapters);
+    const merged = adapted.merge(params.adapters, params.base);
     expectClose(await outputs(plainly, { base: merged, adapters: {} }), changed);
     const start = { ...params, adapters: adapted.init(key(1)) };
     expect(await outputs(besides, start)).toEqual(await outputs(plainly, start));

@@ -115,7 +115,7 @@ async function runOf(base: Base, isWide: boolean): ReturnType<typeof tuned> {
   const { model, params } = await loadCausalLm(folderOf("llama-tied"), { base });
   const { adapted, adapters } = await loadAdapter(join(folderOf("llama-tied"), "start"), model);
   const none = lora(model);
-  return tuned(adapted, isWide ? none.merge(params, none.init(key(0))) : params, adapters, float32());
+  return tuned(adapted, isWide ? none.merge(none.init(key(0)), params) : params, adapters, float32());
 }
 
 it.each([
@@ -201,7 +201,7 @@ describe.each(MODELS)("%s", (name) => {
       again.adapted.apply(weights.own, weights.base, input);
     const got = await logitsOf(apply as never, { base, own: again.adapters }, ids);
     expect(difference(got, floats(want.tuned))).toBeLessThan(1e-5);
-    const merged = adapted.merge(base, adapters);
+    const merged = adapted.merge(adapters, base);
     const plain = await logitsOf((weights, input) => model.apply(weights, input), merged, ids);
     expect(difference(plain, floats(want.tuned))).toBeLessThan(1e-5);
   });

@@ -113,7 +113,7 @@ describe("llama-grouped", () => {
     const adapter = await loadAdapter(join(folderOf("llama-grouped"), "trained"), model);
     const own = { backend, model, precision: float32() };
     const text = { ...GREEDY, maxTokens: 30 };
-    const merged = adapter.adapted.merge(params, adapter.adapters);
+    const merged = adapter.adapted.merge(adapter.adapters, params);
     const want = await ended(generate({ ...own, params: merged as never }, greedy.slice(0, 4), text));
     expect(await ended(generate({ ...own, params, adapter }, greedy.slice(0, 4), text))).toEqual(want);
     const half = { ...own, params, adapter, precision: mixedBfloat16() };

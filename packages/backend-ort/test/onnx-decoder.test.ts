@@ -139,7 +139,7 @@ it("has the generator's tokens with an adapter that is merged", async () => {
   const options = { backend, model, params, adapter, precision: float32() };
   for await (const token of generate(options, prompt, { temperature: 0, maxTokens: 100 })) text.push(token);
   await backend.dispose();
-  const merged = adapter.adapted.merge(params, adapter.adapters) as CausalLmParameters;
+  const merged = adapter.adapted.merge(adapter.adapters, params) as CausalLmParameters;
   expect(await greedyTokens({ model, params: merged }, prompt, text.length)).toEqual(text);
   expect(await greedyTokens({ model, params }, prompt, text.length)).not.toEqual(text);
 });

@@ -1,4 +1,4 @@
-/** Trees of adapters: at the path of each adapted layer two narrow matrices, with peft's names. */
+/** Trees of adapters: at the path of each adapted layer its two low-rank matrices, with peft's names. */
 import {
   type HostTensor,
   isHostTensor,
@@ -111,7 +111,7 @@ export function joined<W, T>(
   adapted: Adapted,
   make: (layer: AdaptedLayer<W, T>) => unknown,
 ): NamedParameters {
-  const order = `${OWN}; the order is (adapters, base, input, context), and merge(base, adapters)`;
+  const order = `${OWN}; adapters come first, then the base`;
   const matrices = adaptersAt<T>("lora: adapters", adapters, adapted, order);
   return adapted.places.reduce((tree, place, at) => {
     const { path, inputs, outputs, isInputsFirst } = place;

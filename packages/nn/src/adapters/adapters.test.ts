@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type HostTensor, isHostTensor, key, mapTree, type Tensor, tensor } from "@mp/core";
+import { decodeArray, encodeArray } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
@@ -77,7 +78,7 @@ describe("lora", () => {
       const adapters = moved(start);
       const changed = logits(adapted, adapters);
       expect(changed).not.toEqual(plain());
-      expectClose(plain(adapted.merge(base, adapters)), changed);
+      expectClose(plain(adapted.merge(adapters, base)), changed);
     }
   });
 
@@ -85,12 +86,27 @@ describe("lora", () => {
     const { model: own, params } = await loadCausalLm(join(fixtures, "llama-grouped"), { base: stored });
     const adapted = lora(own, { targets: "all-linear" });
     const adapters = moved(adapted.init(key(4)));
-    const merged = adapted.merge(params, adapters);
+    const merged = adapted.merge(adapters, params);
     const changed = run({ params, adapters, ids }, (all) =>
       adapted.apply(all.adapters, all.params, { ids: all.ids as Tensor }),
     );
     const plain = run({ merged, ids }, (all) => own.apply(all.merged, { ids: all.ids as Tensor }));
     expectClose(numbers(plain), numbers(changed), 4);
+  });
+
+  it("merges adapters in bf16 by their values", () => {
+    const adapted = lora(model);
+    const narrow = mapTree<unknown, HostTensor, HostTensor>(
+      moved(adapted.init(key(4))),
+      isHostTensor,
+      ({ shape, data }) => tensor(encodeArray("bf16", data as Float32Array), shape, "bf16"),
+    );
+    const wide = mapTree<unknown, HostTensor, HostTensor>(narrow, isHostTensor, ({ shape, data }) =>
+      tensor(decodeArray("bf16", data as Uint16Array), shape),
+    );
+    expect(adapted.merge(narrow as NamedParameters, base)).toEqual(
+      adapted.merge(wide as NamedParameters, base),
+    );
   });
 
   it("scales by alpha / rank, or by alpha / √rank", () => {
@@ -130,7 +146,7 @@ describe("lora", () => {
     expect(() =>
       run(given, (all) => adapted.apply(all.base, all.adapters, { ids: all.ids as Tensor })),
     ).toThrow(
-      /adapters must have \[8, 8\] at model\/layers\/0\/self_attn\/q_proj\/lora_A\/weight, got nothing; .*the order is/,
+      /adapters must have \[8, 8\] at model\/layers\/0\/self_attn\/q_proj\/lora_A\/weight, got nothing; .*adapters come first/,
     );
   });
 
@@ -149,7 +165,7 @@ describe("lora", () => {
       run({ base, adapters }, (all) => own.join(all.adapters, all.base) as never),
     apply: (base, adapters, own) =>
       run({ base, adapters, ids }, (all) => own.apply(all.adapters, all.base, { ids: all.ids as Tensor })),
-    merge: (base, adapters, own) => own.merge(base, adapters),
+    merge: (base, adapters, own) => own.merge(adapters, base),
     saveAdapter: (_, adapters, own) => saveAdapter(join(tmpdir(), "mp-refused"), own, adapters),
     generator: async (base, adapters, own) =>
       generator({
@@ -181,7 +197,7 @@ describe("lora", () => {
   it.each(["int8", "nf4"] as const)("refuses a base in %s of another model", async (stored) => {
     const { params } = await loadCausalLm(join(fixtures, "llama-grouped"), { base: stored });
     const adapted = lora(model);
-    expect(() => adapted.merge(params, adapted.init(key(4)))).toThrow(
+    expect(() => adapted.merge(adapted.init(key(4)), params)).toThrow(
       /base must have \[8, 8\] at .*, got \[/,
     );
   });

@@ -11,7 +11,7 @@ import { inF32, merged, type Weight } from "./merge.js";
 import { expectFound, placesOf, type Targets } from "./targets.js";
 
 export interface LoraOptions {
-  /** Rows of the narrow matrices; default 8. */
+  /** The rank r of A and B; default 8. */
   readonly rank?: number;
   /** The product is multiplied by alpha / rank; default 8. */
   readonly alpha?: number;
@@ -47,7 +47,7 @@ export interface Lora<I, O = Tensor> {
     base: Parameters<Tree<HostTensor>>,
   ): Parameters<NamedParameters>;
   /** The base's weights in f32 with the adapters added to them, for use without adapters. */
-  merge(base: Tree<HostTensor>, adapters: NamedParameters): NamedParameters;
+  merge(adapters: NamedParameters, base: Tree<HostTensor>): NamedParameters;
 }
 
 const isTargets = (value: unknown): boolean =>
@@ -103,8 +103,8 @@ export function lora<I, O = Tensor>(model: AdaptableModel<I, O>, options: LoraOp
       })),
     join,
     apply: (adapters, base, input, context) => model.apply(join(adapters, base), input, context),
-    merge: (base, adapters) =>
-      joined<Weight, Weight>(inF32(base), adapters, adapted, (layer) => {
+    merge: (adapters, base) =>
+      joined<Weight, Weight>(inF32(base), inF32(adapters), adapted, (layer) => {
         const weight = merged(layer, scale);
         return layer.isAlone ? weight : { ...layer.part, weight };
       }),

@@ -34,7 +34,7 @@ export interface GeneratorOptions {
   readonly backend: Backend;
   /** A model of `causalLm` or `loadCausalLm`. */
   readonly model: CausalLm;
-  /** Its parameters, f32 or bf16. */
+  /** Its parameters, as `loadCausalLm` gives them, quantized or not. */
   readonly params: CausalLmParameters;
   /** Adapters beside them, as `loadAdapter` gives them; default none. */
   readonly adapter?: { readonly adapted: Lora<CausalLmInput>; readonly adapters: NamedParameters };
@@ -149,7 +149,7 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
   };
 }
 
-/** Logits of the last of those tokens, which is at that place of the text. */
+/** The logits after these tokens, the last of which is at `place`. */
 type Ask = (tokens: readonly number[], place: number) => Promise<Float32Array>;
 
 async function* textOf(plan: TextPlan, ask: Ask): TokenStream {
@@ -158,7 +158,10 @@ async function* textOf(plan: TextPlan, ask: Ask): TokenStream {
   const stream = key(seed);
   let tokens = prompt;
   for (let made = 0; made < maxTokens; made++) {
-    if (signal?.aborted === true) return "signal";
+    if (signal?.aborted === true) {
+      yield* stops.rest();
+      return "signal";
+    }
     const token = sampled(await ask(tokens, prompt.length + made - 1), plan, stream, made);
     const { free, isStop } = stops.take(token);
     yield* free;

@@ -1,10 +1,13 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { MpError } from "@mp/core";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
 export const isRecord = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Indexes of the largest models have some 100 kB; a file of this size is not one, and no configuration either. */
+const MOST_BYTES = 64 * 2 ** 20;
 
 /** The remedy for a file that was cut short or damaged. */
 export const AGAIN = "download it again, or write it again with what made it";
@@ -24,18 +27,23 @@ export async function reading<T>(what: string, path: string, read: () => Promise
   }
 }
 
-/** The value in the text of a file. @throws MP_PARSE */
-export function parsedJson(what: string, path: string, text: string): unknown {
+/** The object in a file. @throws MP_IO, also for a pipe or a device; MP_PARSE */
+export async function readJson(what: string, path: string): Promise<Fields> {
+  const text = await reading(what, path, async () => {
+    const found = await stat(path);
+    if (!found.isFile()) throw Object.assign(new Error("no regular file"), { code: "ENOTREG" });
+    if (found.size > MOST_BYTES) throw unusable(what, path, `has ${found.size} bytes`);
+    return await readFile(path, "utf8");
+  });
+  let parsed: unknown;
   try {
-    return JSON.parse(text);
+    parsed = JSON.parse(text);
   } catch (cause) {
-    throw new MpError("MP_PARSE", `${what}: ${path} is not JSON; ${AGAIN}`, { cause, details: { path } });
+    throw unusable(what, path, "is not JSON", cause);
   }
+  if (isRecord(parsed)) return parsed;
+  throw unusable(what, path, "is not a JSON object");
 }
 
-/** The object in a file. @throws MP_IO, MP_PARSE */
-export async function readJson(what: string, path: string): Promise<Fields> {
-  const parsed = parsedJson(what, path, await reading(what, path, () => readFile(path, "utf8")));
-  if (isRecord(parsed)) return parsed;
-  throw new MpError("MP_PARSE", `${what}: ${path} is no object of JSON; ${AGAIN}`, { details: { path } });
-}
+const unusable = (what: string, path: string, problem: string, cause?: unknown): MpError =>
+  new MpError("MP_PARSE", `${what}: ${path} ${problem}; ${AGAIN}`, { cause, details: { path } });

@@ -297,9 +297,9 @@ describe("what does not fit", () => {
   });
 
   it.each([
-    ["../secret", /is no name of a file/],
-    ["/etc/passwd", /is no name of a file/],
-    ["a\\b", /is no name of a file/],
+    ["../secret", /is not the name of a file/],
+    ["/etc/passwd", /is not the name of a file/],
+    ["a\\b", /is not the name of a file/],
     ["link", /is a link out of the folder/],
   ])("is a shard %s", async (shard, message) => {
     const place = join(directory, "sharded");

@@ -1,19 +1,16 @@
 // The tensors of a file, or of the shards that an index names. An index is data of strangers, and must not make this
 // process read what is elsewhere: a shard lies in the index's folder itself, after its links are followed, or, in a cache
 // of the hub, where files of snapshots are links, among the blobs of the same repository.
-import { readFile, realpath, stat } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MpError } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import type { SafetensorsTensor } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";
-import { AGAIN, isRecord, parsedJson, reading } from "./json-file.js";
+import { AGAIN, isRecord, reading, readJson } from "./json-file.js";
 import { inOwnCodes } from "./own-codes.js";
 
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
-
-/** Indexes of the largest models have some 100 kB; a file of this size is not one. */
-const MOST_INDEX_BYTES = 64 * 2 ** 20;
 
 /** A file, and the function that reads it for messages. */
 export interface Opening {
@@ -51,7 +48,7 @@ async function shards(index: Opening): Promise<FileTensors> {
 /** @throws MP_PARSE for a shard outside of the folder */
 async function placeIn(folder: string, shard: string, index: Opening): Promise<string> {
   const isName = shard === basename(shard) && !/[\\\0]/.test(shard) && shard !== "." && shard !== "..";
-  if (!isName) refuse(index, `the shard ${JSON.stringify(shard)} is no name of a file beside the index`);
+  if (!isName) refuse(index, `the shard ${JSON.stringify(shard)} is not the name of a file beside the index`);
   const place = join(folder, shard);
   const found = await reading(index.what, place, () => realpath(place));
   if (dirname(found) === folder || dirname(found) === blobsOf(folder)) return found;
@@ -70,14 +67,7 @@ function blobsOf(folder: string): string | undefined {
 
 async function weightMap(index: Opening): Promise<ReadonlyMap<string, string>> {
   const { what, path } = index;
-  const text = await reading(what, path, async () => {
-    const found = await stat(path);
-    if (!found.isFile()) throw Object.assign(new Error("no regular file"), { code: "ENOTREG" });
-    if (found.size > MOST_INDEX_BYTES) refuse(index, `it has ${found.size} bytes`);
-    return readFile(path, "utf8");
-  });
-  const parsed = parsedJson(what, path, text);
-  const map = isRecord(parsed) ? parsed["weight_map"] : undefined;
+  const { weight_map: map } = await readJson(what, path);
   if (!isRecord(map)) return refuse(index, "it has no weight_map");
   return new Map(
     Object.entries(map).map(([name, shard]) => {

@@ -16,7 +16,7 @@ export interface LinearPart {
   readonly isInputsFirst?: boolean;
 }
 
-/** A product of two narrow matrices that is added to a frozen one: LoRA (Hu et al., arXiv 2106.09685). */
+/** A product of two low-rank matrices that is added to a frozen one: LoRA (Hu et al., arXiv 2106.09685). */
 export interface LinearAdapter {
   /** [rank, inputs] */
   readonly down: Tensor;

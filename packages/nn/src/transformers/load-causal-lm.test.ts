@@ -169,7 +169,7 @@ it.each([
     "a list",
     async () => writeFile(join(folder, "config.json"), "[]"),
     "MP_PARSE",
-    /no object of JSON; download it again/,
+    /is not a JSON object; download it again/,
   ],
 ] as const)("refuses %s", async (_name, breakIt, code, text) => {
   await cp(GROUPED, folder, { recursive: true });
