@@ -81,7 +81,7 @@ export function printMemory(options: Options, source: Source, context: AppContex
       ["their gradients", kinds.gradients],
       ["optimizer", kinds.optimizer],
       ["activations kept for the backward pass", kinds.activations],
-      ["weights in the half", kinds.halfWeights],
+      ["16-bit copies of weights", kinds.halfWeights],
       ["batch", kinds.batch],
       ["peak of a step", peak],
     ];

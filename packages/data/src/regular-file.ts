@@ -24,7 +24,7 @@ export function asMpError(path: string, error: unknown): unknown {
   // Codes of other libraries may be numbers.
   const code = typeof given === "string" ? given : "";
   if (code.startsWith("Z_") || code === "ERR_BUFFER_TOO_LARGE") {
-    const text = `${path}: no sound gzip file, ${message}; unpack it with gunzip or download it again`;
+    const text = `${path}: not a valid gzip file, ${message}; unpack it with gunzip or download it again`;
     return new MpError("MP_PARSE", text, { details: { path, reason: code }, cause: error });
   }
   if (code === "") return error;

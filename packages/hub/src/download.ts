@@ -15,7 +15,7 @@ import { type Repository, repositoryOf, staysInside } from "./repository.js";
 import type { Hub } from "./request.js";
 import { settingsOf } from "./settings.js";
 
-/** How far a download is. */
+/** The progress of a download. */
 export interface Progress {
   /** The file that is being downloaded. */
   readonly file: string;

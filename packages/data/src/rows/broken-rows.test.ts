@@ -38,7 +38,7 @@ describe("a broken row", () => {
       "a.jsonl",
       '{"a":1}\n\n{"a":\n',
       {},
-      "MP_PARSE a.jsonl: row 2 (line 3): is no sound JSON, Unexpected end of JSON input; correct the row, or download the file again if it was cut short",
+      "MP_PARSE a.jsonl: row 2 (line 3): is not valid JSON, Unexpected end of JSON input; correct the row, or download the file again if it was cut short",
     ],
     [
       "no object",
@@ -66,14 +66,14 @@ describe("a broken row", () => {
       "a.csv",
       'a,b\n1,2\n3,"4\n5,6\n',
       {},
-      "MP_PARSE a.csv: row 2 (line 3): is no sound CSV, quote not closed; correct the quotes, or download the file again if it was cut short",
+      "MP_PARSE a.csv: row 2 (line 3): is not valid CSV, quote not closed; correct the quotes, or download the file again if it was cut short",
     ],
     [
       "a quote within",
       "a.tsv",
       'a\tb\n1\t2\n3\t4"5\n',
       {},
-      "MP_PARSE a.tsv: row 2 (line 3): is no sound CSV, invalid opening quote; correct the quotes, or download the file again if it was cut short",
+      "MP_PARSE a.tsv: row 2 (line 3): is not valid CSV, invalid opening quote; correct the quotes, or download the file again if it was cut short",
     ],
     [
       "no text in CSV",
@@ -123,7 +123,7 @@ describe("a broken file", () => {
       "a.jsonl.gz",
       gzipSync('{"a":1}\n'.repeat(999)).subarray(0, 30),
       {},
-      "MP_PARSE a.jsonl.gz: no sound gzip file, unexpected end of file; unpack it with gunzip or download it again",
+      "MP_PARSE a.jsonl.gz: not a valid gzip file, unexpected end of file; unpack it with gunzip or download it again",
     ],
     [
       "without a header",

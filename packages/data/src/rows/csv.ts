@@ -126,5 +126,5 @@ function asBroken(error: unknown, place: { path: string; row: number; line: numb
   if (!(error instanceof Error) || typeof code !== "string" || code.startsWith("MP_")) return error;
   const [reason = ""] = error.message.split(":");
   const remedy = "correct the quotes, or download the file again if it was cut short";
-  return brokenRow(place, `is no sound CSV, ${reason.toLowerCase()}; ${remedy}`, { reason: code }, error);
+  return brokenRow(place, `is not valid CSV, ${reason.toLowerCase()}; ${remedy}`, { reason: code }, error);
 }

@@ -27,7 +27,7 @@ function parse(text: string, place: RowPlace): Row {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const remedy = "correct the row, or download the file again if it was cut short";
-    throw brokenRow(place, `is no sound JSON, ${reason}; ${remedy}`, {}, cause);
+    throw brokenRow(place, `is not valid JSON, ${reason}; ${remedy}`, {}, cause);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Row;
   const got = typeof value === "object" ? shown(value) : `${typeof value} ${shown(value)}`;

@@ -13,7 +13,7 @@ export const LONGEST_ROW_BYTES: number = 2 ** 26;
 /**
  * Lines with their ends, from a place on. A packed file is unpacked from its beginning to get there.
  * @param place of the row that is being read, for messages
- * @throws MP_IO for a file that cannot be read, MP_PARSE for no sound gzip file, UTF-16, and a line that is too long
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for an invalid gzip file, for UTF-16, and a line that is too long
  */
 export async function* linesOf(
   file: Inspected,
@@ -38,7 +38,7 @@ export async function* linesOf(
   if (length > 0) yield Buffer.concat(parts);
 }
 
-/** The bytes from a place on. @throws MP_IO, MP_PARSE for no sound gzip file and UTF-16 */
+/** The bytes from a place on. @throws MP_IO, MP_PARSE for an invalid gzip file and UTF-16 */
 export async function* bytesOf(
   { path, isGzip }: Inspected,
   start: number,

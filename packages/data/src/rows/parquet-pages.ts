@@ -22,7 +22,7 @@ export interface ColumnChunk {
   readonly unpack: Unpack;
 }
 
-/** How values are encoded. */
+/** An encoding of values. */
 interface Encoding {
   readonly types: RegExp;
   /** The start of its runs in a page, and their width. */

@@ -18,7 +18,7 @@ export interface Jinja {
 export type Span = readonly [start: number, end: number];
 
 const UNPAIRED = "generation and endgeneration must come in pairs";
-/** The tags that transformers adds to Jinja; what is between them, the model is to say. */
+/** Tags that transformers adds to Jinja. They enclose what the model is trained to say. */
 const GENERATION = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
 
 /** Its own would fill the memory with the numbers of `range(10**9)`. Its line end is trimmed with it. */
@@ -76,7 +76,7 @@ export class ChatTemplate {
       const problem = cause instanceof Error ? cause.message : String(cause);
       throw new MpError(
         "MP_INVALID_ARGUMENT",
-        `applyChatTemplate: the chat template of ${this.#file} refuses the messages: ${problem}; change the messages or the template`,
+        `${this.#file}: its chat template refuses the messages: ${problem}; change the messages or the template`,
         { details: { file: this.#file, problem }, cause },
       );
     }

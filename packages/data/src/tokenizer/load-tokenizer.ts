@@ -81,7 +81,7 @@ async function fieldsOf(file: string): Promise<Fields> {
     throw refused(file, `it is not JSON (${String(cause)})`, cause);
   }
   if (typeof fields === "object" && fields !== null && !Array.isArray(fields)) return fields as Fields;
-  throw refused(file, "it is no object");
+  throw refused(file, "it is not an object");
 }
 
 async function textOf(file: string): Promise<string> {

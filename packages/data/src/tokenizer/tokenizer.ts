@@ -77,7 +77,7 @@ function isListOf(value: unknown, accepts: (element: unknown) => boolean): boole
   );
 }
 
-/** Text as numbers and back, as a model was trained with. */
+/** Converts text to token ids and back, as its model was trained with. */
 export class Tokenizer {
   /** Its `tokenizer.json`. */
   readonly file: string;
@@ -160,7 +160,7 @@ export class Tokenizer {
     if (template !== undefined) return template;
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `applyChatTemplate: beside ${this.file} there is no chat template; put one into chat_template.jinja in that folder, as models for chats have it`,
+      `${this.file}: there is no chat template beside it; put one into chat_template.jinja in that folder, as models for chats have it`,
       { details: { file: this.file } },
     );
   }

@@ -1,4 +1,5 @@
-import type { HostTensor, Tensor, Tree } from "@mp/core";
+import { type HostTensor, MpError, type Tensor, type Tree } from "@mp/core";
+import { shown } from "@mp/core/internal";
 import type { LayerContext, Parameters } from "../layer.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { Targets } from "./targets.js";
@@ -13,4 +14,14 @@ export interface AdaptableModel<I, O = Tensor> {
   /** The linear layers that get adapters by default. */
   readonly targets: Targets;
   apply(parameters: Parameters<NamedParameters>, input: I, context?: LayerContext): O;
+}
+
+/** @throws MP_INVALID_ARGUMENT for what is no such model */
+export function expectAdaptable(what: string, model: unknown): void {
+  const { linearLayers, apply } = (model ?? {}) as Partial<AdaptableModel<unknown, unknown>>;
+  if (Array.isArray(linearLayers) && typeof apply === "function") return;
+  throw new MpError(
+    "MP_INVALID_ARGUMENT",
+    `${what}: takes a model such as that of causalLm or fromOnnx, got ${shown(model)}`,
+  );
 }

@@ -266,6 +266,20 @@ describe("an adapter's files", () => {
     expect(performance.now() - start).toBeLessThan(2000);
   });
 
+  it("have no name twice, and need a model", async () => {
+    const adapted = lora(model);
+    await saveAdapter(folder, adapted, adapted.init(key(4)));
+    const path = join(folder, "adapter_model.safetensors");
+    const { tensors } = await loadFile(path);
+    const [[name, first] = ["", undefined]] = Object.entries(tensors);
+    await saveFile(path, { ...tensors, [name.replace("base_model.model.", "")]: first as never });
+    await expect(loadAdapter(folder, model)).rejects.toMatchObject({
+      code: "MP_INVALID_ARGUMENT",
+      message: expect.stringMatching(/^loadAdapter: .* are both renamed .*; leave one of them out/),
+    });
+    await expect(loadAdapter(folder, undefined as never)).rejects.toThrow(/loadAdapter: takes a model/);
+  });
+
   it("come into folders that are made", async () => {
     const deep = join(folder, "a", "b", "c");
     const adapted = lora(model);

@@ -3,12 +3,13 @@ import { type Tensor, zeros } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
 import { filled } from "../safetensors/filling.js";
 import { readJson } from "../safetensors/json-file.js";
+import { named } from "../safetensors/load-safetensors.js";
 import { openWeights } from "../safetensors/open-weights.js";
 import { expectComplete } from "../safetensors/report.js";
 import { readFields } from "../transformers/config-fields.js";
 import { ignoreOption } from "../transformers/field-checks.js";
 import type { LinearPlace } from "../transformers/index.js";
-import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
+import { type AdaptableModel, expectAdaptable, type NamedParameters } from "./adaptable-model.js";
 import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
 import { treeOf } from "./adapter-tree.js";
 import { type Lora, type LoraOptions, lora } from "./lora.js";
@@ -39,6 +40,7 @@ export async function loadAdapter<I, O = Tensor>(
   options: LoadAdapterOptions = {},
 ): Promise<LoadedAdapter<I, O>> {
   checks.path("loadAdapter: folder", folder);
+  expectAdaptable("loadAdapter", model);
   const { ignore } = readOptions(
     "loadAdapter",
     options,
@@ -54,9 +56,7 @@ export async function loadAdapter<I, O = Tensor>(
   );
   const subject = { what: "loadAdapter", path: weights, remedy: () => REMEDY };
   const file = await openWeights(subject);
-  const nameAt = new Map(
-    [...file.keys()].map((name) => [name.replace(PREFIX, "").replaceAll(".", "/"), name] as const),
-  );
+  const { nameAt } = named("loadAdapter", file, [[PREFIX, ""]]);
   const places = model.linearLayers.filter(({ path }) => nameAt.has(`${path}/lora_A/weight`));
   const rank = fields["r"] as number;
   const adapters = treeOf(places, ({ inputs, outputs }) => ({

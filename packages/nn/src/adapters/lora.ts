@@ -1,11 +1,11 @@
-import { foldIn, type HostTensor, type Key, MpError, type Tensor, type Tree, zeros } from "@mp/core";
-import { checks, readOptions, shown, withDefault } from "@mp/core/internal";
+import { foldIn, type HostTensor, type Key, type Tensor, type Tree, zeros } from "@mp/core";
+import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { uniform } from "../initializers.js";
 import type { LayerContext, Parameters } from "../layer.js";
 import { positive, rate } from "../transformers/field-checks.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { LinearAdapter, LinearPart } from "../transformers/linear.js";
-import type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
+import { type AdaptableModel, expectAdaptable, type NamedParameters } from "./adaptable-model.js";
 import { joined, treeOf } from "./adapter-tree.js";
 import { inF32, merged, type Weight } from "./merge.js";
 import { expectFound, placesOf, type Targets } from "./targets.js";
@@ -75,12 +75,7 @@ const OPTIONS = {
  * @throws MP_INVALID_ARGUMENT for a target that the model does not have, naming those that it has
  */
 export function lora<I, O = Tensor>(model: AdaptableModel<I, O>, options: LoraOptions = {}): Lora<I, O> {
-  const given = (model ?? {}) as Partial<AdaptableModel<I, O>>;
-  if (!Array.isArray(given.linearLayers) || typeof given.apply !== "function")
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `lora: takes a model such as that of causalLm or fromOnnx, got ${shown(model)}`,
-    );
+  expectAdaptable("lora", model);
   const read = readOptions("lora", options, OPTIONS, { example: "{ rank: 8, alpha: 16 }" });
   const { rank, alpha, targets = model.targets, dropout, useRslora } = read;
   expectFound(model.linearLayers, targets);

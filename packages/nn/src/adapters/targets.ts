@@ -1,4 +1,4 @@
-/** Which linear layers get adapters, by names as in peft. */
+/** Selects the linear layers that get adapters, by names as in peft. */
 import { MpError } from "@mp/core";
 import type { LinearPlace } from "../transformers/index.js";
 

@@ -28,7 +28,7 @@ export interface CachedAttention {
 
 /** Attention of a prompt, which begins at the first place, to itself. */
 export function promptAttention(cache: Cache<Tensor>): CachedAttention {
-  return noting(cache, (before, heads) => {
+  return recording(cache, (before, heads) => {
     const time = heads.key.shape[2] as number;
     const filled = (old: Tensor, own: Tensor): Tensor =>
       time === old.shape[2] ? own : concat([own, slice(old, [{ axis: 2, start: time }])], 2);
@@ -41,7 +41,7 @@ export function promptAttention(cache: Cache<Tensor>): CachedAttention {
 export function tokenAttention(cache: Cache<Tensor>, place: Tensor): CachedAttention {
   const length = cache[0]?.keys.shape[2] ?? 0;
   const mask = reshape(lessOrEqual(range(0, length), place), [1, 1, 1, length]);
-  return noting(cache, (before, heads) => {
+  return recording(cache, (before, heads) => {
     const at = expand(reshape(place, [1, 1, 1, 1]), heads.key.shape);
     const after = {
       keys: scatterElements(before.keys, at, heads.key, { axis: 2 }),
@@ -56,7 +56,7 @@ type Block = (
   heads: Parameters<Attend>[1],
 ) => { readonly after: CachedBlock<Tensor>; readonly mixed: Tensor };
 
-function noting(cache: Cache<Tensor>, block: Block): CachedAttention {
+function recording(cache: Cache<Tensor>, block: Block): CachedAttention {
   const next = [...cache];
   const attend: Attend = (layer, heads) => {
     const { after, mixed } = block(cache[layer] as CachedBlock<Tensor>, heads);

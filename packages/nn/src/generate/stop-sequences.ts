@@ -26,7 +26,7 @@ export class StopSequences {
   }
 }
 
-/** How many first tokens of a sequence the tokens end with. */
+/** The length of the longest proper prefix of a sequence that the tokens end with. */
 function begunIn(tokens: readonly number[], sequence: readonly number[]): number {
   let count = Math.min(tokens.length, sequence.length - 1);
   while (count > 0 && !endsWith(tokens, sequence, count)) count--;

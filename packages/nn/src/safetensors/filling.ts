@@ -9,7 +9,7 @@ import { dtypeProblem, type Numbers, type Source, sourceOf } from "./source.js";
 /** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
 const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
 
-/** Makes what stands for a leaf of numbers that fit it. */
+/** Converts numbers that fit a leaf into what the tree stores for it. */
 export type Store = (leaf: HostTensor, numbers: Numbers, path: string) => Tree<HostTensor>;
 
 /** The means to fill a model. */

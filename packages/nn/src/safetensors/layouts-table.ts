@@ -1,4 +1,4 @@
-// How the tensors that PyTorch keeps for a kind of layer become the parameters of ours. A kind is recognized by the
+// Conversions of the tensors that PyTorch keeps for a kind of layer into the parameters of ours. A kind is recognized by the
 // leaves of its tree, never by a path.
 import type { Shape } from "@mp/core";
 import type { Numbers, Source } from "./source.js";

@@ -84,7 +84,7 @@ export async function loadStored<T extends object>(
   { rename, allow, ...means }: Reading,
 ): Promise<{ readonly loaded: T; readonly report: WeightsReport }> {
   const file = await openWeights(subject);
-  const { nameAt, ignored } = named(file, rename);
+  const { nameAt, ignored } = named(subject.what, file, rename);
   const { loaded, report: found } = filled(trees, { nameAt, file, ...means });
   const report = { ...found, ignored: [...ignored, ...found.ignored] };
   expectComplete(subject, report, allow);
@@ -100,8 +100,9 @@ const answering =
     return given;
   };
 
-/** @throws MP_INVALID_ARGUMENT for two tensors of one path */
-function named(
+/** The names of a file's tensors by their paths in a model. @throws MP_INVALID_ARGUMENT for two tensors of one path */
+export function named(
+  what: string,
   file: FileTensors,
   rename: Renaming | undefined,
 ): { readonly nameAt: ReadonlyMap<string, string>; readonly ignored: readonly string[] } {
@@ -117,7 +118,7 @@ function named(
     if (other !== undefined) {
       throw new MpError(
         "MP_INVALID_ARGUMENT",
-        `loadSafetensors: ${JSON.stringify(other)} and ${JSON.stringify(name)} are both renamed ${JSON.stringify(path)}`,
+        `${what}: ${JSON.stringify(other)} and ${JSON.stringify(name)} are both renamed ${JSON.stringify(path)}; leave one of them out`,
         { details: { path } },
       );
     }

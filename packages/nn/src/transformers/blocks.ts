@@ -3,8 +3,8 @@ import { gather, reshape } from "@mp/core/ops";
 import type { DecoderInput } from "./decoder.js";
 
 /**
- * Computes blocks one after the other, each in a scope of its own and wrapped as the input says: the one place that it
- * wants of the last one's [batch, time, size], or all.
+ * Runs the blocks in order, each in its own scope and wrapped as the input says. Gives the hidden states [batch, time,
+ * size], or those of the one wanted position.
  */
 export function throughBlocks<B>(
   name: string,

@@ -40,7 +40,7 @@ export const unused = (names: string): FieldTable =>
 
 const isNeutral = (rule: FieldRule): rule is NeutralField => typeof rule === "object" && "only" in rule;
 
-/** Whether two values of JSON are equal; objects and lists only if both are empty. */
+/** Whether two JSON values are equal, objects and lists by their text. */
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
 

@@ -13,15 +13,18 @@ export interface CausalLmInput {
    * full. A token attends to none after it in any case. Default: to all before it and itself.
    */
   readonly mask?: Tensor;
-  /** Places of the tokens, i32 [batch, time]; default 0, 1, 2 … in each row. Packed samples count from 0 each. */
+  /** Position ids, i32 [batch, time]; default 0, 1, 2 … in each row. Packed samples count from 0 each. */
   readonly positions?: Tensor;
   /** Attention of every block, in place of that over the input's own tokens, as a cache of earlier ones needs it. */
   readonly attend?: Attend;
-  /** The one place, i32 scalar, whose logits are wanted: [batch, 1, vocabulary]. Default: all. */
+  /** The position, i32 scalar, whose logits alone are wanted: [batch, 1, vocabulary]. Default: all. */
   readonly place?: Tensor;
 }
 
-/** A block's heads, their positions in them, each [batch, heads, time, size]; keys and values may have fewer heads. */
+/**
+ * Queries, keys and values of a block, already rotated, each [batch, heads, time, size]; models with grouped queries have
+ * fewer heads of keys and values.
+ */
 export interface Heads {
   readonly query: Tensor;
   readonly key: Tensor;

@@ -4,7 +4,7 @@ import { dropout } from "../dropout.js";
 import { isPast } from "../multi-head-attention.js";
 import type { DecoderInput, Heads } from "./decoder.js";
 
-/** Attention to earlier tokens whose weights are dropped in training. The operator of it has no dropout. */
+/** Causal attention with dropout on its weights in training, which the operator `attention` lacks. */
 export function droppedAttention(layer: number, heads: Heads, rate: number, input: DecoderInput): Tensor {
   const { attend, mask, context } = input;
   if (rate === 0 || context?.training !== true) return attend(layer, heads);
@@ -12,9 +12,9 @@ export function droppedAttention(layer: number, heads: Heads, rate: number, inpu
   const [, , time = 0, size = 1] = query.shape;
   const scores = matMul(mul(query, 1 / Math.sqrt(size)), transpose(key, [0, 1, 3, 2]));
   const causal = where(isPast(time, time), scores, Number.NEGATIVE_INFINITY);
-  const shares = softmax(mask === undefined ? causal : where(mask, causal, Number.NEGATIVE_INFINITY));
+  const weights = softmax(mask === undefined ? causal : where(mask, causal, Number.NEGATIVE_INFINITY));
   return matMul(
-    scope("shares", () => dropout(rate).apply({}, shares, context)),
+    scope("weights", () => dropout(rate).apply({}, weights, context)),
     value,
   );
 }

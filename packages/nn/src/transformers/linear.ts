@@ -72,6 +72,6 @@ function times(x: Tensor, weight: Tensor): Tensor {
   return reshape(matMul(wide, reshape(x, [inputs, 1])), [...rows, outputs]);
 }
 
-/** A frozen weight that is stored in a half, as it enters a computation traced in f32; the policy decides on its dtype. */
+/** Casts a frozen 16-bit weight to the dtype of the input, so that the policy decides what the product computes in. */
 export const widened = (weight: Tensor, x: Tensor): Tensor =>
   weight.dtype === x.dtype ? weight : cast(weight, x.dtype);

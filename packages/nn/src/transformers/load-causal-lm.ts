@@ -21,7 +21,7 @@ import { type Quantization, WEIGHT_FORMATS } from "./stored-weight.js";
 
 export interface LoadCausalLmOptions extends CausalLmOptions {
   /**
-   * How the weights are kept: `f32` (default) for any training; for a base that stays frozen `bf16`, in which weights that
+   * The format that weights are kept in: `f32` (default) for any training; for a base that stays frozen `bf16`, in which weights that
    * the file has in bf16 keep their bits, or `int8` or `nf4`, which have the linear layers but `lm_head` in 8 or about
    * 4.1 bits a weight and the rest in bf16.
    */
@@ -65,11 +65,15 @@ export async function loadCausalLm(
 const ofOneModel = (folder: string): string =>
   `correct the sizes in ${join(folder, "config.json")}, such as num_hidden_layers (n_layer of GPT-2), or download the weights that it describes`;
 
-/** Refusals name the file. */
 async function modelIn(path: string, options: Required<CausalLmOptions>): Promise<ReadModel> {
   const config = await readJson("loadCausalLm", path);
+  return namingSource(path, () => readModel(config, options));
+}
+
+/** Gives errors the file or the parameter that they are about. */
+function namingSource<T>(path: string, read: () => T): T {
   try {
-    return readModel(config, options);
+    return read();
   } catch (cause) {
     if (!MpError.is(cause)) throw cause;
     const details = { ...cause.details, path };
@@ -82,10 +86,10 @@ function storing(base: "f32" | "bf16" | Quantization, { linearLayers }: CausalLm
   if (base === "f32" || base === "bf16") return stored;
   const layers = linearLayers.filter(({ isHead }) => !isHead);
   const paths = new Set(layers.map(({ path }) => `params/${path}/weight`));
-  return (leaf, numbers, path) =>
-    paths.has(path)
-      ? WEIGHT_FORMATS[base].quantized(numbers.data, numbers.shape)
-      : stored(leaf, numbers, path);
+  return (leaf, numbers, path) => {
+    if (!paths.has(path)) return stored(leaf, numbers, path);
+    return namingSource(path, () => WEIGHT_FORMATS[base].quantized(numbers.data, numbers.shape));
+  };
 }
 
 /** Files of a model without a head leave its prefix out: `layers.0…` is `model.layers.0…`; some have a copy of a tied head. */

@@ -6,7 +6,7 @@ import * as nf4 from "./nf4.js";
 export type QuantizedWeight<T> = int8.Int8Weight<T> | nf4.Nf4Weight<T>;
 export type StoredWeight<T> = T | QuantizedWeight<T>;
 
-/** How many bits a frozen base has: floats, codes of 8 bits by rows, or of 4 by blocks. */
+/** Formats of a quantized frozen weight: 8-bit codes with a scale a row, or 4-bit codes with a scale a block. */
 export type Quantization = "int8" | "nf4";
 
 interface WeightFormat {

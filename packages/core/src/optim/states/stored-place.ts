@@ -24,12 +24,13 @@ export function placeOf(
   const { dtype, shape } = types[codes] ?? {};
   const own = dtype !== undefined && isStateFormat(dtype) ? scalesOf(dtype) : undefined;
   const end = path === undefined ? codes.length : codes.length - path.length - 1;
+  const none: Place = { codes, scales: undefined, signs: "both" };
+  if (own === undefined || shape === undefined) return none;
   for (const signs of ["both", "nonNegative"] as const) {
-    if (own === undefined || shape === undefined) break;
     const scales = codes.slice(0, end) + own.suffix[signs] + codes.slice(end);
     const found = Object.hasOwn(types, scales) ? types[scales] : undefined;
     if (found?.dtype === "f32" && sameShape(found.shape, own.shapeOf(elementCount(shape, "states"))))
       return { codes, scales, bounds: own.bounds, signs };
   }
-  return { codes, scales: undefined, signs: "both" };
+  return none;
 }

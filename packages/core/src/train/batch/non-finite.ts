@@ -16,13 +16,13 @@ export function nonFiniteProblem(
     if (((bits[index] as number) & mask) !== mask) continue;
     const value = decode(dtype, bits[index] as number);
     if (allowsInfinity && !Number.isNaN(value)) continue;
-    return elementSaid(name, value, tensor, index);
+    return describeElement(name, value, tensor, index);
   }
   return undefined;
 }
 
 /** `master/out is NaN at element 3`, or `applied is -1` for a tensor of one element. */
-export const elementSaid = (name: string, value: number, { data }: HostTensor, index: number): string =>
+export const describeElement = (name: string, value: number, { data }: HostTensor, index: number): string =>
   `${name} is ${value}${data.length === 1 ? "" : ` at element ${index}`}`;
 
 /** Bits that are all set in infinities and NaN, and in nothing else. */

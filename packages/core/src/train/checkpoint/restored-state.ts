@@ -4,7 +4,7 @@ import { floatFormats } from "../../dtype.js";
 import type { HostTensor } from "../../host/host-tensor.js";
 import { placeOf } from "../../optim/states/stored-place.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
-import { elementSaid, nonFiniteProblem } from "../batch/non-finite.js";
+import { describeElement, nonFiniteProblem } from "../batch/non-finite.js";
 import { isLast, isOwnSlot, ownSlot, type Placed } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 import type { Slot } from "../definition/slot.js";
@@ -78,8 +78,8 @@ function outOfBounds(tensors: Outputs, bounds: Bounds): string[] {
     const values = Array.from(tensor.data, Number);
     const index = values.findIndex((value) => !(value >= smallest && value <= largest));
     if (index === -1) return [];
-    const said = elementSaid(slot, values[index] as number, tensor, index);
-    return [`${said}, and is from ${smallest} to ${largest} in a run`];
+    const said = describeElement(slot, values[index] as number, tensor, index);
+    return [`${said}, and a run keeps it from ${smallest} to ${largest}`];
   });
 }
 

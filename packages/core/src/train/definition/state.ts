@@ -44,7 +44,7 @@ interface SlotGroup {
   readonly role: InputRole;
   /** Whether a checkpoint contains it. */
   readonly isSaved: boolean;
-  /** When it may have infinities, of what never has NaN; undefined for what no step checks. */
+  /** When infinities are allowed; NaN never is. Undefined where values are not checked. */
   readonly infinities: "never" | "before the first step" | "always" | undefined;
   /** Whether a checkpoint may lack it: it then begins as in a new run. */
   readonly isOptional?: true;
