@@ -79,7 +79,7 @@ function outOfBounds(tensors: Outputs, bounds: Bounds): string[] {
     const index = values.findIndex((value) => !(value >= smallest && value <= largest));
     if (index === -1) return [];
     const said = describeElement(slot, values[index] as number, tensor, index);
-    return [`${said}, and a run keeps it from ${smallest} to ${largest}`];
+    return [`${said}: a run keeps it from ${smallest} to ${largest}`];
   });
 }
 
