@@ -11,6 +11,8 @@ await runApp(definition, async (options, context) => {
   if (options.memory) refuseBeside("--memory", options, OF_A_TRAINING, "trains nothing");
   if (options.loraRank === 0)
     refuseBeside("--lora-rank 0", options, ["adapter", "targets"], "has no adapter");
+  if (options.loraRank === 0 && options.base !== "f32")
+    throw new UsageError(`--base ${options.base}: is for a frozen base; --lora-rank 0 goes with --base f32`);
   const found = await stat(options.adapter ?? ".").catch(() => undefined);
   if (found?.isDirectory() === false)
     throw new UsageError(`--adapter ${options.adapter}: is a file, name a folder`);

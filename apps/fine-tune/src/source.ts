@@ -41,6 +41,7 @@ export async function withSource<T>(options: Options, run: (source: Source) => P
 async function folderOf(model: string): Promise<string> {
   const found = await stat(model).catch(() => undefined);
   if (found?.isDirectory()) return model;
+  if (found !== undefined) throw new UsageError(`--model ${model}: is a file, name its folder`);
   if (!/^[\w.-]+\/[\w.-]+$/.test(model))
     throw new UsageError(`--model ${model}: must be a folder, or a name on the hub such as org/name`);
   return await download(model, { files: ["*.json", "*.jinja", "*.safetensors"] });

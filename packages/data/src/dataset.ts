@@ -105,7 +105,7 @@ export function withDropped<B>(dataset: Dataset<B>, dropped: number | undefined)
 const checkPass = integer(0);
 
 export const checkDataset: Check = claim(
-  "a dataset, such as imageBatches gives",
+  "a dataset, such as readRows, mapDataset and imageBatches give",
   (value) => typeof (value as Partial<Dataset<unknown>> | null | undefined)?.iterate === "function",
 );
 

@@ -13,5 +13,6 @@ const codes: Readonly<Record<SafetensorsErrorCode, ErrorCode>> = {
 export function asMpError(error: unknown): unknown {
   if (!SafetensorsError.is(error)) return error;
   const { code, message, details, cause = error } = error;
-  return new MpError(codes[code], message, { details, cause });
+  const remedy = code === "SAFETENSORS_PARSE" ? "; take an earlier file, or copy it again" : "";
+  return new MpError(codes[code], message + remedy, { details, cause });
 }

@@ -38,7 +38,7 @@ describe("a broken row", () => {
       "a.jsonl",
       '{"a":1}\n\n{"a":\n',
       {},
-      "MP_PARSE a.jsonl: row 2 (line 3): is not valid JSON, Unexpected end of JSON input; correct the row, or download the file again if it was cut short",
+      "MP_PARSE a.jsonl: row 2 (line 3): is not valid JSON, Unexpected end of JSON input; write one JSON object a line, or download the file again if it was cut short",
     ],
     [
       "no object",
@@ -263,6 +263,15 @@ it("is a file in UTF-16, named with the command that converts it", async () => {
       },
     ),
   );
+});
+
+it("names the delimiter where a header is one column", async () => {
+  const path = join(folder, "semicolons.csv");
+  await writeFile(path, "prompt;answer\nx;y\n");
+  const columns = { prompt: "string" } as const;
+  const { message } = await refusal(() => readRows(path, { columns }));
+  expect(message).toMatch(/has no column "prompt"; name one of prompt;answer, or pass the delimiter/);
+  expect(await all(await readRows(path, { columns, delimiter: ";" }))).toEqual([{ prompt: "x" }]);
 });
 
 it("reads the named columns with their types", async () => {

@@ -163,6 +163,22 @@ it("refuses what is too long by file and row, or cuts it or leaves it out where 
   );
 });
 
+it("refuses batches whose mask no engine can hold", async () => {
+  for (const [batch, length] of [
+    [8, 100_000],
+    [2 ** 31, 1],
+    [1, 46_341],
+  ] as const) {
+    const { code, message } = await refusal(async () =>
+      causalBatches(examplesOf([{ ids: [1, 2] }]), { batch, length }),
+    );
+    expect([code, message]).toEqual([
+      "MP_INVALID_ARGUMENT",
+      `causalBatches: the mask [${batch}, 1, ${length}, ${length}] must have at most 2147483647 elements; pass a smaller batch or length`,
+    ]);
+  }
+});
+
 it("refuses an example of which nothing is learned, by its row", async () => {
   const masked = fc.array(fc.boolean(), { minLength: 1, maxLength: 8 });
   const path = join(folder, "unlearned.jsonl");

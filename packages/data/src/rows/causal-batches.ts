@@ -1,4 +1,4 @@
-import { type HostTensor, tensor } from "@mp/core";
+import { type HostTensor, MpError, tensor } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { integer, optional, optionsOf, truth } from "../check-arguments.js";
 import { type BatchIterator, checkDataset, type Dataset, withCursor } from "../dataset.js";
@@ -38,6 +38,9 @@ export interface CausalBatch {
   readonly mask: HostTensor<"bool">;
 }
 
+/** More elements than this have no room in a typed array of every engine. */
+const MOST_ELEMENTS = 2 ** 31 - 1;
+
 const checkOptions = optionsOf<CausalBatchOptions>(
   {
     batch: integer(1),
@@ -63,6 +66,11 @@ export function causalBatches(
   checkDataset("causalBatches: examples", examples);
   checkOptions("causalBatches", options);
   const { batch, length, pack = true, padding = 0, tooLong = "refuse" } = options;
+  if (batch * length ** 2 > MOST_ELEMENTS)
+    throw new MpError(
+      "MP_INVALID_ARGUMENT",
+      `causalBatches: the mask [${batch}, 1, ${length}, ${length}] must have at most ${MOST_ELEMENTS} elements; pass a smaller batch or length`,
+    );
   const iterate = (cursor?: Json, pass?: number): BatchIterator<CausalBatch> => {
     const source = examples.iterate(cursor, pass);
     const take = () => nextLearned("causalBatches", source, length, tooLong);

@@ -100,7 +100,8 @@ export function checkFile(
 ): void {
   for (const [name, type] of Object.entries(wanted)) {
     if (columns !== undefined && !columns.includes(name)) {
-      throw broken(path, `has no column ${JSON.stringify(name)}; name one of ${columns.join(", ")}`);
+      const remedy = isText && columns.length === 1 ? ", or pass the delimiter of its fields" : "";
+      throw broken(path, `has no column ${JSON.stringify(name)}; name one of ${columns.join(", ")}${remedy}`);
     }
     if (isText && typeOf(type).fromText === undefined) {
       const held = "text, numbers and booleans";

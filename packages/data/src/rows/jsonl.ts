@@ -26,7 +26,7 @@ function parse(text: string, place: RowPlace): Row {
     value = JSON.parse(text);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const remedy = "correct the row, or download the file again if it was cut short";
+    const remedy = "write one JSON object a line, or download the file again if it was cut short";
     throw brokenRow(place, `is not valid JSON, ${reason}; ${remedy}`, {}, cause);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Row;

@@ -51,6 +51,7 @@ export const treeOf = (
 
 const isLeaf = (value: unknown): value is Tensor | HostTensor => isTensor(value) || isHostTensor(value);
 
+const BASE = "take the base of the model that lora was given";
 const OWN = "take adapters of init of this model and rank, or of its loadAdapter";
 
 /**
@@ -111,15 +112,15 @@ export function joined<W, T>(
   adapted: Adapted,
   make: (layer: AdaptedLayer<W, T>) => unknown,
 ): NamedParameters {
-  const order = `${OWN}; adapters come first, then the base`;
-  const matrices = adaptersAt<T>("lora: adapters", adapters, adapted, order);
+  const order = "adapters come first, then the base";
+  const matrices = adaptersAt<T>("lora: adapters", adapters, adapted, `${OWN}; ${order}`);
   return adapted.places.reduce((tree, place, at) => {
     const { path, inputs, outputs, isInputsFirst } = place;
     return withPart(tree, path.split("/"), (found) => {
       const isAlone = isLeaf(found);
       const part = (isAlone ? { weight: found } : found) as { readonly weight: W };
       const shape = isInputsFirst ? [inputs, outputs] : [outputs, inputs];
-      expectShape("lora: base", `${path}/weight`, shape, shapeOf(part?.weight), order);
+      expectShape("lora: base", `${path}/weight`, shape, shapeOf(part?.weight), `${BASE}; ${order}`);
       return make({ ...(matrices[at] as Matrices<T>), part, isAlone, place });
     });
   }, base) as NamedParameters;

@@ -48,9 +48,9 @@ export function filled<T extends object>(
     return made;
   };
   const loaded = Object.entries(trees).map(([what, tree]: [string, object]) => {
-    const shapes = new Map(leavesOf(tree, isHostTensor, what).map(([at, { shape }]) => [at, shape]));
+    const below = leavesBelow(leavesOf(tree, isHostTensor, what));
     const take = (leaf: HostTensor, at: string): Tree<HostTensor> =>
-      taken(leaf, `${what}/${at}`, candidate(at, shapes, filling.nameAt));
+      taken(leaf, `${what}/${at}`, candidate(at, below, filling.nameAt));
     return [what, mapTree(tree, isHostTensor, take, what)];
   });
   const left = [...filling.nameAt.values()].filter((name) => !used.has(name));
@@ -85,21 +85,33 @@ interface Candidate {
   readonly make: LayoutRule["make"];
 }
 
+/** The shapes of the leaves below each node of a tree, by the node's path and its slash. */
+function leavesBelow(leaves: readonly (readonly [string, HostTensor])[]): ReadonlyMap<string, Leaves> {
+  const below = new Map<string, Map<string, Shape>>();
+  for (const [at, { shape }] of leaves) {
+    const keys = at.split("/");
+    for (const depth of keys.keys()) {
+      const prefix = prefixOf(keys.slice(0, depth));
+      if (!below.has(prefix)) below.set(prefix, new Map());
+      below.get(prefix)?.set(at.slice(prefix.length), shape);
+    }
+  }
+  return below;
+}
+
+const prefixOf = (keys: readonly string[]): string => keys.map((key) => `${key}/`).join("");
+
 /** The first rule all of whose tensors are in the file, of the layer itself, then of what it is a part of. */
 function candidate(
   path: string,
-  shapes: ReadonlyMap<string, Shape>,
+  below: ReadonlyMap<string, Leaves>,
   nameAt: ReadonlyMap<string, string>,
 ): Candidate | undefined {
   const keys = path.split("/");
   for (let depth = keys.length - 1; depth >= Math.max(0, keys.length - 2); depth--) {
-    const above = keys.slice(0, depth);
-    const prefix = above.map((key) => `${key}/`).join("");
-    const below: Leaves = new Map(
-      [...shapes].flatMap(([at, shape]) => (at.startsWith(prefix) ? [[at.slice(prefix.length), shape]] : [])),
-    );
+    const prefix = prefixOf(keys.slice(0, depth));
     for (const { isOne, leaves } of Object.values(LAYOUTS)) {
-      if (!isOne(below)) continue;
+      if (!isOne(below.get(prefix) ?? new Map())) continue;
       for (const { from, make } of leaves[keys.slice(depth).join("/")] ?? []) {
         const names = from.flatMap((name) => nameAt.get(`${prefix}${name}`) ?? []);
         if (names.length === from.length) return { from: names, make };

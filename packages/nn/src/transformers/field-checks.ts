@@ -4,6 +4,9 @@ import { checks } from "@mp/core/internal";
 /** The size of a tensor or a part of it. More than of any model that is published has no room in a tensor. */
 export const extent: checks.Check = checks.integer(1, 2 ** 22);
 
+/** A number of positions, which are i32. */
+export const positionCount: checks.Check = checks.integer(1, 2 ** 31 - 1);
+
 /** The number of layers: more would fill the memory before there are any weights. */
 export const depth: checks.Check = checks.integer(1, 2 ** 12);
 

@@ -7,7 +7,7 @@ import { throughBlocks } from "./blocks.js";
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { embedded } from "./embedded.js";
-import { depth, extent, nonNegative, positive } from "./field-checks.js";
+import { depth, extent, nonNegative, positionCount, positive } from "./field-checks.js";
 import { HEAD, type LinearPart, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, type RotaryConfig, rotated } from "./rotary.js";
@@ -24,8 +24,8 @@ export const LLAMA_FIELDS: FieldTable = {
   num_key_value_heads: optional(extent),
   head_dim: optional(extent),
   hidden_act: optional(activationName, "silu"),
-  max_position_embeddings: optional(checks.count, 2048),
-  original_max_position_embeddings: optional(checks.count),
+  max_position_embeddings: optional(positionCount, 2048),
+  original_max_position_embeddings: optional(positionCount),
   rms_norm_eps: optional(nonNegative, 1e-6),
   tie_word_embeddings: optional(checks.truth, false),
   attention_bias: optional(checks.truth, false),

@@ -133,7 +133,7 @@ it.each([-1, 1])(
     await expect(loadCausalLm(folder)).rejects.toMatchObject({
       code: "MP_CHECKPOINT_MISMATCH",
       message: expect.stringMatching(
-        `^loadCausalLm: ${weights} does not fit the model: ${differs}.*; correct the sizes in ${config}, such as num_hidden_layers`,
+        `^loadCausalLm: ${weights} does not fit the model: ${differs}.*; correct ${config} .a size such as num_hidden_layers`,
       ),
     });
     await expect(loadCausalLm(folder)).rejects.not.toThrow(/rename|allow:|loadSafetensors/);

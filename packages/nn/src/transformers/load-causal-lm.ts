@@ -63,7 +63,7 @@ export async function loadCausalLm(
 }
 
 const ofOneModel = (folder: string): string =>
-  `correct the sizes in ${join(folder, "config.json")}, such as num_hidden_layers (n_layer of GPT-2), or download the weights that it describes`;
+  `correct ${join(folder, "config.json")} (a size such as num_hidden_layers, or tie_word_embeddings), or download the weights that it describes`;
 
 async function modelIn(path: string, options: Required<CausalLmOptions>): Promise<ReadModel> {
   const config = await readJson("loadCausalLm", path);
