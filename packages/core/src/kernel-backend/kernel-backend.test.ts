@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Storage, tinyBackend } from "../../test/tiny-backend.js";
+import { emulationWarnings } from "../backend/emulation-warnings.js";
 import { deriveManifest } from "../backend/manifest.js";
 import type { Backend, Handle } from "../contract/backend.js";
 import { DTYPES, type DType } from "../dtype.js";
@@ -8,6 +9,7 @@ import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph, Value, ValueType } from "../graph/graph.js";
 import { inferRules } from "../graph/infer/infer.js";
 import { type HostTensor, tensor } from "../host/host-tensor.js";
+import { reference } from "../reference/index.js";
 import type { Kernel } from "./kernel.js";
 
 const type = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape });
@@ -162,6 +164,14 @@ describe("compile", () => {
       },
     ]);
     expect((await backend.compile(graph())).warnings).toEqual([]);
+    const frozen = new GraphBuilder();
+    const weight = frozen.input("w", type("f16", 2), "batch");
+    const moved = frozen.emitOne("Transpose", [weight], { perm: [0] });
+    const y = frozen.emitOne("Cast", [moved], { to: "f32" });
+    const { manifest } = await reference();
+    expect(emulationWarnings("reference", manifest, frozen.finish({ y }))).toEqual([]);
+    const doubled = frozen.emitOne("Add", [moved, moved], {});
+    expect(emulationWarnings("reference", manifest, frozen.finish({ doubled }))).toHaveLength(1);
   });
 });
 
