@@ -8,7 +8,7 @@ import {
   type Shape,
   type Tensor,
 } from "@mp/core";
-import { formatShape } from "@mp/core/graph";
+import { formatShape, sameShape } from "@mp/core/graph";
 import type { LinearPlace } from "../transformers/index.js";
 import { shapeOf } from "../transformers/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
@@ -87,7 +87,7 @@ function expectShape(
   got: Shape | undefined,
   remedy: string,
 ): void {
-  if (got?.join() === wanted.join()) return;
+  if (got !== undefined && sameShape(got, wanted)) return;
   throw new MpError(
     got === undefined ? "MP_INVALID_ARGUMENT" : "MP_SHAPE_MISMATCH",
     `${what} must have ${formatShape(wanted)} at ${path}, got ${got === undefined ? "nothing" : formatShape(got)}; ${remedy}`,
