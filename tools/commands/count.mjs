@@ -1,11 +1,21 @@
 import { writeBudget } from "../checks/budget.mjs";
+import { nameForms } from "../checks/name-forms.mjs";
 import { countSource, operatorNames, tabledFiles, tablesIn } from "../checks/source-count.mjs";
 
 /**
- * Prints lines of source and tests and operator tables by package; with `--tables`, where each table is. With `--write`
- * today's counts and a twentieth become the limits of the check `size`.
+ * Prints lines of source and tests and operator tables by package; with `--tables`, where each table is; with `--names
+ * [folder]`, functions named by participles and getters in `Of`. With `--write` today's counts and a twentieth become the
+ * limits of the check `size`.
  */
 export function runCount(/** @type {readonly string[]} */ args) {
+  if (args[0] === "--names") {
+    const { functions, participles, getters } = nameForms(args[1]);
+    for (const line of [...participles, ...getters]) console.log(line);
+    console.log(
+      `${functions} functions: ${participles.length} named by participles, ${getters.length} in Of`,
+    );
+    return;
+  }
   const counts = countSource();
   const total = { source: 0, tests: 0, tables: 0, rows: 0 };
   console.log("package                      source    tests   tables     rows");
