@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { apps, libraries, manifestAt, publicLibraries, root } from "../workspace/packages.mjs";
 import { repositoryFiles } from "../workspace/repository-files.mjs";
-import { allRoomProblems } from "./rooms.mjs";
 import { stageProblems } from "./stages.mjs";
 
 const MAX_SOURCE_LINES = 400;
@@ -26,7 +25,7 @@ const CONFORMANCE = [
 /** Tables with one row per operator and generated code are searched, not read from top to bottom. */
 const MAY_BE_LONG = [/-table\.ts$/, /_pb\.ts$/];
 const GRAB_BAG = /^(utils?|helpers?|common|misc|manager|types)$/;
-const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|d))*\.(ts|mjs)$/;
+const KEBAB_CASE = /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|d))*\.(ts|mjs)$/;
 
 const files = repositoryFiles();
 /** @param {string} file */
@@ -49,10 +48,6 @@ for (const file of files.filter((file) => /\.(ts|mjs)$/.test(file))) {
 }
 
 problems.push(...stageProblems(root, files));
-const sources = libraries()
-  .map(({ path }) => `${path}/src`)
-  .filter((source) => files.some((file) => file.startsWith(`${source}/`)));
-problems.push(...allRoomProblems(root, sources, files));
 
 /** @type {Map<string, number>} */
 const trainingFolders = new Map();

@@ -17,6 +17,7 @@ const checks = {
   biome: () => tool("biome", ["check", "--error-on-warnings", "."]),
   types: () =>
     [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
+  imports: () => tool("depcruise", ["packages/*/src", "--output-type", "err-long"]),
   knip: () => tool("knip", ["--no-config-hints"]),
   exports: () => turbo(["check:exports"], { quiet: true, keepGoing: true }),
   browser: () => script("browser"),
