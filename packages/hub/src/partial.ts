@@ -1,8 +1,8 @@
 /**
- * Unfinished files beside their final place, named `<blob>.<owner>.incomplete`. No two processes write the same one, so
- * nothing has to be locked: who finishes first renames its file, and what a dead process left is taken by a rename.
+ * Unfinished files beside their final place, named `<blob>.<owner>.incomplete`. A process downloads only while no other
+ * has a live one there, writes to its own, and renames it when it is whole. A dead process leaves nothing locked.
  */
-import { readdir, rename, stat } from "node:fs/promises";
+import { readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { isAbandoned, ownName } from "@mp/wheels/publish";
@@ -25,17 +25,31 @@ export async function claimPartial(final: string): Promise<string | undefined> {
   const own = partialOf(final, ownName());
   for (;;) {
     if ((await sizeIfThere(final)) !== undefined) return undefined;
-    const others = await othersOf(final);
-    const left = others.find(({ isLeft }) => isLeft);
-    if (left !== undefined) {
-      const isOurs = await rename(left.path, own).then(
-        () => true,
-        () => false,
-      );
-      if (isOurs) return own;
-    } else if (others.every(({ isGrowing }) => !isGrowing)) return own;
-    await wait(LOOK_MS);
+    if ((await othersOf(final, own)).every(({ isLive }) => !isLive)) {
+      await writeFile(own, "", { flag: "wx" });
+      // Of two processes that looked at the same moment, at least one now sees the file of the other.
+      const others = await othersOf(final, own);
+      const isFinished = (await sizeIfThere(final)) !== undefined;
+      if (!isFinished && others.every(({ isLive }) => !isLive)) {
+        await takeLargest(others, own);
+        return own;
+      }
+      await rm(own, { force: true });
+    }
+    // Two processes that gave way to each other do not meet again at the next look.
+    await wait(LOOK_MS * (0.5 + Math.random()));
   }
+}
+
+/** Continues the largest of the files that others left, and removes the rest of them. */
+async function takeLargest(others: readonly Other[], own: string): Promise<void> {
+  const [largest, ...rest] = others.filter(({ isLeft }) => isLeft).sort((a, b) => b.sizeBytes - a.sizeBytes);
+  if (largest === undefined) return;
+  const now = new Date();
+  // A file that was left long ago would not count as live.
+  await utimes(largest.path, now, now).catch(() => undefined);
+  await rename(largest.path, own).catch(() => undefined);
+  for (const { path } of rest) await rm(path, { force: true });
 }
 
 /** Bytes of the blob that an earlier download left. */
@@ -46,24 +60,29 @@ export const leftBytes = async (final: string): Promise<number> =>
 export const leavePartial = (partial: string, final: string): Promise<void> =>
   rename(partial, partialOf(final, NOBODY)).catch(() => undefined);
 
-async function othersOf(final: string): Promise<{ path: string; isLeft: boolean; isGrowing: boolean }[]> {
+/** An unfinished file that this call does not own. */
+interface Other {
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** Its download has ended. */
+  readonly isLeft: boolean;
+  /** Another process downloads it, and it has grown lately. */
+  readonly isLive: boolean;
+}
+
+async function othersOf(final: string, own: string): Promise<Other[]> {
   const folder = dirname(final);
   const names = (await readdir(folder)).filter(
-    (name) => name.startsWith(`${basename(final)}.`) && name.endsWith(SUFFIX),
+    (name) => name.startsWith(`${basename(final)}.`) && name.endsWith(SUFFIX) && name !== basename(own),
   );
   return Promise.all(
     names.map(async (name) => {
       const path = join(folder, name);
       const owner = name.slice(basename(final).length + 1, -SUFFIX.length);
-      const changedMs = await stat(path).then(
-        ({ mtimeMs }) => mtimeMs,
-        () => 0,
-      );
-      return {
-        path,
-        isLeft: owner === NOBODY || (await isAbandoned(path, owner)),
-        isGrowing: Date.now() - changedMs < SILENT_MS,
-      };
+      const found = await stat(path).catch(() => undefined);
+      const isLeft = owner === NOBODY || (await isAbandoned(path, owner));
+      const isLive = !isLeft && Date.now() - (found?.mtimeMs ?? 0) < SILENT_MS;
+      return { path, sizeBytes: found?.size ?? 0, isLeft, isLive };
     }),
   );
 }

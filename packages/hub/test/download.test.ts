@@ -15,14 +15,25 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/core";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type DownloadOptions, download, type Progress } from "../src/index.js";
 import { COMMIT, gitSum, type HubServer, type Served, sendFile, serveHub, sha256 } from "./hub-server.js";
+
+/** The pauses of the code, none of which is waited for. */
+const pauses: number[] = vi.hoisted(() => []);
+vi.mock("node:timers/promises", () => ({
+  setTimeout: (ms: number) => {
+    pauses.push(ms);
+    return new Promise(setImmediate);
+  },
+}));
 
 const REPO = "org/tiny-model";
 const noise = (length: number, seed = 1): Buffer => {
@@ -46,6 +57,7 @@ let hub: HubServer;
 beforeEach(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "mp-hub-")));
   hub = await serveHub(REPO, FILES);
+  pauses.length = 0;
   for (const name of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"])
     vi.stubEnv(name, undefined);
   vi.stubEnv("HF_HOME", join(folder, "home"));
@@ -282,9 +294,8 @@ describe("download", () => {
       response.writeHead(status, { "retry-after": "1" }).end();
       return true;
     };
-    const start = performance.now();
     expectWhole(await get({ files: ["config.json"] }), ["config.json"]);
-    expect(performance.now() - start).toBeGreaterThan(990);
+    expect(pauses).toEqual([1000]);
   });
 
   it("gives up after some refusals", async () => {
@@ -295,6 +306,7 @@ describe("download", () => {
     const error = await failure(get());
     expect(error).toMatchObject({ code: "MP_IO", details: { status: 429 } });
     expect(hub.asked).toHaveLength(5);
+    expect(pauses).toEqual([500, 1000, 2000, 4000]);
   });
 
   it("takes the token to the hub and no further", async () => {
@@ -431,36 +443,22 @@ describe("several processes", () => {
     spawn(process.execPath, [program, REPO, hub.endpoint, join(folder, "cache")], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-  /** Sends a file slowly, in a hundred pieces. */
-  const slowly: HubServer["instead"] = (request, response, path) => {
-    if (!path.endsWith(".safetensors")) return false;
-    const { bytes } = FILES["model.safetensors"] as Served;
-    const [, start = "0"] = /^bytes=(\d+)-/.exec(request.headers.range ?? "") ?? [];
-    let at = Number(start);
-    response.writeHead(at > 0 ? 206 : 200, {
-      "content-length": bytes.length - at,
-      ...(at > 0 ? { "content-range": `bytes ${at}-${bytes.length - 1}/${bytes.length}` } : {}),
-    });
-    const timer = setInterval(() => {
-      response.write(bytes.subarray(at, at + 3000));
-      at += 3000;
-      if (at >= bytes.length || response.destroyed) {
-        clearInterval(timer);
-        response.end();
-      }
-    }, 10);
-    return true;
-  };
 
   it("goes on after kill -9", async () => {
-    hub.instead = slowly;
+    const { bytes } = FILES["model.safetensors"] as Served;
+    // Sends a part, and nothing more.
+    hub.instead = (_request, response, path) => {
+      if (!path.endsWith(".safetensors")) return false;
+      response.writeHead(200, { "content-length": bytes.length }).write(bytes.subarray(0, 60_000));
+      return true;
+    };
     const first = child();
     await vi.waitFor(
       () => {
         const [partial = ""] = readdirSync(place("blobs")).filter((name) => name.endsWith(".incomplete"));
-        expect(statSync(place("blobs", partial)).size).toBeGreaterThan(50_000);
+        expect(statSync(place("blobs", partial)).size).toBe(60_000);
       },
-      { timeout: 60_000 },
+      { timeout: 200_000 },
     );
     first.kill("SIGKILL");
     await once(first, "exit");
@@ -470,23 +468,19 @@ describe("several processes", () => {
     expectWhole(await get());
     const [, start] =
       /^bytes=(\d+)-/.exec(hub.asked.find(({ range }) => range !== undefined)?.range ?? "") ?? [];
-    expect(Number(start)).toBeGreaterThan(50_000);
+    expect(Number(start)).toBe(60_000);
   });
 
   it("waits for another process that downloads the same file", async () => {
-    hub.instead = slowly;
-    const others = [child(), child()];
-    const outputs = await Promise.all([
-      get(),
-      ...others.map(async (other) => {
-        let text = "";
-        other.stdout?.on("data", (chunk: Buffer) => {
-          text += chunk.toString();
-        });
-        await once(other, "close");
-        return text;
-      }),
-    ]);
+    // All three are told the commit at the same moment.
+    const held: ServerResponse[] = [];
+    hub.instead = (_request, response, path) => {
+      if (!path.includes("/revision/")) return false;
+      held.push(response);
+      if (held.length === 3) for (const each of held) each.end(JSON.stringify({ id: REPO, sha: COMMIT }));
+      return true;
+    };
+    const outputs = await Promise.all([get(), text(child().stdout), text(child().stdout)]);
     expect(new Set(outputs)).toEqual(new Set([place("snapshots", COMMIT)]));
     expectWhole(outputs[0] as string);
     expect(hub.asked.filter(({ path }) => path.endsWith(".safetensors"))).toHaveLength(1);
