@@ -38,6 +38,7 @@ it("ends the process at a second signal, unless it is the same press", async () 
   const exit = vi.spyOn(process, "exit").mockImplementation((code) => {
     throw new Error(`exit ${code}`);
   });
+  const clock = vi.spyOn(performance, "now").mockReturnValue(1000);
   try {
     const training = await smallRun();
     const path = join(folder, "twice");
@@ -49,7 +50,7 @@ it("ends the process at a second signal, unless it is the same press", async () 
             process.emit("SIGTERM", "SIGTERM");
             process.emit("SIGTERM", "SIGTERM");
             expect(exit).not.toHaveBeenCalled();
-            await new Promise((done) => setTimeout(done, 350));
+            clock.mockReturnValue(1350);
             process.emit("SIGTERM", "SIGTERM");
           },
         },
@@ -59,6 +60,7 @@ it("ends the process at a second signal, unless it is the same press", async () 
     expect(process.listenerCount("SIGTERM")).toBe(0);
   } finally {
     exit.mockRestore();
+    clock.mockRestore();
   }
 });
 

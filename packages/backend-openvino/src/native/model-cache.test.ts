@@ -61,11 +61,18 @@ function flipped(bytes: Uint8Array): Uint8Array {
 it("leaves one whole model where two compile it at once", async () => {
   const folder = join(root, "two");
   const caches = [new ModelCache(folder, []), new ModelCache(folder, [])];
-  const slowly = async (place: string | undefined): Promise<string> => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  let begun = 0;
+  let release = (): void => {};
+  const bothHaveBegun = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const together = async (place: string | undefined): Promise<string> => {
+    begun += 1;
+    if (begun === 2) release();
+    await bothHaveBegun;
     return compiled(place);
   };
-  expect(await Promise.all(caches.map((cache) => cache.compile(MODEL, "", slowly)))).toEqual([
+  expect(await Promise.all(caches.map((cache) => cache.compile(MODEL, "", together)))).toEqual([
     "compiled",
     "compiled",
   ]);

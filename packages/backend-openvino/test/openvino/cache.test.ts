@@ -87,7 +87,7 @@ it("is filled by two processes at once", async () => {
 it("is usable after a process was killed while it compiled", async () => {
   for (const milliseconds of [0, 15, 60]) {
     const folder = `killed ${milliseconds}`;
-    const child = spawn(process.execPath, [PROGRAM, folder], { cwd: root, stdio: "ignore" });
+    const child = spawn(process.execPath, [PROGRAM, folder, "wait"], { cwd: root, stdio: "ignore" });
     const ended = once(child, "exit");
     const isBegun = (): boolean => {
       try {
