@@ -17,8 +17,7 @@
  *   node tools/run.mjs gpu pack|run <folder> archives for a machine with a GPU and nothing else, see docs/gpu.md
  *   node tools/run.mjs soak [flags]          the long runs of which the tests make a fiftieth
  *   node tools/run.mjs steps [--write]      compares the hash of every emitted step with tools/steps/hashes.txt
- *   node tools/run.mjs count [--tables]      lines of source and tests, and tables of operators, by package; with --write
- *                                            they become the limits of the check size
+ *   node tools/run.mjs count [--write]       lines of source and tests by package; --write lowers the budget to them
  *   node tools/run.mjs vulkan <command …>    runs a command with software Vulkan, which is downloaded the first time
  */
 import { install, isFresh, requireNode } from "./workspace/install.mjs";

@@ -1,10 +1,10 @@
 /**
- * The budget of source, tables and names, then the sizes that .size-limit.json limits; two of them are of bundles for a
+ * The budget of source lines, then the sizes that .size-limit.json limits; two of them are of bundles for a
  * browser, which are made here.
  */
 import { tool, turbo } from "../workspace/turbo.mjs";
 import { BUNDLED, bundleForBrowser } from "./browser-bundle.mjs";
-import { checkBudget } from "./budget.mjs";
+import { checkBudget } from "./source-count.mjs";
 
 const within = checkBudget();
 const built = turbo(["build"], { filter: [...BUNDLED, "@mp/safetensors"], quiet: true });
