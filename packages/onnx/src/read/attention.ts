@@ -1,10 +1,9 @@
 import type { Tensor } from "@mp/core";
 import { isFloat, type OpOf, type Value } from "@mp/core/graph";
 import { and, reshape, sub } from "@mp/core/ops";
-import { allowedPlaces, filledKeys, fullMask, joinedMask } from "./compositions/attention-mask.js";
+import { allowMask, combineMasks, fullMask, lengthMask } from "./compositions/attention-mask.js";
 import { attentionScores, type ScoreStage } from "./compositions/attention-scores.js";
 import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node/node-reader.js";
-import { traced, tracedAll } from "./node/traced.js";
 
 const DOUBLE = 11;
 
@@ -12,7 +11,7 @@ const DOUBLE = 11;
 const STAGES: readonly ScoreStage[] = ["product", "capped", "masked", "softmax"];
 
 /** Splits [batch, time, heads · size]: the heads by themselves, [batch, heads, time, size]. */
-function withHeads(reader: NodeReader, x: Value, heads: number): Value {
+function splitHeads(reader: NodeReader, x: Value, heads: number): Value {
   const [batch = 0, time = 0, width = 0] = x.shape;
   if (heads < 1 || width % heads !== 0)
     return reader.unsupported(`divides ${width} columns into ${heads} heads`);
@@ -20,23 +19,23 @@ function withHeads(reader: NodeReader, x: Value, heads: number): Value {
   return reader.emitOne("Transpose", [split], { perm: [0, 2, 1, 3] });
 }
 
-function joined(reader: NodeReader, y: Value): Value {
+function mergeHeads(reader: NodeReader, y: Value): Value {
   const [batch = 0, heads = 0, time = 0, size = 0] = y.shape;
   const inTime = reader.emitOne("Transpose", [y], { perm: [0, 2, 1, 3] });
   return reader.emitOne("Reshape", [inTime], { shape: [batch, time, heads * size] });
 }
 
-/** Queries, keys and values with their heads, those of before in front. */
-function operandsOf(reader: NodeReader): {
+/** Queries, keys and values, split into heads; cached keys and values come first. */
+function readOperands(reader: NodeReader): {
   readonly hasHeads: boolean;
   readonly all: readonly [Value, Value, Value];
 } {
-  const given = [0, 1, 2].map((index) => reader.operand(index)) as [Value, Value, Value];
+  const given = reader.operands(3) as readonly [Value, Value, Value];
   const hasHeads = given[0].shape.length === 4;
   const heads = [reader.int("q_num_heads", 0), reader.int("kv_num_heads", 0)] as const;
   const [query, key, value] = hasHeads
     ? given
-    : (given.map((x, index) => withHeads(reader, x, heads[index === 0 ? 0 : 1])) as [Value, Value, Value]);
+    : (given.map((x, index) => splitHeads(reader, x, heads[index === 0 ? 0 : 1])) as [Value, Value, Value]);
   const after = (index: number, now: Value): Value => {
     const past = reader.optional(index);
     return past === undefined ? now : reader.emitOne("Concat", [past, now], { axis: 2 });
@@ -44,19 +43,19 @@ function operandsOf(reader: NodeReader): {
   return { hasHeads, all: [query, after(4, key), after(5, value)] };
 }
 
-interface Masked {
+interface ReadMask {
   readonly mask: Value | undefined;
-  /** Whether the mask leaves it to the operator that no query attends to a later key. */
+  /** Whether the operator itself still has to hide later keys. */
   readonly isCausal: boolean;
 }
 
-/** All that says who attends to what, as one mask; as the node has it where that is all there is. */
-function maskOf(reader: NodeReader, query: Value, key: Value): Masked {
+/** The node's mask, lengths, window and causality as one mask; the mask as it is where there is nothing else. */
+function readMask(reader: NodeReader, query: Value, key: Value): ReadMask {
   const [left, right] = [reader.int("left_window_size", -1), reader.int("right_window_size", -1)];
   const isCausal = reader.int("is_causal", 0) === 1;
   const given = reader.optional(3);
   const lengths = reader.isGiven(6) ? reader.indices(6) : undefined;
-  const past = reader.isGiven(4) ? reader.typeOf(4).shape[2] : 0;
+  const past = reader.isGiven(4) ? reader.type(4).shape[2] : 0;
   const [time = 0, keys = 0] = [query.shape[2], key.shape[2]];
   const isOther = given !== undefined && isFloat(given.dtype) && given.dtype !== query.dtype;
   const added = isOther ? reader.emitOne("Cast", [given], { to: "f32" }) : given;
@@ -65,42 +64,36 @@ function maskOf(reader: NodeReader, query: Value, key: Value): Masked {
   if (isWhole && (isPlain || (lengths === undefined && !isCausal && left < 0 && right < 0)))
     return { mask: added, isCausal };
   const operands = [...(added === undefined ? [] : [added]), ...(lengths === undefined ? [] : [lengths])];
-  const combined = (...tensors: readonly Tensor[]): Tensor | undefined => {
+  const [mask] = reader.composeAll(operands, (...tensors) => {
     const filled = lengths === undefined ? undefined : (tensors.at(-1) as Tensor);
-    const mask = added === undefined ? undefined : fullMask(tensors[0] as Tensor, keys);
+    const given = added === undefined ? undefined : fullMask(tensors[0] as Tensor, keys);
     const before =
       filled === undefined ? (past ?? 0) : sub(reshape(filled, [filled.shape[0] ?? 1, 1, 1, 1]), time);
-    const seen = allowedPlaces({ time, keys, before, isCausal, left, right });
-    const real = filled && filledKeys(filled, keys);
-    const allowed = seen && real ? and(seen, real) : (seen ?? real);
-    return joinedMask(mask, allowed);
-  };
-  const mask = tracedAll(reader, operands, (...tensors) => {
-    const all = combined(...tensors);
+    const seen = allowMask({ time, keys, before, isCausal, left, right });
+    const real = filled && lengthMask(filled, keys);
+    const all = combineMasks(given, seen && real ? and(seen, real) : (seen ?? real));
     return all === undefined ? [] : [all];
-  })[0];
+  });
   return { mask, isCausal: false };
 }
 
 const attention: ReadNode = (reader) => {
   if (reader.int("softmax_precision", 0) === DOUBLE) return reader.unsupported("computes its softmax in f64");
   const mode = reader.int("qk_matmul_output_mode", 0);
-  const { hasHeads, all } = operandsOf(reader);
+  const { hasHeads, all } = readOperands(reader);
   const [query, key, value] = all;
-  const { mask, isCausal } = maskOf(reader, query, key);
+  const { mask, isCausal } = readMask(reader, query, key);
   const scale = reader.float("scale", 1 / Math.sqrt(query.shape[3] ?? 1));
   const softcap = reader.float("softcap", 0);
   const masks = mask === undefined ? [] : [mask];
   const y = reader.emitOne("Attention", [query, key, value, ...masks], { scale, isCausal, softcap });
-  const results: NodeResult[] = [hasHeads ? y : joined(reader, y), key, value];
+  const results: NodeResult[] = [hasHeads ? y : mergeHeads(reader, y), key, value];
   if ((reader.node.outputs[3] ?? "") === "") return results;
   const stage = STAGES[mode] ?? reader.unsupported(`gives scores by mode ${mode}`);
   const [time = 0, keys = 0] = [query.shape[2], key.shape[2]];
-  const scores = traced(reader, [query, key, ...masks], (q: Tensor, k: Tensor, given?: Tensor) => {
-    const causal = isCausal
-      ? allowedPlaces({ time, keys, before: 0, isCausal, left: -1, right: -1 })
-      : undefined;
-    return attentionScores(q, k, joinedMask(given, causal), { scale, softcap, stage });
+  const [scores] = reader.compose([query, key, ...masks], (q: Tensor, k: Tensor, given?: Tensor) => {
+    const causal = isCausal ? allowMask({ time, keys, before: 0, isCausal, left: -1, right: -1 }) : undefined;
+    return attentionScores(q, k, combineMasks(given, causal), { scale, softcap, stage });
   });
   return [...results, scores];
 };

@@ -1,16 +1,15 @@
 import { numbersOf } from "../numbers.js";
 import type { NodeResult, ReadNode } from "./node/node-reader.js";
-import { inlined } from "./node/traced.js";
 
 /** The branch that a known condition takes, node by node in the graph around; the other one is not read. */
 export const branch: ReadNode = (reader) => {
   const condition = reader.constant(0);
   if (condition?.data.length !== 1) return reader.unsupported("has a condition of more than one element");
-  const [taken, left] =
+  const [chosen, other] =
     numbersOf(condition)[0] === 0 ? ["else_branch", "then_branch"] : ["then_branch", "else_branch"];
-  reader.graph(left as string);
-  const { graph, captured, known } = reader.body(reader.graph(taken as string), []);
-  return inlined(reader, graph, captured).map((value, index): NodeResult => {
+  reader.graph(other as string);
+  const { graph, captured, known } = reader.body(reader.graph(chosen as string), []);
+  return reader.inline(graph, captured).map((value, index): NodeResult => {
     const constant = known.get(index);
     return constant === undefined ? value : { constant };
   });

@@ -1,86 +1,74 @@
 import type { Shape } from "@mp/core";
 import { halvedPads, type KernelWindow, type OpOf, samePads, type Value, windowExtent } from "@mp/core/graph";
-import { quote } from "../problem.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-type Fill = "NOTSET" | "VALID" | "SAME_UPPER" | "SAME_LOWER";
+export const AUTO_PADS = ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"] as const;
 
-const FILLS: readonly Fill[] = ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"];
+/** The side that gets the odd pad of an axis. */
+export const oddSide = (auto: (typeof AUTO_PADS)[number]): "begin" | "end" =>
+  auto === "SAME_UPPER" ? "end" : "begin";
 
-interface Given {
+interface ReadConvolution {
   readonly operands: readonly Value[];
   /** Sizes of x. */
   readonly sizes: Shape;
   readonly kernel: Shape;
   readonly group: number;
   readonly window: KernelWindow;
-  readonly fill: Fill;
+  readonly auto: (typeof AUTO_PADS)[number];
 }
 
-/** Attributes as the file has them, those that are left out at their defaults. */
-function given(reader: NodeReader): Given {
-  const [x, w, bias] = [reader.operand(0), reader.operand(1), reader.optional(2)];
-  const sizes = x.shape.slice(2);
-  const kernel = w.shape.slice(2);
+/** Operands and attributes as the file has them; attributes that are left out have their defaults. */
+function readConvolution(reader: NodeReader): ReadConvolution {
+  const operands = reader.operands(2, 3);
+  const [sizes = [], kernel = []] = operands.map(({ shape }) => shape.slice(2));
   const declared = reader.ints("kernel_shape");
   if (declared !== undefined && declared.join() !== kernel.join()) {
     return reader.unsupported(`has a kernel_shape of [${declared}] and kernels of [${kernel}]`);
   }
-  const name = reader.string("auto_pad", "NOTSET");
-  const fill = FILLS.find((known) => known === name) ?? reader.unsupported(`pads by ${quote(name)}`);
-  const each = (attribute: string, otherwise: number, count = sizes.length): readonly number[] =>
-    reader.ints(attribute) ?? new Array<number>(count).fill(otherwise);
-  return {
-    operands: bias === undefined ? [x, w] : [x, w, bias],
-    sizes,
-    kernel,
-    group: reader.int("group", 1),
-    window: {
-      strides: each("strides", 1),
-      pads: fill === "NOTSET" ? each("pads", 0, 2 * sizes.length) : new Array(2 * sizes.length).fill(0),
-      dilations: each("dilations", 1),
-    },
-    fill,
+  const auto = reader.choice("auto_pad", AUTO_PADS, "pads by");
+  const none = new Array<number>(2 * sizes.length).fill(0);
+  const ones = sizes.map(() => 1);
+  const window = {
+    strides: reader.ints("strides") ?? ones,
+    pads: (auto === "NOTSET" ? reader.ints("pads") : undefined) ?? none,
+    dilations: reader.ints("dilations") ?? ones,
   };
+  return { operands, sizes, kernel, group: reader.int("group", 1), window, auto };
 }
 
-const isSame = (fill: Fill): boolean => fill === "SAME_UPPER" || fill === "SAME_LOWER";
-const oddOf = (fill: Fill): "begin" | "end" => (fill === "SAME_UPPER" ? "end" : "begin");
-
-function convPads({ sizes, kernel, window, fill }: Given): readonly number[] {
-  return isSame(fill) ? samePads(sizes, kernel, window, oddOf(fill)) : window.pads;
-}
+const isSame = (auto: ReadConvolution["auto"]): boolean => auto === "SAME_UPPER" || auto === "SAME_LOWER";
 
 function transposedPads(
   reader: NodeReader,
-  { sizes, kernel, window, fill }: Given,
+  { sizes, kernel, window, auto }: ReadConvolution,
   outputPadding: readonly number[],
 ): readonly number[] {
   const wanted = reader.ints("output_shape")?.slice(-sizes.length);
-  if (wanted === undefined && !isSame(fill)) return window.pads;
+  if (wanted === undefined && !isSame(auto)) return window.pads;
   const totals = sizes.map((size, axis) => {
     const [taps = 1, stride = 1, dilation = 1] = [kernel[axis], window.strides[axis], window.dilations[axis]];
     const reached = (size - 1) * stride + windowExtent(taps, dilation) + (outputPadding[axis] ?? 0);
     return reached - (wanted?.[axis] ?? size * stride);
   });
-  return halvedPads(totals, oddOf(fill));
+  return halvedPads(totals, oddSide(auto));
 }
 
 export const convolutionReaders: ReaderTable<OpOf<"convolution">> = {
   Conv: (reader) => {
-    const node = given(reader);
-    const { operands, window, group } = node;
-    return [reader.emitOne("Conv", operands, { ...window, pads: convPads(node), group })];
+    const { operands, window, group, sizes, kernel, auto } = readConvolution(reader);
+    const pads = isSame(auto) ? samePads(sizes, kernel, window, oddSide(auto)) : window.pads;
+    return [reader.emitOne("Conv", operands, { ...window, pads, group })];
   },
   ConvTranspose: (reader) => {
-    const node = given(reader);
+    const node = readConvolution(reader);
     const { operands, window, group, sizes } = node;
     const outputPadding = reader.ints("output_padding") ?? sizes.map(() => 0);
     const pads = transposedPads(reader, node, outputPadding);
     return [reader.emitOne("ConvTranspose", operands, { ...window, pads, group, outputPadding })];
   },
   ConvWeightGradient: (reader) => [
-    reader.emitOne("ConvWeightGradient", [reader.operand(0), reader.operand(1)], {
+    reader.emitOne("ConvWeightGradient", reader.operands(2), {
       strides: reader.ints("strides") ?? [],
       pads: reader.ints("pads") ?? [],
       dilations: reader.ints("dilations") ?? [],

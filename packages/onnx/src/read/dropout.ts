@@ -1,26 +1,24 @@
 import { tensor } from "@mp/core";
 import { mul, where } from "@mp/core/ops";
 import type { NodeReader, NodeResult, ReadNode } from "./node/node-reader.js";
-import { scalarOperand } from "./node/scalar-operand.js";
-import { traced } from "./node/traced.js";
 
 /** ONNX's rate of a node that gives none. */
 const DEFAULT_RATE = 0.5;
 
 /** The rate: an attribute before version 12, an operand since. */
-function rateOf(reader: NodeReader): number {
+function dropRate(reader: NodeReader): number {
   if (reader.hasAttribute("ratio")) return reader.float("ratio");
-  return scalarOperand(reader, 1, "the rate") ?? DEFAULT_RATE;
+  return reader.number(1, "the rate") ?? DEFAULT_RATE;
 }
 
 /** In training a rate of 0 drops nothing. */
 const keepsAll = (reader: NodeReader): boolean =>
-  (reader.isGiven(1) ? scalarOperand(reader, 1, "the rate") : DEFAULT_RATE) === 0;
+  (reader.isGiven(1) ? reader.number(1, "the rate") : DEFAULT_RATE) === 0;
 
 /** Acts only in a model that is read for training, as `fromOnnx` does; its masks come from the step's key. */
 export const dropout: ReadNode = (reader) => {
   if (reader.hasAttribute("seed")) reader.int("seed");
-  for (const index of [1, 2]) if (reader.isGiven(index)) reader.typeOf(index);
+  for (const index of [1, 2]) if (reader.isGiven(index)) reader.type(index);
   const x = reader.operand(0);
   if (!reader.dropsOut) {
     if (reader.hasAttribute("ratio")) reader.float("ratio");
@@ -28,11 +26,11 @@ export const dropout: ReadNode = (reader) => {
       return reader.unsupported("is in training mode");
     return [x, ...nothingDropped(reader)];
   }
-  const rate = rateOf(reader);
+  const rate = dropRate(reader);
   if (rate === 0) return [x, ...nothingDropped(reader)];
-  const mask = reader.drawn({ kind: "mask", rate }, x.shape);
+  const mask = reader.randomInput({ kind: "mask", rate }, x.shape);
   if (mask === undefined) throw new Error("internal: a mask is an input");
-  const y = traced(reader, [x, mask], (values, kept) => where(kept, mul(values, 1 / (1 - rate)), 0));
+  const [y] = reader.compose([x, mask], (values, kept) => where(kept, mul(values, 1 / (1 - rate)), 0));
   return [y, mask];
 };
 

@@ -6,9 +6,8 @@ import { evaluate } from "@mp/core/reference";
 import { literals } from "../literals.js";
 import type { OnnxNode } from "../model.js";
 import { numbersOf } from "../numbers.js";
-import type { ReadNode } from "./node/node-reader.js";
-import { NodeReading } from "./reading.js";
-import { ValueTable } from "./value-table.js";
+import { NodeReader, type NodeResult, type ReadNode } from "./node/node-reader.js";
+import { ValueTable } from "./node/value-table.js";
 
 const MAX_ELEMENTS = 256;
 
@@ -45,34 +44,33 @@ export function foldNode(
   for (const name of given) {
     if (!values.has(name)) return undefined;
     if (node.inputs.indexOf(name) === DTYPE_ONLY[node.opType]) {
-      const { dtype } = values.typeOf(name);
+      const { dtype } = values.type(name);
       table.defineConstant(name, zeros([], dtype), false);
       continue;
     }
     if (values.isParameter(name)) return undefined;
-    const tensor = values.constantOf(name);
+    const tensor = values.constant(name);
     if (tensor === undefined || !isSmall(tensor)) return undefined;
     table.defineConstant(name, tensor, false);
   }
   if (NOT_FOLDED.has(node.opType)) return undefined;
-  const results = new NodeReading(node, version, table, builder, false).run(read);
+  const results = new NodeReader(node, version, false, { values: table, builder }).run(read);
   const known = results.flatMap((result): readonly Value[] => {
     if ("narrow" in result) return [result.narrow];
     return "constant" in result || "sequence" in result ? [] : [result];
   });
   if (!known.every(isSmall)) return undefined;
   const graph = builder.finish(Object.fromEntries(known.map((value) => [`v${value.id}`, value])));
-  const evaluated = evaluateOrNot(graph);
-  return (
-    evaluated &&
-    results.map((result): HostTensor => {
-      if ("constant" in result) return result.constant;
-      if ("sequence" in result) throw new Error("internal: a sequence is no tensor");
-      if (!("narrow" in result)) return evaluated[`v${result.id}`] as HostTensor;
-      const tensor = evaluated[`v${result.narrow.id}`] as HostTensor;
-      return literals(numbersOf(tensor), "i64", tensor.shape);
-    })
-  );
+  const tensors = evaluateOrNot(graph);
+  return tensors && results.map((result) => constant(result, tensors));
+}
+
+function constant(result: NodeResult, tensors: Readonly<Record<string, HostTensor>>): HostTensor {
+  if ("constant" in result) return result.constant;
+  if ("sequence" in result) throw new Error("internal: a sequence is no tensor");
+  if (!("narrow" in result)) return tensors[`v${result.id}`] as HostTensor;
+  const tensor = tensors[`v${result.narrow.id}`] as HostTensor;
+  return literals(numbersOf(tensor), "i64", tensor.shape);
 }
 
 /** An index out of range is left to the engine that runs the graph. */

@@ -24,23 +24,33 @@ import {
   where,
 } from "@mp/core/ops";
 import { acos, asin, atan } from "./compositions/inverse-trigonometry.js";
+import { composition } from "./node/composition.js";
 import { hardSigmoid, softsign, thresholdedRelu } from "./node/formulas.js";
-import type { NodeReader, ReadNode } from "./node/node-reader.js";
-import { traced } from "./node/traced.js";
+import type { ReadNode } from "./node/node-reader.js";
 
-/** A function of the first operand; formulas are evaluated in its own dtype, as ONNX's function bodies are. */
+/**
+ * A function of the first operand, evaluated in its own dtype as ONNX's function bodies are, and of float attributes in
+ * this order, with their defaults.
+ */
 const elementwise =
-  (fn: (x: Tensor, reader: NodeReader) => Tensor): ReadNode =>
+  (
+    fn: (x: Tensor, ...attributes: number[]) => Tensor,
+    defaults: Readonly<Record<string, number>> = {},
+  ): ReadNode =>
   (reader) => {
     const x = reader.operand(0);
     if (!isFloat(x.dtype)) return reader.unsupported(`is of ${x.dtype}, here it is of floats`);
-    return [traced(reader, [x], (given) => fn(given, reader))];
+    const attributes = Object.entries(defaults).map(([name, value]) => reader.float(name, value));
+    return reader.compose([x], (given) => fn(given, ...attributes));
   };
 
-const scaledElu = (x: Tensor, alpha: number, gamma: number): Tensor =>
+const scaleElu = (x: Tensor, alpha: number, gamma: number): Tensor =>
   mul(add(maximum(x, 0), minimum(mul(sub(exp(minimum(x, 0)), 1), alpha), 0)), gamma);
 
 const swish = (x: Tensor, alpha: number): Tensor => mul(x, sigmoid(mul(x, alpha)));
+
+const shrink = (x: Tensor, lambd: number, bias: number): Tensor =>
+  where(greater(x, lambd), sub(x, bias), where(greater(-lambd, x), add(x, bias), 0));
 
 /** log(x + √(x² + 1)), of the magnitude, since it cancels for negative numbers. */
 function asinh(x: Tensor): Tensor {
@@ -49,60 +59,25 @@ function asinh(x: Tensor): Tensor {
   return where(greater(0, x), neg(value), value);
 }
 
-export const activationReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
-  [
-    "HardSigmoid",
-    elementwise((x, reader) => hardSigmoid(x, reader.float("alpha", 0.2), reader.float("beta", 0.5))),
-  ],
-  ["HardSwish", elementwise((x) => mul(x, hardSigmoid(x, 1 / 6, 0.5)))],
-  ["Swish", elementwise((x, reader) => swish(x, reader.float("alpha", 1)))],
-  [
-    "SwiGLU",
-    (reader) => {
-      const alpha = reader.float("alpha", 1);
-      return [
-        traced(reader, [reader.operand(0), reader.operand(1)], (gate, x) => mul(swish(gate, alpha), x)),
-      ];
-    },
-  ],
-  ["Mish", elementwise((x) => mul(x, tanh(softplus(x))))],
-  [
-    "Selu",
-    elementwise((x, reader) =>
-      scaledElu(x, reader.float("alpha", 1.6732632423543772), reader.float("gamma", 1.0507009873554805)),
-    ),
-  ],
-  [
-    "Celu",
-    elementwise((x, reader) => {
-      const alpha = reader.float("alpha", 1);
-      return mul(elu(div(x, alpha), 1), alpha);
-    }),
-  ],
-  ["ThresholdedRelu", elementwise((x, reader) => thresholdedRelu(x, reader.float("alpha", 1)))],
-  [
-    "Shrink",
-    elementwise((x, reader) => {
-      const [lambd, bias] = [reader.float("lambd", 0.5), reader.float("bias", 0)];
-      return where(greater(x, lambd), sub(x, bias), where(greater(-lambd, x), add(x, bias), 0));
-    }),
-  ],
-  ["Softsign", elementwise(softsign)],
-  ["Acos", elementwise(acos)],
-  ["Asin", elementwise(asin)],
-  ["Atan", elementwise(atan)],
-  ["Tan", elementwise((x) => div(sin(x), cos(x)))],
-  ["Sinh", elementwise((x) => div(sub(exp(x), exp(neg(x))), 2))],
-  ["Cosh", elementwise((x) => div(add(exp(x), exp(neg(x))), 2))],
-  ["Asinh", elementwise(asinh)],
-  ["Acosh", elementwise((x) => log(add(x, sqrt(sub(square(x), 1)))))],
-  ["Atanh", elementwise((x) => div(log(div(add(x, 1), sub(1, x))), 2))],
-  [
-    "PRelu",
-    (reader) => [
-      traced(reader, [reader.operand(0), reader.operand(1)], (x, slope) =>
-        where(greater(0, x), mul(x, slope), x),
-      ),
-    ],
-  ],
-]);
+export const activationReaders: Readonly<Record<string, ReadNode>> = {
+  HardSigmoid: elementwise(hardSigmoid, { alpha: 0.2, beta: 0.5 }),
+  HardSwish: elementwise((x) => mul(x, hardSigmoid(x, 1 / 6, 0.5))),
+  Swish: elementwise(swish, { alpha: 1 }),
+  SwiGLU: composition(2, (reader, gate, x) => mul(swish(gate, reader.float("alpha", 1)), x)),
+  Mish: elementwise((x) => mul(x, tanh(softplus(x)))),
+  Selu: elementwise(scaleElu, { alpha: 1.6732632423543772, gamma: 1.0507009873554805 }),
+  Celu: elementwise((x, alpha) => mul(elu(div(x, alpha), 1), alpha), { alpha: 1 }),
+  ThresholdedRelu: elementwise(thresholdedRelu, { alpha: 1 }),
+  Shrink: elementwise(shrink, { lambd: 0.5, bias: 0 }),
+  Softsign: elementwise(softsign),
+  Acos: elementwise(acos),
+  Asin: elementwise(asin),
+  Atan: elementwise(atan),
+  Tan: elementwise((x) => div(sin(x), cos(x))),
+  Sinh: elementwise((x) => div(sub(exp(x), exp(neg(x))), 2)),
+  Cosh: elementwise((x) => div(add(exp(x), exp(neg(x))), 2)),
+  Asinh: elementwise(asinh),
+  Acosh: elementwise((x) => log(add(x, sqrt(sub(square(x), 1))))),
+  Atanh: elementwise((x) => div(log(div(add(x, 1), sub(1, x))), 2)),
+  PRelu: composition(2, (_reader, x, slope) => where(greater(0, x), mul(x, slope), x)),
+};

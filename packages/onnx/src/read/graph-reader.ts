@@ -19,12 +19,18 @@ import { quote, refuse, unsupported } from "../problem.js";
 import { remedyFor } from "../read-as.js";
 import { FOLD_BUDGET, foldNode } from "./fold.js";
 import { decidedRole, type InitializerRole, InitializerRoles } from "./initializer-roles.js";
-import type { BodyInput, Draw, NodeResult, ReadBody, ReadNode } from "./node/node-reader.js";
+import { moduleScope } from "./module-scope.js";
+import {
+  type BodyInput,
+  type Draw,
+  NodeReader,
+  type NodeResult,
+  type ReadBody,
+  type ReadNode,
+} from "./node/node-reader.js";
+import { ValueTable } from "./node/value-table.js";
 import type { InnerReadOptions } from "./read-options.js";
-import { readerOf } from "./readers.js";
-import { NodeReading } from "./reading.js";
-import { scopeOf } from "./scope-of.js";
-import { ValueTable } from "./value-table.js";
+import { findReader } from "./readers.js";
 
 const NOT_READ =
   "is not read; export the model with operators of docs/onnx-operators.md in its place, or compute what it gives outside the model";
@@ -90,7 +96,7 @@ export class GraphReader {
       this.#values.defineConstant(name, tensor, this.#isTrained(name, tensor));
   }
 
-  #body(graph: OnnxGraph, inputs: readonly BodyInput[], captured: readonly Invariant[]): ReadBody {
+  #body(graph: OnnxGraph, inputs: readonly BodyInput[], captured: readonly Invariant[] = []): ReadBody {
     return new GraphReader(this.#model, this.#options, this).#readBody(graph, inputs, captured);
   }
 
@@ -115,7 +121,7 @@ export class GraphReader {
     for (const node of graph.nodes) this.#node(node);
     const known = new Map<number, HostTensor>();
     graph.outputs.forEach(({ name }, index) => {
-      const constant = this.#values.constantOf(name);
+      const constant = this.#values.constant(name);
       if (constant !== undefined) known.set(index, constant);
     });
     const outputs = graph.outputs.map((output) => this.#output(output));
@@ -196,26 +202,21 @@ export class GraphReader {
       this.#values.defineAlias(node.outputs[0] ?? "", node.inputs[0] ?? "");
       return;
     }
-    const version = this.#versionOf(node);
-    const read = readerOf(node.domain, node.opType);
+    const version = this.#version(node);
+    const read = findReader(node.domain, node.opType);
     const isVerbatim = origin !== undefined && !isHelper;
-    this.#builder.origin = this.#originOf(node, origin);
-    const reading: NodeReading = new NodeReading(
-      node,
-      version,
-      this.#values,
-      this.#builder,
-      isVerbatim,
-      (...body) => this.#body(...body),
-      {
-        dropsOut: this.#options.dropsOut === true,
-        drawn: (draw, shape) => this.#drawn(node, draw, shape),
-      },
-    );
-    if (read === undefined) reading.unsupported(NOT_READ);
+    this.#builder.origin = this.#origin(node, origin);
+    const reader: NodeReader = new NodeReader(node, version, isVerbatim, {
+      values: this.#values,
+      builder: this.#builder,
+      readBody: (...body) => this.#body(...body),
+      dropsOut: this.#options.dropsOut === true,
+      randomInput: (draw, shape) => this.#randomInput(node, draw, shape),
+    });
+    if (read === undefined) reader.unsupported(NOT_READ);
     const folded = origin === undefined ? this.#fold(node, version, read) : undefined;
     const before = this.#builder.nodes.length;
-    const results = folded?.map((constant) => ({ constant })) ?? reading.run(read);
+    const results = folded?.map((constant) => ({ constant })) ?? reader.run(read);
     node.outputs.forEach((name, index) => {
       if (name !== "") this.#define(name, results[index] as NodeResult, node, isVerbatim);
     });
@@ -225,7 +226,7 @@ export class GraphReader {
     }
   }
 
-  #drawn({ opType, outputs: [name = ""] }: OnnxNode, draw: Draw, shape: Shape): Value | undefined {
+  #randomInput({ opType, outputs: [name = ""] }: OnnxNode, draw: Draw, shape: Shape): Value | undefined {
     if (this.#isBody)
       unsupported(`${opType} ${quote(name)} is in a loop, where each step would get the same random numbers`);
     if (this.#options.drawsAreInputs !== true) return undefined;
@@ -256,13 +257,13 @@ export class GraphReader {
     const isTrained = this.#isTrainedConstant(name, constant, node, isVerbatim);
     if (isTrained || !isVerbatim) this.#values.defineConstant(name, constant, isTrained);
     else {
-      const literal = literalOf(node, constant);
+      const literal = readLiteral(node, constant);
       const attributes = { value: constant, ...(literal === undefined ? {} : { literal }) };
       this.#values.defineValue(name, this.#builder.emitOne("Constant", [], attributes));
     }
   }
 
-  #versionOf({ domain, opType }: OnnxNode): number {
+  #version({ domain, opType }: OnnxNode): number {
     const version = this.#model.opsets[domain];
     if (version !== undefined) return version;
     return refuse(
@@ -271,15 +272,15 @@ export class GraphReader {
     );
   }
 
-  #originOf(node: OnnxNode, written: Origin | undefined): Origin {
-    if (written === undefined) return { scope: scopeOf(node), phase: "forward" };
+  #origin(node: OnnxNode, written: Origin | undefined): Origin {
+    if (written === undefined) return { scope: moduleScope(node), phase: "forward" };
     const { forward } = written;
     return forward === undefined ? written : { ...written, forward: this.#names.get(forward) ?? forward };
   }
 }
 
 /** The number before rounding, if the tensor is that number rounded. */
-function literalOf({ metadata }: OnnxNode, tensor: HostTensor): number | undefined {
+function readLiteral({ metadata }: OnnxNode, tensor: HostTensor): number | undefined {
   const text = metadata[LITERAL_KEY];
   if (text === undefined || tensor.shape.length > 0) return undefined;
   const literal = Number(text);

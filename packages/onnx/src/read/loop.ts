@@ -6,25 +6,25 @@ import type { OnnxGraph } from "../model.js";
 import { numbersOf } from "../numbers.js";
 import type { BodyInput, NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
-/** The position of an axis in a tensor of that rank. */
-const place = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
+/** Counts an axis from the front. */
+const fromFront = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
 
-/** An axis in front, or back at its place. */
-function moved(reader: NodeReader, value: Value, from: number, to: number): Value {
+/** Moves one axis to another position. */
+function moveAxis(reader: NodeReader, value: Value, from: number, to: number): Value {
   const { length: rank } = value.shape;
-  const [start, end] = [place(from, rank), place(to, rank)];
+  const [start, end] = [fromFront(from, rank), fromFront(to, rank)];
   if (start === end) return value;
   const others = Array.from({ length: rank }, (_, axis) => axis).filter((axis) => axis !== start);
   return reader.emitOne("Transpose", [value], { perm: others.toSpliced(end, 0, start) });
 }
 
-function flipped(reader: NodeReader, value: Value): Value {
+/** Reverses the first axis. */
+function reverseTime(reader: NodeReader, value: Value): Value {
   const [length = 0] = value.shape;
-  const backwards = { starts: [length - 1], ends: [-1], axes: [0], steps: [-1] };
-  return reader.emitOne("Slice", [value], backwards);
+  return reader.emitOne("Slice", [value], { starts: [length - 1], ends: [-1], axes: [0], steps: [-1] });
 }
 
-function savedOf({ node, isVerbatim }: NodeReader): number {
+function savedCount({ node, isVerbatim }: NodeReader): number {
   const saved = Number((isVerbatim ? node.metadata[SAVED_KEY] : undefined) ?? 0);
   return Number.isSafeInteger(saved) ? saved : 0;
 }
@@ -40,17 +40,13 @@ const scan: ReadNode = (reader) => {
   if (sequences < 1 || carries < 0 || stacked < 0) return reader.unsupported("counts more than it has");
   const list = (name: string, count: number): readonly number[] =>
     reader.ints(name) ?? Array<number>(count).fill(0);
-  const [axesIn, directionsIn] = [
-    list("scan_input_axes", sequences),
-    list("scan_input_directions", sequences),
-  ];
-  const [axesOut, directionsOut] = [
-    list("scan_output_axes", stacked),
-    list("scan_output_directions", stacked),
-  ];
+  const axesIn = list("scan_input_axes", sequences);
+  const directionsIn = list("scan_input_directions", sequences);
+  const axesOut = list("scan_output_axes", stacked);
+  const directionsOut = list("scan_output_directions", stacked);
   const reverse = directionsIn.every((direction) => direction === 1);
   const isFlipped = (direction: number): boolean => (direction === 1) !== reverse;
-  const starts = Array.from({ length: carries }, (_, index) => reader.operand(index));
+  const starts = reader.operands(carries);
   const read = (onnx: OnnxGraph, elements: readonly ValueType[]) =>
     reader.body(
       onnx,
@@ -58,14 +54,14 @@ const scan: ReadNode = (reader) => {
       isOurs ? invariantsFromMetadata(reader.node) : [],
     );
   if (isOurs && metadata[COUNTED_KEY] !== undefined) {
-    const [length = 0] = reader.typeOf(carries).shape;
+    const [length = 0] = reader.type(carries).shape;
     const { graph, captured } = read({ ...onnx, inputs: onnx.inputs.slice(0, carries) }, []);
-    const attributes = { body: graph, carries, sequences: 0, length, reverse, saved: savedOf(reader) };
+    const attributes = { body: graph, carries, sequences: 0, length, reverse, saved: savedCount(reader) };
     return reader.emit("Scan", [...starts, ...captured], attributes);
   }
   const elements = axesIn.map((axis, index) => {
-    const first = moved(reader, reader.operand(carries + index), axis, 0);
-    return isFlipped(directionsIn[index] ?? 0) ? flipped(reader, first) : first;
+    const first = moveAxis(reader, reader.operand(carries + index), axis, 0);
+    return isFlipped(directionsIn[index] ?? 0) ? reverseTime(reader, first) : first;
   });
   const [length] = elements[0]?.shape ?? [];
   if (length === undefined || length === 0) return reader.unsupported("has sequences without elements");
@@ -73,12 +69,12 @@ const scan: ReadNode = (reader) => {
     onnx,
     elements.map(({ dtype, shape }) => ({ dtype, shape: shape.slice(1) })),
   );
-  const attributes = { body: graph, carries, sequences, length, reverse, saved: savedOf(reader) };
+  const attributes = { body: graph, carries, sequences, length, reverse, saved: savedCount(reader) };
   const results = reader.emit("Scan", [...starts, ...elements, ...captured], attributes);
   return results.map((result, index) => {
     if (index < carries) return result;
     const [axis = 0, direction = 0] = [axesOut[index - carries], directionsOut[index - carries]];
-    return moved(reader, isFlipped(direction) ? flipped(reader, result) : result, 0, axis);
+    return moveAxis(reader, isFlipped(direction) ? reverseTime(reader, result) : result, 0, axis);
   });
 };
 

@@ -1,22 +1,21 @@
 import type { OpOf } from "@mp/core/graph";
+import { same } from "./node/composition.js";
 import type { ReaderTable } from "./node/node-reader.js";
-import { same } from "./same.js";
 
 export const matrixReaders: ReaderTable<OpOf<"matrix">> = {
   MatMul: same("MatMul", 2),
-  Einsum: (reader) => {
-    const operands = Array.from({ length: reader.operandCount }, (_, index) => reader.operand(index));
-    return [reader.emitOne("Einsum", operands, { equation: reader.string("equation", "") })];
-  },
+  Einsum: (reader) => [
+    reader.emitOne("Einsum", reader.operands(), { equation: reader.string("equation", "") }),
+  ],
   Gemm: (reader) => {
+    const attributes = {
+      transA: reader.int("transA", 0) !== 0,
+      transB: reader.int("transB", 0) !== 0,
+      alpha: reader.float("alpha", 1),
+      beta: reader.float("beta", 1),
+    };
+    // Before the factors: parameters are inputs in the order in which they are read.
     const c = reader.optional(2);
-    return [
-      reader.emitOne("Gemm", [reader.operand(0), reader.operand(1), ...(c === undefined ? [] : [c])], {
-        transA: reader.int("transA", 0) !== 0,
-        transB: reader.int("transB", 0) !== 0,
-        alpha: reader.float("alpha", 1),
-        beta: reader.float("beta", 1),
-      }),
-    ];
+    return reader.emit("Gemm", [...reader.operands(2), ...(c === undefined ? [] : [c])], attributes);
   },
 };

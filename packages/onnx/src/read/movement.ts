@@ -1,10 +1,7 @@
 import type { Shape } from "@mp/core";
 import { broadcastShapes, elementCount, type OpOf } from "@mp/core/graph";
-import { quote } from "../problem.js";
-import { wrapped } from "./compositions/wrapped-pad.js";
-import { axisOf } from "./node/axis.js";
+import { padByWrapping } from "./compositions/wrapped-pad.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
-import { scalarOperand } from "./node/scalar-operand.js";
 
 /** An operand of integers that must be there. */
 export function integers(reader: NodeReader, index: number, what: string): readonly number[] {
@@ -23,13 +20,13 @@ function resolveShape(reader: NodeReader, from: Shape, wanted: readonly number[]
   return shape;
 }
 
-/** ONNX clamps and counts from the end; the graph has both done. */
-function clampSlice(size: number, start: number, end: number, step: number): readonly [number, number] {
-  const fromEnd = (at: number): number => (at < 0 ? at + size : at);
+/** ONNX's bounds of a slice count from the end if they are negative, and are clamped; the graph's are not. */
+function sliceBounds(size: number, start: number, end: number, step: number): readonly [number, number] {
+  const fromStart = (at: number): number => (at < 0 ? at + size : at);
   const clamp = (at: number, low: number, high: number): number => Math.min(Math.max(at, low), high);
   return step > 0
-    ? [clamp(fromEnd(start), 0, size), clamp(fromEnd(end), 0, size)]
-    : [clamp(fromEnd(start), 0, size - 1), clamp(fromEnd(end), -1, size - 1)];
+    ? [clamp(fromStart(start), 0, size), clamp(fromStart(end), 0, size)]
+    : [clamp(fromStart(start), 0, size - 1), clamp(fromStart(end), -1, size - 1)];
 }
 
 /** Sizes of a Split that says only how many parts there are: all equal, the last one smaller where it must be. */
@@ -41,11 +38,9 @@ function equalParts(reader: NodeReader, size: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => Math.max(0, Math.min(part, size - index * part)));
 }
 
-function padsOfAllAxes(reader: NodeReader, rank: number): readonly number[] {
+function padsOnAllAxes(reader: NodeReader, rank: number): readonly number[] {
   const given = integers(reader, 1, "pads");
-  const axes =
-    reader.integers(3)?.map((axis) => axisOf(reader, axis, rank)) ??
-    Array.from({ length: rank }, (_, axis) => axis);
+  const axes = (reader.integers(3) ?? [...Array(rank).keys()]).map((axis) => reader.fromFront(axis, rank));
   if (given.length !== 2 * axes.length)
     return reader.unsupported(`has ${given.length} pads for ${axes.length} axes`);
   const pads = new Array<number>(2 * rank).fill(0);
@@ -71,32 +66,27 @@ export const movementReaders: ReaderTable<OpOf<"movement">> = {
     const x = reader.operand(0);
     const [first, last] = [integers(reader, 1, "starts"), integers(reader, 2, "ends")];
     const axes = (reader.integers(3) ?? first.map((_, axis) => axis)).map((axis) =>
-      axisOf(reader, axis, x.shape.length),
+      reader.fromFront(axis, x.shape.length),
     );
     const steps = reader.integers(4) ?? first.map(() => 1);
     if (last.length !== first.length || axes.length !== first.length || steps.length !== first.length) {
       return reader.unsupported("has starts, ends, axes and steps of different lengths");
     }
-    const ranges = axes.map((axis, index) =>
-      clampSlice(
-        x.shape[axis] as number,
-        first[index] as number,
-        last[index] as number,
-        steps[index] as number,
-      ),
-    );
+    const ranges = axes.map((axis, index) => {
+      const [start, end, step] = [first[index], last[index], steps[index]] as [number, number, number];
+      return sliceBounds(x.shape[axis] as number, start, end, step);
+    });
     const starts = ranges.map(([start]) => start);
     const ends = ranges.map(([, end]) => end);
     return [reader.emitOne("Slice", [x], { starts, ends, axes, steps })];
   },
   Concat: (reader) => {
-    const operands = Array.from({ length: reader.operandCount }, (_, index) => reader.operand(index));
-    const axis = axisOf(reader, reader.int("axis"), operands[0]?.shape.length ?? 0);
-    return [reader.emitOne("Concat", operands, { axis })];
+    const operands = reader.operands();
+    return [reader.emitOne("Concat", operands, { axis: reader.axis(operands[0]?.shape.length ?? 0) })];
   },
   Split: (reader) => {
     const x = reader.operand(0);
-    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    const axis = reader.axis(x.shape.length, 0);
     const split = reader.integers(1) ?? equalParts(reader, x.shape[axis] as number);
     return reader.emit("Split", [x], { axis, split });
   },
@@ -108,24 +98,22 @@ export const movementReaders: ReaderTable<OpOf<"movement">> = {
   Squeeze: (reader) => {
     const x = reader.operand(0);
     const axes =
-      reader.integers(1)?.map((axis) => axisOf(reader, axis, x.shape.length)) ??
+      reader.integers(1)?.map((axis) => reader.fromFront(axis, x.shape.length)) ??
       x.shape.flatMap((size, axis) => (size === 1 ? [axis] : []));
     return [reader.emitOne("Squeeze", [x], { axes })];
   },
   Unsqueeze: (reader) => {
     const x = reader.operand(0);
     const given = integers(reader, 1, "axes");
-    const axes = given.map((axis) => axisOf(reader, axis, x.shape.length + given.length));
+    const axes = given.map((axis) => reader.fromFront(axis, x.shape.length + given.length));
     return [reader.emitOne("Unsqueeze", [x], { axes })];
   },
   Pad: (reader) => {
     const x = reader.operand(0);
-    const pads = padsOfAllAxes(reader, x.shape.length);
-    const mode = reader.string("mode", "constant");
-    if (mode === "wrap") return wrapped(reader, x, pads);
-    if (mode !== "constant" && mode !== "reflect" && mode !== "edge")
-      return reader.unsupported(`pads by ${quote(mode)}`);
-    const value = scalarOperand(reader, 2, "the value of pads") ?? 0;
+    const pads = padsOnAllAxes(reader, x.shape.length);
+    const mode = reader.choice("mode", ["constant", "reflect", "edge", "wrap"], "pads by");
+    if (mode === "wrap") return padByWrapping(reader, x, pads);
+    const value = reader.number(2, "the value of pads") ?? 0;
     return [reader.emitOne("Pad", [x], { pads, mode, value })];
   },
   Tile: (reader) => [

@@ -1,36 +1,34 @@
-import type { OpOf, SoftmaxOp, Value } from "@mp/core/graph";
-import { axisOf } from "./node/axis.js";
+import type { OpOf, SoftmaxOp } from "@mp/core/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
-function alongAxis(op: SoftmaxOp): ReadNode {
-  return (reader) => {
+const softmax =
+  (op: SoftmaxOp): ReadNode =>
+  (reader) => {
     const x = reader.operand(0);
-    return [reader.emitOne(op, [x], { axis: axisOf(reader, reader.int("axis", -1), x.shape.length) })];
+    return [reader.emitOne(op, [x], { axis: reader.axis(x.shape.length, -1) })];
   };
+
+/** @throws MP_UNSUPPORTED for a normalization that computes its statistics in another type */
+export function expectF32Statistics(reader: NodeReader): void {
+  if (reader.int("stash_type", 1) !== 1)
+    reader.unsupported("computes its statistics in another type than f32");
 }
 
-function normalized(reader: NodeReader): {
-  readonly x: Value;
-  readonly attributes: { axis: number; epsilon: number };
-} {
-  const x = reader.operand(0);
-  if (reader.int("stash_type", 1) !== 1)
-    return reader.unsupported("computes its statistics in another type than f32");
-  const axis = axisOf(reader, reader.int("axis", -1), x.shape.length);
-  return { x, attributes: { axis, epsilon: reader.float("epsilon", 1e-5) } };
-}
+const normalization =
+  (op: "LayerNormalization" | "RMSNormalization", hasBias: boolean): ReadNode =>
+  (reader) => {
+    const x = reader.operand(0);
+    expectF32Statistics(reader);
+    const axis = reader.axis(x.shape.length, -1);
+    // Before the scale: parameters are inputs in the order in which they are read.
+    const bias = hasBias ? reader.optional(2) : undefined;
+    const operands = [x, reader.operand(1), ...(bias === undefined ? [] : [bias])];
+    return reader.emit(op, operands, { axis, epsilon: reader.float("epsilon", 1e-5) });
+  };
 
 export const normalizationReaders: ReaderTable<OpOf<"normalization">> = {
-  Softmax: alongAxis("Softmax"),
-  LogSoftmax: alongAxis("LogSoftmax"),
-  LayerNormalization: (reader) => {
-    const { x, attributes } = normalized(reader);
-    const bias = reader.optional(2);
-    const operands = [x, reader.operand(1), ...(bias === undefined ? [] : [bias])];
-    return reader.emit("LayerNormalization", operands, attributes);
-  },
-  RMSNormalization: (reader) => {
-    const { x, attributes } = normalized(reader);
-    return reader.emit("RMSNormalization", [x, reader.operand(1)], attributes);
-  },
+  Softmax: softmax("Softmax"),
+  LogSoftmax: softmax("LogSoftmax"),
+  LayerNormalization: normalization("LayerNormalization", true),
+  RMSNormalization: normalization("RMSNormalization", false),
 };

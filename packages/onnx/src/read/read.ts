@@ -9,7 +9,7 @@ import { GraphReader } from "./graph-reader.js";
 import type { InitializerRole } from "./initializer-roles.js";
 import type { ReadOptions } from "./read-options.js";
 import { printWarning, warnOfRoles } from "./read-warnings.js";
-import { readerOf } from "./readers.js";
+import { findReader } from "./readers.js";
 import { unchangedSince } from "./unchanged-since-table.js";
 
 export interface ReadModel {
@@ -85,7 +85,7 @@ export function expectVersions(model: OnnxModel): void {
 function firstChanged({ nodes }: OnnxGraph, version: number): string | undefined {
   // What is not read in any version is refused with its node.
   const isChanged = ({ domain, opType }: OnnxNode): boolean =>
-    readerOf(domain, opType) !== undefined && (unchangedSince.get(opType) ?? OLDEST_OPSET) > version;
+    findReader(domain, opType) !== undefined && (unchangedSince.get(opType) ?? OLDEST_OPSET) > version;
   for (const node of nodes) {
     if (isChanged(node)) return node.opType;
     for (const body of bodiesOf(node)) {

@@ -55,30 +55,33 @@ const OWN_OPS: ReadonlySet<string> = new Set<Op>([
   "Barrier",
 ]);
 
-const standard = new Map<string, ReadNode>([
-  ...Object.entries(ownReaders),
-  ...foreignReaders,
-  ...randomReaders,
-  ...imageReaders,
-  ...activationReaders,
-  ...reductionReaders,
-  ...sequenceReaders,
-  ["If", branch],
-  ["Scatter", indexingReaders.ScatterElements],
-  ["GridSample", gridSample],
-  ["ReverseSequence", reverseSequence],
-  ["RotaryEmbedding", rotaryEmbedding],
-  ["Loop", readLoop],
-  ["LSTM", readLstm],
-  ["GRU", readGru],
-  ["RNN", readRnn],
-]);
+// A map, since names come from files: `constructor` is none of its keys.
+const standard: ReadonlyMap<string, ReadNode> = new Map(
+  Object.entries<ReadNode>({
+    ...ownReaders,
+    ...foreignReaders,
+    ...randomReaders,
+    ...imageReaders,
+    ...activationReaders,
+    ...reductionReaders,
+    ...sequenceReaders,
+    If: branch,
+    Scatter: indexingReaders.ScatterElements,
+    GridSample: gridSample,
+    ReverseSequence: reverseSequence,
+    RotaryEmbedding: rotaryEmbedding,
+    Loop: readLoop,
+    LSTM: readLstm,
+    GRU: readGru,
+    RNN: readRnn,
+  }),
+);
 
 /** ONNX's own operators that are read, in alphabetical order; some of their forms may be refused. */
 export const READ_OPERATORS: readonly string[] = [...standard.keys()].filter((op) => !OWN_OPS.has(op)).sort();
 
-/** How to read an op of that domain; undefined for what the vocabulary cannot say. */
-export function readerOf(domain: string, opType: string): ReadNode | undefined {
+/** The reader of an op of that domain; undefined for an op that graphs cannot express. */
+export function findReader(domain: string, opType: string): ReadNode | undefined {
   const isOwn = OWN_OPS.has(opType);
   return (domain === "" && !isOwn) || (domain === OWN_DOMAIN && isOwn) ? standard.get(opType) : undefined;
 }

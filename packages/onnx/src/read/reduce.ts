@@ -1,4 +1,3 @@
-import type { Tensor } from "@mp/core";
 import {
   type ArgOp,
   isFloat,
@@ -11,9 +10,7 @@ import {
 } from "@mp/core/graph";
 import { argMax, argMin, slice, sub } from "@mp/core/ops";
 import { literals } from "../literals.js";
-import { axisOf } from "./node/axis.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
-import { traced } from "./node/traced.js";
 
 /** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
 function reduce(op: ReduceOp): ReadNode {
@@ -24,30 +21,29 @@ function reduce(op: ReduceOp): ReadNode {
     // Over no axes the rest of the op remains, as the squares of ReduceSumSquare.
     const isOverNone = reader.int("noop_with_empty_axes", 0) !== 0;
     const isOverAll = given.length === 0 && !isOverNone;
-    const axes = isOverAll
-      ? x.shape.map((_, axis) => axis)
-      : given.map((axis) => axisOf(reader, axis, x.shape.length));
+    const named = isOverAll ? x.shape.map((_, axis) => axis) : given;
+    const axes = named.map((axis) => reader.fromFront(axis, x.shape.length));
     const attributes: OpAttributes[ReduceOp] = { axes: [...new Set(axes)].sort((a, b) => a - b), keepdims };
     const isExtreme = op === "ReduceMax" || op === "ReduceMin";
-    if (isExtreme && x.dtype === "bool") return [ofTruths(reader, op, x, attributes)];
+    if (isExtreme && x.dtype === "bool") return [reduceTruths(reader, op, x, attributes)];
     if (isExtreme && x.shape.some((size, axis) => size === 0 && axes.includes(axis)))
-      return [ofNothing(reader, op, x, attributes)];
+      return [extremeOfNothing(reader, op, x, attributes)];
     return [reader.emitOne(op, [x], attributes)];
   };
 }
 
 /** Whether any is true, or all are. */
-function ofTruths(reader: NodeReader, op: ReduceOp, x: Value, attributes: OpAttributes[ReduceOp]): Value {
+function reduceTruths(reader: NodeReader, op: ReduceOp, x: Value, attributes: OpAttributes[ReduceOp]): Value {
   const isEmpty = x.shape.some((size, axis) => size === 0 && attributes.axes.includes(axis));
   const numbers = reader.emitOne("Cast", [x], { to: "i32" });
-  const reduced = reader.emitOne(op === "ReduceMax" ? "ReduceSum" : "ReduceProd", [numbers], attributes);
+  const ofNothing = reader.emitOne(op === "ReduceMax" ? "ReduceSum" : "ReduceProd", [numbers], attributes);
   // No elements: none is true, and all are.
-  if (isEmpty) return reader.emitOne("Cast", [reduced], { to: "bool" });
-  return reader.emitOne("Cast", [reader.emitOne(op, [numbers], attributes)], { to: "bool" });
+  const reduced = isEmpty ? ofNothing : reader.emitOne(op, [numbers], attributes);
+  return reader.emitOne("Cast", [reduced], { to: "bool" });
 }
 
 /** The extreme of no elements: infinity on the other side. */
-function ofNothing(
+function extremeOfNothing(
   reader: NodeReader,
   op: ReduceOp,
   x: Value,
@@ -55,11 +51,7 @@ function ofNothing(
 ): Value {
   if (!isFloat(x.dtype))
     return reader.unsupported(`reduces no elements of ${x.dtype}, which have no infinity`);
-  const value = literals(
-    [op === "ReduceMax" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY],
-    x.dtype,
-    [],
-  );
+  const value = literals([Number.NEGATIVE_INFINITY * (op === "ReduceMax" ? 1 : -1)], x.dtype, []);
   const shape = x.shape.flatMap((size, axis) => (!axes.includes(axis) ? [size] : keepdims ? [1] : []));
   return reader.emitOne("Expand", [reader.emitOne("Constant", [], { value })], { shape });
 }
@@ -67,21 +59,17 @@ function ofNothing(
 function argReduce(op: ArgOp): ReadNode {
   return (reader) => {
     const x = reader.operand(0);
-    const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
+    const axis = reader.axis(x.shape.length, 0);
     const keepdims = reader.int("keepdims", 1) !== 0;
     if (reader.int("select_last_index", 0) === 0)
       return [{ narrow: reader.emitOne(op, [x], { axis, keepdims }) }];
     const search = op === "ArgMax" ? argMax : argMin;
     // The first of equals from the other end.
-    const last = (values: Tensor): Tensor =>
-      sub(
-        (x.shape[axis] as number) - 1,
-        search(slice(values, [{ axis, start: -1, end: Number.NEGATIVE_INFINITY, step: -1 }]), {
-          axis,
-          keepdims,
-        }),
-      );
-    return [{ narrow: traced(reader, [x], last) }];
+    const [narrow] = reader.compose([x], (values) => {
+      const backwards = slice(values, [{ axis, start: -1, end: Number.NEGATIVE_INFINITY, step: -1 }]);
+      return sub((x.shape[axis] as number) - 1, search(backwards, { axis, keepdims }));
+    });
+    return [{ narrow }];
   };
 }
 
@@ -95,7 +83,7 @@ export const reduceReaders: ReaderTable<OpOf<"reduce">> = {
     if (k === undefined) return reader.unsupported("has no k");
     // Unsorted leaves the order open, so sorted will do.
     reader.int("sorted", 1);
-    const axis = axisOf(reader, reader.int("axis", -1), x.shape.length);
+    const axis = reader.axis(x.shape.length, -1);
     const largest = reader.int("largest", 1) !== 0;
     const [values, indices] = reader.emit("TopK", [x], { axis, k, largest });
     if (values === undefined || indices === undefined) throw new Error("internal: TopK has two outputs");
@@ -107,7 +95,7 @@ export const reduceReaders: ReaderTable<OpOf<"reduce">> = {
     if (axis === undefined) return reader.unsupported("has no axis");
     return [
       reader.emitOne("CumSum", [x], {
-        axis: axisOf(reader, axis, x.shape.length),
+        axis: reader.fromFront(axis, x.shape.length),
         exclusive: reader.int("exclusive", 0) !== 0,
         reverse: reader.int("reverse", 0) !== 0,
       }),

@@ -1,11 +1,10 @@
 // Sequences whose length is known: they exist while a model is read, and leave only their tensors in the graph.
 // PyTorch's exporter writes every `split` and `chunk` with them.
 import type { Value } from "@mp/core/graph";
-import { axisOf } from "./node/axis.js";
 import type { NodeReader, ReadNode } from "./node/node-reader.js";
 
 /** Sizes of the parts: all equal, except perhaps the last, or as they are listed. */
-function partsOf(reader: NodeReader, size: number): readonly number[] {
+function partSizes(reader: NodeReader, size: number): readonly number[] {
   const given = reader.constant(1);
   const numbers = reader.integers(1);
   if (given === undefined || numbers === undefined) return Array<number>(size).fill(1);
@@ -15,35 +14,21 @@ function partsOf(reader: NodeReader, size: number): readonly number[] {
   return Array.from({ length: Math.ceil(size / part) }, (_, index) => Math.min(part, size - index * part));
 }
 
-function at(reader: NodeReader, sequence: readonly Value[]): Value {
-  const [position = 0] = reader.integers(1) ?? [];
-  const index = position < 0 ? position + sequence.length : position;
-  return (
-    sequence[index] ?? reader.unsupported(`takes element ${position} of a sequence of ${sequence.length}`)
-  );
-}
-
-export const sequenceReaders: ReadonlyMap<string, ReadNode> = new Map<string, ReadNode>([
-  [
-    "SplitToSequence",
-    (reader) => {
-      const x = reader.operand(0);
-      const axis = axisOf(reader, reader.int("axis", 0), x.shape.length);
-      const split = partsOf(reader, x.shape[axis] as number);
-      const keeps = reader.int("keepdims", 1) !== 0 || reader.isGiven(1);
-      const parts = reader.emit("Split", [x], { axis, split });
-      return [
-        {
-          sequence: keeps ? parts : parts.map((part) => reader.emitOne("Squeeze", [part], { axes: [axis] })),
-        },
-      ];
-    },
-  ],
-  [
-    "SequenceConstruct",
-    (reader) => [
-      { sequence: Array.from({ length: reader.operandCount }, (_, index) => reader.operand(index)) },
-    ],
-  ],
-  ["SequenceAt", (reader) => [at(reader, reader.sequence(0))]],
-]);
+export const sequenceReaders: Readonly<Record<string, ReadNode>> = {
+  SplitToSequence: (reader) => {
+    const x = reader.operand(0);
+    const axis = reader.axis(x.shape.length, 0);
+    const split = partSizes(reader, x.shape[axis] as number);
+    const keeps = reader.int("keepdims", 1) !== 0 || reader.isGiven(1);
+    const parts = reader.emit("Split", [x], { axis, split });
+    const squeeze = (part: Value): Value => reader.emitOne("Squeeze", [part], { axes: [axis] });
+    return [{ sequence: keeps ? parts : parts.map(squeeze) }];
+  },
+  SequenceConstruct: (reader) => [{ sequence: reader.operands() }],
+  SequenceAt: (reader) => {
+    const sequence = reader.sequence(0);
+    const [position = 0] = reader.integers(1) ?? [];
+    const element = sequence.at(position);
+    return [element ?? reader.unsupported(`takes element ${position} of a sequence of ${sequence.length}`)];
+  },
+};

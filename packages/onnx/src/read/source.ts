@@ -1,7 +1,6 @@
 import { type HostTensor, tensor } from "@mp/core";
 import type { OpOf } from "@mp/core/graph";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
-import { scalarOperand } from "./node/scalar-operand.js";
 
 /** How to read what a Constant holds, for each attribute that may hold it. A node with any other is refused. */
 const constants: readonly (readonly [
@@ -15,7 +14,7 @@ const constants: readonly (readonly [
   ["value_ints", (reader) => tensor(BigInt64Array.from(reader.bigints("value_ints") ?? []))],
 ];
 
-function constantOf(reader: NodeReader): HostTensor {
+function readConstant(reader: NodeReader): HostTensor {
   for (const [attribute, read] of constants) {
     const value = reader.hasAttribute(attribute) ? read(reader) : undefined;
     if (value !== undefined) return value;
@@ -26,10 +25,10 @@ function constantOf(reader: NodeReader): HostTensor {
 }
 
 export const sourceReaders: ReaderTable<OpOf<"source">> = {
-  Constant: (reader) => [{ constant: constantOf(reader) }],
+  Constant: (reader) => [{ constant: readConstant(reader) }],
   Range: (reader) => {
     const [start, limit, delta] = ["start", "limit", "delta"].map((what, index) =>
-      scalarOperand(reader, index, what),
+      reader.number(index, what),
     );
     const dtype = reader.constant(0)?.dtype;
     if (start === undefined || limit === undefined || delta === undefined || dtype === undefined) {
@@ -42,8 +41,5 @@ export const sourceReaders: ReaderTable<OpOf<"source">> = {
     const key = BigInt.asUintN(64, reader.bigint("key"));
     return [reader.emitOne("RandomBits", [reader.operand(0)], { key, shape })];
   },
-  Barrier: (reader) => {
-    const operands = Array.from({ length: reader.operandCount }, (_, index) => reader.operand(index));
-    return [reader.emitOne("Barrier", operands, {})];
-  },
+  Barrier: (reader) => [reader.emitOne("Barrier", reader.operands(), {})],
 };

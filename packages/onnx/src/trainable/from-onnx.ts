@@ -7,10 +7,10 @@ import type { OnnxGraph, OnnxModel } from "../model.js";
 import { quote } from "../problem.js";
 import { constantNodes } from "../read/constant-nodes.js";
 import { decidedRole, type InitializerRole, InitializerRoles } from "../read/initializer-roles.js";
+import { moduleScope } from "../read/module-scope.js";
 import { expectVersions } from "../read/read.js";
 import type { ReadOptions } from "../read/read-options.js";
 import { printWarning, type Warn, warnOfRoles } from "../read/read-warnings.js";
-import { scopeOf } from "../read/scope-of.js";
 import type { ReadAs } from "../read-as.js";
 import { readLimits } from "../read-limits.js";
 import { openModel } from "./files.js";
@@ -165,7 +165,7 @@ function pathsOf(
 ): ReadonlyMap<string, string> {
   const readers = new Map<string, string>();
   for (const node of graph.nodes)
-    for (const name of node.inputs) if (!readers.has(name)) readers.set(name, scopeOf(node));
+    for (const name of node.inputs) if (!readers.has(name)) readers.set(name, moduleScope(node));
   return new Map(
     names.map((name) => {
       const keys = keysOf(renamed(name, rename));

@@ -18,7 +18,7 @@ import { foldsToFollow } from "../read/fold-decisions.js";
 import { GraphReader } from "../read/graph-reader.js";
 import type { InitializerRole } from "../read/initializer-roles.js";
 import type { Draw } from "../read/node/node-reader.js";
-import { drawnFrom } from "../read/random.js";
+import { randomNumbers } from "../read/random.js";
 import type { InnerReadOptions } from "../read/read-options.js";
 import type { Warn } from "../read/read-warnings.js";
 import { expectWithin, type ReadLimits } from "../read-limits.js";
@@ -249,7 +249,7 @@ function drawnFor(context: OnnxContext | undefined, name: string, draw: Draw, { 
     return refuse(
       `${quote(name)} is random, so apply must get the loss's context: apply(params, x, context)`,
     );
-  return drawnFrom(foldIn(context.key, name), draw, shape);
+  return randomNumbers(foldIn(context.key, name), draw, shape);
 }
 
 /** Running statistics that have seen this batch, the variance unbiased, as PyTorch's. */

@@ -16,7 +16,7 @@ import {
 } from "@mp/core/ops";
 import { literals } from "../../literals.js";
 
-export interface Places {
+export interface Visibility {
   readonly time: number;
   readonly keys: number;
   /** Keys before the first query: one number, or one for each element of the batch, i32 [batch, 1, 1, 1]. */
@@ -28,7 +28,7 @@ export interface Places {
 }
 
 /** Bool, true where a query may attend: [time, keys] or [batch, 1, time, keys]; undefined where it always may. */
-export function allowedPlaces({ time, keys, before, isCausal, left, right }: Places): Tensor | undefined {
+export function allowMask({ time, keys, before, isCausal, left, right }: Visibility): Tensor | undefined {
   const ahead = isCausal ? 0 : right;
   if (ahead < 0 && left < 0) return undefined;
   const own = add(reshape(range(0, time), [time, 1]), before);
@@ -41,7 +41,7 @@ export function allowedPlaces({ time, keys, before, isCausal, left, right }: Pla
 }
 
 /** Bool [batch, 1, 1, keys]: keys that are not padding, whose numbers are i32 [batch]. */
-export const filledKeys = (lengths: Tensor, keys: number): Tensor =>
+export const lengthMask = (lengths: Tensor, keys: number): Tensor =>
   less(range(0, keys), reshape(lengths, [lengths.shape[0] ?? 1, 1, 1, 1]));
 
 /** A mask of two axes or more with all of the keys; those that it does not reach are not attended to. */
@@ -57,8 +57,8 @@ export function fullMask(mask: Tensor, keys: number): Tensor {
 const nothing = ({ dtype }: Tensor): Tensor =>
   constant(literals([dtype === "bool" ? 0 : Number.NEGATIVE_INFINITY], dtype, []));
 
-/** Both at once. */
-export function joinedMask(mask: Tensor | undefined, allowed: Tensor | undefined): Tensor | undefined {
+/** A mask that allows what both allow. */
+export function combineMasks(mask: Tensor | undefined, allowed: Tensor | undefined): Tensor | undefined {
   if (mask === undefined || allowed === undefined) return mask ?? allowed;
   return mask.dtype === "bool" ? and(mask, allowed) : where(allowed, mask, nothing(mask));
 }

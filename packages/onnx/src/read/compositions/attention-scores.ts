@@ -18,7 +18,7 @@ import {
 } from "@mp/core/ops";
 import { literals } from "../../literals.js";
 
-/** How far they have come. */
+/** The stage of the computation whose result is given. */
 export type ScoreStage = "product" | "capped" | "masked" | "softmax";
 
 export interface Scoring {
@@ -27,10 +27,10 @@ export interface Scoring {
   readonly stage: ScoreStage;
 }
 
-const infinitely = (): Tensor => constant(literals([Number.NEGATIVE_INFINITY], "f32", []));
+const lowest = (): Tensor => constant(literals([Number.NEGATIVE_INFINITY], "f32", []));
 
-/** Each head of the keys for all of the queries' that share it. */
-function sharedHeads(x: Tensor, heads: number): Tensor {
+/** Repeats each head of the keys for the heads of the queries that share it. */
+function repeatHeads(x: Tensor, heads: number): Tensor {
   const [batch = 1, own = 1, ...others] = x.shape;
   if (own === heads) return x;
   const wide = expand(reshape(x, [batch, own, 1, ...others]), [batch, own, heads / own, ...others]);
@@ -45,16 +45,16 @@ export function attentionScores(
   scoring: Scoring,
 ): Tensor {
   const { scale, softcap, stage } = scoring;
-  const keys = sharedHeads(cast(key, "f32"), query.shape[1] ?? 1);
+  const keys = repeatHeads(cast(key, "f32"), query.shape[1] ?? 1);
   const product = mul(matMul(cast(query, "f32"), transpose(keys, [0, 1, 3, 2])), scale);
   if (stage === "product") return cast(product, query.dtype);
   const capped = softcap > 0 ? mul(tanh(div(product, softcap)), softcap) : product;
   if (stage === "capped") return cast(capped, query.dtype);
   const bias =
-    mask === undefined ? undefined : mask.dtype === "bool" ? where(mask, 0, infinitely()) : cast(mask, "f32");
+    mask === undefined ? undefined : mask.dtype === "bool" ? where(mask, 0, lowest()) : cast(mask, "f32");
   const masked = bias === undefined ? capped : add(capped, bias);
   if (stage === "masked") return cast(masked, query.dtype);
   if (bias === undefined) return cast(softmax(masked), query.dtype);
-  const isNothing = equal(reduceMax(bias, { axes: [-1], keepdims: true }), infinitely());
+  const isNothing = equal(reduceMax(bias, { axes: [-1], keepdims: true }), lowest());
   return cast(where(isNothing, 0, softmax(where(isNothing, 0, masked))), query.dtype);
 }

@@ -27,10 +27,9 @@ import {
 } from "@mp/core/ops";
 import { quote } from "../../problem.js";
 import type { ReadNode } from "../node/node-reader.js";
-import { traced } from "../node/traced.js";
 
 type Sampling = "nearest" | "linear" | "cubic";
-type Padding = "zeros" | "border" | "reflection";
+const PADDINGS = ["zeros", "border", "reflection"] as const;
 
 const SAMPLINGS: Readonly<Record<string, Sampling>> = {
   nearest: "nearest",
@@ -39,12 +38,11 @@ const SAMPLINGS: Readonly<Record<string, Sampling>> = {
   cubic: "cubic",
   bicubic: "cubic",
 };
-const PADDINGS: readonly Padding[] = ["zeros", "border", "reflection"];
 
 interface Axis {
   readonly size: number;
   readonly alignsCorners: boolean;
-  readonly padding: Padding;
+  readonly padding: (typeof PADDINGS)[number];
 }
 
 /** One element of the axis that counts: where, and how much. */
@@ -56,16 +54,16 @@ interface Tap {
 /** The coefficient of Keys' cubic convolution, as in PyTorch. */
 const CUBIC = -0.75;
 
-const bordersOf = ({ size, alignsCorners }: Axis): readonly [number, number] =>
+const borders = ({ size, alignsCorners }: Axis): readonly [number, number] =>
   alignsCorners ? [0, size - 1] : [-0.5, size - 0.5];
 
-/** From -1 … 1 to the places of elements. */
-const placesOf = (x: Tensor, { size, alignsCorners }: Axis): Tensor =>
+/** Maps -1 … 1 to positions among the elements. */
+const toElements = (x: Tensor, { size, alignsCorners }: Axis): Tensor =>
   alignsCorners ? mul(add(x, 1), (size - 1) / 2) : div(sub(mul(add(x, 1), size), 1), 2);
 
 /** Mirrored at the borders until it is between them. */
-function reflected(x: Tensor, axis: Axis): Tensor {
-  const [low, high] = bordersOf(axis);
+function reflect(x: Tensor, axis: Axis): Tensor {
+  const [low, high] = borders(axis);
   if (high === low) return mul(x, 0);
   const distance = abs(sub(x, low));
   const times = floor(div(distance, high - low));
@@ -79,15 +77,15 @@ function inside(x: Tensor, axis: Axis): Tensor {
   const { size, padding } = axis;
   // Farther than any tap reaches; more would not fit an index.
   if (padding === "zeros") return clip(x, { min: -4, max: size + 3 });
-  const [low, high] = bordersOf(axis);
+  const [low, high] = borders(axis);
   const isOutside = or(less(x, low), greater(x, high));
-  return where(isOutside, padding === "border" ? clip(x, { min: 0, max: size - 1 }) : reflected(x, axis), x);
+  return where(isOutside, padding === "border" ? clip(x, { min: 0, max: size - 1 }) : reflect(x, axis), x);
 }
 
 /** The element at a place, an integer in f32, and whether it counts. */
 function tap(at: Tensor, weight: Tensor, axis: Axis): Tap {
   const { size, padding } = axis;
-  const place = padding === "reflection" ? reflected(at, axis) : at;
+  const place = padding === "reflection" ? reflect(at, axis) : at;
   const index = cast(clip(place, { min: 0, max: size - 1 }), "i32");
   if (padding !== "zeros") return { index, weight };
   const counts = and(greaterOrEqual(at, 0), lessOrEqual(at, size - 1));
@@ -103,7 +101,7 @@ function cubicWeights(t: Tensor): readonly Tensor[] {
 }
 
 /** How to sample along one axis at those places. */
-const tapsOf: Readonly<Record<Sampling, (x: Tensor, axis: Axis) => readonly Tap[]>> = {
+const taps: Readonly<Record<Sampling, (x: Tensor, axis: Axis) => readonly Tap[]>> = {
   nearest: (x, axis) => {
     const at = inside(round(x), axis);
     return [tap(axis.padding === "reflection" ? floor(at) : at, add(mul(at, 0), 1), axis)];
@@ -130,41 +128,34 @@ const combinations = (axes: readonly (readonly Tap[])[]): readonly (readonly Tap
 
 export const gridSample: ReadNode = (reader) => {
   const [x, grid] = [reader.operand(0), reader.operand(1)];
-  const [mode, padding] = [reader.string("mode", "linear"), reader.string("padding_mode", "zeros")];
+  const mode = reader.string("mode", "linear");
   const sampling = SAMPLINGS[mode];
-  const beyond = PADDINGS.find((known) => known === padding);
   const alignsCorners = reader.int("align_corners", 0) !== 0;
   if (sampling === undefined) return reader.unsupported(`samples by ${quote(mode)}`);
-  if (beyond === undefined) return reader.unsupported(`pads by ${quote(padding)}`);
+  const padding = reader.choice("padding_mode", PADDINGS, "pads by");
   const sizes = x.shape.slice(2);
   if (sizes.length < 1 || sizes.length > 3)
     return reader.unsupported(`samples along ${sizes.length} axes, here 1 to 3`);
   if (grid.shape.at(-1) !== sizes.length || grid.shape.length !== x.shape.length)
     return reader.unsupported(`samples [${x.shape}] at a grid of [${grid.shape}]`);
-  return [
-    traced(reader, [x, grid], (picture, places) => {
-      const rank = sizes.length;
-      // Channels last, so that an index takes all of them.
-      const elements = transpose(picture, [0, ...sizes.map((_, axis) => axis + 2), 1]);
-      const axes = sizes.map((size, axis) => {
-        // A place lists the last axis first.
-        const coordinate = squeeze(
-          slice(places, [{ axis: rank + 1, start: rank - 1 - axis, end: rank - axis }]),
-          [rank + 1],
-        );
-        const along: Axis = { size, alignsCorners, padding: beyond };
-        return tapsOf[sampling](placesOf(cast(coordinate, "f32"), along), along);
-      });
-      const terms = combinations(axes).map((taps) => {
-        const index = stack(
-          taps.map((each) => each.index),
-          rank + 1,
-        );
-        const weight = taps.map((each) => each.weight).reduce(mul);
-        return mul(cast(gatherND(elements, index, 1), "f32"), reshape(weight, [...weight.shape, 1]));
-      });
-      const y = cast(terms.reduce(add), picture.dtype);
-      return transpose(y, [0, rank + 1, ...sizes.map((_, axis) => axis + 1)]);
-    }),
-  ];
+  return reader.compose([x, grid], (picture, places) => {
+    const rank = sizes.length;
+    // Channels last, so that an index takes all of them.
+    const elements = transpose(picture, [0, ...sizes.map((_, axis) => axis + 2), 1]);
+    const axes = sizes.map((size, axis) => {
+      // A place lists the last axis first.
+      const at = { axis: rank + 1, start: rank - 1 - axis, end: rank - axis };
+      const coordinate = squeeze(slice(places, [at]), [rank + 1]);
+      const along: Axis = { size, alignsCorners, padding };
+      return taps[sampling](toElements(cast(coordinate, "f32"), along), along);
+    });
+    const terms = combinations(axes).map((taps) => {
+      const indices = taps.map(({ index }) => index);
+      const weight = taps.map((each) => each.weight).reduce(mul);
+      const read = gatherND(elements, stack(indices, rank + 1), 1);
+      return mul(cast(read, "f32"), reshape(weight, [...weight.shape, 1]));
+    });
+    const y = cast(terms.reduce(add), picture.dtype);
+    return transpose(y, [0, rank + 1, ...sizes.map((_, axis) => axis + 1)]);
+  });
 };

@@ -3,7 +3,6 @@ import type { DType, Tensor } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
 import { cast, div, equal, literal, mod, mul, pow, where } from "@mp/core/ops";
 import type { ReadNode } from "../node/node-reader.js";
-import { traced } from "../node/traced.js";
 
 /**
  * Number of bits of an exponent: the largest is 63, whose powers have left the range of all integers but -1, 0 and 1.
@@ -28,10 +27,10 @@ export const power: ReadNode = (reader) => {
   const [base, exponent] = [reader.operand(0), reader.operand(1)];
   if (base.dtype === exponent.dtype && isFloat(base.dtype))
     return [reader.emitOne("Pow", [base, exponent], {})];
-  if (isFloat(base.dtype)) return [traced(reader, [base, exponent], (x, y) => pow(x, cast(y, x.dtype)))];
+  if (isFloat(base.dtype)) return reader.compose([base, exponent], (x, y) => pow(x, cast(y, x.dtype)));
   if (!POWERS.has(base.dtype) || !POWERS.has(exponent.dtype))
     return reader.unsupported(`raises ${base.dtype} to ${exponent.dtype}, here integers to integers`);
   if (!reader.constant(1)?.data.every((value) => value >= 0 && value < 2 ** EXPONENT_BITS))
     return reader.unsupported(`raises integers to others than 0 to ${2 ** EXPONENT_BITS - 1}`);
-  return [traced(reader, [base, exponent], integerPower)];
+  return reader.compose([base, exponent], integerPower);
 };

@@ -3,7 +3,6 @@ import type { Tensor } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
 import { add, and, div, equal, greater, mod, mul, not, sub, where, xor } from "@mp/core/ops";
 import type { ReadNode } from "../node/node-reader.js";
-import { traced } from "../node/traced.js";
 
 /** As numpy's: what is left by the dividend's sign, moved to the divisor's. */
 function ofDivisor(x: Tensor, y: Tensor): Tensor {
@@ -18,7 +17,7 @@ const ofDividend = (x: Tensor, y: Tensor): Tensor => sub(x, mul(div(x, y), y));
 export const remainder: ReadNode = (reader) => {
   const [x, y] = [reader.operand(0), reader.operand(1)];
   const fmod = reader.int("fmod", 0) !== 0;
-  if (isFloat(x.dtype) && !fmod) return [traced(reader, [x, y], ofDivisor)];
-  if (x.dtype === "u64" || (fmod && !isFloat(x.dtype))) return [traced(reader, [x, y], ofDividend)];
+  if (isFloat(x.dtype) && !fmod) return reader.compose([x, y], ofDivisor);
+  if (x.dtype === "u64" || (fmod && !isFloat(x.dtype))) return reader.compose([x, y], ofDividend);
   return [reader.emitOne("Mod", [x, y], { fmod })];
 };

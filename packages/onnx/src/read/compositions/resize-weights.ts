@@ -1,19 +1,20 @@
 // How each result along one axis of ONNX's Resize is a weighted sum of what is along it: known when sizes are.
 
-export type Coordinates =
-  | "half_pixel"
-  | "half_pixel_symmetric"
-  | "pytorch_half_pixel"
-  | "align_corners"
-  | "asymmetric"
-  | "tf_crop_and_resize";
-export type Kernel = "nearest" | "linear" | "cubic";
-export type Rounding = "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil";
+export const COORDINATES = [
+  "half_pixel",
+  "half_pixel_symmetric",
+  "pytorch_half_pixel",
+  "align_corners",
+  "asymmetric",
+  "tf_crop_and_resize",
+] as const;
+export const KERNELS = ["nearest", "linear", "cubic"] as const;
+export const ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"] as const;
 
 export interface Interpolation {
-  readonly coordinates: Coordinates;
-  readonly kernel: Kernel;
-  readonly rounding: Rounding;
+  readonly coordinates: (typeof COORDINATES)[number];
+  readonly kernel: (typeof KERNELS)[number];
+  readonly rounding: (typeof ROUNDINGS)[number];
   /** Coefficient of the cubic kernel. */
   readonly coefficient: number;
   /** Whether a kernel that shrinks is as wide as the elements that become one. */
@@ -30,7 +31,7 @@ export interface ResizedAxis {
   readonly region: readonly [start: number, end: number];
 }
 
-export interface AxisWeights {
+interface AxisWeights {
   /** [size, resized] */
   readonly weights: Float32Array;
   /** Results that are outside of what is there, whose weights are 0. */
@@ -38,7 +39,7 @@ export interface AxisWeights {
 }
 
 /** The position in the operand of each result. */
-const places: Readonly<Record<Coordinates, (at: number, axis: ResizedAxis) => number>> = {
+const places: Readonly<Record<Interpolation["coordinates"], (at: number, axis: ResizedAxis) => number>> = {
   half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
   half_pixel_symmetric: (at, { scale, size, resized }) =>
     (size / 2) * (1 - resized / (scale * size)) + (at + 0.5) / scale - 0.5,
@@ -52,7 +53,7 @@ const places: Readonly<Record<Coordinates, (at: number, axis: ResizedAxis) => nu
       : (at * (end - start) * (size - 1)) / (scale * size - 1)),
 };
 
-const rounded: Readonly<Record<Rounding, (x: number) => number>> = {
+const round: Readonly<Record<Interpolation["rounding"], (x: number) => number>> = {
   round_prefer_floor: (x) => Math.ceil(x - 0.5),
   round_prefer_ceil: (x) => Math.floor(x + 0.5),
   floor: Math.floor,
@@ -73,16 +74,14 @@ function taps(
   scale: number,
   how: Interpolation,
 ): readonly (readonly [at: number, weight: number])[] {
-  if (how.kernel === "nearest") return [[rounded[how.rounding](x), 1]];
+  if (how.kernel === "nearest") return [[round[how.rounding](x), 1]];
   const narrowing = how.isSmoothed ? Math.min(scale, 1) : 1;
   const reach = Math.ceil((how.kernel === "cubic" ? 2 : 1) / narrowing);
   const first = Math.floor(x) - reach;
   return Array.from({ length: 2 * reach + 2 }, (_, index) => {
     const distance = (first + index - x) * narrowing;
-    return [
-      first + index,
-      how.kernel === "cubic" ? cubic(distance, how.coefficient) : linear(distance),
-    ] as const;
+    const weight = how.kernel === "cubic" ? cubic(distance, how.coefficient) : linear(distance);
+    return [first + index, weight] as const;
   }).filter(([, weight]) => weight !== 0);
 }
 

@@ -14,39 +14,15 @@ import {
 } from "@mp/core/ops";
 import { numbersOf } from "../../numbers.js";
 import { quote } from "../../problem.js";
-import { axisOf } from "../node/axis.js";
 import type { NodeReader, ReadNode } from "../node/node-reader.js";
-import { expectTable } from "../node/table-limit.js";
-import { traced } from "../node/traced.js";
 import {
   axisWeights,
-  type Coordinates,
+  COORDINATES,
   type Interpolation,
-  type Kernel,
+  KERNELS,
   type ResizedAxis,
-  type Rounding,
+  ROUNDINGS,
 } from "./resize-weights.js";
-
-const COORDINATES: readonly Coordinates[] = [
-  "half_pixel",
-  "half_pixel_symmetric",
-  "pytorch_half_pixel",
-  "align_corners",
-  "asymmetric",
-  "tf_crop_and_resize",
-];
-const KERNELS: readonly Kernel[] = ["nearest", "linear", "cubic"];
-const ROUNDINGS: readonly Rounding[] = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
-
-function oneOf<T extends string>(
-  reader: NodeReader,
-  names: readonly T[],
-  attribute: string,
-  otherwise: T,
-): T {
-  const given = reader.string(attribute, otherwise);
-  return names.find((name) => name === given) ?? reader.unsupported(`has ${quote(given)} for ${attribute}`);
-}
 
 interface Target {
   /** By axis of the operand. */
@@ -61,11 +37,12 @@ const ratios: Readonly<Record<string, (scales: readonly number[]) => number>> = 
   not_smaller: (scales) => Math.max(...scales),
 };
 
-function targetOf(reader: NodeReader): Target {
-  const { shape } = reader.typeOf(0);
-  const named = reader.ints("axes")?.map((axis) => axisOf(reader, axis, shape.length));
-  const axes = named ?? shape.map((_, axis) => axis);
-  const region = reader.known(1) === undefined ? [] : numbersOf(reader.known(1) as never);
+function readTarget(reader: NodeReader): Target {
+  const { shape } = reader.type(0);
+  const named = reader.ints("axes") ?? shape.map((_, axis) => axis);
+  const axes = named.map((axis) => reader.fromFront(axis, shape.length));
+  const part = reader.peek(1);
+  const region = part === undefined ? [] : numbersOf(part);
   const sizes = reader.integers(3);
   const scales = sizes === undefined ? reader.constant(2) : undefined;
   const numbers = sizes ?? numbersOf(scales ?? reader.unsupported("has neither sizes nor scales"));
@@ -86,8 +63,8 @@ function targetOf(reader: NodeReader): Target {
     const scale = common ?? (own[index] as number);
     const length =
       common === undefined ? (sizes?.[index] ?? Math.floor(scale * size)) : Math.floor(scale * size + 0.5);
-    const part = [region[index] ?? 0, region[axes.length + index] ?? 1] as const;
-    return [axis, { size, resized: length, scale, region: part }];
+    const bounds = [region[index] ?? 0, region[axes.length + index] ?? 1] as const;
+    return [axis, { size, resized: length, scale, region: bounds }];
   });
   return { axes: new Map(resized), given: sizes === undefined ? { scales: numbers } : { sizes: numbers } };
 }
@@ -135,30 +112,27 @@ function byWeights(reader: NodeReader, { axes }: Target, how: Interpolation): Re
   if (!isFloat(x.dtype) && how.kernel !== "nearest")
     return reader.unsupported(`interpolates ${x.dtype}, here floats are`);
   const changed = [...axes].filter(([, axis]) => isChanged(axis, how));
-  for (const [, { size, resized: length }] of changed) expectTable(reader, size, length);
-  return [
-    traced(reader, [x], (given) => {
-      let y = cast(given, "f32");
-      for (const [axis, resized] of axes)
-        if (isChanged(resized, how)) y = along(y, axis, resized, how, beyond);
-      return cast(y, given.dtype);
-    }),
-  ];
+  for (const [, { size, resized: length }] of changed) reader.expectTable(size, length);
+  return reader.compose([x], (given) => {
+    const wide = cast(given, "f32");
+    const y = changed.reduce((to, [axis, resized]) => along(to, axis, resized, how, beyond), wide);
+    return cast(y, given.dtype);
+  });
 }
 
-export const resized: ReadNode = (reader) => {
+export const resizeImage: ReadNode = (reader) => {
   if (reader.version < 11) return reader.unsupported("is of a version that says nothing of coordinates");
   // A region counts in one mode only.
-  if (reader.isGiven(1)) reader.typeOf(1);
+  if (reader.isGiven(1)) reader.type(1);
   const how: Interpolation = {
-    coordinates: oneOf(reader, COORDINATES, "coordinate_transformation_mode", "half_pixel"),
-    kernel: oneOf(reader, KERNELS, "mode", "nearest"),
-    rounding: oneOf(reader, ROUNDINGS, "nearest_mode", "round_prefer_floor"),
+    coordinates: reader.choice("coordinate_transformation_mode", COORDINATES),
+    kernel: reader.choice("mode", KERNELS),
+    rounding: reader.choice("nearest_mode", ROUNDINGS),
     coefficient: reader.float("cubic_coeff_a", -0.75),
     isSmoothed: reader.int("antialias", 0) !== 0,
     excludesOutside: reader.int("exclude_outside", 0) !== 0,
   };
-  const target = targetOf(reader);
+  const target = readTarget(reader);
   reader.float("extrapolation_value", 0);
   if (how.coordinates === "tf_crop_and_resize" && reader.constant(1) === undefined)
     return reader.unsupported("crops to no region");
@@ -173,5 +147,5 @@ export const resized: ReadNode = (reader) => {
       : how.coordinates) as CoordinateMode,
     nearest: how.rounding as NearestMode,
   };
-  return [traced(reader, [reader.operand(0)], (x) => resize(x, options))];
+  return reader.compose([reader.operand(0)], (x) => resize(x, options));
 };

@@ -1,7 +1,6 @@
 import type { Tensor } from "@mp/core";
 import { add, concat, gather, mul, reshape, slice, split, stack, sub, transpose } from "@mp/core/ops";
 import type { ReadNode } from "../node/node-reader.js";
-import { traced } from "../node/traced.js";
 
 /** Turns pairs of the first numbers of each head by an angle that depends on the place. */
 export const rotaryEmbedding: ReadNode = (reader) => {
@@ -17,7 +16,7 @@ export const rotaryEmbedding: ReadNode = (reader) => {
   const turned = reader.int("rotary_embedding_dim", 0) || size;
   if (!Number.isInteger(size) || turned > size || turned % 2 !== 0)
     return reader.unsupported(`turns ${turned} numbers of heads of ${size}`);
-  const rotated = (all: Tensor, c: Tensor, s: Tensor): Tensor => {
+  const rotate = (all: Tensor, c: Tensor, s: Tensor): Tensor => {
     const pairs = slice(all, [{ axis: 3, start: 0, end: turned }]);
     const [first, second] = isInterleaved
       ? [0, 1].map((start) => slice(pairs, [{ axis: 3, start, step: 2 }]))
@@ -31,15 +30,13 @@ export const rotaryEmbedding: ReadNode = (reader) => {
       ? joined
       : concat([joined, slice(all, [{ axis: 3, start: turned, end: size }])], 3);
   };
-  return [
-    traced(reader, [x, cos, sin, ...places], (given: Tensor, c: Tensor, s: Tensor, at?: Tensor) => {
-      const inTime = hasHeads ? transpose(given, [0, 2, 1, 3]) : reshape(given, [batch, time, heads, size]);
-      const angles = [c, s].map((cache) => {
-        const rows = at === undefined ? cache : gather(cache, at, 0);
-        return reshape(rows, [...rows.shape.slice(0, -1), 1, turned / 2]);
-      }) as [Tensor, Tensor];
-      const y = rotated(inTime, ...angles);
-      return hasHeads ? transpose(y, [0, 2, 1, 3]) : reshape(y, given.shape);
-    }),
-  ];
+  return reader.compose([x, cos, sin, ...places], (given: Tensor, c: Tensor, s: Tensor, at?: Tensor) => {
+    const inTime = hasHeads ? transpose(given, [0, 2, 1, 3]) : reshape(given, [batch, time, heads, size]);
+    const angles = [c, s].map((cache) => {
+      const rows = at === undefined ? cache : gather(cache, at, 0);
+      return reshape(rows, [...rows.shape.slice(0, -1), 1, turned / 2]);
+    }) as [Tensor, Tensor];
+    const y = rotate(inTime, ...angles);
+    return hasHeads ? transpose(y, [0, 2, 1, 3]) : reshape(y, given.shape);
+  });
 };

@@ -2,27 +2,22 @@ import { tensor } from "@mp/core";
 import type { Value } from "@mp/core/graph";
 import { constant, gather } from "@mp/core/ops";
 import type { NodeReader, NodeResult } from "../node/node-reader.js";
-import { expectTable } from "../node/table-limit.js";
-import { traced } from "../node/traced.js";
 
 /** Pads as if the tensor were repeated on all sides. */
-export function wrapped(reader: NodeReader, x: Value, pads: readonly number[]): readonly NodeResult[] {
+export function padByWrapping(reader: NodeReader, x: Value, pads: readonly number[]): readonly NodeResult[] {
   const rank = x.shape.length;
-  expectTable(
-    reader,
+  reader.expectTable(
     ...x.shape.map((size, axis) => size + Math.abs(pads[axis] ?? 0) + Math.abs(pads[rank + axis] ?? 0)),
   );
-  return [
-    traced(reader, [x], (values) =>
-      x.shape.reduce((y, size, axis) => {
-        const [before, after] = [pads[axis] as number, pads[rank + axis] as number];
-        if (before === 0 && after === 0) return y;
-        const places = Int32Array.from(
-          { length: Math.max(0, size + before + after) },
-          (_, at) => (((at - before) % size) + size) % size,
-        );
-        return gather(y, constant(tensor(places)), axis);
-      }, values),
-    ),
-  ];
+  return reader.compose([x], (values) =>
+    x.shape.reduce((y, size, axis) => {
+      const [before, after] = [pads[axis] as number, pads[rank + axis] as number];
+      if (before === 0 && after === 0) return y;
+      const places = Int32Array.from(
+        { length: Math.max(0, size + before + after) },
+        (_, at) => (((at - before) % size) + size) % size,
+      );
+      return gather(y, constant(tensor(places)), axis);
+    }, values),
+  );
 }

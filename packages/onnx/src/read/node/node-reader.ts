@@ -1,12 +1,27 @@
-/** The interface through which one ONNX node is read. */
-import type { HostTensor, Shape } from "@mp/core";
-import type { Graph, Op, OpAttributes, Value, ValueType } from "@mp/core/graph";
+/** One ONNX node while it is read: its operands and attributes, and the nodes of the graph that it becomes. */
+import { type DType, type HostTensor, MpError, type Shape, scope, type Tensor } from "@mp/core";
+import {
+  type Graph,
+  type GraphBuilder,
+  normalizeAxis,
+  type Op,
+  type OpAttributes,
+  traceInto,
+  type Value,
+  type ValueType,
+} from "@mp/core/graph";
+import { elementTypeOfCode, isDType } from "../../element-type.js";
 import type { Invariant } from "../../invariants.js";
-import type { OnnxGraph, OnnxNode } from "../../model.js";
+import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../../model.js";
+import { numbersOf, onlyNumberOf, shortest } from "../../numbers.js";
+import { quote, refuse, withoutPrefix } from "../../problem.js";
+import { remedyFor } from "../../read-as.js";
+import { inline } from "./inline.js";
+import type { ValueTable } from "./value-table.js";
 
 /**
  * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; a tensor
- * that is known now; or a sequence of values, which exists while the model is read only.
+ * that is known now; or a sequence of values, which exists only while the model is read.
  */
 export type NodeResult =
   | Value
@@ -14,7 +29,12 @@ export type NodeResult =
   | { readonly constant: HostTensor }
   | { readonly sequence: readonly Value[] };
 
-/** An input of a body; `name` is what it is called unless the model says otherwise. */
+/** @returns the outputs in order; trailing ones that the node does not name may be more than it asks for */
+export type ReadNode = (reader: NodeReader) => readonly NodeResult[];
+
+export type ReaderTable<O extends Op = Op> = { readonly [K in O]: ReadNode };
+
+/** An input of a body. */
 export type BodyInput = { readonly type: ValueType } | { readonly constant: HostTensor };
 
 export interface ReadBody {
@@ -22,66 +42,329 @@ export interface ReadBody {
   readonly graph: Graph;
   /** Values of the graph around. */
   readonly captured: readonly Value[];
-  /** The outputs that are known now, by their place. */
+  /** The outputs that are known now, by their index. */
   readonly known: ReadonlyMap<number, HostTensor>;
 }
 
 /** Random numbers that a node needs: where a dropout keeps a value, or noise in f32. */
 export type Draw = { readonly kind: "mask"; readonly rate: number } | { readonly kind: "normal" | "uniform" };
 
-export interface NodeReader {
+/** The graph around a node. Without `readBody` a node with a body is refused. */
+export interface Surroundings {
+  readonly values: ValueTable;
+  readonly builder: GraphBuilder;
+  readonly readBody?: NodeReader["body"];
+  /** Whether dropouts act, as they do in training; their masks are inputs. Default false. */
+  readonly dropsOut?: boolean;
+  readonly randomInput?: NodeReader["randomInput"];
+}
+
+/** Elements of a table that is made while a model is read, at most, so that a short file cannot ask for much. */
+const MAX_TABLE = 2 ** 24;
+
+type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] };
+
+/** A tensor for each value. */
+type TensorsOf<V extends readonly Value[]> = { readonly [I in keyof V]: Tensor };
+
+/**
+ * Reads one node, and refuses it if it has an attribute or operand that its reader did not ask for: ignoring one would
+ * change the result silently.
+ */
+export class NodeReader {
   readonly node: OnnxNode;
   /** Version of the operator set that the node is of. */
   readonly version: number;
-  /** Whether the node is one of ours that was written as it was, and so comes back as it was. */
+  /** Whether this package wrote the node as it was in a graph, so that it is read back unchanged. */
   readonly isVerbatim: boolean;
-  /** The path of modules that the node is in, by its name. */
-  readonly scope: string;
-  /** @throws MP_PARSE when it is not given */
-  operand(index: number): Value;
-  optional(index: number): Value | undefined;
-  /** The operand as the i32 that the graph has, where the model has i64; undefined where it has none. */
-  narrow(index: number): Value | undefined;
-  /** The values of an operand that is a sequence. */
-  sequence(index: number): readonly Value[];
-  /** The operand as i32, cast where it is i64. */
-  indices(index: number): Value;
-  /** An operand that the graph has as an attribute. @throws MP_UNSUPPORTED when its numbers are not known */
-  constant(index: number): HostTensor | undefined;
-  /** The operand where its numbers are known now. */
-  known(index: number): HostTensor | undefined;
-  /** `constant` as integers; undefined when it is not given. */
-  integers(index: number): readonly number[] | undefined;
+  readonly #around: Surroundings;
+  readonly #attributesRead = new Set<string>();
+  readonly #operandsRead = new Set<number>();
+
+  constructor(node: OnnxNode, version: number, isVerbatim: boolean, around: Surroundings) {
+    this.node = node;
+    this.version = version;
+    this.isVerbatim = isVerbatim;
+    this.#around = around;
+  }
+
+  /** @throws MP_PARSE, MP_UNSUPPORTED naming op, version and node */
+  run(read: ReadNode): readonly NodeResult[] {
+    const results = this.#explain(() => read(this));
+    for (const name of Object.keys(this.node.attributes)) {
+      if (!this.#attributesRead.has(name)) this.unsupported(`has the attribute ${quote(name)}`);
+    }
+    this.node.inputs.forEach((name, index) => {
+      if (name !== "" && !this.#operandsRead.has(index))
+        this.unsupported(`has operand ${index}, ${quote(name)}`);
+    });
+    this.node.outputs.forEach((name, index) => {
+      if (name !== "" && results[index] === undefined)
+        this.unsupported(`has output ${index}, ${quote(name)}`);
+    });
+    return results;
+  }
+
   /** Length of the list in the file, left-out operands included. */
-  readonly operandCount: number;
-  isGiven(index: number): boolean;
-  /** The type that the model gives the operand, which does not bring it into the graph. */
-  typeOf(index: number): ValueType;
-  hasAttribute(name: string): boolean;
-  int(name: string, otherwise?: number): number;
-  bigint(name: string): bigint;
-  ints(name: string): readonly number[] | undefined;
-  /** `ints` to the last bit. */
-  bigints(name: string): readonly bigint[] | undefined;
-  float(name: string, otherwise?: number): number;
-  floats(name: string): readonly number[] | undefined;
-  string(name: string, otherwise: string): string;
-  strings(name: string): readonly string[] | undefined;
-  tensor(name: string): HostTensor | undefined;
-  graph(name: string): OnnxGraph;
+  get operandCount(): number {
+    return this.node.inputs.length;
+  }
+
+  isGiven(index: number): boolean {
+    return (this.node.inputs[index] ?? "") !== "";
+  }
+
+  /** @throws MP_PARSE when it is not given */
+  operand(index: number): Value {
+    return this.#around.values.exact(this.#name(index));
+  }
+
+  optional(index: number): Value | undefined {
+    return this.isGiven(index) ? this.operand(index) : undefined;
+  }
+
+  /** The first `count` operands, by default all, and of those after them, up to `most`, the ones that are given. */
+  operands(count: number = this.operandCount, most: number = count): readonly Value[] {
+    return Array.from({ length: most }, (_, index) => index)
+      .filter((index) => index < count || this.isGiven(index))
+      .map((index) => this.operand(index));
+  }
+
+  /** The operand as the i32 that the graph has where the model has i64; undefined where it has none. */
+  narrow(index: number): Value | undefined {
+    return this.#around.values.narrow(this.#name(index));
+  }
+
+  /** The operand as i32, cast where it is i64. */
+  indices(index: number): Value {
+    return this.#around.values.indices(this.#name(index));
+  }
+
+  /** The values of an operand that is a sequence. */
+  sequence(index: number): readonly Value[] {
+    return this.#around.values.sequence(this.#name(index));
+  }
+
+  /** The operand's type in the model. Asking for it does not bring the operand into the graph. */
+  type(index: number): ValueType {
+    return this.#around.values.type(this.#name(index));
+  }
+
+  /** An operand that the graph has as an attribute. @throws MP_UNSUPPORTED if its numbers are not known */
+  constant(index: number): HostTensor | undefined {
+    if (!this.isGiven(index)) return undefined;
+    const name = this.#name(index);
+    return (
+      this.#around.values.constant(name) ??
+      this.unsupported(`computes operand ${index}, ${quote(name)}, here it has to be known beforehand`)
+    );
+  }
+
+  /** The operand if it is given and its numbers are known now. */
+  peek(index: number): HostTensor | undefined {
+    return this.isGiven(index) ? this.#around.values.constant(this.#name(index)) : undefined;
+  }
+
+  /** `constant` as integers; undefined when it is not given. */
+  integers(index: number): readonly number[] | undefined {
+    const tensor = this.constant(index);
+    return tensor === undefined ? undefined : numbersOf(tensor);
+  }
+
+  /** `constant` of one element as a number; undefined when it is not given. */
+  number(index: number, what: string): number | undefined {
+    const tensor = this.constant(index);
+    if (tensor === undefined) return undefined;
+    const value = onlyNumberOf(tensor);
+    if (value !== undefined) return shortest(value, tensor.dtype);
+    const found = tensor.data.length === 1 ? `${tensor.data[0]}` : `a tensor of [${tensor.shape.join(", ")}]`;
+    return this.unsupported(`has ${found} for ${what}, here it is one number that f64 holds`);
+  }
+
+  hasAttribute(name: string): boolean {
+    return this.node.attributes[name] !== undefined;
+  }
+
+  int(name: string, otherwise?: number): number {
+    const value = this.#attribute(name, "int");
+    return value === undefined ? this.#require(name, otherwise) : Number(value);
+  }
+
+  bigint(name: string): bigint {
+    return this.#require(name, this.#attribute(name, "int"));
+  }
+
+  ints(name: string): readonly number[] | undefined {
+    return this.#attribute(name, "ints")?.map(Number);
+  }
+
+  /** `ints` with all 64 bits. */
+  bigints(name: string): readonly bigint[] | undefined {
+    return this.#attribute(name, "ints");
+  }
+
+  float(name: string, otherwise?: number): number {
+    const value = this.#attribute(name, "float");
+    return value === undefined ? this.#require(name, otherwise) : shortest(value, "f32");
+  }
+
+  floats(name: string): readonly number[] | undefined {
+    return this.#attribute(name, "floats");
+  }
+
+  string(name: string, otherwise: string): string {
+    return this.#attribute(name, "string") ?? otherwise;
+  }
+
+  /** A string that is one of `choices`, the first by default. @param does begins the message about any other */
+  choice<T extends string>(name: string, choices: readonly [T, ...T[]], does?: string): T {
+    const given = this.string(name, choices[0]);
+    const problem = does === undefined ? `has ${quote(given)} for ${name}` : `${does} ${quote(given)}`;
+    return choices.find((known) => known === given) ?? this.unsupported(problem);
+  }
+
+  strings(name: string): readonly string[] | undefined {
+    return this.#attribute(name, "strings");
+  }
+
+  tensor(name: string): HostTensor | undefined {
+    return this.#attribute(name, "tensor");
+  }
+
+  graph(name: string): OnnxGraph {
+    return this.#require(name, this.#attribute(name, "graph"));
+  }
+
+  /** The dtype that an attribute names by ONNX's number. @throws MP_UNSUPPORTED for one that graphs do not have */
+  dtype(name: string): DType {
+    const code = this.int(name);
+    const type = elementTypeOfCode(code);
+    if (type === undefined) return this.unsupported(`makes element type ${code}`);
+    if (!isDType(type)) return this.unsupported(`makes ${type}${remedyFor(type)}`);
+    return type;
+  }
+
+  /** The attribute `axis` of a tensor of that rank, counted from the front. */
+  axis(rank: number, otherwise?: number): number {
+    return this.fromFront(this.int("axis", otherwise), rank);
+  }
+
+  /** The axis counted from the front. @throws MP_INVALID_ARGUMENT outside -rank … rank - 1 */
+  fromFront(axis: number, rank: number): number {
+    return normalizeAxis(axis, rank, this.node.opType);
+  }
+
+  /** @throws MP_UNSUPPORTED for a table of these sizes if it is too large, or a size is none */
+  expectTable(...sizes: readonly number[]): void {
+    const elements = sizes.reduce((product, size) => product * size, 1);
+    if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 0) || elements > MAX_TABLE)
+      this.unsupported(`needs a table of [${sizes.join(", ")}] numbers, here are at most ${MAX_TABLE}`);
+  }
+
   /** Reads a graph that the node holds; each of its inputs is a value of that type or known now. */
-  body(graph: OnnxGraph, inputs: readonly BodyInput[], captured?: readonly Invariant[]): ReadBody;
-  /** Whether dropouts act, as they do in training; their masks are inputs. */
-  readonly dropsOut: boolean;
-  /** Random numbers of this node that are an input of the graph; undefined where the graph draws them. */
-  drawn(draw: Draw, shape: Shape): Value | undefined;
-  emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[];
-  emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
+  body(graph: OnnxGraph, inputs: readonly BodyInput[], captured: readonly Invariant[] = []): ReadBody {
+    // Nodes with bodies are not folded.
+    const { readBody } = this.#around;
+    return readBody === undefined ? this.unsupported("has a body") : readBody(graph, inputs, captured);
+  }
+
+  emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): readonly Value[] {
+    return this.#around.builder.emit(op, inputs, attributes);
+  }
+
+  emitOne<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value {
+    return this.#around.builder.emitOne(op, inputs, attributes);
+  }
+
+  /** Emits the nodes of a graph whose inputs are these values. @returns its outputs */
+  inline(graph: Graph, operands: readonly Value[]): readonly Value[] {
+    return inline(graph, operands, ({ op }, inputs, attributes) =>
+      this.emit(op, inputs, attributes as never),
+    );
+  }
+
+  /** Emits the nodes of a function of core's operators, applied to the operands. */
+  compose<const V extends readonly Value[]>(
+    operands: V,
+    fn: (...operands: TensorsOf<V>) => Tensor,
+  ): readonly [Value] {
+    return this.composeAll(operands, (...tensors) => [fn(...tensors)]) as readonly [Value];
+  }
+
+  /** `compose` for a function with several results. */
+  composeAll<const V extends readonly Value[]>(
+    operands: V,
+    fn: (...operands: TensorsOf<V>) => readonly Tensor[],
+  ): readonly Value[] {
+    const inputs = operands.map((type, index) => ({ name: `x${index}`, role: "batch" as const, type }));
+    const { scope: path } = this.#around.builder.origin;
+    // Bodies of loops keep the origins of their nodes.
+    const { graph } = traceInto(inputs, (tensors) => {
+      const run = (): readonly Tensor[] => fn(...(tensors as unknown as TensorsOf<V>));
+      return path === "" ? run() : scope(path, run);
+    });
+    return this.inline(graph, operands);
+  }
+
+  get dropsOut(): boolean {
+    return this.#around.dropsOut === true;
+  }
+
+  /** Random numbers of this node as an input of the graph; undefined where the graph draws them. */
+  randomInput(draw: Draw, shape: Shape): Value | undefined {
+    return this.#around.randomInput?.(draw, shape);
+  }
+
   /** Refuses the node: `reason` follows its op, version and name. */
-  unsupported(reason: string): never;
+  unsupported(reason: string): never {
+    throw new MpError("MP_UNSUPPORTED", `onnx: ${this.#subject()} ${reason}`, { details: this.#details() });
+  }
+
+  #name(index: number): string {
+    this.#operandsRead.add(index);
+    const name = this.node.inputs[index] ?? "";
+    if (name === "") refuse("missing-field", `${this.#subject()} lacks operand ${index}`, this.#details());
+    return name;
+  }
+
+  #attribute<K extends keyof AttributeValues>(name: string, kind: K): AttributeValues[K] | undefined {
+    this.#attributesRead.add(name);
+    const attribute = this.node.attributes[name];
+    if (attribute === undefined) return undefined;
+    if (attribute.kind !== kind) {
+      const message = `${this.#subject()} has ${name} as ${attribute.kind}, not ${kind}`;
+      refuse("invalid-field", message, this.#details());
+    }
+    return attribute.value as AttributeValues[K];
+  }
+
+  #require<T>(name: string, value: T | undefined): T {
+    return value ?? refuse("missing-field", `${this.#subject()} lacks ${name}`, this.#details());
+  }
+
+  /** Turns an error of type inference, which names no node, into one that does: the node may be sound ONNX. */
+  #explain<T>(body: () => T): T {
+    try {
+      return body();
+    } catch (error) {
+      const namesNode = MpError.is(error) && "node" in error.details;
+      if (!MpError.is(error) || namesNode || MpError.is(error, "MP_PARSE")) throw error;
+      throw new MpError("MP_UNSUPPORTED", `onnx: ${this.#subject()}: ${withoutPrefix(error)}`, {
+        details: this.#details(),
+        cause: error,
+      });
+    }
+  }
+
+  #subject(): string {
+    const { opType, name, domain, outputs } = this.node;
+    const label = name === "" ? `makes ${quote(outputs[0] ?? "")}` : `node ${quote(name)}`;
+    const op = domain === "" ? opType : `${domain}.${opType}`;
+    return `${op.length > 80 ? quote(op) : op} of opset ${this.version} (${label})`;
+  }
+
+  #details(): Readonly<Record<string, unknown>> {
+    const { opType, domain, name } = this.node;
+    return { op: opType, domain, version: this.version, node: name };
+  }
 }
-
-/** @returns the outputs in order; trailing ones that the node does not name may be more than it asks for */
-export type ReadNode = (reader: NodeReader) => readonly NodeResult[];
-
-export type ReaderTable<O extends Op = Op> = { readonly [K in O]: ReadNode };

@@ -35,7 +35,7 @@ const ACTIVATIONS: Readonly<Record<string, Definition>> = {
  * The functions of each direction, in ONNX's order: those that the node names, or `byDefault`. The lists of alphas and
  * betas have one number for each function that takes one, in the order of the functions.
  */
-export function activationsOf(
+export function readActivations(
   reader: NodeReader,
   byDefault: readonly string[],
   directions: number,
@@ -44,9 +44,9 @@ export function activationsOf(
   const names = reader.strings("activations") ?? Array.from({ length: directions }, () => byDefault).flat();
   if (names.length !== count)
     return reader.unsupported(`has ${names.length} activations, here it takes ${count}`);
-  const definitions = names.map((name) => [name, definitionOf(reader, name)] as const);
-  const alphas = numbersOf(reader, "alpha", definitions);
-  const betas = numbersOf(reader, "beta", definitions);
+  const definitions = names.map((name) => [name, define(reader, name)] as const);
+  const alphas = readNumbers(reader, "alpha", definitions);
+  const betas = readNumbers(reader, "beta", definitions);
   const functions = definitions.map(
     ([, { of }], index): Activation =>
       (x) =>
@@ -57,7 +57,7 @@ export function activationsOf(
   );
 }
 
-function definitionOf(reader: NodeReader, name: string): Definition {
+function define(reader: NodeReader, name: string): Definition {
   const definition = Object.hasOwn(ACTIVATIONS, name) ? ACTIVATIONS[name] : undefined;
   return (
     definition ??
@@ -67,8 +67,8 @@ function definitionOf(reader: NodeReader, name: string): Definition {
   );
 }
 
-/** One of the two numbers of each function, or undefined for one that takes none. */
-function numbersOf(
+/** The alpha or beta of each function; undefined for a function that takes none. */
+function readNumbers(
   reader: NodeReader,
   which: "alpha" | "beta",
   definitions: readonly (readonly [name: string, definition: Definition])[],

@@ -18,7 +18,7 @@ export const readGru: ReadNode = readRecurrence({
 type GruActivations = readonly [f: Activation, g: Activation];
 
 /** `update · state + (1 - update) · candidate`, with one product. */
-const mixed = (update: Tensor, candidate: Tensor, state: Tensor): Tensor =>
+const mix = (update: Tensor, candidate: Tensor, state: Tensor): Tensor =>
   add(candidate, mul(update, sub(state, candidate)));
 
 /** The reset gate lets through a part of the state, which is then multiplied: a second product in each step. */
@@ -32,7 +32,7 @@ function resetBefore({ recurrent, biases, hidden, activations }: Direction): Cel
       const [sums, candidate] = split(gates, [2 * hidden, hidden], -1) as [Tensor, Tensor];
       const [update, reset] = split(f(add(sums, matMul(before, ofGates))), 2, -1) as [Tensor, Tensor];
       const next = g(add(candidate, matMul(mul(reset, before), ofCandidate)));
-      return [mixed(update, next, before)];
+      return [mix(update, next, before)];
     },
   };
 }
@@ -51,7 +51,7 @@ function resetAfter({ recurrent, biases, hidden, activations }: Direction): Cell
       const [carried, product] = split(matMul(before, weights), sizes, -1) as [Tensor, Tensor];
       const [update, reset] = split(f(add(sums, carried)), 2, -1) as [Tensor, Tensor];
       const next = g(add(candidate, mul(reset, inner === undefined ? product : add(product, inner[1]))));
-      return [mixed(update, next, before)];
+      return [mix(update, next, before)];
     },
   };
 }

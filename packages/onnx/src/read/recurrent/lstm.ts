@@ -17,7 +17,7 @@ export const readLstm: ReadNode = readRecurrence({
       const [f, g, h] = activations as LstmActivations;
       const weights = transpose(recurrent);
       const [toInput, toOutput, toForget] = peepholes === undefined ? [] : split(peepholes, 3);
-      const seen = (gate: Tensor, cell: Tensor, weight: Tensor | undefined): Tensor =>
+      const peep = (gate: Tensor, cell: Tensor, weight: Tensor | undefined): Tensor =>
         weight === undefined ? gate : add(gate, mul(weight, cell));
       return {
         bias: biases && add(...biases),
@@ -25,10 +25,10 @@ export const readLstm: ReadNode = readRecurrence({
           const [hidden, cell] = states as LstmStates;
           const sums = add(gates, matMul(hidden, weights));
           const [input, output, forget, candidate] = split(sums, 4, -1) as [Tensor, Tensor, Tensor, Tensor];
-          const taken = f(seen(input, cell, toInput));
-          const kept = coupled ? sub(1, taken) : f(seen(forget, cell, toForget));
+          const taken = f(peep(input, cell, toInput));
+          const kept = coupled ? sub(1, taken) : f(peep(forget, cell, toForget));
           const next = add(mul(kept, cell), mul(taken, g(candidate)));
-          return [mul(f(seen(output, next, toOutput)), h(next)), next];
+          return [mul(f(peep(output, next, toOutput)), h(next)), next];
         },
       };
     };

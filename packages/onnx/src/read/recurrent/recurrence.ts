@@ -4,12 +4,11 @@ import type { Value } from "@mp/core/graph";
 import { clip, concat, slice, split, squeeze, transpose, unsqueeze } from "@mp/core/ops";
 import { quote } from "../../problem.js";
 import type { NodeReader, ReadNode } from "../node/node-reader.js";
-import { tracedAll } from "../node/traced.js";
-import { type Activation, activationsOf } from "./activations.js";
+import { type Activation, readActivations } from "./activations.js";
 import type { Direction, OperandName, RecurrentOp } from "./cell.js";
 import { type DirectionResult, overTime } from "./over-time.js";
-import { lengthsOf } from "./row-lengths.js";
-import { type Sizes, sizesOf } from "./sizes.js";
+import { readLengths } from "./row-lengths.js";
+import { readSizes, type Sizes } from "./sizes.js";
 
 type Operands = Readonly<Partial<Record<OperandName, Tensor>>>;
 
@@ -26,12 +25,12 @@ const DIRECTIONS: Readonly<Record<string, readonly boolean[]>> = {
 export const readRecurrence =
   (op: RecurrentOp): ReadNode =>
   (reader) => {
-    const directions = directionsOf(reader);
-    const sizes = sizesOf(reader, op, directions.length);
-    const activations = activationsOf(reader, op.activations, directions.length);
-    const clipped = clippedBy(reader);
-    const cellOf = op.cell(reader);
-    const lengths = lengthsOf(reader, sizes);
+    const directions = readDirections(reader);
+    const sizes = readSizes(reader, op, directions.length);
+    const activations = readActivations(reader, op.activations, directions.length);
+    const clipInput = readClip(reader);
+    const makeCell = op.cell(reader);
+    const lengths = readLengths(reader, sizes);
     const given = op.operands.flatMap((name, index): readonly (readonly [OperandName, Value])[] => {
       const value =
         name === "sequence_lens"
@@ -42,66 +41,69 @@ export const readRecurrence =
       return value === undefined ? [] : [[name, value]];
     });
     const values = given.map(([, value]) => value);
-    return tracedAll(reader, values, (...tensors) => {
+    return reader.composeAll(values, (...tensors) => {
       const operands: Operands = Object.fromEntries(given.map(([name], index) => [name, tensors[index]]));
       const results = directions.map((reverse, index) => {
         const functions = (activations[index] ?? []).map(
-          (fn, place): Activation => (place < op.clipped ? (x) => fn(clipped(x)) : fn),
+          (fn, place): Activation => (place < op.clipped ? (x) => fn(clipInput(x)) : fn),
         );
-        const cell = cellOf(directionOf(operands, index, { hidden: sizes.hidden, activations: functions }));
+        const cell = makeCell(parameters(operands, index, { hidden: sizes.hidden, activations: functions }));
         const inputs = {
           x: operands.X as Tensor,
-          weights: partOf(operands.W as Tensor, index),
-          starts: op.states.map((name) => stateOf(operands[name], index, sizes)),
+          weights: part(operands.W as Tensor, index),
+          starts: op.states.map((name) => initialState(operands[name], index, sizes)),
           lengths: operands.sequence_lens,
           reverse,
         };
         return overTime(cell, inputs, sizes);
       });
-      return joined(results, sizes);
+      return joinResults(results, sizes);
     });
   };
 
-function directionsOf(reader: NodeReader): readonly boolean[] {
+function readDirections(reader: NodeReader): readonly boolean[] {
   const name = reader.string("direction", "forward");
   const directions = Object.hasOwn(DIRECTIONS, name) ? DIRECTIONS[name] : undefined;
   const supported = Object.keys(DIRECTIONS).join(", ");
   return directions ?? reader.unsupported(`has the direction ${quote(name)}, supported are ${supported}`);
 }
 
-/** Bounds what activations are given. */
-function clippedBy(reader: NodeReader): Activation {
+/** The function that bounds the inputs of activations. */
+function readClip(reader: NodeReader): Activation {
   if (!reader.hasAttribute("clip")) return (x) => x;
   const max = reader.float("clip");
   if (!(max > 0)) return reader.unsupported(`has the clip ${max}, supported are numbers above 0`);
   return (x) => clip(x, { min: -max, max });
 }
 
-/** A direction's part of an operand that has all of them along an axis. */
-function partOf(x: Tensor, index: number, axis = 0): Tensor {
+/** One direction's part of an operand that stacks all directions along an axis. */
+function part(x: Tensor, index: number, axis = 0): Tensor {
   const own = x.shape[axis] === 1 ? x : slice(x, [{ axis, start: index, end: index + 1 }]);
   return squeeze(own, [axis]);
 }
 
-const stateOf = (state: Tensor | undefined, index: number, { isBatchFirst }: Sizes): Tensor | undefined =>
-  state && partOf(state, index, isBatchFirst ? 1 : 0);
+const initialState = (
+  state: Tensor | undefined,
+  index: number,
+  { isBatchFirst }: Sizes,
+): Tensor | undefined => state && part(state, index, isBatchFirst ? 1 : 0);
 
-function directionOf(
+function parameters(
   { R, B, P }: Operands,
   index: number,
   rest: Pick<Direction, "hidden" | "activations">,
 ): Direction {
-  const biases = B && (split(partOf(B, index), 2) as [Tensor, Tensor]);
+  const biases = B && (split(part(B, index), 2) as [Tensor, Tensor]);
   return {
     ...rest,
-    recurrent: partOf(R as Tensor, index),
+    recurrent: part(R as Tensor, index),
     ...(biases && { biases }),
-    ...(P && { peepholes: partOf(P, index) }),
+    ...(P && { peepholes: part(P, index) }),
   };
 }
 
 /** Y, then the last of each state. */
-function joined(results: readonly DirectionResult[], { isBatchFirst }: Sizes): readonly Tensor[] {
+function joinResults(results: readonly DirectionResult[], { isBatchFirst }: Sizes): readonly Tensor[] {
   const along = (axis: number, tensors: readonly Tensor[]): Tensor => {
     const [first, ...others] = tensors.map((tensor) => unsqueeze(tensor, [axis]));
     return others.length === 0 ? (first as Tensor) : concat([first as Tensor, ...others], axis);

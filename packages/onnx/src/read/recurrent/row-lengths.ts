@@ -10,8 +10,8 @@ import type { Sizes } from "./sizes.js";
 const PLACE = 4;
 
 /** The rows' lengths [batch]; undefined where all rows are known to last to the end. */
-export function lengthsOf(reader: NodeReader, { time }: Sizes): Value | undefined {
-  const known = reader.known(PLACE);
+export function readLengths(reader: NodeReader, { time }: Sizes): Value | undefined {
+  const known = reader.peek(PLACE);
   if (known === undefined) return reader.isGiven(PLACE) ? reader.indices(PLACE) : undefined;
   const lengths = numbersOf(known);
   const odd = lengths.find((length) => length < 0 || length > time);

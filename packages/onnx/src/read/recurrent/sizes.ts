@@ -13,18 +13,18 @@ export interface Sizes {
 }
 
 /** The sizes of a node. @throws MP_UNSUPPORTED where its operands do not agree on them */
-export function sizesOf(reader: NodeReader, op: RecurrentOp, directions: number): Sizes {
+export function readSizes(reader: NodeReader, op: RecurrentOp, directions: number): Sizes {
   const layout = reader.int("layout", 0);
   if (layout !== 0 && layout !== 1)
     return reader.unsupported(`has the layout ${layout}, supported are 0 and 1`);
-  const { dtype, shape } = reader.typeOf(0);
+  const { dtype, shape } = reader.type(0);
   const [first, second, inputs] = shape;
   const isSequence = isFloat(dtype) && shape.length === 3;
   if (!isSequence || first === undefined || second === undefined || inputs === undefined)
     return reader.unsupported(`has X of ${dtype}${formatShape(shape)}, supported are floats of three axes`);
   if (elementCount(shape, "X") === 0)
     return reader.unsupported(`has X of ${formatShape(shape)}, without elements`);
-  const hidden = reader.typeOf(2).shape[2] ?? 0;
+  const hidden = reader.type(2).shape[2] ?? 0;
   const isBatchFirst = layout === 1;
   const [time, batch] = isBatchFirst ? [second, first] : [first, second];
   const sizes = { time, batch, inputs, hidden, directions, isBatchFirst };
@@ -32,7 +32,7 @@ export function sizesOf(reader: NodeReader, op: RecurrentOp, directions: number)
   const declared = reader.int("hidden_size", hidden);
   if (hidden !== declared)
     return reader.unsupported(
-      `has the hidden_size ${declared}, its R is of ${formatShape(reader.typeOf(2).shape)}`,
+      `has the hidden_size ${declared}, its R is of ${formatShape(reader.type(2).shape)}`,
     );
   return sizes;
 }
@@ -53,7 +53,7 @@ function expectShapes(reader: NodeReader, { gates, operands }: RecurrentOp, size
   };
   operands.forEach((operand, index) => {
     if (!reader.isGiven(index)) return;
-    const { shape } = reader.typeOf(index);
+    const { shape } = reader.type(index);
     const expected = shapes[operand];
     if (!sameShape(shape, expected))
       reader.unsupported(

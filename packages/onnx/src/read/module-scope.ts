@@ -10,7 +10,7 @@ const LOST = "_empty_nn_module_stack_from_metadata_hook";
  * The layer that a node belongs to: `layer1/0`. By the exporter's list of modules; without one, by the node's name,
  * since others name nodes by module path, as `/encoder/layer.0/MatMul`.
  */
-export function scopeOf({ name, metadata }: OnnxNode): string {
+export function moduleScope({ name, metadata }: OnnxNode): string {
   const listed = metadata[MODULES];
   if (listed === undefined) return outer(name.split("/").filter((part) => part !== "")).join("/");
   const modules = [...listed.matchAll(QUOTED)].map(([, module = ""]) => module);

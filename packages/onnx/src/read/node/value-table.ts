@@ -2,9 +2,9 @@
 // when a node reads it as data, and an i64 that the graph keeps as i32 is only widened where its 64 bits are asked for.
 import { type HostTensor, MpError } from "@mp/core";
 import { elementCount, type GraphBuilder, type InputRole, type Value, type ValueType } from "@mp/core/graph";
-import { literals } from "../literals.js";
-import { numbersOf } from "../numbers.js";
-import { quote, refuse, unsupported } from "../problem.js";
+import { literals } from "../../literals.js";
+import { numbersOf } from "../../numbers.js";
+import { quote, refuse, unsupported } from "../../problem.js";
 
 interface Entry {
   /** In the dtype that the model says. */
@@ -61,7 +61,7 @@ export class ValueTable {
 
   #fromOutside(name: string): Entry | undefined {
     if (this.#outer === undefined || !this.#outer.has(name)) return undefined;
-    const constant = this.#outer.constantOf(name);
+    const constant = this.#outer.constant(name);
     const isParameter = this.#outer.isParameter(name);
     return { ...(constant === undefined ? {} : { constant }), isParameter, isOutside: true };
   }
@@ -91,7 +91,7 @@ export class ValueTable {
   }
 
   /** @throws MP_UNSUPPORTED for a value that is no sequence of this graph */
-  sequenceOf(name: string): readonly Value[] {
+  sequence(name: string): readonly Value[] {
     return this.#entry(name).sequence ?? unsupported(`value ${quote(name)} is no sequence of this graph`);
   }
 
@@ -119,16 +119,16 @@ export class ValueTable {
     return this.#entries.has(name) || this.#outer?.has(name) === true;
   }
 
-  typeOf(name: string): ValueType {
+  type(name: string): ValueType {
     const entry = this.#entry(name);
     const { exact, narrow, constant, isOutside } = entry;
     expectTensor(name, entry);
-    if (isOutside && exact === undefined && constant === undefined) return this.#outerTable.typeOf(name);
+    if (isOutside && exact === undefined && constant === undefined) return this.#outerTable.type(name);
     const { dtype, shape } = exact ?? constant ?? { ...(narrow as Value), dtype: "i64" };
     return { dtype, shape };
   }
 
-  constantOf(name: string): HostTensor | undefined {
+  constant(name: string): HostTensor | undefined {
     return this.#entry(name).constant;
   }
 
@@ -137,9 +137,9 @@ export class ValueTable {
   }
 
   /** Whether the graph has it as i32 while the model has i64. */
-  narrowOf(name: string): Value | undefined {
+  narrow(name: string): Value | undefined {
     const entry = this.#entry(name);
-    const outer = entry.isOutside ? this.#outerTable.narrowOf(name) : undefined;
+    const outer = entry.isOutside ? this.#outerTable.narrow(name) : undefined;
     if (outer !== undefined) entry.narrow ??= this.#captureAs(outer);
     return entry.narrow;
   }
@@ -166,14 +166,14 @@ export class ValueTable {
   /** The value as i32, which indices are. @throws MP_UNSUPPORTED for a constant beyond i32 */
   indices(name: string): Value {
     const entry = this.#entry(name);
-    const { dtype } = this.typeOf(name);
+    const { dtype } = this.type(name);
     if (dtype !== "i64") return this.exact(name);
-    if (entry.isOutside && this.narrowOf(name) === undefined)
+    if (entry.isOutside && this.narrow(name) === undefined)
       entry.narrow = this.#captureAs(this.#outerTable.indices(name));
     entry.narrow ??=
       entry.constant === undefined
         ? this.#builder.emitOne("Cast", [this.exact(name)], { to: "i32" })
-        : this.#builder.constant(narrowed(name, entry.constant));
+        : this.#builder.constant(toI32(name, entry.constant));
     return entry.narrow;
   }
 }
@@ -182,7 +182,7 @@ function expectTensor(name: string, { sequence }: Entry): void {
   if (sequence !== undefined) unsupported(`value ${quote(name)} is a sequence, read as a tensor`);
 }
 
-function narrowed(name: string, { shape, ...tensor }: HostTensor): HostTensor {
+function toI32(name: string, { shape, ...tensor }: HostTensor): HostTensor {
   try {
     return literals(numbersOf({ shape, ...tensor } as HostTensor), "i32", shape);
   } catch (cause) {
