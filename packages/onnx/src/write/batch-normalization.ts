@@ -7,8 +7,7 @@ import type { GraphNode, OpOf } from "@mp/core/graph";
 import { float, int } from "../model.js";
 import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
-
-const product = (sizes: Shape): number => sizes.reduce((result, size) => result * size, 1);
+import { product } from "./product.js";
 
 /** cuDNN's normalization by given statistics refuses more. */
 const MOST_IMAGES = 65_535;
@@ -70,7 +69,7 @@ class Channels {
   }
 
   /** (x - mean) · scale / √(variance + ε) + bias, in one pass where the images are not too many for it. */
-  normalized(x: string, [scale, bias, mean, variance]: readonly [string, string, string, string]): string {
+  normalize(x: string, [scale, bias, mean, variance]: readonly [string, string, string, string]): string {
     const { epsilon } = this.#node.attributes;
     if ((this.#shape[0] ?? 0) > MOST_IMAGES) {
       const factor = this.two("Mul", scale, this.inverseDeviation(variance));
@@ -95,14 +94,14 @@ class Channels {
 }
 
 /** The statistics of the batch from means, the variance from differences: a large mean costs no digits. */
-const decomposed: Lowering<"BatchNormalization"> = (node, operands, writer) => {
+const decompose: Lowering<"BatchNormalization"> = (node, operands, writer) => {
   const channels = new Channels(node, operands, writer);
   const x = channels.operand(0);
   const mean = channels.mean(x);
   const difference = channels.two("Sub", x, channels.each(mean));
   const variance = channels.mean(channels.two("Mul", difference, difference));
   const parts = [channels.operand(1), channels.operand(2), channels.zeros(), variance] as const;
-  return [channels.result(channels.normalized(difference, parts)), mean, variance];
+  return [channels.result(channels.normalize(difference, parts)), mean, variance];
 };
 
 /** dx = scale · r · (dy - mean(dy) - (x - mean) · r² · mean(dy · (x - mean))), r = 1 / √(variance + ε). */
@@ -120,7 +119,7 @@ const decomposeGradient: Lowering<"BatchNormalizationGradient"> = (node, operand
   const slope = channels.two("Mul", channels.mean(channels.two("Mul", dy, difference)), inverse);
   const tilt = channels.two("Mul", difference, channels.each(channels.two("Mul", slope, inverse)));
   const parts = [channels.operand(2), channels.zeros(), shift, variance] as const;
-  const dx = channels.normalized(channels.two("Sub", dy, tilt), parts);
+  const dx = channels.normalize(channels.two("Sub", dy, tilt), parts);
   const count = channels.number(channels.count);
   return [channels.result(dx), channels.two("Mul", slope, count), channels.two("Mul", shift, count)];
 };
@@ -132,7 +131,7 @@ export const batchNormalizationLowerings: LoweringTable<OpOf<"batch-normalizatio
    * that other nodes read), so that what is to run is decomposed.
    */
   BatchNormalization: (node, operands, writer) => {
-    if (!writer.keepsOwnOps) return decomposed(node, operands, writer);
+    if (!writer.keepsOwnOps) return decompose(node, operands, writer);
     const { epsilon } = node.attributes;
     const none = writer.list(new Array<number>(node.inputs[1]?.shape[0] ?? 1).fill(0), "f32");
     const attributes = { epsilon: float(epsilon), momentum: float(0), training_mode: int(1) };

@@ -1,26 +1,12 @@
-import type { OpOf } from "@mp/core/graph";
+import type { GraphNode, OpOf } from "@mp/core/graph";
 import { int, ints, type OnnxAttributes } from "../model.js";
 import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
-import { plain } from "./plain.js";
+import { reshape } from "./movement.js";
+import { onnxAttributes, plain } from "./plain.js";
+import { product } from "./product.js";
 
-interface Attributes {
-  readonly strides: readonly number[];
-  readonly pads: readonly number[];
-  readonly dilations: readonly number[];
-  readonly group: number;
-}
-
-function windowAttributes({ strides, pads, dilations, group }: Attributes): OnnxAttributes {
-  return { strides: ints(strides), pads: ints(pads), dilations: ints(dilations), group: int(group) };
-}
-
-const sizeOf = (shape: readonly number[]): number => shape.reduce((product, size) => product * size, 1);
-
-function reshape(name: string, shape: readonly number[], writer: NodeWriter): string {
-  const attributes: OnnxAttributes = shape.includes(0) ? { allowzero: int(1) } : {};
-  return writer.one("Reshape", [name, writer.ints(shape)], attributes);
-}
+const WINDOW = ["strides", "pads", "dilations", "group"] as const;
 
 /** Every combination of one number below each size, the last changing fastest. */
 function places(sizes: readonly number[]): readonly (readonly number[])[] {
@@ -38,7 +24,7 @@ const decomposeConvWeightGradient: Lowering<"ConvWeightGradient"> = (node, opera
   const { group, kernelShape, strides, pads, dilations } = node.attributes;
   const [batch = 0, channels = 0, ...image] = typeAt(node, 0).shape;
   const [, results = 0, ...out] = typeAt(node, 1).shape;
-  const [taps, columns] = [sizeOf(kernelShape), batch * sizeOf(out)];
+  const [taps, columns] = [product(kernelShape), batch * product(out)];
   const perm = ints([1, 0, ...image.map((_, axis) => axis + 2)]);
   const [x, dy] = [0, 1].map((index) => writer.one("Transpose", [operandAt(operands, index)], { perm })) as [
     string,
@@ -69,7 +55,7 @@ const decomposeConvWeightGradient: Lowering<"ConvWeightGradient"> = (node, opera
   });
   const [only = ""] = slices;
   const joined = taps === 1 ? only : writer.one("Concat", slices, { axis: int(lead - 2) });
-  const products = product(joined, dy, { group, channels, results, taps, columns }, writer);
+  const products = multiplyByGroup(joined, dy, { group, channels, results, taps, columns }, writer);
   const last = [results, channels / group, ...kernelShape];
   if (taps === 1) return [reshape(products, last, writer)];
   const byTap = reshape(products, [results, taps, channels / group], writer);
@@ -85,7 +71,7 @@ interface Sizes {
 }
 
 /** dy · xᵀ, in groups: [results, taps · channels]. */
-function product(
+function multiplyByGroup(
   x: string,
   dy: string,
   { group, channels, results, taps, columns }: Sizes,
@@ -100,22 +86,19 @@ function product(
   return writer.one("MatMul", [a, writer.one("Transpose", [b], { perm: ints([0, 2, 1]) })]);
 }
 
+const kernelShape = (node: GraphNode<"Conv" | "ConvTranspose">): OnnxAttributes => ({
+  kernel_shape: ints(typeAt(node, 1).shape.slice(2)),
+});
+
 export const convolutionLowerings: LoweringTable<OpOf<"convolution">> = {
-  Conv: plain((node) => ({
-    ...windowAttributes(node.attributes),
-    kernel_shape: ints(typeAt(node, 1).shape.slice(2)),
-  })),
-  ConvTranspose: plain((node) => ({
-    ...windowAttributes(node.attributes),
-    kernel_shape: ints(typeAt(node, 1).shape.slice(2)),
+  Conv: plain([...WINDOW], kernelShape),
+  ConvTranspose: plain([...WINDOW], (node) => ({
+    ...kernelShape(node),
     output_padding: ints(node.attributes.outputPadding),
   })),
   ConvWeightGradient: (node, operands, writer) => {
     if (!writer.keepsOwnOps) return decomposeConvWeightGradient(node, operands, writer);
-    const attributes = {
-      ...windowAttributes(node.attributes),
-      kernel_shape: ints(node.attributes.kernelShape),
-    };
+    const attributes = onnxAttributes(node, ...WINDOW, "kernelShape");
     return writer.emit("ConvWeightGradient", operands, attributes, { domain: OWN_DOMAIN });
   },
 };

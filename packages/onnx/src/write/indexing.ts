@@ -1,30 +1,25 @@
 import type { OpOf } from "@mp/core/graph";
-import { int, string } from "../model.js";
+import { int } from "../model.js";
 import { type Lowering, type LoweringTable, operandAt } from "./lowering.js";
-import { onAxis, plain } from "./plain.js";
+import { plain } from "./plain.js";
 import { throughF16 } from "./through-f16.js";
 
-const indexed: Lowering<"GatherND" | "ScatterND"> = (node, operands, writer) => {
-  const attributes =
-    node.op === "GatherND"
-      ? { batch_dims: int((node.attributes as { readonly batchDims: number }).batchDims) }
-      : { reduction: string((node.attributes as { readonly reduction: string }).reduction) };
-  // ONNX allows i64 indices only.
-  const wide = operands.map((name, index) => (index === 1 ? writer.cast(name, "i64") : name));
-  return writer.emit(node.op, wide, attributes);
-};
+/** ONNX allows i64 indices only here. */
+const withWideIndices =
+  <K extends "GatherND" | "ScatterND">(lowering: Lowering<K>): Lowering<K> =>
+  (node, operands, writer) =>
+    lowering(
+      node,
+      operands.map((name, index) => (index === 1 ? writer.cast(name, "i64") : name)),
+      writer,
+    );
 
 export const indexingLowerings: LoweringTable<OpOf<"indexing">> = {
-  Gather: throughF16(plain(onAxis)),
-  GatherElements: throughF16(plain(onAxis)),
-  GatherND: throughF16(indexed),
-  ScatterElements: throughF16(
-    plain(({ attributes: { axis, reduction } }) => ({
-      axis: int(axis),
-      reduction: string(reduction),
-    })),
-  ),
-  ScatterND: throughF16(indexed),
+  Gather: throughF16(plain(["axis"])),
+  GatherElements: throughF16(plain(["axis"])),
+  GatherND: throughF16(withWideIndices(plain(["batchDims"]))),
+  ScatterElements: throughF16(plain(["axis", "reduction"])),
+  ScatterND: throughF16(withWideIndices(plain(["reduction"]))),
   OneHot: (node, operands, writer) => {
     const { axis, depth, dtype } = node.attributes;
     // Opset 23 has no bf16 here, and ONNX Runtime no i32 (and a depth of i64 only with indices of i64).

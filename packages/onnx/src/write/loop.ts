@@ -1,15 +1,15 @@
 import { zeros } from "@mp/core";
-import type { GraphInput, OpOf } from "@mp/core/graph";
+import type { GraphInput } from "@mp/core/graph";
 import { type Invariant, invariantsToMetadata } from "../invariants.js";
 import { COUNTED_KEY, SAVED_KEY } from "../metadata-keys.js";
 import { int, ints, type OnnxValueInfo } from "../model.js";
-import type { Lowering, LoweringTable } from "./lowering.js";
+import type { Lowering } from "./lowering.js";
 
 /**
  * ONNX's Scan has the same carries and sequences; invariants are names of the graph around that the body reads. It goes
  * through a sequence at least, so that a scan without any gets one of bytes that no node reads.
  */
-const scan: Lowering<"Scan"> = (node, operands, writer) => {
+export const scan: Lowering<"Scan"> = (node, operands, writer) => {
   const { body, carries, sequences, length, reverse, saved } = node.attributes;
   const own = carries + sequences;
   const given = operands.slice(own);
@@ -48,5 +48,3 @@ const scan: Lowering<"Scan"> = (node, operands, writer) => {
     },
   );
 };
-
-export const loopLowerings: LoweringTable<OpOf<"loop">> = { Scan: scan };

@@ -1,33 +1,51 @@
-import { attentionLowerings } from "./attention.js";
+import { FAMILIES, type OpOf, rowsOf } from "@mp/core/graph";
+import { codeOfElementType } from "../element-type.js";
+import { int, type OnnxAttributes } from "../model.js";
 import { batchNormalizationLowerings } from "./batch-normalization.js";
-import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
 import { indexingLowerings } from "./indexing.js";
-import { loopLowerings } from "./loop.js";
-import { lossLowerings } from "./loss.js";
+import { scan } from "./loop.js";
 import type { LoweringTable } from "./lowering.js";
-import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
-import { normalizationLowerings } from "./normalization.js";
+import { plain } from "./plain.js";
 import { poolingLowerings } from "./pooling.js";
 import { reduceLowerings } from "./reduce.js";
 import { sourceLowerings } from "./source.js";
-import { unaryLowerings } from "./unary.js";
+import { throughF16 } from "./through-f16.js";
+import { castAttributes, clip } from "./unary.js";
+
+const F32 = int(codeOfElementType("f32"));
+
+/** Statistics in f32. */
+const stashType = (): OnnxAttributes => ({ stash_type: F32 });
 
 /** Every op of the vocabulary as standard ONNX of opset 23, in every dtype that the graph allows it. */
 export const standardLowerings: LoweringTable = {
-  ...unaryLowerings,
-  ...binaryLowerings,
-  ...matrixLowerings,
-  ...attentionLowerings,
+  ...rowsOf(FAMILIES.unary, () => plain<OpOf<"unary">>()),
+  ...rowsOf(FAMILIES.binary, () => plain<OpOf<"binary">>()),
+  LeakyRelu: plain(["alpha"]),
+  Elu: plain(["alpha"]),
+  Gelu: plain(["approximate"]),
+  Clip: clip,
+  Cast: plain([], ({ attributes: { to } }) => castAttributes(to)),
+  Where: throughF16(plain()),
+  Mod: plain(["fmod"]),
+  MatMul: plain(),
+  Einsum: plain(["equation"]),
+  Gemm: plain(["transA", "transB", "alpha", "beta"]),
+  Attention: plain(["scale", "isCausal", "softcap"], () => ({ softmax_precision: F32 })),
   ...convolutionLowerings,
   ...reduceLowerings,
   ...poolingLowerings,
-  ...normalizationLowerings,
-  ...lossLowerings,
+  Softmax: plain(["axis"]),
+  LogSoftmax: plain(["axis"]),
+  LayerNormalization: plain(["axis", "epsilon"], stashType),
+  RMSNormalization: plain(["axis", "epsilon"], stashType),
+  SoftmaxCrossEntropyLoss: plain(["reduction", "ignoreIndex"]),
+  NegativeLogLikelihoodLoss: plain(["reduction", "ignoreIndex"]),
   ...batchNormalizationLowerings,
   ...movementLowerings,
   ...indexingLowerings,
-  ...loopLowerings,
+  Scan: scan,
   ...sourceLowerings,
 };

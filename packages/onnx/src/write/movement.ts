@@ -1,22 +1,26 @@
 import type { OpOf } from "@mp/core/graph";
 import { int, ints, type OnnxAttributes, string } from "../model.js";
-import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";
-import { onAxis, plain } from "./plain.js";
+import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
+import { plain } from "./plain.js";
 import { throughF16 } from "./through-f16.js";
 
 /** Changes nothing, where ONNX would read an absent or empty list of axes as "all". */
 const identity: Lowering = (_, operands, writer) => writer.emit("Identity", [operandAt(operands, 0)]);
 
+const alongAxes: Lowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) =>
+  node.attributes.axes.length === 0
+    ? identity(node, operands, writer)
+    : writer.emit(node.op, [operandAt(operands, 0), writer.ints(node.attributes.axes)]);
+
+/** A Reshape. Without `allowzero` ONNX copies the operand's size for a 0. */
+export function reshape(name: string, shape: readonly number[], writer: NodeWriter): string {
+  const attributes: OnnxAttributes = shape.includes(0) ? { allowzero: int(1) } : {};
+  return writer.one("Reshape", [name, writer.ints(shape)], attributes);
+}
+
 export const movementLowerings: LoweringTable<OpOf<"movement">> = {
-  Reshape: (node, operands, writer) => {
-    const { shape } = node.attributes;
-    // Otherwise ONNX copies the input's dimension for a 0.
-    const attributes: OnnxAttributes = shape.includes(0) ? { allowzero: int(1) } : {};
-    return writer.emit("Reshape", [operandAt(operands, 0), writer.ints(shape)], attributes);
-  },
-  Transpose: plain(
-    ({ attributes: { perm } }): OnnxAttributes => (perm.length === 0 ? {} : { perm: ints(perm) }),
-  ),
+  Reshape: (node, operands, writer) => [reshape(operandAt(operands, 0), node.attributes.shape, writer)],
+  Transpose: plain([], ({ attributes: { perm } }) => (perm.length === 0 ? {} : { perm: ints(perm) })),
   Slice: throughF16((node, operands, writer) => {
     const { starts, ends, axes, steps } = node.attributes;
     if (axes.length === 0) return identity(node, operands, writer);
@@ -26,27 +30,17 @@ export const movementLowerings: LoweringTable<OpOf<"movement">> = {
     const inputs = [starts, reach, axes, steps].map((list) => writer.ints(list));
     return writer.emit("Slice", [operandAt(operands, 0), ...inputs]);
   }),
-  Concat: throughF16(plain(onAxis)),
+  Concat: throughF16(plain(["axis"])),
   Split: throughF16((node, operands, writer) => {
     const { axis, split } = node.attributes;
-    return writer.emit(
-      "Split",
-      [operandAt(operands, 0), writer.ints(split)],
-      { axis: int(axis) },
-      { outputs: split.length },
-    );
+    const inputs = [operandAt(operands, 0), writer.ints(split)];
+    return writer.emit("Split", inputs, { axis: int(axis) }, { outputs: split.length });
   }),
   Expand: throughF16((node, operands, writer) =>
     writer.emit("Expand", [operandAt(operands, 0), writer.ints(node.attributes.shape)]),
   ),
-  Squeeze: (node, operands, writer) =>
-    node.attributes.axes.length === 0
-      ? identity(node, operands, writer)
-      : writer.emit("Squeeze", [operandAt(operands, 0), writer.ints(node.attributes.axes)]),
-  Unsqueeze: (node, operands, writer) =>
-    node.attributes.axes.length === 0
-      ? identity(node, operands, writer)
-      : writer.emit("Unsqueeze", [operandAt(operands, 0), writer.ints(node.attributes.axes)]),
+  Squeeze: alongAxes,
+  Unsqueeze: alongAxes,
   Pad: (node, operands, writer) => {
     const { pads, mode, value } = node.attributes;
     const inputs = [operandAt(operands, 0), writer.ints(pads)];

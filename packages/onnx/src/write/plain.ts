@@ -1,18 +1,38 @@
-import type { Op } from "@mp/core/graph";
-import { int, type OnnxAttributes } from "../model.js";
+import type { GraphNode, Op, OpAttributes } from "@mp/core/graph";
+import { float, int, ints, type OnnxAttribute, type OnnxAttributes, string } from "../model.js";
 import type { Lowering } from "./lowering.js";
 
-export const onAxis = ({
-  attributes: { axis },
-}: {
-  readonly attributes: { readonly axis: number };
-}): OnnxAttributes => ({
-  axis: int(axis),
-});
+/** Attributes whose numbers are f32; all other numbers are integers. */
+const FLOATS: ReadonlySet<string> = new Set(["alpha", "beta", "epsilon", "scale", "softcap"]);
+/** Attributes that ONNX spells with capitals, as the graph does. */
+const CAPITALS: ReadonlySet<string> = new Set(["transA", "transB"]);
 
-/** The ONNX op of the same name on the same operands. */
-export function plain<K extends Op>(
-  attributes?: (node: Parameters<Lowering<K>>[0]) => OnnxAttributes,
-): Lowering<K> {
-  return (node, operands, writer) => writer.emit(node.op, operands, attributes?.(node) ?? {});
+const onnxName = (name: string): string =>
+  CAPITALS.has(name) ? name : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function onnxAttribute(name: string, value: unknown): OnnxAttribute {
+  if (typeof value === "string") return string(value);
+  if (Array.isArray(value)) return ints(value);
+  return FLOATS.has(name) ? float(Number(value)) : int(Number(value));
 }
+
+/** These attributes of a node by ONNX's names, in this order; those that are undefined are left out. */
+export function onnxAttributes<A extends object>(
+  { attributes }: { readonly attributes: A },
+  ...names: readonly (keyof A & string)[]
+): OnnxAttributes {
+  const given = names.map((name) => [name, attributes[name] as unknown] as const);
+  const written = given.filter(([, value]) => value !== undefined);
+  return Object.fromEntries(written.map(([name, value]) => [onnxName(name), onnxAttribute(name, value)]));
+}
+
+/** The ONNX op of the same name on the same operands, with these attributes and those that ONNX has beside them. */
+export const plain =
+  <K extends Op>(
+    names: readonly (keyof OpAttributes[K] & string)[] = [],
+    others: (node: GraphNode<K>) => OnnxAttributes = () => ({}),
+  ): Lowering<K> =>
+  (node, operands, writer) => {
+    const attributes = { ...onnxAttributes(node, ...names), ...others(node) };
+    return writer.emit(node.op, operands, attributes, { outputs: node.outputs.length });
+  };

@@ -1,26 +1,15 @@
 import { type GraphNode, type OpOf, type PoolingWindow, withoutCeiling } from "@mp/core/graph";
-import { int, ints, type OnnxAttributes } from "../model.js";
+import { int, type OnnxAttributes, string } from "../model.js";
 import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";
+import { onnxAttributes, plain } from "./plain.js";
+import { product } from "./product.js";
+
+const WINDOW = ["kernelShape", "strides", "pads", "dilations", "ceilMode"] as const;
 
 /** A window as ONNX's pools take it. */
-export function windowAttributes({
-  kernelShape,
-  strides,
-  pads,
-  dilations,
-  ceilMode,
-}: PoolingWindow): OnnxAttributes {
-  return {
-    kernel_shape: ints(kernelShape),
-    strides: ints(strides),
-    pads: ints(pads),
-    dilations: ints(dilations),
-    ceil_mode: int(ceilMode ? 1 : 0),
-  };
-}
-
-const product = (sizes: readonly number[]): number => sizes.reduce((result, size) => result * size, 1);
+export const windowAttributes = (attributes: PoolingWindow): OnnxAttributes =>
+  onnxAttributes({ attributes }, ...WINDOW);
 
 /** MaxPool's indices count through the whole tensor, and there dy is added, in f32. */
 const decomposeGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) => {
@@ -36,22 +25,18 @@ const decomposeGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) 
   const zeros = writer.one("Expand", [writer.scalar(0, "f32"), writer.ints([product(shape)])]);
   const sums = writer.one("ScatterElements", [zeros, flat(indices), flat(wide(0))], {
     axis: int(0),
-    reduction: { kind: "string", value: "add" },
+    reduction: string("add"),
   });
   const dx = writer.one("Reshape", [sums, writer.ints(shape)]);
   return [dtype === "f32" ? dx : writer.cast(dx, dtype)];
 };
 
-const pool = (node: GraphNode<"MaxPool" | "AveragePool">): OnnxAttributes =>
-  windowAttributes(node.attributes);
-
-export function averagePoolAttributes(node: GraphNode<"AveragePool">): OnnxAttributes {
-  return { ...pool(node), count_include_pad: int(node.attributes.countIncludePad ? 1 : 0) };
-}
+export const averagePoolAttributes = (node: GraphNode<"AveragePool">): OnnxAttributes =>
+  onnxAttributes(node, ...WINDOW, "countIncludePad");
 
 export const poolingLowerings: LoweringTable<OpOf<"pooling">> = {
-  MaxPool: (node, operands, writer) => writer.emit("MaxPool", operands, pool(node)),
-  AveragePool: (node, operands, writer) => writer.emit("AveragePool", operands, averagePoolAttributes(node)),
+  MaxPool: plain([...WINDOW]),
+  AveragePool: plain([], averagePoolAttributes),
   MaxPoolGradient: (node, operands, writer) =>
     writer.keepsOwnOps
       ? writer.emit("MaxPoolGradient", operands, windowAttributes(node.attributes), { domain: OWN_DOMAIN })

@@ -2,8 +2,8 @@
 // divide u64, and in those a rotation by half a word is x / 2^32 + x · 2^32 (the product wraps).
 import { type HostTensor, tensor } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
-import { int } from "../model.js";
 import { type Lowering, operandAt } from "./lowering.js";
+import { reshape } from "./movement.js";
 
 const u64 = (value: bigint): HostTensor => tensor(BigUint64Array.of(value), [], "u64");
 
@@ -29,7 +29,5 @@ export const decomposeRandomBits: Lowering<"RandomBits"> = (node, operands, writ
   }
   // Of 32 bits, which the cast keeps.
   const bits = writer.cast(high(add(mul(x, x), z)), "i32");
-  if (shape.length === 1) return [bits];
-  const attributes = shape.includes(0) ? { allowzero: int(1) } : {};
-  return [writer.one("Reshape", [bits, writer.ints(shape)], attributes)];
+  return [shape.length === 1 ? bits : reshape(bits, shape, writer)];
 };

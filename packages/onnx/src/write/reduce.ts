@@ -1,6 +1,7 @@
 import { type ArgOp, type OpOf, REDUCE_OPS, type ReduceOp, rowsOf } from "@mp/core/graph";
 import { int } from "../model.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
+import { onnxAttributes } from "./plain.js";
 
 type OfOne = (x: string, writer: NodeWriter) => string;
 
@@ -41,8 +42,7 @@ const reduceWrapping: Lowering<"ReduceSum" | "ReduceProd"> = (node, operands, wr
 
 /** ONNX's indices are i64. */
 const argReduce: Lowering<ArgOp> = (node, operands, writer) => {
-  const { axis, keepdims } = node.attributes;
-  const indices = writer.one(node.op, operands, { axis: int(axis), keepdims: int(keepdims ? 1 : 0) });
+  const indices = writer.one(node.op, operands, onnxAttributes(node, "axis", "keepdims"));
   return [writer.cast(indices, "i32")];
 };
 
@@ -53,21 +53,18 @@ export const reduceLowerings: LoweringTable<OpOf<"reduce">> = {
   ArgMax: argReduce,
   ArgMin: argReduce,
   TopK: (node, operands, writer) => {
-    const { axis, k, largest } = node.attributes;
+    const { k } = node.attributes;
     const { dtype } = typeAt(node, 0);
     // Opset 23 has no bf16 here.
     const x = dtype === "bf16" ? writer.cast(operandAt(operands, 0), "f32") : operandAt(operands, 0);
-    const attributes = { axis: int(axis), largest: int(largest ? 1 : 0), sorted: int(1) };
+    const attributes = { ...onnxAttributes(node, "axis", "largest"), sorted: int(1) };
     const results = writer.emit("TopK", [x, writer.ints([k])], attributes, { outputs: 2 });
     const values = operandAt(results, 0);
     const indices = writer.cast(operandAt(results, 1), "i32");
     return [dtype === "bf16" ? writer.cast(values, "bf16") : values, indices];
   },
   CumSum: (node, operands, writer) => {
-    const { axis, exclusive, reverse } = node.attributes;
-    return writer.emit("CumSum", [operandAt(operands, 0), writer.scalar(axis, "i64")], {
-      exclusive: int(exclusive ? 1 : 0),
-      reverse: int(reverse ? 1 : 0),
-    });
+    const inputs = [operandAt(operands, 0), writer.scalar(node.attributes.axis, "i64")];
+    return writer.emit("CumSum", inputs, onnxAttributes(node, "exclusive", "reverse"));
   },
 };

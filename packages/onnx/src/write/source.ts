@@ -12,14 +12,12 @@ export const sourceLowerings: LoweringTable<OpOf<"source">> = {
     if (values !== undefined)
       return writer.emit("Constant", [], { value: { kind: "tensor", value: values } });
     const { start, limit, delta, dtype } = node.attributes;
-    return writer.emit(
-      "Range",
-      [start, limit, delta].map((number) => writer.scalar(number, dtype)),
-    );
+    const bounds = [start, limit, delta].map((number) => writer.scalar(number, dtype));
+    return writer.emit("Range", bounds);
   },
   RandomBits: (node, operands, writer) => {
-    const { key, shape } = node.attributes;
     if (!writer.keepsOwnOps) return decomposeRandomBits(node, operands, writer);
+    const { key, shape } = node.attributes;
     const attributes = { key: int(BigInt.asIntN(64, key)), shape: ints(shape) };
     return writer.emit("RandomBits", operands, attributes, { domain: OWN_DOMAIN });
   },

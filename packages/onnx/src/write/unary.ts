@@ -1,26 +1,16 @@
 import type { DType } from "@mp/core";
-import { bytesPerElement, FAMILIES, isFloat, type OpAttributes, type OpOf, rowsOf } from "@mp/core/graph";
+import { bytesPerElement, isFloat, type OpAttributes } from "@mp/core/graph";
 import { codeOfElementType } from "../element-type.js";
-import { float, int, type OnnxAttributes, string } from "../model.js";
-import { type LoweringTable, operandAt, typeAt } from "./lowering.js";
-import { plain } from "./plain.js";
+import { int, type OnnxAttributes } from "../model.js";
+import { type Lowering, operandAt, typeAt } from "./lowering.js";
 
-export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
-  ...rowsOf(FAMILIES.unary, () => plain<OpOf<"unary">>()),
-  LeakyRelu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
-  Elu: plain(({ attributes: { alpha } }) => ({ alpha: float(alpha) })),
-  Gelu: plain(({ attributes: { approximate } }) => ({ approximate: string(approximate) })),
-  Clip: (node, operands, writer) => {
-    const { dtype } = typeAt(node, 0);
-    const { min, max } = clipBounds(dtype, node.attributes);
-    const inputs = [
-      operandAt(operands, 0),
-      ...[min, max].map((bound) => (bound === undefined ? "" : writer.scalar(bound, dtype))),
-    ];
-    while (inputs.at(-1) === "") inputs.pop();
-    return writer.emit("Clip", inputs);
-  },
-  Cast: plain(({ attributes: { to } }) => castAttributes(to)),
+export const clip: Lowering<"Clip"> = (node, operands, writer) => {
+  const { dtype } = typeAt(node, 0);
+  const { min, max } = clipBounds(dtype, node.attributes);
+  const bounds = [min, max].map((bound) => (bound === undefined ? "" : writer.scalar(bound, dtype)));
+  const inputs = [operandAt(operands, 0), ...bounds];
+  while (inputs.at(-1) === "") inputs.pop();
+  return writer.emit("Clip", inputs);
 };
 
 /** The bounds of a Clip as values of its dtype: none where it bounds nothing. */
@@ -28,11 +18,15 @@ export function clipBounds(
   dtype: DType,
   { min, max }: OpAttributes["Clip"],
 ): { readonly min: number | undefined; readonly max: number | undefined } {
-  return { min: boundIn(dtype, min, Math.ceil), max: boundIn(dtype, max, Math.floor) };
+  return { min: clampBound(dtype, min, Math.ceil), max: clampBound(dtype, max, Math.floor) };
 }
 
 /** A bound as the dtype holds it: of integers the next one inside, none where it lies outside all of them. */
-function boundIn(dtype: DType, bound: number | undefined, inside: (x: number) => number): number | undefined {
+function clampBound(
+  dtype: DType,
+  bound: number | undefined,
+  inside: (x: number) => number,
+): number | undefined {
   if (bound === undefined || isFloat(dtype)) return bound;
   const bits = 8 * bytesPerElement[dtype];
   const isSigned = dtype === "i32" || dtype === "i64";
