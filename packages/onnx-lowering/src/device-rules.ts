@@ -6,7 +6,8 @@ import { lowerCudaNodes } from "./cuda/lower-node.js";
 import { type Parted, withConstantsApart } from "./differences/constants-apart.js";
 import { lowerDifferently } from "./differences/lower-node.js";
 import { withResultsApart } from "./differences/results-apart.js";
-import { lowerNodes, type Surroundings } from "./lowerings/lower-node.js";
+import { lowerOwn, type Surroundings } from "./lowerings/lower-node.js";
+import { ownLowerings } from "./lowerings/own-lowerings.js";
 import type { Differences, Target } from "./lowerings/target.js";
 import { withShadersForResults } from "./webgpu/copies.js";
 import { findingsOfVersion, INEXACT, ROUNDED_ON_THE_WAY } from "./webgpu/findings-table.js";
@@ -40,7 +41,7 @@ export interface DeviceRules {
 
 const whole: DeviceRules = {
   prepare: (graph) => graph,
-  lowerNodes,
+  lowerNodes: (target, surroundings) => lowerOwn(ownLowerings(target, surroundings)),
   finish: (graph) => graph,
   apart: (graph) => ({ graph, names: new Set() }),
   opset: OPSET_VERSION,
@@ -63,7 +64,7 @@ const WEBGPU_TOLERANCE: BackendManifest["tolerance"] = {
 
 const UNORDERED = { unsupported: "the GPU adds the terms that a scatter brings to one place in any order" };
 
-const keysOf = (dtypes: readonly HalfDType[], ops: readonly Op[]): readonly string[] =>
+const pairKeys = (dtypes: readonly HalfDType[], ops: readonly Op[]): readonly string[] =>
   dtypes.flatMap((dtype) => ops.map((op) => pairKey({ op, dtype })));
 
 export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
@@ -73,7 +74,7 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
     lowerNodes: lowerCudaNodes,
     // Sums of bf16 lose subnormals.
     widened: (native) =>
-      new Set([...keysOf(native, ROUNDED_ON_THE_WAY), pairKey({ op: "ReduceSum", dtype: "bf16" })]),
+      new Set([...pairKeys(native, ROUNDED_ON_THE_WAY), pairKey({ op: "ReduceSum", dtype: "bf16" })]),
     determinism: UNORDERED,
   },
   webgpu: {
@@ -92,7 +93,7 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
       f8e5m2: EIGHTH,
       u64: "WebGPU has 32-bit integers only, use i32",
     }),
-    widened: (native) => new Set(keysOf(native, INEXACT)),
+    widened: (native) => new Set(pairKeys(native, INEXACT)),
     tolerance: WEBGPU_TOLERANCE,
     // WGSL leaves it to the device: https://www.w3.org/TR/WGSL/#differences-from-ieee754
     subnormals: { ...exactNumerics.subnormals, f32: "flush" },
@@ -120,7 +121,7 @@ function differingRules(differences: Differences): DeviceRules {
     // A chain of operators may be rounded once.
     widened: (native) =>
       new Set(
-        keysOf(
+        pairKeys(
           native,
           OPS.filter((op) => !isInHalves(op)),
         ),

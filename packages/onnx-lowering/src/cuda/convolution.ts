@@ -1,4 +1,5 @@
-import { int, ints } from "@mp/onnx/write";
+import { ints } from "@mp/onnx/write";
+import { convAttributes } from "../lowerings/operators.js";
 import type { OwnLowering } from "../lowerings/own-lowering.js";
 
 /**
@@ -6,7 +7,7 @@ import type { OwnLowering } from "../lowerings/own-lowering.js";
  * The pads that both ends have stay with the kernel; what one end has more is cut off its result.
  */
 export const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => {
-  const { strides, pads, dilations, group, outputPadding } = node.attributes;
+  const { pads, outputPadding } = node.attributes;
   const kernel = (node.inputs[1]?.shape ?? []).slice(2);
   const rank = kernel.length;
   const ends = kernel.map((_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0] as const);
@@ -16,11 +17,7 @@ export const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writ
     "ConvTranspose",
     operands.filter((name) => name !== ""),
     {
-      kernel_shape: ints(kernel),
-      strides: ints(strides),
-      pads: ints([...common, ...common]),
-      dilations: ints(dilations),
-      group: int(group),
+      ...convAttributes(kernel, { ...node.attributes, pads: [...common, ...common] }),
       output_padding: ints(outputPadding),
     },
   );

@@ -6,16 +6,23 @@ import { isFloat } from "@mp/core/graph";
 import type { LowerNode } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { logSoftmax } from "../lowerings/log-softmax.js";
-import { checkedLabels } from "../lowerings/loss.js";
-import { lowerNodes, type Surroundings } from "../lowerings/lower-node.js";
-import { at, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
+import { checkLabels } from "../lowerings/loss.js";
+import { lowerOwn, type Surroundings } from "../lowerings/lower-node.js";
+import { anyMarked, extremeKeepingNaN } from "../lowerings/nan.js";
+import { layerNormalization, withWholeParameters } from "../lowerings/normalization.js";
+import {
+  at,
+  firstOfEach,
+  type OwnLowering,
+  type OwnLowerings,
+  operandType,
+} from "../lowerings/own-lowering.js";
+import { ownLowerings } from "../lowerings/own-lowerings.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { scatterAsElements } from "../lowerings/scatter-in-order.js";
 import type { Target } from "../lowerings/target.js";
 import { poolingLowerings } from "../webgpu/pooling.js";
 import { convTranspose } from "./convolution.js";
-import { normalizationLowerings } from "./normalization.js";
-import { reduceLowerings } from "./reduce.js";
 import { topK } from "./search.js";
 import { unaryLowerings } from "./unary.js";
 
@@ -26,11 +33,27 @@ const scatterIntegers: OwnLowering<"ScatterND"> = (node, operands, writer, stand
   return scatterAsElements(node, operands, writer, standard);
 };
 
+/** The kernels of f32 start from the last finite number, and give it where all elements are the infinity beyond it. */
+const extremeOfInfinities: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, operands, writer, standard) => {
+  const { axes, keepdims } = node.attributes;
+  if (operandType(node).dtype !== "f32") return undefined;
+  const isMost = node.op === "ReduceMax";
+  const start = writer.scalar(isMost ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY, "f32");
+  return extremeKeepingNaN(node, operands, writer, (given) => {
+    const isFurther = writer.one(isMost ? "Greater" : "Less", [at(given, 0), start]);
+    const isAny = anyMarked(writer.cast(isFurther, "f32"), axes, keepdims, writer);
+    return [writer.one("Where", [isAny, at(standard(given), 0), start])];
+  });
+};
+
 const own: OwnLowerings = {
   ...unaryLowerings,
-  ...reduceLowerings,
+  ReduceMax: extremeOfInfinities,
+  ReduceMin: extremeOfInfinities,
   TopK: topK,
-  ...normalizationLowerings,
+  LayerNormalization: layerNormalization,
+  RMSNormalization: (node, operands, writer, standard) =>
+    standard(withWholeParameters(node, operands, writer)),
   ...poolingLowerings,
   ConvTranspose: convTranspose,
   ScatterND: scatterIntegers,
@@ -40,11 +63,11 @@ const own: OwnLowerings = {
   SoftmaxCrossEntropyLoss: (node, [scores = "", labels = "", ...weights], writer, standard) =>
     rowLossLowerings.SoftmaxCrossEntropyLoss(
       node,
-      [scores, checkedLabels(node, labels, writer), ...weights],
+      [scores, checkLabels(node, labels, writer), ...weights],
       writer,
       standard,
     ),
 };
 
 export const lowerCudaNodes = (target: Target, surroundings: Surroundings): LowerNode =>
-  lowerNodes(target, surroundings, own);
+  lowerOwn(firstOfEach(own, ownLowerings(target, surroundings)));

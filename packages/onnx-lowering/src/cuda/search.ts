@@ -5,8 +5,9 @@
  */
 import { isComputeFloat } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { signed } from "../lowerings/integers.js";
+import { toSigned } from "../lowerings/integers.js";
 import { beyondNumbers, doubleKeys } from "../lowerings/nan.js";
+import { sort } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
 const WORD = 2 ** 32;
@@ -29,8 +30,7 @@ class Sorting {
 
   /** Places of the `count` least keys, i64. */
   least(keys: string, count: number): string {
-    const attributes = { axis: int(this.#axis), largest: int(0), sorted: int(1) };
-    return at(this.#writer.emit("TopK", [keys, this.#writer.ints([count])], attributes, { outputs: 2 }), 1);
+    return sort(keys, count, { axis: this.#axis, largest: false }, this.#writer)[1];
   }
 
   /** Counts how many different keys come before each sorted one, i64. */
@@ -50,9 +50,9 @@ class Sorting {
   }
 
   /** ranks · factor + others, i64. */
-  joined(ranks: string, factor: number, others: string): string {
-    const scaled = this.#writer.one("Mul", [ranks, this.#writer.scalar(factor, "i64")]);
-    return this.#writer.one("Add", [scaled, others]);
+  join(ranks: string, factor: number, others: string): string {
+    const multiple = this.#writer.one("Mul", [ranks, this.#writer.scalar(factor, "i64")]);
+    return this.#writer.one("Add", [multiple, others]);
   }
 }
 
@@ -74,28 +74,28 @@ export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
   const size = shape[axis] ?? 0;
   const x = at(operands, 0);
   const sorting = new Sorting(axis, size, writer);
-  const keysOf = (): readonly string[] => {
+  const sortKeys = (): readonly string[] => {
     if (isComputeFloat(dtype)) {
       const keys = writer.one("Max", [doubleKeys(x, writer), beyondNumbers(-1, writer)]);
       return [largest ? writer.one("Neg", [keys]) : keys];
     }
-    const whole = dtype === "u64" ? signed(x, writer) : writer.cast(x, "i64");
+    const whole = dtype === "u64" ? toSigned(x, writer) : writer.cast(x, "i64");
     return integerKeys(
       largest ? complement(whole, writer) : whole,
       dtype === "i64" || dtype === "u64",
       writer,
     );
   };
-  const [first = "", ...others] = keysOf();
+  const [first = "", ...others] = sortKeys();
   let order = sorting.least(first, size);
   let ranks = sorting.ranks(sorting.along(first, order));
   for (const key of others) {
-    const joined = sorting.joined(ranks, WORD, sorting.along(key, order));
+    const joined = sorting.join(ranks, WORD, sorting.along(key, order));
     const next = sorting.least(joined, size);
     order = sorting.along(order, next);
     ranks = sorting.ranks(sorting.along(joined, next));
   }
-  const chosen = sorting.least(sorting.joined(ranks, size, order), k);
+  const chosen = sorting.least(sorting.join(ranks, size, order), k);
   const places = sorting.along(order, chosen);
   return [sorting.along(x, places), writer.cast(places, "i32")];
 };

@@ -1,6 +1,6 @@
 import { isComputeFloat } from "@mp/core/graph";
-import { reshape } from "../lowerings/blocked-layout.js";
 import { inF32 } from "../lowerings/in-f32.js";
+import { reshape } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
 /** The kernel gives 0 for NaN. */

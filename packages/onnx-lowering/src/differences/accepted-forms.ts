@@ -7,11 +7,11 @@ import {
   rangeValues,
   type ScatterOp,
 } from "@mp/core/graph";
-import { int, ints } from "@mp/onnx/write";
-import { reshape, transpose } from "../lowerings/blocked-layout.js";
+import { int } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { choose } from "../lowerings/integers.js";
 import { inDType } from "../lowerings/lower-node.js";
+import { convAttributes, reshape, transpose } from "../lowerings/operators.js";
 import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
@@ -63,14 +63,14 @@ const gemm: OwnLowering<"Gemm"> = (node, operands, writer, standard) => {
     const [sum = ""] = gemm(inDType(node, "f32") as GraphNode<"Gemm">, wide, writer, standard) ?? [];
     return [writer.cast(sum, dtype)];
   }
-  const scaled = (x: string, factor: number): string =>
+  const scale = (x: string, factor: number): string =>
     factor === 1 ? x : writer.one("Mul", [x, writer.scalar(factor, dtype)]);
-  const turned = (x: string, isTurned: boolean): string => (isTurned ? transpose(x, [1, 0], writer) : x);
-  const product =
+  const turn = (x: string, isTurned: boolean): string => (isTurned ? transpose(x, [1, 0], writer) : x);
+  const sum =
     shape[transA ? 0 : 1] === 0
       ? writer.one("Expand", [writer.scalar(0, dtype), writer.ints(node.outputs[0]?.shape ?? [])])
-      : writer.one("MatMul", [turned(scaled(a, alpha), transA), turned(b, transB)]);
-  return [c === undefined ? product : writer.one("Add", [product, scaled(c, beta)])];
+      : writer.one("MatMul", [turn(scale(a, alpha), transA), turn(b, transB)]);
+  return [c === undefined ? sum : writer.one("Add", [sum, scale(c, beta)])];
 };
 
 /** Two vectors as matrices: a pass that fuses operators ends the process over a product without dimensions. */
@@ -85,7 +85,7 @@ const matMul: OwnLowering<"MatMul"> = (node, [a = "", b = ""], writer) => {
 };
 
 /** A Squeeze, if no dimensions are left: the pass ends the process over a product with such a Reshape. */
-const reshaped: OwnLowering<"Reshape"> = (node, [x = ""], writer) =>
+const reshapeToScalar: OwnLowering<"Reshape"> = (node, [x = ""], writer) =>
   node.attributes.shape.length === 0 && operandType(node).shape.length > 0
     ? [writer.one("Squeeze", [x])]
     : undefined;
@@ -95,21 +95,15 @@ const reshaped: OwnLowering<"Reshape"> = (node, [x = ""], writer) =>
  * putting them back.
  */
 const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
-  const { strides, pads, dilations, group } = node.attributes;
+  const { pads } = node.attributes;
   const kernel = node.inputs[1]?.shape.slice(2) ?? [];
   const rank = kernel.length;
   if (pads.every((pad, index) => pad < (kernel[index % rank] ?? 0))) return undefined;
   const margins = [0, 0, ...pads.slice(0, rank), 0, 0, ...pads.slice(rank)];
   const framed = writer.one("Pad", [x, writer.ints(margins)]);
-  return [
-    writer.one("Conv", [writer.one("Mul", [framed, writer.scalar(1, operandType(node).dtype)]), ...others], {
-      kernel_shape: ints(kernel),
-      strides: ints(strides),
-      pads: ints(pads.map(() => 0)),
-      dilations: ints(dilations),
-      group: int(group),
-    }),
-  ];
+  const image = writer.one("Mul", [framed, writer.scalar(1, operandType(node).dtype)]);
+  const window = { ...node.attributes, pads: pads.map(() => 0) };
+  return [writer.one("Conv", [image, ...others], convAttributes(kernel, window))];
 };
 
 /** Computed in f32 where the kernel of bf16 is wrong. */
@@ -175,7 +169,7 @@ const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (
 export const acceptedForms: OwnLowerings = {
   Gemm: gemm,
   MatMul: matMul,
-  Reshape: reshaped,
+  Reshape: reshapeToScalar,
   Conv: conv,
   ConvTranspose: wide<"ConvTranspose">(({ strides }) => strides.some((stride) => stride > 1)),
   ConvWeightGradient: wide<"ConvWeightGradient">(({ group }) => group > 1),

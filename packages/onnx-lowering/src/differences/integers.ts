@@ -1,13 +1,13 @@
 /** Exact integers on engines that compute some operators of i32 in f32, and saturate u8. */
 import type { GraphNode } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { foldedInHalves } from "../lowerings/integers.js";
+import { foldInHalves } from "../lowerings/integers.js";
 import { inDType } from "../lowerings/lower-node.js";
 import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
 
 type Op = (name: string, ...operands: readonly string[]) => string;
 
-const opOf =
+const emitter =
   (writer: NodeWriter): Op =>
   (name, ...operands) =>
     writer.one(name, operands);
@@ -16,7 +16,7 @@ const isI32 = (node: GraphNode): boolean => operandType(node).dtype === "i32";
 
 /** Whether x < y, from the borrow of x - y; the sign of an integer survives f32. */
 function isLess(x: string, y: string, writer: NodeWriter): string {
-  const op = opOf(writer);
+  const op = emitter(writer);
   const differ = op("BitwiseXor", x, y);
   const difference = op("BitwiseAnd", op("BitwiseNot", differ), op("Sub", x, y));
   const borrow = op("BitwiseOr", op("BitwiseAnd", x, op("BitwiseNot", y)), difference);
@@ -24,35 +24,35 @@ function isLess(x: string, y: string, writer: NodeWriter): string {
 }
 
 /** A quotient toward zero, and what is left of the dividend. */
-function divided(x: string, y: string, writer: NodeWriter): { quotient: string; rest: string } {
-  const op = opOf(writer);
+function divide(x: string, y: string, writer: NodeWriter): { quotient: string; rest: string } {
+  const op = emitter(writer);
   const number = (value: number): string => writer.scalar(value, "i32");
-  const restOf = (quotient: string): string => op("Sub", x, op("Mul", quotient, y));
+  const remainder = (quotient: string): string => op("Sub", x, op("Mul", quotient, y));
   const isNegative = (value: string): string => op("Less", value, number(0));
   // The engine's is off by up to 2^9; that of the rest by 1.
   let quotient = op("Div", x, y);
-  quotient = op("Add", quotient, op("Div", restOf(quotient), y));
+  quotient = op("Add", quotient, op("Div", remainder(quotient), y));
   const away = op("Where", op("Xor", isNegative(x), isNegative(y)), number(-1), number(1));
-  const moved = (condition: string, by: string): string =>
+  const step = (condition: string, by: string): string =>
     op("Add", quotient, op("Where", condition, by, number(0)));
-  const over = restOf(quotient);
+  const over = remainder(quotient);
   const isSome = op("Not", op("Equal", over, number(0)));
-  quotient = moved(op("And", op("Xor", isNegative(over), isNegative(x)), isSome), op("Neg", away));
-  const left = restOf(quotient);
+  quotient = step(op("And", op("Xor", isNegative(over), isNegative(x)), isSome), op("Neg", away));
+  const left = remainder(quotient);
   // Magnitudes as negative numbers, of which there is one more.
   const below = (value: string): string => op("Where", isNegative(value), value, op("Neg", value));
-  quotient = moved(op("Not", isLess(below(y), below(left), writer)), away);
-  return { quotient, rest: restOf(quotient) };
+  quotient = step(op("Not", isLess(below(y), below(left), writer)), away);
+  return { quotient, rest: remainder(quotient) };
 }
 
 const exactQuotient: OwnLowering<"Div"> = (node, operands, writer) =>
-  isI32(node) ? [divided(at(operands, 0), at(operands, 1), writer).quotient] : undefined;
+  isI32(node) ? [divide(at(operands, 0), at(operands, 1), writer).quotient] : undefined;
 
 const exactRemainder: OwnLowering<"Mod"> = (node, operands, writer) => {
   if (!isI32(node)) return undefined;
-  const op = opOf(writer);
+  const op = emitter(writer);
   const y = at(operands, 1);
-  const { rest } = divided(at(operands, 0), y, writer);
+  const { rest } = divide(at(operands, 0), y, writer);
   if (node.attributes.fmod) return [rest];
   const zero = writer.scalar(0, "i32");
   const hasOtherSign = op("Xor", op("Less", rest, zero), op("Less", y, zero));
@@ -63,7 +63,7 @@ const exactRemainder: OwnLowering<"Mod"> = (node, operands, writer) => {
 const equal: OwnLowering<"Equal"> = (node, [x = "", y = ""], writer) =>
   isI32(node) ? [writer.one("Equal", [writer.one("Sub", [x, y]), writer.scalar(0, "i32")])] : undefined;
 
-const compared =
+const comparison =
   (isSwapped: boolean, isNot: boolean): OwnLowering =>
   (node, [x = "", y = ""], writer) => {
     if (!isI32(node)) return undefined;
@@ -75,15 +75,15 @@ const compared =
 const extreme: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, [x = ""], writer) => {
   const { axes, keepdims } = node.attributes;
   if (!isI32(node) || axes.length === 0) return undefined;
-  const op = opOf(writer);
+  const op = emitter(writer);
   const mask = (bits: number): string => op("BitwiseAnd", x, writer.scalar(bits, "i32"));
-  const reduced = (name: string, kept: boolean): string =>
+  const reduce = (name: string, kept: boolean): string =>
     writer.one(node.op, [name, writer.ints(axes)], { keepdims: int(kept ? 1 : 0) });
   const upper = mask(-(2 ** 16));
-  const isAmong = op("Equal", upper, reduced(upper, true));
+  const isAmong = op("Equal", upper, reduce(upper, true));
   const none = writer.scalar(node.op === "ReduceMax" ? -1 : 2 ** 16, "i32");
   const lower = op("Where", isAmong, mask(2 ** 16 - 1), none);
-  return [op("Add", reduced(upper, keepdims), reduced(lower, keepdims))];
+  return [op("Add", reduce(upper, keepdims), reduce(lower, keepdims))];
 };
 
 const wrapping: OwnLowering<"Add" | "Sub" | "Mul" | "Div"> = (node, operands, writer) => {
@@ -93,9 +93,9 @@ const wrapping: OwnLowering<"Add" | "Sub" | "Mul" | "Div"> = (node, operands, wr
   return [writer.cast(writer.one("BitwiseAnd", [result, writer.scalar(255, "i32")]), "u8")];
 };
 
-const folded: OwnLowering<"ReduceSum" | "ReduceProd"> = (node, operands, writer, standard) => {
+const foldBytes: OwnLowering<"ReduceSum" | "ReduceProd"> = (node, operands, writer, standard) => {
   if (operandType(node).dtype !== "u8") return undefined;
-  const wide = foldedInHalves(
+  const wide = foldInHalves(
     inDType(node, "i32") as GraphNode<typeof node.op>,
     [writer.cast(at(operands, 0), "i32")],
     writer,
@@ -109,12 +109,12 @@ export const exactIntegers: OwnLowerings = {
   Div: firstOf(exactQuotient, wrapping),
   Mod: exactRemainder,
   Equal: equal,
-  Less: compared(false, false) as OwnLowering<"Less">,
-  Greater: compared(true, false) as OwnLowering<"Greater">,
-  GreaterOrEqual: compared(false, true) as OwnLowering<"GreaterOrEqual">,
-  LessOrEqual: compared(true, true) as OwnLowering<"LessOrEqual">,
-  ReduceSum: folded,
-  ReduceProd: folded,
+  Less: comparison(false, false) as OwnLowering<"Less">,
+  Greater: comparison(true, false) as OwnLowering<"Greater">,
+  GreaterOrEqual: comparison(false, true) as OwnLowering<"GreaterOrEqual">,
+  LessOrEqual: comparison(true, true) as OwnLowering<"LessOrEqual">,
+  ReduceSum: foldBytes,
+  ReduceProd: foldBytes,
   ReduceMax: extreme,
   ReduceMin: extreme,
   Add: wrapping as OwnLowering<"Add">,

@@ -1,7 +1,8 @@
 /** Lowerings for engines that differ from ONNX Runtime, by what the probe found. */
 import type { LowerNode } from "@mp/onnx/write";
-import { ownLowerings, type Surroundings } from "../lowerings/lower-node.js";
+import type { Surroundings } from "../lowerings/lower-node.js";
 import { firstOfEach, type OwnLowering, type OwnLowerings } from "../lowerings/own-lowering.js";
+import { ownLowerings } from "../lowerings/own-lowerings.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import { lowerReplacing } from "../replacing/lower-replacing.js";
 import { randomBits, signedArithmetic } from "../webgpu/random-bits.js";

@@ -4,28 +4,23 @@
  */
 import { type GraphNode, isComputeFloat } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
+import { sort } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
 /** Keys are i32. */
 const KEYS = 2 ** 31;
 
-interface Sorted {
-  readonly values: string;
-  /** The place of each before it was sorted, i32. */
-  readonly places: string;
-}
+/** A TopK whose places are i32. */
+type Sorted = readonly [values: string, places: string];
 
-function sorted(keys: string, count: number, largest: boolean, axis: number, writer: NodeWriter): Sorted {
-  const attributes = { axis: int(axis), largest: int(largest ? 1 : 0), sorted: int(1) };
-  const [values = "", places = ""] = writer.emit("TopK", [keys, writer.ints([count])], attributes, {
-    outputs: 2,
-  });
-  return { values, places: writer.cast(places, "i32") };
+function sortKeys(keys: string, count: number, largest: boolean, axis: number, writer: NodeWriter): Sorted {
+  const [values, places] = sort(keys, count, { axis, largest }, writer);
+  return [values, writer.cast(places, "i32")];
 }
 
 /** Counts the different values before each element in sorted order, and returns the counts in the original order. */
 function ranks(
-  { values, places }: Sorted,
+  [values, places]: Sorted,
   isSame: (a: string, b: string) => string,
   { shape, axis }: { readonly shape: readonly number[]; readonly axis: number },
   writer: NodeWriter,
@@ -57,13 +52,13 @@ function valueKeys(node: GraphNode<"TopK">, x: string, writer: NodeWriter): stri
   const size = shape[axis] ?? 0;
   if (!isComputeFloat(dtype)) {
     const wide = dtype === "i32" ? x : writer.cast(x, "i32");
-    return ranks(sorted(wide, size, largest, axis, writer), sameIntegers(writer), { shape, axis }, writer);
+    return ranks(sortKeys(wide, size, largest, axis, writer), sameIntegers(writer), { shape, axis }, writer);
   }
   const wide = dtype === "f32" ? x : writer.cast(x, "f32");
   const isNot = writer.one("IsNaN", [wide]);
   const numbers = writer.one("Where", [isNot, writer.scalar(Number.POSITIVE_INFINITY, "f32"), wide]);
   const isSame = (a: string, b: string): string => writer.one("Equal", [a, b]);
-  const rank = ranks(sorted(numbers, size, largest, axis, writer), isSame, { shape, axis }, writer);
+  const rank = ranks(sortKeys(numbers, size, largest, axis, writer), isSame, { shape, axis }, writer);
   const mark = writer.cast(largest ? writer.one("Not", [isNot]) : isNot, "i32");
   return writer.one("Add", [writer.one("Add", [rank, rank]), mark]);
 }
@@ -86,8 +81,8 @@ export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
     const digit = writer.one("Reshape", [writer.list(digits, "i32"), writer.ints(column)]);
     keys = writer.one("Add", [writer.one("Mul", [keys, writer.scalar(base, "i32")]), digit]);
     if (unit === 1) break;
-    keys = ranks(sorted(keys, size, false, axis, writer), sameIntegers(writer), { shape, axis }, writer);
+    keys = ranks(sortKeys(keys, size, false, axis, writer), sameIntegers(writer), { shape, axis }, writer);
   }
-  const { places } = sorted(keys, k, false, axis, writer);
+  const [, places] = sortKeys(keys, k, false, axis, writer);
   return [writer.one("GatherElements", [x, places], { axis: int(axis) }), places];
 };

@@ -5,18 +5,9 @@
  */
 import type { Shape } from "@mp/core";
 import { type GraphNode, type OpAttributes, windowExtent } from "@mp/core/graph";
-import { int, ints, type NodeWriter } from "@mp/onnx/write";
-import {
-  blockedConv,
-  fromBlocks,
-  padToBlocks,
-  reshape,
-  reversed,
-  sizeOf,
-  toBlocks,
-  transpose,
-  wholeBlocks,
-} from "./blocked-layout.js";
+import type { NodeWriter } from "@mp/onnx/write";
+import { blockedConv, fromBlocks, padToBlocks, toBlocks, wholeBlocks } from "./blocked-layout.js";
+import { convAttributes, product, reshape, reverse, transpose } from "./operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf } from "./own-lowering.js";
 import type { Target } from "./target.js";
 
@@ -34,7 +25,14 @@ export interface Weights {
   readonly isTransposed: boolean;
 }
 
-const typeOf = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
+const operandShape = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
+
+/** The weights of a transposed convolution. */
+export function transposedWeights(node: GraphNode<"ConvTranspose">, name: string): Weights {
+  const { group } = node.attributes;
+  const [total = 0, results = 0, ...kernel] = operandShape(node, 1);
+  return { name, channels: total / group, results, kernel, group, isTransposed: true };
+}
 
 /**
  * Whether the engine has that convolution in blocks: 2-D only, and with groups only where their channels fill blocks.
@@ -50,9 +48,9 @@ const isOfEachChannel = ({ channels, results, group, kernel }: Weights, block: n
   kernel.length === 2 && channels === 1 && results === 1 && group > 1 && group % block === 0;
 
 /** [M / B, C / B, k…, B of C, B of M]; [M / B, C, k…, B of M] when there are fewer channels than a block. */
-function blockedWeights(weights: Weights, block: number, writer: NodeWriter): string {
+function weightsInBlocks(weights: Weights, block: number, writer: NodeWriter): string {
   const { channels, results, kernel, group, isTransposed } = weights;
-  const taps = sizeOf(kernel);
+  const taps = product(kernel);
   const spanned = channels < block ? channels : wholeBlocks(channels, block);
   const made = wholeBlocks(results, block);
   const [outer, inner] = channels < block ? [channels, 1] : [spanned / block, block];
@@ -60,14 +58,14 @@ function blockedWeights(weights: Weights, block: number, writer: NodeWriter): st
     ? [group, outer, inner, made / block, block, taps]
     : [group, made / block, block, outer, inner, taps];
   const perm = isTransposed ? [0, 3, 1, 5, 2, 4] : [0, 1, 3, 5, 4, 2];
-  const whole = reshape(filledUp(weights, [spanned, made], writer), sizes, writer);
+  const whole = reshape(padWeights(weights, [spanned, made], writer), sizes, writer);
   const moved = transpose(whole, perm, writer);
-  const turned = isTransposed ? reversed(moved, 3, taps, writer) : moved;
+  const turned = isTransposed ? reverse(moved, 3, taps, writer) : moved;
   return reshape(turned, [group * made, spanned, ...kernel], writer);
 }
 
 /** Padded with zeros up to the wanted channels and results; only a single group may need padding. */
-function filledUp(
+function padWeights(
   { name, channels, results, kernel, isTransposed }: Weights,
   [spanned, made]: readonly [number, number],
   writer: NodeWriter,
@@ -81,9 +79,9 @@ function filledUp(
 /** One kernel per channel: [C / B, 1, k…, B]. */
 function channelWeights(weights: Weights, block: number, writer: NodeWriter): string {
   const { name, kernel, group, isTransposed } = weights;
-  const taps = sizeOf(kernel);
+  const taps = product(kernel);
   const moved = transpose(reshape(name, [group / block, block, taps], writer), [0, 2, 1], writer);
-  const turned = isTransposed ? reversed(moved, 1, taps, writer) : moved;
+  const turned = isTransposed ? reverse(moved, 1, taps, writer) : moved;
   return reshape(turned, [group, 1, ...kernel], writer);
 }
 
@@ -101,9 +99,9 @@ function inBlocks(
   if (!isDepthwise && !isBlocked(weights, block)) return undefined;
   const total = results * group;
   const image = channels < block && !isDepthwise ? x : toBlocks(x, writer);
-  const kernels = (isDepthwise ? channelWeights : blockedWeights)(weights, block, writer);
+  const kernels = (isDepthwise ? channelWeights : weightsInBlocks)(weights, block, writer);
   const operands = bias === undefined ? [] : [padToBlocks(bias, [total], 0, block, writer)];
-  const y = blockedConv([image, kernels, ...operands], { ...window, kernel }, writer);
+  const y = blockedConv([image, kernels, ...operands], kernel, window, writer);
   return fromBlocks(y, total, writer);
 }
 
@@ -111,27 +109,21 @@ const conv =
   (target: Target): OwnLowering<"Conv"> =>
   (node, operands, writer) => {
     const { group } = node.attributes;
-    const [total = 0, channels = 0, ...kernel] = typeOf(node, 1);
-    const weights: Weights = {
-      name: at(operands, 1),
-      channels,
-      results: total / group,
-      kernel,
-      group,
-      isTransposed: false,
-    };
+    const [total = 0, channels = 0, ...kernel] = operandShape(node, 1);
+    const weights = { name: at(operands, 1), channels, results: total / group, kernel, group };
     // The blocked kernel divides by the number of images.
-    if (typeOf(node, 0)[0] === 0) return undefined;
-    const y = inBlocks(weights, [at(operands, 0), operands[2]], node.attributes, target, writer);
+    if (operandShape(node, 0)[0] === 0) return undefined;
+    const image = [at(operands, 0), operands[2]];
+    const y = inBlocks({ ...weights, isTransposed: false }, image, node.attributes, target, writer);
     return y === undefined ? undefined : [y];
   };
 
 /** Weights of the equivalent convolution: [C, M / group, k…] as [M, C / group, k…], with every kernel axis reversed. */
-export function turnedAround(weights: Weights, writer: NodeWriter): string {
+export function flipKernels(weights: Weights, writer: NodeWriter): string {
   const { name, channels, results, kernel, group } = weights;
-  const taps = sizeOf(kernel);
+  const taps = product(kernel);
   const byTap = transpose(reshape(name, [group, channels, results, taps], writer), [0, 3, 2, 1], writer);
-  const turned = transpose(reversed(byTap, 1, taps, writer), [0, 2, 3, 1], writer);
+  const turned = transpose(reverse(byTap, 1, taps, writer), [0, 2, 3, 1], writer);
   return reshape(turned, [group * results, channels, ...kernel], writer);
 }
 
@@ -139,31 +131,19 @@ const convTranspose =
   (target: Target): OwnLowering<"ConvTranspose"> =>
   (node, operands, writer) => {
     const { strides, pads, dilations, group } = node.attributes;
-    const [total = 0, results = 0, ...kernel] = typeOf(node, 1);
+    const weights = transposedWeights(node, at(operands, 1));
+    const { kernel } = weights;
     const reach = kernel.map((size, axis) => (size - 1) * (dilations[axis] ?? 1));
     const around = pads.map((pad, index) => (reach[index % kernel.length] ?? 0) - pad);
     if (target.device !== "cpu" || strides.some((stride) => stride > 1) || around.some((pad) => pad < 0))
       return undefined;
-    const weights: Weights = {
-      name: at(operands, 1),
-      channels: total / group,
-      results,
-      kernel,
-      group,
-      isTransposed: true,
-    };
     const window = { strides, pads: around, dilations, group };
     const x = at(operands, 0);
-    const isEmpty = typeOf(node, 0)[0] === 0;
+    const isEmpty = operandShape(node, 0)[0] === 0;
     const blocked = isEmpty ? undefined : inBlocks(weights, [x, operands[2]], window, target, writer);
     if (blocked !== undefined) return [blocked];
-    return writer.emit("Conv", [x, turnedAround(weights, writer), ...operands.slice(2)], {
-      kernel_shape: ints(kernel),
-      strides: ints(strides),
-      pads: ints(around),
-      dilations: ints(dilations),
-      group: int(group),
-    });
+    const given = [x, flipKernels(weights, writer), ...operands.slice(2)];
+    return writer.emit("Conv", given, convAttributes(kernel, window));
   };
 
 /**
@@ -175,7 +155,7 @@ const convWeightGradient =
   ({ blockSize: block }: Target): OwnLowering<"ConvWeightGradient"> =>
   (node, operands, writer) => {
     const { strides, pads, dilations, group, kernelShape } = node.attributes;
-    const [xShape, dyShape] = [typeOf(node, 0), typeOf(node, 1)];
+    const [xShape, dyShape] = [operandShape(node, 0), operandShape(node, 1)];
     const [images = 0, channels = 0, height = 0, width = 0] = xShape;
     const [, results = 0, ...out] = dyShape;
     if (block === undefined || group > 1 || out.length !== 2) return undefined;
@@ -193,7 +173,7 @@ const convWeightGradient =
     const lines = toBlocks(reshape(x, [1, batch, channels * height, width], writer), writer);
     const byImage = reshape(lines, [batch / block, channels, height * width * block], writer);
     const rows = reshape(
-      swapped(byImage, batch / block, channels, writer),
+      swapFirst(byImage, batch / block, channels, writer),
       [(channels * batch) / block, height, width * block],
       writer,
     );
@@ -207,13 +187,13 @@ const convWeightGradient =
     const isCut = margins.some((margin) => margin !== 0);
     const framed = isCut ? writer.one("Pad", [rows, writer.ints(margins)]) : rows;
     const image = reshape(framed, [channels, batch, tall, wide], writer);
-    const window = { kernel: out, strides: dilations, dilations: strides, pads: [0, 0, 0, 0], group: 1 };
-    const dw = fromBlocks(blockedConv([image, kernels], window, writer), results, writer);
+    const window = { strides: dilations, dilations: strides, pads: [0, 0, 0, 0], group: 1 };
+    const dw = fromBlocks(blockedConv([image, kernels], out, window, writer), results, writer);
     return [transpose(dw, [1, 0, 2, 3], writer)];
   };
 
 /** Exchanges the first two axes, in large pieces of memory. */
-function swapped(name: string, first: number, second: number, writer: NodeWriter): string {
+function swapFirst(name: string, first: number, second: number, writer: NodeWriter): string {
   return first === 1 || second === 1 ? name : transpose(name, [1, 0, 2], writer);
 }
 
@@ -227,12 +207,12 @@ function gradientAsKernels(
   block: number,
   writer: NodeWriter,
 ): string {
-  const places = sizeOf(out);
+  const places = product(out);
   const parts = (batch / block) * (results / block);
   const byImage = toBlocks(reshape(dy, [1, batch, results, places], writer), writer);
   const byResult = toBlocks(reshape(byImage, [parts, block, places, block], writer), writer);
   const pieces = reshape(byResult, [batch / block, results / block, places * block * block], writer);
-  return reshape(swapped(pieces, batch / block, results / block, writer), [results, batch, ...out], writer);
+  return reshape(swapFirst(pieces, batch / block, results / block, writer), [results, batch, ...out], writer);
 }
 
 /** The convolutions in the form that is fastest on that engine. */

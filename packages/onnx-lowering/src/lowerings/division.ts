@@ -18,7 +18,7 @@ const holdsMinusOne = ({ data }: HostTensor): boolean =>
  * Changes the sign of both operands where the divisor is -1, which wraps: x / y becomes (x · s) / (y · s), and a
  * remainder by ±1 is 0 either way. Nothing is done where the divisor is known not to be -1.
  */
-export const guardedDivision =
+export const guardDivision =
   (constantOf: ConstantOf): OwnLowering<"Div" | "Mod"> =>
   (node, operands, writer, standard) => {
     const { dtype } = operandType(node);

@@ -5,7 +5,7 @@ import { type ArgOp, decode, type GraphNode, isComputeFloat } from "@mp/core/gra
 import { int, type NodeWriter } from "@mp/onnx/write";
 import type { ConstantOf } from "./division.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
-import { reducedAxes } from "./reduced-axes.js";
+import { reductionMatrix } from "./reduction-matrix.js";
 import type { Target } from "./target.js";
 
 type Sum = "ReduceSum" | "ReduceProd";
@@ -17,10 +17,10 @@ const FOLDED: readonly DType[] = ["i32", "i64", "u64", "u8"];
  * The engine sums and multiplies integers in f64, which is exact only up to 2^53, and saturates. Folding one half of
  * the elements onto the other until one is left stays in the dtype, and wraps as it does.
  */
-export const foldedInHalves: OwnLowering<Sum> = (node, [x = ""], writer) => {
+export const foldInHalves: OwnLowering<Sum> = (node, [x = ""], writer) => {
   const { dtype } = operandType(node);
   if (!FOLDED.includes(dtype)) return undefined;
-  const { size, matrix, result } = reducedAxes(node, writer);
+  const { size, matrix, result } = reductionMatrix(node, writer);
   if (node.attributes.axes.length === 0) return [writer.one("Identity", [x])];
   let folded = matrix(x, "first");
   const part = (from: number, to: number): string =>
@@ -33,21 +33,22 @@ export const foldedInHalves: OwnLowering<Sum> = (node, [x = ""], writer) => {
   return [result(folded)];
 };
 
-/** Shifted by half the range, u64 has the order of i64. */
-function shifted(x: string, writer: NodeWriter): string {
-  return writer.one("Add", [x, writer.scalar(2 ** 63, "u64")]);
-}
+/** Adds half the range, after which u64 has the order of i64. It wraps, and so undoes itself. */
+const shift = (x: string, writer: NodeWriter): string =>
+  writer.one("Add", [x, writer.scalar(2 ** 63, "u64")]);
 
-export const signed = (x: string, writer: NodeWriter): string => writer.cast(shifted(x, writer), "i64");
-export const unsigned = (x: string, writer: NodeWriter): string => shifted(writer.cast(x, "u64"), writer);
+/** u64 as i64 of the same order. */
+export const toSigned = (x: string, writer: NodeWriter): string => writer.cast(shift(x, writer), "i64");
+/** Undoes `toSigned`. */
+export const toUnsigned = (x: string, writer: NodeWriter): string => shift(writer.cast(x, "u64"), writer);
 
 export const searchAsSigned: OwnLowering<ArgOp> = (node, [x = ""], writer, standard) =>
-  isU64(node) ? standard([signed(x, writer)], "i64") : undefined;
+  isU64(node) ? standard([toSigned(x, writer)], "i64") : undefined;
 
 export const topKAsSigned: OwnLowering<"TopK"> = (node, [x = ""], writer, standard) => {
   if (!isU64(node)) return undefined;
-  const results = standard([signed(x, writer)], "i64");
-  return [unsigned(at(results, 0), writer), at(results, 1)];
+  const results = standard([toSigned(x, writer)], "i64");
+  return [toUnsigned(at(results, 0), writer), at(results, 1)];
 };
 
 /** `x` where the condition holds and `y` elsewhere; the engine has no Where of u64 and bool. */
@@ -77,10 +78,10 @@ function numbersIn({ dtype, data }: HostTensor): readonly number[] {
 }
 
 /**
- * On the CPU, the engine adds what it takes of x to what it takes of y, so that it loses the sign of a -0 of x, and not of y. If x
+ * On the CPU the engine adds the chosen elements of x to those of y, which loses the sign of a -0 of x, but not of y. If x
  * may hold one, the operands change places; if y may as well, each is chosen in the second place and the smaller counts.
  */
-export const chosenBy =
+export const chooseKeepingZeros =
   (constantOf: ConstantOf, { device }: Pick<Target, "device">): OwnLowering<"Where"> =>
   (node, [condition = "", x = "", y = ""], writer) => {
     const [, first, second] = node.inputs;

@@ -1,13 +1,13 @@
-import type { DType } from "@mp/core";
 import type { GraphNode, OpOf } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { lossOfRows } from "./row-losses.js";
 
 /**
  * The engine counts negative labels from the last class. Moved beyond the classes they make it fail, as every invalid
  * label must.
  */
-export function checkedLabels(node: GraphNode<OpOf<"loss">>, labels: string, writer: NodeWriter): string {
+export function checkLabels(node: GraphNode<OpOf<"loss">>, labels: string, writer: NodeWriter): string {
   const { ignoreIndex } = node.attributes;
   const classes = operandType(node).shape[1] ?? 0;
   const outside = writer.scalar(classes === ignoreIndex ? classes + 1 : classes, "i32");
@@ -24,30 +24,14 @@ export function checkedLabels(node: GraphNode<OpOf<"loss">>, labels: string, wri
  * passes do.
  */
 const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer, standard) => {
-  const { reduction, ignoreIndex } = node.attributes;
-  const { dtype, shape } = operandType(node);
   const [scores = "", labels = "", weights] = operands;
-  const checked = checkedLabels(node, labels, writer);
-  if (shape.length !== 2) return standard([scores, checked, ...operands.slice(2)]);
-  const ignored =
-    ignoreIndex === undefined ? undefined : writer.one("Equal", [checked, writer.scalar(ignoreIndex, "i32")]);
-  const masked = (x: string, of: DType): string =>
-    ignored === undefined ? x : writer.one("Where", [ignored, writer.scalar(0, of), x]);
-  const places = masked(checked, "i32");
-  const logProbabilities = writer.one("LogSoftmax", [scores], { axis: int(1) });
-  const index = writer.one("Unsqueeze", [places, writer.ints([1])]);
-  const picked = writer.one("GatherElements", [logProbabilities, index], { axis: int(1) });
-  const losses = writer.one("Neg", [writer.one("Squeeze", [picked, writer.ints([1])])]);
-  const weight =
-    weights === undefined ? undefined : writer.one("Gather", [weights, places], { axis: int(0) });
-  const each = masked(weight === undefined ? losses : writer.one("Mul", [losses, weight]), dtype);
-  if (reduction === "none") return [each, logProbabilities];
-  const reduced = (op: "ReduceSum" | "ReduceMean", x: string): string =>
-    writer.one(op, [x, writer.ints([0])], { keepdims: int(0) });
-  if (reduction === "sum") return [reduced("ReduceSum", each), logProbabilities];
-  if (weight === undefined && ignored === undefined) return [reduced("ReduceMean", each), logProbabilities];
-  const total = reduced("ReduceSum", masked(weight ?? writer.scalar(1, dtype), dtype));
-  return [writer.one("Div", [reduced("ReduceSum", each), total]), logProbabilities];
+  const checked = checkLabels(node, labels, writer);
+  if (operandType(node).shape.length !== 2) return standard([scores, checked, ...operands.slice(2)]);
+  const logarithms = writer.one("LogSoftmax", [scores], { axis: int(1) });
+  const axis = writer.ints([1]);
+  const column = (x: string): string => writer.one("Unsqueeze", [x, axis]);
+  const vector = (x: string): string => writer.one("Squeeze", [x, axis]);
+  return [lossOfRows(node, [logarithms, checked, weights], { column, vector }, writer), logarithms];
 };
 
 const logLikelihood: OwnLowering<"NegativeLogLikelihoodLoss"> = (
@@ -55,7 +39,7 @@ const logLikelihood: OwnLowering<"NegativeLogLikelihoodLoss"> = (
   [scores = "", labels = "", ...weights],
   writer,
   standard,
-) => standard([scores, checkedLabels(node, labels, writer), ...weights]);
+) => standard([scores, checkLabels(node, labels, writer), ...weights]);
 
 export const lossLowerings: OwnLoweringsOf<"loss"> = {
   SoftmaxCrossEntropyLoss: crossEntropy,

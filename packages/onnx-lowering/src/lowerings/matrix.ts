@@ -1,6 +1,6 @@
 import { float, int } from "@mp/onnx/write";
-import { transpose } from "./blocked-layout.js";
 import { oncePerName } from "./once-per-name.js";
+import { transpose } from "./operators.js";
 import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 import type { Target } from "./target.js";
 import { fusedMatMul, type Unswapped } from "./transposed-products.js";
@@ -16,38 +16,38 @@ const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const hasC = operands.length > 2;
   const isEmpty = shape.includes(0);
   if (alpha !== 0 && !(hasC && (beta === 0 || isEmpty))) return undefined;
-  const scaled = (x: string, factor: number): string =>
+  const scale = (x: string, factor: number): string =>
     factor === 1 ? x : writer.one("Mul", [x, writer.scalar(factor, dtype)]);
   const [a, b] = [at(operands, 0), at(operands, 1)];
-  const product = writer.one("Gemm", [alpha === 0 ? scaled(a, 0) : a, b], {
+  const product = writer.one("Gemm", [alpha === 0 ? scale(a, 0) : a, b], {
     transA: int(transA ? 1 : 0),
     transB: int(transB ? 1 : 0),
     alpha: float(alpha === 0 ? 1 : alpha),
   });
-  return [hasC ? writer.one("Add", [product, scaled(at(operands, 2), beta)]) : product];
+  return [hasC ? writer.one("Add", [product, scale(at(operands, 2), beta)]) : product];
 };
 
 /** Smaller products keep the flag. */
 const MANY_ELEMENTS = 256 * 256;
 
 /** The gradients of several weights may share an operand. */
-const transposed = oncePerName((name, writer) => transpose(name, [1, 0], writer));
+const transposeOnce = oncePerName((name, writer) => transpose(name, [1, 0], writer));
 
 /**
  * AᵀB without the flag: the CPU's kernel would transpose A again for each block of B's columns. Where B is narrower, this
  * is (BᵀA)ᵀ, which transposes B and the product instead.
  */
-const transposedOnce: OwnLowering<"Gemm"> = (node, operands, writer) => {
+const gemmWithoutFlag: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, transA, transB } = node.attributes;
   const [rows = 0, columns = 0] = node.outputs[0]?.shape ?? [];
   if (!transA || transB || alpha !== 1 || operands.length > 2 || rows * columns < MANY_ELEMENTS)
     return undefined;
   const [a, b] = [at(operands, 0), at(operands, 1)];
-  if (rows <= columns) return [writer.one("Gemm", [transposed(a, writer), b])];
-  return [transpose(writer.one("Gemm", [transposed(b, writer), a]), [1, 0], writer)];
+  if (rows <= columns) return [writer.one("Gemm", [transposeOnce(a, writer), b])];
+  return [transpose(writer.one("Gemm", [transposeOnce(b, writer), a]), [1, 0], writer)];
 };
 
 export const matrixLowerings = (target: Target, unswapped: Unswapped): OwnLoweringsOf<"matrix"> => ({
-  Gemm: target.device === "cpu" ? firstOf(withZeroFactors, transposedOnce) : withZeroFactors,
+  Gemm: target.device === "cpu" ? firstOf(withZeroFactors, gemmWithoutFlag) : withZeroFactors,
   MatMul: fusedMatMul(unswapped),
 });

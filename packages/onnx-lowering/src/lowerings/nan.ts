@@ -12,6 +12,7 @@ import {
 } from "@mp/core/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
+import { sort } from "./operators.js";
 import { at, type OwnLowering, operandType, type Standard } from "./own-lowering.js";
 
 type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
@@ -20,7 +21,7 @@ type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
 const marks = (x: string, writer: NodeWriter): string => writer.cast(writer.one("IsNaN", [x]), "f32");
 
 /** Whether any of the marks, f32, along those axes is set. */
-export function anyOf(
+export function anyMarked(
   marked: string,
   axes: readonly number[],
   keepdims: boolean,
@@ -57,7 +58,7 @@ export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, 
   const { dtype } = operandType(node);
   if (!isComputeFloat(dtype) || axes.length === 0) return undefined;
   const x = at(operands, 0);
-  const anyNaN = anyOf(marks(x, writer), axes, keepdims, writer);
+  const anyNaN = anyMarked(marks(x, writer), axes, keepdims, writer);
   const reduced = isNode(node, "ReduceLogSumExp")
     ? logSumExp(node, x, writer, standard)
     : at(standard(operands), 0);
@@ -88,7 +89,7 @@ export const searchFindingNaN: OwnLowering<ArgOp> = (node, operands, writer, sta
   const marked = marks(at(operands, 0), writer);
   const attributes = { axis: int(axis), keepdims: int(keepdims ? 1 : 0) };
   const firstNaN = writer.cast(writer.one("ArgMax", [marked], attributes), "i32");
-  const anyNaN = anyOf(marked, [axis], keepdims, writer);
+  const anyNaN = anyMarked(marked, [axis], keepdims, writer);
   return [writer.one("Where", [anyNaN, firstNaN, at(standard(operands), 0)])];
 };
 
@@ -116,8 +117,6 @@ export const topKOrderingNaN: OwnLowering<"TopK"> = (node, operands, writer) => 
   const { axis, k, largest } = node.attributes;
   if (!isComputeFloat(operandType(node).dtype)) return undefined;
   const x = at(operands, 0);
-  const search = { axis: int(axis), largest: int(largest ? 1 : 0), sorted: int(1) };
-  const keys = doubleKeys(x, writer);
-  const indices = at(writer.emit("TopK", [keys, writer.ints([k])], search, { outputs: 2 }), 1);
+  const [, indices] = sort(doubleKeys(x, writer), k, { axis, largest }, writer);
   return [writer.one("GatherElements", [x, indices], { axis: int(axis) }), writer.cast(indices, "i32")];
 };

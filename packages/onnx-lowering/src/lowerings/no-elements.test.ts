@@ -3,7 +3,7 @@ import { GraphBuilder, type Op } from "@mp/core/graph";
 import { evaluate } from "@mp/core/reference";
 import type { NodeWriter } from "@mp/onnx/write";
 import { expect, it } from "vitest";
-import { withoutElements } from "./no-elements.js";
+import { lowerWithoutElements } from "./no-elements.js";
 
 type Operands = readonly (readonly [shape: readonly number[], dtype?: DType])[];
 
@@ -38,7 +38,7 @@ it.each(nodes.flatMap((node) => (["f32", "f16", "bf16"] as const).map((dtype) =>
     const writer = { initializer: (value: unknown) => String(made.push(value)) } as unknown as NodeWriter;
     const node = graph.nodes.at(-1);
     if (node === undefined) throw new Error("a graph of one node");
-    expect(withoutElements(node, writer)).toHaveLength(results.length);
+    expect(lowerWithoutElements(node, writer)).toHaveLength(results.length);
     expect(made).toEqual(Object.values(evaluate(graph, {})));
   },
 );
@@ -49,5 +49,5 @@ it("leaves labels without classes to the kernel, which refuses them", () => {
   builder.emit("SoftmaxCrossEntropyLoss", inputs, { reduction: "mean" } as never);
   const node = builder.nodes.at(-1);
   if (node === undefined) throw new Error("a graph of one node");
-  expect(withoutElements(node, {} as NodeWriter)).toBeUndefined();
+  expect(lowerWithoutElements(node, {} as NodeWriter)).toBeUndefined();
 });

@@ -50,7 +50,7 @@ const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | u
 };
 
 /** @returns the names of constants that are the node's results; undefined where there is something to compute */
-export function withoutElements(
+export function lowerWithoutElements(
   node: AnyNode,
   writer: NodeWriter,
   checked: ReadonlySet<string> = CHECKED,

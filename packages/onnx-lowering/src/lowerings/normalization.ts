@@ -1,6 +1,6 @@
 import type { OpOf } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { sizeOf } from "./blocked-layout.js";
+import { product } from "./operators.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 type Normalization = Extract<OpOf<"normalization">, "LayerNormalization" | "RMSNormalization">;
@@ -14,7 +14,7 @@ export function withWholeParameters(
   const normalized = operandType(node).shape.slice(node.attributes.axis);
   return operands.map((name, index) => {
     const own = node.inputs[index]?.shape ?? [];
-    if (index === 0 || sizeOf(own) === sizeOf(normalized)) return name;
+    if (index === 0 || product(own) === product(normalized)) return name;
     return writer.one("Expand", [name, writer.ints(normalized)]);
   });
 }

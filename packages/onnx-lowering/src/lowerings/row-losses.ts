@@ -2,71 +2,76 @@
 import type { DType } from "@mp/core";
 import type { GraphNode, OpOf } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { reshape, sizeOf, transpose } from "./blocked-layout.js";
 import { logSoftmax } from "./log-softmax.js";
+import { product, reshape, transpose } from "./operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 
 type Loss = GraphNode<OpOf<"loss">>;
 
-/** [N, C, d…] as rows of classes, and back. */
-function rowsOf(node: Loss, writer: NodeWriter) {
-  const { shape } = operandType(node);
-  const [batch = 1, classes = 1, ...rest] = shape;
-  const perm = [0, ...rest.map((_, index) => index + 2), 1];
-  const back = [0, shape.length - 1, ...rest.map((_, index) => index + 1)];
-  const rows = batch * sizeOf(rest);
-  return {
-    rows,
-    flat: (scores: string): string =>
-      rest.length === 0 ? scores : reshape(transpose(scores, perm, writer), [rows, classes], writer),
-    whole: (flat: string): string =>
-      rest.length === 0 ? flat : transpose(reshape(flat, [batch, ...rest, classes], writer), back, writer),
-    each: (losses: string): string =>
-      rest.length === 0 ? losses : reshape(losses, [batch, ...rest], writer),
-  };
-}
-
-/** The loss of rows of logarithms of probabilities. */
-function lossOf(
+/**
+ * The loss of rows of logarithms of probabilities; one number a row if the node does not reduce. `column` makes a vector
+ * a matrix of one column, `vector` undoes it.
+ */
+export function lossOfRows(
   node: Loss,
-  logarithms: string,
-  [labels = "", weights]: readonly (string | undefined)[],
-  { rows, each: shaped }: Pick<ReturnType<typeof rowsOf>, "rows" | "each">,
+  [logarithms = "", labels = "", weights]: readonly (string | undefined)[],
+  { column, vector }: { readonly column: (x: string) => string; readonly vector: (x: string) => string },
   writer: NodeWriter,
 ): string {
   const { reduction, ignoreIndex } = node.attributes;
   const { dtype } = operandType(node);
-  const flat = reshape(labels, [rows], writer);
   const ignored =
-    ignoreIndex === undefined ? undefined : writer.one("Equal", [flat, writer.scalar(ignoreIndex, "i32")]);
-  const masked = (x: string, of: DType): string =>
+    ignoreIndex === undefined ? undefined : writer.one("Equal", [labels, writer.scalar(ignoreIndex, "i32")]);
+  const mask = (x: string, of: DType): string =>
     ignored === undefined ? x : writer.one("Where", [ignored, writer.scalar(0, of), x]);
-  const places = masked(flat, "i32");
-  const index = reshape(places, [rows, 1], writer);
-  const picked = writer.one("GatherElements", [logarithms, index], { axis: int(1) });
-  const losses = writer.one("Neg", [reshape(picked, [rows], writer)]);
+  const classes = mask(labels, "i32");
+  const picked = writer.one("GatherElements", [logarithms, column(classes)], { axis: int(1) });
+  const losses = writer.one("Neg", [vector(picked)]);
   const weight =
-    weights === undefined ? undefined : writer.one("Gather", [weights, places], { axis: int(0) });
-  const each = masked(weight === undefined ? losses : writer.one("Mul", [losses, weight]), dtype);
-  if (reduction === "none") return shaped(each);
-  const reduced = (op: "ReduceSum" | "ReduceMean", x: string): string =>
+    weights === undefined ? undefined : writer.one("Gather", [weights, classes], { axis: int(0) });
+  const each = mask(weight === undefined ? losses : writer.one("Mul", [losses, weight]), dtype);
+  if (reduction === "none") return each;
+  const reduce = (op: "ReduceSum" | "ReduceMean", x: string): string =>
     writer.one(op, [x, writer.ints([0])], { keepdims: int(0) });
-  if (reduction === "sum") return reduced("ReduceSum", each);
-  if (weight === undefined && ignored === undefined) return reduced("ReduceMean", each);
-  const counted = masked(weight ?? writer.scalar(1, dtype), dtype);
-  return writer.one("Div", [reduced("ReduceSum", each), reduced("ReduceSum", counted)]);
+  if (reduction === "sum") return reduce("ReduceSum", each);
+  if (weight === undefined && ignored === undefined) return reduce("ReduceMean", each);
+  const counted = mask(weight ?? writer.scalar(1, dtype), dtype);
+  return writer.one("Div", [reduce("ReduceSum", each), reduce("ReduceSum", counted)]);
+}
+
+/** [N, C, d…] as rows of classes, and back. */
+function classRows(node: Loss, writer: NodeWriter) {
+  const { shape } = operandType(node);
+  const [batch = 1, classes = 1, ...rest] = shape;
+  const perm = [0, ...rest.map((_, index) => index + 2), 1];
+  const back = [0, shape.length - 1, ...rest.map((_, index) => index + 1)];
+  const rows = batch * product(rest);
+  const isFlat = rest.length === 0;
+  const vector = (x: string): string => reshape(x, [rows], writer);
+  const column = (x: string): string => reshape(x, [rows, 1], writer);
+  return {
+    flat: (scores: string): string =>
+      isFlat ? scores : reshape(transpose(scores, perm, writer), [rows, classes], writer),
+    whole: (flat: string): string =>
+      isFlat ? flat : transpose(reshape(flat, [batch, ...rest, classes], writer), back, writer),
+    loss: (logarithms: string, [labels = "", weights]: readonly string[]): string => {
+      const loss = lossOfRows(node, [logarithms, vector(labels), weights], { column, vector }, writer);
+      const isWhole = isFlat || node.attributes.reduction !== "none";
+      return isWhole ? loss : reshape(loss, [batch, ...rest], writer);
+    },
+  };
 }
 
 /** The loss of scores of f32, the only dtype it is asked for. */
 const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer) => {
-  const rows = rowsOf(node, writer);
+  const rows = classRows(node, writer);
   const logarithms = logSoftmax(rows.flat(at(operands, 0)), 1, writer);
-  return [lossOf(node, logarithms, operands.slice(1), rows, writer), rows.whole(logarithms)];
+  return [rows.loss(logarithms, operands.slice(1)), rows.whole(logarithms)];
 };
 
 const logLikelihood: OwnLowering<"NegativeLogLikelihoodLoss"> = (node, operands, writer) => {
-  const rows = rowsOf(node, writer);
-  return [lossOf(node, rows.flat(at(operands, 0)), operands.slice(1), rows, writer)];
+  const rows = classRows(node, writer);
+  return [rows.loss(rows.flat(at(operands, 0)), operands.slice(1))];
 };
 
 export const rowLossLowerings: Required<OwnLoweringsOf<"loss">> = {

@@ -1,13 +1,13 @@
 import type { Shape } from "@mp/core";
 import { type GraphNode, sameShape } from "@mp/core/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
-import { reshape, sizeOf } from "./blocked-layout.js";
+import { product, reshape } from "./operators.js";
 import { at, type OwnLowering } from "./own-lowering.js";
 
 /** Rows of updates, each by the place that `depth` indices give. */
 function rowsOf({ inputs: [, indices] }: GraphNode<"ScatterND">) {
   const { shape } = indices ?? { shape: [] };
-  return { rows: sizeOf(shape.slice(0, -1)), depth: shape.at(-1) ?? 0 };
+  return { rows: product(shape.slice(0, -1)), depth: shape.at(-1) ?? 0 };
 }
 
 /**
@@ -26,7 +26,7 @@ export const scatterAsElements: OwnLowering<"ScatterND"> = (node, operands, writ
   if (reduction === "none" || data === undefined) return undefined;
   const { rows, depth } = rowsOf(node);
   const axes = data.shape.slice(0, depth);
-  const table = [sizeOf(axes), sizeOf(data.shape.slice(depth))];
+  const table = [product(axes), product(data.shape.slice(depth))];
   const flat = (index: number, shape: Shape): string =>
     sameShape(node.inputs[index]?.shape ?? [], shape)
       ? at(operands, index)
@@ -44,7 +44,7 @@ function placeOf(indices: string, axes: Shape, writer: NodeWriter): string {
   if (axes.length === 1) return indices;
   const isNegative = writer.one("Less", [indices, writer.scalar(0, "i32")]);
   const back = writer.one("Mul", [writer.cast(isNegative, "i32"), writer.list(axes, "i32")]);
-  const strides = axes.map((_, axis) => sizeOf(axes.slice(axis + 1)));
+  const strides = axes.map((_, axis) => product(axes.slice(axis + 1)));
   const parts = writer.one("Mul", [writer.one("Add", [indices, back]), writer.list(strides, "i32")]);
   // Not ReduceSum, which CUDA computes in f32.
   const part = (axis: number): string =>

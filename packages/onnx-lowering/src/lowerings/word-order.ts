@@ -5,40 +5,30 @@
  */
 import type { DType } from "@mp/core";
 import type { GraphNode } from "@mp/core/graph";
-import { clipBounds, int, type NodeWriter } from "@mp/onnx/write";
-import { choose, signed, unsigned } from "./integers.js";
+import { clipBounds, type NodeWriter } from "@mp/onnx/write";
+import { choose, toSigned, toUnsigned } from "./integers.js";
+import { sort } from "./operators.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
-import { reducedAxes } from "./reduced-axes.js";
+import { reductionMatrix } from "./reduction-matrix.js";
 
 const isWide = (node: GraphNode): boolean => ["i64", "u64"].includes(operandType(node).dtype);
 
 /** The smaller, or the larger, of two operands. */
-function further(
-  less: "Less" | "Greater",
-  [x, y]: readonly [string, string],
-  dtype: DType,
-  writer: NodeWriter,
-): string {
-  return choose([writer.one(less, [x, y]), x, y], dtype, writer);
-}
+const further = (less: "Less" | "Greater", x: string, y: string, dtype: DType, writer: NodeWriter): string =>
+  choose([writer.one(less, [x, y]), x, y], dtype, writer);
 
-const extremeOfTwo =
+export const extremeOfTwo =
   (less: "Less" | "Greater"): OwnLowering<"Min" | "Max"> =>
-  (node, operands, writer) =>
-    isWide(node)
-      ? [further(less, [at(operands, 0), at(operands, 1)], operandType(node).dtype, writer)]
-      : undefined;
-
-export const leastOfTwo: OwnLowering<"Min"> = extremeOfTwo("Less");
-export const greatestOfTwo: OwnLowering<"Max"> = extremeOfTwo("Greater");
+  (node, [x = "", y = ""], writer) =>
+    isWide(node) ? [further(less, x, y, operandType(node).dtype, writer)] : undefined;
 
 export const clipInOrder: OwnLowering<"Clip"> = (node, operands, writer) => {
   if (!isWide(node)) return undefined;
   const { dtype } = operandType(node);
   const { min, max } = clipBounds(dtype, node.attributes);
   let x = at(operands, 0);
-  if (min !== undefined) x = further("Greater", [x, writer.scalar(min, dtype)], dtype, writer);
-  if (max !== undefined) x = further("Less", [x, writer.scalar(max, dtype)], dtype, writer);
+  if (min !== undefined) x = further("Greater", x, writer.scalar(min, dtype), dtype, writer);
+  if (max !== undefined) x = further("Less", x, writer.scalar(max, dtype), dtype, writer);
   return [x];
 };
 
@@ -52,19 +42,12 @@ export const signInOrder: OwnLowering<"Sign"> = (node, operands, writer) => {
 };
 
 /** The first element after sorting along the axis that all reduced axes make up. */
-const extreme =
-  (largest: boolean): OwnLowering<"ReduceMax" | "ReduceMin"> =>
-  (node, [x = ""], writer) => {
-    const { dtype } = operandType(node);
-    if (!isWide(node)) return undefined;
-    if (node.attributes.axes.length === 0) return [writer.one("Identity", [x])];
-    const { matrix, result } = reducedAxes(node, writer);
-    const rows = matrix(dtype === "u64" ? signed(x, writer) : x, "last");
-    const attributes = { axis: int(1), largest: int(largest ? 1 : 0), sorted: int(1) };
-    const first = at(writer.emit("TopK", [rows, writer.ints([1])], attributes, { outputs: 2 }), 0);
-    const most = result(first);
-    return [dtype === "u64" ? unsigned(most, writer) : most];
-  };
-
-export const greatestOfMany: OwnLowering<"ReduceMax"> = extreme(true);
-export const leastOfMany: OwnLowering<"ReduceMin"> = extreme(false);
+export const extremeOfWideIntegers: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, [x = ""], writer) => {
+  const { dtype } = operandType(node);
+  if (!isWide(node)) return undefined;
+  if (node.attributes.axes.length === 0) return [writer.one("Identity", [x])];
+  const { matrix, result } = reductionMatrix(node, writer);
+  const rows = matrix(dtype === "u64" ? toSigned(x, writer) : x, "last");
+  const [first] = sort(rows, 1, { axis: 1, largest: node.op === "ReduceMax" }, writer);
+  return [dtype === "u64" ? toUnsigned(result(first), writer) : result(first)];
+};

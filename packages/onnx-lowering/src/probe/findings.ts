@@ -2,7 +2,7 @@ import type { HalfDType } from "@mp/core";
 import { pairKey } from "@mp/core/backend";
 import { type Op, opDTypes } from "@mp/core/graph";
 import { deviceRules, type RefusedDTypes } from "../device-rules.js";
-import { emulatedAmong } from "../dtype.js";
+import { emulatedHalves } from "../dtype.js";
 import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import type { Missing } from "./probe-kernels.js";
@@ -51,7 +51,7 @@ export function knownFindings(
   return {
     ...known,
     device,
-    emulated: emulatedAmong(native).filter((half) => refused[half] === undefined),
+    emulated: emulatedHalves(native).filter((half) => refused[half] === undefined),
     missing: new Map([...refusedPairs(refused), ...known.missing]),
     blockSize: undefined,
     castsThroughDoubles: false,

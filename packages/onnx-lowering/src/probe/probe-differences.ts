@@ -4,14 +4,14 @@ import { FAMILIES, type Graph, GraphBuilder, type Op, opDTypes, type Value } fro
 import * as probes from "@mp/core/probe";
 import { evaluate } from "@mp/core/reference";
 import { FORMED_OPS } from "../differences/float-forms.js";
-import { emulatedAmong, HALVES } from "../dtype.js";
+import { emulatedHalves, HALVES } from "../dtype.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { probeGraph } from "./probe-graph.js";
-import { runGraph } from "./run-graph.js";
+import { runGraph, type Tensors } from "./run-graph.js";
 
 /** Finds what an engine does otherwise than ONNX Runtime. */
-export async function differencesOf(
+export async function findDifferences(
   engine: ProbedEngine,
   native: readonly HalfDType[],
 ): Promise<Differences> {
@@ -24,13 +24,15 @@ export async function differencesOf(
     flushed: [],
     refused: [],
   };
-  const run: Run = (graph, inputs) => {
-    const target: Target = {
-      ...{ device: engine.device, emulated: emulatedAmong(native), differences: none },
-      ...{ widened: new Set(), blockSize: undefined, castsThroughDoubles: false },
-    };
-    return runGraph(engine, graph, target, inputs);
+  const target: Target = {
+    device: engine.device,
+    emulated: emulatedHalves(native),
+    widened: new Set(),
+    blockSize: undefined,
+    castsThroughDoubles: false,
+    differences: none,
   };
+  const run: Run = (graph, inputs) => runGraph(engine, graph, target, inputs);
   return {
     differing: new Set([...(await differingOps(run)), ...(await changingOthers(run))]),
     inexact: await inexactOps(run),
@@ -42,8 +44,23 @@ export async function differencesOf(
   };
 }
 
-type Tensors = Readonly<Record<string, HostTensor>>;
 type Run = (graph: Graph, inputs: Tensors) => Promise<Tensors>;
+type Emit = (builder: GraphBuilder, ...inputs: Value[]) => Value;
+
+/** A graph with these inputs and one result. */
+function graphOn(inputs: Tensors, emit: Emit): Graph {
+  const builder = new GraphBuilder();
+  const values = Object.entries(inputs).map(([name, { dtype, shape }]) =>
+    builder.input(name, { dtype, shape }, "batch"),
+  );
+  return builder.finish({ result: emit(builder, ...values) });
+}
+
+/** The elements of the result on these inputs. */
+async function compute(run: Run, inputs: Tensors, emit: Emit): Promise<HostTensor["data"]> {
+  const { result } = await run(graphOn(inputs, emit), inputs);
+  return (result as HostTensor).data;
+}
 
 const floats = (numbers: readonly number[], shape: readonly number[] = [numbers.length]): HostTensor =>
   tensor(Float32Array.from(numbers), [...shape]);
@@ -106,7 +123,7 @@ interface Trial {
   readonly dtypes: readonly DType[];
   readonly reason: string;
   readonly inputs: Tensors;
-  readonly emit: (builder: GraphBuilder, inputs: readonly Value[]) => Value;
+  readonly emit: Emit;
 }
 
 const COMPUTED: readonly DType[] = ["f32", "f16", "bf16"];
@@ -126,24 +143,22 @@ const TRIALS: readonly Trial[] = [
     dtypes: COMPUTED,
     reason: "the engine rounds remainders of floats",
     inputs: { x: floats([1000]), y: floats([0.1]) },
-    emit: (builder, [x, y]) => builder.emitOne("Mod", [x as Value, y as Value], { fmod: true }),
+    emit: (builder, x, y) => builder.emitOne("Mod", [x, y], { fmod: true }),
   },
   {
     op: "Attention",
     dtypes: COMPUTED,
     reason: "the engine gives NaN for a query that attends to nothing",
     inputs: { x: full([1, 1, 1, 1], 1, "f32"), mask: full([1, 1], 0, "bool") },
-    emit: (builder, [x, mask]) =>
-      builder.emitOne("Attention", [x as Value, x as Value, x as Value, mask as Value], {
-        ...{ scale: 1, isCausal: false, softcap: 0 },
-      }),
+    emit: (builder, x, mask) =>
+      builder.emitOne("Attention", [x, x, x, mask], { scale: 1, isCausal: false, softcap: 0 }),
   },
   {
     op: "Scan",
     dtypes: opDTypes.Scan,
     reason: "the engine overwrites what a loop's body still reads: unroll the loop, as a trainer does",
     inputs: { before: floats([1]), last: floats([2]), sequence: floats([3, 4, 5], [3, 1]) },
-    emit: (builder, inputs) => {
+    emit: (builder, ...inputs) => {
       const attributes = { body: delaying(), carries: 2, sequences: 1, length: 3, reverse: false, saved: 0 };
       return builder.emit("Scan", inputs, attributes)[2] as Value;
     },
@@ -154,11 +169,7 @@ const TRIALS: readonly Trial[] = [
 async function inexactOps(run: Run): Promise<Differences["inexact"]> {
   const found = new Map<string, string>();
   for (const { op, dtypes, reason, inputs, emit } of TRIALS) {
-    const builder = new GraphBuilder();
-    const values = Object.entries(inputs).map(([name, { dtype, shape }]) =>
-      builder.input(name, { dtype, shape }, "batch"),
-    );
-    const graph = builder.finish({ result: emit(builder, values) });
+    const graph = graphOn(inputs, emit);
     const wanted = evaluate(graph, inputs)["result"]?.data as Float32Array;
     const refusal = await probes.refusalOf(async () => {
       const { result } = await run(graph, inputs);
@@ -173,17 +184,11 @@ async function inexactOps(run: Run): Promise<Differences["inexact"]> {
 /** Abs, if it changes a Concat that other nodes read too; IsInf, if it is wrong after an Abs. */
 async function changingOthers(run: Run): Promise<readonly Op[]> {
   const inputs = { x: full([4], Number.NEGATIVE_INFINITY, "f32") };
-  const resultOf = async (emit: (builder: GraphBuilder, x: Value) => Value): Promise<unknown> => {
-    const builder = new GraphBuilder();
-    const x = builder.input("x", { dtype: "f32", shape: [4] }, "batch");
-    const { result } = await run(builder.finish({ result: emit(builder, x) }), inputs);
-    return result?.data[0];
-  };
-  const sum = await resultOf((builder, x) => {
+  const [sum] = await compute(run, inputs, (builder, x) => {
     const both = builder.emitOne("Concat", [x, x], { axis: 0 });
     return builder.emitOne("Add", [builder.emitOne("Abs", [both], {}), both], {});
   });
-  const isInfinite = await resultOf((builder, x) => {
+  const [isInfinite] = await compute(run, inputs, (builder, x) => {
     const size = builder.emitOne("Abs", [builder.emitOne("Add", [x, x], {})], {});
     return builder.emitOne("IsInf", [size], {});
   });
@@ -196,24 +201,19 @@ function agrees(got: number | undefined, want: number): boolean {
 }
 
 async function fusesProducts(run: Run): Promise<boolean> {
-  const builder = new GraphBuilder();
-  const [x, y] = ["x", "y"].map((name) => builder.input(name, { dtype: "f32", shape: [16] }, "batch")) as [
-    Value,
-    Value,
-  ];
-  const graph = builder.finish({ sum: builder.emitOne("Add", [builder.emitOne("Mul", [x, x], {}), y], {}) });
   // The square is halfway between two numbers, and rounds to the opposite of y.
   const [root, square] = [1 + 2 ** -12, 1 + 2 ** -11];
-  const { sum } = await run(graph, { x: full([16], root, "f32"), y: full([16], -square, "f32") });
-  return sum?.data[0] !== 0;
+  const inputs = { x: full([16], root, "f32"), y: full([16], -square, "f32") };
+  const [sum] = await compute(run, inputs, (builder, x, y) =>
+    builder.emitOne("Add", [builder.emitOne("Mul", [x, x], {}), y], {}),
+  );
+  return sum !== 0;
 }
 
 async function hasShortIntegers(run: Run): Promise<boolean> {
-  const builder = new GraphBuilder();
-  const x = builder.input("x", { dtype: "i64", shape: [1] }, "batch");
-  const graph = builder.finish({ y: builder.emitOne("Mul", [x, x], {}) });
-  const { y } = await run(graph, { x: tensor(BigInt64Array.of(3_000_000_000n), [1]) });
-  return y?.data[0] !== 9_000_000_000_000_000_000n;
+  const inputs = { x: tensor(BigInt64Array.of(3_000_000_000n), [1]) };
+  const [square] = await compute(run, inputs, (builder, x) => builder.emitOne("Mul", [x, x], {}));
+  return square !== 9_000_000_000_000_000_000n;
 }
 
 /** Numbers that are just above a tie between two numbers of the dtype, and what they round to. */
@@ -237,15 +237,13 @@ async function castWrongly<D extends keyof typeof TIES>(
 ): Promise<readonly D[]> {
   const found: D[] = [];
   for (const to of dtypes) {
-    const builder = new GraphBuilder();
-    const x = builder.input("x", { dtype: "f32", shape: [16] }, "batch");
-    const narrow = builder.emitOne("Cast", [x], { to });
-    const graph = builder.finish({ y: builder.emitOne("Cast", [narrow], { to: "f32" }) });
     const [given, wanted] = numbers[to];
     // A cast that is refused has no kernel, which is asked for later.
     await probes.refusalOf(async () => {
-      const { y } = await run(graph, { x: full([16], given, "f32") });
-      if (!Array.from(y?.data as Float32Array).every((value) => value === wanted)) found.push(to);
+      const data = await compute(run, { x: full([16], given, "f32") }, (builder, x) =>
+        builder.emitOne("Cast", [builder.emitOne("Cast", [x], { to })], { to: "f32" }),
+      );
+      if (!Array.from(data as Float32Array).every((value) => value === wanted)) found.push(to);
     });
   }
   return found;

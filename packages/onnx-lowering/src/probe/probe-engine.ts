@@ -2,13 +2,13 @@ import { pairKey } from "@mp/core/backend";
 import { type ComputeDType, isHalf } from "@mp/core/graph";
 import * as probes from "@mp/core/probe";
 import { rulesFor } from "../device-rules.js";
-import { emulatedAmong } from "../dtype.js";
+import { emulatedHalves } from "../dtype.js";
 import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { type Findings, knownFindings, refusedPairs } from "./findings.js";
 import { blockSize } from "./probe-blocks.js";
 import { castsThroughDoubles } from "./probe-casts.js";
-import { differencesOf } from "./probe-differences.js";
+import { findDifferences } from "./probe-differences.js";
 import { nativeHalves } from "./probe-halves.js";
 import { type Missing, pairsFor, probeKernels } from "./probe-kernels.js";
 import { narrowSums } from "./probe-sums.js";
@@ -20,10 +20,10 @@ import { runGraph } from "./run-graph.js";
  */
 export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
   const native = engine.products ?? (await nativeHalves(engine));
-  const differences = engine.products === undefined ? undefined : await differencesOf(engine, native);
+  const differences = engine.products === undefined ? undefined : await findDifferences(engine, native);
   const rules = rulesFor({ device: engine.device, differences });
   const refused = rules.refused(native);
-  const emulated = emulatedAmong(native).filter((half) => refused[half] === undefined);
+  const emulated = emulatedHalves(native).filter((half) => refused[half] === undefined);
   const known = knownFindings(engine, native);
   if (known !== undefined) return known;
   const blocks = await blockSize(engine);

@@ -1,7 +1,7 @@
 /** Moves along one axis of values whose shapes are known. */
 import type { DType, Shape } from "@mp/core";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { reshape, sizeOf } from "../lowerings/blocked-layout.js";
+import { product, reshape } from "../lowerings/operators.js";
 
 /** A value with its shape. */
 export interface Shaped {
@@ -90,7 +90,7 @@ export function spread(
     return writer.one("Expand", [writer.scalar(0, dtype), writer.ints(withSize(shape, axis, count))]);
   });
   if (step === 1) return { name: lanes[0] ?? "", shape: withSize(shape, axis, size) };
-  const [outer, inner] = [sizeOf(shape.slice(0, axis)), sizeOf(shape.slice(axis + 1))];
+  const [outer, inner] = [product(shape.slice(0, axis)), product(shape.slice(axis + 1))];
   const columns = lanes.map((name) => reshape(name, [outer, count, 1, inner], writer));
   const joined = writer.one("Concat", columns, { axis: int(2) });
   const whole = {

@@ -2,13 +2,14 @@
 import type { Shape } from "@mp/core";
 import type { GraphNode, OpAttributes } from "@mp/core/graph";
 import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx/write";
-import { turnedAround } from "../lowerings/convolution.js";
+import { flipKernels, transposedWeights } from "../lowerings/convolution.js";
+import { convAttributes } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 import { framed, type Shaped, spread } from "./along-axis.js";
 import { splitInSteps } from "./split.js";
 
-const shapeOf = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
+const operandShape = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
 
 /** The parts of a value that belong to the groups. */
 function split(
@@ -23,22 +24,17 @@ function split(
 }
 
 /** A convolution of [N, C, d…] with kernels [M, C / group, k…]. */
-function convolved(
+function convolve(
   x: Shaped,
   w: Shaped,
   bias: string | undefined,
-  { strides, pads, dilations, group }: OpAttributes["Conv"],
+  window: OpAttributes["Conv"],
   writer: NodeWriter,
 ): string {
   const [results = 0, , ...kernel] = w.shape;
+  const { group } = window;
   const conv = (operands: readonly string[], groups: number): string =>
-    writer.one("Conv", operands, {
-      kernel_shape: ints(kernel),
-      strides: ints(strides),
-      pads: ints(pads),
-      dilations: ints(dilations),
-      group: int(groups),
-    });
+    writer.one("Conv", operands, convAttributes(kernel, { ...window, group: groups }));
   const given = bias === undefined ? [] : [bias];
   if (group === 1 || kernel.length < 3) return conv([x.name, w.name, ...given], group);
   const images = split(x.name, 1, x.shape[1] ?? 0, group, writer);
@@ -52,16 +48,17 @@ function convolved(
 
 const conv: OwnLowering<"Conv"> = (node, operands, writer) => {
   const [x, w] = [0, 1].map(
-    (index): Shaped => ({ name: at(operands, index), shape: shapeOf(node, index) }),
+    (index): Shaped => ({ name: at(operands, index), shape: operandShape(node, index) }),
   ) as [Shaped, Shaped];
   if (node.attributes.group === 1 || w.shape.length < 5) return undefined;
-  return [convolved(x, w, operands[2], node.attributes, writer)];
+  return [convolve(x, w, operands[2], node.attributes, writer)];
 };
 
 /** The convolution of x, with zeros between its elements, by the flipped kernels. */
 const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => {
   const { strides, pads, dilations, group, outputPadding } = node.attributes;
-  const [total = 0, results = 0, ...kernel] = shapeOf(node, 1);
+  const weights = transposedWeights(node, at(operands, 1));
+  const { kernel, results } = weights;
   if (group === 1 && kernel.length < 3) return undefined;
   const { dtype } = operandType(node);
   const rank = kernel.length;
@@ -72,7 +69,7 @@ const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => 
       const size = ((shape[axis] ?? 1) - 1) * step + 1;
       return spread([{ name, offset: 0 }], shape, axis, { step, size, dtype }, writer);
     },
-    { name: at(operands, 0), shape: shapeOf(node, 0) },
+    { name: at(operands, 0), shape: operandShape(node, 0) },
   );
   const reach = kernel.map((size, index) => (size - 1) * (dilations[index] ?? 1));
   const begins = reach.map((far, index) => far - (pads[index] ?? 0));
@@ -81,25 +78,20 @@ const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => 
     (x, _, index) => framed(x, index + 2, [begins[index] ?? 0, ends[index] ?? 0], [0, dtype], writer),
     stretched,
   );
-  const weights = {
-    name: at(operands, 1),
-    channels: total / group,
-    results,
-    kernel,
-    group,
-    isTransposed: true,
+  const turned = {
+    name: flipKernels(weights, writer),
+    shape: [results * group, weights.channels, ...kernel],
   };
-  const turned = { name: turnedAround(weights, writer), shape: [results * group, total / group, ...kernel] };
   const window = { strides: kernel.map(() => 1), pads: pads.map(() => 0), dilations, group };
-  return [convolved(margined, turned, operands[2], window, writer)];
+  return [convolve(margined, turned, operands[2], window, writer)];
 };
 
-const integersOf = (attribute: OnnxAttributes[string] | undefined): readonly number[] =>
+const readInts = (attribute: OnnxAttributes[string] | undefined): readonly number[] =>
   attribute?.kind === "ints" ? attribute.value.map(Number) : [];
 
 /** The kernel of products with kernels of one element reads past an image that has pads at its ends only. */
-const padded: Replacement = ({ inputs: [x = "", ...others], attributes, options }, writer) => {
-  const [kernel, pads] = [integersOf(attributes["kernel_shape"]), integersOf(attributes["pads"])];
+const padImage: Replacement = ({ inputs: [x = "", ...others], attributes, options }, writer) => {
+  const [kernel, pads] = [readInts(attributes["kernel_shape"]), readInts(attributes["pads"])];
   const begins = pads.slice(0, kernel.length);
   const isRead = kernel.every((size) => size === 1) && begins.every((count) => count === 0);
   if (!isRead || pads.every((count) => count === 0)) return undefined;
@@ -107,7 +99,7 @@ const padded: Replacement = ({ inputs: [x = "", ...others], attributes, options 
   return writer.emit("Conv", [whole, ...others], { ...attributes, pads: ints(pads.map(() => 0)) }, options);
 };
 
-export const convolutions: Replacements = { Conv: padded };
+export const convolutions: Replacements = { Conv: padImage };
 
 export const convolutionLowerings: OwnLoweringsOf<"convolution"> = {
   Conv: conv,

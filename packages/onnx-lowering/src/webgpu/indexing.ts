@@ -1,21 +1,16 @@
 /** Reading at places, of dtypes that the provider's kernels do not take: all of them read rows of a flat value. */
 import type { DType, Shape } from "@mp/core";
-import type { ScatterOp } from "@mp/core/graph";
+import { type ScatterOp, stridesOf } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { reshape, sizeOf } from "../lowerings/blocked-layout.js";
 import { scatterKeepingNaN } from "../lowerings/nan.js";
+import { reshape, upTo } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
-
-/** Steps between neighbors along each axis of a flat value. */
-const stepsOf = (shape: Shape): readonly number[] => shape.map((_, axis) => sizeOf(shape.slice(axis + 1)));
 
 /** i32 numbers along one axis, of a shape that meets others of that rank. */
 function column(numbers: readonly number[], rank: number, axis: number, writer: NodeWriter): string {
   const shape = Array.from({ length: rank }, (_, index) => (index === axis ? numbers.length : 1));
   return reshape(writer.list(numbers, "i32"), shape, writer);
 }
-
-const upTo = (size: number): readonly number[] => Array.from({ length: size }, (_, index) => index);
 
 /** Writes `GatherElements`, for any dtype. */
 export function gatherElements(
@@ -26,7 +21,7 @@ export function gatherElements(
 ): string {
   if (dtype === "f32" || dtype === "f16")
     return writer.one("GatherElements", [name, indices], { axis: int(axis) });
-  const steps = stepsOf(shape);
+  const steps = stridesOf(shape);
   const size = shape[axis] ?? 1;
   const isBelow = writer.one("Less", [indices, writer.scalar(0, "i32")]);
   const fromStart = writer.one("Where", [

@@ -1,5 +1,5 @@
 import type { NodeWriter } from "@mp/onnx/write";
-import { reshape, sizeOf } from "../lowerings/blocked-layout.js";
+import { product, reshape } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 import { sliceAsRows } from "./indexing.js";
 import { splitInSteps } from "./split.js";
@@ -22,7 +22,7 @@ function repeatedAlong(
   writer: NodeWriter,
 ) {
   if (repeats === 1) return { name, shape };
-  const [outer, inner] = [sizeOf(shape.slice(0, axis)), sizeOf(shape.slice(axis))];
+  const [outer, inner] = [product(shape.slice(0, axis)), product(shape.slice(axis))];
   const copies = writer.one("Expand", [
     reshape(name, [outer, 1, inner], writer),
     writer.ints([outer, repeats, inner]),

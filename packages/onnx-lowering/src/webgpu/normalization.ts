@@ -1,7 +1,7 @@
 import type { Shape } from "@mp/core";
 import { float, int, standardLowerings } from "@mp/onnx/write";
-import { reshape } from "../lowerings/blocked-layout.js";
 import { layerNormalization } from "../lowerings/normalization.js";
+import { reshape } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
 /**

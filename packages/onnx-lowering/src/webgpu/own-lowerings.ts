@@ -1,17 +1,11 @@
-import { binaryLowerings } from "../lowerings/binary.js";
-import { indexingLowerings as sharedIndexing } from "../lowerings/indexing.js";
 import type { Surroundings } from "../lowerings/lower-node.js";
-import { matrixLowerings as sharedMatrix } from "../lowerings/matrix.js";
-import { movementLowerings as sharedMovement } from "../lowerings/movement.js";
-import { firstOfEach, type OwnLowerings } from "../lowerings/own-lowering.js";
-import { poolingLowerings as sharedPooling } from "../lowerings/pooling.js";
+import { reshape } from "../lowerings/operators.js";
+import { firstOfEach, type OwnLowering, type OwnLowerings } from "../lowerings/own-lowering.js";
+import { ownLowerings } from "../lowerings/own-lowerings.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
-import { sourceLowerings } from "../lowerings/source.js";
 import type { Target } from "../lowerings/target.js";
-import { unaryLowerings as sharedUnary } from "../lowerings/unary.js";
 import { convolutionLowerings } from "./convolution.js";
 import { indexingLowerings } from "./indexing.js";
-import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
 import { poolingLowerings } from "./pooling.js";
@@ -20,26 +14,23 @@ import { randomBits, unsignedArithmetic } from "./random-bits.js";
 import { reduceLowerings } from "./reduce.js";
 import { unaryLowerings } from "./unary.js";
 
+/** The kernel of products of 64 rows or more ends the process where C is a scalar. */
+const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer, standard) => {
+  if (c === undefined || node.inputs[2]?.shape.length !== 0) return undefined;
+  return standard([a, b, reshape(c, [1], writer)]);
+};
+
 /** The lowerings of nodes for the WebGPU provider: those for the processor that are right for it too, and its own. */
-export const webgpuLowerings = (
-  target: Target,
-  { constantOf, unswapped, fixed }: Surroundings,
-): OwnLowerings => ({
-  ...sharedUnary(target),
+export const webgpuLowerings = (target: Target, surroundings: Surroundings): OwnLowerings => ({
+  ...firstOfEach(ownLowerings(target, surroundings), { Gemm: gemm }),
   ...unaryLowerings,
-  ...binaryLowerings(target, constantOf, fixed),
-  Pow: power(constantOf),
-  ...firstOfEach(sharedMatrix(target, unswapped), matrixLowerings),
+  Pow: power(surroundings.constantOf),
   ...convolutionLowerings,
   ...reduceLowerings,
-  ...sharedPooling,
   ...poolingLowerings,
   ...normalizationLowerings,
   ...rowLossLowerings,
-  ...sharedMovement(unswapped),
   ...movementLowerings,
-  ...sharedIndexing(target),
   ...indexingLowerings,
-  ...sourceLowerings,
   RandomBits: randomBits(unsignedArithmetic),
 });

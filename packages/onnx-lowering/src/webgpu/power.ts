@@ -1,9 +1,9 @@
 /** Powers of any numbers: those of positive ones, with signs, zeros, infinities and NaN put around them. */
 import { isComputeFloat } from "@mp/core/graph";
 import type { NodeWriter } from "@mp/onnx/write";
-import { sizeOf } from "../lowerings/blocked-layout.js";
 import type { ConstantOf } from "../lowerings/division.js";
 import { inF32 } from "../lowerings/in-f32.js";
+import { product } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 import { positivePower } from "./positive-power.js";
 
@@ -37,7 +37,7 @@ export const power =
 function wholeBase(node: Parameters<OwnLowering<"Pow">>[0], base: string, writer: NodeWriter): string {
   const { shape } = operandType(node);
   const result = node.outputs[0]?.shape ?? shape;
-  const isScalar = shape.length <= 1 && sizeOf(shape) === 1;
+  const isScalar = shape.length <= 1 && product(shape) === 1;
   if (isScalar || shape.at(-1) === result.at(-1)) return base;
   return writer.one("Expand", [base, writer.ints(result)]);
 }

@@ -5,10 +5,9 @@
 import type { DType, Shape } from "@mp/core";
 import { type ArgOp, floatFormats, isComputeFloat } from "@mp/core/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
+import { sort, upTo } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 import { gatherElements } from "./indexing.js";
-
-const upTo = (size: number): readonly number[] => Array.from({ length: size }, (_, index) => index);
 
 /** The first NaN where there is one, else the first extreme. */
 export const search: OwnLowering<ArgOp> = (node, operands, writer) => {
@@ -16,36 +15,36 @@ export const search: OwnLowering<ArgOp> = (node, operands, writer) => {
   const { axis, keepdims } = node.attributes;
   const all = writer.list(upTo(shape[axis] ?? 1), "i32");
   const attributes = { axis: int(axis), keepdims: int(keepdims ? 1 : 0) };
-  const placeOf = (op: ArgOp, x: string): string =>
+  const findPlace = (op: ArgOp, x: string): string =>
     writer.one("Gather", [all, writer.one(op, [x], attributes)], { axis: int(0) });
   const x = at(operands, 0);
-  const place = placeOf(node.op, dtype === "u8" ? writer.cast(x, "i32") : x);
+  const place = findPlace(node.op, dtype === "u8" ? writer.cast(x, "i32") : x);
   if (!isComputeFloat(dtype)) return [place];
   const marks = writer.cast(writer.one("IsNaN", [x]), "f32");
   const most = writer.one("ReduceMax", [marks, writer.ints([axis])], { keepdims: int(keepdims ? 1 : 0) });
   const isAny = writer.one("Greater", [most, writer.scalar(0, "f32")]);
-  return [writer.one("Where", [isAny, placeOf("ArgMax", marks), place])];
+  return [writer.one("Where", [isAny, findPlace("ArgMax", marks), place])];
 };
 
 const LARGEST = floatFormats.f32.maxFinite;
 const BELOW_LARGEST = LARGEST - 2 ** 104;
 
 /** One sort after another, the least significant key first, puts elements in the order of all keys. */
-function keysOf(x: string, dtype: DType, writer: NodeWriter): readonly string[] {
+function sortKeys(x: string, dtype: DType, writer: NodeWriter): readonly string[] {
   if (isComputeFloat(dtype)) {
     const wide = writer.cast(x, "f32");
     const isNumber = writer.one("Equal", [wide, wide]);
     // The kernel fills rows up with the largest or the lowest finite number, so that these are no keys.
     const bounds = [BELOW_LARGEST, -BELOW_LARGEST].map((bound) => writer.scalar(bound, "f32"));
     const within = writer.one("Max", [writer.one("Min", [wide, at(bounds, 0)]), at(bounds, 1)]);
-    const passed = (order: "Greater" | "Less", limits: readonly number[]): string => {
+    const countPassed = (order: "Greater" | "Less", limits: readonly number[]): string => {
       const marks = limits.map((limit) =>
         writer.cast(writer.one(order, [wide, writer.scalar(limit, "f32")]), "f32"),
       );
       return writer.one("Add", [at(marks, 0), at(marks, 1)]);
     };
-    const above = passed("Greater", [BELOW_LARGEST, LARGEST]);
-    const below = passed("Less", [-BELOW_LARGEST, -LARGEST]);
+    const above = countPassed("Greater", [BELOW_LARGEST, LARGEST]);
+    const below = countPassed("Less", [-BELOW_LARGEST, -LARGEST]);
     const rank = writer.one("Sub", [above, below]);
     return [
       writer.one("Where", [isNumber, within, writer.scalar(0, "f32")]),
@@ -66,16 +65,14 @@ export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
   const { dtype, shape } = operandType(node);
   const x = at(operands, 0);
   const size = shape[axis] ?? 0;
-  const attributes = { axis: int(axis), largest: int(largest ? 1 : 0), sorted: int(1) };
-  const ranked = (key: string, count: number): string =>
-    at(writer.emit("TopK", [key, writer.ints([count])], attributes, { outputs: 2 }), 1);
   const along = (value: string, places: string): string =>
     writer.one("GatherElements", [value, places], { axis: int(axis) });
-  const keys = keysOf(x, dtype, writer);
+  const keys = sortKeys(x, dtype, writer);
   let order = placesAlong(shape, axis, writer);
   keys.forEach((key, index) => {
     const count = index === keys.length - 1 ? k : size;
-    order = along(order, ranked(index === 0 ? key : along(key, writer.cast(order, "i32")), count));
+    const moved = index === 0 ? key : along(key, writer.cast(order, "i32"));
+    order = along(order, sort(moved, count, { axis, largest }, writer)[1]);
   });
   const places = writer.cast(order, "i32");
   const chosen = { name: places, shape: node.outputs[0]?.shape ?? [] };

@@ -5,7 +5,7 @@ import { operandType } from "./own-lowering.js";
 type Reduction = "ReduceSum" | "ReduceProd" | "ReduceMax" | "ReduceMin";
 
 /** A reduction's operand as a matrix: all reduced axes together make up one of its axes. */
-export interface ReducedAxes {
+export interface ReductionMatrix {
   /** Number of elements that are reduced to one result. */
   readonly size: number;
   /** @param place whether the reduced axis comes first, [size, rows], or last, [rows, size] */
@@ -14,13 +14,13 @@ export interface ReducedAxes {
   result(x: string): string;
 }
 
-export function reducedAxes(node: GraphNode<Reduction>, writer: NodeWriter): ReducedAxes {
+export function reductionMatrix(node: GraphNode<Reduction>, writer: NodeWriter): ReductionMatrix {
   const { shape } = operandType(node);
   const { axes } = node.attributes;
   const kept = shape.flatMap((_, axis) => (axes.includes(axis) ? [] : [axis]));
-  const sizeOf = (some: readonly number[]): number =>
+  const count = (some: readonly number[]): number =>
     some.reduce((product, axis) => product * (shape[axis] ?? 1), 1);
-  const [size, rows] = [sizeOf(axes), sizeOf(kept)];
+  const [size, rows] = [count(axes), count(kept)];
   const reshape = (x: string, to: readonly number[]): string =>
     writer.one("Reshape", [x, writer.ints(to)], { allowzero: int(1) });
   return {

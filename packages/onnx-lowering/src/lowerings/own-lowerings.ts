@@ -1,0 +1,59 @@
+/**
+ * Lowerings for nodes where ONNX Runtime's kernels on the processor differ from the vocabulary, are missing, or are slower
+ * than another form.
+ */
+import { convolutionLowerings } from "./convolution.js";
+import { guardDivision } from "./division.js";
+import { differenceAsSum } from "./fixed-values.js";
+import { chooseKeepingZeros, foldInHalves, searchAsSigned, topKAsSigned } from "./integers.js";
+import { lossLowerings } from "./loss.js";
+import type { Surroundings } from "./lower-node.js";
+import { matrixLowerings } from "./matrix.js";
+import { movementLowerings } from "./movement.js";
+import { extremeKeepingNaN, scatterKeepingNaN, searchFindingNaN, topKOrderingNaN } from "./nan.js";
+import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "./own-lowering.js";
+import { poolingLowerings } from "./pooling.js";
+import { scatterInOrder } from "./scatter-in-order.js";
+import type { Target } from "./target.js";
+import { unaryLowerings } from "./unary.js";
+import { extremeOfTwo, extremeOfWideIntegers } from "./word-order.js";
+
+/** The engine requires at least one dimension. */
+const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
+  if (operandType(node).shape.length > 0) return undefined;
+  const [hot = ""] = standard([writer.one("Reshape", [at(operands, 0), writer.ints([1])])]);
+  return [writer.one("Reshape", [hot, writer.ints([node.attributes.depth])])];
+};
+
+/** The engine runs nodes in our order and shares nothing across a barrier, so a barrier has nothing left to do. */
+const barrier: OwnLowering<"Barrier"> = (_node, [x = ""]) => [x];
+
+export function ownLowerings(target: Target, { constantOf, unswapped, fixed }: Surroundings): OwnLowerings {
+  const division = guardDivision(constantOf);
+  return {
+    ...unaryLowerings(target),
+    Sub: differenceAsSum(fixed),
+    Min: extremeOfTwo("Less"),
+    Max: extremeOfTwo("Greater"),
+    Where: chooseKeepingZeros(constantOf, target),
+    Div: division,
+    Mod: division,
+    ...matrixLowerings(target, unswapped),
+    ...convolutionLowerings(target),
+    ReduceSum: foldInHalves,
+    ReduceProd: foldInHalves,
+    ReduceMax: firstOf(extremeOfWideIntegers, extremeKeepingNaN),
+    ReduceMin: firstOf(extremeOfWideIntegers, extremeKeepingNaN),
+    ReduceLogSumExp: extremeKeepingNaN,
+    ArgMax: firstOf(searchAsSigned, searchFindingNaN),
+    ArgMin: firstOf(searchAsSigned, searchFindingNaN),
+    TopK: firstOf(topKAsSigned, topKOrderingNaN),
+    ...poolingLowerings,
+    ...lossLowerings,
+    ...movementLowerings(unswapped),
+    ScatterElements: scatterKeepingNaN,
+    ScatterND: target.device === "cpu" ? firstOf(scatterKeepingNaN, scatterInOrder) : scatterKeepingNaN,
+    OneHot: oneHot,
+    Barrier: barrier,
+  };
+}
