@@ -1,6 +1,8 @@
+import type { Functions } from "./bindings.js";
+
 /**
- * The part of MPI's standard ABI, version 1 (MPI 5.0, chapter "The MPI ABI"), that this package uses: the values are
- * fixed by the standard and are those of `mpi_abi.h`. Handles are pointers whose values are small numbers.
+ * The part of MPI's standard ABI, version 1 (MPI 5.0, chapter "The MPI ABI"), that this package uses, with the values of
+ * `mpi_abi.h`. Handles are pointers whose values are small numbers.
  */
 export const ABI = {
   COMM_WORLD: 0x101n,
@@ -10,7 +12,7 @@ export const ABI = {
   SUM: 0x21n,
   INFO_NULL: 0x130n,
   ERRORS_RETURN: 0x143n,
-  /** In the place of the send buffer: the data are in the receive buffer. */
+  /** Passed as the send buffer: the data are in the receive buffer. */
   IN_PLACE: 1n,
   THREAD_SERIALIZED: 2048,
   COMM_TYPE_SHARED: 221,
@@ -18,21 +20,7 @@ export const ABI = {
   MAX_LIBRARY_VERSION_STRING: 8192,
 } as const;
 
-/** Memory that the library writes or reads: memory of the caller, an address, or null. */
-type Memory = ArrayBufferView | bigint | null;
-
-interface ParameterTypes {
-  memory: Memory;
-  /** A communicator, data type, operation, info or error handler. */
-  handle: bigint;
-  int: number;
-  /** `MPI_Count`, 64 bits. */
-  count: number;
-}
-
-type Row = readonly (keyof ParameterTypes)[];
-
-/** The functions, by their names without `MPI_`, and their parameters. All return an error code, 0 for success. */
+/** Functions by their names without `MPI_`. */
 export const FUNCTIONS = {
   Init_thread: ["memory", "memory", "int", "memory"],
   Initialized: ["memory"],
@@ -54,17 +42,4 @@ export const FUNCTIONS = {
   Finalize: [],
 } as const;
 
-export type MpiName = keyof typeof FUNCTIONS;
-
-type Arguments<R extends Row> = { -readonly [K in keyof R]: ParameterTypes[R[K]] };
-export type MpiFunctions = {
-  readonly [N in MpiName]: (...parameters: Arguments<(typeof FUNCTIONS)[N]>) => number;
-};
-
-/** koffi's name of each kind of parameter. */
-export const PARAMETER_TYPES: Readonly<Record<keyof ParameterTypes, string>> = {
-  memory: "void *",
-  handle: "void *",
-  int: "int",
-  count: "int64_t",
-};
+export type MpiFunctions = Functions<typeof FUNCTIONS>;

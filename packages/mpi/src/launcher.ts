@@ -1,12 +1,12 @@
 import { MpError } from "@mp/core";
 import { MPI_COMMAND } from "./locate.js";
 
-/** How many processes a launcher says it has started: PMI of MPICH and SLURM, Open MPI, SLURM's own. */
+/** Variables with the number of started processes: PMI of MPICH and SLURM, Open MPI, SLURM. */
 const SIZES = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"] as const;
 
 /**
- * A library that does not speak the launcher's protocol takes every process for a job of its own.
- * @throws MP_BACKEND_UNAVAILABLE when the launcher started more processes than the library knows of
+ * Checks that the library knows the launcher's protocol: otherwise each process is rank 0 of 1.
+ * @throws MP_BACKEND_UNAVAILABLE if the launcher started several processes, and the library sees one
  */
 export function checkLauncher(
   size: number,

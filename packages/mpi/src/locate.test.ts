@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { failure, removeScratch, scratch } from "@mp/wheels/scratch";
 import { afterEach, describe, expect, it } from "vitest";
 import { openLibrary } from "./library.js";
-import { installedFolder, LIBRARY_FILE, locateLibrary, MPI_COMMAND, mpiCommand } from "./locate.js";
+import { installFolder, LIBRARY_FILE, locateLibrary, MPI_COMMAND, mpiCommand } from "./locate.js";
 
 afterEach(removeScratch);
 
@@ -18,7 +18,7 @@ describe("locateLibrary", () => {
     expect(locateLibrary(option, environment)).toBe(option);
     expect(locateLibrary(undefined, environment)).toBe(variable);
     expect(locateLibrary(undefined, { XDG_CACHE_HOME: root })).toBe(installed);
-    expect(installedFolder({ XDG_CACHE_HOME: "relative" })).not.toContain("relative");
+    expect(installFolder({ XDG_CACHE_HOME: "relative" })).not.toContain("relative");
   });
 
   it("names what installs one where there is none", async () => {

@@ -6,8 +6,8 @@ import { MpError } from "@mp/core";
 import { VERSION } from "./release.js";
 
 /**
- * The command by the place of this package: installed, npx finds it and with `--no` never fetches a stranger's package of
- * that name; in a checkout it is the file, which runs from any folder.
+ * The shell's words for `mp-mpi`. Where this package is installed, npx finds it, and with `--no` never fetches a
+ * stranger's package of that name. In a checkout they name the file, which runs from any folder.
  */
 export function mpiCommand(moduleUrl: string): string {
   if (moduleUrl.includes("/node_modules/")) return "npx --no mp-mpi";
@@ -18,22 +18,27 @@ export const MPI_COMMAND: string = mpiCommand(import.meta.url);
 /** The command that installs a missing library. */
 export const INSTALL_COMMAND: string = `${MPI_COMMAND} install`;
 
-/** With its number: wheels keep symbolic links as texts, so that `libmpi_abi.so` is not a library. */
+/** Its name with the number: wheels store symbolic links as text, so `libmpi_abi.so` is not a library. */
 export const LIBRARY_FILE = "libmpi_abi.so.1";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * The folder in which `mp-mpi install` puts MPI: a folder with `bin` and `lib`. Only an absolute XDG_CACHE_HOME counts.
- */
-export function installedFolder(environment: Environment): string {
+/** The folder, with `bin` and `lib`, that `mp-mpi install` puts MPI into. A relative XDG_CACHE_HOME is ignored. */
+export function installFolder(environment: Environment): string {
   const { XDG_CACHE_HOME: given = "" } = environment;
   return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "mpi", `mpich-${VERSION}`);
 }
 
+/** The error for a missing library or launcher, which `mp-mpi install` installs. */
+export const notInstalled = (message: string, details: object = {}, cause?: unknown): MpError =>
+  new MpError("MP_BACKEND_UNAVAILABLE", message, {
+    details: { ...details, install: INSTALL_COMMAND },
+    cause,
+  });
+
 /**
- * The library: the one given, the value of MP_MPI_LIBRARY, or the one that `mp-mpi install` put into the cache. The path
- * is checked here because a loader that gets none opens the running program instead.
+ * Returns the path of MPI's library: the one given, the value of MP_MPI_LIBRARY, or what `mp-mpi install` put into the
+ * cache. It checks the path, because the system's loader opens the running program when it gets none.
  * @throws MP_BACKEND_UNAVAILABLE when there is none, MP_INVALID_ARGUMENT for a relative path
  */
 export function locateLibrary(given: string | undefined, environment: Environment): string {
@@ -43,12 +48,11 @@ export function locateLibrary(given: string | undefined, environment: Environmen
     { name: "MP_MPI_LIBRARY", path: fromEnvironment },
   ].find(({ path }) => path !== undefined && path !== "");
   if (named?.path !== undefined) return existing(named.name, named.path);
-  const installed = join(installedFolder(environment), "lib", LIBRARY_FILE);
+  const installed = join(installFolder(environment), "lib", LIBRARY_FILE);
   if (existsSync(installed)) return installed;
-  throw new MpError(
-    "MP_BACKEND_UNAVAILABLE",
+  throw notInstalled(
     `MPI: ${LIBRARY_FILE} is not installed, ${installed} does not exist; install it with: ${INSTALL_COMMAND}, or name the library of your MPI in MP_MPI_LIBRARY`,
-    { details: { file: installed, install: INSTALL_COMMAND } },
+    { file: installed },
   );
 }
 
@@ -56,11 +60,5 @@ function existing(name: string, path: string): string {
   if (!isAbsolute(path))
     throw new MpError("MP_INVALID_ARGUMENT", `${name}: an absolute path is needed, got "${path}"`);
   if (existsSync(path)) return path;
-  throw new MpError(
-    "MP_BACKEND_UNAVAILABLE",
-    `${name}: ${path} does not exist; install MPI with: ${INSTALL_COMMAND}`,
-    {
-      details: { file: path, install: INSTALL_COMMAND },
-    },
-  );
+  throw notInstalled(`${name}: ${path} does not exist; install MPI with: ${INSTALL_COMMAND}`, { file: path });
 }

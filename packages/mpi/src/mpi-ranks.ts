@@ -1,21 +1,20 @@
 import { MpError, type Ranks } from "@mp/core";
 import { ABI } from "./abi-table.js";
+import { cells } from "./bindings.js";
 import { endProcess, pauseForLauncher, sayLast } from "./end-process.js";
-import { cell, checkCode, type MpiLibrary } from "./library.js";
+import { checkCode, type MpiLibrary } from "./library.js";
 import { waitFor } from "./wait.js";
 
-/**
- * The header that a rank sends before each collective: which one, and how much it brings. The position is its number.
- */
+/** The number of each, its index here, is in the header that ranks exchange first. */
 const COLLECTIVES = ["allReduce", "allGather", "broadcast", "barrier", "dispose"] as const;
 type Collective = (typeof COLLECTIVES)[number];
-/** Numbers of 64 bits: the collective and the bytes. */
+/** Two numbers of 64 bits: the collective, and how many bytes this rank brings. */
 const HEADER_LENGTH = 2;
 
 /** Collectives that need the same number of bytes from every rank. */
 const SAME_LENGTH: ReadonlySet<Collective> = new Set(["allReduce"]);
 
-/** Elements of one call of MPI, 16 MiB: with MPICH 5.0.2, 58 MB take half the time in pieces below 32 MiB. */
+/** Elements of one call of MPI, 16 MiB. With MPICH 5.0.2, pieces below 32 MiB halve the time of a sum of 58 MB. */
 const PIECE = 4 * 2 ** 20;
 
 export interface MpiRanksOptions {
@@ -26,23 +25,23 @@ export interface MpiRanksOptions {
 }
 
 /**
- * The processes of one MPI job. A collective starts with an exchange of headers, in which a rank waits for the others; it
- * sleeps between its questions when that takes long. Then all are there, and the data move without a pause. All calls of
- * MPI are made on the main thread, one at a time.
+ * The processes of one MPI job. In each collective the ranks first exchange headers: a rank waits here for the others,
+ * and sleeps between its tests if that takes long. Once all are there, the data move without a pause. MPI is called on the
+ * main thread only, once at a time.
  */
 export class MpiRanks implements Ranks {
   readonly rank: number;
   readonly size: number;
   readonly #library: MpiLibrary;
   readonly #timeoutMs: number;
-  /** The last collective in the order of calls. */
+  /** Settles with the last collective that was called. */
   #queue: Promise<unknown> = Promise.resolve();
   #leaving: Promise<void> | undefined;
-  /** After it the ranks no longer agree on where they are, and nothing more can be exchanged. */
+  /** The first failure. After it the ranks no longer agree on the next collective, and exchange nothing more. */
   #failure: { readonly error: unknown } | undefined;
   #uncaught: { readonly error: unknown } | undefined;
-  readonly #request = new BigUint64Array(new ArrayBuffer(8));
-  readonly #flag = cell(Int32Array);
+  readonly #request = cells(BigUint64Array);
+  readonly #flag = cells(Int32Array);
 
   constructor({ library, rank, size, timeoutMs }: MpiRanksOptions) {
     this.rank = rank;
@@ -54,7 +53,7 @@ export class MpiRanks implements Ranks {
   }
 
   allReduce(values: Float32Array): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       await this.#meet("allReduce", values.byteLength);
       // Through its buffer: V8 may move the memory of a small array whose buffer was never asked for.
       const memory = new Float32Array(values.buffer, values.byteOffset, values.length);
@@ -62,7 +61,7 @@ export class MpiRanks implements Ranks {
       const { IN_PLACE, FLOAT, SUM, COMM_WORLD } = ABI;
       for (let start = 0; start < memory.length; start += PIECE) {
         const piece = memory.subarray(start, start + PIECE);
-        await this.#move("allReduce", [piece], (request) =>
+        await this.#run("allReduce", [piece], (request) =>
           Iallreduce_c(IN_PLACE, piece, piece.length, FLOAT, SUM, COMM_WORLD, request),
         );
       }
@@ -70,17 +69,20 @@ export class MpiRanks implements Ranks {
   }
 
   allGather(bytes: Uint8Array): Promise<readonly Uint8Array[]> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const lengths = await this.#meet("allGather", bytes.byteLength);
       const starts = lengths.map((_, r) => lengths.slice(0, r).reduce((sum, length) => sum + length, 0));
-      const all = new Uint8Array(new ArrayBuffer(lengths.reduce((sum, length) => sum + length, 0)));
+      const all = cells(
+        Uint8Array,
+        lengths.reduce((sum, length) => sum + length, 0),
+      );
       const own = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
       const counts = BigInt64Array.from(lengths, BigInt);
       const offsets = BigInt64Array.from(starts, BigInt);
       void [counts.buffer, offsets.buffer];
       const { Iallgatherv_c } = this.#library.functions;
       const { BYTE, COMM_WORLD } = ABI;
-      await this.#move("allGather", [all, own, counts, offsets], (request) =>
+      await this.#run("allGather", [all, own, counts, offsets], (request) =>
         Iallgatherv_c(own, own.length, BYTE, all, counts, offsets, BYTE, COMM_WORLD, request),
       );
       return lengths.map((length, r) => all.subarray(starts[r], (starts[r] ?? 0) + length));
@@ -88,15 +90,15 @@ export class MpiRanks implements Ranks {
   }
 
   broadcast(bytes?: Uint8Array): Promise<Uint8Array> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const own = this.rank === 0 ? bytes : undefined;
       if (this.rank === 0 && own === undefined)
         throw new MpError("MP_INVALID_ARGUMENT", "broadcast: rank 0 passes the bytes, got none");
       const [length = 0] = await this.#meet("broadcast", own?.byteLength ?? 0);
-      const memory = new Uint8Array(new ArrayBuffer(length));
+      const memory = cells(Uint8Array, length);
       if (own !== undefined) memory.set(own);
       const { Ibcast_c } = this.#library.functions;
-      await this.#move("broadcast", [memory], (request) =>
+      await this.#run("broadcast", [memory], (request) =>
         Ibcast_c(memory, length, ABI.BYTE, 0, ABI.COMM_WORLD, request),
       );
       return memory;
@@ -104,7 +106,7 @@ export class MpiRanks implements Ranks {
   }
 
   barrier(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       await this.#meet("barrier", 0);
     });
   }
@@ -116,9 +118,8 @@ export class MpiRanks implements Ranks {
   }
 
   /**
-   * Waits for the collectives that were called and for all ranks, then leaves MPI, which no process can join again.
-   * Idempotent; any other use afterwards is MP_DISPOSED. After a failed collective it only returns: the ranks cannot agree
-   * on an end, and the end of the process aborts the job.
+   * Waits for pending collectives and for all ranks, then leaves MPI, which no process can join again. Idempotent; any
+   * other use afterwards is MP_DISPOSED. After a failed collective it does nothing: the end of the process aborts the job.
    */
   dispose(): Promise<void> {
     if (this.#failure !== undefined) return Promise.resolve();
@@ -131,19 +132,19 @@ export class MpiRanks implements Ranks {
   }
 
   async #leave(): Promise<void> {
-    await this.#queued(() => this.#meet("dispose", 0));
+    await this.#append(() => this.#meet("dispose", 0));
     process.off("exit", this.#onExit);
     process.off("uncaughtExceptionMonitor", this.#onUncaught);
     checkCode(this.#library, this.#library.functions.Finalize(), "MPI_Finalize");
   }
 
-  #inTurn<T>(collective: () => Promise<T>): Promise<T> {
+  #enqueue<T>(collective: () => Promise<T>): Promise<T> {
     // What is called from now on would come after MPI_Finalize.
-    if (this.#leaving === undefined || this.#failure !== undefined) return this.#queued(collective);
+    if (this.#leaving === undefined || this.#failure !== undefined) return this.#append(collective);
     return Promise.reject(new MpError("MP_DISPOSED", "ranks: used after dispose"));
   }
 
-  #queued<T>(collective: () => Promise<T>): Promise<T> {
+  #append<T>(collective: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(() => {
       if (this.#failure !== undefined) throw this.#failure.error;
       return collective();
@@ -156,13 +157,13 @@ export class MpiRanks implements Ranks {
 
   /**
    * Waits until every rank has called the same collective.
-   * @returns the bytes that each brings
-   * @throws MP_RANK_MISMATCH on every rank when they differ in what they call, or in lengths that must agree
+   * @returns the number of bytes that each brings
+   * @throws MP_RANK_MISMATCH on every rank if they call different ones, or bring different lengths to a sum
    */
   async #meet(collective: Collective, bytes: number): Promise<readonly number[]> {
-    const own = new BigInt64Array(new ArrayBuffer(8 * HEADER_LENGTH));
+    const own = cells(BigInt64Array, HEADER_LENGTH);
     own.set([BigInt(COLLECTIVES.indexOf(collective)), BigInt(bytes)]);
-    const all = new BigInt64Array(new ArrayBuffer(8 * HEADER_LENGTH * this.size));
+    const all = cells(BigInt64Array, HEADER_LENGTH * this.size);
     const { Iallgather_c } = this.#library.functions;
     const { INT64_T, COMM_WORLD } = ABI;
     const start = (request: BigUint64Array) =>
@@ -176,20 +177,12 @@ export class MpiRanks implements Ranks {
     return headers.map((header) => header.bytes);
   }
 
-  /** @param inUse memory that the library keeps reading and writing until it is done */
-  #move(
-    what: Collective,
-    inUse: readonly object[],
-    start: (request: BigUint64Array) => number,
-  ): Promise<void> {
-    return this.#run(what, inUse, start, false);
-  }
-
+  /** Starts a request and waits for it. @param inUse memory that the library reads and writes until then */
   async #run(
     what: Collective,
     inUse: readonly object[],
     start: (request: BigUint64Array) => number,
-    maySleep: boolean,
+    maySleep = false,
   ): Promise<void> {
     const held = new Set(inUse);
     checkCode(this.#library, start(this.#request), what);
@@ -208,14 +201,14 @@ export class MpiRanks implements Ranks {
     return this.#flag[0] !== 0;
   }
 
-  /** Without another call of MPI, which would wait too. */
+  /** Ends this process without another call of MPI, which would wait too. */
   #endLate(what: Collective): never {
     const message = `mpi: ${what} was not joined by all ranks within ${this.#timeoutMs} ms (timeoutMs); a rank is slower, has ended or does something else: see docs/many-processes.md`;
     sayLast(this.rank, this.size, new MpError("MP_BACKEND_FAILED", message));
     return endProcess(1);
   }
 
-  /** Node prints an error that nobody caught after the handlers of `exit`, which is too late here. */
+  /** Keeps an uncaught error: Node prints it after the handlers of `exit`, which end the process here. */
   readonly #onUncaught = (error: unknown): void => {
     this.#uncaught = { error };
   };
@@ -227,7 +220,7 @@ export class MpiRanks implements Ranks {
     this.#end(code === 0 ? 1 : code);
   };
 
-  /** Ends all ranks where the launcher carries the request, and this one in any case. */
+  /** Ends this process, and through the launcher the others. */
   #end(code: number): never {
     pauseForLauncher();
     this.#library.functions.Abort(ABI.COMM_WORLD, code);

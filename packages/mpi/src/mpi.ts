@@ -1,8 +1,9 @@
 import { cpus } from "node:os";
 import { MpError } from "@mp/core";
 import { ABI } from "./abi-table.js";
+import { cells } from "./bindings.js";
 import { checkLauncher } from "./launcher.js";
-import { cell, checkCode, libraryVersion, type MpiLibrary, openLibrary } from "./library.js";
+import { checkCode, libraryVersion, type MpiLibrary, openLibrary } from "./library.js";
 import { locateLibrary } from "./locate.js";
 import { MpiRanks } from "./mpi-ranks.js";
 
@@ -12,8 +13,8 @@ export interface MpiOptions {
    */
   readonly library?: string;
   /**
-   * How long a rank waits for the others in one collective, in milliseconds; then its process ends with exit code 1, and
-   * the launcher ends the others. Default 600 000: a rank may evaluate or save while the others wait.
+   * How long a rank waits for the others in one collective, in milliseconds. Then its process ends with exit code 1, and
+   * the launcher ends the others. Default 600 000, because a rank may evaluate or save while the others wait.
    */
   readonly timeoutMs?: number;
   /** Called with each warning. Default: a line on standard error. */
@@ -24,8 +25,9 @@ const TIMEOUT_MS = 600_000;
 
 /**
  * Joins the MPI job that this process was started in, by `npx --no mp-mpi run`, `mpiexec` or `srun`; a process started alone
- * is rank 0 of 1. Once in a process. Without `dispose`, the end of the process aborts the job: others would wait forever.
- * @throws MP_BACKEND_UNAVAILABLE when there is no library, or it is not that of the launcher
+ * is rank 0 of 1. It can be called once in a process. Without `dispose`, the end of the process aborts the job, so that the
+ * others do not wait forever.
+ * @throws MP_BACKEND_UNAVAILABLE when there is no library, or the launcher is of another MPI
  * @throws MP_BACKEND_FAILED when MPI does not start
  * @throws MP_INVALID_ARGUMENT for an invalid option, or where MPI was started in this process before
  * @example
@@ -35,16 +37,16 @@ const TIMEOUT_MS = 600_000;
  * await ranks.dispose();
  */
 export async function mpi(options: MpiOptions = {}): Promise<MpiRanks> {
-  const { timeoutMs = TIMEOUT_MS, onWarning = say } = options;
+  const { timeoutMs = TIMEOUT_MS, onWarning = console.error } = options;
   if (!(timeoutMs > 0))
     throw new MpError("MP_INVALID_ARGUMENT", `timeoutMs: milliseconds above 0 are needed, got ${timeoutMs}`);
   const library = openLibrary(locateLibrary(options.library, process.env));
   initialize(library);
   const { Comm_rank, Comm_size } = library.functions;
-  const rank = numberOf(library, "MPI_Comm_rank", (out) => Comm_rank(ABI.COMM_WORLD, out));
-  const size = numberOf(library, "MPI_Comm_size", (out) => Comm_size(ABI.COMM_WORLD, out));
+  const rank = readNumber(library, "MPI_Comm_rank", (out) => Comm_rank(ABI.COMM_WORLD, out));
+  const size = readNumber(library, "MPI_Comm_size", (out) => Comm_size(ABI.COMM_WORLD, out));
   checkLauncher(size, libraryVersion(library), process.env);
-  const local = ranksOfHost(library);
+  const local = countLocalRanks(library);
   const cores = cpus().length;
   if (rank === 0 && local > cores)
     onWarning(
@@ -55,9 +57,9 @@ export async function mpi(options: MpiOptions = {}): Promise<MpiRanks> {
 
 function initialize(library: MpiLibrary): void {
   const { Initialized, Init_thread, Comm_set_errhandler } = library.functions;
-  if (numberOf(library, "MPI_Initialized", (out) => Initialized(out)) !== 0)
+  if (readNumber(library, "MPI_Initialized", (out) => Initialized(out)) !== 0)
     throw new MpError("MP_INVALID_ARGUMENT", "mpi: MPI starts once in a process, and was started before");
-  const provided = numberOf(library, "MPI_Init_thread", (out) =>
+  const provided = readNumber(library, "MPI_Init_thread", (out) =>
     Init_thread(null, null, ABI.THREAD_SERIALIZED, out),
   );
   if (provided < ABI.THREAD_SERIALIZED)
@@ -68,23 +70,19 @@ function initialize(library: MpiLibrary): void {
   checkCode(library, Comm_set_errhandler(ABI.COMM_WORLD, ABI.ERRORS_RETURN), "MPI_Comm_set_errhandler");
 }
 
-/** How many ranks share this host's memory. */
-function ranksOfHost(library: MpiLibrary): number {
+/** The number of ranks on this host. */
+function countLocalRanks(library: MpiLibrary): number {
   const { Comm_split_type, Comm_size, Comm_free } = library.functions;
-  const host = new BigUint64Array(new ArrayBuffer(8));
+  const host = cells(BigUint64Array);
   const code = Comm_split_type(ABI.COMM_WORLD, ABI.COMM_TYPE_SHARED, 0, ABI.INFO_NULL, host);
   checkCode(library, code, "MPI_Comm_split_type");
-  const size = numberOf(library, "MPI_Comm_size", (out) => Comm_size(host[0] ?? 0n, out));
+  const size = readNumber(library, "MPI_Comm_size", (out) => Comm_size(host[0] ?? 0n, out));
   checkCode(library, Comm_free(host), "MPI_Comm_free");
   return size;
 }
 
-function numberOf(library: MpiLibrary, name: string, call: (out: Int32Array) => number): number {
-  const out = cell(Int32Array);
+function readNumber(library: MpiLibrary, name: string, call: (out: Int32Array) => number): number {
+  const out = cells(Int32Array);
   checkCode(library, call(out), name);
   return out[0] ?? 0;
-}
-
-function say(message: string): void {
-  process.stderr.write(`${message}\n`);
 }

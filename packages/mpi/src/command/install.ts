@@ -1,6 +1,6 @@
 /** Puts MPICH of the Python package index into the cache. */
 import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
-import { installedFolder, LIBRARY_FILE } from "../locate.js";
+import { installFolder, LIBRARY_FILE } from "../locate.js";
 import { VERSION, WHEEL, WHEEL_SHA256 } from "../release.js";
 
 const ROOT = `mpich-${VERSION}.data/data/`;
@@ -17,7 +17,7 @@ export const install = (options: PinnedOptions, report: Report): Promise<void> =
       command: "mp-mpi",
       space: "52 MB is needed",
       elsewhere: "build an MPI with the standard ABI (MPICH 5) and name its library in MP_MPI_LIBRARY",
-      folder: installedFolder(options.environment),
+      folder: installFolder(options.environment),
       library: `lib/${LIBRARY_FILE}`,
       placeOf: (name) =>
         name.startsWith(`${ROOT}bin/`) || name.startsWith(`${ROOT}lib/`)

@@ -7,11 +7,10 @@ import { startProcesses } from "./start-processes.js";
 const COMMAND = "mp-mpi";
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** For callers that can do without MPI: nothing is wrong on this machine, only the index is unreachable. */
+/** Only the package index is unreachable; lets callers do without MPI. */
 const EXIT_UNREACHABLE = 3;
 
-/** A process that was killed says nothing itself. */
-const failed = (code: number): string =>
+const failureText = (code: number): string =>
   `the job ended with exit code ${code}: a process failed, which says why above, or was killed; the others were ended with it. Go on from the last checkpoint [MP_BACKEND_FAILED]`;
 
 const AFTER_HELP = `
@@ -21,7 +20,7 @@ Exit status of install: 0 done, 1 failed, 2 invalid arguments, 3 the package ind
 the launcher's.
 `;
 
-/** Runs the command line. A failure is one line on standard error. @returns the exit code */
+/** Runs the command line, and prints a failure as one line on standard error. @returns the exit code */
 export async function run(argv: readonly string[]): Promise<number> {
   let code = 0;
   const command = new Command(COMMAND)
@@ -50,17 +49,18 @@ export async function run(argv: readonly string[]): Promise<number> {
     .exitOverride()
     .action(async (words: readonly string[], { n }: { readonly n: string }) => {
       code = await startProcesses({ processes: n, words, environment: process.env });
-      if (code !== 0) complain(failed(code));
+      if (code !== 0) complain(failureText(code));
     });
   try {
     await command.parseAsync(argv, { from: "user" });
     return code;
   } catch (error) {
-    return exitOf(error);
+    return reportError(error);
   }
 }
 
-function exitOf(error: unknown): number {
+/** Prints the error. @returns the exit code */
+function reportError(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
     complain(`${error.message.replace(/^error: /, "").split("\n")[0]}; --help lists the commands`);

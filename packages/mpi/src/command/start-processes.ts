@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { delimiter, join } from "node:path";
 import { MpError } from "@mp/core";
-import { INSTALL_COMMAND, installedFolder } from "../locate.js";
+import { INSTALL_COMMAND, installFolder, notInstalled } from "../locate.js";
 
 export interface StartOptions {
   readonly processes: string;
@@ -39,14 +39,14 @@ export function startProcesses({ processes, words, environment }: StartOptions):
   });
 }
 
-/** The launcher of the library in use: one of another MPI starts processes that do not find each other. */
+/** Finds the launcher of the library in use: with that of another MPI the processes do not find each other. */
 function launcherIn(environment: StartOptions["environment"]): string {
   const { MP_MPIEXEC: named = "", MP_MPI_LIBRARY: library = "", PATH: path = "" } = environment;
   if (named !== "") {
     if (existsSync(named)) return named;
     throw unavailable(`MP_MPIEXEC: ${named} does not exist`);
   }
-  const installed = join(installedFolder(environment), "bin", "mpiexec");
+  const installed = join(installFolder(environment), "bin", "mpiexec");
   if (library === "" && existsSync(installed)) return installed;
   const found = path
     .split(delimiter)
@@ -56,8 +56,5 @@ function launcherIn(environment: StartOptions["environment"]): string {
   throw unavailable(`there is no mpiexec, ${installed} does not exist and none is on PATH`);
 }
 
-function unavailable(problem: string): MpError {
-  return new MpError("MP_BACKEND_UNAVAILABLE", `MPI: ${problem}; install it with: ${INSTALL_COMMAND}`, {
-    details: { install: INSTALL_COMMAND },
-  });
-}
+const unavailable = (problem: string): MpError =>
+  notInstalled(`MPI: ${problem}; install it with: ${INSTALL_COMMAND}`);

@@ -1,29 +1,30 @@
 import { MpError, type Ranks } from "@mp/core";
+import { cells } from "../bindings.js";
 import { type NcclLibraries, openLibraries, VALUES } from "./libraries.js";
-import { NcclRanks, streamOn } from "./nccl-ranks.js";
+import { NcclRanks, openStream } from "./nccl-ranks.js";
 
 export type { NcclRanks } from "./nccl-ranks.js";
 
 export interface NcclOptions {
-  /** Number of the GPU, each of another rank; default the rank's place on its host, as the launcher names it. */
+  /** Number of the GPU, another one for each rank; default the rank's number on its host, as the launcher gives it. */
   readonly device?: number;
   /** NCCL's library. Default MP_NCCL_LIBRARY, or the `libnccl.so.2` that the system's loader finds. */
   readonly library?: string;
   /** CUDA's runtime. Default MP_CUDART_LIBRARY, or the `libcudart.so.12` that the system's loader finds. */
   readonly cudart?: string;
-  /** How long a sum may take, in milliseconds; then it fails. Default 600 000. */
+  /** Time limit of a sum in milliseconds, after which it fails. Default 600 000. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 600_000;
 
-/** A rank's place on its host, by launcher: MPICH, Open MPI, SLURM. */
-const PLACES = ["MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"] as const;
+/** Variables with a rank's number on its host, of MPICH, Open MPI and SLURM. */
+const LOCAL_RANKS = ["MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"] as const;
 
 /**
- * Ranks whose sums are made by NCCL, between GPUs of one or many hosts. All ranks call it, each with a GPU of its own; the
- * ranks given start it and move everything but sums, and stay the caller's to dispose of. **It has not been run on a GPU
- * yet.**
+ * Makes ranks whose sums NCCL computes, between GPUs of one or many hosts. All ranks call it, each with a GPU of its own.
+ * The given ranks start it and move everything but sums; the caller still disposes of them. **It has not been run on a
+ * GPU yet.**
  * @throws MP_BACKEND_UNAVAILABLE on all ranks where one has no library or no such GPU
  * @throws MP_BACKEND_FAILED where NCCL does not start
  * @throws MP_INVALID_ARGUMENT for an invalid option
@@ -36,26 +37,24 @@ export async function nccl(ranks: Ranks, options: NcclOptions = {}): Promise<Ncc
   const { timeoutMs = TIMEOUT_MS } = options;
   if (!(timeoutMs > 0))
     throw new MpError("MP_INVALID_ARGUMENT", `timeoutMs: milliseconds above 0 are needed, got ${timeoutMs}`);
-  const { libraries, device } = await together(ranks, () => readied(ranks, options));
-  const streams: bigint[] = [];
+  const { libraries, device } = await together(ranks, () => openDevice(ranks, options));
+  let stream = 0n;
+  let id: Uint8Array;
   try {
-    const stream = await together(ranks, () => {
-      const made = streamOn(libraries, device);
-      streams.push(made);
-      return made;
+    await together(ranks, () => {
+      stream = openStream(libraries, device);
     });
-    const id = await identifier(ranks, libraries);
-    streams.pop();
-    return new NcclRanks({ ranks, libraries, device, stream, timeoutMs }, id);
-  } finally {
-    // Of a start that failed.
-    for (const stream of streams) libraries.cuda.StreamDestroy(stream);
+    id = await identifier(ranks, libraries);
+  } catch (error) {
+    if (stream !== 0n) libraries.cuda.StreamDestroy(stream);
+    throw error;
   }
+  return new NcclRanks({ ranks, libraries, device, stream, timeoutMs }, id);
 }
 
 /** Sends the identifier that rank 0's NCCL made to all ranks. */
 async function identifier(ranks: Ranks, { nccl }: NcclLibraries): Promise<Uint8Array> {
-  const id = new Uint8Array(new ArrayBuffer(VALUES.UNIQUE_ID_BYTES));
+  const id = cells(Uint8Array, VALUES.UNIQUE_ID_BYTES);
   await together(ranks, () => {
     const code = ranks.rank === 0 ? nccl.GetUniqueId(id) : 0;
     if (code === 0) return;
@@ -65,21 +64,19 @@ async function identifier(ranks: Ranks, { nccl }: NcclLibraries): Promise<Uint8A
   return ranks.broadcast(ranks.rank === 0 ? id : undefined);
 }
 
-interface Readied {
-  readonly libraries: NcclLibraries;
-  readonly device: number;
-}
-
-function readied(ranks: Ranks, options: NcclOptions): Readied {
+function openDevice(
+  ranks: Ranks,
+  options: NcclOptions,
+): { readonly libraries: NcclLibraries; readonly device: number } {
   const libraries = openLibraries({
     library: options.library ?? process.env["MP_NCCL_LIBRARY"] ?? "libnccl.so.2",
     cudart: options.cudart ?? process.env["MP_CUDART_LIBRARY"] ?? "libcudart.so.12",
   });
-  const count = new Int32Array(new ArrayBuffer(4));
+  const count = cells(Int32Array);
   const code = libraries.cuda.GetDeviceCount(count);
   const devices = code === 0 ? (count[0] ?? 0) : 0;
-  const place = PLACES.map((name) => process.env[name]).find((value) => value !== undefined);
-  const device = options.device ?? Number(place ?? ranks.rank);
+  const localRank = LOCAL_RANKS.map((name) => process.env[name]).find((value) => value !== undefined);
+  const device = options.device ?? Number(localRank ?? ranks.rank);
   if (Number.isInteger(device) && device >= 0 && device < devices) return { libraries, device };
   throw new MpError(
     "MP_BACKEND_UNAVAILABLE",
@@ -88,17 +85,12 @@ function readied(ranks: Ranks, options: NcclOptions): Readied {
   );
 }
 
-/** Runs it on every rank; where it fails on one, all throw, and none waits for another. */
+/** Runs a function on every rank. If it fails on one, all throw, so that none waits for another. */
 async function together<T>(ranks: Ranks, run: () => T): Promise<T> {
-  let outcome: { readonly value: T } | { readonly error: unknown };
-  try {
-    outcome = { value: run() };
-  } catch (error) {
-    outcome = { error };
-  }
-  const said = "error" in outcome ? textOf(outcome.error) : "";
-  const all = await ranks.allGather(new TextEncoder().encode(said));
-  if ("error" in outcome) throw outcome.error;
+  const [outcome] = await Promise.allSettled([(async () => run())()]);
+  const problem = outcome.status === "rejected" ? errorText(outcome.reason) : "";
+  const all = await ranks.allGather(new TextEncoder().encode(problem));
+  if (outcome.status === "rejected") throw outcome.reason;
   const rank = all.findIndex(({ length }) => length > 0);
   if (rank < 0) return outcome.value;
   throw new MpError(
@@ -108,4 +100,4 @@ async function together<T>(ranks: Ranks, run: () => T): Promise<T> {
   );
 }
 
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

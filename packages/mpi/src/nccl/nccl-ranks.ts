@@ -1,28 +1,29 @@
 import { MpError, type Ranks } from "@mp/core";
+import { cells } from "../bindings.js";
 import { waitFor } from "../wait.js";
 import { type NcclLibraries, VALUES } from "./libraries.js";
 
 export interface NcclRanksParts {
-  /** The ranks that start it, and that move everything but sums. */
+  /** Start NCCL, and move everything but sums. */
   readonly ranks: Ranks;
   readonly libraries: NcclLibraries;
   readonly device: number;
-  /** On that device. */
+  /** A stream of that device. */
   readonly stream: bigint;
   readonly timeoutMs: number;
 }
 
-/** A stream of a GPU's work beside that of other libraries. @throws MP_BACKEND_FAILED */
-export function streamOn({ cuda }: NcclLibraries, device: number): bigint {
-  const stream = cell();
+/** Opens a stream on a GPU, beside those of other libraries. @throws MP_BACKEND_FAILED */
+export function openStream({ cuda }: NcclLibraries, device: number): bigint {
+  const stream = cells(BigUint64Array);
   checkCuda(cuda, device, cuda.SetDevice(device), "cudaSetDevice");
   checkCuda(cuda, device, cuda.StreamCreateWithFlags(stream, VALUES.STREAM_NON_BLOCKING), "cudaStreamCreate");
   return stream[0] ?? 0n;
 }
 
 /**
- * Ranks whose sums are made by GPUs, one for each rank. An array goes to the GPU's memory, is summed there and comes back;
- * everything else goes through the communicator that started this one.
+ * Ranks that sum on GPUs, one for each rank: an array is copied to the GPU, summed there and copied back. Everything else
+ * goes through the ranks that started them.
  */
 export class NcclRanks implements Ranks {
   readonly rank: number;
@@ -34,16 +35,16 @@ export class NcclRanks implements Ranks {
   readonly #timeoutMs: number;
   readonly #communicator: bigint;
   readonly #stream: bigint;
-  /** On the GPU; grows to the longest array. */
+  /** Memory on the GPU; grows to the longest array. */
   #buffer = { address: 0n, bytes: 0 };
   /** The last sum in the order of calls. */
   #queue: Promise<unknown> = Promise.resolve();
   #isDisposed = false;
   #failure: { readonly error: unknown } | undefined;
-  /** NCCL's communicator is gone. */
+  /** Whether NCCL's communicator is gone. */
   #isAborted = false;
 
-  /** Takes the stream over. @param id the identifier that rank 0 has made; waits for all ranks */
+  /** Waits for all ranks. The stream is its own from then on. @param id the identifier that rank 0 made */
   constructor({ ranks, libraries, device, stream, timeoutMs }: NcclRanksParts, id: Uint8Array) {
     this.rank = ranks.rank;
     this.size = ranks.size;
@@ -53,7 +54,7 @@ export class NcclRanks implements Ranks {
     this.#timeoutMs = timeoutMs;
     this.#stream = stream;
     const { nccl, cuda } = libraries;
-    const communicator = cell();
+    const communicator = cells(BigUint64Array);
     const code = nccl.CommInitRank(communicator, this.size, { internal: Array.from(id) }, this.rank);
     if (code !== 0) cuda.StreamDestroy(stream);
     this.#nccl(code, "ncclCommInitRank");
@@ -88,7 +89,7 @@ export class NcclRanks implements Ranks {
     return this.#ranks.abort(error);
   }
 
-  /** Frees what it has on the GPU; the communicator that started it stays. Idempotent. */
+  /** Frees its memory on the GPU; the ranks that started it stay. Idempotent. */
   async dispose(): Promise<void> {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
@@ -126,20 +127,20 @@ export class NcclRanks implements Ranks {
         "ncclAllReduce",
       );
       await this.#idle();
-      // Into memory of the host that is not pinned the copy is done when the call returns.
+      // A copy into unpinned memory is done when the call returns.
       this.#cuda(cuda.MemcpyAsync(memory, address, bytes, VALUES.DEVICE_TO_HOST, stream), "copy to the host");
       await this.#idle();
     } catch (error) {
-      // It also ends what others wait for.
+      // Ends the wait of the other ranks, too.
       this.#isAborted = true;
       nccl.CommAbort(this.#communicator);
       throw error;
     }
   }
 
-  /** @throws MP_RANK_MISMATCH on every rank where they bring different lengths */
+  /** @throws MP_RANK_MISMATCH on every rank if the lengths differ */
   async #meet(length: number): Promise<void> {
-    const own = new BigUint64Array(new ArrayBuffer(8));
+    const own = cells(BigUint64Array);
     own[0] = BigInt(length);
     const all = await this.#ranks.allGather(new Uint8Array(own.buffer));
     const lengths = all.map((bytes) => Number(new BigUint64Array(bytes.slice().buffer)[0]));
@@ -157,15 +158,17 @@ export class NcclRanks implements Ranks {
       const { cuda } = this.#libraries;
       if (this.#buffer.bytes > 0) this.#cuda(cuda.Free(this.#buffer.address), "cudaFree");
       this.#buffer = { address: 0n, bytes: 0 };
-      this.#buffer = { address: this.#made((out) => cuda.Malloc(out, bytes)), bytes };
+      const address = cells(BigUint64Array);
+      this.#cuda(cuda.Malloc(address, bytes), "CUDA");
+      this.#buffer = { address: address[0] ?? 0n, bytes };
     }
     return this.#buffer.address;
   }
 
-  /** Resolves when the stream has done all that it was given; the event loop stays free. */
+  /** Resolves when the stream has no work left, without blocking the event loop. */
   async #idle(): Promise<void> {
     const { nccl, cuda } = this.#libraries;
-    const fault = new Int32Array(new ArrayBuffer(4));
+    const fault = cells(Int32Array);
     await waitFor({
       test: () => {
         const code = cuda.StreamQuery(this.#stream);
@@ -186,13 +189,6 @@ export class NcclRanks implements Ranks {
         );
       },
     });
-  }
-
-  /** A handle or address that a function of CUDA's runtime makes. */
-  #made(make: (out: BigUint64Array) => number): bigint {
-    const out = cell();
-    this.#cuda(make(out), "CUDA");
-    return out[0] ?? 0n;
   }
 
   #cuda(code: number, what: string): void {
@@ -216,9 +212,4 @@ function checkCuda(cuda: NcclLibraries["cuda"], device: number, code: number, wh
   throw new MpError(kind, `NCCL: ${what} on GPU ${device} failed with code ${code}: ${text}`, {
     details: { code, device },
   });
-}
-
-/** One handle that a library writes. Its memory does not move. */
-function cell(): BigUint64Array {
-  return new BigUint64Array(new ArrayBuffer(8));
 }
