@@ -3,27 +3,27 @@ import type { FitEpoch, FitPosition } from "@mp/core/fit";
 /** Numbers by their names. */
 export type Scalars = Readonly<Record<string, number>>;
 
-/** Keys that locate a result and are not among its numbers. */
-const PLACE = new Set(["step", "epoch", "batches", "samples", "milliseconds"]);
+/** Keys of a result that are not among its numbers. */
+const NOT_SCALARS = new Set(["step", "epoch", "batches", "samples", "milliseconds"]);
 
 /**
- * The numbers of a step or of a validation: `loss`, the metrics by their names, and of a step `scale`, `gradNorm`,
- * `applied` (0 or 1), `retries` and `rates/GROUP`. With objectives each begins with the objective's name, `d/loss`. A
- * metric that has the name of another number is `metrics/NAME`.
+ * Collects the numbers of a step or of a validation: `loss`, the metrics by their names, and of a step `scale`,
+ * `gradNorm`, `applied` (0 or 1), `retries` and `rates/GROUP`. With objectives each name begins with the objective's:
+ * `d/loss`. A metric that shares the name of another number is `metrics/NAME`.
  */
-export function scalarsOf(result: FitPosition | FitEpoch): Scalars {
-  if ("loss" in result) return Object.fromEntries(numbersOf(result));
+export function readScalars(result: FitPosition | FitEpoch): Scalars {
+  if ("loss" in result) return Object.fromEntries(listNumbers(result));
   const all = Object.entries(result).flatMap(([objective, own]) => {
-    if (PLACE.has(objective) || typeof own !== "object" || own === null) return [];
-    return numbersOf(own as object).map(([name, value]) => [`${objective}/${name}`, value] as const);
+    if (NOT_SCALARS.has(objective) || typeof own !== "object" || own === null) return [];
+    return listNumbers(own as object).map(([name, value]) => [`${objective}/${name}`, value] as const);
   });
   return Object.fromEntries(all);
 }
 
-function numbersOf(result: object): readonly (readonly [name: string, value: number])[] {
+function listNumbers(result: object): readonly (readonly [name: string, value: number])[] {
   const { metrics = {}, rates = {}, ...rest } = result as Readonly<Record<string, unknown>>;
   const own = Object.entries(rest).flatMap(([name, value]): [string, number][] => {
-    if (PLACE.has(name)) return [];
+    if (NOT_SCALARS.has(name)) return [];
     if (typeof value === "boolean") return [[name, Number(value)]];
     return typeof value === "number" ? [[name, value]] : [];
   });
@@ -37,9 +37,9 @@ function numbersOf(result: object): readonly (readonly [name: string, value: num
   ];
 }
 
-/** The losses of a step: the one, or those of its objectives by name. */
-export function lossesOf(step: FitPosition): number | Scalars {
-  const scalars = scalarsOf(step);
+/** The loss of a step; with objectives, the losses by their names. */
+export function readLosses(step: FitPosition): number | Scalars {
+  const scalars = readScalars(step);
   if (scalars["loss"] !== undefined) return scalars["loss"];
   const losses = Object.entries(scalars).flatMap(([name, value]) =>
     name.endsWith("/loss") ? [[name.slice(0, -"/loss".length), value] as const] : [],
@@ -49,7 +49,7 @@ export function lossesOf(step: FitPosition): number | Scalars {
 
 /** Whether a step was applied; with objectives, whether all of them were. */
 export function isApplied(step: FitPosition): boolean {
-  return Object.entries(scalarsOf(step)).every(
+  return Object.entries(readScalars(step)).every(
     ([name, value]) => (name !== "applied" && !name.endsWith("/applied")) || value === 1,
   );
 }

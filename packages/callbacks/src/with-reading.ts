@@ -1,6 +1,6 @@
 /**
- * The callback with something to read, which `fit` does not take for a misspelled function: it refuses members of plain
- * objects that it does not know, and sees only those that are enumerable.
+ * Adds a property to a callback. It is not enumerable: `fit` refuses enumerable members that it does not know, because
+ * they may be misspelled functions.
  */
 export function withReading<C extends object, const K extends string, V>(
   callback: C,

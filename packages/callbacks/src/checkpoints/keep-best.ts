@@ -8,7 +8,7 @@ import { withReading } from "../with-reading.js";
 
 /** Options of `keepBest`. */
 export interface KeepBestOptions extends MonitorOptions {
-  /** The checkpoint that the best state is saved to, replacing a worse one. */
+  /** File of the best checkpoint so far. */
   readonly path: string;
 }
 
@@ -21,9 +21,9 @@ export interface KeepBest extends AnyCallback {
 const OPTIONS = { ...MONITOR, path: checks.path };
 
 /**
- * Saves a checkpoint each time a number is better than ever before: a whole one, from which training can go on, and
- * which `loadParameters` reads. The file is replaced at once, so it is readable at any moment. In a resumed run the best
- * so far is that of the checkpoint.
+ * Saves a checkpoint each time a number is better than ever before. Training can be resumed from it, and
+ * `loadParameters` reads it. The file is replaced atomically, so it is readable at any moment. A resumed run continues
+ * with the best value of its checkpoint.
  * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one that names what exists for an unknown monitor, and
  * with MP_IO for a file that cannot be written
  */
@@ -38,22 +38,22 @@ export function keepBest(options: KeepBestOptions): KeepBest {
   let training: FitTraining | undefined;
   const saveIfDue = async (): Promise<void> => {
     if (!isDue) return;
-    // Before it saves: the file itself has nothing due.
+    // Before saving: in the saved state nothing is due.
     isDue = false;
     await (training as FitTraining).save(path).catch((error: unknown) => {
       isDue = true;
       throw error;
     });
   };
-  const following = followed.following((isBest) => {
+  const hooks = followed.hooks((isBest) => {
     isDue ||= isBest;
   });
   const callback: AnyCallback = {
-    ...following,
+    ...hooks,
     onStart: async (start) => {
       training = start.training;
       prepareFile(path);
-      await following.onStart?.(start);
+      await hooks.onStart?.(start);
       await saveIfDue();
     },
     afterCallbacks: saveIfDue,

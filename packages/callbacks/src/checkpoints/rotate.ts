@@ -7,9 +7,9 @@ import { notDone } from "../log/log-file.js";
 
 /** Options of `rotate`. */
 export interface RotateOptions {
-  /** Folder of the checkpoints, `step-N.safetensors` after N iterations; made if it is not there. */
+  /** Folder of the checkpoints, `step-N.safetensors` after N iterations; created if missing. */
   readonly folder: string;
-  /** Checkpoints that stay; default 3. */
+  /** Number of checkpoints to keep; default 3. */
   readonly keep?: number;
   /** Iterations from one to the next; default at the end of each pass. */
   readonly every?: number;
@@ -22,10 +22,10 @@ const OPTIONS = {
 };
 
 /**
- * Saves a checkpoint of its own name at the end of each pass, or every `every` iterations, and at the end of `fit`, and
- * then removes all but the last `keep`. Files of steps that the run has not made yet are of another run, or of this one
- * before it went back to an earlier checkpoint: all of them are removed after a save, so that `latestCheckpoint` is of
- * this run. Other files in the folder stay.
+ * Saves a checkpoint named after its step at the end of each pass, or every `every` iterations, and at the end of `fit`.
+ * After each save it removes all but the last `keep`. It also removes the files of later steps, which are of another run
+ * or of this one before it resumed from an earlier checkpoint, so that `latestCheckpoint` is of this run. Other files in
+ * the folder stay.
  * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with MP_IO for a folder or a file that cannot be written
  */
 export function rotate(options: RotateOptions): AnyCallback {
@@ -41,8 +41,12 @@ export function rotate(options: RotateOptions): AnyCallback {
     savedAt = step;
     const found = await stepsIn(folder);
     const made = found.filter((other) => other <= step).sort((a, b) => b - a);
-    const others = found.filter((other) => other > step);
-    for (const old of [...others, ...made.slice(keep)]) await remove(join(folder, nameAt(old)));
+    for (const old of found.filter((other) => !made.slice(0, keep).includes(other))) {
+      const path = join(folder, nameAt(old));
+      await rm(path, { force: true }).catch((error: unknown) => {
+        throw notDone(path, "removed", error);
+      });
+    }
   };
   return {
     onStart: async (start) => {
@@ -68,9 +72,9 @@ export function rotate(options: RotateOptions): AnyCallback {
 }
 
 /**
- * The checkpoint of the most iterations that `rotate` has left in a folder, for `load`; undefined if there is none, or no
+ * Path of the checkpoint of `rotate` with the most iterations in a folder, for `load`; undefined if there is none, or no
  * folder.
- * @throws MP_INVALID_ARGUMENT for what is no path, MP_IO for a folder that cannot be read
+ * @throws MP_INVALID_ARGUMENT for an invalid path, MP_IO for a folder that cannot be read
  */
 export async function latestCheckpoint(folder: string): Promise<string | undefined> {
   checks.path("latestCheckpoint: folder", folder);
@@ -90,8 +94,3 @@ async function stepsIn(folder: string): Promise<number[]> {
     return step === undefined || entry.isDirectory() ? [] : [Number(step)];
   });
 }
-
-const remove = (path: string): Promise<void> =>
-  rm(path, { force: true }).catch((error: unknown) => {
-    throw notDone(path, "removed", error);
-  });

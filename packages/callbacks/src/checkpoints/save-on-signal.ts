@@ -19,10 +19,10 @@ const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM"];
 const ONE_PRESS_MS = 300;
 
 /**
- * At the first SIGINT (Ctrl-C) or SIGTERM, ends training after the step under way and the validation that belongs to it,
- * and saves a checkpoint: `fit` ends with `"stopped"`, and the process goes on with what comes after it. A second signal
- * ends the process at once, with exit code 128 plus the signal's number. The handlers are there only during `fit`.
- * @throws MP_INVALID_ARGUMENT for a path that is none; `fit` rejects with MP_IO for a file that cannot be written
+ * Ends training at the first SIGINT (Ctrl-C) or SIGTERM, after the current step and its validation, and saves a
+ * checkpoint: `fit` returns with `"stopped"`, and the program continues. A second signal ends the process at once, with
+ * exit code 128 plus the signal's number. Signals are handled only during `fit`.
+ * @throws MP_INVALID_ARGUMENT for an invalid path; `fit` rejects with MP_IO for a file that cannot be written
  */
 export function saveOnSignal(path: string): SaveOnSignal {
   checks.path("saveOnSignal: path", path);

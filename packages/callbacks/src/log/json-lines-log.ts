@@ -1,10 +1,8 @@
-import type { MpError } from "@mp/core";
 import { checks } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
-import { invalid } from "../invalid.js";
 import { toJson } from "../json-number.js";
-import { isHalfOf, LogFile } from "./log-file.js";
-import { isValidatedAt, keptRows, type LogOptions, type LogRow, logRows } from "./log-rows.js";
+import { isPartialLine, LogFile } from "./log-file.js";
+import { type LogLine, type LogOptions, type LogRow, logRows } from "./log-rows.js";
 
 /**
  * Writes a line of JSON for each step and each validation: `event` (`step` or `validation`), `step`, `epoch`, and the
@@ -17,35 +15,30 @@ import { isValidatedAt, keptRows, type LogOptions, type LogRow, logRows } from "
 export function jsonLinesLog(path: string, options: LogOptions = {}): AnyCallback {
   checks.path("jsonLinesLog: path", path);
   const file = new LogFile(path);
-  return logRows(
-    "jsonLinesLog",
-    path,
-    {
-      open: (step) => {
-        const { lines, half } = file.read();
-        if (lines.length === 0 && !isHalfOf(half, '{"event":"')) throw foreign(path);
-        const rows = lines.map((line) => ({ line, ...placeOf(line, path) }));
-        const kept = keptRows(rows, step);
-        file.replace(kept.map(({ line }) => line));
-        return { isValidated: isValidatedAt(step, kept) };
+  return logRows("jsonLinesLog", path, {
+    file,
+    options,
+    format: {
+      parse: ({ lines, half }) => {
+        if (lines.length === 0 && !isPartialLine(half, '{"event":"')) return undefined;
+        const rows = lines.map(parseLine).filter((row) => row !== undefined);
+        return rows.length === lines.length ? rows : undefined;
       },
-      write: ({ event, step, epoch, scalars }) => {
+      replace: (lines) => file.replace(lines),
+      append: ({ event, step, epoch, scalars }) => {
         const numbers = Object.entries(scalars).map(([name, value]) => [name, toJson(value)]);
         file.append(JSON.stringify({ event, step, epoch, ...Object.fromEntries(numbers) }));
       },
-      close: () => file.close(),
     },
-    options,
-  );
+  });
 }
 
-function placeOf(line: string, path: string): Pick<LogRow, "event" | "step"> {
+function parseLine(line: string): LogLine | undefined {
   try {
     const { event, step } = JSON.parse(line) as LogRow;
-    if (Number.isSafeInteger(step) && (event === "step" || event === "validation")) return { event, step };
-  } catch {}
-  throw foreign(path);
+    const isRow = Number.isSafeInteger(step) && (event === "step" || event === "validation");
+    return isRow ? { line, event, step } : undefined;
+  } catch {
+    return undefined;
+  }
 }
-
-const foreign = (path: string): MpError<"MP_INVALID_ARGUMENT"> =>
-  invalid(`jsonLinesLog: ${path} has other content than such a log; name another file`);

@@ -15,10 +15,15 @@ import {
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
 
+/** The whole lines of a file, and the half line after them, which a killed process may leave. */
+export interface LogContent {
+  readonly lines: readonly string[];
+  readonly half: string;
+}
+
 /**
- * A file of lines that is only appended to while it is open. Each line is written whole by one call of the system before
- * the next step begins: a process that is killed leaves whole lines, or at worst half of the last one, which the next
- * `open` removes.
+ * A file that lines are appended to, each by one system call. A process that is killed leaves whole lines, or at worst
+ * half of the last one, which `replace` removes when the file is opened again.
  */
 export class LogFile {
   readonly #path: string;
@@ -29,10 +34,10 @@ export class LogFile {
     this.#path = path;
   }
 
-  /** The whole lines that the file has, and half a line after them; none where there is no file. @throws MP_IO */
-  read(): { readonly lines: readonly string[]; readonly half: string } {
+  /** Reads the file; a missing one is empty. @throws MP_IO */
+  read(): LogContent {
     prepareFile(this.#path);
-    const text = this.#attempt("read", () => {
+    const text = attempt(this.#path, "read", () => {
       const file = openSync(this.#path, "a+");
       try {
         if (!fstatSync(file).isFile()) throw new Error("it is no regular file");
@@ -46,10 +51,7 @@ export class LogFile {
     return { lines: lines.slice(0, -1), half: lines.at(-1) ?? "" };
   }
 
-  /**
-   * Replaces what was read at once, so that at any moment the file has the old lines or the new.
-   * @throws MP_IO
-   */
+  /** Replaces the content atomically: at any moment the file has the old lines or the new. @throws MP_IO */
   replace(lines: readonly string[]): void {
     this.close();
     const content = lines.map((line) => `${line}\n`).join("");
@@ -57,7 +59,7 @@ export class LogFile {
     this.#content = undefined;
     if (isSame) return;
     const temporary = `${this.#path}.${process.pid}.tmp`;
-    this.#attempt("written", () => {
+    attempt(this.#path, "written", () => {
       try {
         writeFileSync(temporary, content);
         renameSync(temporary, this.#path);
@@ -70,7 +72,7 @@ export class LogFile {
 
   /** @throws MP_IO */
   append(line: string): void {
-    this.#attempt("written", () => {
+    attempt(this.#path, "written", () => {
       this.#file ??= openSync(this.#path, "a");
       writeWhole(this.#file, Buffer.from(`${line}\n`));
     });
@@ -80,43 +82,42 @@ export class LogFile {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
   }
-
-  #attempt<T>(what: string, action: () => T): T {
-    try {
-      return action();
-    } catch (error) {
-      throw notDone(this.#path, what, error);
-    }
-  }
 }
 
-/** Makes the folder of a file that will be written; it must take files, and the path be no folder. @throws MP_IO */
+/** Makes the folder of a file to be written, and checks that it is writable and the path no folder. @throws MP_IO */
 export function prepareFile(path: string): void {
-  const folder = dirname(path);
-  try {
+  attempt(path, "written", () => {
+    const folder = dirname(path);
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
       throw Object.assign(new Error("it is a folder, name a file"), { code: "EISDIR" });
-  } catch (error) {
-    throw notDone(path, "written", error);
-  }
+  });
 }
 
-/** Whether half a line is the beginning of one that begins so. */
-export function isHalfOf(half: string, beginning: string): boolean {
+/** Whether `half`, which is no whole line, is part of a line with that beginning. */
+export function isPartialLine(half: string, beginning: string): boolean {
   return half.startsWith(beginning) || beginning.startsWith(half);
 }
 
-/** Also where the system takes fewer bytes than it is given. */
+/** Writes all bytes: the system may take fewer than it is given. */
 export function writeWhole(file: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-/** The error for a file that the system does not let be read or written. */
-export function notDone(path: string, what: string, error: unknown): MpError<"MP_IO"> {
+/** Runs an action on a file or folder. @throws MP_IO for a failure: "… cannot be read", where `done` is "read" */
+export function attempt<T>(path: string, done: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw notDone(path, done, error);
+  }
+}
+
+/** The error for a file or folder that "cannot be" read or written. */
+export function notDone(path: string, done: string, error: unknown): MpError<"MP_IO"> {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  return new MpError("MP_IO", `${path} cannot be ${what}: ${message}`, {
+  return new MpError("MP_IO", `${path} cannot be ${done}: ${message}`, {
     cause: error,
     details: { path, code },
   });

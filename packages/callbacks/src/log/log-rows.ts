@@ -1,13 +1,14 @@
 import { resolve } from "node:path";
-import type { FitEpoch, FitPosition } from "@mp/core/fit";
+import type { FitPosition } from "@mp/core/fit";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
-import { type Scalars, scalarsOf } from "../scalars.js";
+import { readScalars, type Scalars } from "../scalars.js";
+import type { LogContent, LogFile } from "./log-file.js";
 
 /** Options of `csvLog` and `jsonLinesLog`. */
 export interface LogOptions {
-  /** Writes every so many iterations; default 1. Validations are always written. */
+  /** Iterations from one row to the next; default 1. Validations are always written. */
   readonly every?: number;
 }
 
@@ -18,76 +19,76 @@ export interface LogRow {
   readonly event: LogEvent;
   /** Iterations since the start of the run. */
   readonly step: number;
-  /** Passes over the data before. */
+  /** Complete passes over the data. */
   readonly epoch: number;
   /** The event's numbers by name. */
   readonly scalars: Scalars;
 }
 
-/** The destination of rows. */
-export interface LogSink {
-  /**
-   * Opens it for the rows after so many iterations: those of later steps are removed, since the run makes these steps
-   * again. Returns the validations that it has of this very step.
-   */
-  open(step: number): { readonly isValidated: boolean };
-  write(row: LogRow): void;
-  close(): void;
+/** A row as a line of a file. */
+export interface LogLine extends Pick<LogRow, "event" | "step"> {
+  readonly line: string;
 }
 
-/** The rows of a file that a run keeps when it goes on after `step` iterations: a new run keeps none. */
-export function keptRows<R extends Pick<LogRow, "step">>(rows: readonly R[], step: number): readonly R[] {
-  return rows.filter((row) => row.step <= step && step > 0);
-}
-
-/** Whether a validation of that very step is among the rows. */
-export function isValidatedAt(step: number, rows: readonly Pick<LogRow, "event" | "step">[]): boolean {
-  return rows.some((row) => row.event === "validation" && row.step === step);
+/** How rows are lines of a file. */
+export interface LogFormat {
+  /** The rows of a file; undefined if it has other content. `isNew`: a new run begins, which keeps none of them. */
+  parse(content: LogContent, isNew: boolean): readonly LogLine[] | undefined;
+  /** Replaces the rows of the file. */
+  replace(lines: readonly string[]): void;
+  append(row: LogRow): void;
 }
 
 const OPTIONS = { every: withDefault(1, checks.count) };
 
-/** The files that logs of this process write: rows of two runs in one would be those of neither. */
-const written = new Set<string>();
+/** Paths of the logs that this process is writing: the rows of two runs must not be mixed in one file. */
+const open = new Set<string>();
 
-/** The callback that writes rows to a sink, which is a file. */
-export function logRows(owner: string, path: string, sink: LogSink, options: LogOptions): AnyCallback {
-  const file = resolve(path);
+export interface LogParts {
+  readonly file: LogFile;
+  readonly format: LogFormat;
+  readonly options: LogOptions;
+}
+
+/** Makes the callback that writes rows to a file. `owner` begins its messages. */
+export function logRows(owner: string, path: string, { file, format, options }: LogParts): AnyCallback {
   const { every } = readOptions<LogOptions, typeof OPTIONS>(owner, options, OPTIONS, {
     example: "{ every: 10 }",
   });
+  const absolute = resolve(path);
   let validatedAt = -1;
   let isOpen = false;
   return {
     onStart: ({ step }) => {
-      if (written.has(file)) {
+      if (open.has(absolute)) {
         throw invalid(`${owner}: another log of this process writes ${path}; name another file`);
       }
-      written.add(file);
+      open.add(absolute);
       isOpen = true;
+      const rows = format.parse(file.read(), step === 0);
+      if (rows === undefined)
+        throw invalid(`${owner}: ${path} has other content than such a log; name another file`);
+      // The run makes later steps again.
+      const kept = rows.filter((row) => row.step <= step && step > 0);
+      format.replace(kept.map(({ line }) => line));
       // A checkpoint that was saved between a step and its validation: the run repeats the validation.
-      validatedAt = sink.open(step).isValidated ? step : -1;
+      validatedAt = kept.some((row) => row.event === "validation" && row.step === step) ? step : -1;
     },
-    onStep: (step: FitPosition) => {
-      if (step.step % every !== 0) return;
-      const { milliseconds } = step;
-      sink.write({ ...placed("step", step), scalars: { milliseconds, ...scalarsOf(step) } });
+    onStep: (result: FitPosition) => {
+      const { step, epoch, milliseconds } = result;
+      if (step % every !== 0) return;
+      format.append({ event: "step", step, epoch, scalars: { milliseconds, ...readScalars(result) } });
     },
-    onValidation: (validation) => {
-      if (validation.step === validatedAt) return;
-      sink.write({ ...placed("validation", validation), scalars: scalarsOf(validation) });
+    onValidation: (result) => {
+      const { step, epoch } = result;
+      if (step === validatedAt) return;
+      format.append({ event: "validation", step, epoch, scalars: readScalars(result) });
     },
     onEnd: () => {
       if (!isOpen) return;
       isOpen = false;
-      written.delete(file);
-      sink.close();
+      open.delete(absolute);
+      file.close();
     },
   };
 }
-
-const placed = (event: LogEvent, { step, epoch }: FitEpoch): Omit<LogRow, "scalars"> => ({
-  event,
-  step,
-  epoch,
-});

@@ -2,7 +2,7 @@ import type { CallbackAnswer } from "@mp/core/fit";
 import { type Best, betterBy, type IsBetter, type ReadMonitor } from "./best.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 
-/** The part that checkpoints store. */
+/** The state that checkpoints store. */
 export type BestState = { readonly best: { readonly [K in keyof Best]: Best[K] } | null } & {
   readonly monitor: ReturnType<Monitor["save"]>;
 };
@@ -13,7 +13,7 @@ export class BestSoFar {
   readonly #isBetter: IsBetter;
   #best: Best | undefined;
 
-  /** @throws MP_INVALID_ARGUMENT as `betterBy` */
+  /** @throws MP_INVALID_ARGUMENT if `mode` is needed */
   constructor(owner: string, read: ReadMonitor) {
     this.#monitor = new Monitor(owner, read.monitor);
     this.#isBetter = betterBy(owner, read);
@@ -23,9 +23,9 @@ export class BestSoFar {
     return this.#best;
   }
 
-  /** Calls `onValue` after each value with whether it is the best so far. */
-  following(onValue: (isBest: boolean) => CallbackAnswer): ReturnType<Monitor["following"]> {
-    return this.#monitor.following((value, { step, epoch }) => {
+  /** Hooks that call `onValue` after each value. */
+  hooks(onValue: (isBest: boolean) => CallbackAnswer): ReturnType<Monitor["hooks"]> {
+    return this.#monitor.hooks((value, { step, epoch }) => {
       const isBest = this.#isBetter(value, this.#best?.value);
       if (isBest) this.#best = { value, step, epoch };
       return onValue(isBest);

@@ -1,37 +1,37 @@
 import { checks, withDefault } from "@mp/core/internal";
 import { invalid } from "../invalid.js";
 
-/** Which number of the run decides, and what better means. */
+/** Options of the callbacks that follow a number of the run. */
 export interface MonitorOptions {
   /**
-   * The number: `validation/loss` (default), `validation/NAME` of any metric of the validation; or a number of the steps
-   * (`loss`, `gradNorm`, `NAME`), whose mean over the applied steps of a pass decides. With objectives their names come
-   * first: `validation/d/loss`.
+   * The number to follow: `validation/loss` (default), any metric of the validation as `validation/NAME`, or a number of
+   * the steps (`loss`, `gradNorm`, `NAME`), of which the mean over the applied steps of a pass counts. With objectives
+   * their names come first: `validation/d/loss`.
    */
   readonly monitor?: string;
-  /** Whether smaller (`min`) or larger (`max`) is better. Default `min` for a loss; of any other number it must be said. */
+  /** Whether smaller (`min`) or larger (`max`) is better. Default `min` for a loss; needed for other numbers. */
   readonly mode?: "min" | "max";
   /** By how much a value must be better to count, in the number's unit; default 0. */
   readonly minDelta?: number;
-  /** Names the callback's state in checkpoints, where two callbacks of a kind have the same monitor. */
+  /** Name of the callback's state in checkpoints; needed if two callbacks of a kind have the same monitor. */
   readonly name?: string;
 }
 
-/** The best value so far, and where it was seen. */
+/** The best value so far, and when it was reached. */
 export interface Best {
   readonly value: number;
   /** Iterations since the start of the run. */
   readonly step: number;
-  /** Passes before it. */
+  /** Complete passes over the data. */
   readonly epoch: number;
 }
 
-const least = (low: number): checks.Check =>
-  checks.claim(`a finite number ≥ ${low}`, (value) => Number.isFinite(value) && (value as number) >= low);
+export const DELTA: checks.Check = checks.claim(
+  "a finite number ≥ 0",
+  (value) => Number.isFinite(value) && (value as number) >= 0,
+);
 
-export const DELTA: checks.Check = least(0);
-
-/** The table of `MonitorOptions`. */
+/** Checks and defaults of `MonitorOptions`. */
 export const MONITOR: {
   readonly monitor: ReturnType<typeof withDefault<string>>;
   readonly mode: checks.Check;
@@ -51,10 +51,10 @@ export interface ReadMonitor {
   readonly minDelta: number;
 }
 
-/** Whether a value is better than the best so far. One that is not finite never is. */
+/** Whether a value is better than the best so far. NaN and infinities never are. */
 export type IsBetter = (value: number, best: number | undefined) => boolean;
 
-/** @throws MP_INVALID_ARGUMENT for a number of which it is unknown whether more is better */
+/** @throws MP_INVALID_ARGUMENT if `mode` is missing and the number is no loss */
 export function betterBy(owner: string, { monitor, mode, minDelta }: ReadMonitor): IsBetter {
   if (mode === undefined && !/(^|\/)loss$/.test(monitor)) {
     throw invalid(

@@ -6,7 +6,7 @@ import { BestSoFar, type BestState } from "./best-so-far.js";
 
 /** Options of `earlyStopping`. */
 export interface EarlyStoppingOptions extends MonitorOptions {
-  /** Values in a row that are not better until training ends; default 3. */
+  /** Number of values in a row without improvement after which training ends; default 3. */
   readonly patience?: number;
 }
 
@@ -19,8 +19,8 @@ export interface EarlyStopping extends AnyCallback {
 const OPTIONS = { ...MONITOR, patience: withDefault(3, checks.count) };
 
 /**
- * Ends training when a number has not become better `patience` times in a row, as Keras's and Lightning's `EarlyStopping`
- * do. `fit` then ends with `"stopped"`. It keeps no weights: `keepBest` does.
+ * Ends training when a number has not improved `patience` times in a row, like `EarlyStopping` of Keras and Lightning.
+ * `fit` then returns with `"stopped"`. It does not keep the best weights; `keepBest` does.
  * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one that names what exists for an unknown monitor
  */
 export function earlyStopping(options: EarlyStoppingOptions = {}): EarlyStopping {
@@ -35,7 +35,7 @@ export function earlyStopping(options: EarlyStoppingOptions = {}): EarlyStopping
   const followed = new BestSoFar("earlyStopping", read);
   let waited = 0;
   const callback: AnyCallback = {
-    ...followed.following((isBest) => {
+    ...followed.hooks((isBest) => {
       waited = isBest ? 0 : waited + 1;
       return waited >= patience ? "stop" : undefined;
     }),

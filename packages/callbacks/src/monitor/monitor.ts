@@ -1,10 +1,10 @@
-import type { CallbackAnswer, FitEpoch, FitPosition, FitStart } from "@mp/core/fit";
+import type { CallbackAnswer, FitEpoch, FitPosition } from "@mp/core/fit";
 import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
 import { type JsonNumber, toJson } from "../json-number.js";
-import { isApplied, type Scalars, scalarsOf } from "../scalars.js";
+import { isApplied, readScalars, type Scalars } from "../scalars.js";
 
-/** State that a monitor keeps between events: sums over the applied steps of the pass, for a training number. */
+/** State between events: for a number of the steps, its sum over the applied steps of the pass. */
 export interface MonitorState {
   readonly sum: JsonNumber;
   readonly count: number;
@@ -13,8 +13,8 @@ export interface MonitorState {
 const VALIDATION = "validation/";
 
 /**
- * One number of a run over time. `validation/loss` has a value at each validation; a name without `validation/` is a
- * number of the steps, and its value at the end of a pass is the mean over the pass's applied steps.
+ * Follows one number of a run. `validation/loss` has a value at each validation. A name without `validation/` is a number
+ * of the steps, and has a value at the end of each pass: the mean over its applied steps.
  */
 export class Monitor {
   readonly #owner: string;
@@ -22,7 +22,7 @@ export class Monitor {
   #sum = 0;
   #count = 0;
 
-  /** @param owner begins the messages: `earlyStopping` */
+  /** @param owner begins error messages: `earlyStopping` */
   constructor(owner: string, name: string) {
     this.#owner = owner;
     this.#name = name;
@@ -37,16 +37,28 @@ export class Monitor {
     this.#count = count;
   }
 
-  /** Calls `onValue` with each value. */
-  following(
+  /** Hooks that call `onValue` with each value. */
+  hooks(
     onValue: (value: number, at: FitEpoch) => CallbackAnswer,
   ): Pick<AnyCallback, "onStart" | "onStep" | "onValidation" | "onEpoch"> {
     const name = this.#name;
     if (!name.startsWith(VALIDATION)) {
-      return { onStep: (step) => this.#add(step), onEpoch: (at) => this.#atEpoch(at, onValue) };
+      return {
+        onStep: (step) => this.#add(step),
+        onEpoch: (at) => {
+          const [sum, count] = [this.#sum, this.#count];
+          [this.#sum, this.#count] = [0, 0];
+          return count === 0 ? undefined : onValue(sum / count, at);
+        },
+      };
     }
     return {
-      onStart: (start) => this.#expectValidation(start),
+      onStart: ({ validates }) => {
+        if (validates) return;
+        throw invalid(
+          `${this.#owner}: monitor is ${name}, and fit has no validation; give it validation: { data }, or monitor a number of the steps, such as loss`,
+        );
+      },
       onValidation: (result) =>
         onValue(this.#find(name.slice(VALIDATION.length), result, VALIDATION), result),
     };
@@ -59,22 +71,8 @@ export class Monitor {
     this.#count++;
   }
 
-  #atEpoch(at: FitEpoch, onValue: (value: number, at: FitEpoch) => CallbackAnswer): CallbackAnswer {
-    const [sum, count] = [this.#sum, this.#count];
-    this.#sum = 0;
-    this.#count = 0;
-    return count === 0 ? undefined : onValue(sum / count, at);
-  }
-
-  #expectValidation({ validates }: FitStart): void {
-    if (validates) return;
-    throw invalid(
-      `${this.#owner}: monitor is ${this.#name}, and fit has no validation; give it validation: { data }, or monitor a number of the steps, such as loss`,
-    );
-  }
-
   #find(name: string, result: FitPosition | FitEpoch, prefix: string): number {
-    const scalars: Scalars = scalarsOf(result);
+    const scalars: Scalars = readScalars(result);
     const value = Object.hasOwn(scalars, name) ? scalars[name] : undefined;
     if (value !== undefined) return value;
     const known = Object.keys(scalars).map((scalar) => `${prefix}${scalar}`);

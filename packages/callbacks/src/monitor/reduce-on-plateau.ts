@@ -9,13 +9,13 @@ import { Monitor, type MonitorState } from "./monitor.js";
 export interface ReduceOnPlateauOptions extends Omit<MonitorOptions, "minDelta"> {
   /** Factor by which the learning rates are multiplied, above 0 and below 1; default 0.1. */
   readonly factor?: number;
-  /** Values in a row that are not better until the rates are reduced; default 10. */
+  /** Number of values in a row without improvement after which the rates are reduced; default 10. */
   readonly patience?: number;
   /** By how much a value must be better to count, in the number's unit; default 1e-4. */
   readonly minDelta?: number;
-  /** Values after a reduction that do not count as waiting; default 0. */
+  /** Number of values after a reduction that do not count towards `patience`; default 0. */
   readonly cooldown?: number;
-  /** No rate goes below it; default 0. */
+  /** Lower limit of every rate; default 0. */
   readonly minRate?: number;
 }
 
@@ -35,8 +35,8 @@ const OPTIONS = {
 };
 
 /**
- * Multiplies every settable learning rate by `factor` when a number has not become better `patience` times in a row, as
- * Keras's `ReduceLROnPlateau` does; PyTorch's waits one value longer. The rates are part of the run's state: nothing is
+ * Multiplies every settable learning rate by `factor` when a number has not improved `patience` times in a row, like
+ * `ReduceLROnPlateau` of Keras; PyTorch's waits one value longer. The rates are part of the run's state: nothing is
  * compiled again, and checkpoints contain them.
  * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one if no rate is settable, or for an unknown monitor
  */
@@ -57,18 +57,18 @@ export function reduceOnPlateau(options: ReduceOnPlateauOptions = {}): AnyCallba
     await (training as FitTraining).setRates(reduced);
     return true;
   };
-  const following = monitor.following(async (value) => {
+  const hooks = monitor.hooks(async (value) => {
     const cooling = Math.max(0, state.cooling - 1);
     const waited = state.cooling > 0 ? 0 : state.waited;
     if (isBetter(value, state.best ?? undefined)) state = { best: value, waited: 0, cooling };
     else if (cooling > 0) state = { ...state, waited, cooling };
     else if (waited + 1 < patience) state = { ...state, waited: waited + 1, cooling };
     else if (await reduce()) state = { ...state, waited: 0, cooling: cooldown };
-    // At the smallest rates: the next value tries again, as somebody may have set others.
+    // All rates are at `minRate`. The next value tries again, because the program may have set others.
     else state = { ...state, waited, cooling };
   });
   return {
-    ...following,
+    ...hooks,
     onStart: async (start) => {
       training = start.training;
       if (Object.keys(await training.rates()).length === 0) {
@@ -76,7 +76,7 @@ export function reduceOnPlateau(options: ReduceOnPlateauOptions = {}): AnyCallba
           "reduceOnPlateau: no learning rate can be set; make it so: learningRate: settable(1e-3)",
         );
       }
-      await following.onStart?.(start);
+      await hooks.onStart?.(start);
     },
     state: {
       name,

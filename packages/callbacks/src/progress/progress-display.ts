@@ -5,17 +5,17 @@ import { StepRate } from "./step-rate.js";
 export interface ProgressDisplayOptions {
   /** Name of the run, such as `float32`. */
   readonly label: string;
-  /** The step at which the run is done; where it is unknown, each update may say it. */
+  /** The last step of the run; if it is not known yet, each update may say it. */
   readonly total?: number;
 }
 
 /** The stream that shows progress, such as `process.stderr`. */
 export type ProgressStream = NodeJS.WriteStream;
 
-/** Shows how far a run is. */
+/** Shows the progress of a run. */
 export interface ProgressDisplay {
   update(update: ProgressUpdate): void;
-  /** Writes a line above the bar, for text that should stay on the screen. */
+  /** Writes a line that stays on the screen, above the bar. */
   note(line: string): void;
   /** Leaves the last state on the screen. */
   end(): void;
@@ -25,8 +25,8 @@ const REDRAW_MS = 100;
 const LINE_EVERY_MS = 5_000;
 
 /**
- * Reports progress of work other than `fit`, whose callback is `progress`: a bar on a terminal, an occasional plain line
- * on anything else. Writes to standard error by default, so that standard output holds only results.
+ * Shows the progress of work other than `fit`, which has the callback `progress`: a bar on a terminal, a plain line every
+ * five seconds elsewhere. Writes to standard error by default, so that standard output holds only results.
  */
 export function progressDisplay(
   options: ProgressDisplayOptions,
@@ -34,14 +34,14 @@ export function progressDisplay(
   now: () => number = () => performance.now(),
 ): ProgressDisplay {
   const rate = new StepRate();
-  const stateOf = (update: ProgressUpdate): ProgressState => ({
+  const toState = (update: ProgressUpdate): ProgressState => ({
     total: options.total,
     ...update,
     label: options.label,
     stepsPerSecond: rate.add(update.step, now()),
   });
   const isTerminal = stream.isTTY === true && process.env["TERM"] !== "dumb";
-  return isTerminal ? bar(stream, stateOf, now) : lines(stream, stateOf, now);
+  return isTerminal ? bar(stream, toState, now) : lines(stream, toState, now);
 }
 
 function bar(
@@ -93,9 +93,7 @@ function lines(
       if (now() - writtenAt >= LINE_EVERY_MS) write(state);
       else unwritten = state;
     },
-    note(line) {
-      stream.write(`${line}\n`);
-    },
+    note: (line) => void stream.write(`${line}\n`),
     end() {
       if (unwritten !== undefined) write(unwritten);
     },

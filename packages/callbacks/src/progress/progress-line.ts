@@ -1,16 +1,16 @@
-/** Progress reported by a step. */
+/** The state of a run after a step. */
 export interface ProgressUpdate {
   /** Steps taken so far, this one included, counted from the very start. */
   readonly step: number;
-  /** One, or those of several objectives by name. */
+  /** The loss, or those of several objectives by name. */
   readonly loss: number | Readonly<Record<string, number>>;
   /** The loss scale; leave it out where there is none. */
   readonly scale?: number;
   /** Skipped steps so far. */
   readonly skipped: number;
-  /** The step at which the run is done; leave it out where the display has it, or where it is not known. */
+  /** The last step of the run; leave it out if the display has it, or if it is unknown. */
   readonly total?: number | undefined;
-  /** The pass over the data, counted from 1, and how many there will be; leave it out where steps are counted. */
+  /** The pass over the data, counted from 1, and the number of passes; leave it out for a run of a number of steps. */
   readonly pass?: readonly [pass: number, of: number];
 }
 
@@ -23,28 +23,28 @@ export interface ProgressState extends ProgressUpdate {
 const WIDEST_BAR = 24;
 const NARROWEST_BAR = 6;
 
-/** The state in one line of at most `columns - 1` characters: a full line would wrap on some terminals. */
+/** One line for a terminal, of at most `columns - 1` characters: a full line wraps on some. */
 export function formatBar(state: ProgressState, columns: number): string {
-  const facts = factsOf(state).join("  ");
+  const facts = listFacts(state).join("  ");
   const room = columns - 1 - state.label.length - facts.length - 2;
   const width = Math.min(WIDEST_BAR, room);
   const { total } = state;
-  const drawn = width < NARROWEST_BAR || total === undefined ? "" : `${barOf(state.step, total, width)} `;
+  const drawn = width < NARROWEST_BAR || total === undefined ? "" : `${drawBar(state.step, total, width)} `;
   return `${state.label} ${drawn}${facts}`.slice(0, Math.max(1, columns - 1));
 }
 
-/** The same facts for a log. */
+/** One line for a log. */
 export function formatLine(state: ProgressState): string {
-  return `${state.label}: ${factsOf(state).join(", ")}`;
+  return `${state.label}: ${listFacts(state).join(", ")}`;
 }
 
-function barOf(step: number, total: number, width: number): string {
+function drawBar(step: number, total: number, width: number): string {
   const done = total > 0 ? Math.min(1, Math.max(0, step / total)) : 1;
   const filled = Math.floor(done * width);
   return "█".repeat(filled) + "░".repeat(width - filled);
 }
 
-function factsOf({ step, total, pass, loss, scale, skipped, stepsPerSecond }: ProgressState): string[] {
+function listFacts({ step, total, pass, loss, scale, skipped, stepsPerSecond }: ProgressState): string[] {
   const facts = [
     total === undefined ? `step ${step}` : `step ${step}/${total}`,
     `loss ${formatLosses(loss)}`,
@@ -67,13 +67,13 @@ function formatLosses(losses: ProgressUpdate["loss"]): string {
     .join(" ");
 }
 
-/** A loss or a metric. */
+/** Formats a loss or a metric. */
 export function formatNumber(value: number): string {
   const size = Math.abs(value);
   return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(3) : value.toFixed(4);
 }
 
-/** Scales are usually powers of two, and large ones are easiest to read as such. */
+/** Large scales are usually powers of two, which read best as such. */
 function formatScale(scale: number): string {
   const exponent = Math.log2(scale);
   return Number.isInteger(exponent) && exponent >= 10
@@ -87,8 +87,7 @@ function formatRate(rate: number): string {
 
 function formatTime(seconds: number): string {
   const whole = Math.ceil(seconds);
-  const hours = Math.floor(whole / 3600);
-  const minutes = Math.floor(whole / 60) % 60;
-  const rest = String(whole % 60).padStart(2, "0");
-  return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const twoDigits = (value: number): string => String(value).padStart(2, "0");
+  return `${hours > 0 ? `${hours}:${twoDigits(minutes)}` : minutes}:${twoDigits(rest)}`;
 }

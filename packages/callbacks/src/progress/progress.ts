@@ -1,6 +1,6 @@
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { AnyCallback } from "../any-callback.js";
-import { isApplied, lossesOf, scalarsOf } from "../scalars.js";
+import { isApplied, readLosses, readScalars } from "../scalars.js";
 import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./progress-display.js";
 import { formatNumber } from "./progress-line.js";
 
@@ -19,8 +19,8 @@ const OPTIONS = {
 
 /**
  * Shows the step, the loss, the loss scale, skipped steps, steps per second and the time left: a bar on a terminal, a
- * plain line every five seconds on anything else, such as a file or a CI log. Each validation is a line that stays.
- * With `epochs` the time left is known from the second pass on.
+ * plain line every five seconds elsewhere, such as in a CI log. Each validation is a line that stays. With `epochs` the
+ * time left is known from the second pass on.
  * @throws MP_INVALID_ARGUMENT for options
  */
 export function progress(options: ProgressOptions = {}): AnyCallback {
@@ -43,10 +43,10 @@ export function progress(options: ProgressOptions = {}): AnyCallback {
     },
     onStep: (step) => {
       if (!isApplied(step)) skipped++;
-      const { scale } = scalarsOf(step);
+      const { scale } = readScalars(step);
       display?.update({
         step: step.step,
-        loss: lossesOf(step),
+        loss: readLosses(step),
         skipped,
         total,
         ...(scale === undefined ? {} : { scale }),
@@ -54,7 +54,7 @@ export function progress(options: ProgressOptions = {}): AnyCallback {
       });
     },
     onValidation: (validation) => {
-      const facts = Object.entries(scalarsOf(validation)).map(
+      const facts = Object.entries(readScalars(validation)).map(
         ([name, it]) => `, ${name} ${formatNumber(it)}`,
       );
       display?.note(`${label}: validation at step ${validation.step}${facts.join("")}`);

@@ -1,4 +1,4 @@
-/** CRC-32C (Castagnoli), reflected polynomial 0x82f63b78, as records of TensorFlow have it. */
+/** CRC-32C (Castagnoli) with the reflected polynomial 0x82f63b78, the checksum in records of TensorFlow. */
 const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0x82f63b78 : crc >>> 1;
@@ -11,8 +11,8 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** Rotated and with a constant added: a checksum of data that contains checksums would be weak. */
-export function maskedCrc32c(bytes: Uint8Array): number {
+/** CRC-32C, rotated and with a constant added: a plain CRC of data that contains its own CRC would be weak. */
+export function recordChecksum(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
 }

@@ -3,9 +3,8 @@ import type { ExponentHistogram } from "@mp/core/report";
 import { type HistogramProto, HistogramProtoSchema } from "../proto/event_pb.js";
 
 /**
- * Counts by binary exponent as TensorBoard's histogram over log2 of the magnitude: the bucket from e to e + 1 has the
- * values of 2^e up to 2^(e+1). Zeros and what is not finite have no logarithm and are left out. Undefined where nothing
- * is left.
+ * Converts counts by binary exponent to TensorBoard's histogram over log2 of the magnitude: the bucket from e to e + 1 has
+ * the values from 2^e up to 2^(e+1). Leaves out zeros, infinities and NaN; undefined if nothing is left.
  */
 export function exponentSummary({ first, counts }: ExponentHistogram): HistogramProto | undefined {
   const num = counts.reduce((sum, count) => sum + count, 0);

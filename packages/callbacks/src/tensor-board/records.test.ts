@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { EventSchema } from "../proto/event_pb.js";
 import { crc32c } from "./crc32c.js";
-import { recordOf, recordsIn } from "./records.js";
+import { encodeRecord, recordsIn } from "./records.js";
 
 describe("crc32c", () => {
   it.each([
@@ -29,18 +29,18 @@ describe("a record", () => {
       step: 7n,
       what: { case: "summary", value: { value: [value] } },
     });
-    expect(Buffer.from(recordOf(toBinary(EventSchema, event))).toString("hex")).toBe(golden);
+    expect(Buffer.from(encodeRecord(toBinary(EventSchema, event))).toString("hex")).toBe(golden);
   });
 
   it("is read back, and only the whole ones of a file that ends anywhere", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 }), fc.nat(), (all, cut) => {
-        const file = Buffer.concat(all.map(recordOf));
+        const file = Buffer.concat(all.map(encodeRecord));
         const length = file.length === 0 ? 0 : cut % (file.length + 1);
         const read = [...recordsIn(file.subarray(0, length))].map((data) =>
           Buffer.from(data).toString("hex"),
         );
-        const ends = all.map((_, index) => Buffer.concat(all.slice(0, index + 1).map(recordOf)).length);
+        const ends = all.map((_, index) => Buffer.concat(all.slice(0, index + 1).map(encodeRecord)).length);
         const whole = ends.filter((end) => end <= length).length;
         expect(read).toEqual(all.slice(0, whole).map((data) => Buffer.from(data).toString("hex")));
       }),
@@ -48,7 +48,7 @@ describe("a record", () => {
   });
 
   it("is not read where a byte is another", () => {
-    const file = recordOf(Buffer.from("a record"));
+    const file = encodeRecord(Buffer.from("a record"));
     for (let at = 0; at < file.length; at++) {
       const other = Uint8Array.from(file);
       other[at] = (other[at] as number) ^ 1;

@@ -1,15 +1,15 @@
-import type { FitEpoch, FitPosition } from "@mp/core/fit";
+import type { FitEpoch } from "@mp/core/fit";
 import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { PrecisionReport } from "@mp/core/report";
 import type { AnyCallback } from "../any-callback.js";
 import { DataType } from "../proto/event_pb.js";
-import { type Scalars, scalarsOf } from "../scalars.js";
+import { readScalars, type Scalars } from "../scalars.js";
 import { EventFile, type TaggedValue, tagsAt } from "./event-file.js";
 import { exponentSummary } from "./exponent-summary.js";
 
 /** Options of `tensorBoard`. */
 export interface TensorBoardOptions {
-  /** Writes the numbers of the steps every so many iterations; default 1. Validations are always written. */
+  /** Iterations from one step that is written to the next; default 1. Validations are always written. */
   readonly every?: number;
   /** Texts by tag, written once at the start: settings, a command line. TensorBoard reads them as Markdown. */
   readonly text?: Readonly<Record<string, string>>;
@@ -17,13 +17,13 @@ export interface TensorBoardOptions {
   readonly histograms?: HistogramsOptions;
 }
 
-/** When histograms are made, and of what. */
+/** Histograms of the exponents of gradients: how often, and what makes the report. */
 export interface HistogramsOptions {
   /** Iterations from one to the next; default 500. */
   readonly every?: number;
   /**
-   * `(batch) => training.precisionReport(batch)`, called with the first batch of the step. It changes no state, and takes
-   * as long as a few steps.
+   * `(batch) => training.precisionReport(batch)`, called with the first batch of the step. A report changes no
+   * state and takes as long as a few steps.
    */
   readonly report: (batch: never) => Promise<PrecisionReport>;
 }
@@ -56,7 +56,7 @@ const readHistograms = (what: string, options: HistogramsOptions) =>
  * Writes event files that TensorBoard shows (`tensorboard --logdir`): the numbers of the steps under `train/`, those of
  * validations under `validation/`, texts, and histograms of the exponents of gradients under `exponents/`, over log2 of
  * the magnitude. Each call of `fit` makes a new file in the folder; each event is in it before the next step begins. In
- * a resumed run TensorBoard shows the steps that are made again once.
+ * a resumed run TensorBoard shows repeated steps once.
  * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with MP_IO for a folder that cannot be written
  */
 export function tensorBoard(folder: string, options: TensorBoardOptions = {}): AnyCallback {
@@ -79,24 +79,23 @@ export function tensorBoard(folder: string, options: TensorBoardOptions = {}): A
     onStart: (start) => {
       const { step } = start;
       written = { step, tags: step === 0 ? new Set() : tagsAt(folder, step) };
-      file = EventFile.open(folder, step);
+      file = new EventFile(folder);
+      file.begin(step);
       write(start, Object.entries(text).map(textValue));
     },
     onStep: async (step) => {
-      if (step.step % every === 0) write(step, scalarValues("train", scalarsOf(step)));
+      if (step.step % every === 0) write(step, scalarValues("train", readScalars(step)));
       if (histograms !== undefined && step.step % histograms.every === 0) {
-        write(step, histogramValues(await histograms.report(firstBatch(step))));
+        write(step, histogramValues(await histograms.report(step.batches[0] as never)));
       }
     },
-    onValidation: (validation) => write(validation, scalarValues("validation", scalarsOf(validation))),
+    onValidation: (validation) => write(validation, scalarValues("validation", readScalars(validation))),
     onEnd: () => {
       file?.close();
       file = undefined;
     },
   };
 }
-
-const firstBatch = ({ batches }: FitPosition): never => batches[0] as never;
 
 const scalarValues = (group: string, scalars: Scalars): readonly TaggedValue[] =>
   Object.entries(scalars).map(([name, value]) => ({
