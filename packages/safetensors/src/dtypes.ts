@@ -1,8 +1,8 @@
 import { quote, refuse } from "./problem.js";
 
 /**
- * Bits of an element of every dtype of the format (safetensors 0.8.0), in the order in which the reference writer
- * sorts tensors: widest first, so that every tensor of a padded header starts at a multiple of its element's size.
+ * Bits of an element of each dtype of the format (safetensors 0.8.0). The order is that in which the reference writer
+ * sorts tensors: widest first, so that each tensor starts at a multiple of its element's size.
  */
 export const bitsPerElement = {
   U64: 64,
@@ -32,14 +32,11 @@ export const bitsPerElement = {
 /** A dtype by the format's name. `C64` is a pair of F32; F6 and F4 are packed, several elements to a byte. */
 export type SafetensorsDType = keyof typeof bitsPerElement;
 
-/** All dtypes, in writing order. */
-export const SAFETENSORS_DTYPES: readonly SafetensorsDType[] = Object.keys(
-  bitsPerElement,
-) as SafetensorsDType[];
+/** All dtypes, in the order in which tensors are written. */
+export const SAFETENSORS_DTYPES = Object.keys(bitsPerElement) as readonly SafetensorsDType[];
 
-export function isDType(name: unknown): name is SafetensorsDType {
-  return typeof name === "string" && Object.hasOwn(bitsPerElement, name);
-}
+export const isDType = (name: unknown): name is SafetensorsDType =>
+  typeof name === "string" && Object.hasOwn(bitsPerElement, name);
 
 /** @throws SAFETENSORS_PARSE for a name that the format does not have */
 export function expectDType(name: string, tensorName: string): SafetensorsDType {
@@ -51,10 +48,10 @@ export function expectDType(name: string, tensorName: string): SafetensorsDType 
 }
 
 /**
- * Bytes of a tensor; a fraction where packed elements do not fill the last byte. Undefined once any partial product of
- * bits passes 2^53 - 1, even where a later dimension is 0.
+ * Bytes of a tensor; a fraction if packed elements do not fill the last byte. Undefined if a partial product of bits
+ * exceeds 2^53 - 1, even if a later dimension is 0.
  */
-export function checkedByteLength(shape: readonly number[], dtype: SafetensorsDType): number | undefined {
+export function byteLength(shape: readonly number[], dtype: SafetensorsDType): number | undefined {
   let bits: number = bitsPerElement[dtype];
   for (const dimension of shape) {
     bits *= dimension;

@@ -1,4 +1,4 @@
-/** Every way a call can fail. Codes do not change within a major version, messages may. */
+/** Codes do not change within a major version; messages may. */
 const SAFETENSORS_ERROR_CODES = [
   "SAFETENSORS_INVALID_ARGUMENT",
   "SAFETENSORS_PARSE",
@@ -12,11 +12,11 @@ export type SafetensorsErrorCode = (typeof SAFETENSORS_ERROR_CODES)[number];
 export interface SafetensorsErrorOptions {
   /** JSON-serializable details for programs: the problem's kind, the tensor, the path, the errno. Frozen. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** The error that caused it, as in `Error`. */
+  /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
-/** The only error class of the package. Check `code` to distinguish failures. */
+/** The error of every failure in this package. Check `code` to distinguish failures. */
 export class SafetensorsError<C extends SafetensorsErrorCode = SafetensorsErrorCode> extends Error {
   override readonly name = "SafetensorsError";
   readonly code: C;
@@ -28,7 +28,7 @@ export class SafetensorsError<C extends SafetensorsErrorCode = SafetensorsErrorC
     this.details = Object.freeze({ ...options.details });
   }
 
-  /** True for an error of any installed copy of this package, and, when given, of that code. */
+  /** True for an error of any installed copy of this package; with `code`, only for that code. */
   static is<C extends SafetensorsErrorCode = SafetensorsErrorCode>(
     error: unknown,
     code?: C,

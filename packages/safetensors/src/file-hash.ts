@@ -1,12 +1,10 @@
-// The hash that a file contains: SHA-256 of the same file without the hash's entry. So it also covers names, shapes,
-// dtypes and metadata, and stays valid when another program rewrites the tensors and metadata, in any order and with
-// any header padding.
+// The hash in a file: SHA-256 of the same file without the hash's entry. It covers names, shapes, dtypes and metadata,
+// and stays valid when another program writes the same tensors and metadata in another order or with other padding.
 import { sha256 } from "#sha256";
-import { SafetensorsError } from "./errors.js";
-import { quote, refuse } from "./problem.js";
+import { quote, refuse, refuseArgument } from "./problem.js";
 
 const KEY = "mp.sha256";
-/** The value has its own prefix, so that a file with a damaged key is not taken for a file without a hash. */
+/** The prefix of the value identifies it even if the key is damaged. */
 const pattern = /^mp\.sha256:([0-9a-f]{64})$/;
 
 type Metadata = Iterable<readonly [string, string]>;
@@ -25,48 +23,46 @@ export class FileHash {
     return this.#hash.digest();
   }
 
-  /** @throws SAFETENSORS_PARSE when the content that was read is not what was written */
+  /** @throws SAFETENSORS_PARSE if the content is not what was written */
   expect(expected: string): void {
     const found = this.digest();
     if (found === expected) return;
-    refuse(
-      "hash-mismatch",
-      "the content is not what was written; load an earlier file or a copy of it, or, where another program has " +
-        `changed the file on purpose, write it there without the metadata ${KEY}`,
-      { expected, found },
-    );
+    const problem = `the content is not what was written; load an earlier file or a copy of it, or, where another program has changed the file on purpose, write it there without the metadata ${KEY}`;
+    refuse("hash-mismatch", problem, { expected, found });
   }
 }
 
-/** The entry that is added to a file's metadata. */
+/** The metadata entry with the hash. */
 export function hashEntry(hash: FileHash): readonly [string, string] {
   return [KEY, `mp.sha256:${hash.digest()}`];
 }
 
-/** @throws SAFETENSORS_INVALID_ARGUMENT for metadata that already have the entry or one that looks like it */
+/** @throws SAFETENSORS_INVALID_ARGUMENT for metadata with a hash, or an entry that looks like one */
 export function checkNoHash(metadata: Metadata): void {
   const found = [...metadata].find(isHash);
   if (found === undefined) return;
-  throw new SafetensorsError(
-    "SAFETENSORS_INVALID_ARGUMENT",
+  refuseArgument(
     `safetensors: metadata ${quote(found[0])} is the place or the form of the file's own hash, which is written by itself; leave it out`,
   );
 }
 
-/** 64 hex digits, or undefined for a file without a hash. @throws SAFETENSORS_PARSE for a damaged key or form */
-export function expectedHash(metadata: Metadata): string | undefined {
-  const entries = [...metadata].filter(isHash);
-  if (entries.length === 0) return undefined;
-  const [[key, value] = ["", ""], ...more] = entries;
-  const digits = pattern.exec(value)?.[1];
-  if (key === KEY && digits !== undefined && more.length === 0) return digits;
+/**
+ * Separates the hash, 64 hex digits or undefined for a file without one, from the other metadata.
+ * @throws SAFETENSORS_PARSE for a damaged key or form
+ */
+export function splitHash(metadata: Metadata): {
+  readonly expected: string | undefined;
+  readonly others: readonly (readonly [string, string])[];
+} {
+  const entries = [...metadata];
+  const others = entries.filter((entry) => !isHash(entry));
+  const [first, ...more] = entries.filter(isHash);
+  if (first === undefined) return { expected: undefined, others };
+  const [key, value] = first;
+  const expected = pattern.exec(value)?.[1];
+  if (key === KEY && expected !== undefined && more.length === 0) return { expected, others };
   return refuse(
     "hash-mismatch",
     `metadata ${quote(key)}: ${quote(value)} should be the file's hash, and is damaged; load an earlier file or a copy of it`,
   );
-}
-
-/** The other metadata entries. */
-export function withoutHash(metadata: Metadata): readonly (readonly [string, string])[] {
-  return [...metadata].filter((entry) => !isHash(entry));
 }

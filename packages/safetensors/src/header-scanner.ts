@@ -1,33 +1,17 @@
-// A scanner for the JSON of a safetensors header, over its bytes. JSON.parse will not do for files that are not
-// trusted: of two equal keys it keeps the last (two readers may then see two dtypes), it rounds 2^53 + 1, and it
-// builds whatever nesting it is given. This one has no recursion of its own and knows strings, unsigned integers,
-// objects and arrays, which is all that a header may hold.
+// A scanner for the JSON of a safetensors header, over its bytes. JSON.parse is unsafe for untrusted files: of two equal
+// keys it keeps the last, so that two readers may see two dtypes; it rounds 2^53 + 1, and accepts any nesting. This
+// scanner does not recurse, and knows only what a header may contain: strings, unsigned integers, objects and arrays.
 import { quote, refuse, type SafetensorsProblem } from "./problem.js";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
-const simpleEscapes: ReadonlyMap<number, string> = new Map(
-  Object.entries({
-    '"': '"',
-    "\\": "\\",
-    "/": "/",
-    b: "\b",
-    f: "\f",
-    n: "\n",
-    r: "\r",
-    t: "\t",
-  }).map(([letter, text]) => [letter.charCodeAt(0), text]),
-);
+/** Letters after a backslash, and the characters that they stand for. */
+const [LETTERS, CHARACTERS] = ['"\\/bfnrt', '"\\/\b\f\n\r\t'] as const;
 
-let decoder: InstanceType<typeof TextDecoder> | undefined;
-
-/** ignoreBOM keeps a leading U+FEFF, which otherwise would make two different keys equal. */
-function decodeUtf8(bytes: Uint8Array): string {
-  decoder ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  return decoder.decode(bytes);
-}
+/** ignoreBOM keeps a leading U+FEFF: without it two different keys would be equal. */
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export class HeaderScanner {
   readonly #bytes: Uint8Array;
@@ -45,11 +29,11 @@ export class HeaderScanner {
     return refuse(problem, `${message}, at byte ${byte} of the file`, { byte });
   }
 
-  /** Calls `visit` after each key, with the scanner in front of its value. */
+  /** Calls `visit` with each key; it must scan the value. */
   members(visit: (key: string) => void): void {
     this.#expect("{");
     if (this.#accept("}")) return;
-    // A tensor has three fields: an array of them costs a fifth of a set, which is made for larger objects.
+    // A tensor has three fields: for these an array costs a fifth of a set.
     const few: string[] = [];
     let many: Set<string> | undefined;
     do {
@@ -63,7 +47,7 @@ export class HeaderScanner {
     this.#expect("}");
   }
 
-  /** Calls `visit` with the scanner in front of each element. */
+  /** Calls `visit` at each element, which it must scan. */
   elements(visit: () => void): void {
     this.#expect("[");
     if (this.#accept("]")) return;
@@ -78,7 +62,7 @@ export class HeaderScanner {
     let text = "";
     while (!this.#atQuote()) {
       pieces.push(this.#escape(), this.#plainText());
-      // Joined in batches: one concatenation a piece costs 32 bytes an escape, thousands of pieces cost little.
+      // Joined in batches: concatenating piece by piece costs 32 bytes for each escape.
       if (pieces.length > 1024) text += pieces.splice(0).join("");
     }
     this.#at++;
@@ -93,7 +77,7 @@ export class HeaderScanner {
     for (let digit = this.#digit(); digit >= 0; digit = this.#digit()) {
       if (this.#at > start && value === 0) this.fail("a number starts with 0");
       value = value * 10 + digit;
-      // The last exact value times ten is inexact yet still beyond the limit, so one test a digit is enough.
+      // Ten times the last exact value is inexact, but still above the limit: one test for each digit is enough.
       if (value > Number.MAX_SAFE_INTEGER) this.fail("a number is above 2^53 - 1", "number-too-large");
       this.#at++;
     }
@@ -101,7 +85,7 @@ export class HeaderScanner {
     return value;
   }
 
-  /** Spaces are the padding that the format allows after the object. */
+  /** Skips padding, and fails if anything but spaces follows. */
   end(): void {
     while (this.#bytes[this.#at] === SPACE) this.#at++;
     if (this.#at < this.#bytes.length) this.fail("something follows the header's object");
@@ -122,17 +106,17 @@ export class HeaderScanner {
       this.#at++;
     }
     const piece = this.#bytes.subarray(start, this.#at);
-    // A quarter of the decoder's cost for the short ASCII names that headers are made of.
+    // Short ASCII names, the usual case: a quarter of the cost of the decoder.
     if (all < 0x80 && piece.length <= 64) return Reflect.apply(String.fromCharCode, undefined, piece);
     try {
-      return decodeUtf8(piece);
+      return decoder.decode(piece);
     } catch {
       this.#at = start;
       return this.fail("a string is not valid UTF-8", "invalid-utf8");
     }
   }
 
-  /** False in front of an escape. */
+  /** True at the end of the string, false at an escape. */
   #atQuote(): boolean {
     const byte = this.#bytes[this.#at];
     if (byte === QUOTE) return true;
@@ -141,11 +125,10 @@ export class HeaderScanner {
   }
 
   #escape(): string {
-    const letter = this.#bytes[this.#at + 1] ?? 0;
-    const simple = simpleEscapes.get(letter);
-    if (simple !== undefined) {
+    const simple = LETTERS.indexOf(String.fromCharCode(this.#bytes[this.#at + 1] ?? 0));
+    if (simple >= 0) {
       this.#at += 2;
-      return simple;
+      return CHARACTERS[simple] as string;
     }
     const unit = this.#codeUnit();
     if (unit >= 0xdc00 && unit <= 0xdfff) this.#loneSurrogate();

@@ -1,10 +1,9 @@
-// The header of a safetensors file, read as strictly as its specification is written and stricter than the
-// reference implementation, which accepts duplicate keys, unknown fields and bytes before the opening brace.
-import { checkedByteLength, expectDType, type SafetensorsDType } from "./dtypes.js";
-import { SafetensorsError } from "./errors.js";
+// The header of a safetensors file, read exactly as specified. The reference implementation is less strict: it accepts
+// duplicate keys, unknown fields and bytes before the opening brace.
+import { byteLength, expectDType, type SafetensorsDType } from "./dtypes.js";
 import { HeaderScanner } from "./header-scanner.js";
 import { defaultLimits, type SafetensorsLimits } from "./limits.js";
-import { formatShape, quote, refuse } from "./problem.js";
+import { formatShape, quote, refuse, refuseArgument, type SafetensorsProblem } from "./problem.js";
 
 /** Bytes before the header: its length as a little-endian u64. */
 export const LENGTH_BYTES = 8;
@@ -13,9 +12,9 @@ export const METADATA_KEY = "__metadata__";
 export interface SafetensorsEntry {
   readonly dtype: SafetensorsDType;
   readonly shape: readonly number[];
-  /** First byte in the file. */
+  /** Offset of the first byte in the file. */
   readonly begin: number;
-  /** One past the last byte in the file. */
+  /** Offset after the last byte in the file. */
   readonly end: number;
 }
 
@@ -28,43 +27,37 @@ export interface SafetensorsHeader {
 }
 
 /**
- * Length in bytes of the header that follows the first eight bytes, checked against the cap and the file's
- * length, so that a reader knows how much to read before it allocates.
+ * Returns the length of the header in bytes, from the first eight bytes of a file. Checks it against the limit and the
+ * file's length, so that a reader can allocate it safely.
  * @throws SAFETENSORS_PARSE file-too-short, header-too-large, header-beyond-file
  */
 export function headerLength(prefix: Uint8Array, fileLength: number, limits: SafetensorsLimits = {}): number {
   if (prefix.length < LENGTH_BYTES || fileLength < LENGTH_BYTES) {
-    refuse("file-too-short", `${fileLength} bytes are fewer than the 8 of the header's length`, {
-      fileLength,
-    });
+    const problem = `${fileLength} bytes are fewer than the 8 of the header's length`;
+    refuse("file-too-short", problem, { fileLength });
   }
   const view = new DataView(prefix.buffer, prefix.byteOffset, LENGTH_BYTES);
   const declared = view.getBigUint64(0, true);
   const cap = limits.maxHeaderBytes ?? defaultLimits.maxHeaderBytes;
   if (declared > BigInt(cap)) {
     // Text, an archive or a program begins with bytes that are no length at all.
-    const isOther = declared > BigInt(fileLength);
-    const problem = isOther
-      ? `the file is no safetensors file: its first 8 bytes are no header's length`
-      : `a header of ${declared} bytes is above the limit of ${cap}`;
-    refuse("header-too-large", problem, {
-      headerBytes: String(declared),
-      maxHeaderBytes: cap,
-    });
+    const problem =
+      declared > BigInt(fileLength)
+        ? `the file is no safetensors file: its first 8 bytes are no header's length`
+        : `a header of ${declared} bytes is above the limit of ${cap}`;
+    refuse("header-too-large", problem, { headerBytes: String(declared), maxHeaderBytes: cap });
   }
   const length = Number(declared);
   if (length > fileLength - LENGTH_BYTES) {
-    refuse("header-beyond-file", `a header of ${length} bytes does not fit a file of ${fileLength}`, {
-      headerBytes: length,
-      fileLength,
-    });
+    const problem = `a header of ${length} bytes does not fit a file of ${fileLength}`;
+    refuse("header-beyond-file", problem, { headerBytes: length, fileLength });
   }
   return length;
 }
 
 /**
- * Reads and checks a header. `bytes` are the file's first bytes, up to the header's end at least; of the tensors
- * only the file's length is needed.
+ * Reads and checks a header, whose tensors must fill the file exactly. `bytes` are the first bytes of the file, at least
+ * to the end of the header.
  * @throws SAFETENSORS_PARSE with `details.problem`
  */
 export function parseHeader(
@@ -75,10 +68,7 @@ export function parseHeader(
   const length = headerLength(bytes, fileLength, limits);
   const dataOffset = LENGTH_BYTES + length;
   if (bytes.length < dataOffset) {
-    throw new SafetensorsError(
-      "SAFETENSORS_INVALID_ARGUMENT",
-      `parseHeader: the header ends at byte ${dataOffset}, got the first ${bytes.length} bytes`,
-    );
+    refuseArgument(`parseHeader: the header ends at byte ${dataOffset}, got the first ${bytes.length} bytes`);
   }
   const { maxEntries, maxDimensions, maxDataBytes } = { ...defaultLimits, ...limits };
   const scanner = new HeaderScanner(bytes.subarray(LENGTH_BYTES, dataOffset), LENGTH_BYTES);
@@ -125,27 +115,32 @@ function scanEntry(
   let shape: number[] | undefined;
   let offsets: number[] | undefined;
   scanner.members((field) => {
+    const integers = (limit: number, problem: SafetensorsProblem): number[] => {
+      const values: number[] = [];
+      scanner.elements(() => {
+        if (values.length === limit)
+          scanner.fail(`tensor ${quote(name)}'s ${field} has more than ${limit} numbers`, problem);
+        values.push(scanner.integer());
+      });
+      return values;
+    };
     if (field === "dtype") dtype = expectDType(scanner.string(), name);
-    else if (field === "shape") {
-      shape = scanIntegers(scanner, maxDimensions, "too-many-dimensions", name, field);
-    } else if (field === "data_offsets") {
-      offsets = scanIntegers(scanner, 2, "invalid-offsets", name, field);
-    } else scanner.fail(`tensor ${quote(name)} has the unknown field ${quote(field)}`, "unknown-field");
+    else if (field === "shape") shape = integers(maxDimensions, "too-many-dimensions");
+    else if (field === "data_offsets") offsets = integers(2, "invalid-offsets");
+    else scanner.fail(`tensor ${quote(name)} has the unknown field ${quote(field)}`, "unknown-field");
   });
   if (dtype === undefined || shape === undefined || offsets === undefined) {
     return scanner.fail(`tensor ${quote(name)} lacks dtype, shape or data_offsets`, "missing-field");
   }
   const [begin, end] = offsets;
   if (begin === undefined || end === undefined || begin > end) {
-    return refuse("invalid-offsets", `tensor ${quote(name)}'s data_offsets are [${offsets.join(", ")}]`, {
-      tensor: name,
-    });
+    const problem = `tensor ${quote(name)}'s data_offsets are ${formatShape(offsets)}`;
+    return refuse("invalid-offsets", problem, { tensor: name });
   }
-  const size = checkedByteLength(shape, dtype);
+  const size = byteLength(shape, dtype);
   if (size === undefined) {
-    return refuse("number-too-large", `tensor ${quote(name)} of shape ${formatShape(shape)} is too large`, {
-      tensor: name,
-    });
+    const problem = `tensor ${quote(name)} of shape ${formatShape(shape)} is too large`;
+    return refuse("number-too-large", problem, { tensor: name });
   }
   if (size !== end - begin) {
     refuse(
@@ -157,23 +152,7 @@ function scanEntry(
   return { dtype, shape: Object.freeze(shape), begin: dataOffset + begin, end: dataOffset + end };
 }
 
-function scanIntegers(
-  scanner: HeaderScanner,
-  limit: number,
-  problem: "too-many-dimensions" | "invalid-offsets",
-  name: string,
-  field: string,
-): number[] {
-  const values: number[] = [];
-  scanner.elements(() => {
-    if (values.length === limit)
-      scanner.fail(`tensor ${quote(name)}'s ${field} has more than ${limit} numbers`, problem);
-    values.push(scanner.integer());
-  });
-  return values;
-}
-
-/** Tensors lie one after the other, from the header's end to the file's end. */
+/** Checks that tensors fill the file without gaps, from the end of the header to the end of the file. */
 function checkLayout(
   tensors: ReadonlyMap<string, SafetensorsEntry>,
   dataOffset: number,
@@ -184,9 +163,10 @@ function checkLayout(
   let previous = "the header";
   for (const [name, { begin, end }] of inOrder) {
     if (begin !== position) {
-      const what = begin < position ? "overlaps" : "leaves a hole after";
+      const [problem, what] =
+        begin < position ? (["overlap", "overlaps"] as const) : (["hole", "leaves a hole after"] as const);
       refuse(
-        begin < position ? "overlap" : "hole",
+        problem,
         `tensor ${quote(name)} at byte ${begin} ${what} ${previous}, which ends at byte ${position}`,
         { tensor: name, begin, expectedBegin: position },
       );
@@ -195,19 +175,11 @@ function checkLayout(
     previous = `tensor ${quote(name)}`;
   }
   if (position > fileLength) {
-    refuse(
-      "data-missing",
-      `the tensors end at byte ${position}, the file at ${fileLength}: it is cut short`,
-      {
-        expectedBytes: position,
-        fileLength,
-      },
-    );
+    const problem = `the tensors end at byte ${position}, the file at ${fileLength}: it is cut short`;
+    refuse("data-missing", problem, { expectedBytes: position, fileLength });
   }
   if (position < fileLength) {
-    refuse("data-left-over", `${fileLength - position} bytes follow the last tensor`, {
-      expectedBytes: position,
-      fileLength,
-    });
+    const problem = `${fileLength - position} bytes follow the last tensor`;
+    refuse("data-left-over", problem, { expectedBytes: position, fileLength });
   }
 }

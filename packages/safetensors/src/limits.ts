@@ -1,12 +1,12 @@
-/** Limits on what a reader accepts from a file that it does not trust. */
+/** Limits for reading untrusted files. */
 export interface SafetensorsLimits {
-  /** Checked before the header is allocated or looked at. Default 100 000 000, as in the reference implementation. */
+  /** Bytes of the header, checked before it is read. Default 100 000 000, as in the reference implementation. */
   readonly maxHeaderBytes?: number;
-  /** Tensors, and apart from them metadata entries. Default 1 000 000. */
+  /** Number of tensors, and of metadata entries. Default 1 000 000 each. */
   readonly maxEntries?: number;
-  /** Dimensions of a tensor. Default 64, which NumPy and PyTorch cannot exceed either. */
+  /** Dimensions of a tensor. Default 64, the maximum of NumPy and PyTorch. */
   readonly maxDimensions?: number;
-  /** Bytes of all tensors together. Default: no limit but the file's own size. */
+  /** Bytes of all tensors together. Default: only the file's size limits them. */
   readonly maxDataBytes?: number;
 }
 

@@ -1,27 +1,25 @@
-import { SafetensorsError } from "./errors.js";
 import { parseHeader } from "./header.js";
 import type { SafetensorsLimits } from "./limits.js";
+import { refuseArgument } from "./problem.js";
 import type { SafetensorsTensor } from "./tensor.js";
-import { checkBools, viewClassOf } from "./typed-arrays.js";
+import { checkBools, viewClassName } from "./typed-arrays.js";
 
 export interface SafetensorsFile {
-  /** In the order of the header, as views of the given bytes: unaligned perhaps, and not copied. */
+  /** In the order of the header. Their data are views of the given bytes, perhaps unaligned. */
   readonly tensors: ReadonlyMap<string, SafetensorsTensor>;
   readonly metadata: ReadonlyMap<string, string>;
 }
 
 /**
- * Reads a whole safetensors file without copying its tensors. Stricter than the reference implementation: see
- * `SAFETENSORS_PROBLEMS` for everything that is refused. Of the values only those of BOOL are looked at (NaN is data).
+ * Reads a whole safetensors file without copying its tensors. Stricter than the reference implementation:
+ * `SAFETENSORS_PROBLEMS` lists the reasons for refusal. Values are not checked, except that BOOL is 0 or 1.
  * @throws SAFETENSORS_PARSE with `details.problem`, SAFETENSORS_INVALID_ARGUMENT for anything but a `Uint8Array`
  */
 export function parse(bytes: Uint8Array, limits: SafetensorsLimits = {}): SafetensorsFile {
-  const viewClass = viewClassOf(bytes);
+  const viewClass = viewClassName(bytes);
   if (viewClass !== "Uint8Array") {
-    throw new SafetensorsError(
-      "SAFETENSORS_INVALID_ARGUMENT",
-      `safetensors: takes the bytes of a file as Uint8Array, got ${viewClass ?? Object.prototype.toString.call(bytes).slice(8, -1)}`,
-    );
+    const given = viewClass ?? Object.prototype.toString.call(bytes).slice(8, -1);
+    refuseArgument(`safetensors: takes the bytes of a file as Uint8Array, got ${given}`);
   }
   const header = parseHeader(bytes, bytes.length, limits);
   const tensors = new Map<string, SafetensorsTensor>();

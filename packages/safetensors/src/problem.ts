@@ -1,6 +1,6 @@
 import { SafetensorsError } from "./errors.js";
 
-/** Why a file was refused, as `details.problem` of the SAFETENSORS_PARSE error; stable, unlike messages. */
+/** Reasons to refuse a file: `details.problem` of a SAFETENSORS_PARSE error. Stable, unlike messages. */
 export const SAFETENSORS_PROBLEMS = [
   "file-too-short",
   "header-too-large",
@@ -28,6 +28,11 @@ export const SAFETENSORS_PROBLEMS = [
 
 export type SafetensorsProblem = (typeof SAFETENSORS_PROBLEMS)[number];
 
+/** Throws SAFETENSORS_INVALID_ARGUMENT. */
+export function refuseArgument(message: string): never {
+  throw new SafetensorsError("SAFETENSORS_INVALID_ARGUMENT", message);
+}
+
 /** Throws SAFETENSORS_PARSE with the problem's kind in the details. */
 export function refuse(
   problem: SafetensorsProblem,
@@ -39,7 +44,7 @@ export function refuse(
   });
 }
 
-/** A name in quotes, escaped and cut, so that a hostile one can neither break nor flood a message. */
+/** Quotes, escapes and truncates a name, so that a hostile one cannot break or flood a message. */
 export function quote(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 }

@@ -11,18 +11,18 @@ export interface WritableTensor {
 
 /** A tensor that was read. */
 export interface SafetensorsTensor extends WritableTensor {
-  /** Little-endian bytes; `arrayOf` gives the elements. */
+  /** Little-endian bytes; `arrayOf` converts them to elements. */
   readonly data: Uint8Array;
 }
 
-/** The contents of a file. Both records have no prototype, so a tensor may be called `__proto__`. */
+/** The contents of a file. The records have no prototype, so that a tensor can be named `__proto__`. */
 export interface LoadedTensors {
   readonly tensors: Readonly<Record<string, SafetensorsTensor>>;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A record without a prototype. */
-export function recordOf<V>(entries: Iterable<readonly [string, V]>): Readonly<Record<string, V>> {
+/** Makes a record without a prototype. */
+export function toRecord<V>(entries: Iterable<readonly [string, V]>): Readonly<Record<string, V>> {
   const record: Record<string, V> = Object.create(null);
   for (const [key, value] of entries) record[key] = value;
   return record;

@@ -1,14 +1,14 @@
-import type { SafetensorsDType } from "./dtypes.js";
+import { bitsPerElement, type SafetensorsDType } from "./dtypes.js";
 import { SafetensorsError } from "./errors.js";
-import { quote, refuse } from "./problem.js";
+import { quote, refuse, refuseArgument } from "./problem.js";
 import type { SafetensorsTensor } from "./tensor.js";
 
-/** The typed array that holds each dtype's elements; halves, eight-bit floats and packed dtypes are their bits. */
+/** The typed array of each dtype. Elements of halves, 8-bit floats and packed dtypes are their bits. */
 export interface ArrayOfDType {
   readonly U64: BigUint64Array;
   readonly I64: BigInt64Array;
   readonly F64: Float64Array;
-  /** Real and imaginary parts in turn. */
+  /** Real and imaginary parts alternate. */
   readonly C64: Float32Array;
   readonly F32: Float32Array;
   readonly U32: Uint32Array;
@@ -31,15 +31,14 @@ export interface ArrayOfDType {
   readonly BOOL: Uint8Array;
 }
 
-type ArrayClasses = {
-  readonly [D in SafetensorsDType]: {
-    readonly name: string;
-    readonly BYTES_PER_ELEMENT: number;
-    new (buffer: ArrayBufferLike, byteOffset: number, length: number): ArrayOfDType[D];
-  };
-};
+interface ArrayClass<A> {
+  readonly name: string;
+  readonly BYTES_PER_ELEMENT: number;
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): A;
+}
 
-const arrayClasses: ArrayClasses = {
+/** Classes of numbers that JavaScript has. Other dtypes are bits: `Uint16Array` for 16 bits, else `Uint8Array`. */
+const numberClasses: { readonly [D in SafetensorsDType]?: ArrayClass<ArrayOfDType[D]> } = {
   U64: BigUint64Array,
   I64: BigInt64Array,
   F64: Float64Array,
@@ -47,22 +46,14 @@ const arrayClasses: ArrayClasses = {
   F32: Float32Array,
   U32: Uint32Array,
   I32: Int32Array,
-  BF16: Uint16Array,
-  F16: Uint16Array,
-  U16: Uint16Array,
   I16: Int16Array,
-  F8_E5M2FNUZ: Uint8Array,
-  F8_E4M3FNUZ: Uint8Array,
-  F8_E8M0: Uint8Array,
-  F8_E4M3: Uint8Array,
-  F8_E5M2: Uint8Array,
   I8: Int8Array,
-  U8: Uint8Array,
-  F6_E3M2: Uint8Array,
-  F6_E2M3: Uint8Array,
-  F4: Uint8Array,
-  BOOL: Uint8Array,
 };
+
+function arrayClass<D extends SafetensorsDType>(dtype: D): ArrayClass<ArrayOfDType[D]> {
+  const bits = bitsPerElement[dtype] === 16 ? Uint16Array : Uint8Array;
+  return numberClasses[dtype] ?? (bits as unknown as ArrayClass<ArrayOfDType[D]>);
+}
 
 const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 
@@ -76,9 +67,9 @@ function requireLittleEndian(): void {
 }
 
 /**
- * The elements of a tensor that was read; with `dtype` their type is known, and checked. The array shares the tensor's
- * memory where that is aligned, as after `load` and `loadFile`; a tensor of `parse` may begin at any byte, and is copied
- * then.
+ * Returns the elements of a tensor that was read. Pass `dtype` to check the tensor's and to type the result. The array
+ * shares the tensor's memory if that is aligned, as after `load` and `loadFile`; otherwise, as may happen after `parse`, it
+ * is a copy.
  * @throws SAFETENSORS_INVALID_ARGUMENT for a tensor of another dtype, SAFETENSORS_UNSUPPORTED on a big-endian machine
  */
 export function arrayOf<D extends SafetensorsDType = SafetensorsDType>(
@@ -86,13 +77,9 @@ export function arrayOf<D extends SafetensorsDType = SafetensorsDType>(
   dtype?: D,
 ): ArrayOfDType[D] {
   requireLittleEndian();
-  if (dtype !== undefined && dtype !== tensor.dtype) {
-    throw new SafetensorsError(
-      "SAFETENSORS_INVALID_ARGUMENT",
-      `arrayOf: the tensor is ${tensor.dtype}, ${dtype} was asked for`,
-    );
-  }
-  const ArrayClass = arrayClasses[tensor.dtype as D];
+  if (dtype !== undefined && dtype !== tensor.dtype)
+    refuseArgument(`arrayOf: the tensor is ${tensor.dtype}, ${dtype} was asked for`);
+  const ArrayClass = arrayClass(tensor.dtype as D);
   const { BYTES_PER_ELEMENT: size } = ArrayClass;
   const isAligned = tensor.data.byteOffset % size === 0;
   // Not slice: of a Buffer it shares the memory, unaligned.
@@ -100,17 +87,17 @@ export function arrayOf<D extends SafetensorsDType = SafetensorsDType>(
   return new ArrayClass(buffer, byteOffset, byteLength / size);
 }
 
-/** The class of a typed array of any realm, `DataView`, or undefined for what is no view. */
-export function viewClassOf(data: unknown): string | undefined {
+/** The name of a view's class, also of another realm; undefined if it is no typed array or `DataView`. */
+export function viewClassName(data: unknown): string | undefined {
   if (!ArrayBuffer.isView(data)) return undefined;
   return Object.prototype.toString.call(data).slice("[object ".length, -1);
 }
 
-/** The class that stores that dtype. */
-export const arrayClassNameOf = (dtype: SafetensorsDType): string => arrayClasses[dtype].name;
+/** The name of the typed array for a dtype. */
+export const arrayClassName = (dtype: SafetensorsDType): string => arrayClass(dtype).name;
 
-/** The memory of a view, shared. @throws SAFETENSORS_UNSUPPORTED on a big-endian machine */
-export function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+/** The same memory as bytes. @throws SAFETENSORS_UNSUPPORTED on a big-endian machine */
+export function viewBytes({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
   requireLittleEndian();
   return new Uint8Array(buffer, byteOffset, byteLength);
 }

@@ -1,8 +1,8 @@
-// Replaces a file so that its path has either the old or the new content at any time, even after a crash or power
-// failure: write a temporary file beside it, fsync, rename over it, fsync the directory.
+// Replaces a file so that its path has the old or the new content at any time, even after a crash or power failure:
+// writes a temporary file beside it, syncs it, renames it over the old file, and syncs the directory.
 import { basename, dirname, join } from "node:path";
 import { SafetensorsError } from "../errors.js";
-import { blocksOf } from "./blocks.js";
+import { mergeSmallChunks } from "./blocks.js";
 import { type FileSystem, nodeFileSystem, type WritableFile } from "./file-system.js";
 import { ioError } from "./io-error.js";
 import { isStale, temporaryName } from "./temporary-name.js";
@@ -12,14 +12,14 @@ export interface WriteOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Limits how much is written after an abort, and is below the 2 GiB limit of one system call. */
+/** Bytes between checks for an abort; one system call writes less than 2 GiB. */
 const WRITE_BYTES = 64 * 2 ** 20;
 
 /**
- * Replaces the file at `path` with the concatenated chunks, or leaves it unchanged. A symbolic link is followed, even
- * if its target does not exist yet. Permissions of an existing file are kept. Temporary files of processes that died
- * while saving to this path are removed. Chunks are read while the promise is pending and must not change before it
- * settles. Of two concurrent writes to a path, one wins as a whole.
+ * Replaces the file at `path` with the concatenated chunks, or leaves it unchanged. It follows a symbolic link, even
+ * if the target does not exist yet, keeps the permissions of an existing file, and removes temporary files of processes
+ * that died while saving to this path. The chunks must not change before the promise settles. Of two concurrent writes to
+ * a path, one wins as a whole.
  * @throws SAFETENSORS_IO with `details.errno`; `details.committed` is true when the new file is in place but its directory
  * could not be made durable, and false when the old file is untouched
  */
@@ -31,7 +31,7 @@ export function writeFileAtomically(
   return writeFileAtomicallyOn(nodeFileSystem, path, chunks, options);
 }
 
-/** `writeFileAtomically` on a file system that the caller passes in. */
+/** `writeFileAtomically` on the given file system. */
 export async function writeFileAtomicallyOn(
   fileSystem: FileSystem,
   path: string,
@@ -51,14 +51,14 @@ export async function writeFileAtomicallyOn(
   let isOpen = true;
   try {
     if (existing?.mode !== undefined) await file.chmod(existing.mode);
-    for (const block of blocksOf(chunks)) await writeAll(file, block, signal);
+    for (const block of mergeSmallChunks(chunks)) await writeAll(file, block, signal);
     await file.sync();
     isOpen = false;
     await file.close();
     signal?.throwIfAborted();
     await fileSystem.rename(temporary, target);
   } catch (error) {
-    // Report the first failure; the next save removes what cannot be removed now.
+    // Report the first failure; the next save removes a temporary file that remains.
     if (isOpen) await file.close().catch(() => undefined);
     await fileSystem.unlink(temporary).catch(() => undefined);
     fail(error, false);
@@ -74,17 +74,13 @@ async function writeAll(
   for (let offset = 0; offset < chunk.length; ) {
     signal?.throwIfAborted();
     const { bytesWritten } = await file.write(chunk.subarray(offset, offset + WRITE_BYTES));
-    if (bytesWritten === 0) {
-      throw new SafetensorsError(
-        "SAFETENSORS_IO",
-        "writing made no progress, the file system accepts no more bytes",
-      );
-    }
+    const problem = "writing made no progress, the file system accepts no more bytes";
+    if (bytesWritten === 0) throw new SafetensorsError("SAFETENSORS_IO", problem);
     offset += bytesWritten;
   }
 }
 
-/** Best effort: a directory that cannot be listed fails at the write itself, with a better message. */
+/** Ignores failures: if the directory cannot be listed, the write itself fails with a better message. */
 async function removeStale(fileSystem: FileSystem, directory: string, fileName: string): Promise<void> {
   const names = await fileSystem.list(directory).catch(() => []);
   const stale = names.filter((name) => isStale(name, fileName));

@@ -1,9 +1,9 @@
-/** Chunks below this size share a block: a system call or a hash update of 4 bytes costs as much as one of 64 KiB. */
+/** Chunks up to this size share a block: a system call or a hash update of 4 bytes costs as much as one of 64 KiB. */
 const SMALL_BYTES = 2 ** 16;
 export const BLOCK_BYTES: number = 2 ** 20;
 
-/** The same bytes in the same order; runs of small chunks are copied into blocks of at most 1 MiB. */
-export function* blocksOf(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
+/** Copies runs of small chunks into blocks of at most 1 MiB. The bytes stay the same. */
+export function* mergeSmallChunks(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
   let block: Uint8Array | undefined;
   let filled = 0;
   for (const chunk of chunks) {

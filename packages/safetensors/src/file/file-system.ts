@@ -13,11 +13,11 @@ export interface WritableFile {
 
 export interface Located {
   readonly path: string;
-  /** Undefined if a link points there and there is no file yet. */
+  /** Undefined if nothing is there yet: the path is the target of a link. */
   readonly mode?: number;
 }
 
-/** The operations of a file system that an atomic write needs; tests inject failures and power failures here. */
+/** The file system that an atomic write uses; tests inject failures and power cuts here. */
 export interface FileSystem {
   /** Fails when the file exists. */
   create(path: string): Promise<WritableFile>;
@@ -26,52 +26,41 @@ export interface FileSystem {
   list(directory: string): Promise<readonly string[]>;
   /** Makes renames in the directory durable. */
   syncDirectory(directory: string): Promise<void>;
-  /**
-   * Follows links, even to a target that does not exist yet (no `mode` then). Undefined if nothing is at the path.
-   * Fails for devices and pipes.
-   */
+  /** Follows links, even to a missing target. Undefined if nothing is at the path. Fails for devices and pipes. */
   locate(path: string): Promise<Located | undefined>;
 }
 
-/** Errno of a failed system call, undefined for other errors. */
-export function errnoOf(error: unknown): string | undefined {
+/** The errno of a failed system call, such as `ENOENT`; undefined for other errors. */
+export function errorNumber(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
   return typeof code === "string" && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
 }
 
-/** Some systems cannot open or fsync a directory at all (Windows, a few network mounts); this is not an error. */
+/** Codes of systems that cannot sync directories (Windows, some network mounts), which is no failure. */
 const directoriesDoNotSync = new Set(["EISDIR", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 
 export const nodeFileSystem: FileSystem = {
-  async create(path: string): Promise<WritableFile> {
-    const handle = await open(path, "wx");
-    return {
-      write: (bytes) => handle.write(bytes),
-      chmod: (mode) => handle.chmod(mode),
-      sync: () => handle.sync(),
-      close: () => handle.close(),
-    };
-  },
-  rename: (from: string, to: string): Promise<void> => rename(from, to),
-  unlink: (path: string): Promise<void> => unlink(path),
-  list: (directory: string): Promise<readonly string[]> => readdir(directory),
-  async syncDirectory(directory: string): Promise<void> {
+  create: (path) => open(path, "wx"),
+  rename,
+  unlink,
+  list: (directory) => readdir(directory),
+  async syncDirectory(directory) {
     try {
       const handle = await open(directory, "r");
       await handle.sync().finally(() => handle.close());
     } catch (error) {
-      if (!directoriesDoNotSync.has(errnoOf(error) ?? "")) throw error;
+      if (!directoriesDoNotSync.has(errorNumber(error) ?? "")) throw error;
     }
   },
-  async locate(path: string): Promise<Located | undefined> {
+  async locate(path) {
     try {
       const target = await realpath(path);
       const status = await stat(target);
-      // Renaming onto a directory fails with a clear error, except for the root, where it is EBUSY.
+      // Renaming onto a directory fails with this code, except onto the root, where it is EBUSY.
       if (status.isDirectory()) {
         throw Object.assign(new Error(`EISDIR: ${path} is a directory`), { code: "EISDIR" });
       }
-      // A rename would replace the device with a file, which would break /dev/null for every process.
+      // A rename would replace a device with a file: /dev/null would break for every process.
       if (!status.isFile()) {
         throw new SafetensorsError("SAFETENSORS_IO", `writing ${path} failed: it is not a regular file`, {
           details: { path, committed: false },
@@ -79,7 +68,7 @@ export const nodeFileSystem: FileSystem = {
       }
       return { path: target, mode: status.mode & 0o7777 };
     } catch (error) {
-      if (errnoOf(error) !== "ENOENT") throw error;
+      if (errorNumber(error) !== "ENOENT") throw error;
       const target = await linkTarget(path);
       return target === undefined ? undefined : ((await this.locate(target)) ?? { path: target });
     }

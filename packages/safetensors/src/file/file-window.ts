@@ -1,10 +1,7 @@
 import { BLOCK_BYTES } from "./blocks.js";
 import { type ReadableFile, readFully } from "./read-fully.js";
 
-/**
- * Reads ranges of a file. Small ranges that lie one after the other are served from one block of at most 1 MiB, so that
- * 200 000 scalars take a few system calls.
- */
+/** Reads ranges of a file. Small neighboring ranges share one read of at most 1 MiB: 200 000 scalars take a few. */
 export class FileWindow {
   readonly #file: ReadableFile;
   /** Bytes of the file. */
@@ -20,11 +17,11 @@ export class FileWindow {
   }
 
   /**
-   * Fills `into` from that position of the file. A range that the block holds is copied at once, without a promise.
+   * Fills `into` from a position of the file. Returns no promise if the range was in the last block.
    * @throws SAFETENSORS_PARSE when the file ends early
    */
   read(into: Uint8Array<ArrayBuffer>, position: number): Promise<void> | undefined {
-    if (this.#copied(into, position)) return undefined;
+    if (this.#copy(into, position)) return undefined;
     if (into.length >= BLOCK_BYTES) return readFully(this.#file, into.buffer, position, this.#signal);
     return this.#fill(into, position);
   }
@@ -35,10 +32,10 @@ export class FileWindow {
     await readFully(this.#file, block.buffer, position, this.#signal);
     this.#block = block;
     this.#begin = position;
-    this.#copied(into, position);
+    this.#copy(into, position);
   }
 
-  #copied(into: Uint8Array<ArrayBuffer>, position: number): boolean {
+  #copy(into: Uint8Array<ArrayBuffer>, position: number): boolean {
     const start = position - this.#begin;
     if (start < 0 || start + into.length > this.#block.length) return false;
     into.set(this.#block.subarray(start, start + into.length));

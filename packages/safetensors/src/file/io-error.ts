@@ -1,5 +1,5 @@
 import { SafetensorsError } from "../errors.js";
-import { errnoOf } from "./file-system.js";
+import { errorNumber } from "./file-system.js";
 
 const remedies: Readonly<Record<string, string>> = {
   EACCES: "give this process the right to that file and its directory",
@@ -18,17 +18,14 @@ const remedies: Readonly<Record<string, string>> = {
   EBUSY: "another program holds the file, close it",
 };
 
-/**
- * Wraps a failed system call as SAFETENSORS_IO that names the path, the errno and what would help. Other errors pass through
- * unchanged.
- */
+/** Wraps the error of a system call as SAFETENSORS_IO with the path, the errno and a remedy. Returns others unchanged. */
 export function ioError(
   error: unknown,
   action: string,
   path: string,
   details: Readonly<Record<string, unknown>> = {},
 ): unknown {
-  const errno = errnoOf(error);
+  const errno = errorNumber(error);
   if (errno === undefined) return error;
   const remedy = remedies[errno] ?? (error as Error).message;
   return new SafetensorsError("SAFETENSORS_IO", `${action} ${path} failed with ${errno}: ${remedy}`, {

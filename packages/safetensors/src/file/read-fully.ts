@@ -1,6 +1,6 @@
 import { refuse } from "../problem.js";
 
-/** The part of node's `FileHandle` that reading needs. */
+/** The part of Node's `FileHandle` that reading uses. */
 export interface ReadableFile {
   /** May read fewer bytes than asked for; 0 at the end of the file. */
   read(
@@ -11,13 +11,10 @@ export interface ReadableFile {
   ): Promise<{ readonly bytesRead: number }>;
 }
 
-/** Bytes read at once, and hashed between two turns of the event loop, about 10 ms; a system call reads 2 GiB at most. */
+/** Bytes read by one system call, which reads at most 2 GiB, or hashed in one turn of the event loop: about 10 ms. */
 export const SLICE_BYTES: number = 2 ** 24;
 
-/**
- * Fills the buffer from that position of the file.
- * @throws SAFETENSORS_PARSE when the file ends early
- */
+/** Fills the buffer from a position of the file. @throws SAFETENSORS_PARSE if the file ends early */
 export async function readFully(
   file: ReadableFile,
   buffer: ArrayBufferLike,
@@ -29,9 +26,8 @@ export async function readFully(
     const piece = new Uint8Array(buffer, offset, Math.min(buffer.byteLength - offset, SLICE_BYTES));
     const { bytesRead } = await file.read(piece, 0, piece.length, position + offset);
     if (bytesRead === 0) {
-      refuse("data-missing", `the file shrank to ${position + offset} bytes while it was read`, {
-        fileLength: position + offset,
-      });
+      const fileLength = position + offset;
+      refuse("data-missing", `the file shrank to ${fileLength} bytes while it was read`, { fileLength });
     }
     offset += bytesRead;
   }

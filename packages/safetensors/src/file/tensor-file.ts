@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { SafetensorsError } from "../errors.js";
-import { checkNoHash, expectedHash, FileHash, hashEntry, withoutHash } from "../file-hash.js";
+import { checkNoHash, FileHash, hashEntry, splitHash } from "../file-hash.js";
 import {
   headerLength,
   LENGTH_BYTES,
@@ -11,12 +11,12 @@ import {
   type SafetensorsHeader,
 } from "../header.js";
 import type { SafetensorsLimits } from "../limits.js";
-import { quote } from "../problem.js";
-import { dataOf, headerOf, inWritingOrder, piecesOf } from "../serialize.js";
-import { type LoadedTensors, recordOf, type SafetensorsTensor, type WritableTensor } from "../tensor.js";
+import { quote, refuseArgument } from "../problem.js";
+import { checkTensors, encodeHeader, inWritingOrder, nonEmptyData } from "../serialize.js";
+import { type LoadedTensors, type SafetensorsTensor, toRecord, type WritableTensor } from "../tensor.js";
 import { checkBools } from "../typed-arrays.js";
 import { type WriteOptions, writeFileAtomically } from "./atomic-file.js";
-import { blocksOf } from "./blocks.js";
+import { mergeSmallChunks } from "./blocks.js";
 import { FileWindow } from "./file-window.js";
 import { ioError } from "./io-error.js";
 import { readFully, SLICE_BYTES } from "./read-fully.js";
@@ -30,9 +30,9 @@ export interface LoadOptions {
 /**
  * Writes tensors as a safetensors file, atomically (see `writeFileAtomically`): a reader finds the old file or the new
  * one, even if this process dies. The tensors are not copied and must not change before the promise settles. The
- * metadata get one additional entry, `mp.sha256`: a hash of everything else, which `loadFile` and `load` check.
- * @throws SAFETENSORS_INVALID_ARGUMENT for an invalid path, for metadata that already have this entry, and for tensors
- * or names that the format cannot store; nothing is written then
+ * metadata get one more entry, `mp.sha256`: a hash of everything else, which `loadFile` and `load` check.
+ * @throws SAFETENSORS_INVALID_ARGUMENT, before anything is written, for an invalid path, for metadata with this entry,
+ * and for tensors or names that the format cannot store
  * @throws SAFETENSORS_IO naming the path, the errno and what would help
  */
 export async function saveFile(
@@ -42,23 +42,23 @@ export async function saveFile(
   options: WriteOptions = {},
 ): Promise<void> {
   checkPath("saveFile", path);
-  const pieces = piecesOf(Object.entries(tensors));
-  const data = dataOf(pieces);
+  const pieces = checkTensors(Object.entries(tensors));
+  const data = nonEmptyData(pieces);
   const entries = Object.entries(metadata);
-  const header = headerOf(pieces, entries);
+  const header = encodeHeader(pieces, entries);
   checkNoHash(entries);
   const hash = await hashInTurns([header, ...data], options.signal);
-  await writeFileAtomically(path, [headerOf(pieces, [...entries, hashEntry(hash)]), ...data], options);
+  await writeFileAtomically(path, [encodeHeader(pieces, [...entries, hashEntry(hash)]), ...data], options);
 }
 
-/** Yields to the event loop between slices, and rejects with the signal's reason once it is aborted. */
+/** Hashes without blocking the event loop for long. Rejects with the signal's reason once it is aborted. */
 async function hashInTurns(
   chunks: readonly Uint8Array[],
   signal: AbortSignal | undefined,
 ): Promise<FileHash> {
   const hash = new FileHash();
   let inThisTurn = 0;
-  for (const chunk of blocksOf(chunks)) {
+  for (const chunk of mergeSmallChunks(chunks)) {
     for (let offset = 0; offset < chunk.length; offset += SLICE_BYTES) {
       signal?.throwIfAborted();
       const slice = chunk.subarray(offset, offset + SLICE_BYTES);
@@ -73,10 +73,9 @@ async function hashInTurns(
 }
 
 /**
- * Reads a whole safetensors file, each tensor into memory of its own. Nothing is returned unless all of it is valid,
- * and no tensor is allocated before the header matches the file's size. Files above 2 GiB are supported. If the
- * metadata have a hash from `saveFile` or `save`, the content must match it, and the entry is removed from the returned
- * metadata; files without a hash load too.
+ * Reads a whole safetensors file, also one above 2 GiB, each tensor into its own memory. Returns only if all of it is
+ * valid, and allocates no tensor before the header matches the file's size. If the metadata have a hash from `saveFile`
+ * or `save`, the content must match it, and the returned metadata lack the entry. Files without a hash are accepted.
  * @throws SAFETENSORS_INVALID_ARGUMENT for an invalid path
  * @throws SAFETENSORS_IO for a file that is missing, is not a file, or cannot be read
  * @throws SAFETENSORS_PARSE for a file that is truncated, of another format, malformed or damaged
@@ -94,21 +93,21 @@ export async function loadFile(path: string, options: LoadOptions = {}): Promise
       await handle.close();
     }
   } catch (error) {
-    throw located(ioError(error, "reading", path), path);
+    throw withPath(ioError(error, "reading", path), path);
   }
 }
 
 /** @throws SAFETENSORS_INVALID_ARGUMENT for a value that cannot be a path: the system's own error has no code */
 function checkPath(what: string, path: unknown): void {
   if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
-  // Not the elements of bytes, of which a file may have any number.
+  // A message with all elements of a typed array could be of any length.
   const kind = typeof path === "object" && path !== null ? (path.constructor?.name ?? "an object") : path;
   const got = typeof path === "string" ? JSON.stringify(path) : String(kind);
-  throw new SafetensorsError("SAFETENSORS_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${got}`);
+  refuseArgument(`${what}: takes the path of a file, got ${got}`);
 }
 
-/** Adds the path, which the parser does not know: a user may have many checkpoints. */
-function located(error: unknown, path: string): unknown {
+/** Adds the path, which the parser does not know, to an error. */
+function withPath(error: unknown, path: string): unknown {
   if (!SafetensorsError.is(error) || "path" in error.details) return error;
   return new SafetensorsError(error.code, `${error.message}, in ${path}`, {
     cause: error,
@@ -129,18 +128,17 @@ async function loadFrom(handle: FileHandle, path: string, options: LoadOptions):
   const headerBytes = new Uint8Array(LENGTH_BYTES + headerLength(prefix, status.size, limits));
   await readFully(handle, headerBytes.buffer, 0, signal);
   const header = parseHeader(headerBytes, status.size, limits);
-  const expected = expectedHash(header.metadata);
-  const written = withoutHash(header.metadata);
+  const { expected, others } = splitHash(header.metadata);
   const read = await readTensors(new FileWindow(handle, status.size, signal), header.tensors);
   const tensors = inWritingOrder(read);
   if (expected !== undefined) {
-    const hash = await hashInTurns([headerOf(tensors, written), ...dataOf(tensors)], signal);
+    const hash = await hashInTurns([encodeHeader(tensors, others), ...nonEmptyData(tensors)], signal);
     hash.expect(expected);
   }
-  return { tensors: recordOf(tensors), metadata: recordOf(written) };
+  return { tensors: toRecord(tensors), metadata: toRecord(others) };
 }
 
-/** In the order of the file, so that what lies side by side is read at once. */
+/** Reads in the order of the file, so that neighbors are read together. */
 async function readTensors(
   file: FileWindow,
   entries: SafetensorsHeader["tensors"],
