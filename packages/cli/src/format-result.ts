@@ -2,7 +2,7 @@ import type { Comparison, RunResult } from "./result.js";
 
 /** One run as lines of a name and a value. */
 export function formatRun(result: RunResult): string {
-  return toColumns(rowsOf(result).map(([name, value]) => [name, value]));
+  return toColumns(figures(result).map(([name, value]) => [name, value]));
 }
 
 /**
@@ -11,8 +11,8 @@ export function formatRun(result: RunResult): string {
  */
 export function formatComparison(comparison: Comparison): string {
   const { float32, mixed, speedup, memoryRatio } = comparison;
-  const right = rowsOf(mixed);
-  const rows = rowsOf(float32).map(([name, value], index) => [name, value, right[index]?.[1] ?? ""]);
+  const right = figures(mixed);
+  const rows = figures(float32).map(([name, value], index) => [name, value, right[index]?.[1] ?? ""]);
   const isNative = float32.emulated.length === 0 && mixed.emulated.length === 0;
   const speed = isNative ? speedText(speedup) : "emulated, so there is no speed-up to tell";
   const memory = memoryRatio === null ? "memory not measured" : `memory ${memoryRatio.toFixed(2)}×`;
@@ -22,23 +22,23 @@ export function formatComparison(comparison: Comparison): string {
 const speedText = (speedup: number | null): string =>
   speedup === null ? "speed-up not measured" : `speed-up ${speedup.toFixed(2)}×`;
 
-function rowsOf(result: RunResult): [name: string, value: string][] {
+function figures(result: RunResult): [name: string, value: string][] {
   const { loss, metric, msPerStep, flopsPerSecond, peakMemoryBytes, emulated } = result;
   return [
     [metric.name, significant(metric.value)],
-    ["last loss", measured(loss.at(-1))],
+    ["last loss", figure(loss.at(-1))],
     ["steps applied", `${result.applied} of ${result.steps}`],
     ["loss scale at the end", String(result.finalScale)],
-    ["ms per step, median", measured(msPerStep?.median)],
-    ["ms per step, min", measured(msPerStep?.min)],
-    ["GFLOP/s", measured(flopsPerSecond, 1e9)],
-    ["peak memory, MiB", measured(peakMemoryBytes, 2 ** 20)],
+    ["ms per step, median", figure(msPerStep?.median)],
+    ["ms per step, min", figure(msPerStep?.min)],
+    ["GFLOP/s", figure(flopsPerSecond, 1e9)],
+    ["peak memory, MiB", figure(peakMemoryBytes, 2 ** 20)],
     ["engine", `${result.engine.name} ${result.engine.version}, ${result.device}`],
     ["emulated", emulated.length === 0 ? "nothing" : emulated.map(briefly).join(", ")],
   ];
 }
 
-const measured = (value: number | null | undefined, unit = 1): string =>
+const figure = (value: number | null | undefined, unit = 1): string =>
   value === null || value === undefined ? "not measured" : significant(value / unit);
 
 /** Up to the second colon: the full text is a warning, which the run has already printed. */

@@ -8,10 +8,10 @@ import type { CommonOptions } from "./common-flags.js";
  */
 export function pathProblem(options: CommonOptions): string | undefined {
   const { data, resume, save, json, report } = options;
-  if (data !== undefined && kindOf(data) !== "directory")
-    return `--data ${data}: ${reasonOf(data, "directory")}`;
-  if (resume !== undefined && kindOf(resume) !== "file")
-    return `--resume ${resume}: ${reasonOf(resume, "file")}`;
+  if (data !== undefined && pathKind(data) !== "directory")
+    return `--data ${data}: ${problemText(data, "directory")}`;
+  if (resume !== undefined && pathKind(resume) !== "file")
+    return `--resume ${resume}: ${problemText(resume, "file")}`;
   const claimed = new Map(resume === undefined ? [] : [[resolve(resume), "resume"]]);
   for (const [flag, path] of Object.entries({ save, json, report })) {
     if (path === undefined) continue;
@@ -20,9 +20,9 @@ export function pathProblem(options: CommonOptions): string | undefined {
     if (other !== undefined && !(other === "resume" && flag === "save"))
       return `--${flag} ${path}: is where --${other} is too, name another file`;
     claimed.set(resolve(path), flag);
-    if (kindOf(path) === "directory") return `--${flag} ${path}: is a directory, name a file`;
+    if (pathKind(path) === "directory") return `--${flag} ${path}: is a directory, name a file`;
     const folder = dirname(resolve(path));
-    if (kindOf(folder) !== "directory") return `--${flag} ${path}: no such directory, ${folder}`;
+    if (pathKind(folder) !== "directory") return `--${flag} ${path}: no such directory, ${folder}`;
     if (!isWritable(folder)) return `--${flag} ${path}: nothing may be written in ${folder}`;
   }
   return undefined;
@@ -39,12 +39,12 @@ function isWritable(folder: string): boolean {
 
 type Kind = "file" | "directory" | "missing";
 
-function kindOf(path: string): Kind {
+function pathKind(path: string): Kind {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return "missing";
   return found.isDirectory() ? "directory" : "file";
 }
 
-function reasonOf(path: string, wanted: "file" | "directory"): string {
-  return kindOf(path) === "missing" ? `no such ${wanted}` : `not a ${wanted}`;
+function problemText(path: string, wanted: "file" | "directory"): string {
+  return pathKind(path) === "missing" ? `no such ${wanted}` : `not a ${wanted}`;
 }

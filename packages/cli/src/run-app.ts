@@ -82,7 +82,7 @@ export async function runApp<const F extends Flags>(
         await action();
       } catch (error) {
         failed = true;
-        say(`${what}: ${wordsOf(error)}`);
+        say(`${what}: ${errorText(error)}`);
       }
     },
   };
@@ -99,15 +99,15 @@ export async function runApp<const F extends Flags>(
 }
 
 function report(definition: AppDefinition, error: unknown, started: boolean): number {
-  complain(definition, wordsOf(error));
+  complain(definition, errorText(error));
   if (error instanceof UsageError) return EXIT_REFUSED;
-  return !started && INPUT_CODES.has(codeOf(error) ?? "") ? EXIT_REFUSED : EXIT_FAILED;
+  return !started && INPUT_CODES.has(mpErrorCode(error) ?? "") ? EXIT_REFUSED : EXIT_FAILED;
 }
 
 /** One line for expected errors; the whole stack for unexpected ones. */
-function wordsOf(error: unknown): string {
+function errorText(error: unknown): string {
   if (error instanceof UsageError || isOfSystem(error)) return error.message;
-  const code = codeOf(error);
+  const code = mpErrorCode(error);
   if (code !== undefined) return `${(error as Error).message} (${code})`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
@@ -118,7 +118,7 @@ function isOfSystem(error: unknown): error is Error {
 }
 
 /** By property name, so that this package does not depend on the SDK and works with any copy of it. */
-function codeOf(error: unknown): string | undefined {
+function mpErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== "MpError") return undefined;
   const { code } = error as { code?: unknown };
   return typeof code === "string" ? code : undefined;

@@ -40,19 +40,19 @@ export function parseCommandLine(argv: readonly string[]): ParsedCommandLine {
     const [command, file, ...rest] = positionals;
     if (help) return { kind: "help" };
     if (command === undefined) {
-      if (all) return refused("--all belongs to inspect FILE");
+      if (all) return refuse("--all belongs to inspect FILE");
       const seconds = limit === undefined ? undefined : Number(limit);
       if (seconds !== undefined && !(seconds >= 1 && seconds <= 3600))
-        return refused(`--limit takes seconds from 1 to 3600, got "${limit}"`);
+        return refuse(`--limit takes seconds from 1 to 3600, got "${limit}"`);
       return { kind: "diagnose", json, limitMs: seconds === undefined ? undefined : seconds * 1000 };
     }
-    if (command !== "inspect") return refused(`unknown command "${command}", the only one is inspect FILE`);
-    if (file === undefined || rest.length > 0) return refused("inspect takes one file");
-    if (limit !== undefined) return refused("--limit belongs to the command without inspect");
+    if (command !== "inspect") return refuse(`unknown command "${command}", the only one is inspect FILE`);
+    if (file === undefined || rest.length > 0) return refuse("inspect takes one file");
+    if (limit !== undefined) return refuse("--limit belongs to the command without inspect");
     return { kind: "inspect", file, json, all };
   } catch (error) {
-    return refused((error as Error).message.split(". ")[0] ?? "");
+    return refuse((error as Error).message.split(". ")[0] ?? "");
   }
 }
 
-const refused = (message: string): ParsedCommandLine => ({ kind: "refused", message });
+const refuse = (message: string): ParsedCommandLine => ({ kind: "refused", message });

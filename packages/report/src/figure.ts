@@ -40,10 +40,10 @@ export const textWidth = (text: string): number => text.length * FONT_SIZE * 0.6
  * At most so many characters of a path: `4/0/body` for `4/0 residual/body`, without what the first places are, and then
  * its end, at which the names of layers differ.
  */
-export function shortened(text: string, length: number): string {
+export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
   const shorter = text.replace(/(^|\/)(\d+) [^/]+(?=\/)/, "$1$2");
-  return shorter === text ? `…${text.slice(1 - length)}` : shortened(shorter, length);
+  return shorter === text ? `…${text.slice(1 - length)}` : shorten(shorter, length);
 }
 
 /** For a page whose style sheet has the palette. */

@@ -11,13 +11,13 @@ type Content = Markup | string | number | undefined | readonly Content[];
 
 /** Markup with everything that is put into it escaped, unless it is markup itself. */
 export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Markup {
-  return new Markup(strings.reduce((text, literal, index) => text + textOf(contents[index - 1]) + literal));
+  return new Markup(strings.reduce((text, literal, index) => text + markup(contents[index - 1]) + literal));
 }
 
-function textOf(content: Content): string {
+function markup(content: Content): string {
   if (content === undefined) return "";
   if (content instanceof Markup) return content.text;
-  if (typeof content === "object") return content.map(textOf).join("");
+  if (typeof content === "object") return content.map(markup).join("");
   return String(content).replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
 

@@ -1,13 +1,13 @@
 import type { PrecisionReport } from "@mp/core";
 import { expect, it } from "vitest";
 import { layerName } from "./layers.js";
-import { layerNames, named } from "./named.js";
+import { layerNames, withLayerNames } from "./layer-names.js";
 
 /** The part of a report that has names. */
 const namesOf = (layers: readonly (readonly [layer: string, label?: string])[]): readonly string[] => {
   const groups = layers.map(([layer, label]) => ({ layer, ...(label === undefined ? {} : { label }) }));
   const report = { groups, casts: { nodes: [] }, gradients: { largestIn: groups[0] } };
-  const { groups: shown, gradients } = named(report as unknown as PrecisionReport);
+  const { groups: shown, gradients } = withLayerNames(report as unknown as PrecisionReport);
   expect(gradients.largestIn?.layer).toBe(shown[0]?.layer);
   return shown.map(({ layer }) => layer);
 };

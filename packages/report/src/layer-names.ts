@@ -26,11 +26,11 @@ export function layerNames({ groups, casts }: PrecisionReport): NameOf {
   }
   const known = namesByPath(scopes.flatMap(([, label]) => label ?? []));
   return (path, label = labels.get(path)) =>
-    label === undefined ? nameByPath(path, known) : shownPath(stepsOf(label));
+    label === undefined ? nameByPath(path, known) : displayPath(parseLabel(label));
 }
 
 /** The report with these names of layers. */
-export function named(report: PrecisionReport, nameOf: NameOf = layerNames(report)): PrecisionReport {
+export function withLayerNames(report: PrecisionReport, nameOf: NameOf = layerNames(report)): PrecisionReport {
   const { groups, casts, gradients } = report;
   const { largestIn } = gradients;
   return {
@@ -47,7 +47,7 @@ export function named(report: PrecisionReport, nameOf: NameOf = layerNames(repor
   };
 }
 
-function stepsOf(label: string): readonly Step[] {
+function parseLabel(label: string): readonly Step[] {
   const steps: Step[] = [];
   let own: string | undefined;
   for (const shown of label.split("/")) {
@@ -58,16 +58,16 @@ function stepsOf(label: string): readonly Step[] {
   return steps;
 }
 
-const shownPath = (steps: readonly Step[]): string => steps.map(({ shown }) => shown).join("/");
+const displayPath = (steps: readonly Step[]): string => steps.map(({ shown }) => shown).join("/");
 
 /** The name of each path, or undefined where scopes disagree. */
 function namesByPath(labels: readonly string[]): ReadonlyMap<string, string | undefined> {
   const names = new Map<string, string | undefined>();
   for (const label of new Set(labels)) {
-    const steps = stepsOf(label);
+    const steps = parseLabel(label);
     for (let length = 1; length <= steps.length; length++) {
       const part = steps.slice(0, length);
-      const [path, name] = [part.map(({ key }) => key).join("/"), shownPath(part)];
+      const [path, name] = [part.map(({ key }) => key).join("/"), displayPath(part)];
       names.set(path, names.has(path) && names.get(path) !== name ? undefined : name);
     }
   }

@@ -28,14 +28,14 @@ export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistog
 
 function atDepth(groups: readonly GroupHistogram[], depth: number): readonly LayerHistogram[] {
   const within = new Map<string, Set<string>>();
-  const rowOf = (layer: string): string => layer.split("/").slice(0, depth).join("/");
+  const rowPath = (layer: string): string => layer.split("/").slice(0, depth).join("/");
   for (const { layer } of groups) {
-    const row = rowOf(layer);
+    const row = rowPath(layer);
     const [, next] = layer.slice(row.length).split("/");
     const parts = within.get(row) ?? new Set();
     within.set(row, next === undefined ? parts : parts.add(next));
   }
-  return joined(groups, (layer) => rowName(rowOf(layer), [...(within.get(rowOf(layer)) ?? [])]));
+  return mergeByName(groups, (layer) => rowName(rowPath(layer), [...(within.get(rowPath(layer)) ?? [])]));
 }
 
 /** A row of a `sequential` is named by its first part, as rows of neighbors are: `0/0 conv +2`. */
@@ -54,7 +54,7 @@ function neighborsJoined(rows: readonly LayerHistogram[], size: number): readonl
   });
 }
 
-function joined(
+function mergeByName(
   groups: readonly GroupHistogram[],
   nameOf: (layer: string) => string,
 ): readonly LayerHistogram[] {

@@ -48,7 +48,7 @@ const ACTIVATIONS: Readonly<Record<string, Activation>> = {
  * Keras 3 writes a function as an object, tfjs sometimes in camel case.
  * @throws MP_UNSUPPORTED for another
  */
-export function activationOf(settings: Settings, option: string, fallback: string): Activation {
+export function readActivation(settings: Settings, option: string, fallback: string): Activation {
   const given = settings.config[option] ?? fallback;
   const name = isObject(given) ? (given["config"] ?? given["class_name"]) : given;
   const key = typeof name === "string" ? name.replace(/(?<=[a-z])([A-Z])/g, "_$1").toLowerCase() : undefined;

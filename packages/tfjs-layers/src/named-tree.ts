@@ -1,8 +1,8 @@
 import type { Tree } from "@mp/core";
-import { malformed, quote } from "./problem.js";
+import { refuseFile, quote } from "./problem.js";
 
 /** Leaves nested by the parts of their paths. @throws MP_PARSE for two of one path, or one inside another */
-export function nested<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {
+export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {
   const tree = new Map<string, unknown>();
   for (const [path, leaf] of leaves) {
     const keys = path.split("/");
@@ -10,11 +10,11 @@ export function nested<L>(leaves: Iterable<readonly [path: string, leaf: L]>): T
     let at = tree;
     for (const key of keys) {
       const child = at.get(key) ?? new Map<string, unknown>();
-      if (!(child instanceof Map)) return malformed(`two weights are named ${quote(path)}`);
+      if (!(child instanceof Map)) return refuseFile(`two weights are named ${quote(path)}`);
       at.set(key, child);
       at = child;
     }
-    if (at.has(last)) return malformed(`two weights are named ${quote(path)}`);
+    if (at.has(last)) return refuseFile(`two weights are named ${quote(path)}`);
     at.set(last, leaf);
   }
   return plain(tree) as Tree<L>;

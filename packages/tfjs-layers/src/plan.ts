@@ -45,15 +45,15 @@ export type LayerKind = (settings: Settings, read: ReadLayer) => Plan;
 
 /** A layer of one input, which has no weights. */
 export const plain = (compute: (x: Tensor, call: Call) => Tensor): Plan => ({
-  run: (call) => compute(inputOf(call), call),
+  run: (call) => compute(firstInput(call), call),
 });
 
-export const inputOf = ({ inputs }: Pick<Call, "inputs">): Tensor => inputs[0] as Tensor;
+export const firstInput = ({ inputs }: Pick<Call, "inputs">): Tensor => inputs[0] as Tensor;
 
 /** Elements that are kept are scaled up, so that the sum stays. */
-export const dropped = (x: Tensor, kept: Tensor, rate: number): Tensor =>
+export const dropOut = (x: Tensor, kept: Tensor, rate: number): Tensor =>
   where(kept, mul(x, 1 / (1 - rate)), 0);
 
 /** Weights that files name as the layer does. */
-export const named = (...names: readonly string[]): WeightNames =>
+export const weightNames = (...names: readonly string[]): WeightNames =>
   Object.fromEntries(names.map((name) => [name, [name]]));

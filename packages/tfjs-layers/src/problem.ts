@@ -5,7 +5,7 @@ export const quote = (name: string): string =>
   JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 
 /** @throws MP_PARSE: the file is not what a LayersModel is */
-export function malformed(problem: string, details: Readonly<Record<string, unknown>> = {}): never {
+export function refuseFile(problem: string, details: Readonly<Record<string, unknown>> = {}): never {
   throw new MpError("MP_PARSE", `fromTfjs: ${problem}`, { details });
 }
 

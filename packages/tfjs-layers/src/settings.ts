@@ -1,7 +1,7 @@
 // The config of one layer, read by kinds. Options that change nothing here (initializers, regularizers, constraints) are
 // not read.
 import { MpError } from "@mp/core";
-import { isObject, type JsonObject, malformed, quote } from "./problem.js";
+import { isObject, type JsonObject, refuseFile, quote } from "./problem.js";
 
 export class Settings {
   /** The layer's name. */
@@ -23,7 +23,7 @@ export class Settings {
   }
 
   #malformed(option: string): never {
-    return malformed(
+    return refuseFile(
       `${this.className} ${quote(this.name)}: ${option} is ${JSON.stringify(this.config[option])?.slice(0, 80)}`,
       { layer: this.name, className: this.className, option },
     );

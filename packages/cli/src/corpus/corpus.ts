@@ -13,12 +13,12 @@ export const CORPUS_PACKAGES: readonly PackageText[] = [
   { name: "pino", directory: "docs" },
 ];
 
-const corpusOf = (packages: readonly PackageText[]): Promise<TextCorpus> =>
+const readCorpus = (packages: readonly PackageText[]): Promise<TextCorpus> =>
   textCorpus({ from: import.meta.url, packages });
 
 /** The apps' corpus without `--data`: about 340 000 tokens of technical prose, the same in every checkout. */
 export function defaultCorpus(): Promise<TextCorpus> {
-  return corpusOf(CORPUS_PACKAGES);
+  return readCorpus(CORPUS_PACKAGES);
 }
 
 /** A text with a name, such as a class that a classifier is to recognize. */
@@ -29,5 +29,5 @@ export interface NamedCorpus {
 
 /** The same prose, the text of each package for itself and split 90/5/5 by itself. */
 export function defaultCorpora(): Promise<readonly NamedCorpus[]> {
-  return Promise.all(CORPUS_PACKAGES.map(async (one) => ({ name: one.name, corpus: await corpusOf([one]) })));
+  return Promise.all(CORPUS_PACKAGES.map(async (one) => ({ name: one.name, corpus: await readCorpus([one]) })));
 }

@@ -49,7 +49,7 @@ export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
   let begun = 0;
   for (const kind of kinds) {
     const own: R[] = [];
-    for (const seed of seedsOf(kind.options)) {
+    for (const seed of seedList(kind.options)) {
       const label = `${++begun}/${total} ${kind.name}, seed ${seed}`;
       const once = async (): Promise<void> => {
         const done = await run({ ...kind.options, seed }, label, kind);
@@ -65,7 +65,7 @@ export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
   return { kinds: finished, runs };
 }
 
-function seedsOf({ seed, seeds = SEEDS }: SeededOptions): readonly number[] {
+function seedList({ seed, seeds = SEEDS }: SeededOptions): readonly number[] {
   if (!Number.isSafeInteger(seed + seeds)) {
     throw new UsageError(`--seed ${seed}: has no ${seeds} integers from there on, take a smaller one`);
   }

@@ -54,11 +54,11 @@ export function precisionOf(options: CommonOptions, manifest: BackendManifest): 
   return {
     ...base,
     masterWeights: masters[options.masterWeights](half ?? "bf16"),
-    lossScaler: lossScalerOf(options, base.lossScaler),
+    lossScaler: chooseLossScaler(options, base.lossScaler),
   };
 }
 
-function lossScalerOf({ lossScale, initialScale }: CommonOptions, natural: LossScaler): LossScaler {
+function chooseLossScaler({ lossScale, initialScale }: CommonOptions, natural: LossScaler): LossScaler {
   const dynamic = (): LossScaler => dynamicLossScale(initialScale === undefined ? {} : { initialScale });
   if (typeof lossScale === "number") return staticLossScale(lossScale);
   if (lossScale === "none") return noLossScaling();

@@ -36,7 +36,7 @@ export async function runOnceOrCompare<O extends CommonOptions, R extends { read
   runs: Runs<O, R>,
 ): Promise<Outcome<R>> {
   const { options, context } = runs;
-  const outcome = options.compare ? await compared(runs) : await once(runs);
+  const outcome = options.compare ? await runAndCompare(runs) : await once(runs);
   const { json } = options;
   if (json !== undefined) await context.attempt(`--json ${json}`, () => writeResult(json, outcome.result));
   return outcome;
@@ -52,7 +52,7 @@ async function once<O extends CommonOptions, R extends { readonly result: RunRes
   return { own, result: own.result };
 }
 
-async function compared<O extends CommonOptions, R extends { readonly result: RunResult }>(
+async function runAndCompare<O extends CommonOptions, R extends { readonly result: RunResult }>(
   runs: Runs<O, R>,
 ): Promise<Outcome<R>> {
   const { options, context, label = options.precision, conclude } = runs;

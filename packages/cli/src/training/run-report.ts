@@ -4,7 +4,7 @@ import type { HistoryStep, SkippedStep } from "@mp/report";
 import { type RunResult, stepTimes } from "../result.js";
 import type { AppContext } from "../run-app.js";
 import { writeWhole } from "../write-whole.js";
-import { messageOf } from "./message-of.js";
+import { errorMessage } from "./error-message.js";
 import { sourceLine, withSourceLines } from "./source-lines.js";
 
 export interface RunReportOptions<P, B, M> {
@@ -54,7 +54,7 @@ export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
     } catch (error) {
       // A failure of the report must not end the run.
       this.#canReplay = false;
-      this.#options.progress.note(`--report: skipped steps cannot be replayed: ${messageOf(error)}`);
+      this.#options.progress.note(`--report: skipped steps cannot be replayed: ${errorMessage(error)}`);
     }
   }
 

@@ -1,7 +1,7 @@
 import type { ProgressDisplay } from "@mp/callbacks";
 import type { FitCallback } from "@mp/core";
 import type { AppContext } from "../run-app.js";
-import { messageOf } from "./message-of.js";
+import { errorMessage } from "./error-message.js";
 
 export interface SavingOptions {
   readonly training: { save(path: string): Promise<void> };
@@ -22,7 +22,7 @@ export function saving({ training, path, progress, context }: SavingOptions): Fi
       if (step % SAVE_EVERY !== 0) return;
       await training
         .save(path)
-        .catch((error) => progress.note(`--save ${path}: not saved at step ${step}: ${messageOf(error)}`));
+        .catch((error) => progress.note(`--save ${path}: not saved at step ${step}: ${errorMessage(error)}`));
     },
     onEnd: async ({ steps, made, ended }) => {
       if (ended === "failed" || made === 0) return;

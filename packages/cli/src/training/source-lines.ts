@@ -11,7 +11,7 @@ const maps = new Map<string, SourceMap | undefined>();
  */
 export function sourceLine(line: string): string {
   const [, file = "", row, column] = /^(.*):(\d+):(\d+)$/.exec(line) ?? [];
-  const entry = mapOf(file)?.findEntry(Number(row) - 1, Number(column) - 1);
+  const entry = readMapOnce(file)?.findEntry(Number(row) - 1, Number(column) - 1);
   if (entry === undefined || !("originalSource" in entry)) return line;
   const source = resolve(dirname(file), entry.originalSource);
   return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
@@ -25,7 +25,7 @@ export function withSourceLines(casts: CastReport): CastReport {
   return { ...casts, nodes };
 }
 
-function mapOf(file: string): SourceMap | undefined {
+function readMapOnce(file: string): SourceMap | undefined {
   if (!maps.has(file)) maps.set(file, readMap(`${file}.map`));
   return maps.get(file);
 }

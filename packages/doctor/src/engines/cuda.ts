@@ -1,9 +1,9 @@
 /** Which majors of CUDA and cuDNN the installed engines were built for, and whether they are there. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { neededLibraries } from "../machine/elf-needed.js";
+import { libraryDependencies } from "../machine/elf-needed.js";
 import type { Finding } from "../machine/finding.js";
-import { CUDA_LIBRARIES, type Majors, majorsOf, type Nvidia } from "../machine/nvidia.js";
+import { CUDA_LIBRARIES, type Majors, libraryMajors, type Nvidia } from "../machine/nvidia.js";
 import type { EngineName } from "./engine-table.js";
 import type { FoundEngine } from "./find-engine.js";
 
@@ -40,7 +40,7 @@ function providerFinding({ libraries }: FoundEngine, nvidia: Nvidia): Finding | 
     const remedy = `copy it and libonnxruntime_providers_shared.so from the PyPI wheel onnxruntime-gpu==${library.version} beside libonnxruntime.so.1, or install again without ONNXRUNTIME_NODE_INSTALL=skip`;
     return { about, status: "missing", text, remedy, facts: { package: library } };
   }
-  return needsFinding(about, majorsOf(neededLibraries(file) ?? []), nvidia, { file });
+  return needsFinding(about, libraryMajors(libraryDependencies(file) ?? []), nvidia, { file });
 }
 
 function providerIn(folder: string): string | undefined {

@@ -1,6 +1,6 @@
 import type { Finding } from "../machine/finding.js";
 import { ENGINES, type EngineName } from "./engine-table.js";
-import { entryUrl, type InstalledPackage, installedPackage } from "./installed-package.js";
+import { entryUrl, type InstalledPackage, findPackage } from "./installed-package.js";
 
 export interface FoundEngine {
   readonly name: EngineName;
@@ -11,12 +11,12 @@ export interface FoundEngine {
 /** Finds the installed parts of an engine for programs in that folder. */
 export function findEngine(name: EngineName, folder: string): FoundEngine {
   const { backend: backendName, libraries } = ENGINES[name];
-  const backend = installedPackage(backendName, [folder]);
+  const backend = findPackage(backendName, [folder]);
   const places = backend === undefined ? [folder] : [folder, backend.folder];
   return {
     name,
     backend,
-    libraries: libraries.flatMap((library) => installedPackage(library, places) ?? []),
+    libraries: libraries.flatMap((library) => findPackage(library, places) ?? []),
   };
 }
 

@@ -11,7 +11,7 @@ export interface InstalledPackage {
 }
 
 /** The package that an `import` in one of the folders would find; they are searched in order, each with its parents. */
-export function installedPackage(name: string, from: readonly string[]): InstalledPackage | undefined {
+export function findPackage(name: string, from: readonly string[]): InstalledPackage | undefined {
   for (const folder of from.flatMap((place) => upwards(resolve(place)))) {
     const candidate = join(folder, "node_modules", name);
     if (!existsSync(join(candidate, "package.json"))) continue;

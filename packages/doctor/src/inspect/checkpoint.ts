@@ -6,19 +6,19 @@ import type { CheckpointInspection, InspectedTensor } from "./inspection.js";
 export async function inspectCheckpoint(path: string): Promise<CheckpointInspection> {
   const { tensors: loaded, metadata } = await loadFile(path);
   const tensors = Object.entries(loaded)
-    .map(([name, tensor]) => inspected(name, tensor))
+    .map(([name, tensor]) => inspectTensor(name, tensor))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   return {
     kind: "checkpoint",
     path,
     isTraining: metadata["format"]?.startsWith("mp.training/") ?? false,
     settings: { ...metadata },
-    groups: groupsOf(tensors),
+    groups: sumByGroup(tensors),
     tensors,
   };
 }
 
-function inspected(name: string, { dtype, shape, data }: SafetensorsTensor): InspectedTensor {
+function inspectTensor(name: string, { dtype, shape, data }: SafetensorsTensor): InspectedTensor {
   const common = { name, dtype, shape, bytes: data.byteLength };
   const isNumber = shape.length === 0 && /^(F32|F64|I32|I64|U64)$/.test(dtype);
   if (!isNumber) return common;
@@ -26,7 +26,7 @@ function inspected(name: string, { dtype, shape, data }: SafetensorsTensor): Ins
   return { ...common, value: typeof value === "number" ? value : String(value) };
 }
 
-function groupsOf(tensors: readonly InspectedTensor[]): CheckpointInspection["groups"] {
+function sumByGroup(tensors: readonly InspectedTensor[]): CheckpointInspection["groups"] {
   const groups = new Map<string, { tensors: number; bytes: number }>();
   for (const { name, bytes } of tensors) {
     const group = name.split("/")[0] ?? name;

@@ -27,15 +27,15 @@ export function inspectOnnx(path: string, bytes: Uint8Array): OnnxInspection {
   const model = decodeModel(bytes, { externalData, maxTensorBytes: MAX_TENSOR_BYTES });
   const { graph, opsets, irVersion, producerName, producerVersion, functions } = model;
   const own = new Set(functions.map(({ domain, name }) => operatorName(domain, name)));
-  const operators = countsOf(model);
+  const operators = countOperators(model);
   return {
     kind: "onnx",
     path,
     irVersion,
     opsets: { ...opsets },
     producer: [producerName, producerVersion].filter((part) => part !== "").join(" "),
-    inputs: graph.inputs.map(inspectedValue),
-    outputs: graph.outputs.map(inspectedValue),
+    inputs: graph.inputs.map(inspectValue),
+    outputs: graph.outputs.map(inspectValue),
     operators,
     notRead: Object.keys(operators).filter((name) => !own.has(name) && !READ_OPERATORS.includes(name)),
     settings: { ...model.metadata },
@@ -56,7 +56,7 @@ export function inspectOnnx(path: string, bytes: Uint8Array): OnnxInspection {
 
 const operatorName = (domain: string, name: string): string => (domain === "" ? name : `${domain}.${name}`);
 
-function countsOf({ graph, functions }: OnnxModel): Readonly<Record<string, number>> {
+function countOperators({ graph, functions }: OnnxModel): Readonly<Record<string, number>> {
   const counts = new Map<string, number>();
   const count = (nodes: readonly OnnxNode[]): void => {
     for (const node of nodes) {
@@ -70,12 +70,12 @@ function countsOf({ graph, functions }: OnnxModel): Readonly<Record<string, numb
   return Object.fromEntries([...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)));
 }
 
-function inspectedValue({ name, type }: OnnxValueInfo): InspectedValue {
+function inspectValue({ name, type }: OnnxValueInfo): InspectedValue {
   return { name, dtype: type?.elementType ?? "unknown", shape: type?.shape };
 }
 
 function placeholder(file: string, { offset, length }: DataPlace): Uint8Array {
-  const size = sizeOf(file);
+  const size = fileSize(file);
   const wanted = length ?? Math.max(0, size - offset);
   if (offset + wanted > size)
     throw new MpError("MP_PARSE", `onnx: ${file} has ${size} bytes, the model needs ${offset + wanted}`, {
@@ -92,7 +92,7 @@ function placeholder(file: string, { offset, length }: DataPlace): Uint8Array {
   }
 }
 
-function sizeOf(file: string): number {
+function fileSize(file: string): number {
   const size = (): number => {
     const found = statSync(file);
     if (!found.isFile()) throw Object.assign(new Error(), { code: "no regular file" });

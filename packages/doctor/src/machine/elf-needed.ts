@@ -14,11 +14,11 @@ const DT_STRSZ = 10n;
 const MAX_SECTION_BYTES = 2 ** 24;
 
 /** Undefined for a file that cannot be read, is damaged, or is no 64-bit ELF file. */
-export function neededLibraries(path: string): readonly string[] | undefined {
+export function libraryDependencies(path: string): readonly string[] | undefined {
   try {
     const file = openSync(path, "r");
     try {
-      return needed((offset, size) => readAt(file, Number(offset), Number(size)));
+      return readDependencies((offset, size) => readAt(file, Number(offset), Number(size)));
     } finally {
       closeSync(file);
     }
@@ -36,7 +36,7 @@ function readAt(file: number, offset: number, size: number): Buffer {
   return bytes;
 }
 
-function needed(read: ReadAt): readonly string[] | undefined {
+function readDependencies(read: ReadAt): readonly string[] | undefined {
   const header = read(0, 64);
   if (header.toString("hex", 0, 6) !== ELF64_LITTLE_ENDIAN) return undefined;
   const [entrySize, count] = [header.readUInt16LE(54), header.readUInt16LE(56)];

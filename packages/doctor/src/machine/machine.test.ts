@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { neededLibraries } from "./elf-needed.js";
+import { libraryDependencies } from "./elf-needed.js";
 import { nodeFinding } from "./node-version.js";
-import { majorsOf } from "./nvidia.js";
+import { libraryMajors } from "./nvidia.js";
 
 it.each([
   ["18.20.4", "problem"],
@@ -33,13 +33,13 @@ it("the majors of libraries are in the names of their files", () => {
     "cudnn64_9.dll",
     "libc.so.6",
   ];
-  expect(majorsOf(files)).toEqual({ cudart: [11, 12, 13], cublas: [12], cudnn: [9] });
+  expect(libraryMajors(files)).toEqual({ cudart: [11, 12, 13], cublas: [12], cudnn: [9] });
 });
 
 it("what a library needs is read from the library", async () => {
   // Elsewhere a program is no ELF file.
-  if (process.platform === "linux") expect(neededLibraries(process.execPath)).toContain("libc.so.6");
-  else expect(neededLibraries(process.execPath)).toBeUndefined();
+  if (process.platform === "linux") expect(libraryDependencies(process.execPath)).toContain("libc.so.6");
+  else expect(libraryDependencies(process.execPath)).toBeUndefined();
   const folder = await mkdtemp(join(tmpdir(), "mp-elf-"));
   const file = join(folder, "x");
   for (const bytes of [
@@ -48,8 +48,8 @@ it("what a library needs is read from the library", async () => {
     Buffer.from("#!/bin/sh\n".repeat(9)),
   ]) {
     await writeFile(file, bytes);
-    expect(neededLibraries(file)).toBeUndefined();
+    expect(libraryDependencies(file)).toBeUndefined();
   }
-  expect(neededLibraries(join(folder, "missing"))).toBeUndefined();
+  expect(libraryDependencies(join(folder, "missing"))).toBeUndefined();
   await rm(folder, { recursive: true });
 });

@@ -36,12 +36,12 @@ export async function describeNvidia(environment: NodeJS.ProcessEnv = process.en
   return {
     devices: rows.map(([name = ""]) => name),
     driver: rows[0]?.[1],
-    found: majorsOf([...files, ...folders(environment).flatMap(filesIn)]),
+    found: libraryMajors([...files, ...folders(environment).flatMap(filesIn)]),
   };
 }
 
 /** The majors in names of library files: `libcudnn.so.9`, `cudart64_12.dll`, `libcublas.so.12.4.5`. */
-export function majorsOf(fileNames: readonly string[]): Majors {
+export function libraryMajors(fileNames: readonly string[]): Majors {
   const majors = (library: CudaLibrary) => {
     const name = new RegExp(`^(?:lib${library}\\.so\\.(\\d+)|${library}64_(\\d+).*\\.dll$)`, "i");
     const found = fileNames.map((file) => name.exec(file)).filter((match) => match !== null);

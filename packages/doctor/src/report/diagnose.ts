@@ -11,7 +11,7 @@ import {
   isComplete,
   nodeProblems,
 } from "../engines/find-engine.js";
-import { entryUrl, installedPackage } from "../engines/installed-package.js";
+import { entryUrl, findPackage } from "../engines/installed-package.js";
 import type { Finding } from "../machine/finding.js";
 import { nodeFinding } from "../machine/node-version.js";
 import { describeNvidia, type Nvidia } from "../machine/nvidia.js";
@@ -64,7 +64,7 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
   const engines = ENGINE_NAMES.map((name) => findEngine(name, folder));
   const nvidia = await describeNvidia();
   const trials = await Promise.all(
-    [...referenceTrial(folder), ...engines.flatMap((engine) => trialsOf(engine, nvidia))].map(
+    [...referenceTrial(folder), ...engines.flatMap((engine) => engineTrials(engine, nvidia))].map(
       async (trial) => ({
         ...trial,
         outcome: await tryStep(trial.task, { folder, limitMs }),
@@ -82,7 +82,7 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
     ...engines.flatMap((engine) => [engineFinding(engine), ...nodeProblems(engine, node)]),
     nvidiaFinding(nvidia),
     ...engines.flatMap(
-      (engine) => CUDA_NEEDS[engine.name](engine, nvidia, loadedVersion(trials, engine)) ?? [],
+      (engine) => CUDA_NEEDS[engine.name](engine, nvidia, engineVersion(trials, engine)) ?? [],
     ),
     ...steps,
   ];
@@ -112,7 +112,7 @@ interface Trial {
 
 /** The user's own core if there is one. */
 function referenceTrial(folder: string): readonly Trial[] {
-  const core = installedPackage("@mp/core", [folder, HERE]);
+  const core = findPackage("@mp/core", [folder, HERE]);
   if (core === undefined) return [];
   const [coreUrl, entry] = [entryUrl("@mp/core", core.folder), entryUrl("@mp/core/reference", core.folder)];
   if (coreUrl === undefined || entry === undefined) return [];
@@ -120,7 +120,7 @@ function referenceTrial(folder: string): readonly Trial[] {
   return [{ about: "step on the reference", task, reinstall: "npm install @mp/core" }];
 }
 
-function trialsOf(found: FoundEngine, nvidia: Nvidia): readonly Trial[] {
+function engineTrials(found: FoundEngine, nvidia: Nvidia): readonly Trial[] {
   const { name, backend, libraries } = found;
   if (backend === undefined || !isComplete(found)) return [];
   const { title, install, cudaLibrary, hasWebgpu } = ENGINES[name];
@@ -140,7 +140,7 @@ function trialsOf(found: FoundEngine, nvidia: Nvidia): readonly Trial[] {
   }));
 }
 
-function loadedVersion(
+function engineVersion(
   trials: readonly { readonly task: StepTask; readonly outcome: StepOutcome }[],
   { name }: FoundEngine,
 ): string | undefined {

@@ -54,8 +54,8 @@ function checkpointParts({
       title: "groups",
       rows: groupsWorthwhile(groups).map(([name, group]) => [
         name,
-        counted(group.tensors, "tensor"),
-        sizeOf(group.bytes),
+        countText(group.tensors, "tensor"),
+        sizeText(group.bytes),
       ]),
     },
     tensorPart(tensors),
@@ -106,12 +106,12 @@ function valueRow({ name, dtype, shape }: InspectedValue): readonly string[] {
 function tensorPart(tensors: readonly InspectedTensor[]): Part {
   const total = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   return {
-    title: `${counted(tensors.length, "tensor")}, ${sizeOf(total)}`,
+    title: `${countText(tensors.length, "tensor")}, ${sizeText(total)}`,
     rows: tensors.map(({ name, dtype, shape, bytes, value }) => [
       name,
       dtype,
       formatShape(shape),
-      sizeOf(bytes),
+      sizeText(bytes),
       value === undefined ? "" : `= ${value}`,
     ]),
   };
@@ -120,9 +120,9 @@ function tensorPart(tensors: readonly InspectedTensor[]): Part {
 const formatShape = (shape: readonly (number | string)[]): string =>
   `[${shape.map((size) => (size === "" ? "?" : size)).join(", ")}]`;
 
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+const countText = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-function sizeOf(bytes: number): string {
+function sizeText(bytes: number): string {
   if (bytes < 10_000) return `${bytes} B`;
   if (bytes < 10_000_000) return `${(bytes / 1e3).toFixed(1)} kB`;
   return bytes < 10_000_000_000 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;

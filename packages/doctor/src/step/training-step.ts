@@ -32,7 +32,7 @@ const X = [1, 2, 0.5, -1, 0, 1, 2, 1, -0.5, 0.25, 1, -2];
 const W = [0.5, -1, 1, 0.25, -0.5, 2];
 const [ROWS, INNER, COLUMNS] = [4, 3, 2];
 
-const expectedLoss = (): number => {
+const correctLoss = (): number => {
   let sum = 0;
   for (let row = 0; row < ROWS; row++)
     for (let column = 0; column < COLUMNS; column++) {
@@ -74,7 +74,7 @@ export async function trainingStep(task: StepTask): Promise<StepAnswer> {
     precision,
     native,
     loss,
-    expected: expectedLoss(),
+    expected: correctLoss(),
     applied,
     seconds,
   };

@@ -51,13 +51,13 @@ export function tryStep(
       if (isAnswer(message)) answered = message;
     });
     running.on("error", ({ message }) => end({ kind: "crashed", how: message, lastLine: "" }));
-    const ended = (status: number | null, signal: NodeJS.Signals | null) => {
+    const onExit = (status: number | null, signal: NodeJS.Signals | null) => {
       if (answered !== undefined && status === 0) return end(answered);
       const how = signal === null ? `exit status ${status}, without an answer` : `signal ${signal}`;
       end({ kind: "crashed", how, lastLine: lastWords(said) });
     };
-    running.on("close", ended);
-    running.on("exit", (status, signal) => setTimeout(ended, LAST_WORDS_MS, status, signal).unref());
+    running.on("close", onExit);
+    running.on("exit", (status, signal) => setTimeout(onExit, LAST_WORDS_MS, status, signal).unref());
   });
 }
 

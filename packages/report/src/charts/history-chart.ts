@@ -44,7 +44,7 @@ export function historyChart(
   checks.oneOf(...Object.keys(FIGURES))("historyChart: figure", figure);
   checkHistory(figure, history);
   const { width } = readOptions("historyChart", options, OPTIONS, { example: "{ width: 336 }" });
-  return svgOf(FIGURES[figure](history), width);
+  return renderSvg(FIGURES[figure](history), width);
 }
 
 function checkHistory(figure: string, history: History): void {
@@ -76,7 +76,7 @@ const SQUARE = 10;
 const PLOT_X = PADDING - 3;
 
 /** Its style is within its own class, since that of SVG in a page is the page's. */
-function svgOf({ title, description, legend = [], draw }: Figure, width: number): string {
+function renderSvg({ title, description, legend = [], draw }: Figure, width: number): string {
   const room = { width: width - PLOT_X, isNarrow: width < 480 };
   let [x, y] = [PADDING, TITLE_Y + LINE + 2];
   const entries = legend.map(({ color, text }) => {

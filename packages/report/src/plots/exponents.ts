@@ -52,10 +52,10 @@ function gapIn({ domain: [low, high] }: MagnitudeAxis, width: number) {
 
 /** How many values of one kind have which magnitude, before the ranges of both halves. */
 export function exponentsFigure({ title, groups, axis, half, marginLeft }: ExponentsOptions): Figure {
-  const sumOf = (own: readonly GroupHistogram[]) => addHistograms(own.map(({ histogram }) => histogram));
+  const sumHistograms = (own: readonly GroupHistogram[]) => addHistograms(own.map(({ histogram }) => histogram));
   const parts = [
-    { fill: "var(--half)", histogram: sumOf(groups.filter(isHeld)) },
-    { fill: "var(--single)", histogram: sumOf(groups.filter((group) => !isHeld(group))) },
+    { fill: "var(--half)", histogram: sumHistograms(groups.filter(isHeld)) },
+    { fill: "var(--single)", histogram: sumHistograms(groups.filter((group) => !isHeld(group))) },
   ];
   const total = parts.reduce((sum, { histogram }) => sum + valueCount(histogram), 0);
   const bars: Bar[] = [];
@@ -105,7 +105,7 @@ export function exponentsFigure({ title, groups, axis, half, marginLeft }: Expon
           y1: ({ y1 }: Bar) => Math.min(y1, highest),
           y2: ({ y2 }: Bar) => Math.min(y2, highest),
         }),
-        ...(zeroTop > highest ? breakOf(axis, highest, percent(zeroTop)) : []),
+        ...(zeroTop > highest ? breakMarks(axis, highest, percent(zeroTop)) : []),
         magnitudeAxisMark(axis, room),
         axisY({
           ...beside("% of values"),
@@ -119,7 +119,7 @@ export function exponentsFigure({ title, groups, axis, half, marginLeft }: Expon
 }
 
 /** A slanted gap through the bar of zeros where it is higher than the plot, and how high it is. */
-function breakOf({ zeros }: MagnitudeAxis, highest: number, label: string): readonly Markish[] {
+function breakMarks({ zeros }: MagnitudeAxis, highest: number, label: string): readonly Markish[] {
   const slant = (height: number, options: LinkOptions): Markish =>
     link([height], {
       x1: zeros[0] - 0.8,

@@ -41,7 +41,7 @@ interface Run {
 
 const isOfOneRun = (history: History): history is readonly HistoryStep[] => Array.isArray(history);
 
-function runsOf(history: History): readonly Run[] {
+function toRuns(history: History): readonly Run[] {
   return Object.entries(isOfOneRun(history) ? { "": history } : history).map(([name, steps], run, all) => ({
     name,
     color: COLORS[run % MOST_RUNS] ?? "",
@@ -52,7 +52,7 @@ function runsOf(history: History): readonly Run[] {
 }
 
 /** Means of neighbors, so many that no more than MOST_POINTS are left. */
-function thinned(points: readonly Point[]): readonly Point[] {
+function averageNeighbors(points: readonly Point[]): readonly Point[] {
   const every = Math.ceil(points.length / MOST_POINTS);
   if (every <= 1) return points;
   return Array.from({ length: Math.ceil(points.length / every) }, (_, index) => {
@@ -85,11 +85,11 @@ const stepsAxis = () =>
 
 /** The loss of each run. */
 export const lossFigure = (history: History): Figure =>
-  lineFigure(runsOf(history), { title: "Loss", label: "loss", numberOf: ({ loss }) => loss });
+  lineFigure(toRuns(history), { title: "Loss", label: "loss", numberOf: ({ loss }) => loss });
 
 /** The norm of each run's gradients. */
 export const gradientFigure = (history: History): Figure =>
-  lineFigure(runsOf(history), {
+  lineFigure(toRuns(history), {
     title: "Gradients",
     label: "norm of all gradients",
     numberOf: ({ gradNorm = Number.NaN }) => gradNorm,
@@ -111,7 +111,7 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
       .filter(({ value }) => Number.isFinite(value)),
   }));
   const drawn = lines.filter(({ points }) => points.length > 0);
-  const skipped = everySo(skipsOf(runs).map(({ step }) => step));
+  const skipped = everySo(findSkips(runs).map(({ step }) => step));
   return {
     title,
     description: lines
@@ -121,10 +121,10 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
         return `${inRun(name)}${ends ?? "not finite in any of"} ${count} steps`;
       })
       .join(", "),
-    legend: legendOf(runs, { color: "var(--infinite)", text: "skipped steps" }, skipped.length > 0),
+    legend: runLegend(runs, { color: "var(--infinite)", text: "skipped steps" }, skipped.length > 0),
     draw: () => ({
       ...margins,
-      x: { domain: domainOf(runs), label: null },
+      x: { domain: stepDomain(runs), label: null },
       // Without a line there is nothing to find a domain from.
       y: { label: null, nice: true, ...(drawn.length === 0 ? { domain: [0, 1] } : {}) },
       marks: [
@@ -133,7 +133,7 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
           ? null
           : ruleX(skipped, { stroke: "var(--infinite)", strokeOpacity: Math.min(0.5, 30 / skipped.length) }),
         ...drawn.map(({ points, color, strokeWidth }) =>
-          lineY(thinned(points), { x: "step", y: "value", stroke: color, strokeWidth }),
+          lineY(averageNeighbors(points), { x: "step", y: "value", stroke: color, strokeWidth }),
         ),
         stepsAxis(),
         axisY({ ...beside(label), ticks: 4 }),
@@ -144,13 +144,13 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
 
 /** The loss scale of each run, and its skipped steps. */
 export function scaleFigure(history: History): Figure {
-  const runs = runsOf(history);
+  const runs = toRuns(history);
   // A scale that is no positive number has no place among powers of two.
   const shown = runs.map(({ steps, ...run }) => ({
     ...run,
     steps: steps.filter(({ scale }) => scale > 0 && Number.isFinite(scale)),
   }));
-  const skipped = everySo(skipsOf(shown));
+  const skipped = everySo(findSkips(shown));
   const powers = shown.flatMap(({ steps }) => steps.map(({ scale }) => Math.log2(scale)));
   // One by one: a long run has more steps than a call may have arguments.
   const low = Math.floor(powers.reduce((a, b) => Math.min(a, b), powers[0] ?? 0)) - 1;
@@ -161,20 +161,20 @@ export function scaleFigure(history: History): Figure {
     (_, index) => low + index * every,
   );
   const count = runs.reduce((sum, { steps }) => sum + steps.length, 0);
-  const skips = `${skipsOf(runs).length} of ${count}`;
+  const skips = `${findSkips(runs).length} of ${count}`;
   const ends = runs.map(
     ({ name, steps }) => `${inRun(name)}the scale ends at ${significant(steps.at(-1)?.scale ?? 1)}`,
   );
   return {
     title: "Loss scale and skipped steps",
     description: `${skips} steps were skipped; ${ends.join(", ")}`,
-    legend: legendOf(
+    legend: runLegend(
       runs.map((run) => (run.name === "" ? { ...run, name: "loss scale" } : run)),
       { color: "var(--infinite)", text: `skipped (${skips})` },
     ),
     draw: () => ({
       ...margins,
-      x: { domain: domainOf(runs), label: null },
+      x: { domain: stepDomain(runs), label: null },
       y: { domain: [low, high], label: null },
       marks: [
         gridY(ticks, { stroke: "var(--line)", strokeOpacity: 1 }),
@@ -202,18 +202,18 @@ export function scaleFigure(history: History): Figure {
   };
 }
 
-const skipsOf = (runs: readonly Run[]): Run["steps"] =>
+const findSkips = (runs: readonly Run[]): Run["steps"] =>
   runs.flatMap(({ steps }) => steps.filter(({ applied }) => !applied));
 
 const inRun = (name: string): string => (name === "" ? "" : `${name}: `);
 
 /** The only run needs no name beside the title. */
-const legendOf = (runs: readonly Run[], skips: LegendEntry, isSkipping = true): readonly LegendEntry[] => [
+const runLegend = (runs: readonly Run[], skips: LegendEntry, isSkipping = true): readonly LegendEntry[] => [
   ...runs.filter(({ name }) => name !== "").map(({ name, color }) => ({ color, text: name })),
   ...(isSkipping ? [skips] : []),
 ];
 
-function domainOf(runs: readonly Run[]): [number, number] {
+function stepDomain(runs: readonly Run[]): [number, number] {
   const first = Math.min(...runs.map(({ steps }) => steps[0]?.step ?? 0));
   const last = Math.max(...runs.map(({ steps }) => steps.at(-1)?.step ?? 1));
   return first === last ? [first - 1, last + 1] : [first, last];

@@ -1,6 +1,6 @@
 import type { GroupHistogram } from "@mp/core/report";
 import { axisY, barX } from "@observablehq/plot";
-import { type Figure, shortened, textWidth } from "../figure.js";
+import { type Figure, shorten, textWidth } from "../figure.js";
 import { byLayer, valueCount } from "../layers.js";
 import type { MagnitudeAxis } from "../magnitude.js";
 import { f16Edges, magnitudeAxisMark } from "./exponents.js";
@@ -15,11 +15,11 @@ export interface LayersOptions {
 
 /** Characters of a row's name: more would leave no room for the rows. */
 const LONGEST = 16;
-const named = (layer: string): string => shortened(layer, LONGEST);
+const rowLabel = (layer: string): string => shorten(layer, LONGEST);
 
 /** The room that the names of these rows need. */
 export const namesWidth = (groups: readonly GroupHistogram[]): number =>
-  Math.ceil(Math.max(0, ...byLayer(groups).map(({ layer }) => textWidth(named(layer))))) + 10;
+  Math.ceil(Math.max(0, ...byLayer(groups).map(({ layer }) => textWidth(rowLabel(layer))))) + 10;
 
 interface Cell {
   readonly layer: string;
@@ -71,7 +71,7 @@ export function layersFigure({ title, groups, axis, marginLeft }: LayersOptions)
         }),
         f16Edges(axis),
         magnitudeAxisMark(axis, room),
-        axisY({ tickSize: 0, tickFormat: named }),
+        axisY({ tickSize: 0, tickFormat: rowLabel }),
       ],
     }),
   };

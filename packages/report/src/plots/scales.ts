@@ -88,11 +88,11 @@ function markers(recommended: number | undefined, used: number | undefined): rea
 /** Scales nearer to an end than this have no room for a name on that side. */
 const NAME = 9;
 
-const placeOf = (scale: number): number => Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
+const axisPosition = (scale: number): number => Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
 
 /** Whether a name is to the left of its rule: where it should be, if there is room. */
 function isNamedLeft(scale: number, shouldBe: boolean): boolean {
-  const k = placeOf(scale);
+  const k = axisPosition(scale);
   return k >= NAME && (k > 24 - NAME || shouldBe);
 }
 
@@ -104,7 +104,7 @@ function marker(
     isLeft = isNamedLeft(scale, scale > 2 ** 12),
   }: { readonly dy?: number; readonly isLeft?: boolean | undefined } = {},
 ): readonly Markish[] {
-  const k = placeOf(scale);
+  const k = axisPosition(scale);
   return [
     ruleX([k], { stroke: "var(--ink)", strokeWidth: 1.5, insetTop: dy + 4 }),
     text([label], {

@@ -3,7 +3,7 @@ import type { CastExplanation } from "@mp/core/report";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
 import { count } from "../numbers.js";
-import { folded } from "./folded.js";
+import { foldable } from "./foldable.js";
 import { type Column, table } from "./table.js";
 
 /** Operators at one place with the same reason. */
@@ -16,14 +16,14 @@ const columns: readonly Column<CastRow>[] = [
   { head: "operator", cell: ({ op }) => op },
   { head: "computes in", cell: ({ dtype }) => html`<b class="${dtype}">${dtype}</b>` },
   { head: "times", isNumber: true, cell: ({ times }) => times },
-  { head: "because", isWords: true, cell: reasonOf },
+  { head: "because", isWords: true, cell: reasonText },
   { head: "line", isName: true, cell: ({ line }) => (line === undefined ? "" : lineName(line)) },
 ];
 
 /** Lists the dtype that each operator of the loss computes in, and the rule that decided. */
 export function castSection({ policy, hash, nodes, casts, lints }: CastReport): Markup {
   const floats = nodes.filter(({ rule }) => rule !== "not floating" && rule !== "constant");
-  const rows = joined(floats);
+  const rows = countEqual(floats);
   const dtypes = [...new Set(floats.map(({ dtype }) => dtype))];
   const inWords = dtypes
     .map(
@@ -34,7 +34,7 @@ export function castSection({ policy, hash, nodes, casts, lints }: CastReport): 
 <h2 id="casts">What computes in which dtype</h2>
 <p>Policy <code>${policy}</code>, plan <code>${hash}</code>: ${count(floats.length, "floating operator")} of the loss, ${inWords}; ${count(casts.length, "cast")} inserted. The backward pass of an operator computes in its dtype.</p>
 ${lints.length === 0 ? undefined : html`<ul>${lints.map(({ severity, message, remedy }) => html`<li><b>${severity}</b>: ${message}; ${remedy}</li>`)}</ul>`}
-${folded({ summary: `${count(rows.length, "place")} with dtype and reason`, rows, wide: table("Cast plan", columns, rows), card })}
+${foldable({ summary: `${count(rows.length, "place")} with dtype and reason`, rows, wide: table("Cast plan", columns, rows), card })}
 </section>
 `;
 }
@@ -42,16 +42,16 @@ ${folded({ summary: `${count(rows.length, "place")} with dtype and reason`, rows
 /** A row where a table would be wider than the screen. */
 function card({ scope, op, times, dtype, rule, because, line }: CastRow): Markup {
   return html`<li><span><b>${op}</b>${times === 1 ? undefined : ` × ${times}`}</span> <span>computes in <b class="${dtype}">${dtype}</b></span>
-<p>${layerName(scope)}${line === undefined ? undefined : ` · ${lineName(line)}`}</p><p>${reasonOf({ rule, because })}</p></li>
+<p>${layerName(scope)}${line === undefined ? undefined : ` · ${lineName(line)}`}</p><p>${reasonText({ rule, because })}</p></li>
 `;
 }
 
-function reasonOf({ rule, because }: Pick<CastRow, "rule"> & { because?: string | undefined }): string {
+function reasonText({ rule, because }: Pick<CastRow, "rule"> & { because?: string | undefined }): string {
   return because === undefined ? rule : `${rule}: ${because}`;
 }
 
 /** Copies of one line, such as the steps of a recurrence, are one row. */
-function joined(nodes: readonly CastExplanation[]): readonly CastRow[] {
+function countEqual(nodes: readonly CastExplanation[]): readonly CastRow[] {
   const rows = new Map<string, CastRow>();
   for (const node of nodes) {
     const because = node.because?.replace(/_\d+$/, "");

@@ -5,14 +5,14 @@ import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
 
 /** Sums up the numbers in sentences. `misfit` says why no loss scale fits, if none does. */
 export function findings(report: PrecisionReport, misfit: Markup | undefined): readonly (Markup | string)[] {
-  return [lost(report), recommended(report, misfit), bf16(report), notFinite(report)].filter(
+  return [lossOfRange(report), recommendation(report, misfit), bf16(report), notFinite(report)].filter(
     (finding) => finding !== undefined,
   );
 }
 
 const names = { f16: "float16", bf16: "bfloat16" } as const;
 
-function lost({ gradients: { shares }, half, usesHalf, scale }: PrecisionReport): Markup {
+function lossOfRange({ gradients: { shares }, half, usesHalf, scale }: PrecisionReport): Markup {
   const [first] = shares.f16;
   const used = shares.f16.find((share) => share.scale === scale);
   const now =
@@ -22,7 +22,7 @@ function lost({ gradients: { shares }, half, usesHalf, scale }: PrecisionReport)
   return html`Without loss scaling, float16 would turn <b>${percent(first?.zero ?? 0)}</b> of the gradients into 0 and keep <b>${percent(first?.subnormal ?? 0)}</b> with fewer digits.${now}`;
 }
 
-function recommended({ gradients, half, usesHalf }: PrecisionReport, misfit: Markup | undefined): Markup {
+function recommendation({ gradients, half, usesHalf }: PrecisionReport, misfit: Markup | undefined): Markup {
   const { recommendedScale, largest, largestIn } = gradients;
   if (misfit !== undefined) return html`<b>No loss scale fits</b> float16: ${misfit}.`;
   if (largest === 0) return html`All gradients of this batch are 0: it tells of no loss scale.`;

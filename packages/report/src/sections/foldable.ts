@@ -15,7 +15,7 @@ const MOST_SHOWN = 40;
 const MOST_SHOWN_NARROW = 12;
 
 /** Rows as a table on a wide page and as a list on a narrow one; many are closed at first. */
-export function folded<Row>({ summary, rows, wide, card }: Folded<Row>): Markup {
+export function foldable<Row>({ summary, rows, wide, card }: Folded<Row>): Markup {
   const details = (width: "wide" | "narrow", most: number, content: Markup): Markup =>
     html`<details class="${width}"${rows.length <= most ? html` open` : undefined}><summary>${summary}</summary>
 ${content}</details>`;

@@ -2,9 +2,9 @@ import type { PrecisionReport } from "@mp/core";
 import type { StateTensor } from "@mp/core/report";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
-import type { NameOf } from "../named.js";
+import type { NameOf } from "../layer-names.js";
 import { bytes, count, percent } from "../numbers.js";
-import { folded } from "./folded.js";
+import { foldable } from "./foldable.js";
 import { rangeColumns } from "./ranges.js";
 import { type Column, table } from "./table.js";
 
@@ -32,7 +32,7 @@ export function optimizerSection({ optimizer }: PrecisionReport, nameOf: NameOf)
   return html`<section aria-labelledby="optimizer">
 <h2 id="optimizer">What the optimizer keeps</h2>
 <p>${optimizer.isShare ? "Of a state that is divided among ranks, the share of this one: " : undefined}${count(rows.length, "tensor")} in ${sum("bytes")}, scales included, which in float32 would be ${sum("bytesInF32")}. Smallest and largest are the exponents of values that are not 0, decoded. Those below the normal range of their format have fewer digits, and zeros of f16, 8-bit floats and u8 may have been flushed: tensors with most of both come first. A second moment of 0 makes the steps of its weight large; bf16 has float32's range.</p>
-${folded({ summary: `${count(rows.length, "tensor")} with format and range`, rows, wide: table("Optimizer state", columns, rows), card })}
+${foldable({ summary: `${count(rows.length, "tensor")} with format and range`, rows, wide: table("Optimizer state", columns, rows), card })}
 </section>
 `;
 }

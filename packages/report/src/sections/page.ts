@@ -2,7 +2,7 @@ import type { PrecisionReport } from "@mp/core";
 import { figure } from "../figure.js";
 import { html, Markup } from "../html.js";
 import { valueCount } from "../layers.js";
-import { layerNames, named } from "../named.js";
+import { layerNames, withLayerNames } from "../layer-names.js";
 import { gradientFigure, type HistoryStep, lossFigure, scaleFigure } from "../plots/history.js";
 import { memoryFigure } from "../plots/memory.js";
 import { style } from "../style.js";
@@ -45,7 +45,7 @@ const POLICY =
 export function precisionReportPage(run: ReportedRun): string {
   const { title, history, skips, results = {} } = run;
   const nameOf = layerNames(run.report);
-  const report = named(run.report, nameOf);
+  const report = withLayerNames(run.report, nameOf);
   const page = html`<!doctype html>
 <html lang="en">
 <head>
@@ -62,7 +62,7 @@ export function precisionReportPage(run: ReportedRun): string {
 <header>
 <h1>${title}: precision report</h1>
 ${Object.keys(results).length === 0 ? undefined : definitions("facts results", results)}
-${definitions("facts", factsOf(run))}
+${definitions("facts", headFacts(run))}
 </header>
 ${
   history.length === 0
@@ -94,7 +94,7 @@ ${figure(memoryFigure(report.memory))}
 const definitions = (kind: string, facts: Readonly<Record<string, string>>): Markup =>
   html`<dl class="${kind}">${Object.entries(facts).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 
-function factsOf({
+function headFacts({
   report,
   history,
   date = new Date(),

@@ -1,11 +1,11 @@
 import type { Diagnosis } from "@mp/core";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
-import type { NameOf } from "../named.js";
+import type { NameOf } from "../layer-names.js";
 import { count, scaleText } from "../numbers.js";
 import type { HistoryStep } from "../plots/history.js";
 import { lineName } from "./casts.js";
-import { folded } from "./folded.js";
+import { foldable } from "./foldable.js";
 import { type Column, table } from "./table.js";
 
 /** A skipped step and what its replay found; `undefined` where it found nothing. */
@@ -39,7 +39,7 @@ const columns: readonly Column<SkipRow>[] = [
   { head: "line", isName: true, cell: ({ line }) => line },
 ];
 
-function rowOf({ step, scale, overflow }: SkippedStep, nameOf: NameOf): SkipRow {
+function describeSkip({ step, scale, overflow }: SkippedStep, nameOf: NameOf): SkipRow {
   const row = { step, scale: scaleText(scale) };
   if (overflow === undefined) {
     return { ...row, cause: "not found again", phase: "", place: "", operator: "", type: "", line: "" };
@@ -89,7 +89,7 @@ export interface SkipParts {
 
 /** Which tensor of each skipped step was the first that was not finite, and why. */
 export function skipSection({ skips, history, nameOf }: SkipParts): Markup {
-  const rows = skips.map((skip) => rowOf(skip, nameOf));
+  const rows = skips.map((skip) => describeSkip(skip, nameOf));
   const skipped = history.filter(({ applied }) => !applied).length;
   const left = skipped - skips.length;
   return html`<section aria-labelledby="skips">
@@ -99,7 +99,7 @@ ${
     ? html`<p>${skipped === 0 ? "No step was skipped: every loss and every gradient was finite." : `${count(skipped, "step")} skipped, none replayed.`}</p>`
     : html`<p>Each skipped step was run again at its scale with every value looked at; where one was not finite, also at scale 1 and in float32, which tells a scale that is too high from a model that makes infinities or NaN itself.</p>
 ${causeList(skips)}
-${folded({ summary: `${count(rows.length, "skipped step")}, and the first tensor that was not finite`, rows, wide: table("Skipped steps", columns, rows), card })}
+${foldable({ summary: `${count(rows.length, "skipped step")}, and the first tensor that was not finite`, rows, wide: table("Skipped steps", columns, rows), card })}
 ${left > 0 ? html`<p class="note">${count(left, "further skipped step")} not replayed.</p>` : undefined}`
 }
 </section>

@@ -13,14 +13,14 @@ export interface Column<Row> {
 
 /** A table that scrolls by itself where it is wider than the page. */
 export function table<Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Markup {
-  const classOf = ({ isNumber, isName, isWords }: Column<Row>): string =>
+  const cellClass = ({ isNumber, isName, isWords }: Column<Row>): string =>
     isNumber ? "number" : isName ? "name" : isWords ? "words" : "";
   return html`<div class="table" role="region" aria-label="${label}" tabindex="0"><table>
-<thead><tr>${columns.map((column) => html`<th scope="col" class="${classOf(column)}">${column.head}</th>`)}</tr></thead>
+<thead><tr>${columns.map((column) => html`<th scope="col" class="${cellClass(column)}">${column.head}</th>`)}</tr></thead>
 <tbody>${rows.map(
     (
       row,
-    ) => html`<tr>${columns.map((column) => html`<td class="${classOf(column)}">${column.cell(row)}</td>`)}</tr>
+    ) => html`<tr>${columns.map((column) => html`<td class="${cellClass(column)}">${column.cell(row)}</td>`)}</tr>
 `,
   )}</tbody></table></div>
 `;

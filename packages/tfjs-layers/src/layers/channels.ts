@@ -4,7 +4,7 @@ import type { Settings } from "../settings.js";
 
 export type DataFormat = "channels_last" | "channels_first";
 
-export const formatOf = (settings: Settings): DataFormat =>
+export const readDataFormat = (settings: Settings): DataFormat =>
   settings.text("data_format", "channels_last", "channels_first");
 
 /** Moves the channels to the second axis for `compute`, and back after it. */

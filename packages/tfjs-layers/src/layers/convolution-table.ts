@@ -1,10 +1,10 @@
 // Convolutions. Kernels stay as the file has them, their channels last, and are turned in the graph.
 import type { Tensor } from "@mp/core";
 import { add, conv, convTranspose, pad, reshape, transpose } from "@mp/core/ops";
-import { activationOf } from "../activations-table.js";
-import { type Call, inputOf, type LayerKind, type WeightNames } from "../plan.js";
+import { readActivation } from "../activations-table.js";
+import { type Call, firstInput, type LayerKind, type WeightNames } from "../plan.js";
 import type { Settings } from "../settings.js";
-import { channelsFirst, formatOf } from "./channels.js";
+import { channelsFirst, readDataFormat } from "./channels.js";
 
 interface Window {
   readonly strides: readonly number[];
@@ -19,10 +19,10 @@ interface Shaped {
   compute(x: Tensor, call: Call, window: Window): Tensor;
 }
 
-function convolutionOf(settings: Settings, { weights, axes, compute }: Shaped): ReturnType<LayerKind> {
+function convolutionPlan(settings: Settings, { weights, axes, compute }: Shaped): ReturnType<LayerKind> {
   const usesBias = settings.flag("use_bias", true);
-  const activation = activationOf(settings, "activation", "linear");
-  const format = formatOf(settings);
+  const activation = readActivation(settings, "activation", "linear");
+  const format = readDataFormat(settings);
   const padding = settings.text("padding", "valid", "same", "causal");
   const [strides, dilations] = [
     settings.numbers("strides", axes, 1),
@@ -36,7 +36,7 @@ function convolutionOf(settings: Settings, { weights, axes, compute }: Shaped): 
     weights: { ...weights, ...(usesBias ? { bias: ["bias"] } : {}) },
     run: (call) =>
       activation(
-        channelsFirst(inputOf(call), format, (x) => {
+        channelsFirst(firstInput(call), format, (x) => {
           const padded =
             before === 0
               ? x
@@ -76,7 +76,7 @@ const convolution =
   (axes: number): LayerKind =>
   (settings) => {
     const group = settings.number("groups", 1);
-    return convolutionOf(settings, {
+    return convolutionPlan(settings, {
       axes,
       weights: { kernel: ["kernel"] },
       compute: (x, call, window) => conv(x, outputsFirst(call.weight("kernel")), { ...window, group }),
@@ -86,7 +86,7 @@ const convolution =
 const depthwiseConvolution =
   (axes: number): LayerKind =>
   (settings) =>
-    convolutionOf(settings, {
+    convolutionPlan(settings, {
       axes,
       weights: { depthwise_kernel: ["depthwise_kernel", "kernel"] },
       compute: (x, call, window) => depthwise(x, call.weight("depthwise_kernel"), window),
@@ -95,7 +95,7 @@ const depthwiseConvolution =
 const separableConvolution =
   (axes: number): LayerKind =>
   (settings) =>
-    convolutionOf(settings, {
+    convolutionPlan(settings, {
       axes,
       weights: { depthwise_kernel: ["depthwise_kernel"], pointwise_kernel: ["pointwise_kernel"] },
       compute: (x, call, window) =>
@@ -106,7 +106,7 @@ const separableConvolution =
     });
 
 /** [k…, outputs, inputs] is [inputs, outputs, k…] there; results have size · stride, or what the taps reach over it. */
-function transposed(x: Tensor, kernel: Tensor, { strides, autoPad }: Window): Tensor {
+function convolveTransposed(x: Tensor, kernel: Tensor, { strides, autoPad }: Window): Tensor {
   const taps = kernel.shape.slice(0, -2);
   const total = taps.map((count, axis) =>
     autoPad === "same" ? Math.max(0, count - (strides[axis] ?? 1)) : 0,
@@ -119,16 +119,16 @@ function transposed(x: Tensor, kernel: Tensor, { strides, autoPad }: Window): Te
   });
 }
 
-const transposedConvolution =
+const convolutionTranspose =
   (axes: number): LayerKind =>
   (settings) => {
     settings.expect("output_padding");
     if (settings.numbers("dilation_rate", axes, 1).some((rate) => rate !== 1))
       settings.refuse("dilation_rate is not read");
-    return convolutionOf(settings, {
+    return convolutionPlan(settings, {
       axes,
       weights: { kernel: ["kernel"] },
-      compute: (x, call, window) => transposed(x, call.weight("kernel"), window),
+      compute: (x, call, window) => convolveTransposed(x, call.weight("kernel"), window),
     });
   };
 
@@ -140,7 +140,7 @@ export const CONVOLUTION_LAYERS: Readonly<Record<string, LayerKind>> = {
   DepthwiseConv2D: depthwiseConvolution(2),
   SeparableConv1D: separableConvolution(1),
   SeparableConv2D: separableConvolution(2),
-  Conv1DTranspose: transposedConvolution(1),
-  Conv2DTranspose: transposedConvolution(2),
-  Conv3DTranspose: transposedConvolution(3),
+  Conv1DTranspose: convolutionTranspose(1),
+  Conv2DTranspose: convolutionTranspose(2),
+  Conv3DTranspose: convolutionTranspose(3),
 };

@@ -16,23 +16,23 @@ import {
   sub,
   where,
 } from "@mp/core/ops";
-import { activationOf } from "../activations-table.js";
-import { type Call, dropped, inputOf, type LayerKind, named, plain } from "../plan.js";
+import { readActivation } from "../activations-table.js";
+import { type Call, dropOut, firstInput, type LayerKind, weightNames, plain } from "../plan.js";
 
 const dense: LayerKind = (settings) => {
   const usesBias = settings.flag("use_bias", true);
-  const activation = activationOf(settings, "activation", "linear");
+  const activation = readActivation(settings, "activation", "linear");
   return {
-    weights: named("kernel", ...(usesBias ? ["bias"] : [])),
+    weights: weightNames("kernel", ...(usesBias ? ["bias"] : [])),
     run: (call) => {
-      const y = matMul(inputOf(call), call.weight("kernel"));
+      const y = matMul(firstInput(call), call.weight("kernel"));
       return activation(usesBias ? add(y, call.weight("bias")) : y);
     },
   };
 };
 
 const activation: LayerKind = (settings) => {
-  const compute = activationOf(settings, "activation", "linear");
+  const compute = readActivation(settings, "activation", "linear");
   return plain((x) => compute(x));
 };
 
@@ -53,9 +53,9 @@ const leakyReluKind: LayerKind = (settings) => {
 };
 
 const prelu: LayerKind = () => ({
-  weights: named("alpha"),
+  weights: weightNames("alpha"),
   run: (call) => {
-    const x = inputOf(call);
+    const x = firstInput(call);
     return sub(relu(x), mul(call.weight("alpha"), relu(neg(x))));
   },
 });
@@ -65,7 +65,7 @@ const eluKind: LayerKind = (settings) => {
   return plain((x) => elu(x, alpha));
 };
 
-const thresholdedRelu: LayerKind = (settings) => {
+const thresholdRelu: LayerKind = (settings) => {
   const theta = settings.number("theta", 1);
   return plain((x) => where(greater(x, theta), x, 0));
 };
@@ -83,7 +83,7 @@ const droppingOut =
     if (!(rate >= 0 && rate < 1)) settings.refuse(`rate: ${rate} is not in 0 … 1`);
     settings.expect("noise_shape");
     return plain((x, call: Call) =>
-      call.training && rate > 0 ? dropped(x, call.kept(rate, shapeOf(x)), rate) : x,
+      call.training && rate > 0 ? dropOut(x, call.kept(rate, shapeOf(x)), rate) : x,
     );
   };
 
@@ -95,9 +95,9 @@ const [dropout, spatialDropout] = [
 const embedding: LayerKind = (settings) => {
   settings.expect("mask_zero", false);
   return {
-    weights: named("embeddings"),
+    weights: weightNames("embeddings"),
     run: (call) => {
-      const indices = inputOf(call);
+      const indices = firstInput(call);
       const isIndex = indices.dtype === "i32" || indices.dtype === "i64";
       return gather(call.weight("embeddings"), isIndex ? indices : cast(indices, "i32"));
     },
@@ -116,7 +116,7 @@ export const CORE_LAYERS: Readonly<Record<string, LayerKind>> = {
   LeakyReLU: leakyReluKind,
   PReLU: prelu,
   ELU: eluKind,
-  ThresholdedReLU: thresholdedRelu,
+  ThresholdedReLU: thresholdRelu,
   Softmax: softmaxKind,
   Dropout: dropout,
   SpatialDropout1D: spatialDropout,

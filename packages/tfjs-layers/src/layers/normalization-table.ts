@@ -8,24 +8,24 @@ import {
   normalizeByStatistics,
   transpose,
 } from "@mp/core/ops";
-import { type Call, inputOf, type LayerKind, named } from "../plan.js";
+import { type Call, firstInput, type LayerKind, weightNames } from "../plan.js";
 import type { Settings } from "../settings.js";
 
 /** The axis of a config, a number or a list of one. */
-function axisOf(settings: Settings): number {
+function readAxis(settings: Settings): number {
   const { axis } = settings.config;
   if (!Array.isArray(axis)) return settings.number("axis", -1);
   const [only] = settings.list("axis");
   return axis.length === 1 && only !== undefined ? only : settings.refuse("several axes are not read");
 }
 
-const scaled = (settings: Settings): readonly string[] => [
+const affineNames = (settings: Settings): readonly string[] => [
   ...(settings.flag("scale", true) ? ["gamma"] : []),
   ...(settings.flag("center", true) ? ["beta"] : []),
 ];
 
 /** Scale and shift, where the layer has them. */
-function affineOf(call: Call, names: readonly string[], size: number): readonly [Tensor, Tensor] {
+function affineWeights(call: Call, names: readonly string[], size: number): readonly [Tensor, Tensor] {
   return [
     names.includes("gamma") ? call.weight("gamma") : constant(ones([size])),
     names.includes("beta") ? call.weight("beta") : constant(zeros([size])),
@@ -33,20 +33,20 @@ function affineOf(call: Call, names: readonly string[], size: number): readonly 
 }
 
 const batchNormalizationKind: LayerKind = (settings) => {
-  const names = scaled(settings);
+  const names = affineNames(settings);
   const [momentum, epsilon] = [settings.number("momentum", 0.99), settings.number("epsilon", 1e-3)];
-  const given = axisOf(settings);
+  const given = readAxis(settings);
   return {
-    weights: named(...names),
-    statistics: named("moving_mean", "moving_variance"),
+    weights: weightNames(...names),
+    statistics: weightNames("moving_mean", "moving_variance"),
     run: (call) => {
-      const x = inputOf(call);
+      const x = firstInput(call);
       const rank = x.shape.length;
       const axis = given < 0 ? given + rank : given;
       if (!(axis > 0 && axis < rank)) settings.refuse(`axis: ${given} of ${rank} axes is not read`);
       const there = [0, axis, ...x.shape.map((_, at) => at).filter((at) => at !== 0 && at !== axis)];
       const isSecond = axis === 1;
-      const y = normalized(isSecond ? x : transpose(x, there), call, { names, momentum, epsilon });
+      const y = normalizeBatch(isSecond ? x : transpose(x, there), call, { names, momentum, epsilon });
       return isSecond
         ? y
         : transpose(
@@ -63,8 +63,8 @@ interface BatchOptions {
   readonly epsilon: number;
 }
 
-function normalized(x: Tensor, call: Call, { names, momentum, epsilon }: BatchOptions): Tensor {
-  const [gamma, beta] = affineOf(call, names, x.shape[1] ?? 1);
+function normalizeBatch(x: Tensor, call: Call, { names, momentum, epsilon }: BatchOptions): Tensor {
+  const [gamma, beta] = affineWeights(call, names, x.shape[1] ?? 1);
   const statistics = { mean: call.statistic("moving_mean"), variance: call.statistic("moving_variance") };
   if (!call.training) return normalizeByStatistics(x, gamma, beta, statistics, { epsilon });
   const { y, mean, variance } = batchNormalization(x, gamma, beta, { epsilon });
@@ -77,16 +77,16 @@ function normalized(x: Tensor, call: Call, { names, momentum, epsilon }: BatchOp
 }
 
 const layerNormalizationKind: LayerKind = (settings) => {
-  const names = scaled(settings);
+  const names = affineNames(settings);
   const epsilon = settings.number("epsilon", 1e-3);
-  const given = axisOf(settings);
+  const given = readAxis(settings);
   return {
-    weights: named(...names),
+    weights: weightNames(...names),
     run: (call) => {
-      const x = inputOf(call);
+      const x = firstInput(call);
       if (given !== -1 && given !== x.shape.length - 1)
         settings.refuse("another axis than the last is not read");
-      return layerNormalization(x, ...affineOf(call, names, x.shape.at(-1) ?? 1), { epsilon });
+      return layerNormalization(x, ...affineWeights(call, names, x.shape.at(-1) ?? 1), { epsilon });
     },
   };
 };

@@ -1,6 +1,6 @@
 import { averagePool, maxPool, reduceMax, reduceMean } from "@mp/core/ops";
 import { type LayerKind, plain } from "../plan.js";
-import { channelsFirst, formatOf, spatialAxes } from "./channels.js";
+import { channelsFirst, readDataFormat, spatialAxes } from "./channels.js";
 
 const pooling =
   (pool: typeof maxPool, axes: number): LayerKind =>
@@ -8,14 +8,14 @@ const pooling =
     const size = settings.numbers("pool_size", axes, 2);
     const strides = settings.config["strides"] == null ? size : settings.numbers("strides", axes);
     const autoPad = settings.text("padding", "valid", "same");
-    const format = formatOf(settings);
+    const format = readDataFormat(settings);
     return plain((x) => channelsFirst(x, format, (first) => pool(first, size, { strides, autoPad })));
   };
 
 const globalPooling =
   (reduce: typeof reduceMax): LayerKind =>
   (settings) => {
-    const [format, keepdims] = [formatOf(settings), settings.flag("keepdims", false)];
+    const [format, keepdims] = [readDataFormat(settings), settings.flag("keepdims", false)];
     return plain((x) => reduce(x, { axes: spatialAxes(x, format), keepdims }));
   };
 

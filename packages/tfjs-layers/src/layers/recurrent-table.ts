@@ -13,8 +13,8 @@ import {
   sub,
   transpose,
 } from "@mp/core/ops";
-import { type Activation, activationOf } from "../activations-table.js";
-import { type Call, dropped, type LayerKind, named } from "../plan.js";
+import { type Activation, readActivation } from "../activations-table.js";
+import { type Call, dropOut, type LayerKind, weightNames } from "../plan.js";
 import type { Settings } from "../settings.js";
 
 interface Weights {
@@ -35,13 +35,13 @@ interface Cell {
 
 type MakeCell = (settings: Settings, units: number) => Cell;
 
-const gatesOf = (settings: Settings): { readonly inner: Activation; readonly outer: Activation } => ({
-  inner: activationOf(settings, "recurrent_activation", "hard_sigmoid"),
-  outer: activationOf(settings, "activation", "tanh"),
+const readActivations = (settings: Settings): { readonly inner: Activation; readonly outer: Activation } => ({
+  inner: readActivation(settings, "recurrent_activation", "hard_sigmoid"),
+  outer: readActivation(settings, "activation", "tanh"),
 });
 
 const simple: MakeCell = (settings) => {
-  const { outer } = gatesOf(settings);
+  const { outer } = readActivations(settings);
   return {
     gates: 1,
     states: 1,
@@ -52,7 +52,7 @@ const simple: MakeCell = (settings) => {
 
 /** Gates in the order input, forget, cell, output. */
 const lstm: MakeCell = (settings) => {
-  const { inner, outer } = gatesOf(settings);
+  const { inner, outer } = readActivations(settings);
   return {
     gates: 4,
     states: 2,
@@ -68,7 +68,7 @@ const lstm: MakeCell = (settings) => {
 
 /** Gates in the order update, reset, candidate. */
 const gru: MakeCell = (settings, units) => {
-  const { inner, outer } = gatesOf(settings);
+  const { inner, outer } = readActivations(settings);
   const resetsAfter = settings.flag("reset_after", false);
   const parts = [2 * units, units];
   return {
@@ -96,7 +96,7 @@ const gru: MakeCell = (settings, units) => {
   };
 };
 
-const reversed = (x: Tensor): Tensor => slice(x, [{ axis: 1, step: -1 }]);
+const reverseTime = (x: Tensor): Tensor => slice(x, [{ axis: 1, step: -1 }]);
 
 function overTime(
   call: Call,
@@ -108,9 +108,9 @@ function overTime(
   const [batch = 1, time = 1, size = 1] = given.shape;
   if (given.shape.length !== 3)
     settings.refuse(`takes [batch, time, features], got ${given.shape.length} axes`);
-  const turned = settings.flag("go_backwards", false) ? reversed(given) : given;
+  const turned = settings.flag("go_backwards", false) ? reverseTime(given) : given;
   const rate = call.training ? settings.number("dropout", 0) : 0;
-  const x = rate === 0 ? turned : dropped(turned, call.kept(rate, [batch, 1, size]), rate);
+  const x = rate === 0 ? turned : dropOut(turned, call.kept(rate, [batch, 1, size]), rate);
   const bias = settings.flag("use_bias", true) ? call.weight("bias") : undefined;
   const [inputBias, recurrentBias] =
     bias !== undefined && cell.hasRecurrentBias
@@ -134,7 +134,7 @@ function overTime(
       const [hidden, ...others] = current as readonly [Tensor, ...Tensor[]];
       const next = cell.step(
         element,
-        [kept === undefined ? hidden : dropped(hidden, kept, stateRate), ...others],
+        [kept === undefined ? hidden : dropOut(hidden, kept, stateRate), ...others],
         weights,
       );
       return [next, next[0] as Tensor];
@@ -157,7 +157,7 @@ const recurrent =
       settings.flag("return_state", false),
     ];
     return {
-      weights: named("kernel", "recurrent_kernel", ...(settings.flag("use_bias", true) ? ["bias"] : [])),
+      weights: weightNames("kernel", "recurrent_kernel", ...(settings.flag("use_bias", true) ? ["bias"] : [])),
       run: (call) => {
         const [outputs, state] = overTime(call, settings, cell, units);
         return [sequences ? outputs : (state[0] as Tensor), ...(states ? state : [])];

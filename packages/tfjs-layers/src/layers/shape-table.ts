@@ -2,10 +2,10 @@
 import type { Tensor } from "@mp/core";
 import { expand, pad, reshape, slice, transpose, unsqueeze } from "@mp/core/ops";
 import { type LayerKind, plain } from "../plan.js";
-import { channelsFirst, formatOf, spatialAxes } from "./channels.js";
+import { channelsFirst, readDataFormat, spatialAxes } from "./channels.js";
 
 const flatten: LayerKind = (settings) => {
-  const format = formatOf(settings);
+  const format = readDataFormat(settings);
   return plain((x) => {
     const order = [0, ...x.shape.map((_, axis) => axis).slice(2), 1];
     const last = format === "channels_first" && x.shape.length > 2 ? transpose(x, order) : x;
@@ -31,7 +31,7 @@ const repeatVector: LayerKind = (settings) => {
 const zeroPadding =
   (axes: number): LayerKind =>
   (settings) => {
-    const [margins, format] = [settings.margins("padding", axes), formatOf(settings)];
+    const [margins, format] = [settings.margins("padding", axes), readDataFormat(settings)];
     return plain((x) => {
       const padded = spatialAxes(x, format);
       return pad(
@@ -44,7 +44,7 @@ const zeroPadding =
 const cropping =
   (axes: number): LayerKind =>
   (settings) => {
-    const [margins, format] = [settings.margins("cropping", axes), formatOf(settings)];
+    const [margins, format] = [settings.margins("cropping", axes), readDataFormat(settings)];
     return plain((x) => {
       const ranges = spatialAxes(x, format).map((axis, at) => {
         const [before, after] = margins[at] ?? [0, 0];
@@ -55,7 +55,7 @@ const cropping =
   };
 
 /** Each element `times` times in a row along the axis. */
-function repeated(x: Tensor, axis: number, times: number): Tensor {
+function repeatElements(x: Tensor, axis: number, times: number): Tensor {
   if (times === 1) return x;
   const [before, after] = [x.shape.slice(0, axis + 1), x.shape.slice(axis + 1)];
   const spread = expand(unsqueeze(x, [axis + 1]), [...before, times, ...after]);
@@ -65,11 +65,11 @@ function repeated(x: Tensor, axis: number, times: number): Tensor {
 const upSampling =
   (axes: number): LayerKind =>
   (settings) => {
-    const [times, format] = [settings.numbers("size", axes, 2), formatOf(settings)];
+    const [times, format] = [settings.numbers("size", axes, 2), readDataFormat(settings)];
     settings.expect("interpolation", "nearest");
     return plain((x) =>
       channelsFirst(x, format, (first) =>
-        times.reduce((y, factor, axis) => repeated(y, axis + 2, factor), first),
+        times.reduce((y, factor, axis) => repeatElements(y, axis + 2, factor), first),
       ),
     );
   };

@@ -1,8 +1,8 @@
 // Layers around a layer.
 import type { Tensor } from "@mp/core";
 import { add, concat, mul, reshape, slice } from "@mp/core/ops";
-import { inputOf, type LayerKind } from "../plan.js";
-import { isObject, type JsonObject, malformed, quote } from "../problem.js";
+import { firstInput, type LayerKind } from "../plan.js";
+import { isObject, type JsonObject, refuseFile, quote } from "../problem.js";
 import type { Settings } from "../settings.js";
 
 const timeDistributed: LayerKind = (settings, read) => {
@@ -10,7 +10,7 @@ const timeDistributed: LayerKind = (settings, read) => {
   return {
     children: [{ ...inside, isNamedByParent: true }],
     run: (call) => {
-      const x = inputOf(call);
+      const x = firstInput(call);
       const [batch = 1, time = 1, ...rest] = x.shape;
       const [y] = call.child(inside.name, [reshape(x, [batch * time, ...rest])]) as [Tensor];
       return reshape(y, [batch, time, ...y.shape.slice(1)]);
@@ -26,43 +26,43 @@ const MERGED: Readonly<Record<string, (a: Tensor, b: Tensor) => Tensor>> = {
 };
 
 /** The config of a layer under another name, with options replaced. */
-function changed(json: JsonObject, options: JsonObject): JsonObject {
+function withOptions(json: JsonObject, options: JsonObject): JsonObject {
   return { ...json, name: options["name"], config: { ...(json["config"] as JsonObject), ...options } };
 }
 
 /** Wrappers name their layers by the direction; the file has some of the names as they were before. */
-function prefixed(prefix: string, { name }: JsonObject): string {
+function addPrefix(prefix: string, { name }: JsonObject): string {
   return String(name).startsWith(prefix) ? String(name) : `${prefix}${String(name)}`;
 }
 
 /** @throws MP_PARSE for a layer without a config */
-function configOf(settings: Settings, { config }: JsonObject): JsonObject {
+function innerConfig(settings: Settings, { config }: JsonObject): JsonObject {
   return isObject(config)
     ? config
-    : malformed(`the layer inside ${settings.className} ${quote(settings.name)} has no config`);
+    : refuseFile(`the layer inside ${settings.className} ${quote(settings.name)} has no config`);
 }
 
 /** Keras 3 writes the layer of the other direction too; for others it is the first one, going backwards. */
-function backwardOf(settings: Settings, layer: JsonObject): JsonObject {
+function backwardLayer(settings: Settings, layer: JsonObject): JsonObject {
   const given = settings.config["backward_layer"];
   const written = isObject(given) ? given : undefined;
-  const config = configOf(settings, written ?? layer);
-  const name = prefixed("backward_", config);
-  if (written !== undefined) return changed(written, { name });
-  return changed(layer, { name, go_backwards: config["go_backwards"] !== true });
+  const config = innerConfig(settings, written ?? layer);
+  const name = addPrefix("backward_", config);
+  if (written !== undefined) return withOptions(written, { name });
+  return withOptions(layer, { name, go_backwards: config["go_backwards"] !== true });
 }
 
 const bidirectional: LayerKind = (settings, read) => {
   const layer = settings.object("layer");
-  const config = configOf(settings, layer);
+  const config = innerConfig(settings, layer);
   const sequences = config["return_sequences"] === true;
   const mode = settings.config["merge_mode"] ?? "none";
   const merge = typeof mode === "string" ? MERGED[mode] : undefined;
   if (merge === undefined && mode !== "none")
     settings.refuse(`merge_mode: ${JSON.stringify(mode)} is not read`);
   const [forward, backward] = [
-    read(changed(layer, { name: prefixed("forward_", config) })),
-    read(backwardOf(settings, layer)),
+    read(withOptions(layer, { name: addPrefix("forward_", config) })),
+    read(backwardLayer(settings, layer)),
   ];
   return {
     children: [forward, backward],

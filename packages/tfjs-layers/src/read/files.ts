@@ -1,7 +1,7 @@
 // The files of a model: its JSON, and the shards that this names. Names are data of strangers: each file lies in the
 // JSON's folder, also after its links are followed.
 import { MpError } from "@mp/core";
-import { malformed, quote } from "../problem.js";
+import { refuseFile, quote } from "../problem.js";
 import { isKerasName, refuseKeras } from "./keras-file.js";
 
 /** Models of thousands of layers have some megabytes; a file of this size is not one. */
@@ -11,10 +11,10 @@ const MOST_JSON_BYTES = 2 ** 27;
 export async function readText(path: string): Promise<string> {
   const { readFile } = await import("node:fs/promises");
   return reading(path, async () => {
-    const size = await sizeOf(path);
+    const size = await fileSize(path);
     if (isKerasName(path)) refuseKeras(path);
     if (size > MOST_JSON_BYTES)
-      malformed(`${quote(path)} has ${size} bytes, which no model's JSON has`, { path });
+      refuseFile(`${quote(path)} has ${size} bytes, which no model's JSON has`, { path });
     return new TextDecoder().decode(await readFile(path));
   });
 }
@@ -33,10 +33,10 @@ export async function findShards(modelPath: string, names: readonly string[]): P
   const shards: Shard[] = [];
   const known = new Set<string>();
   for (const name of names) {
-    if (known.has(name)) malformed(`the weights' path ${quote(name)} is named twice`, { shard: name });
+    if (known.has(name)) refuseFile(`the weights' path ${quote(name)} is named twice`, { shard: name });
     known.add(name);
-    const path = await placeOf(modelPath, name);
-    shards.push({ path, size: await reading(path, () => sizeOf(path)) });
+    const path = await resolveShard(modelPath, name);
+    shards.push({ path, size: await reading(path, () => fileSize(path)) });
   }
   return shards;
 }
@@ -44,7 +44,7 @@ export async function findShards(modelPath: string, names: readonly string[]): P
 /** The bytes of those files in a row, read one after another. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
 export async function readShards(shards: readonly Shard[]): Promise<Uint8Array> {
   const { open } = await import("node:fs/promises");
-  const all = allocated(shards.reduce((sum, { size }) => sum + size, 0));
+  const all = allocate(shards.reduce((sum, { size }) => sum + size, 0));
   let at = 0;
   for (const { path, size } of shards) {
     await reading(path, async () => {
@@ -52,7 +52,7 @@ export async function readShards(shards: readonly Shard[]): Promise<Uint8Array> 
       try {
         for (const end = at + size; at < end; ) {
           const { bytesRead } = await file.read(all, at, Math.min(end - at, MOST_READ_BYTES));
-          if (bytesRead === 0) malformed(`${quote(path)} shrank while it was read`, { path });
+          if (bytesRead === 0) refuseFile(`${quote(path)} shrank while it was read`, { path });
           at += bytesRead;
         }
       } finally {
@@ -66,7 +66,7 @@ export async function readShards(shards: readonly Shard[]): Promise<Uint8Array> 
 /** A system call reads 2 GiB at most. */
 const MOST_READ_BYTES = 2 ** 30;
 
-function allocated(bytes: number): Uint8Array {
+function allocate(bytes: number): Uint8Array {
   try {
     return new Uint8Array(bytes);
   } catch (cause) {
@@ -78,7 +78,7 @@ function allocated(bytes: number): Uint8Array {
   }
 }
 
-async function placeOf(modelPath: string, shard: string): Promise<string> {
+async function resolveShard(modelPath: string, shard: string): Promise<string> {
   const [{ realpath }, { dirname, join, sep }] = await Promise.all([
     import("node:fs/promises"),
     import("node:path"),
@@ -90,16 +90,16 @@ async function placeOf(modelPath: string, shard: string): Promise<string> {
     /[\\\0:]/.test(shard) ||
     steps.some((step) => step === "" || step === ".." || step === ".")
   )
-    malformed(`the weights' path ${quote(shard)} is no name of a file beside the model`, { shard });
+    refuseFile(`the weights' path ${quote(shard)} is no name of a file beside the model`, { shard });
   const folder = await reading(modelPath, () => realpath(dirname(modelPath)));
   const place = join(folder, ...steps);
   const found = await reading(place, () => realpath(place));
   if (found.startsWith(`${folder}${sep}`)) return found;
-  return malformed(`the weights' path ${quote(shard)} is a link out of the model's folder`, { shard });
+  return refuseFile(`the weights' path ${quote(shard)} is a link out of the model's folder`, { shard });
 }
 
 /** A pipe would be waited for without end, so that it is refused unopened. */
-async function sizeOf(path: string): Promise<number> {
+async function fileSize(path: string): Promise<number> {
   const { stat } = await import("node:fs/promises");
   const found = await stat(path);
   if (found.isFile()) return found.size;

@@ -1,7 +1,7 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
 import type { Plan } from "../plan.js";
-import { malformed, quote } from "../problem.js";
+import { refuseFile, quote } from "../problem.js";
 import { readText } from "./files.js";
 import { readLayer } from "./read-layer.js";
 import { type PlacedWeight, type TfjsModel, tfjsModel } from "./tfjs-model.js";
@@ -42,7 +42,7 @@ export async function fromTfjs(pathToModelJson: string, options: FromTfjsOptions
     readLayer,
   );
   const tensors = await readWeights(pathToModelJson, weightsManifest);
-  const weights = placed(plan, tensors);
+  const weights = placeWeights(plan, tensors);
   if (outputs === undefined) return tfjsModel(name, plan, weights);
   const cut = plan.upTo(outputs);
   const kept = new Set(cut.children?.map((child) => child.name));
@@ -51,16 +51,16 @@ export async function fromTfjs(pathToModelJson: string, options: FromTfjsOptions
 }
 
 /** Every weight of the model with its tensor. @throws MP_PARSE for one that is missing, or a tensor without a layer */
-function placed(plan: Plan, tensors: ReadonlyMap<string, HostTensor>): readonly PlacedWeight[] {
+function placeWeights(plan: Plan, tensors: ReadonlyMap<string, HostTensor>): readonly PlacedWeight[] {
   expectNames([...tensors.keys()]);
   const find = weightFinder(tensors.keys());
-  const weights = [...placesOf(plan, [], [], false)].map(({ scopes, variables, ...place }) => {
+  const weights = [...weightPlaces(plan, [], [], false)].map(({ scopes, variables, ...place }) => {
     const name = find({ scopes, variables });
     return { ...place, name, tensor: tensors.get(name) as HostTensor };
   });
   const used = new Set(weights.map(({ name }) => name));
   const left = [...tensors.keys()].filter((name) => !used.has(name));
-  if (left.length > 0) malformed(`no layer takes the weight ${left.slice(0, 5).map(quote).join(", ")}`);
+  if (left.length > 0) refuseFile(`no layer takes the weight ${left.slice(0, 5).map(quote).join(", ")}`);
   return weights;
 }
 
@@ -79,7 +79,7 @@ interface Place extends Omit<PlacedWeight, "name" | "tensor"> {
   readonly variables: readonly string[];
 }
 
-function* placesOf(
+function* weightPlaces(
   plan: Plan,
   scopes: readonly ScopeName[],
   path: readonly string[],
@@ -98,6 +98,6 @@ function* placesOf(
     // A model's name may be left out of those of its layers, and a wrapper's layer may be named by the wrapper alone.
     const above = isModel ? scopes.map((scope) => ({ ...scope, isOptional: true })) : scopes;
     const scope = { name, isOptional: isNamedByParent === true };
-    yield* placesOf(child, [...above, scope], [...path, name], isFrozen);
+    yield* weightPlaces(child, [...above, scope], [...path, name], isFrozen);
   }
 }

@@ -10,7 +10,7 @@ export interface TensorRef {
   readonly output: number;
 }
 
-export function refOf(value: unknown): TensorRef | undefined {
+export function parseRef(value: unknown): TensorRef | undefined {
   if (!Array.isArray(value)) return undefined;
   const [layer, node = 0, output = 0] = value as readonly unknown[];
   const isRef = typeof layer === "string" && Number.isInteger(node) && Number.isInteger(output);
@@ -18,7 +18,7 @@ export function refOf(value: unknown): TensorRef | undefined {
 }
 
 /** The calls of a layer, each with its inputs. @throws MP_UNSUPPORTED for calls with other arguments than tensors */
-export function callsOf(settings: Settings, inboundNodes: unknown): readonly (readonly TensorRef[])[] {
+export function readCalls(settings: Settings, inboundNodes: unknown): readonly (readonly TensorRef[])[] {
   if (!Array.isArray(inboundNodes)) return [];
   return inboundNodes.map((node: unknown) =>
     isObject(node) ? kerasThree(settings, node) : kerasTwo(settings, node),
@@ -27,13 +27,13 @@ export function callsOf(settings: Settings, inboundNodes: unknown): readonly (re
 
 /** [["layer", 0, 0, {}], …], or one without the list around it. */
 function kerasTwo(settings: Settings, node: unknown): readonly TensorRef[] {
-  const entries = refOf(node) === undefined ? node : [node];
+  const entries = parseRef(node) === undefined ? node : [node];
   if (!Array.isArray(entries)) return settings.refuse("its inbound_nodes are not read");
   return entries.flatMap((entry: unknown) => {
-    const ref = refOf(entry);
+    const ref = parseRef(entry);
     if (ref === undefined) return settings.refuse("its inbound_nodes are not read");
     const [, , , options] = entry as readonly unknown[];
-    return [ref, ...statesOf(settings, isObject(options) ? options : {})];
+    return [ref, ...readStates(settings, isObject(options) ? options : {})];
   });
 }
 
@@ -43,11 +43,11 @@ function kerasThree(settings: Settings, { args, kwargs }: JsonObject): readonly 
   const inputs = tensorsIn(first);
   const states = rest.flatMap((value) => (value === null ? [] : tensorsIn(value)));
   if (inputs.length === 0) return settings.refuse("a call without tensors is not read");
-  return [...inputs, ...states, ...statesOf(settings, isObject(kwargs) ? kwargs : {})];
+  return [...inputs, ...states, ...readStates(settings, isObject(kwargs) ? kwargs : {})];
 }
 
 /** Options of a call: only first states, and what is its default, are known. */
-function statesOf(settings: Settings, options: JsonObject): readonly TensorRef[] {
+function readStates(settings: Settings, options: JsonObject): readonly TensorRef[] {
   return Object.entries(options).flatMap(([name, value]) => {
     if (name === "initial_state") return value === null ? [] : tensorsIn(value);
     if (value === null || name === "training" || value === false) return [];
@@ -56,11 +56,11 @@ function statesOf(settings: Settings, options: JsonObject): readonly TensorRef[]
 }
 
 function tensorsIn(value: unknown): readonly TensorRef[] {
-  const ref = refOf(value);
+  const ref = parseRef(value);
   if (ref !== undefined) return [ref];
   if (Array.isArray(value)) return value.flatMap(tensorsIn);
   if (!isObject(value)) return [];
   const { config } = value;
-  const history = isObject(config) ? refOf(config["keras_history"]) : undefined;
+  const history = isObject(config) ? parseRef(config["keras_history"]) : undefined;
   return history === undefined ? [] : [history];
 }

@@ -2,9 +2,9 @@
 // every tensor is made before it is read.
 import type { Tensor } from "@mp/core";
 import type { ChildPlan, LayerKind, Plan, ReadLayer } from "../plan.js";
-import { isObject, type JsonObject, malformed, quote, refuseArgument } from "../problem.js";
+import { isObject, type JsonObject, refuseFile, quote, refuseArgument } from "../problem.js";
 import { Settings } from "../settings.js";
-import { callsOf, refOf, type TensorRef } from "./inbound.js";
+import { readCalls, parseRef, type TensorRef } from "./inbound.js";
 
 export interface ModelInput {
   readonly name: string;
@@ -26,40 +26,40 @@ interface LayerCall {
   readonly inputs: readonly TensorRef[];
 }
 
-const idOf = ({ layer, node }: Pick<TensorRef, "layer" | "node">): string => `${node}:${layer}`;
+const callId = ({ layer, node }: Pick<TensorRef, "layer" | "node">): string => `${node}:${layer}`;
 
-function layersOf(settings: Settings): readonly JsonObject[] {
+function readLayers(settings: Settings): readonly JsonObject[] {
   const { layers } = settings.config;
   if (!Array.isArray(layers) || !layers.every(isObject) || layers.length === 0)
-    return malformed(`${settings.className} ${quote(settings.name)} has no list of layers`);
+    return refuseFile(`${settings.className} ${quote(settings.name)} has no list of layers`);
   return layers;
 }
 
 /** Keras 3 says `batch_shape`, older ones `batch_input_shape`. */
-function shapeOf(config: unknown): ModelInput["shape"] {
+function inputShape(config: unknown): ModelInput["shape"] {
   if (!isObject(config)) return undefined;
   const shape = config["batch_shape"] ?? config["batch_input_shape"];
   return Array.isArray(shape) ? (shape as readonly (number | null)[]) : undefined;
 }
 
 const isInput = (json: JsonObject): boolean => json["class_name"] === "InputLayer";
-const nameOf = (json: JsonObject): string => {
+const layerName = (json: JsonObject): string => {
   const { config } = json;
   return String(json["name"] ?? (isObject(config) ? config["name"] : undefined) ?? "input");
 };
 
 export const sequentialPlan: ModelKind & LayerKind = (settings, read) => {
-  const layers = layersOf(settings);
+  const layers = readLayers(settings);
   const [head, ...rest] = layers as [JsonObject, ...JsonObject[]];
   const children = (isInput(head) ? rest : layers).map(read);
   expectOwnNames(settings, children);
   const input: ModelInput = isInput(head)
-    ? { name: nameOf(head), shape: shapeOf(head["config"]) }
-    : { name: `${children[0]?.name}_input`, shape: shapeOf(head["config"]) };
-  return chained(children, input, [children.at(-1)?.name ?? input.name]);
+    ? { name: layerName(head), shape: inputShape(head["config"]) }
+    : { name: `${children[0]?.name}_input`, shape: inputShape(head["config"]) };
+  return chainPlan(children, input, [children.at(-1)?.name ?? input.name]);
 };
 
-function chained(children: readonly ChildPlan[], input: ModelInput, outputs: readonly string[]): ModelPlan {
+function chainPlan(children: readonly ChildPlan[], input: ModelInput, outputs: readonly string[]): ModelPlan {
   return {
     children,
     inputs: [input],
@@ -74,15 +74,15 @@ function chained(children: readonly ChildPlan[], input: ModelInput, outputs: rea
       return outputs.map((name) => made.get(name) ?? (tensors[0] as Tensor));
     },
     upTo: (names) => {
-      for (const name of names) layerOf(children, name);
+      for (const name of names) findLayer(children, name);
       const last = children.findLastIndex(({ name }) => names.includes(name));
-      return chained(children.slice(0, last + 1), input, names);
+      return chainPlan(children.slice(0, last + 1), input, names);
     },
   };
 }
 
 /** @throws MP_INVALID_ARGUMENT naming the last layers, where a head is cut off */
-function layerOf(children: readonly ChildPlan[], name: string): ChildPlan {
+function findLayer(children: readonly ChildPlan[], name: string): ChildPlan {
   const last = children.slice(-5).map((child) => quote(child.name));
   return (
     children.find((child) => child.name === name) ??
@@ -91,26 +91,26 @@ function layerOf(children: readonly ChildPlan[], name: string): ChildPlan {
 }
 
 export const functionalPlan: ModelKind & LayerKind = (settings, read) => {
-  const layers = layersOf(settings);
+  const layers = readLayers(settings);
   const inputLayers = new Map(
     layers
       .filter(isInput)
-      .map((json) => [nameOf(json), { name: nameOf(json), shape: shapeOf(json["config"]) }]),
+      .map((json) => [layerName(json), { name: layerName(json), shape: inputShape(json["config"]) }]),
   );
   const calls = new Map<string, LayerCall>();
-  const inputs = refsOf(settings, "input_layers");
+  const inputs = readRefs(settings, "input_layers");
   const children: ChildPlan[] = [];
   for (const json of layers.filter((layer) => !isInput(layer))) {
     const child = read(json);
     children.push(child);
     const options = new Settings(child.name, String(json["class_name"]), {});
-    for (const [node, refs] of callsOf(options, json["inbound_nodes"]).entries())
-      calls.set(idOf({ layer: child.name, node }), { layer: child.name, inputs: refs });
+    for (const [node, refs] of readCalls(options, json["inbound_nodes"]).entries())
+      calls.set(callId({ layer: child.name, node }), { layer: child.name, inputs: refs });
   }
   expectOwnNames(settings, children);
-  const ends = refsOf(settings, "output_layers");
-  const resolve = countedFrom(calls, ends);
-  return connected({ children, inputs, inputLayers, calls, resolve }, ends);
+  const ends = readRefs(settings, "output_layers");
+  const resolve = callResolver(calls, ends);
+  return graphPlan({ children, inputs, inputLayers, calls, resolve }, ends);
 };
 
 interface Connections {
@@ -121,7 +121,7 @@ interface Connections {
   resolve(ref: TensorRef): string;
 }
 
-function connected(connections: Connections, outputs: readonly TensorRef[]): ModelPlan {
+function graphPlan(connections: Connections, outputs: readonly TensorRef[]): ModelPlan {
   const { children, inputs, inputLayers, calls, resolve } = connections;
   const order = inOrder(calls, inputLayers, outputs, resolve);
   return {
@@ -130,11 +130,11 @@ function connected(connections: Connections, outputs: readonly TensorRef[]): Mod
     outputs: outputNames(outputs),
     run: (call) => {
       const made = new Map<string, readonly Tensor[]>(
-        inputs.map(({ layer }, at) => [idOf({ layer, node: 0 }), [call.inputs[at] as Tensor]]),
+        inputs.map(({ layer }, at) => [callId({ layer, node: 0 }), [call.inputs[at] as Tensor]]),
       );
       const tensorAt = (ref: TensorRef): Tensor => {
         const tensor = made.get(resolve(ref))?.[ref.output];
-        if (tensor === undefined) malformed(`${quote(ref.layer)} has no output ${ref.output}`);
+        if (tensor === undefined) refuseFile(`${quote(ref.layer)} has no output ${ref.output}`);
         return tensor as Tensor;
       };
       for (const id of order) {
@@ -144,11 +144,11 @@ function connected(connections: Connections, outputs: readonly TensorRef[]): Mod
       return outputs.map(tensorAt);
     },
     upTo: (names) => {
-      const cut = names.map((name) => onlyCallOf(connections, name));
+      const cut = names.map((name) => findOnlyCall(connections, name));
       const used = inOrder(calls, inputLayers, cut, resolve).map((id) => calls.get(id) as LayerCall);
       const isRead = (layer: string): boolean =>
         used.some((call) => call.inputs.some((ref) => ref.layer === layer));
-      return connected(
+      return graphPlan(
         {
           ...connections,
           children: children.filter(({ name }) => used.some(({ layer }) => layer === name)),
@@ -161,8 +161,8 @@ function connected(connections: Connections, outputs: readonly TensorRef[]): Mod
 }
 
 /** @throws MP_INVALID_ARGUMENT for a layer that is unknown, or shared between several places */
-function onlyCallOf({ children, calls, resolve }: Connections, name: string): TensorRef {
-  layerOf(children, name);
+function findOnlyCall({ children, calls, resolve }: Connections, name: string): TensorRef {
+  findLayer(children, name);
   const refs = [0, 1].map((node) => ({ layer: name, node, output: 0 }));
   const called = [...calls.values()].filter(({ layer }) => layer === name).length;
   const ref = refs.find((each) => calls.has(resolve(each)));
@@ -176,21 +176,21 @@ function expectOwnNames(settings: Settings, children: readonly ChildPlan[]): voi
   const known = new Set<string>();
   for (const { name } of children) {
     if (known.has(name))
-      malformed(`${settings.className} ${quote(settings.name)} has two layers named ${quote(name)}`);
+      refuseFile(`${settings.className} ${quote(settings.name)} has two layers named ${quote(name)}`);
     known.add(name);
   }
 }
 
 /** A list of references, one alone, or in a tree of them. */
-function refsOf(settings: Settings, option: string): readonly TensorRef[] {
+function readRefs(settings: Settings, option: string): readonly TensorRef[] {
   const inside = (value: unknown): readonly TensorRef[] => {
-    const ref = refOf(value);
+    const ref = parseRef(value);
     if (ref !== undefined) return [ref];
     if (Array.isArray(value)) return value.flatMap(inside);
     return isObject(value) ? Object.values(value).flatMap(inside) : [];
   };
   const refs = inside(settings.config[option]);
-  if (refs.length === 0) malformed(`${settings.className} ${quote(settings.name)} has no ${option}`);
+  if (refs.length === 0) refuseFile(`${settings.className} ${quote(settings.name)} has no ${option}`);
   return refs;
 }
 
@@ -198,7 +198,7 @@ function refsOf(settings: Settings, option: string): readonly TensorRef[] {
  * The call that a reference means. Calls of a model inside another are counted from 1 where making it was its first:
  * then one of the references is beyond the calls that the file lists.
  */
-function countedFrom(
+function callResolver(
   calls: ReadonlyMap<string, LayerCall>,
   outputs: readonly TensorRef[],
 ): (ref: TensorRef) => string {
@@ -206,11 +206,11 @@ function countedFrom(
   const beyond = new Set(
     all
       .filter(
-        (ref) => ref.node > 0 && !calls.has(idOf(ref)) && calls.has(idOf({ ...ref, node: ref.node - 1 })),
+        (ref) => ref.node > 0 && !calls.has(callId(ref)) && calls.has(callId({ ...ref, node: ref.node - 1 })),
       )
       .map(({ layer }) => layer),
   );
-  return (ref) => idOf(beyond.has(ref.layer) ? { ...ref, node: ref.node - 1 } : ref);
+  return (ref) => callId(beyond.has(ref.layer) ? { ...ref, node: ref.node - 1 } : ref);
 }
 
 /** @throws MP_PARSE for a tensor that nothing makes, or that needs itself */
@@ -232,10 +232,10 @@ function inOrder(
       continue;
     }
     if (order.has(id) || inputLayers.has(entry.ref.layer)) continue;
-    if (open.has(id)) malformed(`the layer ${quote(entry.ref.layer)} needs its own output`);
+    if (open.has(id)) refuseFile(`the layer ${quote(entry.ref.layer)} needs its own output`);
     const call = calls.get(id);
     if (call === undefined)
-      return malformed(`the layer ${quote(entry.ref.layer)} has no call ${entry.ref.node}`);
+      return refuseFile(`the layer ${quote(entry.ref.layer)} has no call ${entry.ref.node}`);
     open.add(id);
     stack.push({ ref: entry.ref, isDone: true }, ...call.inputs.map((ref) => ({ ref, isDone: false })));
   }

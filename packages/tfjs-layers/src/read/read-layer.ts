@@ -1,6 +1,6 @@
 import { LAYERS } from "../layers/layers.js";
 import type { ChildPlan, ReadLayer } from "../plan.js";
-import { isObject, type JsonObject, malformed } from "../problem.js";
+import { isObject, type JsonObject, refuseFile } from "../problem.js";
 import { Settings } from "../settings.js";
 import { functionalPlan, sequentialPlan } from "./model-plan.js";
 
@@ -26,8 +26,8 @@ export const readLayer: ReadLayer = (json) => readAt(json, 0);
 
 const readAt = (json: JsonObject, depth: number): ReturnType<ReadLayer> => {
   if (depth > MOST_DEEP)
-    return malformed(`layers are nested too deeply, more than ${MOST_DEEP} in one another`);
-  const { name, settings } = settingsOf(json);
+    return refuseFile(`layers are nested too deeply, more than ${MOST_DEEP} in one another`);
+  const { name, settings } = readSettings(json);
   const { className } = settings;
   const kind = own(LAYERS, className) ?? own(MODELS, className);
   if (kind === undefined)
@@ -39,13 +39,13 @@ const readAt = (json: JsonObject, depth: number): ReturnType<ReadLayer> => {
 const own = <T>(table: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined;
 
-function settingsOf(json: JsonObject): { readonly name: ChildPlan["name"]; readonly settings: Settings } {
+function readSettings(json: JsonObject): { readonly name: ChildPlan["name"]; readonly settings: Settings } {
   const { class_name: className, config } = json;
   // Old Keras has a list for the config of a Sequential.
   const options = Array.isArray(config) ? { layers: config } : config;
   if (typeof className !== "string" || !isObject(options))
-    return malformed("a layer has no class_name or config");
+    return refuseFile("a layer has no class_name or config");
   const name = json["name"] ?? options["name"] ?? className.toLowerCase();
-  if (typeof name !== "string" || name === "") return malformed(`a ${className} has no name`);
+  if (typeof name !== "string" || name === "") return refuseFile(`a ${className} has no name`);
   return { name, settings: new Settings(name, className, options) };
 }

@@ -12,7 +12,7 @@ import {
 } from "@mp/core";
 import { formatShape, type MapLeaves } from "@mp/core/graph";
 import { randomBernoulli } from "@mp/core/ops";
-import { leafAt, nested } from "../named-tree.js";
+import { leafAt, nest } from "../named-tree.js";
 import type { Call, Plan } from "../plan.js";
 import { quote, refuseArgument } from "../problem.js";
 import type { ModelInput, ModelPlan } from "./model-plan.js";
@@ -90,30 +90,30 @@ export function tfjsModel(name: string, plan: ModelPlan, weights: readonly Place
   const inputs = plan.inputs.map((input) => input.name);
   const statistics = weights.filter(({ isStatistic }) => isStatistic);
   const parameters = weights.filter(({ isStatistic }) => !isStatistic);
-  const treeOf = (placed: readonly PlacedWeight[]): TfjsTensors =>
-    nested(placed.map(({ path, tensor }) => [path, tensor]));
+  const toTree = (placed: readonly PlacedWeight[]): TfjsTensors =>
+    nest(placed.map(({ path, tensor }) => [path, tensor]));
   const applyAll = (
     tree: TracedTfjsTensors,
     given: Tensors,
     context: TfjsContext | undefined,
   ): readonly [Tensors, TracedTfjsTensors] => {
     const run: Run = { parameters: tree, context, followed: new Map() };
-    const tensors = plan.inputs.map((input) => checked(input, given[input.name] as Tensor));
-    const made = listOf(plan.run(callOf(plan, run, [], tensors)));
+    const tensors = plan.inputs.map((input) => checkInput(input, given[input.name] as Tensor));
+    const made = toList(plan.run(layerCall(plan, run, [], tensors)));
     const outputs = Object.fromEntries(plan.outputs.map((output, at) => [output, made[at] as Tensor]));
     const state = context?.modelState ?? {};
     if (run.followed.size === 0) return [outputs, state as TracedTfjsTensors];
     const next = statistics.map(
       ({ path }) => [path, run.followed.get(path) ?? statisticAt(state, path)] as const,
     );
-    return [outputs, nested(next) as TracedTfjsTensors];
+    return [outputs, nest(next) as TracedTfjsTensors];
   };
   const apply = (
     tree: TracedTfjsTensors,
     given: Tensor | Tensors,
     context?: TfjsContext,
   ): readonly [unknown, TracedTfjsTensors] => {
-    if (!isTensor(given)) return applyAll(tree, named(inputs, given), context);
+    if (!isTensor(given)) return applyAll(tree, checkInputNames(inputs, given), context);
     const [input, ...moreInputs] = inputs;
     const [output, ...moreOutputs] = plan.outputs;
     if (input === undefined || output === undefined || moreInputs.length + moreOutputs.length > 0) {
@@ -130,33 +130,33 @@ export function tfjsModel(name: string, plan: ModelPlan, weights: readonly Place
     outputs: plan.outputs,
     weightNames: Object.fromEntries(weights.map((weight) => [weight.path, weight.name])),
     frozen: parameters.filter(({ isFrozen }) => isFrozen).map(({ path }) => path),
-    init: () => treeOf(parameters),
-    initState: () => treeOf(statistics),
+    init: () => toTree(parameters),
+    initState: () => toTree(statistics),
     apply: apply as TfjsModel["apply"],
   };
 }
 
-const listOf = (made: Tensor | readonly Tensor[]): readonly Tensor[] => (isTensor(made) ? [made] : made);
+const toList = (made: Tensor | readonly Tensor[]): readonly Tensor[] => (isTensor(made) ? [made] : made);
 
-function callOf(plan: Plan, run: Run, place: readonly string[], inputs: readonly Tensor[]): Call {
+function layerCall(plan: Plan, run: Run, place: readonly string[], inputs: readonly Tensor[]): Call {
   const { context, followed, parameters } = run;
-  const pathOf = (name: string): string => [...place, name].join("/");
+  const pathTo = (name: string): string => [...place, name].join("/");
   let masks = 0;
   return {
     inputs,
     training: context?.training === true,
     weight: (name) => {
-      const found = leafAt(parameters, pathOf(name));
+      const found = leafAt(parameters, pathTo(name));
       if (isTensor(found)) return found;
-      return refuseArgument(`the parameter ${quote(pathOf(name))} is missing; the tree is that of init()`);
+      return refuseArgument(`the parameter ${quote(pathTo(name))} is missing; the tree is that of init()`);
     },
-    statistic: (name) => followed.get(pathOf(name)) ?? statisticAt(context?.modelState, pathOf(name)),
-    follow: (name, next) => void followed.set(pathOf(name), next),
-    kept: (rate, shape) => keptBy(context, [...place, String(masks++)], rate, shape),
+    statistic: (name) => followed.get(pathTo(name)) ?? statisticAt(context?.modelState, pathTo(name)),
+    follow: (name, next) => void followed.set(pathTo(name), next),
+    kept: (rate, shape) => dropoutMask(context, [...place, String(masks++)], rate, shape),
     child: (name, tensors) => {
       const child = plan.children?.find((each) => each.name === name)?.plan;
       if (child === undefined) throw new Error(`internal: no layer ${name}`);
-      return scope(name, () => listOf(child.run(callOf(child, run, [...place, name], tensors))));
+      return scope(name, () => toList(child.run(layerCall(child, run, [...place, name], tensors))));
     },
   };
 }
@@ -169,7 +169,7 @@ function statisticAt(state: unknown, path: string): Tensor {
   );
 }
 
-function keptBy(
+function dropoutMask(
   context: TfjsContext | undefined,
   place: readonly string[],
   rate: number,
@@ -180,7 +180,7 @@ function keptBy(
 }
 
 /** @throws MP_SHAPE_MISMATCH */
-function checked({ name, shape }: ModelInput, given: Tensor): Tensor {
+function checkInput({ name, shape }: ModelInput, given: Tensor): Tensor {
   const fits =
     shape === undefined ||
     (shape.length === given.shape.length &&
@@ -193,7 +193,7 @@ function checked({ name, shape }: ModelInput, given: Tensor): Tensor {
   );
 }
 
-function named(inputs: readonly string[], given: Tensors): Tensors {
+function checkInputNames(inputs: readonly string[], given: Tensors): Tensors {
   const takes = `the model takes ${inputs.map(quote).join(", ")}`;
   for (const name of inputs)
     if (!isTensor(given?.[name])) refuseArgument(`input ${quote(name)} is no tensor; ${takes}`);

@@ -1,7 +1,7 @@
 // The JSON of a model: of tfjs's own `save`, or of its converter from Keras.
 import { MpError } from "@mp/core";
 import type { ReadLayer } from "../plan.js";
-import { isObject, type JsonObject, malformed, quote } from "../problem.js";
+import { isObject, type JsonObject, refuseFile, quote } from "../problem.js";
 import { isKerasText, refuseKeras } from "./keras-file.js";
 import type { ModelPlan } from "./model-plan.js";
 
@@ -13,7 +13,7 @@ export interface ModelFile {
 
 /** @throws MP_PARSE, MP_UNSUPPORTED */
 export function parseModel(path: string, text: string, read: ReadLayer): ModelFile {
-  const file = jsonOf(path, text);
+  const file = parseJson(path, text);
   const { modelTopology, weightsManifest } = file;
   if (file["format"] === "graph-model" || (isObject(modelTopology) && "node" in modelTopology)) {
     throw new MpError(
@@ -22,14 +22,14 @@ export function parseModel(path: string, text: string, read: ReadLayer): ModelFi
       { details: { path } },
     );
   }
-  if (!isObject(modelTopology)) return malformed(`${quote(path)} has no modelTopology`, { path });
+  if (!isObject(modelTopology)) return refuseFile(`${quote(path)} has no modelTopology`, { path });
   const config = isObject(modelTopology["model_config"]) ? modelTopology["model_config"] : modelTopology;
   const { name, plan } = inDepth(path, () => read(config));
-  if (!("inputs" in plan)) return malformed(`${quote(path)} is a layer instead of a model`, { path });
+  if (!("inputs" in plan)) return refuseFile(`${quote(path)} is a layer instead of a model`, { path });
   return { name, plan: plan as ModelPlan, weightsManifest };
 }
 
-function jsonOf(path: string, text: string): JsonObject {
+function parseJson(path: string, text: string): JsonObject {
   if (isKerasText(text)) refuseKeras(path);
   try {
     const parsed: unknown = JSON.parse(text);
@@ -37,7 +37,7 @@ function jsonOf(path: string, text: string): JsonObject {
   } catch (cause) {
     throw new MpError("MP_PARSE", `fromTfjs: ${quote(path)} is not JSON`, { cause, details: { path } });
   }
-  return malformed(`${quote(path)} is no object`, { path });
+  return refuseFile(`${quote(path)} is no object`, { path });
 }
 
 /** Models are in models to any depth; one that no stack holds was not meant. */
@@ -45,7 +45,7 @@ function inDepth<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof RangeError) malformed(`${quote(path)} is nested too deeply`, { path });
+    if (error instanceof RangeError) refuseFile(`${quote(path)} is nested too deeply`, { path });
     throw error;
   }
 }

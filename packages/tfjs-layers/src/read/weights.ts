@@ -2,16 +2,16 @@
 // quantized.
 import { type HostTensor, tensor } from "@mp/core";
 import { decodeArray } from "@mp/core/graph";
-import { isObject, type JsonObject, malformed, quote } from "../problem.js";
+import { isObject, type JsonObject, refuseFile, quote } from "../problem.js";
 import { findShards, readShards } from "./files.js";
 
 type Decode = (bytes: Uint8Array, quantization: JsonObject) => Float32Array;
 
 /** The elements as an array on memory of its own, which is aligned. */
-const bufferOf = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
+const alignedBuffer = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
 
-function scaled(values: ArrayLike<number>, { scale, min }: JsonObject): Float32Array {
-  if (typeof scale !== "number" || typeof min !== "number") malformed("a quantization has no scale and min");
+function dequantize(values: ArrayLike<number>, { scale, min }: JsonObject): Float32Array {
+  if (typeof scale !== "number" || typeof min !== "number") refuseFile("a quantization has no scale and min");
   return Float32Array.from(values, (value) => value * scale + min);
 }
 
@@ -22,12 +22,12 @@ interface Stored {
 
 /** By the dtype that the bytes have: that of the quantization, or the tensor's. */
 const STORED: Readonly<Record<string, Stored>> = {
-  float32: { bytes: 4, decode: (bytes) => new Float32Array(bufferOf(bytes)) },
-  float16: { bytes: 2, decode: (bytes) => decodeArray("f16", new Uint16Array(bufferOf(bytes))) },
-  uint8: { bytes: 1, decode: (bytes, quantization) => scaled(bytes, quantization) },
+  float32: { bytes: 4, decode: (bytes) => new Float32Array(alignedBuffer(bytes)) },
+  float16: { bytes: 2, decode: (bytes) => decodeArray("f16", new Uint16Array(alignedBuffer(bytes))) },
+  uint8: { bytes: 1, decode: (bytes, quantization) => dequantize(bytes, quantization) },
   uint16: {
     bytes: 2,
-    decode: (bytes, quantization) => scaled(new Uint16Array(bufferOf(bytes)), quantization),
+    decode: (bytes, quantization) => dequantize(new Uint16Array(alignedBuffer(bytes)), quantization),
   },
 };
 
@@ -51,13 +51,13 @@ export async function readWeights(
   modelPath: string,
   manifest: unknown,
 ): Promise<ReadonlyMap<string, HostTensor>> {
-  if (!Array.isArray(manifest)) malformed(`${quote(modelPath)} has no weightsManifest`);
+  if (!Array.isArray(manifest)) refuseFile(`${quote(modelPath)} has no weightsManifest`);
   const all = new Map<string, HostTensor>();
   for (const group of manifest as readonly unknown[]) {
     const { paths, weights } = isObject(group) ? group : {};
     if (!isNames(paths) || !Array.isArray(weights))
-      return malformed("a group of the weightsManifest is malformed");
-    const placed = placedOf(weights);
+      return refuseFile("a group of the weightsManifest is malformed");
+    const placed = layOut(weights);
     const shards = await findShards(modelPath, paths);
     expectFits(
       placed,
@@ -71,16 +71,16 @@ export async function readWeights(
 }
 
 /** One after another, as the manifest lists them. */
-function placedOf(weights: readonly unknown[]): readonly Placed[] {
+function layOut(weights: readonly unknown[]): readonly Placed[] {
   let at = 0;
   return weights.map((spec) => {
-    if (!isObject(spec)) return malformed("a weight of the weightsManifest is malformed");
+    if (!isObject(spec)) return refuseFile("a weight of the weightsManifest is malformed");
     const { name, shape, dtype, quantization } = spec;
-    if (typeof name !== "string" || !isShape(shape)) return malformed("a weight has no name or shape");
+    if (typeof name !== "string" || !isShape(shape)) return refuseFile("a weight has no name or shape");
     const quantized = isObject(quantization) ? quantization : {};
     const isOptimizers = spec["group"] === "optimizer";
-    const stored = isOptimizers ? undefined : storedOf(spec, quantized);
-    const width = stored?.bytes ?? widthOf(name, quantized["dtype"] ?? dtype);
+    const stored = isOptimizers ? undefined : storageFormat(spec, quantized);
+    const width = stored?.bytes ?? elementBytes(name, quantized["dtype"] ?? dtype);
     const begin = at;
     at += shape.reduce((product, size) => product * size, width);
     return { name, shape, begin, end: at, decode: stored && ((bytes) => stored.decode(bytes, quantized)) };
@@ -90,21 +90,21 @@ function placedOf(weights: readonly unknown[]): readonly Placed[] {
 /** Before anything is read, since numbers in a file may be any. */
 function expectFits(placed: readonly Placed[], size: number): void {
   const beyond = placed.find(({ end }) => !(end <= size));
-  if (beyond !== undefined) malformed(`the files end before the weight ${quote(beyond.name)}`);
+  if (beyond !== undefined) refuseFile(`the files end before the weight ${quote(beyond.name)}`);
   const left = size - (placed.at(-1)?.end ?? 0);
-  if (left !== 0) malformed(`${left} bytes of the weights' files belong to no weight`);
+  if (left !== 0) refuseFile(`${left} bytes of the weights' files belong to no weight`);
 }
 
-function widthOf(name: string, dtype: unknown): number {
+function elementBytes(name: string, dtype: unknown): number {
   const isKnown = typeof dtype === "string" && Object.hasOwn(BYTES_OF, dtype);
-  return isKnown ? (BYTES_OF[dtype] as number) : malformed(`the weight ${quote(name)} is ${String(dtype)}`);
+  return isKnown ? (BYTES_OF[dtype] as number) : refuseFile(`the weight ${quote(name)} is ${String(dtype)}`);
 }
 
-function storedOf({ name, dtype }: JsonObject, quantization: JsonObject): Stored {
+function storageFormat({ name, dtype }: JsonObject, quantization: JsonObject): Stored {
   const type = quantization["dtype"] ?? dtype;
   const isKnown = typeof type === "string" && Object.hasOwn(STORED, type);
   if (isKnown && (dtype === "float32" || dtype === "float16")) return STORED[type] as Stored;
-  return malformed(
+  return refuseFile(
     `the weight ${quote(String(name))} is ${String(dtype)}, stored as ${String(type)}; weights are float32`,
   );
 }
