@@ -1,7 +1,7 @@
 import type { PrecisionReport } from "@mp/core";
 import { expect, it } from "vitest";
-import { layerName } from "./layers.js";
 import { layerNames, withLayerNames } from "./layer-names.js";
+import { layerName } from "./layers.js";
 
 /** The part of a report that has names. */
 const namesOf = (layers: readonly (readonly [layer: string, label?: string])[]): readonly string[] => {

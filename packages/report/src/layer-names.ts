@@ -30,7 +30,10 @@ export function layerNames({ groups, casts }: PrecisionReport): NameOf {
 }
 
 /** The report with these names of layers. */
-export function withLayerNames(report: PrecisionReport, nameOf: NameOf = layerNames(report)): PrecisionReport {
+export function withLayerNames(
+  report: PrecisionReport,
+  nameOf: NameOf = layerNames(report),
+): PrecisionReport {
   const { groups, casts, gradients } = report;
   const { largestIn } = gradients;
   return {

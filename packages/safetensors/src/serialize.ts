@@ -114,8 +114,7 @@ function metadataJson(metadata: Entries<string>): string | undefined {
 }
 
 function checkText(text: unknown, what: string): void {
-  if (typeof text !== "string")
-    refuseArgument(`safetensors: ${what} must be a string, got ${typeof text}`);
+  if (typeof text !== "string") refuseArgument(`safetensors: ${what} must be a string, got ${typeof text}`);
   // UTF-8 has no lone surrogates: an encoder writes U+FFFD for each, which could make two names equal.
   if (/\p{Surrogate}/u.test(text))
     refuseArgument(`safetensors: ${what} ${quote(text)} holds a lone surrogate`);

@@ -1,5 +1,5 @@
 import type { Tree } from "@mp/core";
-import { refuseFile, quote } from "./problem.js";
+import { quote, refuseFile } from "./problem.js";
 
 /** Leaves nested by the parts of their paths. @throws MP_PARSE for two of one path, or one inside another */
 export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {

@@ -1,7 +1,7 @@
 // The config of one layer, read by kinds. Options that change nothing here (initializers, regularizers, constraints) are
 // not read.
 import { MpError } from "@mp/core";
-import { isObject, type JsonObject, refuseFile, quote } from "./problem.js";
+import { isObject, type JsonObject, quote, refuseFile } from "./problem.js";
 
 export class Settings {
   /** The layer's name. */

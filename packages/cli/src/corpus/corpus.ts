@@ -29,5 +29,7 @@ export interface NamedCorpus {
 
 /** The same prose, the text of each package for itself and split 90/5/5 by itself. */
 export function defaultCorpora(): Promise<readonly NamedCorpus[]> {
-  return Promise.all(CORPUS_PACKAGES.map(async (one) => ({ name: one.name, corpus: await readCorpus([one]) })));
+  return Promise.all(
+    CORPUS_PACKAGES.map(async (one) => ({ name: one.name, corpus: await readCorpus([one]) })),
+  );
 }

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { libraryDependencies } from "../machine/elf-needed.js";
 import type { Finding } from "../machine/finding.js";
-import { CUDA_LIBRARIES, type Majors, libraryMajors, type Nvidia } from "../machine/nvidia.js";
+import { CUDA_LIBRARIES, libraryMajors, type Majors, type Nvidia } from "../machine/nvidia.js";
 import type { EngineName } from "./engine-table.js";
 import type { FoundEngine } from "./find-engine.js";
 

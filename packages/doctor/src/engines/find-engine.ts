@@ -1,6 +1,6 @@
 import type { Finding } from "../machine/finding.js";
 import { ENGINES, type EngineName } from "./engine-table.js";
-import { entryUrl, type InstalledPackage, findPackage } from "./installed-package.js";
+import { entryUrl, findPackage, type InstalledPackage } from "./installed-package.js";
 
 export interface FoundEngine {
   readonly name: EngineName;

@@ -52,7 +52,8 @@ function gapIn({ domain: [low, high] }: MagnitudeAxis, width: number) {
 
 /** How many values of one kind have which magnitude, before the ranges of both halves. */
 export function exponentsFigure({ title, groups, axis, half, marginLeft }: ExponentsOptions): Figure {
-  const sumHistograms = (own: readonly GroupHistogram[]) => addHistograms(own.map(({ histogram }) => histogram));
+  const sumHistograms = (own: readonly GroupHistogram[]) =>
+    addHistograms(own.map(({ histogram }) => histogram));
   const parts = [
     { fill: "var(--half)", histogram: sumHistograms(groups.filter(isHeld)) },
     { fill: "var(--single)", histogram: sumHistograms(groups.filter((group) => !isHeld(group))) },

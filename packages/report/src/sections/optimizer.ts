@@ -1,8 +1,8 @@
 import type { PrecisionReport } from "@mp/core";
 import type { StateTensor } from "@mp/core/report";
 import { html, type Markup } from "../html.js";
-import { layerName } from "../layers.js";
 import type { NameOf } from "../layer-names.js";
+import { layerName } from "../layers.js";
 import { bytes, count, percent } from "../numbers.js";
 import { foldable } from "./foldable.js";
 import { rangeColumns } from "./ranges.js";

@@ -1,8 +1,8 @@
 import type { PrecisionReport } from "@mp/core";
 import { figure } from "../figure.js";
 import { html, Markup } from "../html.js";
-import { valueCount } from "../layers.js";
 import { layerNames, withLayerNames } from "../layer-names.js";
+import { valueCount } from "../layers.js";
 import { gradientFigure, type HistoryStep, lossFigure, scaleFigure } from "../plots/history.js";
 import { memoryFigure } from "../plots/memory.js";
 import { style } from "../style.js";

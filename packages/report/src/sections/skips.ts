@@ -1,7 +1,7 @@
 import type { Diagnosis } from "@mp/core";
 import { html, type Markup } from "../html.js";
-import { layerName } from "../layers.js";
 import type { NameOf } from "../layer-names.js";
+import { layerName } from "../layers.js";
 import { count, scaleText } from "../numbers.js";
 import type { HistoryStep } from "../plots/history.js";
 import { lineName } from "./casts.js";

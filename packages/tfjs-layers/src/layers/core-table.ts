@@ -17,7 +17,7 @@ import {
   where,
 } from "@mp/core/ops";
 import { readActivation } from "../activations-table.js";
-import { type Call, dropOut, firstInput, type LayerKind, weightNames, plain } from "../plan.js";
+import { type Call, dropOut, firstInput, type LayerKind, plain, weightNames } from "../plan.js";
 
 const dense: LayerKind = (settings) => {
   const usesBias = settings.flag("use_bias", true);

@@ -157,7 +157,11 @@ const recurrent =
       settings.flag("return_state", false),
     ];
     return {
-      weights: weightNames("kernel", "recurrent_kernel", ...(settings.flag("use_bias", true) ? ["bias"] : [])),
+      weights: weightNames(
+        "kernel",
+        "recurrent_kernel",
+        ...(settings.flag("use_bias", true) ? ["bias"] : []),
+      ),
       run: (call) => {
         const [outputs, state] = overTime(call, settings, cell, units);
         return [sequences ? outputs : (state[0] as Tensor), ...(states ? state : [])];

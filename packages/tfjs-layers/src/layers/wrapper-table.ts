@@ -2,7 +2,7 @@
 import type { Tensor } from "@mp/core";
 import { add, concat, mul, reshape, slice } from "@mp/core/ops";
 import { firstInput, type LayerKind } from "../plan.js";
-import { isObject, type JsonObject, refuseFile, quote } from "../problem.js";
+import { isObject, type JsonObject, quote, refuseFile } from "../problem.js";
 import type { Settings } from "../settings.js";
 
 const timeDistributed: LayerKind = (settings, read) => {

@@ -1,7 +1,7 @@
 // The files of a model: its JSON, and the shards that this names. Names are data of strangers: each file lies in the
 // JSON's folder, also after its links are followed.
 import { MpError } from "@mp/core";
-import { refuseFile, quote } from "../problem.js";
+import { quote, refuseFile } from "../problem.js";
 import { isKerasName, refuseKeras } from "./keras-file.js";
 
 /** Models of thousands of layers have some megabytes; a file of this size is not one. */

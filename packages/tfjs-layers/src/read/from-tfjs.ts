@@ -1,7 +1,7 @@
 import { type HostTensor, MpError } from "@mp/core";
 import { checks, readOptions } from "@mp/core/internal";
 import type { Plan } from "../plan.js";
-import { refuseFile, quote } from "../problem.js";
+import { quote, refuseFile } from "../problem.js";
 import { readText } from "./files.js";
 import { readLayer } from "./read-layer.js";
 import { type PlacedWeight, type TfjsModel, tfjsModel } from "./tfjs-model.js";

@@ -2,9 +2,9 @@
 // every tensor is made before it is read.
 import type { Tensor } from "@mp/core";
 import type { ChildPlan, LayerKind, Plan, ReadLayer } from "../plan.js";
-import { isObject, type JsonObject, refuseFile, quote, refuseArgument } from "../problem.js";
+import { isObject, type JsonObject, quote, refuseArgument, refuseFile } from "../problem.js";
 import { Settings } from "../settings.js";
-import { readCalls, parseRef, type TensorRef } from "./inbound.js";
+import { parseRef, readCalls, type TensorRef } from "./inbound.js";
 
 export interface ModelInput {
   readonly name: string;

@@ -1,7 +1,7 @@
 // The JSON of a model: of tfjs's own `save`, or of its converter from Keras.
 import { MpError } from "@mp/core";
 import type { ReadLayer } from "../plan.js";
-import { isObject, type JsonObject, refuseFile, quote } from "../problem.js";
+import { isObject, type JsonObject, quote, refuseFile } from "../problem.js";
 import { isKerasText, refuseKeras } from "./keras-file.js";
 import type { ModelPlan } from "./model-plan.js";
 

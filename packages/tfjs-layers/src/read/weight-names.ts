@@ -1,6 +1,6 @@
 // Which weight of the file a layer's variable is. Names are paths of layers, then the variable: `conv/kernel` in tfjs,
 // `model/conv/kernel`, `lstm/lstm_cell/kernel:0` from Keras.
-import { refuseFile, quote } from "../problem.js";
+import { quote, refuseFile } from "../problem.js";
 
 /** A layer around the variable, from the outside in. */
 export interface ScopeName {
@@ -44,8 +44,11 @@ export function weightFinder(names: Iterable<string>): (place: WeightPlace) => s
     if (first === undefined)
       return refuseFile(`the file has no weight for ${quote(place)}`, { weight: place });
     if (others.length === 0) return first.name;
-    return refuseFile(`${quote(first.name)} and ${quote(others[0]?.name ?? "")} may both be ${quote(place)}`, {
-      weight: place,
-    });
+    return refuseFile(
+      `${quote(first.name)} and ${quote(others[0]?.name ?? "")} may both be ${quote(place)}`,
+      {
+        weight: place,
+      },
+    );
   };
 }

@@ -2,7 +2,7 @@
 // quantized.
 import { type HostTensor, tensor } from "@mp/core";
 import { decodeArray } from "@mp/core/graph";
-import { isObject, type JsonObject, refuseFile, quote } from "../problem.js";
+import { isObject, type JsonObject, quote, refuseFile } from "../problem.js";
 import { findShards, readShards } from "./files.js";
 
 type Decode = (bytes: Uint8Array, quantization: JsonObject) => Float32Array;
