@@ -5,7 +5,7 @@ import { storageOf, targetOf } from "@mp/onnx-lowering";
 import { openvinoBackend } from "./backend.js";
 import { openvinoManifest } from "./manifest.js";
 import { NativeRuntime } from "./native/index.js";
-import { findingsOf } from "./probe/findings-of.js";
+import { probeOnce } from "./probe/probe-once.js";
 
 export interface OpenVinoOptions {
   /** Threads that a step uses, from 1 to 1024; default: one per core. */
@@ -44,7 +44,7 @@ export async function openvino(options: OpenVinoOptions = {}): Promise<Backend> 
   const { library, ...rest } = readOptions("openvino", options, OPTIONS, { example: "{ threads: 2 }" });
   const runtime = new NativeRuntime({ library: locateLibrary(library, process.env), ...rest });
   try {
-    const findings = await findingsOf(runtime);
+    const findings = await probeOnce(runtime);
     const target = targetOf(findings);
     runtime.storage = storageOf(target);
     return openvinoBackend(runtime, openvinoManifest(runtime.library.version, findings), target);

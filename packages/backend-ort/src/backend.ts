@@ -3,11 +3,11 @@ import { defineBackend } from "@mp/core/backend";
 import { type Findings, targetOf } from "@mp/onnx-lowering";
 import { ConstantPool, PingPongSlots } from "@mp/onnx-lowering/program";
 import { BoundProgram } from "./bound-program.js";
-import { allCaptured, captured } from "./captured.js";
 import type { NativeRuntime, NativeTensor } from "./native/index.js";
 import { openSession } from "./open-session.js";
+import { snapshot, snapshotAll } from "./snapshot.js";
 
-async function createdSlots(
+async function createSlots(
   runtime: NativeRuntime,
   values: Readonly<Record<string, HostTensor>>,
   adjacent: readonly (readonly string[])[],
@@ -22,7 +22,7 @@ async function createdSlots(
   }
 }
 
-/** ONNX Runtime as a backend: graphs become sessions, state stays in ORT's memory. */
+/** ONNX Runtime as a backend: graphs become sessions, and state stays in ORT's memory. */
 export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, findings: Findings): Backend {
   const target = targetOf(findings);
   const constants = new ConstantPool(runtime);
@@ -32,12 +32,12 @@ export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, fi
     manifest,
     emulationAdvice: "for speed use CUDA, or @mp/backend-openvino on a CPU with bf16 units",
     upload: (tensor) => {
-      const given = captured(turns, tensor);
+      const given = snapshot(turns, tensor);
       return turns.take(() => runtime.upload(given));
     },
     download: (tensor) => turns.take(() => tensor.download()),
     release: (tensor) => void turns.take(() => tensor.release()),
-    // They are bound in advance.
+    // Every run writes to the buffers that were bound before the first.
     results: "until-next-run",
     compile: (graph, place) =>
       turns.take(async () => {
@@ -46,12 +46,12 @@ export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, fi
       }),
     states: {
       create: (values, adjacent) => {
-        const given = allCaptured(turns, values);
-        return turns.take(() => createdSlots(runtime, given, adjacent));
+        const given = snapshotAll(turns, values);
+        return turns.take(() => createSlots(runtime, given, adjacent));
       },
       read: (slots, names) => turns.take(() => slots.read(names)),
       write: (slots, values) => {
-        const given = allCaptured(turns, values);
+        const given = snapshotAll(turns, values);
         return turns.take(() => slots.write(given));
       },
       ...(runtime.isOnHost

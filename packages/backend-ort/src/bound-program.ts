@@ -7,25 +7,22 @@ import {
   RunPacer,
   releaseConstants,
 } from "@mp/onnx-lowering/program";
-import { captured } from "./captured.js";
 import { type NativeBinding, type NativeRuntime, type NativeTensor, profileRun } from "./native/index.js";
 import type { Opened } from "./open-session.js";
 import { explainRunFailure } from "./run-failure.js";
 import { RunPeak } from "./run-peak.js";
+import { snapshot } from "./snapshot.js";
 
 export interface ProgramParts extends Place<PingPongSlots<NativeTensor>>, Opened {
   readonly runtime: NativeRuntime;
   readonly graph: Graph;
 }
 
-type Buffers = ReadonlyMap<string, NativeTensor>;
 type Results = Readonly<Record<string, NativeTensor>>;
 type OnRow = (row: ProfileRow) => void;
-/** Slots that one output replaces together. */
-type Taken = readonly (readonly [slot: string, ...others: string[]])[];
 
 /**
- * A session with everything bound in advance: fed inputs and results in its own buffers, state in the state's ping-pong
+ * A session with everything bound in advance: inputs and results in its own buffers, state in the state's ping-pong
  * buffers, one prepared binding for each combination of sides.
  */
 export class BoundProgram implements Program<NativeTensor> {
@@ -37,14 +34,10 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #bindings = new PreparedBindings<NativeBinding>();
   /** Slots that are bound. */
   readonly #slots: readonly string[];
-  /** The results by name; every run writes to the same buffers. */
-  readonly #given: Results;
-  /** The flag, if it replaces a slot as well: what the run wrote there. */
-  readonly #flag: (() => Results) | undefined;
-  /** The engine writes an output to the buffer of its first slot; the others get copies. */
-  readonly #repeated: Taken;
+  /** The slots that one output replaces together: the engine writes the first, the others get copies. */
+  readonly #repeated: readonly (readonly [slot: string, ...others: string[]])[];
   readonly #pacer = new RunPacer();
-  /** Undefined on a device, whose memory is not the arena's. */
+  /** Undefined on a device, whose memory is not from the arena. */
   readonly #peak: RunPeak | undefined;
   /** Copies into fed inputs that wait for the device. */
   #feeding: Promise<void>[] = [];
@@ -58,7 +51,7 @@ export class BoundProgram implements Program<NativeTensor> {
     this.warnings = parts.warnings;
     this.feed = {
       write: (input, tensor) => {
-        const given = captured(runtime.turns, tensor);
+        const given = snapshot(runtime.turns, tensor);
         this.#whenFree(() => this.#feeds.get(input)?.write(given));
       },
       copy: (input, tensor) => this.#whenFree(() => this.#feeds.get(input)?.copyFrom(tensor)),
@@ -74,8 +67,6 @@ export class BoundProgram implements Program<NativeTensor> {
       this.#free();
       throw error;
     }
-    this.#given = Object.fromEntries(this.#results);
-    this.#flag = takenFlag(parts);
     this.#repeated = [...bound.taken.values()].filter(({ length }) => length > 1);
   }
 
@@ -83,7 +74,7 @@ export class BoundProgram implements Program<NativeTensor> {
     return this.#parts.runtime.turns.take(() => this.#run(onRow));
   }
 
-  /** In the runtime's turn, before the run's. */
+  /** Does work in a turn of its own, before the next run's. */
   #whenFree(work: () => void): void {
     const waiting = this.#parts.runtime.turns.take(work);
     if (!(waiting instanceof Promise)) return;
@@ -98,7 +89,7 @@ export class BoundProgram implements Program<NativeTensor> {
       this.#feeding = [];
       await Promise.all(feeding);
     }
-    const { graph, lowered, runtime, session, state } = this.#parts;
+    const { graph, lowered, runtime, session, state, bound } = this.#parts;
     const binding = this.#bindings.get(state?.sides(this.#slots) ?? "", () => this.#bind());
     // On a device the engine copies, when it is bound, an input that a CPU node reads: a binding made once would go
     // stale.
@@ -113,7 +104,11 @@ export class BoundProgram implements Program<NativeTensor> {
     if (state !== undefined)
       for (const [first, ...others] of this.#repeated)
         for (const slot of others) state.next(slot).copyFrom(state.next(first));
-    return this.#flag === undefined ? this.#given : { ...this.#given, ...this.#flag() };
+    const results: Record<string, NativeTensor> = Object.fromEntries(this.#results);
+    const { applied = "" } = bound;
+    const flag = bound.taken.get(applied);
+    if (state !== undefined && flag !== undefined) results[applied] = state.next(flag[0]);
+    return results;
   }
 
   commit(isApplied: boolean): void {
@@ -126,14 +121,11 @@ export class BoundProgram implements Program<NativeTensor> {
     const { lowered, constants, state } = this.#parts;
     const bytes = this.#peak?.bytes;
     if (bytes === undefined) return { peakBytes: lowered.plannedPeakBytes };
-    const buffers = [
-      ...this.#feeds.values(),
-      ...this.#results.values(),
-      ...[...constants.values()].map(({ tensor }) => tensor),
-    ];
-    return {
-      peakBytes: buffers.reduce((sum, { byteLength }) => sum + byteLength, bytes + (state?.bytes ?? 0)),
-    };
+    let peakBytes = bytes + (state?.bytes ?? 0);
+    for (const buffers of [this.#feeds, this.#results])
+      for (const { byteLength } of buffers.values()) peakBytes += byteLength;
+    for (const { tensor } of constants.values()) peakBytes += tensor.byteLength;
+    return { peakBytes };
   }
 
   dispose(): void {
@@ -142,9 +134,8 @@ export class BoundProgram implements Program<NativeTensor> {
 
   #free(): void {
     this.#bindings.releaseAll();
-    for (const buffers of [this.#feeds, this.#results] satisfies Buffers[]) {
+    for (const buffers of [this.#feeds, this.#results])
       for (const buffer of buffers.values()) buffer.release();
-    }
     this.#parts.session.release();
     releaseConstants(this.#parts.constants);
   }
@@ -184,11 +175,4 @@ export class BoundProgram implements Program<NativeTensor> {
       binding.bindInput(lowered.inputName(input), state.current(slot));
     }
   }
-}
-
-function takenFlag({ bound, state }: ProgramParts): (() => Results) | undefined {
-  const { applied, taken } = bound;
-  const [slot] = (applied === undefined ? undefined : taken.get(applied)) ?? [];
-  if (applied === undefined || slot === undefined || state === undefined) return undefined;
-  return () => Object.fromEntries([[applied, state.next(slot)]]);
 }

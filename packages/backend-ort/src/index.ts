@@ -3,13 +3,13 @@ import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { ortBackend } from "./backend.js";
 import { ortManifest } from "./manifest.js";
 import { openRuntime, type RuntimeOptions } from "./native/index.js";
-import { findingsOf } from "./probe/findings-of.js";
+import { probeOnce } from "./probe/probe-once.js";
 
 export type OrtOptions = RuntimeOptions;
 
 const { integer, listOf, oneOf, optional, text, truth } = checks;
 
-/** The library takes strings, and ends the process over anything else. */
+/** The library takes strings only, and ends the process on anything else. */
 const isTextByName = (value: unknown): value is Readonly<Record<string, string>> =>
   typeof value === "object" &&
   value !== null &&
@@ -20,7 +20,7 @@ const PROVIDER = optional(
   checks.claim('an object of the provider\'s options, all of them text, such as { name: "1" }', isTextByName),
 );
 
-/** Addresses of objects of a C program. */
+/** Options whose values are addresses of a C program's objects. */
 const ADDRESSES = ["deviceId", "webgpuInstance", "webgpuDevice", "dawnProcTable"];
 
 const WEBGPU_PROVIDER = (what: string, provider: unknown): void => {
@@ -51,16 +51,13 @@ const WEBGPU = {
 
 const ORT = {
   device: withDefault("cpu", oneOf("cpu", "cuda", "webgpu")),
-  cuda: (what: string, cuda: unknown) => {
-    if (cuda !== undefined)
-      readOptions(what, cuda as NonNullable<OrtOptions["cuda"]>, CUDA, { example: "{ deviceId: 0 }" });
-  },
-  webgpu: (what: string, webgpu: unknown) => {
-    if (webgpu !== undefined)
-      readOptions(what, webgpu as NonNullable<OrtOptions["webgpu"]>, WEBGPU, {
-        example: '{ powerPreference: "low-power" }',
-      });
-  },
+  cuda: optional((what, given) => {
+    readOptions(what, given as NonNullable<OrtOptions["cuda"]>, CUDA, { example: "{ deviceId: 0 }" });
+  }),
+  webgpu: optional((what, given) => {
+    const example = '{ powerPreference: "low-power" }';
+    readOptions(what, given as NonNullable<OrtOptions["webgpu"]>, WEBGPU, { example });
+  }),
   library: optional(text),
   searchFrom: optional(listOf("paths", (path) => typeof path === "string")),
   platform: optional(text),
@@ -85,7 +82,7 @@ export async function ort(options: OrtOptions = {}): Promise<Backend> {
   const runtime = await openRuntime(options);
   try {
     const engine = { name: "onnxruntime", version: runtime.library.version };
-    const findings = await findingsOf(runtime);
+    const findings = await probeOnce(runtime);
     return ortBackend(runtime, ortManifest(engine, runtime.device, findings), findings);
   } catch (error) {
     await runtime.dispose();
@@ -93,7 +90,7 @@ export async function ort(options: OrtOptions = {}): Promise<Backend> {
   }
 }
 
-/** Without a device the processor computes, and would do so without a word. */
+/** Refuses options of a device that was not asked for: the processor would compute, silently. */
 function expectDevice(options: OrtOptions): void {
   if (options.device !== undefined) return;
   const device = (["cuda", "webgpu"] as const).find((name) => options[name] !== undefined);

@@ -11,7 +11,7 @@ import { type Findings, lowerGraph, targetOf } from "@mp/onnx-lowering";
 import { runGraph } from "@mp/onnx-lowering/probe";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openRuntime } from "../src/native/index.js";
-import { probedEngine } from "../src/probe/probed-engine.js";
+import { engineToProbe } from "../src/probe/engine-to-probe.js";
 import { composedBackend } from "./composed-backend.js";
 
 const findings: Findings = {
@@ -60,7 +60,7 @@ const nodesOf = (graph: Graph, on = target): readonly string[] =>
 /** The ops that were written, after the values agreed with the oracle's. */
 async function written<K extends Op>(op: K, inputs: readonly HostTensor[], attributes: OpAttributes[K]) {
   const { graph, feeds } = graphOf(op, inputs, attributes);
-  expect(await runGraph(probedEngine(runtime), graph, target, feeds)).toEqual(evaluate(graph, feeds));
+  expect(await runGraph(engineToProbe(runtime), graph, target, feeds)).toEqual(evaluate(graph, feeds));
   return nodesOf(graph);
 }
 
@@ -211,7 +211,7 @@ const OWN_KERNEL = /^op\/ScatterND-f32\/many-repeated-rows$/;
 it("compositions for CUDA give the oracle's results on the processor", async () => {
   const cases = allCases.filter(({ id }) => CASE.test(id) && !OWN_KERNEL.test(id));
   const report = await runConformance({
-    factory: () => composedBackend(probedEngine(runtime), findings),
+    factory: () => composedBackend(engineToProbe(runtime), findings),
     cases,
   });
   expect(failuresOf(report)).toEqual([]);

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 import { ortManifest } from "../src/manifest.js";
 import { openRuntime } from "../src/native/index.js";
-import { findingsOf } from "../src/probe/findings-of.js";
-import { probedEngine } from "../src/probe/probed-engine.js";
+import { engineToProbe } from "../src/probe/engine-to-probe.js";
+import { probeOnce } from "../src/probe/probe-once.js";
 
 let runtime: Awaited<ReturnType<typeof openRuntime>>;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const emulating = (...emulated: readonly HalfDType[]): Target => ({
 
 describe("what the engine is found to do", () => {
   it("is everything, with this release's processor kernels and halves emulated", async () => {
-    const found = await findingsOf(runtime);
+    const found = await probeOnce(runtime);
     const { missing, emulated, blockSize: block } = found;
     expect(emulated).toEqual(["f16", "bf16"]);
     // Depends on the width of the processor's vectors.
@@ -44,9 +44,9 @@ describe("what the engine is found to do", () => {
 
   it("leaves nothing behind", async () => {
     const before = runtime.stats();
-    await nativeHalves(probedEngine(runtime));
+    await nativeHalves(engineToProbe(runtime));
     const both = emulating("f16", "bf16");
-    await probeKernels(probedEngine(runtime), both, pairsFor(both));
+    await probeKernels(engineToProbe(runtime), both, pairsFor(both));
     expect(runtime.stats()).toEqual(before);
   });
 
@@ -57,13 +57,13 @@ describe("what the engine is found to do", () => {
     const graph = builder.finish({ y: builder.emitOne("Abs", [x], {}) });
     const none = null as unknown as HostTensor;
     await expect(
-      runGraph(probedEngine(runtime), graph, emulating("f16", "bf16"), { x: none }),
+      runGraph(engineToProbe(runtime), graph, emulating("f16", "bf16"), { x: none }),
     ).rejects.toThrow();
     expect(runtime.stats()).toEqual(before);
   });
 
   it("is asked once a process", () => {
-    expect(findingsOf(runtime)).toBe(findingsOf(runtime));
+    expect(probeOnce(runtime)).toBe(probeOnce(runtime));
   });
 });
 
@@ -75,7 +75,7 @@ describe("halves that are not carried in f32", () => {
     const all = pairsFor(carrying)
       .filter(isF16)
       .filter(({ op }) => op !== "Constant" && op !== "Cast");
-    const missing = await probeKernels(probedEngine(runtime), carrying, all);
+    const missing = await probeKernels(engineToProbe(runtime), carrying, all);
     return all.filter((pair) => !missing.has(pairKey(pair)));
   };
   const isF16 = (pair: probes.ProbePair): pair is probes.ProbePair & { readonly dtype: "f16" } =>
@@ -84,14 +84,14 @@ describe("halves that are not carried in f32", () => {
   it("are unrounded where casts meet, and rounded once their ops are widened", async () => {
     const pairs = await computed();
     const fixed = await probes.opsThatF32Fixes(pairs, ({ graph, inputs }, widened) =>
-      runGraph(probedEngine(runtime), graph, { ...carrying, widened }, inputs),
+      runGraph(engineToProbe(runtime), graph, { ...carrying, widened }, inputs),
     );
     for (const op of ["Exp", "Log", "Tanh", "Sigmoid", "Sqrt", "Pow"] as const)
       expect(fixed).toContain(pairKey({ op, dtype: "f16" }));
     for (const op of ["Reshape", "Transpose", "Gather", "Relu"] as const)
       expect(fixed).not.toContain(pairKey({ op, dtype: "f16" }));
     const again = await probes.opsThatF32Fixes(pairs, ({ graph, inputs }) =>
-      runGraph(probedEngine(runtime), graph, { ...carrying, widened: fixed }, inputs),
+      runGraph(engineToProbe(runtime), graph, { ...carrying, widened: fixed }, inputs),
     );
     expect(again).toEqual(new Set());
   });
@@ -100,17 +100,17 @@ describe("halves that are not carried in f32", () => {
     const there = new Set((await computed()).map(({ op }) => op));
     // The only sum for which this release has a kernel in f16 everywhere; it fails when it runs.
     const scatters = (["ScatterElements", "ScatterND"] as const).map((op) => ({ op, dtype: "f16" }));
-    expect(await narrowSums(probedEngine(runtime), carrying, ["f16"], ({ op }) => there.has(op))).toEqual(
+    expect(await narrowSums(engineToProbe(runtime), carrying, ["f16"], ({ op }) => there.has(op))).toEqual(
       scatters,
     );
     const widened = new Set(scatters.map(({ op }) => pairKey({ op, dtype: "f16" })));
     expect(
-      await narrowSums(probedEngine(runtime), { ...carrying, widened }, ["f16"], ({ op }) => there.has(op)),
+      await narrowSums(engineToProbe(runtime), { ...carrying, widened }, ["f16"], ({ op }) => there.has(op)),
     ).toEqual([]);
     // bf16 has no matrix product here: an op that fails is not known to be right.
     const asked = ["MatMul", "NegativeLogLikelihoodLoss"];
     const none = { ...carrying, emulated: [] };
-    const failing = await narrowSums(probedEngine(runtime), none, ["bf16"], ({ op }) => asked.includes(op));
+    const failing = await narrowSums(engineToProbe(runtime), none, ["bf16"], ({ op }) => asked.includes(op));
     expect(failing).toContainEqual({ op: "MatMul", dtype: "bf16" });
   });
 });
@@ -118,7 +118,7 @@ describe("halves that are not carried in f32", () => {
 describe("what the engine lacks", () => {
   it("is found, told apart from what it has, and said in its own words", async () => {
     // bf16 as the engine's own CPU kernels support it: they move it, and compute little in it.
-    const missing = await probeKernels(probedEngine(runtime), emulating("f16"), pairsFor(emulating("f16")));
+    const missing = await probeKernels(engineToProbe(runtime), emulating("f16"), pairsFor(emulating("f16")));
     expect(missing.get("Add bf16")).toMatch(/implementation|Add/);
     expect(missing.has("MatMul bf16")).toBe(true);
     expect(missing.has("Identity bf16")).toBe(false);

@@ -11,7 +11,7 @@ import { lowerGraph, type Target } from "@mp/onnx-lowering";
 import { pairsFor, probeKernels, runGraph } from "@mp/onnx-lowering/probe";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openRuntime } from "../src/native/index.js";
-import { probedEngine } from "../src/probe/probed-engine.js";
+import { engineToProbe } from "../src/probe/engine-to-probe.js";
 
 const target: Target = {
   device: "cpu",
@@ -68,7 +68,7 @@ describe("pools of f16, where the engine has it", () => {
       ] as const;
     });
     const graph = builder.finish(Object.fromEntries(outputs));
-    const got = await runGraph(probedEngine(runtime), graph, target, FEEDS);
+    const got = await runGraph(engineToProbe(runtime), graph, target, FEEDS);
     const want = evaluate(graph, FEEDS);
     for (const [name, { data }] of Object.entries(want)) {
       const given = bitsOf(got[name]?.data as Uint16Array);
@@ -96,7 +96,7 @@ describe("pools of f16, where the engine has it", () => {
 
 it("the nodes of every operator on f16 have operands of one dtype", async () => {
   const pairs = pairsFor(target).filter(({ dtype }) => dtype === "f16");
-  const missing = await probeKernels(probedEngine(runtime), target, pairs);
+  const missing = await probeKernels(engineToProbe(runtime), target, pairs);
   const reasons = [...missing].map(([key, reason]) => `${key}: ${reason}`);
   expect(reasons.filter((reason) => /bound to different types|Type Error/.test(reason))).toEqual([]);
 });

@@ -9,13 +9,13 @@ import { ortBackend } from "../src/backend.js";
 import { ortManifest } from "../src/manifest.js";
 import { NativeBinding } from "../src/native/binding.js";
 import { type NativeRuntime, openRuntime } from "../src/native/index.js";
-import { findingsOf } from "../src/probe/findings-of.js";
+import { probeOnce } from "../src/probe/probe-once.js";
 
 let runtime: NativeRuntime;
 let backend: Backend;
 beforeEach(async () => {
   runtime = await openRuntime();
-  const findings = await findingsOf(runtime);
+  const findings = await probeOnce(runtime);
   const engine = { name: "onnxruntime", version: runtime.library.version };
   backend = ortBackend(runtime, ortManifest(engine, "cuda", findings), findings);
   Object.defineProperty(runtime, "device", { value: "cuda" });

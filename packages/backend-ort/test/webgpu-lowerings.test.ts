@@ -9,7 +9,7 @@ import type { Backend } from "@mp/core";
 import { knownFindings } from "@mp/onnx-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openRuntime } from "../src/native/index.js";
-import { probedEngine } from "../src/probe/probed-engine.js";
+import { engineToProbe } from "../src/probe/engine-to-probe.js";
 import { composedBackend } from "./composed-backend.js";
 
 let runtime: Awaited<ReturnType<typeof openRuntime>>;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => runtime.dispose());
 
 function composed(): Backend {
-  const engine = probedEngine(runtime);
+  const engine = engineToProbe(runtime);
   const findings = knownFindings({ device: "webgpu", version: engine.version }, ["f16"]);
   if (findings === undefined) throw new Error(`nothing is known of ${engine.version}`);
   return composedBackend(engine, findings);

@@ -11,7 +11,7 @@ import type { ProbedEngine, Target } from "@mp/onnx-lowering";
 import { runGraph } from "@mp/onnx-lowering/probe";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type NativeRuntime, openRuntime } from "../src/native/index.js";
-import { probedEngine } from "../src/probe/probed-engine.js";
+import { engineToProbe } from "../src/probe/engine-to-probe.js";
 
 const target: Target = {
   device: "webgpu",
@@ -25,7 +25,7 @@ let runtime: NativeRuntime;
 let engine: ProbedEngine;
 beforeAll(async () => {
   runtime = await openRuntime();
-  engine = probedEngine(runtime);
+  engine = engineToProbe(runtime);
 });
 afterAll(() => runtime.dispose());
 

@@ -19,7 +19,7 @@ export interface GpuTensor extends ValueType {
 
 /** Copies move whole words of 4 bytes, and kernels read up to 16 bytes at once. */
 const ALIGNMENT = 16;
-const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
+const align = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
 /** Results are read through a buffer of at most this size, unless a single one is larger. */
 const READ_AT_ONCE = 2 ** 26;
@@ -46,7 +46,7 @@ export class GpuMemory {
    */
   allocate({ dtype, shape }: ValueType): GpuTensor {
     this.#loss.expectAlive();
-    const size = byteLengthOf({ dtype, shape });
+    const size = storedBytes({ dtype, shape });
     const { maxBufferSize, maxStorageBufferBindingSize } = this.#device.limits;
     const limit = Math.min(maxBufferSize, maxStorageBufferBindingSize);
     if (size > limit) {
@@ -58,7 +58,7 @@ export class GpuMemory {
     }
     const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
     const buffer = this.#device.createBuffer({
-      size: Math.max(aligned(size), ALIGNMENT),
+      size: Math.max(align(size), ALIGNMENT),
       usage: STORAGE | COPY_SRC | COPY_DST,
     });
     this.#bytes += buffer.size;
@@ -114,7 +114,7 @@ export class GpuMemory {
   copy(from: GpuTensor, to: GpuTensor): void {
     this.#loss.expectAlive();
     const encoder = this.#device.createCommandEncoder();
-    encoder.copyBufferToBuffer(from.buffer, 0, to.buffer, 0, aligned(byteLengthOf(to)));
+    encoder.copyBufferToBuffer(from.buffer, 0, to.buffer, 0, align(storedBytes(to)));
     this.#device.queue.submit([encoder.finish()]);
   }
 
@@ -123,7 +123,7 @@ export class GpuMemory {
     const parts: GpuTensor[][] = [];
     let room = 0;
     for (const one of tensors) {
-      const size = aligned(byteLengthOf(one));
+      const size = align(storedBytes(one));
       if (parts.length === 0 || size > room) {
         parts.push([]);
         room = READ_AT_ONCE;
@@ -142,7 +142,7 @@ export class GpuMemory {
     let size = 0;
     for (const one of tensors) {
       places.push(size);
-      size += aligned(byteLengthOf(one));
+      size += align(storedBytes(one));
     }
     if (size === 0) return tensors.map((one) => hostTensor(one, new ArrayBuffer(0)));
     const { MAP_READ, COPY_DST } = GPUBufferUsage;
@@ -150,7 +150,7 @@ export class GpuMemory {
     try {
       const encoder = this.#device.createCommandEncoder();
       tensors.forEach((one, index) => {
-        const bytes = aligned(byteLengthOf(one));
+        const bytes = align(storedBytes(one));
         if (bytes > 0) encoder.copyBufferToBuffer(one.buffer, 0, staging, places[index] as number, bytes);
       });
       this.#device.queue.submit([encoder.finish()]);
@@ -158,7 +158,7 @@ export class GpuMemory {
       const mapped = staging.getMappedRange();
       return tensors.map((one, index) => {
         const begin = places[index] as number;
-        return hostTensor(one, mapped.slice(begin, begin + byteLengthOf(one)));
+        return hostTensor(one, mapped.slice(begin, begin + storedBytes(one)));
       });
     } finally {
       staging.destroy();
@@ -166,7 +166,7 @@ export class GpuMemory {
   }
 }
 
-const byteLengthOf = (type: ValueType): number =>
+const storedBytes = (type: ValueType): number =>
   elementCount(type.shape, "tensor") * bytesPerElement[storedType(type).dtype];
 
 function hostTensor(type: ValueType, bytes: ArrayBuffer): HostTensor {

@@ -3,9 +3,9 @@ import { checks, readOptions } from "@mp/core/internal";
 import { type Findings, knownFindings } from "@mp/onnx-lowering";
 import type { InferenceSession } from "onnxruntime-web/webgpu";
 import { webBackend } from "./backend.js";
+import { engineToProbe } from "./engine-to-probe.js";
 import { webManifest } from "./manifest.js";
 import { openDevice, type PowerPreference } from "./open-device.js";
-import { probedEngine } from "./probed-engine.js";
 import { type OrtWeb, WebEngine } from "./web-engine.js";
 
 export type { PowerPreference } from "./open-device.js";
@@ -43,7 +43,7 @@ export async function ortWeb(options: OrtWebOptions = {}): Promise<Backend> {
     device === undefined ? await openDevice(powerPreference) : { device: device as GPUDevice, isOwn: false },
   );
   try {
-    const findings = await findingsOf(engine);
+    const findings = await lookUpFindings(engine);
     return webBackend(engine, webManifest(engine.version, findings), findings);
   } catch (error) {
     await engine.close();
@@ -52,8 +52,8 @@ export async function ortWeb(options: OrtWebOptions = {}): Promise<Backend> {
 }
 
 /** To probe kernels takes as long as a shader of each to compile, so a page asks only those of an unknown version. */
-async function findingsOf(engine: WebEngine): Promise<Findings> {
-  const asked = probedEngine(engine);
+async function lookUpFindings(engine: WebEngine): Promise<Findings> {
+  const asked = engineToProbe(engine);
   const native = engine.features.has("shader-f16") ? (["f16"] as const) : [];
   const known = knownFindings(asked, native);
   if (known !== undefined) return known;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { MpError } from "@mp/core";
-import { sumOf } from "@mp/wheels/file-sum";
+import { hashFile } from "@mp/wheels/file-sum";
 import type { RemoteFile } from "./listing.js";
 import { claimPartial, leavePartial } from "./partial.js";
 import { type Hub, request, unreachable, withRetries } from "./request.js";
@@ -48,7 +48,7 @@ async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Pr
     );
     await handle.sync();
     const wanted = file.sha256 ?? file.blobId;
-    if ((await sumOf(partial, emptySum(file))) === wanted) return;
+    if ((await hashFile(partial, emptySum(file))) === wanted) return;
     if (isOwn) throw wrongSum(file, wanted);
     await empty(blob);
   }

@@ -1,7 +1,7 @@
 /** Puts OpenVINO of the Python package index into the cache. */
 import { basename } from "node:path";
 import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
-import { installedFolder } from "./locate.js";
+import { libraryFolder } from "./locate.js";
 import { FILES, LIBRARY_FILE, RELEASE, WHEEL, WHEEL_SHA256 } from "./release.js";
 
 const ROOT = "openvino/libs/";
@@ -18,7 +18,7 @@ export const install = (options: PinnedOptions, report: Report): Promise<void> =
       command: "mp-libopenvino",
       space: "160 MB is needed",
       elsewhere: "its other wheels have not been tried: name the libopenvino_c of one in MP_OPENVINO",
-      folder: installedFolder(options.environment),
+      folder: libraryFolder(options.environment),
       library: LIBRARY_FILE,
       placeOf: (name) =>
         name.startsWith(ROOT) && FILES.includes(name.slice(ROOT.length)) ? basename(name) : undefined,

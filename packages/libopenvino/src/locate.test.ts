@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { failure, removeScratch, scratch } from "@mp/wheels/scratch";
 import { afterEach, describe, expect, it } from "vitest";
-import { installedFolder, libraryCommand, locateLibrary } from "./locate.js";
+import { libraryCommand, libraryFolder, locateLibrary } from "./locate.js";
 import { LIBRARY_FILE } from "./release.js";
 
 afterEach(removeScratch);
@@ -11,7 +11,7 @@ describe("locateLibrary", () => {
   it("prefers the given path, then MP_OPENVINO, then the installed library", () => {
     const cache = scratch();
     const environment = { XDG_CACHE_HOME: cache };
-    const folder = installedFolder(environment);
+    const folder = libraryFolder(environment);
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, LIBRARY_FILE), "");
     const [given, named] = ["a.so", "b.so"].map((name) => join(cache, name)) as [string, string];

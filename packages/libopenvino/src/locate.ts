@@ -25,7 +25,7 @@ export function cacheFolder({ XDG_CACHE_HOME: given = "" }: Environment): string
 }
 
 /** The folder in which the command puts the library. */
-export const installedFolder = (environment: Environment): string =>
+export const libraryFolder = (environment: Environment): string =>
   join(cacheFolder(environment), `openvino-${RELEASE}`);
 
 /**
@@ -40,7 +40,7 @@ export function locateLibrary(given: string | undefined, environment: Environmen
     { name: "MP_OPENVINO", path: fromEnvironment },
   ].find(({ path }) => path !== undefined && path !== "");
   if (named?.path !== undefined) return existing(named.name, named.path);
-  const installed = join(installedFolder(environment), LIBRARY_FILE);
+  const installed = join(libraryFolder(environment), LIBRARY_FILE);
   if (existsSync(installed)) return installed;
   throw unavailable(`it is not installed, ${installed} does not exist`, installed);
 }

@@ -32,11 +32,11 @@ export async function run(argv: readonly string[]): Promise<number> {
     await command.parseAsync(argv, { from: "user" });
     return 0;
   } catch (error) {
-    return exitOf(error);
+    return reportFailure(error);
   }
 }
 
-function exitOf(error: unknown): number {
+function reportFailure(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
     complain(`${error.message.replace(/^error: /, "").split("\n")[0]}; --help lists the flags`);

@@ -47,7 +47,7 @@ export async function install(options: InstallOptions, report: Report): Promise<
 async function installInto(options: InstallOptions, report: Report): Promise<Verified> {
   const { platform = thisPlatform(), environment } = options;
   requirePlatform(platform);
-  const target = foundPackage(options, report);
+  const target = findTarget(options, report);
   requireSources(target);
   const cache = cacheFolder(environment);
   await sweepPartials(cache);
@@ -73,17 +73,17 @@ async function changeOver(what: ChangeOver, report: Report): Promise<void> {
   await sweepPartials(dirname(addon));
   const wasCached = existsSync(addon);
   if (!wasCached) await compile(what, addon, report);
-  const tried = async (staged: string): Promise<void> => {
+  const tryAddon = async (staged: string): Promise<void> => {
     await verify(target, environment, staged);
   };
   try {
-    await placeAddon(target, addon, tried);
+    await placeAddon(target, addon, tryAddon);
   } catch (error) {
     // A cache may come from a machine with newer system libraries. That does not apply to an addon compiled here.
     if (!wasCached || !MpError.is(error, "MP_BACKEND_UNAVAILABLE")) throw error;
     await rm(addon, { force: true });
     await compile(what, addon, report);
-    await placeAddon(target, addon, tried);
+    await placeAddon(target, addon, tryAddon);
   }
   report("addon", `put in place, ${target.addon}`);
 }
@@ -103,7 +103,7 @@ async function compile(
  * @throws MP_BACKEND_UNAVAILABLE when it does not work, or sees no GPU where one is requested
  */
 export async function check(options: TargetOptions, report: Report): Promise<Verified> {
-  const target = foundPackage(options, report);
+  const target = findTarget(options, report);
   if (!existsSync(target.addon)) {
     throw new MpError(
       "MP_BACKEND_UNAVAILABLE",
@@ -121,7 +121,7 @@ export async function check(options: TargetOptions, report: Report): Promise<Ver
   return verified;
 }
 
-function foundPackage(options: TargetOptions, report: Report): TfjsPackage {
+function findTarget(options: TargetOptions, report: Report): TfjsPackage {
   const target = targetPackage({ folder: options.folder, ...options });
   report("package", `${target.name} ${target.version} in ${target.folder}`);
   return target;

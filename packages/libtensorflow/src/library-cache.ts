@@ -41,7 +41,7 @@ export function libraryKey({ name, version }: WheelName, digest: string): string
 }
 
 /** A complete library with that key; one with a missing part does not count. */
-export function cachedLibrary(cache: string, key: string): CachedLibrary | undefined {
+export function readLibrary(cache: string, key: string): CachedLibrary | undefined {
   const folder = join(cache, key);
   try {
     const note = JSON.parse(readFileSync(join(folder, "wheel.json"), "utf8")) as CacheNote;
@@ -55,7 +55,7 @@ export function cachedLibrary(cache: string, key: string): CachedLibrary | undef
 }
 
 /** A library of that project and release that an index gave earlier, whatever its digest. */
-export async function cachedRelease(
+export async function findRelease(
   cache: string,
   project: string,
   version: string,
@@ -64,7 +64,7 @@ export async function cachedRelease(
   const names = await readdir(cache).catch(() => []);
   return names
     .filter((name) => name.startsWith(prefix))
-    .map((name) => cachedLibrary(cache, name))
+    .map((name) => readLibrary(cache, name))
     .find((library) => library?.origin === "index");
 }
 
@@ -103,7 +103,7 @@ export async function unpackLibrary(options: {
   } finally {
     archive.close();
   }
-  const unpacked = cachedLibrary(cache, key);
+  const unpacked = readLibrary(cache, key);
   if (unpacked === undefined) throw new Error(`internal: ${join(cache, key)} is not whole after unpacking`);
   return unpacked;
 }

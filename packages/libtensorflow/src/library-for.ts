@@ -12,13 +12,7 @@ import {
   sha256Of,
   since,
 } from "@mp/wheels";
-import {
-  type CachedLibrary,
-  cachedLibrary,
-  cachedRelease,
-  libraryKey,
-  unpackLibrary,
-} from "./library-cache.js";
+import { type CachedLibrary, findRelease, libraryKey, readLibrary, unpackLibrary } from "./library-cache.js";
 import { PINNED_WHEELS, PLATFORMS, PYTHON, projectFor } from "./releases.js";
 import { expectWheelName, parseWheelName, type WheelName } from "./wheel-name.js";
 
@@ -53,18 +47,19 @@ async function fromFile(path: string, cache: string, report: Report): Promise<Ca
   if (!existsSync(path)) {
     throw new MpError("MP_IO", `--wheel: ${path} does not exist`, { details: { file: path } });
   }
-  const digest = await checkedDigest(path, wheel);
+  const digest = await checkDigest(path, wheel);
   report("wheel", `${wheel.file}, ${await size(path)}, SHA-256 ${digest.slice(0, 12)}…`);
   const key = libraryKey(wheel, digest);
   return (
-    cached(cachedLibrary(cache, key), report) ?? unpack({ cache, key, wheel, path, origin: "file" }, report)
+    reportCached(readLibrary(cache, key), report) ??
+    unpack({ cache, key, wheel, path, origin: "file" }, report)
   );
 }
 
 async function fromIndex(request: WheelRequest, cache: string, report: Report): Promise<CachedLibrary> {
   const project = projectFor(request.device);
-  const known = await knownRelease(cache, project, request.release);
-  if (known !== undefined) return cached(known, report) ?? known;
+  const known = await findCached(cache, project, request.release);
+  if (known !== undefined) return reportCached(known, report) ?? known;
   await mkdir(cache, { recursive: true });
   const folder = partialPath(cache);
   try {
@@ -73,7 +68,7 @@ async function fromIndex(request: WheelRequest, cache: string, report: Report): 
     const file = await download(request, project, folder, report);
     const path = join(folder, file);
     const wheel = expectWheelName(file);
-    const digest = await checkedDigest(path, wheel);
+    const digest = await checkDigest(path, wheel);
     report(
       "wheel",
       `${file}, ${await size(path)}, SHA-256 ${digest.slice(0, 12)}…, fetched in ${since(start)}`,
@@ -85,7 +80,7 @@ async function fromIndex(request: WheelRequest, cache: string, report: Report): 
 }
 
 /** Finds a cached library; if the wheel's digest is pinned, only one with that digest. */
-async function knownRelease(
+async function findCached(
   cache: string,
   project: string,
   release: string,
@@ -93,9 +88,9 @@ async function knownRelease(
   for (const [file, digest] of Object.entries(PINNED_WHEELS)) {
     const wheel = parseWheelName(file);
     if (wheel?.name !== project.replaceAll("-", "_") || wheel.version !== release) continue;
-    return cachedLibrary(cache, libraryKey(wheel, digest));
+    return readLibrary(cache, libraryKey(wheel, digest));
   }
-  return cachedRelease(cache, project, release);
+  return findRelease(cache, project, release);
 }
 
 async function download(
@@ -120,14 +115,14 @@ async function download(
   });
 }
 
-async function checkedDigest(path: string, { file }: WheelName): Promise<string> {
+async function checkDigest(path: string, { file }: WheelName): Promise<string> {
   const digest = await sha256Of(path);
   const pinned = PINNED_WHEELS[file];
   if (pinned !== undefined) requireDigest(path, digest, pinned, "pinned for this release");
   return digest;
 }
 
-function cached(library: CachedLibrary | undefined, report: Report): CachedLibrary | undefined {
+function reportCached(library: CachedLibrary | undefined, report: Report): CachedLibrary | undefined {
   if (library !== undefined) report("cache", `${library.key}, ${megabytes(library.sizeBytes)} of libraries`);
   return library;
 }

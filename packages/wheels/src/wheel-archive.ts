@@ -33,11 +33,11 @@ interface RecordRow {
  */
 export async function openWheel(path: string, wanted: string): Promise<WheelArchive> {
   const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((cause) => {
-    throw errorCode(cause) === undefined ? damaged(path, "it is not a zip file", cause) : cause;
+    throw errorCode(cause) === undefined ? damageError(path, "it is not a zip file", cause) : cause;
   });
   try {
-    const entries = await entriesOf(zip, path);
-    const record = await recordOf(zip, entries, path);
+    const entries = await readEntries(zip, path);
+    const record = await readRecord(zip, entries, path);
     return archive({ path, wanted, zip, entries, record });
   } catch (error) {
     zip.close();
@@ -54,33 +54,33 @@ interface OpenWheel {
 }
 
 function archive({ path, wanted, zip, entries, record }: OpenWheel): WheelArchive {
-  const entryOf = (name: string): Entry => {
+  const findEntry = (name: string): Entry => {
     const entry = entries.get(name);
-    if (entry === undefined) throw damaged(path, `it holds no ${name}; ${wanted} does`);
+    if (entry === undefined) throw damageError(path, `it holds no ${name}; ${wanted} does`);
     return entry;
   };
   /** Streams a file into the sink and computes its checksum on the way. */
   const copy = async (name: string, sink: NodeJS.WritableStream): Promise<void> => {
-    const entry = entryOf(name);
+    const entry = findEntry(name);
     const recorded = record.get(name);
-    if (recorded === undefined) throw damaged(path, `its RECORD does not list ${name}`);
+    if (recorded === undefined) throw damageError(path, `its RECORD does not list ${name}`);
     const hash = createHash("sha256");
     await inflate(zip, entry, path, (stream) => pipeline(stream, through(hash), sink));
     if (hash.digest("base64url") !== recorded.digest) {
-      throw damaged(path, `${name} is not what its RECORD says`);
+      throw damageError(path, `${name} is not what its RECORD says`);
     }
   };
   return {
     names: [...entries.keys()].filter((name) => !name.endsWith("/")),
     has: (name) => entries.has(name),
-    sizeOf: (name) => entryOf(name).uncompressedSize,
+    sizeOf: (name) => findEntry(name).uncompressedSize,
     text: async (name) => {
       const chunks: Buffer[] = [];
       await copy(name, collector(chunks));
       return Buffer.concat(chunks).toString("utf8");
     },
     extract: async (name, to) => {
-      entryOf(name);
+      findEntry(name);
       await mkdir(dirname(to), { recursive: true });
       await copy(name, createWriteStream(to, { flags: "wx", mode: 0o444 }));
     },
@@ -88,24 +88,24 @@ function archive({ path, wanted, zip, entries, record }: OpenWheel): WheelArchiv
   };
 }
 
-async function entriesOf(zip: ZipFile, path: string): Promise<ReadonlyMap<string, Entry>> {
+async function readEntries(zip: ZipFile, path: string): Promise<ReadonlyMap<string, Entry>> {
   const entries = new Map<string, Entry>();
   try {
     for await (const entry of zip.eachEntry()) entries.set(entry.fileName, entry);
   } catch (cause) {
-    throw damaged(path, "its directory cannot be read", cause);
+    throw damageError(path, "its directory cannot be read", cause);
   }
   return entries;
 }
 
 /** Lines of `path,sha256=digest,size`; paths with a comma are quoted, and none of those are needed here. */
-async function recordOf(
+async function readRecord(
   zip: ZipFile,
   entries: ReadonlyMap<string, Entry>,
   path: string,
 ): Promise<ReadonlyMap<string, RecordRow>> {
   const entry = [...entries.values()].find(({ fileName }) => /^[^/]+\.dist-info\/RECORD$/.test(fileName));
-  if (entry === undefined) throw damaged(path, "it has no RECORD");
+  if (entry === undefined) throw damageError(path, "it has no RECORD");
   const chunks: Buffer[] = [];
   await inflate(zip, entry, path, (stream) => pipeline(stream, collector(chunks)));
   const rows = new Map<string, RecordRow>();
@@ -128,7 +128,7 @@ async function inflate(
   } catch (cause) {
     const code = errorCode(cause);
     if (code !== undefined && /^E[A-Z]+$/.test(code)) throw cause;
-    throw damaged(path, `${entry.fileName} cannot be unpacked`, cause);
+    throw damageError(path, `${entry.fileName} cannot be unpacked`, cause);
   }
 }
 
@@ -160,7 +160,7 @@ export function requireDigest(file: string, actual: string, wanted: string, by: 
   );
 }
 
-function damaged(path: string, problem: string, cause?: unknown): MpError {
+function damageError(path: string, problem: string, cause?: unknown): MpError {
   return new MpError(
     "MP_PARSE",
     `${basename(path)}: ${problem}; nothing was installed, fetch the wheel again`,

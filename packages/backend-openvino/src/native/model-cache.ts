@@ -43,7 +43,7 @@ export class ModelCache {
     settings: string,
     compileIn: (cacheFolder: string | undefined) => Promise<M>,
   ): Promise<M> {
-    const final = join(this.#folder, digestOf(...this.#of, settings, model).slice(0, 32));
+    const final = join(this.#folder, digest(...this.#of, settings, model).slice(0, 32));
     if (await isWhole(final)) return compileIn(final);
     let compiled: { readonly model: M } | { readonly failure: unknown } | undefined;
     try {
@@ -55,7 +55,7 @@ export class ModelCache {
           compiled = { failure };
           throw failure;
         }
-        await writeFile(join(partial, SUMS), await sumsOf(partial));
+        await writeFile(join(partial, SUMS), await listSums(partial));
       });
     } catch {
       // The disk is full, or the folder has been removed.
@@ -67,22 +67,22 @@ export class ModelCache {
 }
 
 /** Each part with its length, so that no two lists of parts are the same. */
-function digestOf(...parts: readonly (string | Uint8Array)[]): string {
+function digest(...parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(`${part.length} `).update(part);
   return hash.digest("hex");
 }
 
-async function sumsOf(folder: string): Promise<string> {
+async function listSums(folder: string): Promise<string> {
   const names = (await readdir(folder)).filter((name) => name !== SUMS).sort();
-  const lines = names.map(async (name) => `${digestOf(await readFile(join(folder, name)))}  ${name}\n`);
+  const lines = names.map(async (name) => `${digest(await readFile(join(folder, name)))}  ${name}\n`);
   return (await Promise.all(lines)).join("");
 }
 
 async function isWhole(folder: string): Promise<boolean> {
   try {
     const sums = await readFile(join(folder, SUMS), "utf8");
-    return sums !== "" && sums === (await sumsOf(folder));
+    return sums !== "" && sums === (await listSums(folder));
   } catch {
     return false;
   }

@@ -83,7 +83,7 @@ export class NativeRequest extends NativeResource {
   runAsync(): Promise<void> {
     this.assertIdle();
     const { functions, check } = this.#library;
-    const run = settled(this.#library, "run", (done) => {
+    const run = settle(this.#library, "run", (done) => {
       check(functions.ov_infer_request_start_async(this.handle), "run");
       functions.ov_infer_request_wait.async(this.handle, done);
     }).finally(() => {
@@ -134,7 +134,7 @@ export class NativeRequest extends NativeResource {
 type Start = (done: (error: Error | null, status: number) => void) => void;
 
 /** A call on a worker thread. The library keeps one last error for all threads, so it is read as soon as the call ends. */
-function settled({ check }: OpenVinoLibrary, what: string, start: Start): Promise<void> {
+function settle({ check }: OpenVinoLibrary, what: string, start: Start): Promise<void> {
   return new Promise((resolve, reject) => {
     start((error, status) => {
       try {
@@ -164,14 +164,14 @@ export async function compileModel(
 ): Promise<NativeModel> {
   const { functions } = library;
   const read: Out = [null];
-  await settled(library, "reading the model", (done) =>
+  await settle(library, "reading the model", (done) =>
     functions.ov_core_read_model_from_memory_buffer.async(core, bytes, bytes.length, null, read, done),
   );
   const model = read[0] as bigint;
   const compiled: Out = [null];
   try {
     const given = Object.entries(properties).map(([key, value]) => ({ key, value }));
-    await settled(library, "compiling the model", (done) =>
+    await settle(library, "compiling the model", (done) =>
       functions.ov_core_compile_model_props.async(core, model, "CPU", given.length, given, compiled, done),
     );
   } finally {

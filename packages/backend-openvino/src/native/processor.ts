@@ -4,7 +4,7 @@ import type { OpenVinoLibrary } from "./library.js";
 const described = new WeakMap<OpenVinoLibrary, string>();
 
 /** The processor as the library and the system see it: compiled models and findings are for this one. */
-export function processorOf(library: OpenVinoLibrary, core: bigint): string {
+export function describeProcessor(library: OpenVinoLibrary, core: bigint): string {
   const known = described.get(library);
   if (known !== undefined) return known;
   const { functions, check } = library;

@@ -5,7 +5,7 @@ import { aligned, type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-low
 import { loadLibrary, type OpenVinoLibrary } from "./library.js";
 import { compileModel, type NativeModel, NativeRequest, type Properties } from "./model.js";
 import { ModelCache } from "./model-cache.js";
-import { processorOf } from "./processor.js";
+import { describeProcessor } from "./processor.js";
 import { NativeTensor } from "./tensor.js";
 
 export interface RuntimeOptions {
@@ -43,7 +43,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     const { functions, make } = this.library;
     this.#core = make("core", (out) => functions.ov_core_create(out));
     try {
-      this.processor = processorOf(this.library, this.#core);
+      this.processor = describeProcessor(this.library, this.#core);
       this.#cache =
         cache === undefined ? undefined : new ModelCache(cache, [this.library.build, this.processor]);
     } catch (error) {

@@ -82,12 +82,12 @@ export class NativeTensor extends NativeResource implements EngineTensor {
    */
   write(value: HostTensor): void {
     const held = this.#place.storage.stored(value);
-    bytesOf(this.view()).set(held.dtype === "bool" ? zeroOrOne(held.data) : bytesOf(held.data));
+    rawBytes(this.view()).set(held.dtype === "bool" ? zeroOrOne(held.data) : rawBytes(held.data));
   }
 
   /** Overwrites all of it with a tensor of the same type. @throws MP_DISPOSED after either's release */
   copyFrom(other: NativeTensor): void {
-    bytesOf(this.view()).set(bytesOf(other.view()));
+    rawBytes(this.view()).set(rawBytes(other.view()));
   }
 
   protected free(handle: bigint): void {
@@ -106,7 +106,7 @@ export class NativeTensor extends NativeResource implements EngineTensor {
   }
 }
 
-function bytesOf(data: HostArrays[DType]): Uint8Array {
+function rawBytes(data: HostArrays[DType]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { keepValue, keptValue } from "./kept-value.js";
+import { keepValue, readValue } from "./kept-value.js";
 
 let folder = "";
 beforeAll(() => {
@@ -14,12 +14,12 @@ const VALUE = { missing: new Map([["Erf f16", "no kernel"]]), widened: new Set([
 
 it("keeps a value for what it was found for, and for nothing else", () => {
   const path = join(folder, "a", "b", "findings.json");
-  expect(keptValue(path, "one")).toBeUndefined();
+  expect(readValue(path, "one")).toBeUndefined();
   keepValue(path, "one", VALUE);
-  expect(keptValue(path, "one")).toStrictEqual(VALUE);
-  expect(keptValue(path, "two")).toBeUndefined();
+  expect(readValue(path, "one")).toStrictEqual(VALUE);
+  expect(readValue(path, "two")).toBeUndefined();
   keepValue(path, "two", 2);
-  expect([keptValue(path, "one"), keptValue(path, "two")]).toEqual([undefined, 2]);
+  expect([readValue(path, "one"), readValue(path, "two")]).toEqual([undefined, 2]);
   expect(readdirSync(join(folder, "a", "b"))).toEqual(["findings.json"]);
 });
 
@@ -31,21 +31,21 @@ it("ignores a damaged or foreign file, whichever byte it is, and replaces it", (
     const damaged = Buffer.from(whole);
     damaged.writeUInt8((damaged.readUInt8(at) + 1) % 256, at);
     writeFileSync(path, damaged);
-    expect(keptValue(path, "one"), `byte ${at}`).toBeUndefined();
+    expect(readValue(path, "one"), `byte ${at}`).toBeUndefined();
   }
   for (const text of ["", "{}", whole.subarray(0, -1), "a\nb"]) {
     writeFileSync(path, text);
-    expect(keptValue(path, "one")).toBeUndefined();
+    expect(readValue(path, "one")).toBeUndefined();
   }
   keepValue(path, "one", VALUE);
-  expect(keptValue(path, "one")).toStrictEqual(VALUE);
+  expect(readValue(path, "one")).toStrictEqual(VALUE);
 });
 
 it("keeps nothing, without an error, where it cannot write", () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   keepValue(join(file, "findings.json"), "one", VALUE);
-  expect(keptValue(join(file, "findings.json"), "one")).toBeUndefined();
+  expect(readValue(join(file, "findings.json"), "one")).toBeUndefined();
   const taken = join(folder, "taken");
   mkdirSync(join(taken, "findings.json", "x"), { recursive: true });
   keepValue(join(taken, "findings.json"), "one", VALUE);

@@ -12,7 +12,7 @@ interface Kept {
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The value in the file; undefined if the file is missing or damaged, or the value was found for something else. */
-export function keptValue(path: string, of: string): unknown {
+export function readValue(path: string, of: string): unknown {
   try {
     const [sum, ...rest] = readFileSync(path, "utf8").split("\n");
     const text = rest.join("\n");

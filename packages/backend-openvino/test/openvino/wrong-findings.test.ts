@@ -6,14 +6,14 @@ import { expect, it } from "vitest";
 import { openvinoBackend } from "../../src/backend.js";
 import { openvinoManifest } from "../../src/manifest.js";
 import { NativeRuntime } from "../../src/native/index.js";
-import { findingsOf } from "../../src/probe/findings-of.js";
+import { probeOnce } from "../../src/probe/probe-once.js";
 
 type Differences = NonNullable<Findings["differences"]>;
 
 /** Opens the engine as it would be if the probe had not found a difference. */
 async function opened(change: (found: Differences) => Partial<Differences>): Promise<Backend> {
   const runtime = new NativeRuntime({ library: locateLibrary(undefined, process.env), version: RELEASE });
-  const findings = await findingsOf(runtime);
+  const findings = await probeOnce(runtime);
   const found = findings.differences as Differences;
   const wrong: Findings = { ...findings, differences: { ...found, ...change(found) } };
   const target = targetOf(wrong);

@@ -1,5 +1,5 @@
 /**
- * The functions of `OrtApi` that are used, one row each: its index in the table of pointers, its result and its
+ * The functions of `OrtApi` that are used, one row each: the index in the table of pointers, the result, the
  * parameters. The table only grows at its end, so indices are stable. Indices and signatures were read from
  * onnxruntime_c_api.h at ORT_API_VERSION 29.
  */
@@ -8,8 +8,8 @@
 export const ORT_API_VERSION: number = 29;
 
 /**
- * Our names for C parameter types. `memory` is an address, or an array of ours that has to outlive what is made of it. `out` is a typed array that the callee writes one or more words into; `path` is
- * ORTCHAR_T, wide on Windows.
+ * Our names for C parameter types. `memory` is an address, or an array that must outlive what is made of it. `out` is
+ * a typed array that the callee writes one or more words into. `path` is ORTCHAR_T, wide on Windows.
  */
 export interface ParameterTypes {
   readonly handle: bigint;
@@ -26,7 +26,7 @@ export interface ParameterTypes {
   readonly path: string;
 }
 
-/** `status` is null for success, else an OrtStatus that has to be released. */
+/** `status` is null for success, else an OrtStatus that must be released. */
 export interface ResultTypes {
   readonly status: bigint | null;
   readonly void: undefined;
@@ -34,126 +34,102 @@ export interface ResultTypes {
   readonly string: string;
 }
 
-export interface ApiRow {
-  readonly index: number;
-  readonly result: keyof ResultTypes;
-  readonly parameters: readonly (keyof ParameterTypes)[];
-}
+export type ApiRow = readonly [
+  index: number,
+  result: keyof ResultTypes,
+  ...parameters: (keyof ParameterTypes)[],
+];
 
 export const API_TABLE = {
-  GetErrorCode: { index: 1, result: "int", parameters: ["handle"] },
-  GetErrorMessage: { index: 2, result: "string", parameters: ["handle"] },
-  CreateSessionFromArray: {
-    index: 8,
-    result: "status",
-    parameters: ["handle", "bytes", "size", "handle", "out"],
-  },
-  CreateSessionOptions: { index: 10, result: "status", parameters: ["out"] },
-  DisableMemPattern: { index: 17, result: "status", parameters: ["handle"] },
-  DisableCpuMemArena: { index: 19, result: "status", parameters: ["handle"] },
-  SetSessionGraphOptimizationLevel: { index: 23, result: "status", parameters: ["handle", "int"] },
-  SetIntraOpNumThreads: { index: 24, result: "status", parameters: ["handle", "int"] },
-  SessionGetInputCount: { index: 30, result: "status", parameters: ["handle", "out"] },
-  SessionGetOutputCount: { index: 31, result: "status", parameters: ["handle", "out"] },
-  SessionGetInputName: { index: 36, result: "status", parameters: ["handle", "size", "handle", "out"] },
-  SessionGetOutputName: { index: 37, result: "status", parameters: ["handle", "size", "handle", "out"] },
-  CreateRunOptions: { index: 39, result: "status", parameters: ["out"] },
-  CreateTensorAsOrtValue: {
-    index: 48,
-    result: "status",
-    parameters: ["handle", "dimensions", "size", "int", "out"],
-  },
-  CreateTensorWithDataAsOrtValue: {
-    index: 49,
-    result: "status",
-    parameters: ["handle", "memory", "size", "dimensions", "size", "int", "out"],
-  },
-  GetTensorMutableData: { index: 51, result: "status", parameters: ["handle", "out"] },
-  CreateMemoryInfo: { index: 68, result: "status", parameters: ["string", "int", "int", "int", "out"] },
-  CreateCpuMemoryInfo: { index: 69, result: "status", parameters: ["int", "int", "out"] },
-  AllocatorFree: { index: 76, result: "status", parameters: ["handle", "handle"] },
-  GetAllocatorWithDefaultOptions: { index: 78, result: "status", parameters: ["out"] },
-  ReleaseEnv: { index: 92, result: "void", parameters: ["handle"] },
-  ReleaseStatus: { index: 93, result: "void", parameters: ["handle"] },
-  ReleaseMemoryInfo: { index: 94, result: "void", parameters: ["handle"] },
-  ReleaseSession: { index: 95, result: "void", parameters: ["handle"] },
-  ReleaseValue: { index: 96, result: "void", parameters: ["handle"] },
-  ReleaseRunOptions: { index: 97, result: "void", parameters: ["handle"] },
-  ReleaseSessionOptions: { index: 100, result: "void", parameters: ["handle"] },
-  CreateEnvWithGlobalThreadPools: {
-    index: 119,
-    result: "status",
-    parameters: ["int", "string", "handle", "out"],
-  },
-  DisablePerSessionThreads: { index: 120, result: "status", parameters: ["handle"] },
-  CreateThreadingOptions: { index: 121, result: "status", parameters: ["out"] },
-  ReleaseThreadingOptions: { index: 122, result: "void", parameters: ["handle"] },
-  AddSessionConfigEntry: { index: 130, result: "status", parameters: ["handle", "string", "string"] },
-  CreateAllocator: { index: 131, result: "status", parameters: ["handle", "handle", "out"] },
-  ReleaseAllocator: { index: 132, result: "void", parameters: ["handle"] },
-  RunWithBinding: { index: 133, result: "status", parameters: ["handle", "nullable", "handle"] },
-  CreateIoBinding: { index: 134, result: "status", parameters: ["handle", "out"] },
-  ReleaseIoBinding: { index: 135, result: "void", parameters: ["handle"] },
-  BindInput: { index: 136, result: "status", parameters: ["handle", "string", "handle"] },
-  BindOutput: { index: 137, result: "status", parameters: ["handle", "string", "handle"] },
-  CreateAndRegisterAllocator: { index: 144, result: "status", parameters: ["handle", "handle", "handle"] },
-  SetGlobalIntraOpNumThreads: { index: 147, result: "status", parameters: ["handle", "int"] },
-  SetGlobalSpinControl: { index: 149, result: "status", parameters: ["handle", "int"] },
-  CreateArenaCfg: { index: 156, result: "status", parameters: ["size", "int", "int", "int", "out"] },
-  ReleaseArenaCfg: { index: 157, result: "void", parameters: ["handle"] },
-  AddRunConfigEntry: { index: 165, result: "status", parameters: ["handle", "string", "string"] },
-  AppendExecutionProviderCuda: { index: 204, result: "status", parameters: ["handle", "handle"] },
-  CreateCudaProviderOptions: { index: 205, result: "status", parameters: ["out"] },
-  UpdateCudaProviderOptions: {
-    index: 206,
-    result: "status",
-    parameters: ["handle", "strings", "strings", "size"],
-  },
-  ReleaseCudaProviderOptions: { index: 208, result: "void", parameters: ["handle"] },
-  AddExternalInitializers: {
-    index: 210,
-    result: "status",
-    parameters: ["handle", "strings", "handles", "size"],
-  },
-  AppendExecutionProvider: {
-    index: 216,
-    result: "status",
-    parameters: ["handle", "string", "strings", "strings", "size"],
-  },
-  GetBuildInfoString: { index: 254, result: "string", parameters: [] },
-  GetKeyValuePairs: { index: 298, result: "void", parameters: ["handle", "out", "out", "out"] },
-  ReleaseKeyValuePairs: { index: 300, result: "void", parameters: ["handle"] },
-  AllocatorGetStats: { index: 319, result: "status", parameters: ["handle", "out"] },
-  CopyTensors: {
-    index: 386,
-    result: "status",
-    parameters: ["handle", "handles", "handles", "nullable", "size"],
-  },
-  Session_GetEpGraphAssignmentInfo: { index: 407, result: "status", parameters: ["handle", "out", "out"] },
-  EpAssignedSubgraph_GetEpName: { index: 408, result: "status", parameters: ["handle", "out"] },
-  EpAssignedSubgraph_GetNodes: { index: 409, result: "status", parameters: ["handle", "out", "out"] },
-  EpAssignedNode_GetName: { index: 410, result: "status", parameters: ["handle", "out"] },
-  EpAssignedNode_GetOperatorType: { index: 412, result: "status", parameters: ["handle", "out"] },
-  RunOptionsEnableProfiling: { index: 415, result: "status", parameters: ["handle", "path"] },
+  GetErrorCode: [1, "int", "handle"],
+  GetErrorMessage: [2, "string", "handle"],
+  CreateSessionFromArray: [8, "status", "handle", "bytes", "size", "handle", "out"],
+  CreateSessionOptions: [10, "status", "out"],
+  DisableMemPattern: [17, "status", "handle"],
+  DisableCpuMemArena: [19, "status", "handle"],
+  SetSessionGraphOptimizationLevel: [23, "status", "handle", "int"],
+  SetIntraOpNumThreads: [24, "status", "handle", "int"],
+  SessionGetInputCount: [30, "status", "handle", "out"],
+  SessionGetOutputCount: [31, "status", "handle", "out"],
+  SessionGetInputName: [36, "status", "handle", "size", "handle", "out"],
+  SessionGetOutputName: [37, "status", "handle", "size", "handle", "out"],
+  CreateRunOptions: [39, "status", "out"],
+  CreateTensorAsOrtValue: [48, "status", "handle", "dimensions", "size", "int", "out"],
+  CreateTensorWithDataAsOrtValue: [
+    49,
+    "status",
+    "handle",
+    "memory",
+    "size",
+    "dimensions",
+    "size",
+    "int",
+    "out",
+  ],
+  GetTensorMutableData: [51, "status", "handle", "out"],
+  CreateMemoryInfo: [68, "status", "string", "int", "int", "int", "out"],
+  CreateCpuMemoryInfo: [69, "status", "int", "int", "out"],
+  AllocatorFree: [76, "status", "handle", "handle"],
+  GetAllocatorWithDefaultOptions: [78, "status", "out"],
+  ReleaseEnv: [92, "void", "handle"],
+  ReleaseStatus: [93, "void", "handle"],
+  ReleaseMemoryInfo: [94, "void", "handle"],
+  ReleaseSession: [95, "void", "handle"],
+  ReleaseValue: [96, "void", "handle"],
+  ReleaseRunOptions: [97, "void", "handle"],
+  ReleaseSessionOptions: [100, "void", "handle"],
+  CreateEnvWithGlobalThreadPools: [119, "status", "int", "string", "handle", "out"],
+  DisablePerSessionThreads: [120, "status", "handle"],
+  CreateThreadingOptions: [121, "status", "out"],
+  ReleaseThreadingOptions: [122, "void", "handle"],
+  AddSessionConfigEntry: [130, "status", "handle", "string", "string"],
+  CreateAllocator: [131, "status", "handle", "handle", "out"],
+  ReleaseAllocator: [132, "void", "handle"],
+  RunWithBinding: [133, "status", "handle", "nullable", "handle"],
+  CreateIoBinding: [134, "status", "handle", "out"],
+  ReleaseIoBinding: [135, "void", "handle"],
+  BindInput: [136, "status", "handle", "string", "handle"],
+  BindOutput: [137, "status", "handle", "string", "handle"],
+  CreateAndRegisterAllocator: [144, "status", "handle", "handle", "handle"],
+  SetGlobalIntraOpNumThreads: [147, "status", "handle", "int"],
+  SetGlobalSpinControl: [149, "status", "handle", "int"],
+  CreateArenaCfg: [156, "status", "size", "int", "int", "int", "out"],
+  ReleaseArenaCfg: [157, "void", "handle"],
+  AddRunConfigEntry: [165, "status", "handle", "string", "string"],
+  AppendExecutionProviderCuda: [204, "status", "handle", "handle"],
+  CreateCudaProviderOptions: [205, "status", "out"],
+  UpdateCudaProviderOptions: [206, "status", "handle", "strings", "strings", "size"],
+  ReleaseCudaProviderOptions: [208, "void", "handle"],
+  AddExternalInitializers: [210, "status", "handle", "strings", "handles", "size"],
+  AppendExecutionProvider: [216, "status", "handle", "string", "strings", "strings", "size"],
+  GetBuildInfoString: [254, "string"],
+  GetKeyValuePairs: [298, "void", "handle", "out", "out", "out"],
+  ReleaseKeyValuePairs: [300, "void", "handle"],
+  AllocatorGetStats: [319, "status", "handle", "out"],
+  CopyTensors: [386, "status", "handle", "handles", "handles", "nullable", "size"],
+  Session_GetEpGraphAssignmentInfo: [407, "status", "handle", "out", "out"],
+  EpAssignedSubgraph_GetEpName: [408, "status", "handle", "out"],
+  EpAssignedSubgraph_GetNodes: [409, "status", "handle", "out", "out"],
+  EpAssignedNode_GetName: [410, "status", "handle", "out"],
+  EpAssignedNode_GetOperatorType: [412, "status", "handle", "out"],
+  RunOptionsEnableProfiling: [415, "status", "handle", "path"],
 } as const;
 
 export type ApiName = keyof typeof API_TABLE;
 
-type Arguments<P extends readonly (keyof ParameterTypes)[]> = {
-  -readonly [I in keyof P]: ParameterTypes[P[I]];
-};
+type Parameters<N extends ApiName> = (typeof API_TABLE)[N] extends readonly [unknown, unknown, ...infer P]
+  ? { -readonly [I in keyof P]: ParameterTypes[P[I] & keyof ParameterTypes] }
+  : never;
 
-type Result<N extends ApiName> = ResultTypes[(typeof API_TABLE)[N]["result"]];
+type Result<N extends ApiName> = ResultTypes[(typeof API_TABLE)[N][1]];
+
+/** Called when an asynchronous call ends. */
+export type Done<R> = (error: Error | null, result: R) => void;
 
 /** A bound C function; `async` runs it on a worker thread and does not block the event loop. */
 export type NativeFunction<N extends ApiName> = {
-  (...parameters: Arguments<(typeof API_TABLE)[N]["parameters"]>): Result<N>;
-  async(
-    ...parameters: [
-      ...Arguments<(typeof API_TABLE)[N]["parameters"]>,
-      (error: Error | null, result: Result<N>) => void,
-    ]
-  ): void;
+  (...parameters: Parameters<N>): Result<N>;
+  async(...parameters: [...Parameters<N>, Done<Result<N>>]): void;
 };
 
 export type NativeFunctions = { readonly [N in ApiName]: NativeFunction<N> };

@@ -5,15 +5,15 @@ import type { NativeSession } from "./session.js";
 import type { NativeTensor } from "./tensor.js";
 
 /**
- * Which tensor feeds each input of a session and which receives each output, bound once and run often. A run copies and
- * allocates nothing. Only one run at a time: the engine does not lock a binding.
+ * The tensors of a session's inputs and outputs, bound once for many runs. A run copies and allocates nothing. Only one
+ * run at a time: the engine does not lock a binding.
  */
 export class NativeBinding extends NativeResource {
   readonly session: NativeSession;
   readonly #inputs = new Map<string, NativeTensor>();
   readonly #outputs = new Map<string, NativeTensor>();
   #inFlight: Promise<void> | undefined;
-  /** Says under which number the device keeps this binding's commands. */
+  /** Run options with the number under which the device keeps this binding's commands. */
   readonly #capturing: bigint | null;
 
   constructor(session: NativeSession) {
@@ -52,7 +52,7 @@ export class NativeBinding extends NativeResource {
   }
 
   /**
-   * Runs on this thread and blocks it; there is no dispatch to pay for.
+   * Runs on this thread and blocks it, without the cost of a dispatch.
    * @throws MP_BACKEND_FAILED or a more specific code when the engine fails; MP_DISPOSED for a released tensor or
    * session
    */
@@ -65,22 +65,14 @@ export class NativeBinding extends NativeResource {
   /** Runs on a worker thread; the event loop stays free, at the cost of handing over and back. */
   runAsync(runOptions: bigint | null = this.#capturing): Promise<void> {
     this.#checkRunnable();
-    const { functions, check } = this.session.library;
+    const { functions, settle } = this.session.library;
     const session = this.session.handle;
-    const run = new Promise<void>((resolve, reject) => {
-      functions.RunWithBinding.async(session, runOptions, this.handle, (error, status) => {
-        this.#inFlight = undefined;
-        try {
-          if (error !== null) throw error;
-          check(status, "run");
-          resolve();
-        } catch (failure) {
-          reject(failure);
-        }
-      });
+    this.#inFlight = settle("run", [], (done) =>
+      functions.RunWithBinding.async(session, runOptions, this.handle, done),
+    ).finally(() => {
+      this.#inFlight = undefined;
     });
-    this.#inFlight = run;
-    return run;
+    return this.#inFlight;
   }
 
   override async whenIdle(): Promise<void> {
@@ -126,9 +118,7 @@ export function withoutRecording({ functions, check }: OrtLibrary, runOptions: b
   check(functions.AddRunConfigEntry(runOptions, GRAPH_ID, NO_GRAPH), "run options");
 }
 
-/**
- * Checked here because a name that the engine refuses leaves its binding unusable: it keeps the name without a value.
- */
+/** The engine's own check would leave the binding unusable: it keeps the unknown name without a value. */
 function checkName(kind: "input" | "output", name: string, known: ReadonlySet<string>): void {
   if (known.has(name)) return;
   throw new MpError(

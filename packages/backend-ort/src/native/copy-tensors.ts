@@ -2,19 +2,20 @@ import type { ValueType } from "@mp/core/graph";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import type { OrtLibrary } from "./library.js";
 import type { DeviceCopier, DeviceTensor } from "./tensor.js";
+import { tensorOver } from "./tensor-over.js";
 
 const PROOF = Uint8Array.of(0x70, 0x72, 0x6f, 0x66);
 export const PROOF_TYPE: ValueType = { dtype: "i32", shape: [1] };
 
 /**
- * Copies whole tensors through the environment's own data transfer, for memory that has handles and no addresses. The
- * host's side is the caller's own array, which the engine takes for a tensor of the same type.
+ * Copies whole tensors by the environment's own data transfer, for device memory without addresses. The engine takes
+ * the caller's array as a tensor of the same type.
  */
 export class TensorCopier implements DeviceCopier {
   readonly #library: OrtLibrary;
   readonly #environment: bigint;
   readonly #hostMemory: bigint;
-  /** A number on the device, which is only read. */
+  /** A known number on the device, written once. */
   readonly #proof: DeviceTensor;
 
   /** `proof`: a tensor of `PROOF_TYPE` on the device. */
@@ -30,32 +31,20 @@ export class TensorCopier implements DeviceCopier {
   }
 
   write(target: DeviceTensor, bytes: Uint8Array): void {
-    // A device has no buffer for a tensor without elements.
-    if (bytes.length === 0) return;
-    const host = this.#hostTensor(target, bytes);
-    try {
-      this.#copy(host, target.handle);
-    } finally {
-      this.#library.functions.ReleaseValue(host);
-    }
+    this.#withHostTensor(target, bytes, (host) => this.#copy(host, target.handle));
   }
 
   read(source: DeviceTensor, bytes: Uint8Array): void {
-    if (bytes.length === 0) return;
-    const host = this.#hostTensor(source, bytes);
-    try {
-      this.#copy(source.handle, host);
-    } finally {
-      this.#library.functions.ReleaseValue(host);
-    }
+    this.#withHostTensor(source, bytes, (host) => this.#copy(source.handle, host));
   }
 
   /** Waits for the device on a worker thread. */
   async download(source: DeviceTensor, bytes: Uint8Array): Promise<void> {
+    // A device has no buffer for a tensor without elements.
     if (bytes.length === 0) return;
     const host = this.#hostTensor(source, bytes);
     try {
-      await this.#copyAside(source.handle, host, bytes);
+      await this.#copyOnWorker(source.handle, host, bytes);
     } finally {
       this.#library.functions.ReleaseValue(host);
     }
@@ -66,8 +55,8 @@ export class TensorCopier implements DeviceCopier {
   }
 
   /**
-   * A copy that fails drops all commands that were collected with it, without a word: what is read then is zeros. A
-   * number that is known is read in the same way.
+   * Whether copies since the last call arrived. A copy that fails silently drops all commands collected with it, and
+   * reads give zeros; so this reads a known number.
    */
   async isSound(): Promise<boolean> {
     const bytes = new Uint8Array(PROOF.length);
@@ -75,21 +64,20 @@ export class TensorCopier implements DeviceCopier {
     return bytes.every((byte, index) => byte === PROOF[index]);
   }
 
+  #withHostTensor(like: DeviceTensor, bytes: Uint8Array, copy: (host: bigint) => void): void {
+    if (bytes.length === 0) return;
+    const host = this.#hostTensor(like, bytes);
+    try {
+      copy(host);
+    } finally {
+      this.#library.functions.ReleaseValue(host);
+    }
+  }
+
   /** The caller's array as a tensor of the same type. */
-  #hostTensor({ layout: { elementType, dimensions } }: DeviceTensor, bytes: Uint8Array): bigint {
-    const { functions, make } = this.#library;
-    const sizes = BigInt64Array.from(dimensions, BigInt);
-    return make("copy", (out) =>
-      functions.CreateTensorWithDataAsOrtValue(
-        this.#hostMemory,
-        bytes,
-        bytes.length,
-        sizes,
-        sizes.length,
-        elementType,
-        out,
-      ),
-    );
+  #hostTensor({ layout }: DeviceTensor, bytes: Uint8Array): bigint {
+    const memory = { info: this.#hostMemory, data: bytes, byteLength: bytes.length };
+    return tensorOver(this.#library, "copy", memory, layout);
   }
 
   #copy(from: bigint, to: bigint): void {
@@ -98,22 +86,11 @@ export class TensorCopier implements DeviceCopier {
     check(functions.CopyTensors(this.#environment, sources, targets, null, 1), "copy");
   }
 
-  #copyAside(from: bigint, to: bigint, bytes: Uint8Array): Promise<void> {
-    const { functions, check } = this.#library;
+  #copyOnWorker(from: bigint, to: bigint, bytes: Uint8Array): Promise<void> {
+    const { functions, settle } = this.#library;
     const [sources, targets] = [BigUint64Array.of(from), BigUint64Array.of(to)];
-    // The worker thread reads and writes these while nothing else may reference them; the callback keeps them alive.
-    const inUse: unknown[] = [sources, targets, bytes];
-    return new Promise((resolve, reject) => {
-      functions.CopyTensors.async(this.#environment, sources, targets, null, 1, (error, status) => {
-        inUse.length = 0;
-        try {
-          if (error !== null) throw error;
-          check(status, "copy");
-          resolve();
-        } catch (failure) {
-          reject(failure);
-        }
-      });
-    });
+    return settle("copy", [sources, targets, bytes], (done) =>
+      functions.CopyTensors.async(this.#environment, sources, targets, null, 1, done),
+    );
   }
 }

@@ -3,13 +3,14 @@ import { NativeBinding } from "./binding.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { NativeSession } from "./session.js";
 import type { DeviceCopier, DeviceTensor } from "./tensor.js";
+import { newTensor, type TensorLayout, tensorOver } from "./tensor-over.js";
 
-/** Limits the memory that a copy needs besides the tensors: one piece on the host, one on the device. */
+/** Bytes copied at once: a copy takes this much more memory on the host, and on the device. */
 const PIECE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Copies by running an identity on the device, with its input or output bound to the host: the C API has no function
- * that copies for every provider, but a binding does. It takes parts of a buffer by their addresses.
+ * Copies by running an identity on the device with its input or output bound to host memory, since the C API has no
+ * copy function that works for every provider. Parts of a buffer are copied by their addresses.
  */
 export class IdentityCopier implements DeviceCopier {
   readonly #session: NativeSession;
@@ -42,19 +43,21 @@ export class IdentityCopier implements DeviceCopier {
     bytes: Uint8Array,
     copy: (piece: Uint8Array, host: bigint, device: bigint, hostView: Uint8Array) => void,
   ): void {
-    const { functions } = this.#session.library;
+    const { library } = this.#session;
     for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
       const piece = bytes.subarray(at, at + PIECE_BYTES);
       const { value: host, view } = this.#hostValue(piece.length);
       try {
-        const device = this.#deviceValue(address + BigInt(at), piece.length);
+        const data = address + BigInt(at);
+        const memory = { info: this.#deviceInfo, data, byteLength: piece.length };
+        const device = tensorOver(library, "copy", memory, byteLayout(piece.length));
         try {
           copy(piece, host, device, view);
         } finally {
-          functions.ReleaseValue(device);
+          library.functions.ReleaseValue(device);
         }
       } finally {
-        functions.ReleaseValue(host);
+        library.functions.ReleaseValue(host);
       }
     }
   }
@@ -72,33 +75,14 @@ export class IdentityCopier implements DeviceCopier {
   }
 
   #hostValue(length: number): { readonly value: bigint; readonly view: Uint8Array } {
-    const { functions, make } = this.#session.library;
-    const value = make("copy", (out) =>
-      functions.CreateTensorAsOrtValue(
-        this.#hostAllocator,
-        BigInt64Array.of(BigInt(length)),
-        1,
-        ONNX_ELEMENT_TYPE.u8,
-        out,
-      ),
-    );
-    const address = make("copy", (out) => functions.GetTensorMutableData(value, out));
+    const { library } = this.#session;
+    const value = newTensor(library, "copy", this.#hostAllocator, byteLayout(length));
+    const address = library.make("copy", (out) => library.functions.GetTensorMutableData(value, out));
     return { value, view: new Uint8Array(koffi.view(address, length)) };
   }
-
-  #deviceValue(address: bigint, length: number): bigint {
-    const { functions, make } = this.#session.library;
-    const dimensions = BigInt64Array.of(BigInt(length));
-    return make("copy", (out) =>
-      functions.CreateTensorWithDataAsOrtValue(
-        this.#deviceInfo,
-        address,
-        length,
-        dimensions,
-        1,
-        ONNX_ELEMENT_TYPE.u8,
-        out,
-      ),
-    );
-  }
 }
+
+const byteLayout = (length: number): TensorLayout => ({
+  elementType: ONNX_ELEMENT_TYPE.u8,
+  dimensions: [length],
+});

@@ -1,7 +1,6 @@
 /**
- * ORT's environment: one per process and library, with one thread pool and one arena for every session. Sessions with
- * separate pools spin against each other (46 ms per run instead of 22), and separate arenas each keep their session's
- * peak.
+ * ORT's environment: one per process and library, with one thread pool and one arena for all sessions. Sessions with
+ * pools of their own spin against each other (46 ms per run instead of 22), and each arena keeps its session's peak.
  */
 import { MpError } from "@mp/core";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
@@ -20,19 +19,13 @@ export interface Environment {
   /** The number requested; 0 lets the library choose. */
   readonly threads: number;
   readonly spinning: boolean;
-  /**
-   * False when other code in the process created the library's environment first: sessions then have their own threads.
-   */
+  /** False if other code in the process created the library's environment first; each session then has threads. */
   readonly hasThreads: boolean;
   /** Releasing the last reference to a shared environment frees it and its threads. */
   release(): void;
 }
 
-interface Shared {
-  readonly handle: bigint;
-  readonly threads: number;
-  readonly spinning: boolean;
-  readonly hasThreads: boolean;
+interface Shared extends Omit<Environment, "release"> {
   users: number;
 }
 
@@ -53,11 +46,9 @@ export function acquireEnvironment(library: OrtLibrary, options: EnvironmentOpti
   else checkAgrees(existing, options);
   entry.users++;
   let isHeld = true;
+  const { users: _, ...environment } = entry;
   return Object.freeze({
-    handle: entry.handle,
-    threads: entry.threads,
-    spinning: entry.spinning,
-    hasThreads: entry.hasThreads,
+    ...environment,
     release: () => {
       if (!isHeld) throw new MpError("MP_DISPOSED", "environment: released twice");
       isHeld = false;
@@ -88,18 +79,19 @@ function checkAgrees(existing: Shared, options: EnvironmentOptions): void {
 }
 
 function create(library: OrtLibrary, threads: number, spinning: boolean): Shared {
-  const { functions, check, make } = library;
-  const options = make("thread pool", (out) => functions.CreateThreadingOptions(out));
-  let handle: bigint;
-  try {
-    check(functions.SetGlobalIntraOpNumThreads(options, threads), "threads");
-    check(functions.SetGlobalSpinControl(options, spinning ? 1 : 0), "spinning");
-    handle = make("environment", (out) =>
-      functions.CreateEnvWithGlobalThreadPools(LOG_FATAL_ONLY, "mp", options, out),
-    );
-  } finally {
-    functions.ReleaseThreadingOptions(options);
-  }
+  const { functions, check, make, borrow } = library;
+  const handle = borrow(
+    "thread pool",
+    (out) => functions.CreateThreadingOptions(out),
+    functions.ReleaseThreadingOptions,
+    (options) => {
+      check(functions.SetGlobalIntraOpNumThreads(options, threads), "threads");
+      check(functions.SetGlobalSpinControl(options, spinning ? 1 : 0), "spinning");
+      return make("environment", (out) =>
+        functions.CreateEnvWithGlobalThreadPools(LOG_FATAL_ONLY, "mp", options, out),
+      );
+    },
+  );
   registerSharedArena(library, handle);
   return { handle, threads, spinning, hasThreads: hasGlobalThreads(library, handle), users: 0 };
 }
@@ -126,22 +118,22 @@ function registerSharedArena({ functions, check, make }: OrtLibrary, environment
 }
 
 /**
- * Found out by creating the smallest session: onnxruntime-node's own API, if used earlier, leaves an environment
- * without threads.
+ * Tries the smallest session on the environment's threads: an environment that onnxruntime-node's own API created
+ * earlier has none.
  */
-function hasGlobalThreads({ functions, check, make }: OrtLibrary, environment: bigint): boolean {
-  const options = make("session options", (out) => functions.CreateSessionOptions(out));
+function hasGlobalThreads({ functions, check, make, borrow }: OrtLibrary, environment: bigint): boolean {
+  const create = (out: BigUint64Array): bigint | null => functions.CreateSessionOptions(out);
   try {
-    check(functions.DisablePerSessionThreads(options), "session options");
-    const session = make("session", (out) =>
-      functions.CreateSessionFromArray(environment, COPY_MODEL, COPY_MODEL.length, options, out),
-    );
-    functions.ReleaseSession(session);
+    borrow("session options", create, functions.ReleaseSessionOptions, (options) => {
+      check(functions.DisablePerSessionThreads(options), "session options");
+      const session = make("session", (out) =>
+        functions.CreateSessionFromArray(environment, COPY_MODEL, COPY_MODEL.length, options, out),
+      );
+      functions.ReleaseSession(session);
+    });
     return true;
   } catch (error) {
     if (error instanceof MpError && error.message.includes("CreateEnvWithGlobalThreadPools")) return false;
     throw error;
-  } finally {
-    functions.ReleaseSessionOptions(options);
   }
 }

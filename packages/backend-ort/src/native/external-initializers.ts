@@ -1,12 +1,13 @@
-/** Initializers whose data lies in tensors of ours: the engine takes only views of memory that it does not own. */
+/** Initializers whose data is in our tensors: the engine takes views of memory that it does not own. */
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";
 import type { NativeTensor } from "./tensor.js";
+import { tensorOver } from "./tensor-over.js";
 
 /**
- * Adds them to session options under construction, and returns a function that frees the views once the session is
- * loaded. The tensors' memory must outlive the session.
+ * Adds initializers to session options. The tensors' memory must outlive the session.
+ * @returns a function that frees the views once the session is loaded
  */
 export function addExternalInitializers(
   library: OrtLibrary,
@@ -14,31 +15,18 @@ export function addExternalInitializers(
   initializers: ReadonlyMap<string, NativeTensor>,
 ): () => void {
   const { functions, check, make } = library;
-  const memory = make("initializers", (out) =>
+  const info = make("initializers", (out) =>
     functions.CreateCpuMemoryInfo(ARENA_ALLOCATOR, DEFAULT_MEMORY, out),
   );
   const views: bigint[] = [];
   const free = (): void => {
     for (const view of views) functions.ReleaseValue(view);
-    functions.ReleaseMemoryInfo(memory);
+    functions.ReleaseMemoryInfo(info);
   };
   try {
-    for (const { dtype, shape, address, byteLength } of initializers.values()) {
-      const dimensions = BigInt64Array.from(shape, BigInt);
-      const type = ONNX_ELEMENT_TYPE[dtype];
-      views.push(
-        make("initializers", (out) =>
-          functions.CreateTensorWithDataAsOrtValue(
-            memory,
-            address,
-            byteLength,
-            dimensions,
-            dimensions.length,
-            type,
-            out,
-          ),
-        ),
-      );
+    for (const { dtype, shape, address: data, byteLength } of initializers.values()) {
+      const layout = { elementType: ONNX_ELEMENT_TYPE[dtype], dimensions: shape };
+      views.push(tensorOver(library, "initializers", { info, data, byteLength }, layout));
     }
     const names = [...initializers.keys()];
     check(

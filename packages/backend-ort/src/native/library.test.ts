@@ -6,7 +6,7 @@ import { MpError } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { API_TABLE } from "./api-table.js";
 import { asyncStackBytes, checkRelease, loadLibrary } from "./library.js";
-import { errorCodeOf } from "./status.js";
+import { translateCode } from "./status.js";
 
 describe("loadLibrary", () => {
   it("loads once and reports the release of the installed package", () => {
@@ -54,7 +54,7 @@ describe("checkRelease", () => {
 
 describe("API_TABLE", () => {
   it("gives every function a place of its own", () => {
-    const places = Object.values(API_TABLE).map(({ index }) => index);
+    const places = Object.values(API_TABLE).map(([index]) => index);
     expect(new Set(places).size).toBe(places.length);
   });
 });
@@ -72,7 +72,7 @@ describe("errors of the engine", () => {
     [10, "This is an invalid model", "MP_INVALID_ARGUMENT"],
     [4711, "a code of the future", "MP_BACKEND_FAILED"],
   ])("reads OrtErrorCode %i, %s as %s", (ortCode, message, code) => {
-    expect(errorCodeOf(ortCode, message)).toBe(code);
+    expect(translateCode(ortCode, message)).toBe(code);
   });
 
   it("throws the engine's text once and is null for success", () => {

@@ -9,6 +9,7 @@ import {
   API_TABLE,
   type ApiName,
   type ApiRow,
+  type Done,
   type NativeFunctions,
   ORT_API_VERSION,
   type ParameterTypes,
@@ -28,8 +29,18 @@ export interface OrtLibrary {
    */
   check(status: bigint | null, what: string): void;
   /** Calls a function that returns a new pointer through its last parameter, and returns the pointer. */
-  make(what: string, call: (out: BigUint64Array) => bigint | null): bigint;
+  make(what: string, call: Maker): bigint;
+  /** Makes an object, passes it on, and releases it. */
+  borrow<R>(what: string, call: Maker, release: (handle: bigint) => void, use: (handle: bigint) => R): R;
+  /**
+   * Waits for an asynchronous call, which `start` begins.
+   * @param inUse arrays that the worker thread uses while nothing else may refer to them; they are kept alive
+   */
+  settle(what: string, inUse: unknown[], start: (done: Done<bigint | null>) => void): Promise<void>;
 }
+
+/** A call that writes a new pointer to `out` and returns its status. */
+type Maker = (out: BigUint64Array) => bigint | null;
 
 const PATH_TYPE = process.platform === "win32" ? "str16" : "str";
 
@@ -75,19 +86,42 @@ function open(path: string): OrtLibrary {
   const version = call<string>(base, 1, koffi.proto("str", []));
   checkRelease(version, path);
   const functions = bind(call<bigint>(base, 0, koffi.proto("void *", ["uint32_t"]), ORT_API_VERSION));
-  const check = (status: bigint | null, what: string) => checkStatus(functions, status, what);
-  return Object.freeze({
+  const check: OrtLibrary["check"] = (status, what) => checkStatus(functions, status, what);
+  const make: OrtLibrary["make"] = (what, call) => {
+    const out = new BigUint64Array(1);
+    check(call(out), what);
+    return out[0] ?? 0n;
+  };
+  const library: OrtLibrary = {
     path,
     version,
     buildInfo: functions.GetBuildInfoString(),
     functions,
     check,
-    make: (what: string, call: (out: BigUint64Array) => bigint | null) => {
-      const out = new BigUint64Array(1);
-      check(call(out), what);
-      return out[0] ?? 0n;
+    make,
+    borrow: (what, call, release, use) => {
+      const handle = make(what, call);
+      try {
+        return use(handle);
+      } finally {
+        release(handle);
+      }
     },
-  });
+    settle: (what, inUse, start) =>
+      new Promise((resolve, reject) => {
+        start((error, status) => {
+          inUse.length = 0;
+          try {
+            if (error !== null) throw error;
+            check(status, what);
+            resolve();
+          } catch (failure) {
+            reject(failure);
+          }
+        });
+      }),
+  };
+  return Object.freeze(library);
 }
 
 function apiBase(path: string): bigint {
@@ -140,12 +174,12 @@ const POINTER_BYTES: number = koffi.sizeof("void *");
 function bind(api: bigint): NativeFunctions {
   const rows: Readonly<Record<ApiName, ApiRow>> = API_TABLE;
   const functions: Record<string, unknown> = {};
-  for (const [name, row] of Object.entries(rows)) {
+  for (const [name, [index, result, ...parameters]] of Object.entries(rows)) {
     const type = koffi.proto(
-      resultTypes[row.result],
-      row.parameters.map((parameter) => parameterTypes[parameter]),
+      resultTypes[result],
+      parameters.map((parameter) => parameterTypes[parameter]),
     );
-    functions[name] = koffi.decode(koffi.decode(api, row.index * POINTER_BYTES, "void *"), type);
+    functions[name] = koffi.decode(koffi.decode(api, index * POINTER_BYTES, "void *"), type);
   }
   return Object.freeze(functions) as unknown as NativeFunctions;
 }

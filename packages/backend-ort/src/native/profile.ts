@@ -71,9 +71,7 @@ interface TraceEvent {
   };
 }
 
-type Times = Pick<NodeEvent, "startMicroseconds" | "microseconds">;
-
-function timesOf({ name, ts, dur }: TraceEvent): Times {
+function times({ name, ts, dur }: TraceEvent): Pick<NodeEvent, "startMicroseconds" | "microseconds"> {
   if (typeof ts !== "number" || typeof dur !== "number")
     throw new MpError("MP_PARSE", `profile: the entry of ${String(name)} has no times`);
   return { startMicroseconds: ts, microseconds: dur };
@@ -86,7 +84,7 @@ function nodeEvent(entry: TraceEvent): NodeEvent[] {
     {
       node: name.slice(0, -NODE_SUFFIX.length),
       op: String(args?.op_name ?? ""),
-      ...timesOf(entry),
+      ...times(entry),
       provider: String(args?.provider ?? ""),
       arenaBytes: Number(args?.mem_bytes_in_use ?? 0),
     },
@@ -101,5 +99,5 @@ function gpuEvent(entry: TraceEvent): NodeEvent[] {
   if (cat !== ON_GPU || typeof name !== "string") return [];
   const [, node, op] = PROGRAM.exec(name) ?? [];
   if (node === undefined || op === undefined) return [];
-  return [{ node, op, ...timesOf(entry), provider: "WebGpuExecutionProvider", arenaBytes: 0 }];
+  return [{ node, op, ...times(entry), provider: "WebGpuExecutionProvider", arenaBytes: 0 }];
 }

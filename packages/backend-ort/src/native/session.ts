@@ -6,18 +6,8 @@ import { addExternalInitializers } from "./external-initializers.js";
 import type { OrtLibrary } from "./library.js";
 import type { NativeTensor } from "./tensor.js";
 
-/**
- * ORT's own graph rewriting. Training should use "none": rewriting moves rounding points, undoes recomputation and
- * breaks the order.
- */
-export type OptimizationLevel = "none" | "basic" | "extended" | "all";
-
-const LEVEL_NUMBERS: Readonly<Record<OptimizationLevel, number>> = {
-  none: 0,
-  basic: 1,
-  extended: 2,
-  all: 99,
-};
+/** GraphOptimizationLevel by our names. */
+const LEVELS = { none: 0, all: 99 } as const;
 
 /** Requirements of a session on its device. */
 export interface DeviceUse {
@@ -29,19 +19,17 @@ export interface DeviceUse {
 }
 
 export interface SessionOptions extends DeviceUse {
-  /** Default "none". */
-  readonly optimization?: OptimizationLevel;
+  /**
+   * ORT's own graph rewriting. Default "none", which training needs: rewriting moves rounding points, undoes
+   * recomputation and changes the order of nodes.
+   */
+  readonly optimization?: keyof typeof LEVELS;
   /**
    * Memory for intermediates between runs. Default "shared": the arena of all sessions of the process, which holds only
    * the largest session's peak. "own" measures sessions' peaks separately; "none" returns memory to the system after
    * every use, which is slow and fragments.
    */
   readonly arena?: "shared" | "own" | "none";
-  /**
-   * Plan one block for all intermediates after the first run. Default false: the block is held in addition to the
-   * arena's memory.
-   */
-  readonly memoryPattern?: boolean;
   /**
    * Values on the host for initializers that the model declares without data, by name. The session reads them where they
    * are, and they must not change while it lives.
@@ -72,14 +60,10 @@ export class NativeSession extends NativeResource {
     this.library = library;
     this.ledger = ledger;
     this.captures = captures;
-    const { functions } = library;
-    this.inputNames = names(library, handle, functions.SessionGetInputCount, functions.SessionGetInputName);
-    this.outputNames = names(
-      library,
-      handle,
-      functions.SessionGetOutputCount,
-      functions.SessionGetOutputName,
-    );
+    const { SessionGetInputCount, SessionGetInputName, SessionGetOutputCount, SessionGetOutputName } =
+      library.functions;
+    this.inputNames = names(library, handle, SessionGetInputCount, SessionGetInputName);
+    this.outputNames = names(library, handle, SessionGetOutputCount, SessionGetOutputName);
   }
 
   /** Bindings report when they are created and released: freeing a session that still has one crashes the process. */
@@ -103,13 +87,13 @@ export class NativeSession extends NativeResource {
 type Counter = OrtLibrary["functions"]["SessionGetInputCount"];
 type Namer = OrtLibrary["functions"]["SessionGetInputName"];
 
-function names(library: OrtLibrary, session: bigint, count: Counter, nameOf: Namer): ReadonlySet<string> {
+function names(library: OrtLibrary, session: bigint, count: Counter, read: Namer): ReadonlySet<string> {
   const { functions, check, make } = library;
   const allocator = make("allocator", (out) => functions.GetAllocatorWithDefaultOptions(out));
   const size = Number(make("session", (out) => count(session, out)));
   return new Set(
     Array.from({ length: size }, (_, index) => {
-      const text = make("session", (out) => nameOf(session, index, allocator, out));
+      const text = make("session", (out) => read(session, index, allocator, out));
       const name = koffi.decode.string(text);
       check(functions.AllocatorFree(allocator, text), "session");
       return name;
@@ -154,34 +138,18 @@ export async function createSession(
   }
 }
 
-function load(
-  { functions, check }: OrtLibrary,
+async function load(
+  { functions, settle }: OrtLibrary,
   environment: Environment,
   model: Uint8Array,
   sessionOptions: bigint,
 ): Promise<bigint> {
   const out = new BigUint64Array(1);
-  // The worker thread reads and writes these while nothing else may reference them; the callback keeps them alive.
-  const inUse: unknown[] = [model, out];
-  return new Promise((resolve, reject) => {
-    functions.CreateSessionFromArray.async(
-      environment.handle,
-      model,
-      model.byteLength,
-      sessionOptions,
-      out,
-      (error, status) => {
-        inUse.length = 0;
-        try {
-          if (error !== null) throw error;
-          check(status, "session");
-          resolve(out[0] ?? 0n);
-        } catch (failure) {
-          reject(failure);
-        }
-      },
-    );
-  });
+  const { handle } = environment;
+  await settle("session", [model, out], (done) =>
+    functions.CreateSessionFromArray.async(handle, model, model.byteLength, sessionOptions, out, done),
+  );
+  return out[0] ?? 0n;
 }
 
 function makeSessionOptions(parts: SessionParts, options: SessionOptions): bigint {
@@ -190,9 +158,10 @@ function makeSessionOptions(parts: SessionParts, options: SessionOptions): bigin
   const handle = make("session options", (out) => functions.CreateSessionOptions(out));
   try {
     setThreads(parts, handle);
-    const level = LEVEL_NUMBERS[options.optimization ?? "none"];
+    const level = LEVELS[options.optimization ?? "none"];
     check(functions.SetSessionGraphOptimizationLevel(handle, level), "optimization");
-    if (options.memoryPattern !== true) check(functions.DisableMemPattern(handle), "memoryPattern");
+    // With it ORT holds a block for all intermediates, besides the arena's memory.
+    check(functions.DisableMemPattern(handle), "memoryPattern");
     const arena = options.arena ?? "shared";
     if (arena === "none") check(functions.DisableCpuMemArena(handle), "arena");
     const config = { "session.use_env_allocators": arena === "shared" ? "1" : "0", ...options.config };

@@ -32,21 +32,21 @@ const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
 };
 
 /**
- * There is no ORT code for it: a failed allocation comes back as ORT_FAIL or ORT_RUNTIME_EXCEPTION, distinguished by
- * its text. On WebGPU a buffer that could not be allocated is invalid from then on.
+ * Texts of failed allocations, which have no code of their own: they come back as ORT_FAIL or ORT_RUNTIME_EXCEPTION.
+ * On WebGPU a buffer that could not be allocated is invalid from then on.
  */
 const OUT_OF_MEMORY =
   /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED|Invalid Buffer/i;
 
 /**
- * Indices and divisors are data, so only a run can find an index outside its axis or an integer division by 0. The
- * engine reports these as an invalid argument or a failure.
+ * Texts of indices outside their axis and integer divisions by 0. Only a run finds them, and the engine reports them as
+ * an invalid argument or a failure.
  */
 const OUT_OF_RANGE =
   /out of (data )?bounds|out of range|within the inclusive range|must be within bounds|invalid ind(ice|ex)|indices must be empty|integer (division|modulo) by zero/i;
 
 /** Translates an OrtErrorCode and its message into our codes. */
-export function errorCodeOf(ortCode: number, message: string): ErrorCode {
+export function translateCode(ortCode: number, message: string): ErrorCode {
   if (OUT_OF_MEMORY.test(message)) return "MP_OUT_OF_MEMORY";
   if (OUT_OF_RANGE.test(message)) return "MP_OUT_OF_RANGE";
   return CODES[ORT_ERROR_NAMES[ortCode] ?? "ORT_FAIL"] ?? "MP_BACKEND_FAILED";
@@ -62,7 +62,7 @@ export function checkStatus(functions: NativeFunctions, status: bigint | null, w
   const ortCode = functions.GetErrorCode(status);
   const message = functions.GetErrorMessage(status);
   functions.ReleaseStatus(status);
-  throw new MpError(errorCodeOf(ortCode, message), `${what}: ${message}`, {
+  throw new MpError(translateCode(ortCode, message), `${what}: ${message}`, {
     details: { ortCode: ORT_ERROR_NAMES[ortCode] ?? ortCode },
   });
 }

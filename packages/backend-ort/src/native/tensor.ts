@@ -14,38 +14,31 @@ import koffi from "koffi";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";
+import { newTensor, type TensorLayout, tensorOver } from "./tensor-over.js";
 
-/**
- * The memory that holds tensors: the OrtAllocator that allocates them and, where the host cannot reach its memory, the
- * copier.
- */
+/** The memory of tensors. */
 export interface TensorPlace {
+  /** The OrtAllocator. */
   readonly allocator: bigint;
+  /** For memory that the host cannot reach. */
   readonly copier?: DeviceCopier;
-  /** In the memory of another tensor, of the host; that one is released after this. */
+  /** A part of another host tensor, which must be released after this one; `offset` in bytes. */
   readonly within?: { readonly whole: NativeTensor; readonly offset: number };
   /** How the device stores tensors, if it differs. */
   readonly storage?: Storage;
 }
 
-/** A tensor as the engine sees it. */
-export interface TensorLayout {
-  /** ONNXTensorElementDataType. */
-  readonly elementType: number;
-  readonly dimensions: Shape;
-}
-
 export type DeviceTensor = Pick<NativeTensor, "handle" | "address" | "byteLength" | "layout">;
 
-/** Moves the bytes of whole tensors between the host and a device; returns when they have arrived. */
+/** Copies whole tensors between the host and a device; returns when the bytes have arrived. */
 export interface DeviceCopier {
   write(target: DeviceTensor, bytes: Uint8Array): void;
   read(source: DeviceTensor, bytes: Uint8Array): void;
-  /** Reads without blocking this thread; left out, `read` is used. */
+  /** Reads without blocking this thread; without it, `read` is used. */
   download?(source: DeviceTensor, bytes: Uint8Array): Promise<void>;
-  /** Whether the device has carried out what it was given since the last time that it was asked. */
+  /** Whether the device has carried out everything since the last call. */
   isSound?(): Promise<boolean>;
-  /** From one tensor on the device to another; left out, the bytes go through the host. */
+  /** Copies from one tensor on the device to another; without it, the bytes go through the host. */
   move?(source: DeviceTensor, target: DeviceTensor): void;
 }
 
@@ -71,8 +64,8 @@ export class NativeTensor extends NativeResource {
     const { within, allocator } = place;
     const handle =
       within === undefined
-        ? allocate(library, layout, allocator, what)
-        : inMemoryOf(library, layout, within, byteLength);
+        ? newTensor(library, what, allocator, layout)
+        : tensorWithin(library, within, byteLength, layout);
     super(what, handle, ledger, within === undefined ? byteLength : 0);
     this.dtype = type.dtype;
     this.shape = Object.freeze([...type.shape]);
@@ -101,8 +94,18 @@ export class NativeTensor extends NativeResource {
       throw new MpError("MP_INVALID_ARGUMENT", `${describe(this)}: is on a device, read it instead`);
     }
     // One view for the tensor's whole lifetime: an engine may refuse a second ArrayBuffer over the same memory.
-    this.#view ??= this.#within === undefined ? viewOf(this) : viewWithin(this, this.#within);
+    this.#view ??= this.#newView();
     return this.#view;
+  }
+
+  #newView(): HostArrays[DType] {
+    const arrayOf = hostArrayOf[this.dtype];
+    if (this.#within !== undefined) {
+      const { buffer, byteOffset } = this.#within.whole.view();
+      const count = this.byteLength / bytesPerElement[this.dtype];
+      return new arrayOf(buffer as ArrayBuffer, byteOffset + this.#within.offset, count);
+    }
+    return this.byteLength === 0 ? new arrayOf(0) : new arrayOf(koffi.view(this.address, this.byteLength));
   }
 
   /** A copy on the host. @throws MP_DISPOSED after release */
@@ -140,8 +143,8 @@ export class NativeTensor extends NativeResource {
     this.assertUsable();
     checkFits(this, value);
     const held = this.#storage?.stored(value) ?? value;
-    const bytes = held.dtype === "bool" ? zeroOrOne(held.data) : bytesOf(held.data);
-    if (this.#copier === undefined) bytesOf(this.view()).set(bytes);
+    const bytes = held.dtype === "bool" ? zeroOrOne(held.data) : rawBytes(held.data);
+    if (this.#copier === undefined) rawBytes(this.view()).set(bytes);
     else this.#copier.write(this, bytes);
   }
 
@@ -159,7 +162,7 @@ export class NativeTensor extends NativeResource {
       return;
     }
     checkFits(this, other);
-    bytesOf(this.view()).set(bytesOf(other.view()));
+    rawBytes(this.view()).set(rawBytes(other.view()));
   }
 
   protected free(handle: bigint): void {
@@ -172,54 +175,27 @@ function describe(type: ValueType): string {
   return `tensor ${type.dtype}${formatShape(type.shape)}`;
 }
 
-function allocate(library: OrtLibrary, layout: TensorLayout, allocator: bigint, what: string): bigint {
-  const sizes = BigInt64Array.from(layout.dimensions, BigInt);
-  return library.make(what, (out) =>
-    library.functions.CreateTensorAsOrtValue(allocator, sizes, sizes.length, layout.elementType, out),
-  );
-}
-
-type Within = NonNullable<TensorPlace["within"]>;
-
-function inMemoryOf(
-  { functions, make }: OrtLibrary,
-  { elementType, dimensions }: TensorLayout,
-  { whole, offset }: Within,
+function tensorWithin(
+  library: OrtLibrary,
+  { whole, offset }: NonNullable<TensorPlace["within"]>,
   byteLength: number,
+  layout: TensorLayout,
 ): bigint {
-  const memory = make("memory", (out) =>
-    functions.CreateCpuMemoryInfo(DEVICE_ALLOCATOR, DEFAULT_MEMORY, out),
-  );
-  const sizes = BigInt64Array.from(dimensions, BigInt);
-  const at = whole.address + BigInt(offset);
-  try {
-    return make("part", (out) =>
-      functions.CreateTensorWithDataAsOrtValue(memory, at, byteLength, sizes, sizes.length, elementType, out),
-    );
-  } finally {
-    functions.ReleaseMemoryInfo(memory);
-  }
-}
-
-function viewWithin({ dtype, byteLength }: NativeTensor, { whole, offset }: Within): HostArrays[DType] {
-  const { buffer, byteOffset } = whole.view();
-  return new hostArrayOf[dtype](
-    buffer as ArrayBuffer,
-    byteOffset + offset,
-    byteLength / bytesPerElement[dtype],
+  const { functions, borrow } = library;
+  const data = whole.address + BigInt(offset);
+  return borrow(
+    "memory",
+    (out) => functions.CreateCpuMemoryInfo(DEVICE_ALLOCATOR, DEFAULT_MEMORY, out),
+    functions.ReleaseMemoryInfo,
+    (info) => tensorOver(library, "part", { info, data, byteLength }, layout),
   );
 }
 
-function viewOf({ dtype, address, byteLength }: NativeTensor): HostArrays[DType] {
-  const arrayOf = hostArrayOf[dtype];
-  return byteLength === 0 ? new arrayOf(0) : new arrayOf(koffi.view(address, byteLength));
-}
-
-function bytesOf(data: HostArrays[DType]): Uint8Array {
+function rawBytes(data: HostArrays[DType]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** For us any byte but 0 is true; kernels that read a bool as a number rely on 1. */
+/** Bools as 0 and 1: to us any byte but 0 is true, but some kernels read a bool as a number. */
 function zeroOrOne(data: Uint8Array): Uint8Array {
   return data.every((byte) => byte <= 1) ? data : data.map((byte) => (byte === 0 ? 0 : 1));
 }

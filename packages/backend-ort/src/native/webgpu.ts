@@ -88,30 +88,17 @@ async function makePlace(parts: SessionParts, settings: string): Promise<Opened>
   }
 }
 
-type Entries = Readonly<Record<string, string>>;
-
-/** The device's settings, by the provider's names. */
-const settingsOf = ({ powerPreference, maxBufferBytes, provider }: WebgpuOptions): Entries => ({
-  ...(powerPreference === undefined ? {} : { powerPreference }),
-  ...(maxBufferBytes === undefined ? {} : { maxStorageBufferBindingSize: String(maxBufferBytes) }),
-  ...provider,
-});
-
-const sortedEntries = (entries: Entries): Entries =>
-  Object.fromEntries(Object.entries(entries).sort(([a], [b]) => (a < b ? -1 : 1)));
-
-/** The device's settings, as the user wrote them. */
-const deviceSettings = ({ powerPreference, maxBufferBytes, provider = {} }: WebgpuOptions): string =>
-  JSON.stringify({
-    powerPreference,
-    maxBufferBytes,
-    ...(Object.keys(provider).length === 0 ? {} : { provider: sortedEntries(provider) }),
-  });
+/** The device's settings, as the user wrote them, with the provider's in order. */
+function deviceSettings({ powerPreference, maxBufferBytes, provider = {} }: WebgpuOptions): string {
+  const entries = Object.entries(provider).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = entries.length === 0 ? {} : { provider: Object.fromEntries(entries) };
+  return JSON.stringify({ powerPreference, maxBufferBytes, ...sorted });
+}
 
 function appendWebgpu(
   { functions, check }: OrtLibrary,
   sessionOptions: bigint,
-  options: WebgpuOptions,
+  { powerPreference, maxBufferBytes, provider }: WebgpuOptions,
   { capture }: DeviceUse,
 ): void {
   const entries = Object.entries({
@@ -119,7 +106,9 @@ function appendWebgpu(
     enableInt64: "1",
     preferredLayout: "NCHW",
     ...(capture === true ? { enableGraphCapture: "1" } : {}),
-    ...settingsOf(options),
+    ...(powerPreference === undefined ? {} : { powerPreference }),
+    ...(maxBufferBytes === undefined ? {} : { maxStorageBufferBindingSize: String(maxBufferBytes) }),
+    ...provider,
   });
   const names = entries.map(([name]) => name);
   const values = entries.map(([, value]) => value);

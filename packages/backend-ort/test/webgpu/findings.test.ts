@@ -3,7 +3,7 @@ import { type Findings, knownFindings } from "@mp/onnx-lowering";
 import { probeEngine } from "@mp/onnx-lowering/probe";
 import { expect, it } from "vitest";
 import { openRuntime } from "../../src/native/index.js";
-import { probedEngine } from "../../src/probe/probed-engine.js";
+import { engineToProbe } from "../../src/probe/engine-to-probe.js";
 
 /** Leaves out kernels that are missing among those that are widened, and the engine's words. */
 const comparable = ({ missing, widened, nonFinite, ...others }: Findings) => ({
@@ -16,7 +16,7 @@ const comparable = ({ missing, widened, nonFinite, ...others }: Findings) => ({
 it("the findings of this version are those of a probe", async () => {
   const runtime = await openRuntime({ device: "webgpu" });
   try {
-    const engine = probedEngine(runtime);
+    const engine = engineToProbe(runtime);
     const probed = await probeEngine({ ...engine, version: "unknown" });
     const native = probed.missing.has("Identity f16") ? [] : (["f16"] as const);
     const known = knownFindings(engine, native);

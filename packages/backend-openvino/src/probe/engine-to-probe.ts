@@ -4,7 +4,7 @@ import type { NativeRuntime } from "../native/index.js";
 import { runOnce } from "./run-once.js";
 
 /** A runtime as an engine to probe. */
-export const probedEngine = (runtime: NativeRuntime, products: readonly HalfDType[]): ProbedEngine => ({
+export const engineToProbe = (runtime: NativeRuntime, products: readonly HalfDType[]): ProbedEngine => ({
   device: "cpu",
   version: runtime.library.version,
   products,

@@ -1,9 +1,9 @@
 import type { Findings } from "@mp/onnx-lowering";
 import { probeEngine } from "@mp/onnx-lowering/probe";
 import type { NativeRuntime } from "../native/index.js";
-import { keptAnswer } from "./kept-answer.js";
-import { probedEngine } from "./probed-engine.js";
+import { engineToProbe } from "./engine-to-probe.js";
 import { productHalves } from "./product-halves.js";
+import { recallAnswer } from "./recall-answer.js";
 
 /** Findings by library: an engine does not change while a process runs. */
 const known = new WeakMap<NativeRuntime["library"], Promise<Findings>>();
@@ -13,9 +13,9 @@ const known = new WeakMap<NativeRuntime["library"], Promise<Findings>>();
  * in the user's cache. From then on the runtime fuses operators where a half is native: only the casts around them are worth
  * the time that it takes to compile.
  */
-export async function findingsOf(runtime: NativeRuntime): Promise<Findings> {
+export async function probeOnce(runtime: NativeRuntime): Promise<Findings> {
   const { library } = runtime;
-  const asked = known.get(library) ?? keptAnswer(runtime, "findings", () => probe(runtime));
+  const asked = known.get(library) ?? recallAnswer(runtime, "findings", () => probe(runtime));
   known.set(library, asked);
   // A failure belongs to the runtime that asked; the next one probes again.
   asked.catch(() => known.delete(library));
@@ -27,5 +27,5 @@ export async function findingsOf(runtime: NativeRuntime): Promise<Findings> {
 async function probe(runtime: NativeRuntime): Promise<Findings> {
   const products = await productHalves(runtime);
   runtime.hasSnippets = products.length > 0;
-  return probeEngine(probedEngine(runtime, products));
+  return probeEngine(engineToProbe(runtime, products));
 }

@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { cacheFolder } from "@mp/libopenvino";
 import type { NativeRuntime } from "../native/index.js";
-import { keepValue, keptValue } from "./kept-value.js";
+import { keepValue, readValue } from "./kept-value.js";
 
 /**
  * The answer to a question about the library on this processor: read from the user's cache, where an earlier process left
@@ -12,7 +12,7 @@ import { keepValue, keptValue } from "./kept-value.js";
  * @param question its name, with everything that the answer depends on besides the library, the processor and this code
  * @param find finds the answer; undefined is no answer, and is not kept
  */
-export async function keptAnswer<A>(
+export async function recallAnswer<A>(
   { library, processor }: NativeRuntime,
   question: string,
   find: () => Promise<A>,
@@ -23,7 +23,7 @@ export async function keptAnswer<A>(
   const name = digest(question, library.build, processor, probing.version, extname(import.meta.url));
   const path = join(cacheFolder(process.env), "findings", `${name.slice(0, 16)}.json`);
   const of = digest(name, probing.code);
-  const kept = keptValue(path, of);
+  const kept = readValue(path, of);
   if (kept !== undefined) return kept as A;
   const answer = await find();
   if (answer !== undefined) keepValue(path, of, answer);

@@ -4,7 +4,7 @@ import type { GpuTensor } from "./gpu-memory.js";
 import type { WebEngine } from "./web-engine.js";
 
 /** The engine as lowering probes it: each model is a session that is loaded, run once and released. */
-export const probedEngine = (engine: WebEngine): ProbedEngine => ({
+export const engineToProbe = (engine: WebEngine): ProbedEngine => ({
   device: "webgpu",
   version: engine.version,
   runModel: async (model, inputs, outputs) => {
