@@ -5,7 +5,7 @@ import { adoptTensor, isTfTensor } from "./adopt.js";
 import type { TensorFlow } from "./load/index.js";
 import { ProgramSet } from "./session/program-set.js";
 import { SessionProgram } from "./session/session-program.js";
-import { type Uploaded, uploaded } from "./session/uploaded.js";
+import { type Uploaded, upload } from "./session/uploaded.js";
 
 export interface Engine {
   readonly tensorFlow: TensorFlow;
@@ -19,7 +19,7 @@ export function tfjsBackend({ tensorFlow: { binding }, manifest, isWidened }: En
   return defineBackend<Uploaded, ProgramSet>({
     name: "tfjs",
     manifest,
-    upload: (tensor) => uploaded(binding, tensor),
+    upload: (tensor) => upload(binding, tensor),
     download: (tensor) => tensor.read(),
     release: ({ wire }) => wire?.release(),
     compile: (graph, place) => new SessionProgram(graph, place, { binding, isWidened }),

@@ -10,9 +10,9 @@ export function tfjsManifest(
   findings: Findings,
 ): BackendManifest {
   const { missing, widened, nonFinite } = findings;
-  const reasonOf = (op: Op, dtype: DType): string | undefined => missing.get(pairKey({ op, dtype }));
+  const missingReason = (op: Op, dtype: DType): string | undefined => missing.get(pairKey({ op, dtype }));
   const dtypeSupport = (dtype: DType): BackendManifest["dtypes"][DType] => {
-    const reason = reasonOf("Identity", dtype);
+    const reason = missingReason("Identity", dtype);
     if (reason !== undefined) return { unsupported: reason };
     // A half whose matrix products are computed in f32 saves memory but no time.
     return {
@@ -29,7 +29,7 @@ export function tfjsManifest(
     ) as BackendManifest["dtypes"],
     ...exactNumerics,
     subnormals: findings.subnormals,
-    ops: opSupport(reasonOf),
+    ops: opSupport(missingReason),
     // Its polynomial for erf was found to be six ulp off near ±3.7.
     tolerance: { ...libraryTolerance, Erf: { f32: 8, f16: 1, bf16: 1 } },
     nonFiniteConvolution: nonFinite === undefined ? true : { unsupported: nonFinite },

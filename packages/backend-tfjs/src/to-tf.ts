@@ -22,13 +22,13 @@ type Converted = readonly [
  */
 export function toTf<T, R extends object>(tf: TensorMaker<R>, tree: T): MapLeaves<T, HostTensor, R> {
   const made = mapTree(tree, isHostTensor, (leaf) => {
-    const [values, dtype] = carried(leaf);
+    const [values, dtype] = convert(leaf);
     return tf.tensor(values, [...leaf.shape], dtype as never);
   });
   return made as MapLeaves<T, HostTensor, R>;
 }
 
-function carried(leaf: HostTensor): Converted {
+function convert(leaf: HostTensor): Converted {
   const { dtype, data } = leaf;
   if (isFloat(dtype)) return [decodeArray(dtype, data as never), "float32"];
   if (dtype === "i32") return [data as Int32Array, "int32"];

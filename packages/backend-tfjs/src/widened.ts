@@ -1,6 +1,6 @@
 import { pairKey } from "@mp/core/backend";
 import { type AnyNode, decidingDType, isHalf } from "@mp/core/graph";
-import { isOverRows } from "./lowerings/lowering.js";
+import { isOverRows } from "./graph/term.js";
 import type { Findings } from "./probe/findings.js";
 
 /** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */

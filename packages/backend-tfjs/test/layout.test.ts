@@ -14,7 +14,7 @@ function turns(graph: Graph): number {
   const { nodes } = lowerProgram(graph, {
     scope: "p",
     bound: resolveBindings(graph, undefined, {}),
-    handleOf: (slot) => slot,
+    handle: (slot) => slot,
     isWidened: () => false,
   });
   const turned = nodes.filter(({ op }) => op === "Transpose");

@@ -3,30 +3,29 @@
  * transferred as i32 of the same bits, with several elements in one i32 or one element in two. Nothing is converted, so
  * nothing is lost.
  */
-import { zeros } from "@mp/core";
+import { type DType, type Shape, zeros } from "@mp/core";
 import { bytesPerElement, elementCount, type ValueType } from "@mp/core/graph";
-import { type CarriedDType, carrierOf } from "./dtype.js";
+import { int, type } from "./attributes.js";
+import { type CarrierDType, carrierDType } from "./carrier.js";
 import type { ScopeWriter } from "./scope-writer.js";
-import { int, type } from "./tf-writer.js";
+import type { Input } from "./term.js";
 
 const CARRIER_BYTES = 4;
 
-export interface Wire {
-  readonly dtype: CarriedDType;
-  readonly shape: readonly number[];
+export interface WireType extends ValueType {
+  readonly dtype: CarrierDType;
 }
 
 /** The wire format of a tensor of that type. */
-export function wireOf({ dtype, shape }: ValueType): Wire {
-  const carrier = carrierOf(dtype);
+export function wireType({ dtype, shape }: ValueType): WireType {
+  const carrier = carrierDType(dtype);
   if (carrier === dtype) return { dtype: carrier, shape };
-  return { dtype: carrier, shape: [Math.ceil((sizeOf(shape) * bytesPerElement[dtype]) / CARRIER_BYTES)] };
+  const byteLength = elementCount(shape, "edge") * bytesPerElement[dtype];
+  return { dtype: carrier, shape: [Math.ceil(byteLength / CARRIER_BYTES)] };
 }
 
 /** Number of elements that one i32 on the wire holds; less than one where an element takes two. */
 const perCarrier = ({ dtype }: ValueType): number => CARRIER_BYTES / bytesPerElement[dtype];
-
-const sizeOf = (shape: readonly number[]): number => elementCount(shape, "edge");
 
 /**
  * A placeholder in wire format, and the value of that type decoded from it. Tensors without elements are not
@@ -36,23 +35,19 @@ export function receive(
   writer: ScopeWriter,
   value: ValueType,
 ): { readonly fed: string | undefined; readonly name: string } {
-  if (sizeOf(value.shape) === 0)
-    return { fed: undefined, name: writer.constant(zeros(value.shape, value.dtype)) };
-  const wire = wireOf(value);
-  const ratio = perCarrier(value);
-  const { dtype } = value;
-  if (wire.dtype === dtype) {
-    const fed = writer.placeholder(dtype, value.shape);
-    return { fed, name: fed };
-  }
+  const { dtype, shape } = value;
+  const count = elementCount(shape, "edge");
+  if (count === 0) return { fed: undefined, name: writer.constant(zeros(shape, dtype)).name };
+  const wire = wireType(value);
   const fed = writer.placeholder(wire.dtype, wire.shape);
+  if (wire.dtype === dtype) return { fed, name: fed };
+  const ratio = perCarrier(value);
   const [carriers = 0] = wire.shape;
-  if (dtype === "i32" || ratio < 1) {
+  if (ratio < 1) {
     const pairs = reshape(writer, fed, "i32", [carriers * ratio, 1 / ratio]);
-    return { fed, name: reshape(writer, bitcast(writer, pairs, "i32", dtype), dtype, value.shape) };
+    return { fed, name: reshape(writer, bitcast(writer, pairs, "i32", dtype), dtype, shape) };
   }
   const all = reshape(writer, bitcast(writer, fed, "i32", dtype), dtype, [carriers * ratio]);
-  const count = sizeOf(value.shape);
   const own =
     count === carriers * ratio
       ? all
@@ -60,15 +55,15 @@ export function receive(
           T: type(dtype),
           Index: type("i32"),
         });
-  return { fed, name: reshape(writer, own, dtype, value.shape) };
+  return { fed, name: reshape(writer, own, dtype, shape) };
 }
 
 /** The name of a value in wire format; undefined for one without elements. */
 export function send(writer: ScopeWriter, name: string, value: ValueType): string | undefined {
   const { dtype, shape } = value;
-  const count = sizeOf(shape);
+  const count = elementCount(shape, "edge");
   if (count === 0) return undefined;
-  const wire = wireOf(value);
+  const wire = wireType(value);
   if (wire.dtype === dtype) return name;
   const ratio = perCarrier(value);
   const [carriers = 0] = wire.shape;
@@ -86,20 +81,11 @@ export function send(writer: ScopeWriter, name: string, value: ValueType): strin
   return bitcast(writer, reshape(writer, whole, dtype, [carriers, ratio]), dtype, "i32");
 }
 
-function bitcast(
-  writer: ScopeWriter,
-  name: string,
-  from: ValueType["dtype"],
-  to: ValueType["dtype"],
-): string {
+function bitcast(writer: ScopeWriter, name: string, from: DType, to: DType): string {
   return writer.one("Bitcast", [name], { T: type(from), type: type(to) });
 }
 
-function reshape(
-  writer: ScopeWriter,
-  name: string,
-  dtype: ValueType["dtype"],
-  shape: readonly number[],
-): string {
+/** Not `Term.reshape`: a Reshape marks the edge also where the shape stays. */
+function reshape(writer: ScopeWriter, name: Input, dtype: DType, shape: Shape): string {
   return writer.one("Reshape", [name, writer.ints(shape)], { T: type(dtype), Tshape: type("i32") });
 }

@@ -1,40 +1,64 @@
 import { type DType, type HostTensor, tensor } from "@mp/core";
-import { bytesPerElement, encode, type Graph, hostArrayOf, isComputeFloat, isFloat } from "@mp/core/graph";
+import {
+  bytesPerElement,
+  encode,
+  type Graph,
+  hostArrayOf,
+  isComputeFloat,
+  isFloat,
+  type ValueType,
+} from "@mp/core/graph";
+import * as attribute from "./attributes.js";
+import { type TfAttributes, type TfDType, type } from "./attributes.js";
 import type { ConstantTable } from "./constant-table.js";
 import { type NodeInit, nodeInit } from "./node-def.js";
-import {
-  bool,
-  type EmitOptions,
-  int,
-  type LoopParts,
-  shape as shapeAttribute,
-  string as stringAttribute,
-  type TfAttributes,
-  type TfDType,
-  type TfWriter,
-  type,
-} from "./tf-writer.js";
+import { type Input, Term, type TermWriter } from "./term.js";
 
 /** Larger constants would be in every copy of the graph that TensorFlow makes while it prepares a run. */
 const LARGEST_CONST_BYTES = 4096;
 
-/** The inside of a loop, in TensorFlow's terms: its nodes run once in each step and read nothing from outside but by Enter. */
+export interface EmitOptions {
+  /** Number of results; 1 unless given. */
+  readonly outputs?: number;
+  /** Nodes that must run before, in addition to those whose results are read. */
+  readonly after?: readonly Input[];
+}
+
+/** A value that changes from step to step of a loop. */
+export interface LoopVariable {
+  readonly dtype: TfDType;
+  readonly start: string;
+}
+
+/** The parts of a loop. Starts are names outside the loop; functions take and return names inside it. */
+export interface LoopParts {
+  readonly variables: readonly LoopVariable[];
+  /** Values of outside that are the same in each step. */
+  readonly invariants: readonly LoopVariable[];
+  /** A scalar bool of the variables: whether there is another step. */
+  readonly goesOn: (variables: readonly string[]) => string;
+  /** The variables after a step. */
+  readonly step: (variables: readonly string[], invariants: readonly string[]) => readonly string[];
+}
+
+/** The inside of a loop in TensorFlow's terms: its nodes run once per step and read outer values only through Enter. */
 export interface Frame {
   readonly name: string;
   readonly around: Frame | undefined;
-  /** The names inside of constants, which are made outside of all loops. */
+  /** By their outer names, the inner names of constants, which are made outside of all loops. */
   readonly constants: Map<string, string>;
 }
 
-/** Lowers the nodes of a graph that a node holds, with names that begin with that node's path. */
-export type LowerBody = (graph: Graph, inputs: readonly string[], path: string) => readonly string[];
+/** Lowers a graph that is an attribute of a node; the names of its nodes begin with that node's path. */
+export type LowerBody = (graph: Graph, inputs: readonly Term[], path: string) => readonly Term[];
 
 /**
- * Appends nodes whose names begin with the writer's own scope and are unique in it, and records which graph node they
- * belong to.
+ * Appends TensorFlow nodes whose names begin with the writer's scope and are unique in it, and records the graph node
+ * that each belongs to. Results are called `node` or `node:1`, as a GraphDef spells them.
  */
-export class ScopeWriter implements TfWriter {
+export class ScopeWriter implements TermWriter {
   readonly nodes: NodeInit[] = [];
+  readonly zeros: Set<string> = new Set();
   /** Name of the graph node for each TensorFlow node. */
   readonly sources: Map<string, string> = new Map();
   readonly #scope: string;
@@ -43,7 +67,8 @@ export class ScopeWriter implements TfWriter {
   /** Number of names that begin with each base. */
   readonly #used = new Map<string, number>();
   readonly #known = new Map<string, string>();
-  /** By their provisional names; replaced by the real name once there is one. */
+  readonly #remembered = new Map<string, Term>();
+  /** By provisional name; replaced by the real name once there is one. */
   readonly #deferred = new Map<string, (() => string) | string>();
   readonly #lowerBody: LowerBody | undefined;
   #frame: Frame | undefined;
@@ -84,16 +109,15 @@ export class ScopeWriter implements TfWriter {
     this.#current = { source, path };
   }
 
+  /** Appends a node, named after the graph node that is being lowered, and returns the names of its results. */
   emit(
     op: string,
-    inputs: readonly string[],
+    inputs: readonly Input[],
     attributes: TfAttributes = {},
     { outputs = 1, after = [] }: EmitOptions = {},
   ): readonly string[] {
-    const [read, ran] = [inputs, after].map((names) => names.map((given) => this.#made(given))) as [
-      string[],
-      string[],
-    ];
+    const resolve = (input: Input): string => this.#resolve(typeof input === "string" ? input : input.name);
+    const [read, ran] = [inputs.map(resolve), after.map(resolve)];
     const name = this.#name(op);
     this.nodes.push(nodeInit(op, name, [...read, ...controls(ran)], attributes));
     if (this.#current.source !== undefined) this.sources.set(name, this.#current.source);
@@ -101,15 +125,36 @@ export class ScopeWriter implements TfWriter {
     return Array.from({ length: outputs }, (_, index) => (index === 0 ? name : `${name}:${index}`));
   }
 
-  one(op: string, inputs: readonly string[], attributes?: TfAttributes, options?: EmitOptions): string {
+  /** `emit` of a node with one result. */
+  one(op: string, inputs: readonly Input[], attributes?: TfAttributes, options?: EmitOptions): string {
     const [name] = this.emit(op, inputs, attributes, options);
     return name as string;
   }
 
-  cast(name: string, from: TfDType, to: TfDType): string {
-    return from === to ? name : this.one("Cast", [name], { SrcT: type(from), DstT: type(to) });
+  /** `emit` of a node with one result of that type. */
+  term(
+    op: string,
+    inputs: readonly Input[],
+    attributes: TfAttributes,
+    of: ValueType,
+    options?: EmitOptions,
+  ): Term {
+    return new Term(this, this.one(op, inputs, attributes, options), of);
   }
 
+  /** The result with that name and type. */
+  at(name: string, of: ValueType): Term {
+    return new Term(this, name, of);
+  }
+
+  /** A term that is made once for each key. */
+  remember(key: string, make: () => Term): Term {
+    const term = this.#remembered.get(key) ?? make();
+    this.#remembered.set(key, term);
+    return term;
+  }
+
+  /** A name for a result whose nodes are appended when a node first reads it, and not at all if none does. */
   defer(make: () => string): string {
     const name = `deferred ${this.#deferred.size}`;
     this.#deferred.set(name, make);
@@ -117,23 +162,22 @@ export class ScopeWriter implements TfWriter {
   }
 
   /**
-   * TensorFlow's own control flow, which its sessions run without calling functions: a variable's Merge takes what
-   * enters the loop, then what each step hands to the next; its Switch hands it to a step or out of the loop.
+   * Writes a loop and returns the names of its variables after the last step. It uses TensorFlow's own control flow,
+   * which sessions run without calling functions: a variable's Merge takes its start, then the result of each step; its
+   * Switch passes the value to a step or out of the loop.
    */
   loop({ variables, invariants, goesOn, step }: LoopParts): readonly string[] {
     const around = this.#frame;
-    // Values that are made when they are first read are made outside.
-    const starts = variables.map(({ start }) => this.#made(start));
-    const same = invariants.map(({ start }) => this.#made(start));
+    // Deferred values are made outside.
+    const starts = variables.map(({ start }) => this.#resolve(start));
+    const same = invariants.map(({ start }) => this.#resolve(start));
     this.#frame = { name: this.#name("loop"), around, constants: new Map() };
     const merges = variables.map(({ dtype }, index) => {
-      const entered = this.#entered(starts[index] as string, dtype, false);
-      const name = this.one("Merge", [entered, entered], { T: type(dtype), N: int(2) });
+      const entered = this.#enter(starts[index] as string, dtype, false);
+      const name = this.one("Merge", [entered, entered], { T: type(dtype), N: attribute.int(2) });
       return { name, node: this.nodes.at(-1) as NodeInit };
     });
-    const inside = same.map((start, index) =>
-      this.#entered(start, invariants[index]?.dtype as TfDType, true),
-    );
+    const inside = same.map((start, index) => this.#enter(start, invariants[index]?.dtype as TfDType, true));
     const more = this.one("LoopCond", [goesOn(merges.map(({ name }) => name))]);
     const switches = merges.map(({ name }, index) =>
       this.emit("Switch", [name, more], { T: type(variables[index]?.dtype as TfDType) }, { outputs: 2 }),
@@ -151,16 +195,17 @@ export class ScopeWriter implements TfWriter {
     return left;
   }
 
-  #entered(name: string, dtype: TfDType, isConstant: boolean): string {
+  #enter(name: string, dtype: TfDType, isConstant: boolean): string {
     return this.one("Enter", [name], {
       T: type(dtype),
-      frame_name: stringAttribute(this.#frame?.name ?? ""),
-      is_constant: bool(isConstant),
-      parallel_iterations: int(1),
+      frame_name: attribute.string(this.#frame?.name ?? ""),
+      is_constant: attribute.bool(isConstant),
+      parallel_iterations: attribute.int(1),
     });
   }
 
-  body(graph: Graph, inputs: readonly string[]): readonly string[] {
+  /** Writes the nodes of a graph that is an attribute of a node; returns its outputs. */
+  body(graph: Graph, inputs: readonly Term[]): readonly Term[] {
     if (this.#lowerBody === undefined) throw new Error("internal: nothing lowers bodies here");
     const current = this.#current;
     const outputs = this.#lowerBody(graph, inputs, current.path);
@@ -168,30 +213,30 @@ export class ScopeWriter implements TfWriter {
     return outputs;
   }
 
-  #made(name: string): string {
-    const made = this.#deferred.get(name);
-    if (made === undefined) return name;
-    const real = typeof made === "string" ? made : this.#made(made());
+  #resolve(name: string): string {
+    const deferred = this.#deferred.get(name);
+    if (deferred === undefined) return name;
+    const real = typeof deferred === "string" ? deferred : this.#resolve(deferred());
     this.#deferred.set(name, real);
     return real;
   }
 
-  constant(value: HostTensor): string {
+  /** A Const; constants with equal content share one node. */
+  constant(value: HostTensor): Term {
     const pool = value.data.byteLength > LARGEST_CONST_BYTES ? this.#constants : undefined;
-    const key = pool === undefined ? contentOf(value) : pool.handle(value);
+    const key = pool === undefined ? contentKey(value) : pool.handle(value);
     const outside = this.#once(key, () => {
       const attributes = { dtype: type(value.dtype) };
       if (pool !== undefined) return this.one("ReadVariableOp", [key], attributes);
-      const zeros = zerosOf(value);
-      const kept = zeros ?? value;
-      const name = this.one("Const", [], { ...attributes, value: { kind: "tensor", value: kept } });
+      const zeros = negativeZerosAsZeros(value);
+      const name = this.one("Const", [], { ...attributes, value: attribute.tensor(zeros ?? value) });
       const opaque = isFloat(value.dtype) ? this.#opaque(name, value) : name;
       return zeros === undefined ? opaque : this.one("Neg", [opaque], { T: type(value.dtype) });
     });
-    return this.#inside(outside, value.dtype, this.#frame);
+    return new Term(this, this.#inside(outside, value.dtype, this.#frame), value);
   }
 
-  /** The name inside of a loop of what is made outside of all loops. */
+  /** The name inside a loop of a result that is made outside of all loops. */
   #inside(outside: string, dtype: DType, frame: Frame | undefined): string {
     if (frame === undefined) return outside;
     const known = frame.constants.get(outside);
@@ -199,22 +244,28 @@ export class ScopeWriter implements TfWriter {
     const around = this.#inside(outside, dtype, frame.around);
     const current = this.#frame;
     this.#frame = frame;
-    const name = this.#entered(around, dtype, true);
+    const name = this.#enter(around, dtype, true);
     this.#frame = current;
     frame.constants.set(outside, name);
     return name;
   }
 
-  ints(values: readonly number[]): string {
+  /** A one-dimensional i32 Const, as axes, shapes and pads are given. */
+  ints(values: readonly number[]): Term {
     return this.constant(tensor(Int32Array.from(values)));
   }
 
-  scalar(value: number, dtype: DType): string {
-    return this.constant(scalarOf(value, dtype));
+  /** A scalar Const, rounded once from f64. */
+  scalar(value: number, dtype: DType): Term {
+    const data = new hostArrayOf[dtype](1);
+    if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = BigInt(value);
+    else if (isFloat(dtype) && bytesPerElement[dtype] < 4) data[0] = encode(dtype, value);
+    else data[0] = value;
+    return this.constant({ dtype, shape: [], data } as HostTensor);
   }
 
   placeholder(dtype: TfDType, shape: readonly number[]): string {
-    return this.one("Placeholder", [], { dtype: type(dtype), shape: shapeAttribute(shape) });
+    return this.one("Placeholder", [], { dtype: type(dtype), shape: attribute.shape(shape) });
   }
 
   /**
@@ -222,7 +273,7 @@ export class ScopeWriter implements TfWriter {
    * becomes a · (c · d), and a / c becomes a · (1 / c), so different numbers are rounded and overflow.
    */
   #opaque(name: string, { dtype, shape }: HostTensor): string {
-    return this.one("PlaceholderWithDefault", [name], { dtype: type(dtype), shape: shapeAttribute(shape) });
+    return this.one("PlaceholderWithDefault", [name], { dtype: type(dtype), shape: attribute.shape(shape) });
   }
 
   /** Makes a node that a program contains only once; it is not named after a graph node. */
@@ -262,21 +313,13 @@ function legal(path: string): string {
   return path.replace(/[^A-Za-z0-9_./-]/g, "_").replace(/\/{2,}/g, "/");
 }
 
-function contentOf({ dtype, shape, data }: HostTensor): string {
+function contentKey({ dtype, shape, data }: HostTensor): string {
   const bytes = Buffer.from(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
   return `${dtype} [${shape.join()}] ${bytes.toString("latin1")}`;
 }
 
-function scalarOf(value: number, dtype: DType): HostTensor {
-  const data = new hostArrayOf[dtype](1);
-  if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[0] = BigInt(value);
-  else if (isFloat(dtype) && bytesPerElement[dtype] < 4) data[0] = encode(dtype, value);
-  else data[0] = value;
-  return { dtype, shape: [], data } as HostTensor;
-}
-
-/** Zeros in place of -0 alone: TensorFlow's optimizer writes a tensor of equal zeros as +0. */
-function zerosOf({ dtype, shape, data }: HostTensor): HostTensor | undefined {
+/** Zeros in place of a tensor of -0 alone, which TensorFlow's optimizer would write as +0. */
+function negativeZerosAsZeros({ dtype, shape, data }: HostTensor): HostTensor | undefined {
   if (!isComputeFloat(dtype) || data.length === 0) return undefined;
   const isNegative = (x: number): boolean => (dtype === "f32" ? Object.is(x, -0) : x === 0x8000);
   const isAll = (data as Float32Array).every(isNegative);

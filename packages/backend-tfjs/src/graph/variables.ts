@@ -1,9 +1,9 @@
 /** Variables of a session: one per slot and one per large constant, each with nodes to read and to write it. */
 import type { ValueType } from "@mp/core/graph";
+import { shape, string, type } from "./attributes.js";
 import { receive, send } from "./edges.js";
 import type { NodeInit } from "./node-def.js";
 import { ScopeWriter } from "./scope-writer.js";
-import { shape, string, type } from "./tf-writer.js";
 
 export interface Variable {
   /** The placeholder to feed; undefined for a variable without elements, which is written all the same. */

@@ -30,20 +30,20 @@ const BINDING_FUNCTIONS: readonly (keyof TfjsBinding)[] = [
  * @throws MP_SPEC_VERSION when it is tfjs-node without a member that is needed
  */
 export function expectTensorFlow(tf: unknown): TensorFlow {
-  if (!isRecord(tf)) throw refused(`got ${tf === null ? "null" : typeof tf}`);
-  if (tf instanceof Promise) throw refused("got a promise; await it");
-  if (typeof tf["findBackend"] !== "function") throw refused(describe(tf));
+  if (!isRecord(tf)) throw refusal(`got ${tf === null ? "null" : typeof tf}`);
+  if (tf instanceof Promise) throw refusal("got a promise; await it");
+  if (typeof tf["findBackend"] !== "function") throw refusal(describe(tf));
   const module = tf as unknown as TfjsNode;
   const backend: unknown = module.findBackend("tensorflow");
   const binding = isRecord(backend) ? backend["binding"] : undefined;
   if (!isRecord(binding)) {
-    throw refused(`got ${nameOf(tf)} without its native engine, which computes in JavaScript alone`);
+    throw refusal(`got ${packageName(tf)} without its native engine, which computes in JavaScript alone`);
   }
   const missing = BINDING_FUNCTIONS.filter((name) => typeof binding[name] !== "function");
   if (missing.length > 0) {
     throw new MpError(
       "MP_SPEC_VERSION",
-      `tfjs: ${nameOf(tf)} has no ${missing.join(", ")}; use ${PACKAGES} of release 4.22 or later`,
+      `tfjs: ${packageName(tf)} has no ${missing.join(", ")}; use ${PACKAGES} of release 4.22 or later`,
       { details: { missing, versions: { ...module.version } } },
     );
   }
@@ -63,7 +63,7 @@ function describe(tf: Readonly<Record<string, unknown>>): string {
 }
 
 /** tfjs's `version` has one entry per package; that of the union package is there in every variant. */
-function nameOf(tf: Readonly<Record<string, unknown>>): string {
+function packageName(tf: Readonly<Record<string, unknown>>): string {
   const version = isRecord(tf["version"]) ? tf["version"] : {};
   const [name, release] = ["tfjs-node", "tfjs", "tfjs-core"]
     .map((key) => [key, version[key]] as const)
@@ -71,7 +71,7 @@ function nameOf(tf: Readonly<Record<string, unknown>>): string {
   return `@tensorflow/${name}${release === undefined ? "" : ` ${String(release)}`}`;
 }
 
-function refused(given: string): MpError {
+function refusal(given: string): MpError {
   return new MpError("MP_INVALID_ARGUMENT", `tfjs: tf should be ${PACKAGES}, ${given}: ${EXAMPLE}`, {
     details: { given },
   });

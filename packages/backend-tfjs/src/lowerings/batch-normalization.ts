@@ -1,17 +1,10 @@
 import type { Shape } from "@mp/core";
 import { type GraphNode, type OpOf, sameShape, type ValueType } from "@mp/core/graph";
-import {
-  bool,
-  float,
-  type Lowering,
-  type LoweringTable,
-  string,
-  type TfAttributes,
-  type TfWriter,
-  type,
-} from "../graph/tf-writer.js";
+import { bool, float, string, type TfAttributes, type } from "../graph/attributes.js";
+import type { ScopeWriter } from "../graph/scope-writer.js";
+import type { Term } from "../graph/term.js";
 import { channelsLast, toChannelsFirst, toChannelsLast } from "./channels-last.js";
-import { emitReduce, emitT, operandAt, reshape, sizeOf, typeAt } from "./lowering.js";
+import { count, type Lowering, type LoweringTable, type Operands } from "./lowering.js";
 import { inF32 } from "./twins.js";
 
 /**
@@ -26,31 +19,25 @@ interface Reserve {
 }
 
 /** By the name of the mean that the same kernel returned. */
-const reserves = new WeakMap<TfWriter, Map<string, Reserve>>();
-
-function noteReserve(mean: string, reserve: Reserve, writer: TfWriter): void {
-  const byMean = reserves.get(writer) ?? new Map<string, Reserve>();
-  reserves.set(writer, byMean.set(mean, reserve));
-}
+const reserves = new WeakMap<ScopeWriter, Map<string, Reserve>>();
 
 /** The reserve of the forward node whose gradient this is, if the statistics are that node's. */
-function reserveFor(
+function findReserve(
   node: GraphNode<"BatchNormalizationGradient">,
-  operands: readonly string[],
-  writer: TfWriter,
+  [, x, , mean, variance]: Operands,
+  writer: ScopeWriter,
 ): readonly string[] | undefined {
-  const reserve = reserves.get(writer)?.get(operandAt(operands, 3));
-  const { dtype, shape } = typeAt(node, 1);
+  const reserve = reserves.get(writer)?.get(mean.name);
   const isOwn =
-    reserve?.variance === operandAt(operands, 4) &&
+    reserve?.variance === variance.name &&
     reserve.epsilon === node.attributes.epsilon &&
-    reserve.type.dtype === dtype &&
-    sameShape(reserve.type.shape, shape);
+    reserve.type.dtype === x.dtype &&
+    sameShape(reserve.type.shape, x.shape);
   return isOwn ? reserve.names : undefined;
 }
 
-const attributesOf = (node: GraphNode<OpOf<"batch-normalization">>): TfAttributes => ({
-  T: type(typeAt(node, 0).dtype),
+const kernelAttributes = (node: GraphNode<OpOf<"batch-normalization">>, x: Term): TfAttributes => ({
+  T: type(x.dtype),
   U: type("f32"),
   epsilon: float(node.attributes.epsilon),
   data_format: string("NHWC"),
@@ -61,96 +48,69 @@ const attributesOf = (node: GraphNode<OpOf<"batch-normalization">>): TfAttribute
 function fourAxes(shape: Shape): Shape {
   const [batch = 1, ...rest] = channelsLast(shape);
   const channels = rest.at(-1) ?? 1;
-  return rest.length === 3 ? [batch, ...rest] : [batch, sizeOf(rest.slice(0, -1)), 1, channels];
+  return rest.length === 3 ? [batch, ...rest] : [batch, count(rest.slice(0, -1)), 1, channels];
 }
 
-function intoKernel(node: GraphNode<OpOf<"batch-normalization">>, x: string, writer: TfWriter): string {
-  const { dtype, shape } = typeAt(node, 0);
-  const last = toChannelsLast(x, { dtype, shape }, writer);
-  return reshape(last, dtype, channelsLast(shape), fourAxes(shape), writer);
+const intoKernel = (x: Term, writer: ScopeWriter): Term =>
+  toChannelsLast(x, writer).reshape(fourAxes(x.shape));
+
+function outOfKernel(y: string, { dtype, shape }: ValueType, writer: ScopeWriter): Term {
+  const last = writer.at(y, { dtype, shape: fourAxes(shape) }).reshape(channelsLast(shape));
+  return toChannelsFirst(last, shape, writer);
 }
 
-function outOfKernel(node: GraphNode<OpOf<"batch-normalization">>, y: string, writer: TfWriter): string {
-  const { dtype, shape } = typeAt(node, 0);
-  const last = reshape(y, dtype, fourAxes(shape), channelsLast(shape), writer);
-  return toChannelsFirst(last, { dtype, shape }, writer);
-}
-
-function parameter(node: GraphNode, operands: readonly string[], index: number, writer: TfWriter): string {
-  return writer.cast(operandAt(operands, index), typeAt(node, index).dtype, "f32");
-}
-
-const channelsOf = (node: GraphNode): number => typeAt(node, 0).shape[1] ?? 1;
-const countOf = (node: GraphNode): number => sizeOf(typeAt(node, 0).shape) / channelsOf(node);
+const perChannel = ({ shape }: Term): number => count(shape) / (shape[1] ?? 1);
 
 /** The kernel divides by n - 1 where ONNX divides by n. */
-const batchNormalization: Lowering<"BatchNormalization"> = (node, operands, writer) => {
-  const x = intoKernel(node, operandAt(operands, 0), writer);
-  const parts = [1, 2].map((index) => parameter(node, operands, index, writer));
-  const none = emptyVector(writer);
-  const attributes = { ...attributesOf(node), exponential_avg_factor: float(1) };
-  const results = writer.emit("FusedBatchNormV3", [x, ...parts, none, none], attributes, { outputs: 6 });
-  const [y = "", mean = "", unbiased = "", ...reserve] = results;
-  const count = countOf(node);
-  const share = writer.scalar((count - 1) / count, "f32");
-  const variance = count < 2 ? unbiased : emitT("Mul", [unbiased, share], "f32", writer);
-  noteReserve(
-    mean,
-    { names: reserve, variance, type: typeAt(node, 0), epsilon: node.attributes.epsilon },
-    writer,
-  );
-  return [outOfKernel(node, y, writer), mean, variance];
+const batchNormalization: Lowering<"BatchNormalization"> = (node, [x, scale, bias], writer) => {
+  const image = intoKernel(x, writer);
+  const parts = [scale.cast("f32"), bias.cast("f32")];
+  const none = writer.constant({ dtype: "f32", shape: [0], data: new Float32Array(0) });
+  const attributes = { ...kernelAttributes(node, x), exponential_avg_factor: float(1) };
+  const results = writer.emit("FusedBatchNormV3", [image, ...parts, none, none], attributes, { outputs: 6 });
+  const [y = "", mean = "", unbiased = "", ...names] = results;
+  const vector = { dtype: "f32", shape: scale.shape } as const;
+  const size = perChannel(x);
+  const share = writer.scalar((size - 1) / size, "f32");
+  const given = writer.at(unbiased, vector);
+  const variance = size < 2 ? given : given.mul(share);
+  const known = reserves.get(writer) ?? new Map<string, Reserve>();
+  const { epsilon } = node.attributes;
+  reserves.set(writer, known.set(mean, { names, variance: variance.name, type: x, epsilon }));
+  return [outOfKernel(y, x, writer), writer.at(mean, vector), variance];
 };
 
-function emptyVector(writer: TfWriter): string {
-  return writer.constant({ dtype: "f32", shape: [0], data: new Float32Array(0) });
-}
-
 /** dx = scale · r · (dy - mean(dy) - (x - mean) · r² · mean(dy · (x - mean))), r = 1 / √(variance + ε). */
-const inArithmetic: Lowering<"BatchNormalizationGradient"> = inF32((node, operands, writer) => {
-  const [dy, x, scale, mean, variance] = [0, 1, 2, 3, 4].map((index) => operandAt(operands, index)) as [
-    string,
-    string,
-    string,
-    string,
-    string,
-  ];
-  const { shape } = typeAt(node, 0);
-  const two = (op: "AddV2" | "Sub" | "Mul", a: string, b: string): string => emitT(op, [a, b], "f32", writer);
-  const each = (statistic: string): string =>
-    reshape(statistic, "f32", [channelsOf(node)], [channelsOf(node), ...shape.slice(2).map(() => 1)], writer);
-  const axes = shape.flatMap((_, axis) => (axis === 1 ? [] : [axis]));
-  const sumOf = (value: string): string =>
-    emitReduce("Sum", value, { dtype: "f32", shape }, axes, false, writer);
-  // The results are sums, not means: for an empty batch a sum is 0 and a mean is NaN.
-  const count = writer.scalar(countOf(node), "f32");
-  const meanOf = (sum: string): string => emitT("RealDiv", [sum, count], "f32", writer);
-  const shifted = two("AddV2", variance, writer.scalar(node.attributes.epsilon, "f32"));
-  const inverse = emitT("Rsqrt", [shifted], "f32", writer);
-  const difference = two("Sub", x, each(mean));
-  const dbias = sumOf(dy);
-  const dscale = two("Mul", sumOf(two("Mul", dy, difference)), inverse);
-  const tilt = two("Mul", difference, each(two("Mul", meanOf(dscale), inverse)));
-  const rest = two("Sub", two("Sub", dy, each(meanOf(dbias))), tilt);
-  return [two("Mul", rest, each(two("Mul", inverse, scale))), dscale, dbias];
-});
+const inArithmetic: Lowering<"BatchNormalizationGradient"> = inF32(
+  (node, [dy, x, scale, mean, variance], writer) => {
+    const channels = x.shape[1] ?? 1;
+    const each = (statistic: Term): Term => statistic.reshape([channels, ...x.shape.slice(2).map(() => 1)]);
+    const axes = x.shape.flatMap((_, axis) => (axis === 1 ? [] : [axis]));
+    // The results are sums, not means: for an empty batch a sum is 0 and a mean is NaN.
+    const size = writer.scalar(perChannel(x), "f32");
+    const inverse = variance.add(node.attributes.epsilon).op("Rsqrt");
+    const difference = x.sub(each(mean));
+    const dbias = dy.reduce("Sum", axes, false);
+    const dscale = dy.mul(difference).reduce("Sum", axes, false).mul(inverse);
+    const tilt = difference.mul(each(dscale.div(size).mul(inverse)));
+    const rest = dy.sub(each(dbias.div(size))).sub(tilt);
+    return [rest.mul(each(inverse.mul(scale))), dscale, dbias];
+  },
+);
 
 /** The kernel, where its forward counterpart is in the same program, as in every training step. */
 const batchNormalizationGradient: Lowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
-  const reserve = reserveFor(node, operands, writer);
+  const reserve = findReserve(node, operands, writer);
   if (reserve === undefined) return inArithmetic(node, operands, writer);
-  const [dy, x] = [0, 1].map((index) => intoKernel(node, operandAt(operands, index), writer)) as [
-    string,
-    string,
-  ];
-  const results = writer.emit(
-    "FusedBatchNormGradV3",
-    [dy, x, parameter(node, operands, 2, writer), ...reserve],
-    attributesOf(node),
-    { outputs: 5 },
-  );
-  const [dx = "", dscale = "", dbias = ""] = results;
-  return [outOfKernel(node, dx, writer), dscale, dbias];
+  const [dy, x, scale] = operands;
+  const images = [intoKernel(dy, writer), intoKernel(x, writer)];
+  const inputs = [...images, scale.cast("f32"), ...reserve];
+  const attributes = kernelAttributes(node, dy);
+  const [dx = "", dscale = "", dbias = ""] = writer.emit("FusedBatchNormGradV3", inputs, attributes, {
+    outputs: 5,
+  });
+  const vector = { dtype: "f32", shape: scale.shape } as const;
+  return [outOfKernel(dx, dy, writer), writer.at(dscale, vector), writer.at(dbias, vector)];
 };
 
 export const batchNormalizationLowerings: LoweringTable<OpOf<"batch-normalization">> = {

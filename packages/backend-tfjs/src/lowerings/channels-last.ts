@@ -4,20 +4,17 @@
  * forward node transposed.
  */
 import type { Shape } from "@mp/core";
-import type { Value } from "@mp/core/graph";
-import type { TfWriter } from "../graph/tf-writer.js";
-import { axesMoved } from "./lowering.js";
+import type { ScopeWriter } from "../graph/scope-writer.js";
+import type { Term } from "../graph/term.js";
 
-type Tensor = Pick<Value, "dtype" | "shape">;
-
-interface KnownNames {
-  readonly last: Map<string, string>;
-  readonly first: Map<string, string>;
+interface KnownTerms {
+  readonly last: Map<string, Term>;
+  readonly first: Map<string, Term>;
 }
 
-const known = new WeakMap<TfWriter, KnownNames>();
+const known = new WeakMap<ScopeWriter, KnownTerms>();
 
-function knownNamesOf(writer: TfWriter): KnownNames {
+function knownTerms(writer: ScopeWriter): KnownTerms {
   const found = known.get(writer) ?? { last: new Map(), first: new Map() };
   known.set(writer, found);
   return found;
@@ -34,36 +31,37 @@ export function lastPlace(axis: number, rank: number): number {
   return axis === 1 ? rank - 1 : axis - 1;
 }
 
-/** The name in the engine's order, for a tensor that was transposed or was produced in that order. */
-export function knownChannelsLast(x: string, writer: TfWriter): string | undefined {
-  return knownNamesOf(writer).last.get(x);
+/** The term in the engine's order, if it was transposed or was produced in that order. */
+export function findChannelsLast(x: Term, writer: ScopeWriter): Term | undefined {
+  return knownTerms(writer).last.get(x.name);
 }
 
-/** `x`, of that type in our order, transposed to the engine's. */
-export function toChannelsLast(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
-  const { last, first } = knownNamesOf(writer);
-  const before = last.get(x);
-  if (before !== undefined) return before;
-  const perm = channelsLast(shape.map((_, axis) => axis));
-  const moved = axesMoved(x, { dtype, shape }, perm, writer);
-  last.set(x, moved);
-  if (moved !== x) first.set(moved, x);
+/** `x`, in our order, transposed to the engine's. */
+export function toChannelsLast(x: Term, writer: ScopeWriter): Term {
+  const { last, first } = knownTerms(writer);
+  const before = last.get(x.name);
+  if (before !== undefined) return writer.at(before.name, { dtype: x.dtype, shape: channelsLast(x.shape) });
+  const moved = x.moveAxes(channelsLast(x.shape.map((_, axis) => axis)));
+  last.set(x.name, moved);
+  if (moved.name !== x.name) first.set(moved.name, x);
   return moved;
 }
 
 /**
- * The inverse: `x` is in the engine's order, and the type is that of the result. It is transposed only when a node
+ * The inverse: `x` is in the engine's order, and the shape is that of the result. It is transposed only when a node
  * reads it that does not take the engine's order.
  */
-export function toChannelsFirst(x: string, { dtype, shape }: Tensor, writer: TfWriter): string {
-  const { last, first } = knownNamesOf(writer);
-  const before = first.get(x);
-  if (before !== undefined) return before;
-  const moved = writer.defer(() => {
-    const perm = shape.map((_, axis) => lastPlace(axis, shape.length));
-    return axesMoved(x, { dtype, shape: channelsLast(shape) }, perm, writer);
-  });
-  first.set(x, moved);
-  last.set(moved, x);
+export function toChannelsFirst(x: Term, shape: Shape, writer: ScopeWriter): Term {
+  const { last, first } = knownTerms(writer);
+  const type = { dtype: x.dtype, shape };
+  const before = first.get(x.name);
+  if (before !== undefined) return writer.at(before.name, type);
+  const perm = shape.map((_, axis) => lastPlace(axis, shape.length));
+  const moved = writer.at(
+    writer.defer(() => x.moveAxes(perm).name),
+    type,
+  );
+  first.set(x.name, moved);
+  last.set(moved.name, x);
   return moved;
 }

@@ -4,9 +4,10 @@
  */
 import type { DType, Shape } from "@mp/core";
 import { samePads } from "@mp/core/graph";
-import { ints, string, type TfAttributes, type TfWriter, type } from "../graph/tf-writer.js";
-import { extentOf, gathered, spread } from "./dilated-kernels.js";
-import { cut, padded } from "./lowering.js";
+import { ints, string, type TfAttributes, type } from "../graph/attributes.js";
+import type { ScopeWriter } from "../graph/scope-writer.js";
+import type { Term } from "../graph/term.js";
+import { extent, spread, takeTaps } from "./dilated-kernels.js";
 
 /** A convolution of an image; lists have two or three axes. */
 export interface Convolution {
@@ -28,10 +29,7 @@ export interface Convolution {
 
 const isVolume = ({ image }: Convolution): boolean => image.length === 3;
 
-/**
- * How padding is applied: by the kernel, or as zeros around the image (which are cut off again from the image's
- * gradient).
- */
+/** Padding by the kernel, or as zeros around the image, which are cut off again from the image's gradient. */
 type Padding = "VALID" | "SAME" | "EXPLICIT" | "BEFORE";
 
 /**
@@ -39,7 +37,7 @@ type Padding = "VALID" | "SAME" | "EXPLICIT" | "BEFORE";
  * halves tap by tap in the half; 3-D kernels have no explicit pads; and for depthwise ones the engine crashes in shape
  * inference.
  */
-function paddingOf(of: Convolution, isForward: boolean): Padding {
+function choosePadding(of: Convolution, isForward: boolean): Padding {
   const { before, after, image, kernel, strides, dilations } = of;
   if ([...before, ...after].every((pad) => pad === 0)) return "VALID";
   const same = samePads(image, kernel, { strides, dilations });
@@ -47,7 +45,7 @@ function paddingOf(of: Convolution, isForward: boolean): Padding {
   return isForward && !isVolume(of) && !of.isDepthwise ? "EXPLICIT" : "BEFORE";
 }
 
-function attributesOf(of: Convolution, padding: Padding, dilations: readonly number[]): TfAttributes {
+function kernelAttributes(of: Convolution, padding: Padding, dilations: readonly number[]): TfAttributes {
   const { dtype, strides, before, after } = of;
   const common = {
     T: type(dtype),
@@ -67,77 +65,72 @@ const filterShape = ({ kernel, channels, results, isDepthwise }: Convolution): S
   channels,
   isDepthwise ? results / channels : results,
 ];
-const spreadShape = (of: Convolution): Shape => [
-  ...extentOf(of.kernel, of.dilations),
-  ...filterShape(of).slice(of.kernel.length),
-];
-const spreadFilter = (filter: string, of: Convolution, writer: TfWriter): string =>
-  spread(filter, of.dtype, filterShape(of), of.dilations, writer);
 
-function paddedBefore(image: string, of: Convolution, padding: Padding, writer: TfWriter): string {
+/** The size of the image with its padding. */
+const paddedSizes = ({ image, before, after }: Convolution): Shape =>
+  image.map((size, axis) => size + (before[axis] ?? 0) + (after[axis] ?? 0));
+
+function padBefore(image: Term, of: Convolution, padding: Padding): Term {
   if (padding !== "BEFORE") return image;
   const own = of.before.map((width, axis) => [width, of.after[axis] ?? 0] as const);
-  return padded(image, of.dtype, [[0, 0], ...own, [0, 0]], 0, writer);
+  return image.pad([[0, 0], ...own, [0, 0]], 0);
+}
+
+/** The engine's name of a kernel, by the direction: forward, to the image's gradient, to the filter's. */
+function kernelName(of: Convolution, direction: "" | "BackpropInput" | "BackpropFilter"): string {
+  if (isVolume(of)) return `Conv3D${direction}${direction === "" ? "" : "V2"}`;
+  return `${of.isDepthwise ? "DepthwiseConv2dNative" : "Conv2D"}${direction}`;
 }
 
 /** The result from image and filter. The kernel itself dilates only images, and only in the forward direction. */
-export function forward(image: string, filter: string, of: Convolution, writer: TfWriter): string {
+export function forward(image: Term, filter: Term, of: Convolution, writer: ScopeWriter): Term {
   const isNative = !isVolume(of) && !of.isDepthwise;
-  const kernels = isNative ? filter : spreadFilter(filter, of, writer);
-  const op = isVolume(of) ? "Conv3D" : of.isDepthwise ? "DepthwiseConv2dNative" : "Conv2D";
-  const padding = paddingOf(of, true);
-  const attributes = attributesOf(of, padding, isNative ? of.dilations : ones(of));
-  return writer.one(op, [paddedBefore(image, of, padding, writer), kernels], attributes);
+  const kernels = isNative ? filter : spread(filter, of.dilations);
+  const padding = choosePadding(of, true);
+  const attributes = kernelAttributes(of, padding, isNative ? of.dilations : ones(of));
+  const shape = [of.batch, ...of.out, of.results];
+  const operands = [padBefore(image, of, padding), kernels];
+  return writer.term(kernelName(of, ""), operands, attributes, { dtype: of.dtype, shape });
 }
 
 /** The image's gradient from the result's gradient; also the forward pass of a transposed convolution. */
-export function backToImage(filter: string, result: string, of: Convolution, writer: TfWriter): string {
-  const op = isVolume(of)
-    ? "Conv3DBackpropInputV2"
-    : of.isDepthwise
-      ? "DepthwiseConv2dNativeBackpropInput"
-      : "Conv2DBackpropInput";
-  const { batch, channels, image, before, after } = of;
-  const padding = paddingOf(of, false);
-  const sizes =
-    padding === "BEFORE" ? image.map((size, axis) => size + (before[axis] ?? 0) + (after[axis] ?? 0)) : image;
-  const operands = [writer.ints([batch, ...sizes, channels]), spreadFilter(filter, of, writer), result];
-  const attributes = attributesOf(of, padding, ones(of));
-  const whole = writer.one(op, operands, isVolume(of) ? { ...attributes, Tshape: type("i32") } : attributes);
-  if (padding !== "BEFORE") return whole;
-  return cut(whole, of.dtype, [0, ...before, 0], [batch, ...image, channels], writer);
+export function backToImage(filter: Term, result: Term, of: Convolution, writer: ScopeWriter): Term {
+  const { dtype, batch, channels, image, before } = of;
+  const padding = choosePadding(of, false);
+  const shape = [batch, ...(padding === "BEFORE" ? paddedSizes(of) : image), channels];
+  const operands = [writer.ints(shape), spread(filter, of.dilations), result];
+  const attributes = {
+    ...kernelAttributes(of, padding, ones(of)),
+    ...(isVolume(of) ? { Tshape: type("i32") } : {}),
+  };
+  const whole = writer.term(kernelName(of, "BackpropInput"), operands, attributes, { dtype, shape });
+  return padding === "BEFORE" ? whole.slice([0, ...before, 0], [batch, ...image, channels]) : whole;
 }
 
 /**
  * The part of a padded image that filters of size 1 read: where a stride leaves rows after the last one read, oneDNN's
  * filter gradient sums over memory that it never wrote.
  */
-function withoutRest(padded: string, of: Convolution, writer: TfWriter): string {
-  const { dtype, batch, channels, image, kernel, out, strides, before, after } = of;
-  const read = out.map((count, axis) => (count - 1) * (strides[axis] ?? 1) + 1);
-  const isRead = image.every((size, axis) => size + (before[axis] ?? 0) + (after[axis] ?? 0) === read[axis]);
+function withoutRest(padded: Term, of: Convolution): Term {
+  const { batch, channels, kernel, out, strides } = of;
+  const read = out.map((size, axis) => (size - 1) * (strides[axis] ?? 1) + 1);
+  const isRead = paddedSizes(of).every((size, axis) => size === read[axis]);
   if (isRead || kernel.some((size) => size > 1)) return padded;
   const whole = [batch, ...read, channels];
-  return cut(
-    padded,
-    dtype,
+  return padded.slice(
     whole.map(() => 0),
     whole,
-    writer,
   );
 }
 
 /** The filter's gradient from the image and the result's gradient. */
-export function backToFilter(image: string, result: string, of: Convolution, writer: TfWriter): string {
-  const op = isVolume(of)
-    ? "Conv3DBackpropFilterV2"
-    : of.isDepthwise
-      ? "DepthwiseConv2dNativeBackpropFilter"
-      : "Conv2DBackpropFilter";
-  const shape = spreadShape(of);
-  const padding = paddingOf(of, false);
-  const read = withoutRest(paddedBefore(image, of, padding, writer), of, writer);
+export function backToFilter(image: Term, result: Term, of: Convolution, writer: ScopeWriter): Term {
+  const { dtype, kernel, dilations } = of;
+  const shape = [...extent(kernel, dilations), ...filterShape(of).slice(kernel.length)];
+  const padding = choosePadding(of, false);
+  const read = withoutRest(padBefore(image, of, padding), of);
   const operands = [read, writer.ints(shape), result];
-  const filter = writer.one(op, operands, attributesOf(of, padding, ones(of)));
-  return gathered(filter, of.dtype, shape, of.dilations, writer);
+  const attributes = kernelAttributes(of, padding, ones(of));
+  const filter = writer.term(kernelName(of, "BackpropFilter"), operands, attributes, { dtype, shape });
+  return takeTaps(filter, dilations);
 }

@@ -3,87 +3,77 @@
  * which every step writes its row in place.
  */
 import { zeros } from "@mp/core";
-import type { OpOf, Value } from "@mp/core/graph";
-import { bool, int, type LoopVariable, type Lowering, type LoweringTable, type TfDType, type TfWriter, type } from "../graph/tf-writer.js"; // biome-ignore format: one list
-import { operandAt, reshape, resultAt, typeAt } from "./lowering.js";
+import type { OpOf, ValueType } from "@mp/core/graph";
+import { bool, type } from "../graph/attributes.js";
+import type { LoopVariable, ScopeWriter } from "../graph/scope-writer.js";
+import { strideAttributes, type Term } from "../graph/term.js";
+import { type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 
 /** One row of a tensor; rows that lie at a multiple of 64 bytes are not copied. */
-function rowAt(x: string, place: string, { dtype }: Pick<Value, "dtype">, writer: TfWriter): string {
-  const end = writer.one("AddV2", [place, writer.ints([1])], { T: type("i32") });
-  return writer.one("StridedSlice", [x, place, end, writer.ints([1])], {
-    T: type(dtype),
-    Index: type("i32"),
-    begin_mask: int(0),
-    end_mask: int(0),
-    ellipsis_mask: int(0),
-    new_axis_mask: int(0),
-    shrink_axis_mask: int(1),
+function rowAt(x: Term, place: Term, writer: ScopeWriter): Term {
+  const { dtype, shape } = x;
+  const end = writer.term("AddV2", [place, writer.ints([1])], { T: type("i32") }, place);
+  const attributes = strideAttributes(dtype, 0, 1);
+  return writer.term("StridedSlice", [x, place, end, writer.ints([1])], attributes, {
+    dtype,
+    shape: shape.slice(1),
   });
 }
 
-const isEmpty = ({ shape }: Pick<Value, "shape">): boolean => shape.includes(0);
+const isEmpty = ({ shape }: ValueType): boolean => shape.includes(0);
+const variable = ({ dtype, name: start }: Term): LoopVariable => ({ dtype, start });
 
 const scan: Lowering<"Scan"> = (node, operands, writer) => {
   const { body, carries, sequences, length, reverse } = node.attributes;
-  const on = (op: string, a: string, b: string): string => writer.one(op, [a, b], { T: type("i32") });
-  const variable = (dtype: TfDType, start: string): LoopVariable => ({ dtype, start });
+  const on = (op: string, a: Term, b: Term): Term => writer.term(op, [a, b], { T: type("i32") }, a);
+  const placeType = { dtype: "i32", shape: [] } as const;
 
-  const stacked = body.outputs.slice(carries).map(({ value }, index) => {
+  const stacked = body.outputs.slice(carries).map(({ value: row }, index) => {
     const { dtype, shape } = resultAt(node, carries + index);
-    return { index: carries + index, row: value, dtype, shape };
+    return { index: carries + index, row, dtype, shape };
   });
   const buffered = stacked.filter((stack) => !isEmpty(stack));
   const waitsFor = operands.slice(0, 1);
-  const buffers = buffered.map(({ dtype, shape }) =>
-    variable(
-      dtype,
-      // Nobody else may hold it, and it is not needed before the loop runs.
-      writer.one(
-        "Empty",
-        [writer.ints(shape)],
-        { dtype: type(dtype), init: bool(false) },
-        { after: waitsFor },
-      ),
-    ),
-  );
-  const starts = operands.slice(0, carries).map((name, index) => variable(typeAt(node, index).dtype, name));
-  const given = operands
-    .slice(carries)
-    .map((name, index) => variable(typeAt(node, carries + index).dtype, name));
+  const buffers = buffered.map(({ dtype, shape }) => {
+    // Nobody else may hold it, and it is not needed before the loop runs.
+    const attributes = { dtype: type(dtype), init: bool(false) };
+    return writer.term("Empty", [writer.ints(shape)], attributes, { dtype, shape }, { after: waitsFor });
+  });
+  const [starts, given] = [operands.slice(0, carries), operands.slice(carries)];
   const first = writer.scalar(reverse ? length - 1 : 0, "i32");
+  const variables = [first, ...starts, ...buffers];
+  const inside = (names: readonly string[], types: readonly Term[]): readonly Term[] =>
+    names.map((name, index) => writer.at(name, types[index] as Term));
   const left = writer.loop({
-    variables: [variable("i32", first), ...starts, ...buffers],
-    invariants: given,
-    goesOn: ([place = ""]) =>
-      reverse
-        ? on("GreaterEqual", place, writer.scalar(0, "i32"))
-        : on("Less", place, writer.scalar(length, "i32")),
-    step: ([place = "", ...variables], same) => {
-      const at = reshape(place, "i32", [], [1], writer);
-      const elements = same.slice(0, sequences).map((sequence, index) => {
-        return rowAt(sequence, at, typeAt(node, carries + index), writer);
-      });
-      const results = writer.body(body, [
-        ...variables.slice(0, carries),
-        ...elements,
-        ...same.slice(sequences),
-      ]);
-      const rows = buffered.map(({ index, row, dtype }, place) => {
-        const one = reshape(operandAt(results, index), dtype, row.shape, [1, ...row.shape], writer);
-        return writer.one("InplaceUpdate", [operandAt(variables, carries + place), at, one], {
-          T: type(dtype),
-        });
+    variables: variables.map(variable),
+    invariants: given.map(variable),
+    goesOn: ([name = ""]) => {
+      const place = writer.at(name, placeType);
+      return reverse
+        ? on("GreaterEqual", place, writer.scalar(0, "i32")).name
+        : on("Less", place, writer.scalar(length, "i32")).name;
+    },
+    step: (names, sameNames) => {
+      const [place, ...rest] = inside(names, variables) as readonly [Term, ...Term[]];
+      const same = inside(sameNames, given);
+      const at = place.reshape([1]);
+      const elements = same.slice(0, sequences).map((sequence) => rowAt(sequence, at, writer));
+      const inputs = [...rest.slice(0, carries), ...elements, ...same.slice(sequences)];
+      const results = writer.body(body, inputs);
+      const rows = buffered.map(({ index, row, dtype }, position) => {
+        const buffer = rest[carries + position] as Term;
+        const one = (results[index] as Term).reshape([1, ...row.shape]);
+        return writer.one("InplaceUpdate", [buffer, at, one], { T: type(dtype) });
       });
       const next = on(reverse ? "Sub" : "AddV2", place, writer.scalar(1, "i32"));
-      return [next, ...results.slice(0, carries), ...rows];
+      return [next.name, ...results.slice(0, carries).map(({ name }) => name), ...rows];
     },
   });
-  const [, ...after] = left;
+  const after = inside(left, variables).slice(1);
   let taken = carries;
-  const stacks = stacked.map((stack) => {
-    if (isEmpty(stack)) return writer.constant(zeros(stack.shape, stack.dtype));
-    return operandAt(after, taken++);
-  });
+  const stacks = stacked.map((stack) =>
+    isEmpty(stack) ? writer.constant(zeros(stack.shape, stack.dtype)) : (after[taken++] as Term),
+  );
   return [...after.slice(0, carries), ...stacks];
 };
 

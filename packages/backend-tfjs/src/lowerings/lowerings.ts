@@ -1,16 +1,16 @@
-import type { LoweringTable } from "../graph/tf-writer.js";
-import { attentionLowerings } from "./attention.js";
 import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
-import { indexingLowerings } from "./indexing.js";
+import { gatherLowerings } from "./gather.js";
 import { loopLowerings } from "./loop.js";
 import { lossLowerings } from "./loss.js";
+import type { LoweringTable } from "./lowering.js";
 import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
 import { poolingLowerings } from "./pooling.js";
 import { reduceLowerings } from "./reduce.js";
+import { scatterLowerings } from "./scatter.js";
 import { sourceLowerings } from "./source.js";
 import { unaryLowerings } from "./unary.js";
 
@@ -19,7 +19,9 @@ export const lowerings: LoweringTable = {
   ...unaryLowerings,
   ...binaryLowerings,
   ...matrixLowerings,
-  ...attentionLowerings,
+  Attention: ({ name }) => {
+    throw new Error(`internal: ${name} is lowered as products and a softmax`);
+  },
   ...convolutionLowerings,
   ...reduceLowerings,
   ...normalizationLowerings,
@@ -27,7 +29,8 @@ export const lowerings: LoweringTable = {
   ...batchNormalizationLowerings,
   ...lossLowerings,
   ...movementLowerings,
-  ...indexingLowerings,
+  ...gatherLowerings,
+  ...scatterLowerings,
   ...loopLowerings,
   ...sourceLowerings,
 };

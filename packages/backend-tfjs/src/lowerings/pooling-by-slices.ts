@@ -1,32 +1,22 @@
 /** Pools that the engine has no kernel for: one strided slice per tap, over all windows at once. */
-import type { DType, Shape } from "@mp/core";
-import type { PoolingWindow } from "@mp/core/graph";
-import { int, type TfWriter, type } from "../graph/tf-writer.js";
-import { cut, emitT, padded, sameDimensions, strideAttributes } from "./lowering.js";
+import type { Shape } from "@mp/core";
+import { type PoolingWindow, sameShape } from "@mp/core/graph";
+import { int, type } from "../graph/attributes.js";
+import { type SliceBounds, strideAttributes, type Term } from "../graph/term.js";
+import { padPairs } from "./lowering.js";
 
-/** x [N, C, d…] and the shape of its pooled result; the windows must not need ceil mode. */
-export interface Sliced {
-  readonly x: string;
-  readonly dtype: DType;
-  readonly shape: Shape;
+/** A pool of x [N, C, d…]; the window must not need ceil mode. */
+export interface Pool {
+  readonly x: Term;
   readonly pooled: Shape;
   readonly window: PoolingWindow;
 }
 
 /** Padding before and after, for every axis. */
-function pairsOf({ shape, window: { pads } }: Sliced): readonly (readonly [number, number])[] {
-  const rank = shape.length - 2;
-  return shape.map((_, axis) => (axis < 2 ? [0, 0] : [pads[axis - 2] ?? 0, pads[rank + axis - 2] ?? 0]));
-}
-
-interface Cut {
-  readonly begin: readonly number[];
-  readonly end: readonly number[];
-  readonly strides: readonly number[];
-}
+const widths = ({ window }: Pool): ReturnType<typeof padPairs> => [[0, 0], [0, 0], ...padPairs(window.pads)];
 
 /** The slice for each tap, in row-major order. */
-function cutsOf({ shape, pooled, window }: Sliced): readonly Cut[] {
+function tapBounds({ x: { shape }, pooled, window }: Pool): readonly SliceBounds[] {
   const offsets = window.kernelShape.reduce<readonly (readonly number[])[]>(
     (outer, size) => outer.flatMap((taps) => Array.from({ length: size }, (_, tap) => [...taps, tap])),
     [[]],
@@ -37,63 +27,48 @@ function cutsOf({ shape, pooled, window }: Sliced): readonly Cut[] {
     const end = begin.map((from, axis) =>
       axis < 2 ? (shape[axis] ?? 0) : from + ((pooled[axis] ?? 1) - 1) * (strides[axis] ?? 1) + 1,
     );
-    return { begin, end, strides };
+    return [begin, end, strides];
   });
 }
 
-function bounds({ begin, end, strides }: Cut, writer: TfWriter): readonly string[] {
-  return [begin, end, strides].map((numbers) => writer.ints(numbers));
-}
-
-function slicesOf(sliced: Sliced, outside: number, writer: TfWriter): readonly string[] {
-  const { x, dtype } = sliced;
-  const whole = padded(x, dtype, pairsOf(sliced), outside, writer);
-  const attributes = strideAttributes(dtype);
-  return cutsOf(sliced).map((place) =>
-    writer.one("StridedSlice", [whole, ...bounds(place, writer)], attributes),
-  );
+/** Each tap of all windows; `outside` is the value of taps in the padding. */
+function taps(pool: Pool, outside: number): readonly Term[] {
+  const whole = pool.x.pad(widths(pool), outside);
+  return tapBounds(pool).map((bounds) => whole.stridedSlice(bounds, pool.pooled));
 }
 
 /** The taps of each window combined by an op; `outside` is the value of taps in the padding. */
-export function pooledBySlices(
-  sliced: Sliced,
-  op: "Maximum" | "AddV2",
-  outside: number,
-  writer: TfWriter,
-): string {
-  return slicesOf(sliced, outside, writer).reduce((joined, tap) =>
-    emitT(op, [joined, tap], sliced.dtype, writer),
-  );
+export function poolBySlices(pool: Pool, op: "Maximum" | "AddV2", outside: number): Term {
+  return taps(pool, outside).reduce((joined, tap) => joined.op(op, tap));
 }
 
 /** dy of each window at its first tap that equals y. */
-export function firstLargest(sliced: Sliced, y: string, dy: string, writer: TfWriter): string {
-  const { dtype, shape } = sliced;
-  const pairs = pairsOf(sliced);
+export function firstLargest(pool: Pool, y: Term, dy: Term): Term {
+  const { writer, dtype, shape } = pool.x;
+  const pairs = widths(pool);
   const zero = writer.scalar(0, dtype);
-  const not = (name: string): string => writer.one("LogicalNot", [name]);
-  let taken: string | undefined;
+  const logical = (op: string, ...marks: Term[]): Term => writer.term(op, marks, {}, marks[0] as Term);
+  let taken: Term | undefined;
   // NaN in the padding equals no y; -infinity there would, in a window of only -infinity.
-  const found = slicesOf(sliced, Number.NaN, writer).map((tap) => {
-    const equals = emitT("Equal", [tap, y], dtype, writer);
-    const isFirst = taken === undefined ? equals : writer.one("LogicalAnd", [equals, not(taken)]);
-    taken = taken === undefined ? equals : writer.one("LogicalOr", [taken, equals]);
-    return emitT("SelectV2", [isFirst, dy, zero], dtype, writer);
+  const found = taps(pool, Number.NaN).map((tap) => {
+    const equals = tap.op("Equal", y);
+    const isFirst =
+      taken === undefined ? equals : logical("LogicalAnd", equals, logical("LogicalNot", taken));
+    taken = taken === undefined ? equals : logical("LogicalOr", taken, equals);
+    return isFirst.select(dy, zero);
   });
   const wide = shape.map((size, axis) => size + (pairs[axis] ?? []).reduce((sum, width) => sum + width, 0));
-  const attributes = strideAttributes(dtype);
-  const parts = cutsOf(sliced).map((place, index) =>
-    writer.one(
-      "StridedSliceGrad",
-      [writer.ints(wide), ...bounds(place, writer), found[index] ?? dy],
-      attributes,
-    ),
+  const parts = tapBounds(pool).map((bounds, index) => {
+    const inputs = [wide, ...bounds].map((list) => writer.ints(list));
+    const type = { dtype, shape: wide };
+    return writer.term("StridedSliceGrad", [...inputs, found[index] ?? dy], strideAttributes(dtype), type);
+  });
+  const [only = dy] = parts;
+  const attributes = { T: type(dtype), N: int(parts.length) };
+  const sum = parts.length === 1 ? only : writer.term("AddN", parts, attributes, { dtype, shape: wide });
+  if (sameShape(wide, shape)) return sum;
+  return sum.slice(
+    pairs.map(([before]) => before),
+    shape,
   );
-  const sum =
-    parts.length === 1
-      ? (parts[0] ?? dy)
-      : writer.one("AddN", parts, { T: type(dtype), N: int(parts.length) });
-  if (sameDimensions(wide, shape)) return sum;
-  const begin = pairs.map(([before]) => before);
-  return cut(sum, dtype, begin, shape, writer);
 }

@@ -7,94 +7,66 @@ import {
   tapCounts,
   withoutCeiling,
 } from "@mp/core/graph";
-import {
-  ints,
-  type Lowering,
-  type LoweringTable,
-  string,
-  type TfAttributes,
-  type TfWriter,
-  type,
-} from "../graph/tf-writer.js";
+import { ints, string, type TfAttributes, type } from "../graph/attributes.js";
+import type { ScopeWriter } from "../graph/scope-writer.js";
+import type { Term } from "../graph/term.js";
 import { channelsLast, toChannelsFirst, toChannelsLast } from "./channels-last.js";
-import { emitT, operandAt, padded, reshape, resultAt, typeAt } from "./lowering.js";
-import { firstLargest, pooledBySlices, type Sliced } from "./pooling-by-slices.js";
+import { type Lowering, type LoweringTable, padPairs, resultAt } from "./lowering.js";
+import { firstLargest, type Pool, poolBySlices } from "./pooling-by-slices.js";
 import { inF32 } from "./twins.js";
 
-/** A pool over 1-D or 2-D data, in the engine's axis order; 1-D data is a plane of one column. */
-interface Planes {
-  readonly dtype: DType;
-  /** [N, C, d…] */
-  readonly shape: Shape;
-  readonly pooled: Shape;
-  readonly window: PoolingWindow;
+function plan(node: GraphNode<OpOf<"pooling">>, x: Term, pooled: Shape): Pool {
+  return { x, pooled, window: withoutCeiling(x.shape.slice(2), node.attributes) };
 }
 
-/** The engine's kernels have no dilation, and no padding in 3-D. */
-function isPlanar({ shape, window }: Planes): boolean {
-  return shape.length <= 4 && window.dilations.every((dilation) => dilation === 1);
+/** Whether the engine has a kernel: they have no dilation, and no padding in 3-D. */
+function hasKernel({ x, window }: Pool): boolean {
+  return x.shape.length <= 4 && window.dilations.every((dilation) => dilation === 1);
 }
 
-const square = (numbers: readonly number[], last: number): readonly number[] =>
-  numbers.length === 2 ? numbers : [...numbers, last];
+/** For the kernels 1-D data is a plane of one column. */
+const twoAxes = (numbers: readonly number[]): readonly number[] =>
+  numbers.length === 2 ? numbers : [...numbers, 1];
 
 /** [N, h, w, C] */
 function fourAxes([batch = 1, channels = 1, ...sizes]: Shape): Shape {
-  return [batch, ...square(sizes, 1), channels];
+  return [batch, ...twoAxes(sizes), channels];
 }
 
-function intoKernel(x: string, dtype: DType, shape: Shape, writer: TfWriter): string {
-  return reshape(
-    toChannelsLast(x, { dtype, shape }, writer),
-    dtype,
-    channelsLast(shape),
-    fourAxes(shape),
-    writer,
-  );
-}
+const intoKernel = (x: Term, writer: ScopeWriter): Term =>
+  toChannelsLast(x, writer).reshape(fourAxes(x.shape));
 
-function outOfKernel(y: string, dtype: DType, shape: Shape, writer: TfWriter): string {
-  return toChannelsFirst(
-    reshape(y, dtype, fourAxes(shape), channelsLast(shape), writer),
-    { dtype, shape },
-    writer,
-  );
-}
+const outOfKernel = (y: Term, shape: Shape, writer: ScopeWriter): Term =>
+  toChannelsFirst(y.reshape(channelsLast(shape)), shape, writer);
 
 /** Padding before and after each axis of [N, h, w, C]. */
-function pairsOf({ pads }: PoolingWindow): readonly (readonly [number, number])[] {
-  const rank = pads.length / 2;
-  const own = Array.from({ length: rank }, (_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0] as const);
-  const column = rank === 1 ? [[0, 0] as const] : [];
-  return [[0, 0], ...own, ...column, [0, 0]];
+function widths({ pads }: PoolingWindow): ReturnType<typeof padPairs> {
+  const column = pads.length === 2 ? [[0, 0] as const] : [];
+  return [[0, 0], ...padPairs(pads), ...column, [0, 0]];
 }
 
-const kernelOf = (dtype: DType, { kernelShape, strides }: PoolingWindow): TfAttributes => ({
+const kernelAttributes = (dtype: DType, { kernelShape, strides }: PoolingWindow): TfAttributes => ({
   T: type(dtype),
-  ksize: ints([1, ...square(kernelShape, 1), 1]),
-  strides: ints([1, ...square(strides, 1), 1]),
+  ksize: ints([1, ...twoAxes(kernelShape), 1]),
+  strides: ints([1, ...twoAxes(strides), 1]),
   data_format: string("NHWC"),
 });
 
-function maximumOf(dtype: DType, window: PoolingWindow): TfAttributes {
-  const pairs = pairsOf(window).flat();
+function maximumAttributes(dtype: DType, window: PoolingWindow): TfAttributes {
+  const pairs = widths(window).flat();
   const isPadded = pairs.some((width) => width > 0);
-  const padding = {
+  return {
+    ...kernelAttributes(dtype, window),
     padding: string(isPadded ? "EXPLICIT" : "VALID"),
     explicit_paddings: ints(isPadded ? pairs : []),
   };
-  return { ...kernelOf(dtype, window), ...padding };
 }
 
 /** The mean over each window; the zeros of the padding count as elements. */
-function wholeMean(x: string, { dtype, window }: Planes, writer: TfWriter): string {
-  const whole = padded(x, dtype, pairsOf(window), 0, writer);
-  return writer.one("AvgPool", [whole], { ...kernelOf(dtype, window), padding: string("VALID") });
-}
-
-function planesOf(node: GraphNode<OpOf<"pooling">>, index: number, pooled: Shape): Planes {
-  const { dtype, shape } = typeAt(node, index);
-  return { dtype, shape, pooled, window: withoutCeiling(shape.slice(2), node.attributes) };
+function wholeMean(x: Term, { window, pooled }: Pool, writer: ScopeWriter): Term {
+  const { dtype } = x;
+  const attributes = { ...kernelAttributes(dtype, window), padding: string("VALID") };
+  return writer.term("AvgPool", [x.pad(widths(window), 0)], attributes, { dtype, shape: fourAxes(pooled) });
 }
 
 /**
@@ -103,73 +75,57 @@ function planesOf(node: GraphNode<OpOf<"pooling">>, index: number, pooled: Shape
  * and 0 where the window held only -infinity.
  */
 const maxPool: Lowering<"MaxPool"> = (node, operands, writer) => {
-  const planes = planesOf(node, 0, resultAt(node).shape);
-  const { dtype, shape, pooled, window } = planes;
-  if (!isPlanar(planes)) return maxBySlices(node, operands, writer);
-  const x = intoKernel(operandAt(operands, 0), dtype, shape, writer);
-  const most = writer.one("MaxPool", [x], maximumOf(dtype, window));
+  const pool = plan(node, operands[0], resultAt(node).shape);
+  const { pooled, window } = pool;
+  if (!hasKernel(pool)) return maxBySlices(node, operands, writer);
+  const x = intoKernel(operands[0], writer);
+  const { dtype } = x;
+  const attributes = maximumAttributes(dtype, window);
+  const most = writer.term("MaxPool", [x], attributes, { dtype, shape: fourAxes(pooled) });
   // Half the lowest finite number plus this is above 0.
   const aboveHalf = writer.scalar(2 ** floatFormats[dtype as "f32"].maxExponent, dtype);
-  const half = emitT("Mul", [x, writer.scalar(0.5, dtype)], dtype, writer);
-  const above = emitT("Relu", [emitT("AddV2", [half, aboveHalf], dtype, writer)], dtype, writer);
-  const mean = wholeMean(above, planes, writer);
+  const mean = wholeMean(x.mul(0.5).add(aboveHalf).op("Relu"), pool, writer);
   const infinity = writer.scalar(Number.NEGATIVE_INFINITY, dtype);
-  const isNone = emitT("Equal", [mean, writer.scalar(0, dtype)], dtype, writer);
-  const known = emitT("SelectV2", [isNone, infinity, most], dtype, writer);
-  const y = emitT("SelectV2", [emitT("IsNan", [mean], dtype, writer), mean, known], dtype, writer);
-  return [outOfKernel(y, dtype, pooled, writer)];
+  const known = mean.op("Equal", 0).select(infinity, most);
+  return [outOfKernel(mean.op("IsNan").select(mean, known), pooled, writer)];
 };
 
-const slicedOf = (node: GraphNode<OpOf<"pooling">>, x: string, index: number, pooled: Shape): Sliced => ({
-  ...planesOf(node, index, pooled),
-  x,
-});
-
-const maxBySlices: Lowering<"MaxPool"> = inF32((node, operands, writer) => {
-  const sliced = slicedOf(node, operandAt(operands, 0), 0, resultAt(node).shape);
-  return [pooledBySlices(sliced, "Maximum", Number.NEGATIVE_INFINITY, writer)];
-});
+const maxBySlices: Lowering<"MaxPool"> = inF32((node, [x]) => [
+  poolBySlices(plan(node, x, resultAt(node).shape), "Maximum", Number.NEGATIVE_INFINITY),
+]);
 
 /** Sums in f32, divided by the number of elements that count. */
-const averagePool: Lowering<"AveragePool"> = inF32((node, operands, writer) => {
-  const planes = planesOf(node, 0, resultAt(node).shape);
-  const { shape, pooled, window } = planes;
-  const x = operandAt(operands, 0);
-  const isMean = isPlanar(planes);
+const averagePool: Lowering<"AveragePool"> = inF32((node, [x], writer) => {
+  const pool = plan(node, x, resultAt(node).shape);
+  const isMean = hasKernel(pool);
   const whole = isMean
-    ? outOfKernel(wholeMean(intoKernel(x, "f32", shape, writer), planes, writer), "f32", pooled, writer)
-    : pooledBySlices(slicedOf(node, x, 0, pooled), "AddV2", 0, writer);
-  const counts = tapCounts(shape.slice(2), node.attributes);
-  return [
-    counts.reduce((result, axis, index) => {
-      const size = isMean ? (window.kernelShape[index] ?? 1) : 1;
-      if (axis.every((count) => count === size)) return result;
-      const data = Float32Array.from(axis, (count) => size / count);
-      const column = [axis.length, ...counts.slice(index + 1).map(() => 1)];
-      const shares = writer.constant({ dtype: "f32", shape: column, data });
-      return emitT("Mul", [result, shares], "f32", writer);
-    }, whole),
-  ];
+    ? outOfKernel(wholeMean(intoKernel(x, writer), pool, writer), pool.pooled, writer)
+    : poolBySlices(pool, "AddV2", 0);
+  const counts = tapCounts(x.shape.slice(2), node.attributes);
+  const mean = counts.reduce((result, axis, index) => {
+    const size = isMean ? (pool.window.kernelShape[index] ?? 1) : 1;
+    if (axis.every((count) => count === size)) return result;
+    const data = Float32Array.from(axis, (count) => size / count);
+    const column = [axis.length, ...counts.slice(index + 1).map(() => 1)];
+    return result.mul(writer.constant({ dtype: "f32", shape: column, data }));
+  }, whole);
+  return [mean];
 });
 
 /** Among equal elements the kernel takes the first. */
 const maxPoolGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) => {
-  const planes = planesOf(node, 1, typeAt(node, 0).shape);
-  const { dtype, shape, pooled, window } = planes;
-  if (!isPlanar(planes)) return gradientBySlices(node, operands, writer);
-  const [dy, x, y] = [
-    intoKernel(operandAt(operands, 0), dtype, pooled, writer),
-    intoKernel(operandAt(operands, 1), dtype, shape, writer),
-    intoKernel(operandAt(operands, 2), dtype, pooled, writer),
-  ];
-  const dx = writer.one("MaxPoolGrad", [x, y, dy], maximumOf(dtype, window));
-  return [outOfKernel(dx, dtype, shape, writer)];
+  const [dy, x, y] = operands;
+  const pool = plan(node, x, dy.shape);
+  if (!hasKernel(pool)) return gradientBySlices(node, operands, writer);
+  const [gradient, image, most] = [dy, x, y].map((each) => intoKernel(each, writer)) as [Term, Term, Term];
+  const attributes = maximumAttributes(x.dtype, pool.window);
+  const dx = writer.term("MaxPoolGrad", [image, most, gradient], attributes, image);
+  return [outOfKernel(dx, x.shape, writer)];
 };
 
-const gradientBySlices: Lowering<"MaxPoolGradient"> = inF32((node, operands, writer) => {
-  const sliced = slicedOf(node, operandAt(operands, 1), 1, typeAt(node, 0).shape);
-  return [firstLargest(sliced, operandAt(operands, 2), operandAt(operands, 0), writer)];
-});
+const gradientBySlices: Lowering<"MaxPoolGradient"> = inF32((node, [dy, x, y]) => [
+  firstLargest(plan(node, x, dy.shape), y, dy),
+]);
 
 export const poolingLowerings: LoweringTable<OpOf<"pooling">> = {
   MaxPool: maxPool,

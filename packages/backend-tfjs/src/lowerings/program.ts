@@ -1,4 +1,4 @@
-/** A graph as nodes of a session that other programs share: what it feeds, what it reads, what a run commits. */
+/** A graph as nodes of a session that other programs share: its inputs, its results, and the commit of a run. */
 import { type HostTensor, zeros } from "@mp/core";
 import type { Bound } from "@mp/core/backend";
 import {
@@ -10,13 +10,16 @@ import {
   type Value,
   type ValueType,
 } from "@mp/core/graph";
+import { int, type } from "../graph/attributes.js";
+import { carrierDType } from "../graph/carrier.js";
 import { ConstantTable } from "../graph/constant-table.js";
 import { receive, send } from "../graph/edges.js";
 import type { NodeInit } from "../graph/node-def.js";
 import { RunOrder } from "../graph/run-order.js";
 import { ScopeWriter } from "../graph/scope-writer.js";
-import { int, type Lowering, type } from "../graph/tf-writer.js";
+import type { Term } from "../graph/term.js";
 import { inLayout } from "./layout.js";
+import type { Lowering, Operands } from "./lowering.js";
 import { lowerings } from "./lowerings.js";
 import { isExpanded } from "./matrix.js";
 import { inF32 } from "./twins.js";
@@ -47,7 +50,7 @@ export interface ProgramOptions {
   readonly scope: string;
   readonly bound: Bound;
   /** The name of a slot's handle. */
-  readonly handleOf: (slot: string) => string;
+  readonly handle: (slot: string) => string;
   /** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
   readonly isWidened: (node: AnyNode) => boolean;
 }
@@ -69,7 +72,7 @@ class ProgramLowering {
   readonly #options: ProgramOptions;
   readonly #constants = new ConstantTable();
   readonly #writer: ScopeWriter;
-  readonly #names = new Map<Value, string>();
+  readonly #terms = new Map<Value, Term>();
 
   constructor(graph: Graph, options: ProgramOptions) {
     this.#graph = graph;
@@ -95,7 +98,7 @@ class ProgramLowering {
   }
 
   #inputs(): readonly Edge[] {
-    const { bound, handleOf } = this.#options;
+    const { bound, handle } = this.#options;
     const fed: Edge[] = [];
     for (const { name, value } of this.#graph.inputs) {
       const slot = bound.reads.get(name);
@@ -103,10 +106,10 @@ class ProgramLowering {
       if (slot === undefined) {
         const received = receive(this.#writer, value);
         fed.push({ name, type: value, node: received.fed });
-        this.#names.set(value, received.name);
+        this.#set(value, received.name);
       } else {
         const attributes = { dtype: type(value.dtype) };
-        this.#names.set(value, this.#writer.one("ReadVariableOp", [handleOf(slot)], attributes));
+        this.#set(value, this.#writer.one("ReadVariableOp", [handle(slot)], attributes));
       }
     }
     return fed;
@@ -123,27 +126,27 @@ class ProgramLowering {
   }
 
   /** A failure in a body is one of its loop. */
-  #body({ inputs, nodes, outputs }: Graph, given: readonly string[], path: string): readonly string[] {
+  #body({ inputs, nodes, outputs }: Graph, given: readonly Term[], path: string): readonly Term[] {
     const { source } = this.#writer;
     inputs.forEach(({ value }, index) => {
-      this.#names.set(value, given[index] as string);
+      this.#set(value, given[index]?.name);
     });
     this.#lowerAll(nodes, ({ name }) => this.#writer.enter(source, `${path}/${name}`));
-    return outputs.map(({ value }) => this.#name(value));
+    return outputs.map(({ value }) => this.#term(value));
   }
 
   #lower(node: AnyNode): void {
-    const names = node.outputs.every(isEmpty)
+    const terms = node.outputs.every(isEmpty)
       ? node.outputs.map(({ dtype, shape }) => this.#writer.constant(zeros(shape, dtype)))
-      : this.#loweringOf(node)(
+      : this.#lowering(node)(
           node as GraphNode<Op>,
-          node.inputs.map((value) => this.#name(value)),
+          node.inputs.map((value) => this.#term(value)) as unknown as Operands,
           this.#writer,
         );
-    for (const [index, value] of node.outputs.entries()) this.#names.set(value, names[index] as string);
+    for (const [index, value] of node.outputs.entries()) this.#set(value, terms[index]?.name);
   }
 
-  #loweringOf(node: AnyNode): Lowering {
+  #lowering(node: AnyNode): Lowering {
     const own = lowerings[node.op] as Lowering;
     // A loop moves halves; what its body computes in f32 is decided node by node.
     const isWidened = node.op !== "Scan" && this.#options.isWidened(node);
@@ -159,42 +162,40 @@ class ProgramLowering {
     const { bound } = this.#options;
     const writer = this.#writer;
     writer.enter(undefined, "commit");
-    const values = new Map(this.#graph.outputs.map(({ name, value }) => [name, this.#name(value)]));
+    const values = new Map(this.#graph.outputs.map(({ name, value }) => [name, this.#term(value)]));
     const sent = this.#graph.outputs
       .filter(({ name }) => !bound.taken.has(name))
-      .map(({ name, value }) => ({ name, type: value, value: send(writer, this.#name(value), value) }));
+      .map(({ name, value }) => ({ name, type: value, value: send(writer, this.#term(value).name, value) }));
     const needed = [...values.values(), ...sent.flatMap(({ value }) => value ?? [])];
     const committed = this.#commit(values, writer.one("NoOp", [], {}, { after: needed }));
     writer.enter(undefined, "output");
     const done = writer.one("Identity", [writer.scalar(1, "i32")], { T: type("i32") }, { after: committed });
     const results = sent.map(({ name, type: own, value }): Edge => {
       if (value === undefined) return { name, type: own, node: undefined };
-      const carried = { T: type(own.dtype === "f32" || own.dtype === "bool" ? own.dtype : "i32") };
-      return { name, type: own, node: writer.one("Identity", [value], carried, { after: committed }) };
+      const attributes = { T: type(carrierDType(own.dtype)) };
+      return { name, type: own, node: writer.one("Identity", [value], attributes, { after: committed }) };
     });
     return { results, done };
   }
 
   /** @returns the nodes after which everything is committed */
-  #commit(values: ReadonlyMap<string, string>, gate: string): readonly string[] {
-    const { bound } = this.#options;
-    const newValue = ({ output }: Replacement): string => values.get(output) as string;
-    const always = bound.always.map((replacement) =>
-      this.#assign(replacement, newValue(replacement), [gate]),
-    );
-    const { applied, whenApplied } = bound;
+  #commit(values: ReadonlyMap<string, Term>, gate: string): readonly string[] {
+    const { always, applied, whenApplied } = this.#options.bound;
+    const assign = ({ slot, output }: Replacement, after: string): string => {
+      const value = values.get(output) as Term;
+      const inputs = [this.#options.handle(slot), value];
+      return this.#writer.one("AssignVariableOp", inputs, { dtype: type(value.dtype) }, { after: [after] });
+    };
+    const assigned = always.map((replacement) => assign(replacement, gate));
     const flag = applied === undefined ? undefined : values.get(applied);
-    if (flag === undefined || whenApplied.length === 0) return [gate, ...always];
-    return [gate, ...always, this.#commitWhen(flag, whenApplied, newValue, gate)];
+    if (flag === undefined || whenApplied.length === 0) return [gate, ...assigned];
+    const assignAll = (after: string): readonly string[] =>
+      whenApplied.map((replacement) => assign(replacement, after));
+    return [gate, ...assigned, this.#commitWhen(flag, assignAll, gate)];
   }
 
   /** Nodes that wait for the dead branch of a Switch do not run at all. The Merge runs in either case. */
-  #commitWhen(
-    flag: string,
-    replacements: readonly Replacement[],
-    newValue: (replacement: Replacement) => string,
-    gate: string,
-  ): string {
+  #commitWhen(flag: Term, assignAll: (after: string) => readonly string[], gate: string): string {
     const writer = this.#writer;
     const ofFlag = { T: type("bool") };
     const [skipped = "", taken = ""] = writer.emit("Switch", [flag, flag], ofFlag, {
@@ -202,31 +203,22 @@ class ProgramLowering {
       after: [gate],
     });
     const applied = writer.one("Identity", [taken], ofFlag);
-    const assigned = replacements.map((replacement) =>
-      this.#assign(replacement, newValue(replacement), [applied]),
-    );
-    const after = writer.one("Identity", [applied], ofFlag, { after: assigned });
+    const after = writer.one("Identity", [applied], ofFlag, { after: assignAll(applied) });
     return writer.one("Merge", [skipped, after], { ...ofFlag, N: int(2) }, { outputs: 2 });
   }
 
-  #assign({ slot, output }: Replacement, value: string, after: readonly string[]): string {
-    const { dtype } = this.#typeOf(output);
-    const attributes = { dtype: type(dtype) };
-    return this.#writer.one("AssignVariableOp", [this.#options.handleOf(slot), value], attributes, { after });
-  }
-
-  #typeOf(output: string): Value {
-    const found = this.#graph.outputs.find(({ name }) => name === output);
-    if (found === undefined) throw new Error(`internal: the graph has no output ${output}`);
-    return found.value;
-  }
-
-  #name(value: Value): string {
-    const name = this.#names.get(value);
+  /** Notes the name of a value's term; the type is the graph's. */
+  #set(value: Value, name: string | undefined): void {
     if (name === undefined) throw new Error(`internal: value %${value.id} has no name`);
-    return name;
+    this.#terms.set(value, this.#writer.at(name, value));
+  }
+
+  #term(value: Value): Term {
+    const term = this.#terms.get(value);
+    if (term === undefined) throw new Error(`internal: value %${value.id} has no name`);
+    return term;
   }
 }
 
-/** There is nothing to compute, and many of the engine's kernels refuse such shapes. */
+/** Whether there is nothing to compute: many of the engine's kernels refuse such shapes. */
 const isEmpty = ({ shape }: Value): boolean => shape.includes(0);

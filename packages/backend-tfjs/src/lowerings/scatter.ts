@@ -1,137 +1,106 @@
-import { type DType, type Shape, tensor } from "@mp/core";
+import { type Shape, tensor } from "@mp/core";
 import { isFloat, type Op, type ScatterOp, type ScatterReduction } from "@mp/core/graph";
-import { type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
-import { elementCoordinates, elementView, fromStart, gather } from "./indices.js";
-import { emitT, operandAt, reshape, resultAt, sizeOf, typeAt } from "./lowering.js";
+import { type } from "../graph/attributes.js";
+import type { ScopeWriter } from "../graph/scope-writer.js";
+import type { Term } from "../graph/term.js";
+import { elementCoordinates, elementView, fromStart } from "./indices.js";
+import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 import { inF32, throughF16 } from "./twins.js";
-import { isZero, noteZero } from "./zeros.js";
+import { markZero } from "./zeros.js";
 
 interface Scatter {
-  readonly data: string;
-  readonly dtype: DType;
-  readonly shape: Shape;
+  readonly data: Term;
   /** i32, counted from the start; the last axis holds the coordinates. */
-  readonly places: string;
-  readonly placesShape: Shape;
-  readonly updates: string;
+  readonly places: Term;
+  readonly updates: Term;
 }
 
-function tensorScatter(op: string, { data, places, updates, dtype }: Scatter, writer: TfWriter): string {
-  return writer.one(op, [data, places, updates], { T: type(dtype), Tindices: type("i32") });
+function tensorScatter(op: string, { data, places, updates }: Scatter, writer: ScopeWriter): Term {
+  const attributes = { T: type(data.dtype), Tindices: type("i32") };
+  return writer.term(`TensorScatter${op}`, [data, places, updates], attributes, data);
 }
 
 /** Gradients of gathers are sums into zeros; those zeros need not be allocated first. */
-function scatterAdd(scatter: Scatter, writer: TfWriter): string {
-  const { data, places, updates, dtype, shape } = scatter;
-  if (!isZero(data, writer)) return tensorScatter("TensorScatterAdd", scatter, writer);
-  return writer.one("ScatterNd", [places, updates, writer.ints(shape)], {
-    T: type(dtype),
-    Tindices: type("i32"),
-  });
+function scatterAdd(scatter: Scatter, writer: ScopeWriter): Term {
+  const { data, places, updates } = scatter;
+  if (!data.isZero) return tensorScatter("Add", scatter, writer);
+  const attributes = { T: type(data.dtype), Tindices: type("i32") };
+  return writer.term("ScatterNd", [places, updates, writer.ints(data.shape)], attributes, data);
 }
 
-/**
- * The engine's scatter maximum and minimum lose NaN: a second scatter adds NaN where there was one, and 0 elsewhere.
- */
-function scatterExtreme(op: "TensorScatterMax" | "TensorScatterMin") {
-  return (scatter: Scatter, writer: TfWriter): string => {
-    const { data, updates, dtype } = scatter;
+/** The engine's scatter maximum and minimum lose NaN: a second scatter adds NaN where there was one, and 0 elsewhere. */
+const scatterExtreme =
+  (op: "Max" | "Min") =>
+  (scatter: Scatter, writer: ScopeWriter): Term => {
+    const { data, updates } = scatter;
     const best = tensorScatter(op, scatter, writer);
-    if (!isFloat(dtype)) return best;
-    const zero = writer.scalar(0, dtype);
-    const nanOrZero = (x: string): string =>
-      emitT("SelectV2", [emitT("IsNan", [x], dtype, writer), x, zero], dtype, writer);
+    if (!isFloat(data.dtype)) return best;
+    const zero = writer.scalar(0, data.dtype);
+    const nanOrZero = (x: Term): Term => x.op("IsNan").select(x, zero);
     const marks = { ...scatter, data: nanOrZero(data), updates: nanOrZero(updates) };
-    return emitT("AddV2", [best, tensorScatter("TensorScatterAdd", marks, writer)], dtype, writer);
+    return best.add(tensorScatter("Add", marks, writer));
   };
-}
 
 /**
  * The engine has no scatter that multiplies, but it has products of segments. A segment is a block of the result; its
  * number is found in a table of strides for each coordinate, whose lookup fails on an index outside.
  */
-function scatterMul(scatter: Scatter, writer: TfWriter): string {
-  const { data, dtype, shape, places, placesShape, updates } = scatter;
-  const depth = placesShape.at(-1) ?? 1;
-  const rows = sizeOf(placesShape.slice(0, -1));
+function scatterMul({ data, places, updates }: Scatter, writer: ScopeWriter): Term {
+  const { dtype, shape } = data;
+  const depth = places.shape.at(-1) ?? 1;
+  const rows = count(places.shape.slice(0, -1));
   const block = shape.slice(depth);
-  const flat = reshape(places, "i32", placesShape, [rows, depth], writer);
+  const flat = places.reshape([rows, depth]);
   const segments = shape
     .slice(0, depth)
     .map((size, axis) => {
-      const stride = sizeOf(shape.slice(axis + 1, depth));
+      const stride = count(shape.slice(axis + 1, depth));
       const table = writer.constant(tensor(Int32Array.from({ length: size }, (_, at) => at * stride)));
-      const column = gather(flat, writer.scalar(axis, "i32"), "i32", writer, { axis: 1 });
-      return gather(table, column, "i32", writer, { axis: 0 });
+      return table.gather(flat.gather(writer.scalar(axis, "i32"), 1), 0);
     })
-    .reduce((sum, part) => emitT("AddV2", [sum, part], "i32", writer));
-  const count = sizeOf(shape.slice(0, depth));
-  const from = [...placesShape.slice(0, -1), ...block];
-  const products = writer.one(
-    "UnsortedSegmentProd",
-    [reshape(updates, dtype, from, [rows, ...block], writer), segments, writer.scalar(count, "i32")],
-    { T: type(dtype), Tindices: type("i32"), Tnumsegments: type("i32") },
-  );
-  return emitT("Mul", [data, reshape(products, dtype, [count, ...block], shape, writer)], dtype, writer);
+    .reduce((sum, part) => sum.add(part));
+  const blocks = count(shape.slice(0, depth));
+  const inputs = [updates.reshape([rows, ...block]), segments, writer.scalar(blocks, "i32")];
+  const attributes = { T: type(dtype), Tindices: type("i32"), Tnumsegments: type("i32") };
+  const products = { dtype, shape: [blocks, ...block] };
+  return data.mul(writer.term("UnsortedSegmentProd", inputs, attributes, products).reshape(shape));
 }
 
-/** Later updates win where indices repeat, as the engine applies them in order. */
-const update = (scatter: Scatter, writer: TfWriter): string =>
-  tensorScatter("TensorScatterUpdate", scatter, writer);
-
-const reductions: Readonly<Record<ScatterReduction, (scatter: Scatter, writer: TfWriter) => string>> = {
-  none: update,
+const reductions: Readonly<Record<ScatterReduction, (scatter: Scatter, writer: ScopeWriter) => Term>> = {
+  // Later updates win where indices repeat, as the engine applies them in order.
+  none: (scatter, writer) => tensorScatter("Update", scatter, writer),
   add: scatterAdd,
   mul: scatterMul,
-  max: scatterExtreme("TensorScatterMax"),
-  min: scatterExtreme("TensorScatterMin"),
+  max: scatterExtreme("Max"),
+  min: scatterExtreme("Min"),
 };
 
-const scatterND: Lowering<"ScatterND"> = (node, operands, writer) => {
-  const { dtype, shape } = resultAt(node);
-  const [indices, updates] = [typeAt(node, 1), typeAt(node, 2)];
-  const sizes = shape.slice(0, indices.shape.at(-1) ?? 0);
+const scatterND: Lowering<"ScatterND"> = (node, [data, indices, updates], writer) => {
+  const sizes = data.shape.slice(0, indices.shape.at(-1) ?? 0);
   // The engine requires rows of coordinates: a single one becomes a row.
   const rows = (of: Shape): Shape => (indices.shape.length === 1 ? [1, ...of] : of);
-  const given = reshape(operandAt(operands, 1), "i32", indices.shape, rows(indices.shape), writer);
-  const scatter = {
-    data: operandAt(operands, 0),
-    dtype,
-    shape,
-    places: fromStart(given, sizes, writer),
-    placesShape: rows(indices.shape),
-    updates: reshape(operandAt(operands, 2), dtype, updates.shape, rows(updates.shape), writer),
-  };
+  const places = fromStart(indices.reshape(rows(indices.shape)), sizes, writer);
+  const scatter = { data, places, updates: updates.reshape(rows(updates.shape)) };
   return [reductions[node.attributes.reduction](scatter, writer)];
 };
 
-const scatterElements: Lowering<"ScatterElements"> = (node, operands, writer) => {
+const scatterElements: Lowering<"ScatterElements"> = (node, [whole, indices, updates], writer) => {
   const { axis, reduction } = node.attributes;
-  const { dtype, shape } = resultAt(node);
-  const indices = typeAt(node, 1);
-  const view = elementView(shape, indices.shape, axis);
-  const given = reshape(operandAt(operands, 1), "i32", indices.shape, view.indices, writer);
-  const places = fromStart(given, view.data[view.axis] ?? 1, writer);
-  const whole = operandAt(operands, 0);
-  const data = reshape(whole, dtype, shape, view.data, writer);
-  if (isZero(whole, writer)) noteZero(data, writer);
-  const scatter = {
-    data,
-    dtype,
-    shape: view.data,
-    places: elementCoordinates(view, places, writer),
-    placesShape: [...view.indices, view.indices.length],
-    updates: reshape(operandAt(operands, 2), dtype, indices.shape, view.indices, writer),
-  };
-  return [reshape(reductions[reduction](scatter, writer), dtype, view.data, shape, writer)];
+  const view = elementView(whole.shape, indices.shape, axis);
+  const given = fromStart(indices.reshape(view.indices), view.data[view.axis] ?? 1, writer);
+  const data = whole.reshape(view.data);
+  if (whole.isZero) markZero(data);
+  const places = elementCoordinates(view, given, writer);
+  const scatter = { data, places, updates: updates.reshape(view.indices) };
+  return [reductions[reduction](scatter, writer).reshape(resultAt(node).shape)];
 };
 
 /** Pure movement keeps the dtype; reductions are computed in f32. */
 function byReduction<K extends ScatterOp & Op>(lowering: Lowering<K>): Lowering<K> {
-  const [moved, combined] = [throughF16(lowering), inF32(lowering)];
+  const [moving, combining] = [throughF16(lowering), inF32(lowering)];
   return (node, operands, writer) => {
     const { reduction } = node.attributes as { readonly reduction: ScatterReduction };
-    return (reduction === "none" ? moved : combined)(node, operands, writer);
+    return (reduction === "none" ? moving : combining)(node, operands, writer);
   };
 }
 

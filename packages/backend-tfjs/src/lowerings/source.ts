@@ -1,8 +1,8 @@
 import { type OpOf, uncountableRange } from "@mp/core/graph";
-import { type Lowering, type LoweringTable, type } from "../graph/tf-writer.js";
-import { operandAt, resultAt } from "./lowering.js";
+import { type } from "../graph/attributes.js";
+import { type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 import { randomBits } from "./random.js";
-import { noteZero } from "./zeros.js";
+import { markZero } from "./zeros.js";
 
 const range: Lowering<"Range"> = (node, _, writer) => {
   const values = uncountableRange(node);
@@ -11,22 +11,20 @@ const range: Lowering<"Range"> = (node, _, writer) => {
   const bounds = [start, limit, delta].map((number) => writer.scalar(number, dtype));
   // The engine requires a limit on the side that the step leads to.
   if (resultAt(node).shape[0] === 0) bounds.splice(1, 1, writer.scalar(start, dtype));
-  return writer.emit("Range", bounds, { Tidx: type(dtype) });
+  return [writer.term("Range", bounds, { Tidx: type(dtype) }, resultAt(node))];
 };
 
 const constant: Lowering<"Constant"> = (node, _, writer) => {
   const { value } = node.attributes;
-  const name = writer.constant(value);
+  const term = writer.constant(value);
   const bytes = new Uint8Array(value.data.buffer, value.data.byteOffset, value.data.byteLength);
-  if (bytes.every((byte) => byte === 0)) noteZero(name, writer);
-  return [name];
+  return [bytes.every((byte) => byte === 0) ? markZero(term) : term];
 };
 
 /** x once the other operands exist: control edges make every reader of x wait for them. */
-const barrier: Lowering<"Barrier"> = (node, operands, writer) => {
-  const x = operandAt(operands, 0);
-  return writer.emit("Identity", [x], { T: type(resultAt(node).dtype) }, { after: operands.slice(1) });
-};
+const barrier: Lowering<"Barrier"> = (_, [x, ...others], writer) => [
+  writer.term("Identity", [x], { T: type(x.dtype) }, x, { after: others }),
+];
 
 export const sourceLowerings: LoweringTable<OpOf<"source">> = {
   Constant: constant,

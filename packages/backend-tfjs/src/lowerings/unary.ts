@@ -1,98 +1,70 @@
+import type { DType } from "@mp/core";
 import { FAMILIES, type OpOf, rowsOf } from "@mp/core/graph";
-import { float, type Lowering, type LoweringTable, type TfWriter, type } from "../graph/tf-writer.js";
+import { float, type } from "../graph/attributes.js";
+import type { Term } from "../graph/term.js";
 import { cast } from "./cast.js";
-import { emitT, operandAt, typeAt } from "./lowering.js";
+import type { Lowering, LoweringTable } from "./lowering.js";
 import { plain } from "./plain.js";
 import { inF32 } from "./twins.js";
 
-/** Arithmetic on f32 names, for functions that the engine has no op for. */
-function f32Arithmetic(writer: TfWriter) {
-  const two =
-    (op: string) =>
-    (a: string, b: string | number): string =>
-      emitT(op, [a, typeof b === "number" ? writer.scalar(b, "f32") : b], "f32", writer);
-  return {
-    add: two("AddV2"),
-    mul: two("Mul"),
-    less: two("Less"),
-    one: (op: string, x: string): string => emitT(op, [x], "f32", writer),
-    select: (condition: string, yes: string, no: string): string =>
-      emitT("SelectV2", [condition, yes, no], "f32", writer),
-  };
-}
-
 /** The engine's own op is off by more than one ulp. */
-const reciprocal: Lowering<"Reciprocal"> = (node, operands, writer) => {
-  const { dtype } = typeAt(node, 0);
-  return [emitT("RealDiv", [writer.scalar(1, dtype), operandAt(operands, 0)], dtype, writer)];
-};
+const reciprocal: Lowering<"Reciprocal"> = (_, [x], writer) => [writer.scalar(1, x.dtype).div(x)];
 
 /** For alpha outside 0 … 1 the engine's op takes the larger of x and alpha · x, which is not LeakyRelu. */
-const leakyRelu: Lowering<"LeakyRelu"> = (node, operands, writer) => {
+const leakyRelu: Lowering<"LeakyRelu"> = (node, [x], writer) => {
   const { alpha } = node.attributes;
-  const x = operandAt(operands, 0);
-  if (alpha >= 0 && alpha <= 1) {
-    return [writer.one("LeakyRelu", [x], { T: type("f32"), alpha: float(alpha) })];
-  }
-  const { mul, less, select } = f32Arithmetic(writer);
-  return [select(less(x, 0), mul(x, alpha), x)];
+  if (alpha >= 0 && alpha <= 1)
+    return [writer.term("LeakyRelu", [x], { T: type("f32"), alpha: float(alpha) }, x)];
+  return [x.op("Less", 0).select(x.mul(alpha), x)];
 };
 
 /** The engine's own op computes exp(x) - 1, whose error near 0 is that of numbers near 1. */
-const elu: Lowering<"Elu"> = (node, operands, writer) => {
+const elu: Lowering<"Elu"> = (node, [x]) => {
   const { alpha } = node.attributes;
-  const x = operandAt(operands, 0);
-  const { mul, less, one, select } = f32Arithmetic(writer);
-  const minusOne = one("Expm1", x);
-  return [select(less(x, 0), alpha === 1 ? minusOne : mul(minusOne, alpha), x)];
+  const minusOne = x.op("Expm1");
+  return [x.op("Less", 0).select(alpha === 1 ? minusOne : minusOne.mul(alpha), x)];
 };
 
 /** x/2 · (1 + erf(x/√2)): the engine's erfc would keep the digits of the tail, but takes three times as long. */
-function gelu(x: string, writer: TfWriter): string {
-  const { add, mul, one } = f32Arithmetic(writer);
-  return mul(mul(x, 0.5), add(one("Erf", mul(x, Math.SQRT1_2)), 1));
-}
+const gelu = (x: Term): Term => x.mul(0.5).mul(x.mul(Math.SQRT1_2).op("Erf").add(1));
 
 /** (1 + tanh u)/2 is the logistic function of 2u, which saves two passes. */
-function geluTanh(x: string, writer: TfWriter): string {
-  const { add, mul, one } = f32Arithmetic(writer);
+function geluTanh(x: Term): Term {
   const scale = 2 * Math.sqrt(2 / Math.PI);
-  const u = mul(x, add(mul(one("Square", x), scale * 0.044715), scale));
-  return mul(x, one("Sigmoid", u));
+  const u = x.mul(
+    x
+      .op("Square")
+      .mul(scale * 0.044715)
+      .add(scale),
+  );
+  return x.mul(u.op("Sigmoid"));
 }
 
 /**
  * Bounds are values of x's dtype. For integers a bound becomes the next integer inside; a bound outside the dtype's
  * range is dropped.
  */
-const clip: Lowering<"Clip"> = (node, operands, writer) => {
-  const { dtype } = typeAt(node, 0);
+const clip: Lowering<"Clip"> = (node, [x]) => {
   const { min, max } = node.attributes;
-  const x = operandAt(operands, 0);
-  const low = min === undefined ? undefined : boundIn(dtype, min, Math.ceil);
-  const high = max === undefined ? undefined : boundIn(dtype, max, Math.floor);
-  const above = low === undefined ? x : emitT("Maximum", [x, writer.scalar(low, dtype)], dtype, writer);
-  return [high === undefined ? above : emitT("Minimum", [above, writer.scalar(high, dtype)], dtype, writer)];
+  const low = min === undefined ? undefined : boundIn(x.dtype, min, Math.ceil);
+  const high = max === undefined ? undefined : boundIn(x.dtype, max, Math.floor);
+  const above = low === undefined ? x : x.op("Maximum", low);
+  return [high === undefined ? above : above.op("Minimum", high)];
 };
 
-const integerRanges: Readonly<Record<string, readonly [low: number, high: number]>> = {
+const integerRanges: Partial<Readonly<Record<DType, readonly [low: number, high: number]>>> = {
   i32: [-(2 ** 31), 2 ** 31 - 1],
   i64: [-(2 ** 63), 2 ** 63],
   u64: [0, 2 ** 64],
   u8: [0, 255],
 };
 
-function boundIn(dtype: string, bound: number, inside: (x: number) => number): number | undefined {
+function boundIn(dtype: DType, bound: number, inside: (x: number) => number): number | undefined {
   const range = integerRanges[dtype];
   if (range === undefined) return bound;
   const integer = inside(bound);
   return integer >= range[0] && integer < range[1] ? integer : undefined;
 }
-
-/** TensorFlow's graph optimizer rewrites LogicalNot over "less" to "greater or equal", which is wrong for NaN. */
-const not: Lowering<"Not"> = (_, operands, writer) => [
-  emitT("NotEqual", [operandAt(operands, 0), writer.scalar(1, "bool")], "bool", writer),
-];
 
 export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   ...rowsOf(FAMILIES.unary, (op) => plain<OpOf<"unary">>(op)),
@@ -101,13 +73,11 @@ export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   Softplus: inF32(plain("Softplus")),
   LeakyRelu: inF32(leakyRelu),
   Elu: inF32(elu),
-  Gelu: inF32((node, operands, writer) => {
-    const form = node.attributes.approximate === "tanh" ? geluTanh : gelu;
-    return [form(operandAt(operands, 0), writer)];
-  }),
+  Gelu: inF32((node, [x]) => [node.attributes.approximate === "tanh" ? geluTanh(x) : gelu(x)]),
   Clip: clip,
-  Identity: (_, operands) => [operandAt(operands, 0)],
+  Identity: (_, [x]) => [x],
   Cast: cast,
   IsNaN: plain("IsNan"),
-  Not: not,
+  /** TensorFlow's graph optimizer rewrites LogicalNot over "less" to "greater or equal", which is wrong for NaN. */
+  Not: (_, [x], writer) => [x.op("NotEqual", writer.scalar(1, "bool"))],
 };

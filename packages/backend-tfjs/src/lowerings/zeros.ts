@@ -1,25 +1,25 @@
-/** Names that are known to hold only +0, so that a sum need not read them. */
-import type { Value } from "@mp/core/graph";
-import { type TfWriter, type } from "../graph/tf-writer.js";
+import type { DType, Shape } from "@mp/core";
+import type { ValueType } from "@mp/core/graph";
+import { type } from "../graph/attributes.js";
+import type { ScopeWriter } from "../graph/scope-writer.js";
+import type { Term } from "../graph/term.js";
 
-const known = new WeakMap<TfWriter, Set<string>>();
-
-export function noteZero(name: string, writer: TfWriter): void {
-  const names = known.get(writer) ?? new Set();
-  known.set(writer, names.add(name));
-}
-
-export function isZero(name: string, writer: TfWriter): boolean {
-  return known.get(writer)?.has(name) ?? false;
+/** Marks a term that is known to hold only +0. */
+export function markZero(term: Term): Term {
+  term.writer.zeros.add(term.name);
+  return term;
 }
 
 /**
  * Results of sums without terms. Not every engine kernel writes these: on the CPU a product ends the process when two
  * nodes read its result, and gradients of filters keep what was in memory before.
  */
-export function zerosOf({ dtype, shape }: Pick<Value, "dtype" | "shape">, writer: TfWriter): string {
-  const attributes = { T: type(dtype), index_type: type("i32") };
-  const zeros = writer.one("Fill", [writer.ints(shape), writer.scalar(0, dtype)], attributes);
-  noteZero(zeros, writer);
-  return zeros;
+export function fillZeros({ dtype, shape }: ValueType, writer: ScopeWriter): Term {
+  return markZero(fill(0, dtype, shape, writer));
+}
+
+/** A tensor of one number. */
+export function fill(number: Term | 0, dtype: DType, shape: Shape, writer: ScopeWriter): Term {
+  const inputs = [writer.ints(shape), number === 0 ? writer.scalar(0, dtype) : number];
+  return writer.term("Fill", inputs, { T: type(dtype), index_type: type("i32") }, { dtype, shape });
 }

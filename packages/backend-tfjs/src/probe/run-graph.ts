@@ -3,7 +3,7 @@ import type { AnyNode, Graph } from "@mp/core/graph";
 import { resolveBindings } from "@mp/core/internal";
 import type { TfjsBinding } from "../load/index.js";
 import { SessionProgram } from "../session/session-program.js";
-import { uploaded } from "../session/uploaded.js";
+import { upload } from "../session/uploaded.js";
 
 type Tensors = Readonly<Record<string, HostTensor>>;
 
@@ -16,7 +16,7 @@ export async function runGraph(
 ): Promise<Tensors> {
   const place = { bound: resolveBindings(graph, undefined, {}), state: undefined, isConstant: false };
   const program = new SessionProgram(graph, place, { binding, isWidened });
-  const fed = Object.entries(inputs).map(([name, value]) => [name, uploaded(binding, value)] as const);
+  const fed = Object.entries(inputs).map(([name, value]) => [name, upload(binding, value)] as const);
   try {
     const results = Object.entries(await program.run(Object.fromEntries(fed)));
     const read = results.map(([name, result]) => [name, result.read()] as const);

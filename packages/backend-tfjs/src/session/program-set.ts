@@ -5,7 +5,7 @@ import { type Variable, variableNodes } from "../graph/variables.js";
 import type { TfjsBinding } from "../load/index.js";
 import type { Program } from "../lowerings/program.js";
 import { TfSession } from "./tf-session.js";
-import { copyOf, emptyTensor, WireTensor, wireTensor } from "./wire-tensor.js";
+import { copyTensor, emptyTensor, WireTensor, wireTensor } from "./wire-tensor.js";
 
 interface Loaded {
   readonly session: TfSession;
@@ -32,7 +32,7 @@ export class ProgramSet {
     const entries = [...values];
     this.#slots = new Map(entries.map(([slot, { dtype, shape }]) => [slot, { dtype, shape }]));
     this.#keys = new Map(entries.map(([slot], index) => [slot, `slot${index}`]));
-    this.#initial = new Map(entries.map(([slot, value]) => [slot, copyOf(value)]));
+    this.#initial = new Map(entries.map(([slot, value]) => [slot, copyTensor(value)]));
   }
 
   /** Bytes of the slots. */
@@ -45,7 +45,8 @@ export class ProgramSet {
     return `program${this.#count++}`;
   }
 
-  handleOf(slot: string): string {
+  /** The name of a slot's handle. */
+  handle(slot: string): string {
     return handleName(this.#key(slot));
   }
 
@@ -75,7 +76,7 @@ export class ProgramSet {
   read(slots: readonly string[]): readonly (readonly [slot: string, value: HostTensor])[] {
     const loaded = this.#loaded;
     if (loaded === undefined) {
-      return slots.map((slot) => [slot, copyOf(this.#initial.get(slot) as HostTensor)]);
+      return slots.map((slot) => [slot, copyTensor(this.#initial.get(slot) as HostTensor)]);
     }
     const held = fetchAll(
       loaded,
@@ -94,7 +95,7 @@ export class ProgramSet {
 
   write(values: readonly (readonly [slot: string, value: HostTensor])[]): void {
     if (this.#loaded === undefined) {
-      for (const [slot, value] of values) this.#initial.set(slot, copyOf(value));
+      for (const [slot, value] of values) this.#initial.set(slot, copyTensor(value));
       return;
     }
     this.#fill(
@@ -120,17 +121,17 @@ export class ProgramSet {
       return await this.#load(all);
     } catch (error) {
       // A program that has not run yet may be the cause.
-      if (least.size === all.size) throw this.#refused(program, error);
+      if (least.size === all.size) throw this.#drop(program, error);
     }
     try {
       return await this.#load(least);
     } catch (error) {
-      throw this.#refused(program, error);
+      throw this.#drop(program, error);
     }
   }
 
   /** The others continue in the current session; running this program again gives the same error. */
-  #refused(program: Program, error: unknown): unknown {
+  #drop(program: Program, error: unknown): unknown {
     this.#programs.delete(program);
     return error;
   }

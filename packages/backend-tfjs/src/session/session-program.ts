@@ -4,7 +4,7 @@ import type { TfjsBinding } from "../load/index.js";
 import { lowerProgram, type Program } from "../lowerings/program.js";
 import { explainFailure } from "./engine-failure.js";
 import { ProgramSet } from "./program-set.js";
-import { empty, fetched, type Uploaded } from "./uploaded.js";
+import { empty, type Uploaded, wrapResult } from "./uploaded.js";
 
 export interface SessionOptions {
   readonly binding: TfjsBinding;
@@ -30,7 +30,7 @@ export class SessionProgram implements RunnableProgram<Uploaded> {
     this.#program = lowerProgram(graph, {
       scope: this.#programs.nextScope(),
       bound,
-      handleOf: (slot) => this.#programs.handleOf(slot),
+      handle: (slot) => this.#programs.handle(slot),
       isWidened,
     });
     this.#programs.add(this.#program);
@@ -42,7 +42,7 @@ export class SessionProgram implements RunnableProgram<Uploaded> {
     const ids = (await this.#fetch(fed)).values();
     const results = program.results.map(({ name, type, node }) => {
       const result =
-        node === undefined ? empty(type) : fetched(this.#binding, type, ids.next().value as number);
+        node === undefined ? empty(type) : wrapResult(this.#binding, type, ids.next().value as number);
       return [name, result] as const;
     });
     return Object.fromEntries(results);

@@ -10,11 +10,11 @@ export interface Uploaded {
   read(): HostTensor;
 }
 
-export const uploaded = (binding: TfjsBinding, value: HostTensor): Uploaded =>
+export const upload = (binding: TfjsBinding, value: HostTensor): Uploaded =>
   value.data.length === 0 ? empty(value) : holding(wireTensor(binding, value));
 
 /** The tensor with that number, which a session gave. */
-export const fetched = (binding: TfjsBinding, type: ValueType, id: number): Uploaded =>
+export const wrapResult = (binding: TfjsBinding, type: ValueType, id: number): Uploaded =>
   holding(new WireTensor(binding, type, id));
 
 export const empty = (type: ValueType): Uploaded => ({ wire: undefined, read: () => emptyTensor(type) });

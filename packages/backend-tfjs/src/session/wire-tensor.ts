@@ -1,7 +1,7 @@
 import type { HostTensor } from "@mp/core";
 import { bytesPerElement, elementCount, hostArrayOf, type ValueType } from "@mp/core/graph";
-import { type CarriedDType, carrierOf } from "../graph/dtype.js";
-import { wireOf } from "../graph/edges.js";
+import { type CarrierDType, carrierDType } from "../graph/carrier.js";
+import { wireType } from "../graph/edges.js";
 import type { TfjsBinding } from "../load/index.js";
 
 type Carrier = Float32Array | Int32Array | Uint8Array;
@@ -37,8 +37,8 @@ export class WireTensor {
 
 /** A copy of host data in TensorFlow's memory. Not for tensors without elements, which are not transferred. */
 export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor {
-  const { dtype, shape } = wireOf(value);
-  const numbers: Readonly<Record<CarriedDType, number>> = {
+  const { dtype, shape } = wireType(value);
+  const numbers: Readonly<Record<CarrierDType, number>> = {
     f32: binding.TF_FLOAT,
     i32: binding.TF_INT32,
     bool: binding.TF_BOOL,
@@ -61,7 +61,7 @@ function carrierCopy({ dtype, shape, data }: HostTensor): Carrier {
   const {
     dtype: carrier,
     shape: [...dimensions],
-  } = wireOf({ dtype, shape });
+  } = wireType({ dtype, shape });
   const count = elementCount(dimensions, "edge");
   const byteLength = count * bytesPerElement[carrier];
   const buffer = room(UNALIGNED_BYTES + byteLength);
@@ -84,7 +84,9 @@ function room(byteLength: number): ArrayBuffer {
 function fromCarrier({ dtype, shape }: ValueType, carrier: Carrier): HostTensor {
   const count = elementCount(shape, "result");
   const data =
-    carrierOf(dtype) === dtype ? carrier : new hostArrayOf[dtype](carrier.buffer, carrier.byteOffset, count);
+    carrierDType(dtype) === dtype
+      ? carrier
+      : new hostArrayOf[dtype](carrier.buffer, carrier.byteOffset, count);
   return { dtype, shape, data } as HostTensor;
 }
 
@@ -94,7 +96,7 @@ export function emptyTensor({ dtype, shape }: ValueType): HostTensor {
 }
 
 /** The same values in a new array. */
-export function copyOf(value: HostTensor): HostTensor {
+export function copyTensor(value: HostTensor): HostTensor {
   const { dtype, shape, data } = value;
   const own = dtype === "bool" ? data.map((byte) => Number(byte !== 0)) : data.slice();
   return { dtype, shape: [...shape], data: own } as HostTensor;

@@ -17,8 +17,8 @@ function reading(programs: ProgramSet, strange?: string): Program {
   const graph = builder.finish({ twice: builder.emitOne("Add", [w, w], {}) });
   const bound = resolveBindings(graph, { w: type }, { bindings: [{ slot: "w", input: "w" }] });
   const scope = programs.nextScope();
-  const handleOf = (slot: string): string => programs.handleOf(slot);
-  const program = lowerProgram(graph, { scope, bound, handleOf, isWidened: () => false });
+  const handle = (slot: string): string => programs.handle(slot);
+  const program = lowerProgram(graph, { scope, bound, handle, isWidened: () => false });
   const nodes = strange === undefined ? [] : [nodeInit(strange, `${scope}/strange`, [], {})];
   programs.add(program);
   const whole = { ...program, nodes: [...program.nodes, ...nodes] };

@@ -1,0 +1,11 @@
+import type { DType } from "@mp/core";
+
+/**
+ * The dtypes that tfjs-node can transfer between JavaScript and TensorFlow; everything else is transferred as i32 of
+ * the same bits.
+ */
+export type CarrierDType = "f32" | "i32" | "bool";
+
+export function carrierDType(dtype: DType): CarrierDType {
+  return dtype === "f32" || dtype === "bool" ? dtype : "i32";
+}
