@@ -10,14 +10,12 @@ export default preset(
     compat: "src/entries/compat.ts",
     graph: "src/entries/graph.ts",
     backend: "src/entries/backend.ts",
-    probe: "src/probe/index.ts",
-    reference: "src/reference/index.ts",
+    probe: "src/entries/probe.ts",
+    reference: "src/entries/reference.ts",
     "checkpoint-files": "src/checkpoint/files.ts",
     "no-checkpoint-files": "src/checkpoint/no-files.ts",
     internal: "src/entries/internal.ts",
-    // No entry of the package, but a file of its own: so a bundler leaves it out of a program without use for it.
-    "define-backend": "src/backend/define-backend.ts",
   },
-  // Symbol.asyncDispose, of Backend and Trainer.
-  { typeLibrary: "esnext.disposable", apart: { "./entries/ops.js": "ops" } },
+  // Symbol.asyncDispose, of Trainer.
+  { typeLibrary: "esnext.disposable" },
 );

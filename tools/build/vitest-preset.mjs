@@ -5,7 +5,9 @@ import { resolve } from "node:path";
 const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }> }} */ (
   JSON.parse(readFileSync("package.json", "utf8"))
 );
-const alias = Object.fromEntries(Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]));
+const sources = Object.fromEntries(
+  Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]),
+);
 
 const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "openvino", "python", "compiler"];
 /** @param {string} suite */
@@ -16,7 +18,7 @@ const testsOf = (suite) => `test/${suite}/**/*.test.ts`;
  * report. Type tests (`*.test-d.ts`) are compiled by the check `types`, like all code, and are not run again here.
  */
 export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
-  resolve: { alias },
+  resolve: { alias: sources },
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     reporters: ["default", "json"],
@@ -34,9 +36,11 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
 /**
  * For a package of many small files: they share one process and its modules, which takes half the time of a process each.
  * @param {readonly string[]} apart files that need a process of their own, such as those that measure memory
+ * @param {Readonly<Record<string, string>>} [alias] files in the place of packages
  */
-export const sharedPreset = (apart) => {
-  const { resolve: resolving, test } = preset();
+export const sharedPreset = (apart, alias = {}) => {
+  const { test } = preset();
+  const resolving = { alias: { ...sources, ...alias } };
   const { include, exclude, testTimeout, hookTimeout } = test;
   const limits = { testTimeout, hookTimeout };
   return {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
 
-const source = readFileSync(join(root, "packages/core/src/errors.ts"), "utf8");
+const source = readFileSync(join(root, "packages/graph/src/errors.ts"), "utf8");
 const { outputText } = ts.transpileModule(source, {
   compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
 });

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const FAMILIES_FILE = "packages/core/src/graph/families.ts";
+const FAMILIES_FILE = "packages/graph/src/graph/families.ts";
 
 /**
  * @typedef {object} Stage
@@ -16,10 +16,10 @@ const FAMILIES_FILE = "packages/core/src/graph/families.ts";
 
 /** @type {readonly Stage[]} */
 const STAGES = [
-  { folder: "packages/core/src/trace/ops" },
-  { folder: "packages/core/src/graph/infer" },
-  { folder: "packages/core/src/gradient/rules" },
-  { folder: "packages/core/src/reference/kernels" },
+  { folder: "packages/graph/src/trace/ops" },
+  { folder: "packages/graph/src/graph/infer" },
+  { folder: "packages/graph/src/gradient/rules" },
+  { folder: "packages/graph/src/reference/kernels" },
   { folder: "packages/onnx/src/read" },
   { folder: "packages/onnx/src/write" },
   {

@@ -1,5 +1,5 @@
-import type { Backend, BackendManifest, HostTensor } from "@mp/core";
-import { defineBackend } from "@mp/core/backend";
+import type { Backend, BackendManifest, HostTensor } from "@mp/graph";
+import { defineBackend } from "@mp/graph/backend";
 import { lowerGraph, type Target } from "@mp/onnx-lowering";
 import { ConstantPool, PingPongSlots, releaseConstants } from "@mp/onnx-lowering/program";
 import { BoundProgram, type ProgramParts } from "./bound-program.js";

@@ -1,5 +1,5 @@
-import type { FeedFunctions, Place, Program } from "@mp/core/backend";
-import type { Graph, ProfileRow } from "@mp/core/graph";
+import type { Graph, ProfileRow } from "@mp/graph";
+import type { FeedFunctions, Place, Program } from "@mp/graph/backend";
 import type { Lowered } from "@mp/onnx-lowering";
 import {
   type PingPongSlots,

@@ -1,5 +1,5 @@
-import type { Backend } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import type { Backend } from "@mp/graph";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { locateLibrary, RELEASE } from "@mp/libopenvino";
 import { storageOf, targetOf } from "@mp/onnx-lowering";
 import { openvinoBackend } from "./backend.js";

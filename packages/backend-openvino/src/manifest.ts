@@ -1,4 +1,4 @@
-import type { BackendManifest } from "@mp/core";
+import type { BackendManifest } from "@mp/graph";
 import { type Findings, kernelManifest } from "@mp/onnx-lowering";
 
 /** Makes the manifest for users, core and the conformance suite from the probe's findings and the library's limits. */

@@ -1,5 +1,5 @@
-import type { FeedFunctions, Place, Program } from "@mp/core/backend";
-import type { Executable, Graph, MemoryReport, ProfileRow } from "@mp/core/graph";
+import type { Executable, Graph, MemoryReport, ProfileRow } from "@mp/graph";
+import type { FeedFunctions, Place, Program } from "@mp/graph/backend";
 import {
   type PingPongSlots,
   PreparedBindings,

@@ -1,5 +1,5 @@
-import { type Backend, MpError } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { type Backend, MpError } from "@mp/graph";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { ortBackend } from "./backend.js";
 import { ortManifest } from "./manifest.js";
 import { openRuntime, type RuntimeOptions } from "./native/index.js";

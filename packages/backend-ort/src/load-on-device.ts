@@ -1,5 +1,4 @@
-import { MpError } from "@mp/core";
-import type { Executable } from "@mp/core/graph";
+import { type Executable, MpError } from "@mp/graph";
 import {
   type NativeRuntime,
   type NativeSession,

@@ -1,4 +1,4 @@
-import type { BackendManifest } from "@mp/core";
+import type { BackendManifest } from "@mp/graph";
 import { type Findings, kernelManifest } from "@mp/onnx-lowering";
 import type { NativeRuntime } from "./native/index.js";
 

@@ -1,5 +1,5 @@
-import type { Place } from "@mp/core/backend";
-import { type Executable, type Graph, isHalf, isNode, type Value } from "@mp/core/graph";
+import { type Executable, type Graph, isHalf, isNode, type Value } from "@mp/graph";
+import type { Place } from "@mp/graph/backend";
 import { type Lowered, lowerGraph, type Target } from "@mp/onnx-lowering";
 import {
   type ConstantPool,

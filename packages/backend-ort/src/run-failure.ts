@@ -1,5 +1,4 @@
-import { MpError } from "@mp/core";
-import type { Graph } from "@mp/core/graph";
+import { type Graph, MpError } from "@mp/graph";
 import { failureInNode } from "@mp/onnx-lowering";
 
 /** The engine's failure of a run, in terms of the graph. */

@@ -2,28 +2,22 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { adamW, float32, mixedFloat16, ops, predictor, sgd, type Traced, trainer } from "@mp/core";
 import {
-  adamW,
-  float32,
+  encodeArray,
   type HostTensor,
   isHostTensor,
   isTensor,
   key,
   leavesOf,
   mapTree,
-  mixedFloat16,
-  ops,
-  predictor,
   rebuildTree,
-  sgd,
   type Tensor,
-  type Traced,
   tensor,
-  trainer,
+  traceInto,
   zeros,
-} from "@mp/core";
-import { encodeArray, traceInto } from "@mp/core/graph";
-import { evaluate, reference } from "@mp/core/reference";
+} from "@mp/graph";
+import { evaluate, reference } from "@mp/graph/reference";
 import * as nn from "@mp/nn";
 import { type Lora, loadAdapter, lora, saveAdapter } from "@mp/nn/adapters";
 import {

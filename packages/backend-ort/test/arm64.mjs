@@ -6,9 +6,8 @@
  */
 import { ort } from "@mp/backend-ort";
 import { allCases, failuresOf, runConformance, suitePart } from "@mp/conformance";
-import { tensor } from "@mp/core";
-import { decode, encodeArray, GraphBuilder } from "@mp/core/graph";
-import { accumulatorOf } from "@mp/core/internal";
+import { decode, encodeArray, GraphBuilder, tensor } from "@mp/graph";
+import { accumulatorOf } from "@mp/graph/internal";
 
 const [library] = process.argv.slice(2);
 const started = performance.now();

@@ -1,6 +1,6 @@
 /** The lowerings for a device that is not here, run on the processor's kernels. */
-import type { Backend, HostTensor } from "@mp/core";
-import { defineBackend, exactNumerics } from "@mp/core/backend";
+import type { Backend, HostTensor } from "@mp/graph";
+import { defineBackend, exactNumerics } from "@mp/graph/backend";
 import { type Findings, kernelManifest, type ProbedEngine, targetOf } from "@mp/onnx-lowering";
 import { runGraph } from "@mp/onnx-lowering/probe";
 

@@ -1,8 +1,7 @@
 // The cases of single operators again, with all operands but the first constant, so that the engine's own optimizer gets
 // each operator: a part of them, since one session is loaded for each sample.
 import { allCases, runConformance } from "@mp/conformance";
-import type { Backend } from "@mp/core";
-import type { Executable } from "@mp/core/graph";
+import type { Backend, Executable } from "@mp/graph";
 import { expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

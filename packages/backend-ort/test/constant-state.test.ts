@@ -1,6 +1,13 @@
 // What a constant state is for: its values become part of the program, and the engine's optimizer sees them.
-import { type Backend, type HostTensor, tensor } from "@mp/core";
-import { type Executable, type Graph, GraphBuilder, type Value } from "@mp/core/graph";
+import {
+  type Backend,
+  type Executable,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  tensor,
+  type Value,
+} from "@mp/graph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

@@ -3,9 +3,16 @@
  * oracle's here as there.
  */
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
-import { type HostTensor, type Shape, tensor } from "@mp/core";
-import { type Graph, GraphBuilder, type Op, type OpAttributes } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import {
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type Op,
+  type OpAttributes,
+  type Shape,
+  tensor,
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { decodeModel } from "@mp/onnx";
 import { type Findings, lowerGraph, targetOf } from "@mp/onnx-lowering";
 import { runGraph } from "@mp/onnx-lowering/probe";

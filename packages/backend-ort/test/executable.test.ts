@@ -1,5 +1,14 @@
-import { type Backend, type HostTensor, MpError, tensor } from "@mp/core";
-import { type Executable, type Graph, GraphBuilder, type State, type Value } from "@mp/core/graph";
+import {
+  type Backend,
+  type Executable,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  MpError,
+  type State,
+  tensor,
+  type Value,
+} from "@mp/graph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ort } from "../src/index.js";
 import { NativeRuntime } from "../src/native/runtime.js";

@@ -1,4 +1,4 @@
-import type { ValueType } from "@mp/core/graph";
+import type { ValueType } from "@mp/graph";
 import { executionOrder, listForSchedule } from "@mp/onnx-lowering";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,5 +1,7 @@
 /** Models that are exported for inference, and their files. */
-import { type HostTensor, key, ops, type Shape, type Tensor, type Tree, tensor, zeros } from "@mp/core";
+
+import { ops } from "@mp/core";
+import { type HostTensor, key, type Shape, type Tensor, type Tree, tensor, zeros } from "@mp/graph";
 import { encodeModel, exportOnnx } from "@mp/onnx";
 
 export type Weights = Readonly<Record<string, HostTensor<"f32">>>;

@@ -1,6 +1,7 @@
 // Every layer of @mp/nn goes out with an open batch, and plain onnxruntime-node runs the file at other sizes.
-import { float32, type HostTensor, type Key, key, ops, predictor, type Tensor, tensor } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { float32, ops, predictor } from "@mp/core";
+import { type HostTensor, type Key, key, type Tensor, tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import * as nn from "@mp/nn";
 import { encodeModel, exportOnnx } from "@mp/onnx";
 import * as engine from "onnxruntime-node";

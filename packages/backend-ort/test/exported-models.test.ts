@@ -1,7 +1,6 @@
 /** Models exported for inference, run by plain onnxruntime-node and compared with the oracle on the traced function. */
-import { type HostTensor, type Tensor, tensor } from "@mp/core";
-import { decodeArray, encodeArray, traceInto } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { decodeArray, encodeArray, type HostTensor, type Tensor, tensor, traceInto } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import * as engine from "onnxruntime-node";
 import { describe, expect, it } from "vitest";
 import { at, type Case, cases, exported, numbers, OPSETS, type Weights } from "./exported-cases.js";

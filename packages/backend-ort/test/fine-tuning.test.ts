@@ -3,18 +3,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  adamW,
-  float32,
-  type HostTensor,
-  key,
-  mixedBfloat16,
-  type PrecisionChoice,
-  predictor,
-  type Tensor,
-  tensor,
-  trainer,
-} from "@mp/core";
+import { adamW, float32, mixedBfloat16, type PrecisionChoice, predictor, trainer } from "@mp/core";
+import { type HostTensor, key, type Tensor, tensor } from "@mp/graph";
 import { type Lora, loadAdapter, lora, type NamedParameters, saveAdapter } from "@mp/nn/adapters";
 import { type CausalLm, type CausalLmInput, loadCausalLm, nextTokenLoss } from "@mp/nn/transformers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

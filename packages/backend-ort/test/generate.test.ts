@@ -2,8 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Backend, float32, full, mixedBfloat16 } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { float32, mixedBfloat16 } from "@mp/core";
+import { type Backend, full } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { loadAdapter } from "@mp/nn/adapters";
 import { generate, generator, type TextGenerator, type TokenStream } from "@mp/nn/generate";
 import { loadCausalLm } from "@mp/nn/transformers";

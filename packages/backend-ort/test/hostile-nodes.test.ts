@@ -2,9 +2,18 @@
  * Nodes of every op over dtypes, empty axes, sizes around a vector's and the extremes of the integers, in a separate
  * process: the engine gives what the oracle gives, or an error with a code where the oracle has one. It never crashes.
  */
-import { type DType, type HostTensor, MpError } from "@mp/core";
-import { decode, type Graph, GraphBuilder, isFloat, type Op, opDTypes } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import {
+  type DType,
+  decode,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  isFloat,
+  MpError,
+  type Op,
+  opDTypes,
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
 import { type Answer, EngineProcess, type SingleNode } from "./hostile/engine-process.js";

@@ -1,5 +1,6 @@
-import { float32, sgd, type Tensor, tensor, trainer } from "@mp/core";
-import { gather, negativeLogLikelihoodLoss, reduceMean, softmaxCrossEntropyLoss } from "@mp/core/ops";
+import { float32, sgd, trainer } from "@mp/core";
+import { type Tensor, tensor } from "@mp/graph";
+import { gather, negativeLogLikelihoodLoss, reduceMean, softmaxCrossEntropyLoss } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

@@ -1,7 +1,14 @@
-import { type Backend, type HostTensor, type Tensor, tensor } from "@mp/core";
-import { type Graph, prepareGraph, traceInto } from "@mp/core/graph";
-import { add, constant, gather, matMul, mul, reshape, scan, tanh } from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+import {
+  type Backend,
+  type Graph,
+  type HostTensor,
+  prepareGraph,
+  type Tensor,
+  tensor,
+  traceInto,
+} from "@mp/graph";
+import { add, constant, gather, matMul, mul, reshape, scan, tanh } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { lowerGraph } from "@mp/onnx-lowering";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";

@@ -1,7 +1,17 @@
 /** Corner cases of the engine's kernels that the suite does not reach, compared with the oracle. */
-import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
-import { decode, GraphBuilder, isFloat, type Op, type OpAttributes, type Value } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import {
+  type DType,
+  decode,
+  GraphBuilder,
+  type HostTensor,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  type Shape,
+  tensor,
+  type Value,
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { decodeModel } from "@mp/onnx";
 import { lowerGraph } from "@mp/onnx-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,7 +1,6 @@
-import { type HalfDType, type HostTensor, MpError } from "@mp/core";
-import { pairKey } from "@mp/core/backend";
-import { GraphBuilder, opDTypes } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+import { GraphBuilder, type HalfDType, type HostTensor, MpError, opDTypes } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
+import * as probes from "@mp/graph/probe";
 import type { Target } from "@mp/onnx-lowering";
 import { narrowSums, nativeHalves, pairsFor, probeKernels, runGraph } from "@mp/onnx-lowering/probe";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,6 +1,5 @@
 /** Measures the cost of a run besides its work: `npx vitest bench` in this package. */
-import { zeros } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import { type ValueType, zeros } from "@mp/graph";
 import { afterAll, bench, describe } from "vitest";
 import { openRuntime } from "../src/native/index.js";
 import type { NativeTensor } from "../src/native/tensor.js";

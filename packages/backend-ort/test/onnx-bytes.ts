@@ -2,8 +2,7 @@
  * Just enough of the ONNX protobuf format to write test models by hand, so that the layer under test depends only on
  * bytes. Nodes are written in the order given.
  */
-import type { HostTensor } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import type { HostTensor, ValueType } from "@mp/graph";
 import { ONNX_ELEMENT_TYPE } from "../src/native/element-type.js";
 
 type Attribute = number | string | readonly number[];

@@ -3,19 +3,20 @@ import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { float32, type Traced } from "@mp/core";
 import {
-  float32,
+  decodeArray,
+  encodeArray,
   type HostTensor,
   isHostTensor,
   key,
   leavesOf,
   mapTree,
   rebuildTree,
-  type Traced,
   tensor,
-} from "@mp/core";
-import { decodeArray, encodeArray, traceInto } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+  traceInto,
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { loadAdapter } from "@mp/nn/adapters";
 import { generate, onnxDecoder } from "@mp/nn/generate";
 import {

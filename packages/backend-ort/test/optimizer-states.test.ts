@@ -1,15 +1,8 @@
 /** Optimizer state in few bits on this engine: stored in as few bytes, and with the codes of the oracle. */
-import {
-  adamW,
-  type Backend,
-  float32,
-  type HostTensor,
-  type PrecisionReport,
-  tensor,
-  trainer,
-} from "@mp/core";
-import { matMul, mul, reduceMean, sub, tanh } from "@mp/core/ops";
-import { reference } from "@mp/core/reference";
+import { adamW, float32, type PrecisionReport, trainer } from "@mp/core";
+import { type Backend, type HostTensor, tensor } from "@mp/graph";
+import { matMul, mul, reduceMean, sub, tanh } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

@@ -2,9 +2,17 @@
  * The smallest whole backend on another build of ONNX Runtime, here the JavaScript API of onnxruntime-node: what a build
  * for another runtime has to write. State is copied in and out in every run, so it is not fast.
  */
-import { type Backend, type BackendManifest, type DType, type HostTensor, MpError, tensor } from "@mp/core";
-import { defineBackend } from "@mp/core/backend";
-import { DTYPES, type ValueType } from "@mp/core/graph";
+import {
+  type Backend,
+  type BackendManifest,
+  DTYPES,
+  type DType,
+  type HostTensor,
+  MpError,
+  tensor,
+  type ValueType,
+} from "@mp/graph";
+import { defineBackend } from "@mp/graph/backend";
 import { type Findings, kernelManifest, lowerGraph, type ProbedEngine, targetOf } from "@mp/onnx-lowering";
 import { probeEngine } from "@mp/onnx-lowering/probe";
 import * as ort from "onnxruntime-node";

@@ -3,9 +3,8 @@
  * the models all the same, with casts of its own. It refuses a node whose operands differ in dtype, as every engine
  * does.
  */
-import { tensor } from "@mp/core";
-import { GraphBuilder, type OpAttributes } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { GraphBuilder, type OpAttributes, tensor } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { decodeModel } from "@mp/onnx";
 import { lowerGraph, type Target } from "@mp/onnx-lowering";
 import { pairsFor, probeKernels, runGraph } from "@mp/onnx-lowering/probe";

@@ -5,9 +5,18 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HostTensor, isHostTensor, leavesOf, MpError, type Tensor, tensor } from "@mp/core";
-import { decodeArray, encodeArray, traceInto } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import {
+  decodeArray,
+  encodeArray,
+  type HostTensor,
+  isHostTensor,
+  leavesOf,
+  MpError,
+  type Tensor,
+  tensor,
+  traceInto,
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { encodeModel, exportOnnx } from "@mp/onnx";
 import { afterAll, expect, it } from "vitest";
 import { part, randomOf, seed } from "../../core/test/soak/size.js";

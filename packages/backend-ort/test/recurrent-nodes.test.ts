@@ -1,7 +1,6 @@
 /** LSTM, GRU and RNN of files, beside ONNX Runtime's own kernels of them: read, on the oracle and on the backend. */
-import { type Backend, type HostTensor, tensor } from "@mp/core";
-import { prepareGraph } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { type Backend, type HostTensor, prepareGraph, tensor } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import {
   decodeModel,
   encodeModel,

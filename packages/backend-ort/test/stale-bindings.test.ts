@@ -2,8 +2,7 @@
  * On a device the engine copies, when it is bound, an input that a CPU node reads. Here a CPU session simulates that
  * copy; every run must still see the inputs that it was given.
  */
-import { type Backend, type HostTensor, tensor } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
+import { type Backend, GraphBuilder, type HostTensor, tensor } from "@mp/graph";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ortBackend } from "../src/backend.js";
 import { ortManifest } from "../src/manifest.js";

@@ -1,8 +1,7 @@
 /** The forms of transposed products, on small integers, whose sums are exact in f32 in any order. */
-import { type Backend, type HostTensor, type Shape, type Tensor, tensor } from "@mp/core";
-import { traceInto } from "@mp/core/graph";
-import { add, gemm, matMul, transpose } from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+import { type Backend, type HostTensor, type Shape, type Tensor, tensor, traceInto } from "@mp/graph";
+import { add, gemm, matMul, transpose } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { decodeModel } from "@mp/onnx";
 import { lowerGraph, type Target } from "@mp/onnx-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -5,7 +5,7 @@
  */
 
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
-import type { Backend } from "@mp/core";
+import type { Backend } from "@mp/graph";
 import { knownFindings } from "@mp/onnx-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openRuntime } from "../src/native/index.js";

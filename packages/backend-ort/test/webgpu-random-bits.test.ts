@@ -2,11 +2,10 @@
  * Random bits as the WebGPU provider gets them, on the processor: the models are those of that device, and what they
  * compute with is kernels of 32-bit integers.
  */
-import { type HostTensor, key, tensor } from "@mp/core";
-import { type Graph, GraphBuilder, traceInto, type Value } from "@mp/core/graph";
-import { setRandomCounter, squares32 } from "@mp/core/internal";
-import { randomUniform } from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+import { type Graph, GraphBuilder, type HostTensor, key, tensor, traceInto, type Value } from "@mp/graph";
+import { setRandomCounter, squares32 } from "@mp/graph/internal";
+import { randomUniform } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import type { ProbedEngine, Target } from "@mp/onnx-lowering";
 import { runGraph } from "@mp/onnx-lowering/probe";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -1,7 +1,6 @@
 /** The engine in worker threads, besides the main thread's: the whole process shares one library. */
 import { Worker } from "node:worker_threads";
-import { type HostTensor, tensor } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
+import { GraphBuilder, type HostTensor, tensor } from "@mp/graph";
 import { expect, it } from "vitest";
 import { ort } from "../src/index.js";
 

@@ -1,4 +1,4 @@
-import { type DType, type HostTensor, MpError } from "@mp/core";
+import { type DType, type HostTensor, MpError } from "@mp/graph";
 
 /** The part of a `tf.Tensor` that is read. */
 interface TfTensor {

@@ -1,6 +1,5 @@
-import type { Backend, BackendManifest } from "@mp/core";
-import { defineBackend } from "@mp/core/backend";
-import type { AnyNode } from "@mp/core/graph";
+import type { AnyNode, Backend, BackendManifest } from "@mp/graph";
+import { defineBackend } from "@mp/graph/backend";
 import { adoptTensor, isTfTensor } from "./adopt.js";
 import type { TensorFlow } from "./load/index.js";
 import { ProgramSet } from "./session/program-set.js";

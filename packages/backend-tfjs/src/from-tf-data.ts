@@ -1,5 +1,4 @@
-import { type HostTensor, mapTree } from "@mp/core";
-import type { MapLeaves } from "@mp/core/graph";
+import { type HostTensor, type MapLeaves, mapTree } from "@mp/graph";
 import { adoptTensor, isTfTensor } from "./adopt.js";
 
 /** The part of a `tf.data.Dataset` that is used. */

@@ -1,4 +1,4 @@
-import type { Backend } from "@mp/core";
+import type { Backend } from "@mp/graph";
 import { tfjsBackend } from "./backend.js";
 import { expectTensorFlow, type TfjsNode } from "./load/index.js";
 import { tfjsManifest } from "./manifest.js";

@@ -1,6 +1,5 @@
-import type { BackendManifest, DType } from "@mp/core";
-import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/core/backend";
-import { DTYPES, type Op } from "@mp/core/graph";
+import { type BackendManifest, DTYPES, type DType, type Op } from "@mp/graph";
+import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/graph/backend";
 import type { Findings } from "./probe/findings.js";
 
 /** Makes a manifest for users, core and the conformance suite from the probe's findings. */

@@ -1,5 +1,12 @@
-import { type HostTensor, isHostTensor, MpError, mapTree } from "@mp/core";
-import { decodeArray, isFloat, type MapLeaves } from "@mp/core/graph";
+import {
+  decodeArray,
+  type HostTensor,
+  isFloat,
+  isHostTensor,
+  type MapLeaves,
+  MpError,
+  mapTree,
+} from "@mp/graph";
 
 /** The part of tfjs that creates a `tf.Tensor`, whose type is `R`. */
 export interface TensorMaker<R> {

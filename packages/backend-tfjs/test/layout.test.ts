@@ -1,7 +1,6 @@
-import type { Tensor } from "@mp/core";
-import { type Graph, traceInto } from "@mp/core/graph";
-import { resolveBindings } from "@mp/core/internal";
-import { add, conv, mul, reduceMean, relu, reshape } from "@mp/core/ops";
+import { type Graph, type Tensor, traceInto } from "@mp/graph";
+import { resolveBindings } from "@mp/graph/internal";
+import { add, conv, mul, reduceMean, relu, reshape } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
 import { lowerProgram } from "../src/lowerings/program.js";
 

@@ -1,5 +1,5 @@
-import type { Backend, BackendManifest } from "@mp/core";
-import { defineBackend } from "@mp/core/backend";
+import type { Backend, BackendManifest } from "@mp/graph";
+import { defineBackend } from "@mp/graph/backend";
 import { type Findings, lowerGraph, targetOf } from "@mp/onnx-lowering";
 import { BoundProgram, isOnGpu, type WebTensor } from "./bound-program.js";
 import { GpuSlots } from "./gpu-slots.js";

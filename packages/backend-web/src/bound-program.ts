@@ -1,6 +1,5 @@
-import { type HostTensor, MpError } from "@mp/core";
-import type { FeedFunctions, Place, Program } from "@mp/core/backend";
-import type { Executable, Graph } from "@mp/core/graph";
+import { type Executable, type Graph, type HostTensor, MpError } from "@mp/graph";
+import type { FeedFunctions, Place, Program } from "@mp/graph/backend";
 import { failureInNode, type Lowered } from "@mp/onnx-lowering";
 import type { GpuTensor } from "./gpu-memory.js";
 import type { GpuSlots } from "./gpu-slots.js";

@@ -1,5 +1,4 @@
-import { MpError } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
+import { GraphBuilder, MpError } from "@mp/graph";
 import { failureInNode } from "@mp/onnx-lowering";
 import { expect, it } from "vitest";
 import { engineError } from "./engine-error.js";

@@ -1,4 +1,4 @@
-import { type ErrorCode, MpError } from "@mp/core";
+import { type ErrorCode, MpError } from "@mp/graph";
 
 /** Causes that a message of the engine can name; anything else is the engine's own failure. */
 const CAUSES: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [

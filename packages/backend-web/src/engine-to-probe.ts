@@ -1,4 +1,4 @@
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import type { ProbedEngine } from "@mp/onnx-lowering";
 import type { GpuTensor } from "./gpu-memory.js";
 import type { WebEngine } from "./web-engine.js";

@@ -1,12 +1,15 @@
-import { type DType, type HostTensor, MpError, tensor } from "@mp/core";
 import {
   bytesPerElement,
+  type DType,
   elementCount,
   formatShape,
   type HostArrays,
+  type HostTensor,
   hostArrayOf,
+  MpError,
+  tensor,
   type ValueType,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { storageOf } from "@mp/onnx-lowering";
 import type { LossWatch } from "./loss-watch.js";
 

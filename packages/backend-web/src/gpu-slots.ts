@@ -1,4 +1,4 @@
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import type { GpuMemory, GpuTensor } from "./gpu-memory.js";
 
 /** One slot: the committed buffer, and the buffer that the next step writes. */

@@ -1,5 +1,5 @@
-import { type Backend, MpError } from "@mp/core";
-import { checks, readOptions } from "@mp/core/internal";
+import { type Backend, MpError } from "@mp/graph";
+import { checks, readOptions } from "@mp/graph/internal";
 import { type Findings, knownFindings } from "@mp/onnx-lowering";
 import type { InferenceSession } from "onnxruntime-web/webgpu";
 import { webBackend } from "./backend.js";

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 type Reject = (error: MpError) => void;
 

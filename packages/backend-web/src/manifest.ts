@@ -1,4 +1,4 @@
-import type { BackendManifest } from "@mp/core";
+import type { BackendManifest } from "@mp/graph";
 import { type Findings, kernelManifest } from "@mp/onnx-lowering";
 
 /** Makes the manifest from the findings on the kernels and the engine's limits. */

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /** Which of the machine's GPUs a browser is asked for. */
 export type PowerPreference = "low-power" | "high-performance";

@@ -1,5 +1,5 @@
-import { MpError } from "@mp/core";
-import { WorkQueue } from "@mp/core/internal";
+import { MpError } from "@mp/graph";
+import { WorkQueue } from "@mp/graph/internal";
 import type { InferenceSession, Tensor } from "onnxruntime-web/webgpu";
 import { engineError } from "./engine-error.js";
 import { GpuMemory, type GpuTensor } from "./gpu-memory.js";

@@ -1,17 +1,7 @@
 /** A small classifier whose training is compared between backends: dropout and all, so that randomness counts too. */
-import {
-  adamW,
-  type Backend,
-  float32,
-  type HostTensor,
-  key,
-  mixedFloat16,
-  type Tensor,
-  type Trainer,
-  tensor,
-  trainer,
-} from "@mp/core";
-import { relu } from "@mp/core/ops";
+import { adamW, float32, mixedFloat16, type Trainer, trainer } from "@mp/core";
+import { type Backend, type HostTensor, key, type Tensor, tensor } from "@mp/graph";
+import { relu } from "@mp/graph/ops";
 import {
   type DenseParameters,
   dense,

@@ -1,4 +1,4 @@
-import type { Backend, BackendManifest } from "@mp/core";
+import type { Backend, BackendManifest } from "@mp/graph";
 import type { RandomSource } from "./random-source.js";
 
 /** Everything that a case may use besides the backend under test. */

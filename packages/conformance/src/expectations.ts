@@ -2,7 +2,7 @@
  * Assertions of the cases: independent of a test runner, with messages that say what was returned and what was
  * expected.
  */
-import { type ErrorCode, MpError } from "@mp/core";
+import { type ErrorCode, MpError } from "@mp/graph";
 
 /** Thrown by a case when the backend is wrong; anything else that is thrown is the backend's own error. */
 export class ConformanceFailure extends Error {

@@ -2,7 +2,7 @@
  * Data of a case, made again for each run. A faulty backend may write into what it is given: then this case fails, and
  * no other case that is made from the same table.
  */
-import { type AnyNode, type Graph, isNode } from "@mp/core/graph";
+import { type AnyNode, type Graph, isNode } from "@mp/graph";
 
 /** The same tree of lists, plain objects and tensors, with new arrays. */
 export function fresh<T>(tree: T): T {

@@ -1,7 +1,6 @@
 /** Helpers of the aliasing cases: arrays that are fed, returned, overwritten and compared again. */
-import type { HostTensor } from "@mp/core";
-import { hostArrayOf } from "@mp/core/graph";
-import { sameBytes } from "@mp/core/internal";
+import { type HostTensor, hostArrayOf } from "@mp/graph";
+import { sameBytes } from "@mp/graph/internal";
 import { fail } from "./expectations.js";
 
 const bytesOf = ({ data }: HostTensor): Uint8Array =>

@@ -1,14 +1,17 @@
 /** Host tensors for test data: numbers rounded to a dtype, special values, seeded random ones. */
-import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
 import {
+  type DType,
   decodeArray,
   elementCount,
   encodeArray,
   type FloatDType,
   floatFormats,
+  type HostTensor,
   hostArrayOf,
   isFloat,
-} from "@mp/core/graph";
+  type Shape,
+  tensor,
+} from "@mp/graph";
 import type { RandomSource } from "./random-source.js";
 
 /** A tensor of those numbers in that dtype: floats are rounded once, integers kept, and any number but 0 is true. */

@@ -1,4 +1,4 @@
-import { MpError, type Ranks } from "@mp/core";
+import { MpError, type Ranks } from "@mp/graph";
 
 /** A collective that some of the ranks have called and wait in. */
 interface Meeting {

@@ -1,4 +1,4 @@
-import { type Backend, MpError } from "@mp/core";
+import { type Backend, MpError } from "@mp/graph";
 import type { CaseContext, ConformanceCase } from "./conformance-case.js";
 import { ConformanceFailure } from "./expectations.js";
 import { faultOf, type KnownFailures } from "./known-failures.js";

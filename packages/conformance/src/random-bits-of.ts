@@ -1,5 +1,4 @@
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, hostArrayOf } from "@mp/core/graph";
+import { type DType, elementCount, type HostTensor, hostArrayOf, type Shape } from "@mp/graph";
 import type { RandomSource } from "./random-source.js";
 
 /** Any bits that the dtype has: NaN of every payload, infinities and subnormal numbers among them; a bool is 0 or 1. */

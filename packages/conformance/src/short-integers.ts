@@ -1,5 +1,5 @@
 /** The values of i64 that a backend holds which stores it as i32, as its manifest may say. */
-import type { BackendManifest, HostTensor } from "@mp/core";
+import type { BackendManifest, HostTensor } from "@mp/graph";
 
 type Manifest = Pick<BackendManifest, "dtypes">;
 

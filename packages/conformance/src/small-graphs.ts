@@ -1,6 +1,14 @@
 /** The few graphs that lifecycle and state cases run, with only trivial arithmetic. */
-import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
-import { type Graph, GraphBuilder, type Value, type ValueType } from "@mp/core/graph";
+import {
+  type DType,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type Shape,
+  tensor,
+  type Value,
+  type ValueType,
+} from "@mp/graph";
 
 export const f32 = (...numbers: readonly number[]): HostTensor<"f32"> => tensor(Float32Array.from(numbers));
 export const scalar = (x: number): HostTensor<"f32"> => tensor(Float32Array.of(x), []);

@@ -1,6 +1,5 @@
-import type { BackendManifest, DType } from "@mp/core";
-import { unsupportedReason } from "@mp/core/backend";
-import { decidingDType, formatType, type Graph, isNode } from "@mp/core/graph";
+import { type BackendManifest, type DType, decidingDType, formatType, type Graph, isNode } from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
 
 /** The reason that a manifest gives for not storing a dtype. */
 export function unsupportedDType(manifest: BackendManifest, dtype: DType): string | undefined {

@@ -1,5 +1,4 @@
-import type { Tensor, TensorTree } from "@mp/core";
-import { type Graph, prepareGraph, traceInto, type ValueType } from "@mp/core/graph";
+import { type Graph, prepareGraph, type Tensor, type TensorTree, traceInto, type ValueType } from "@mp/graph";
 
 /** The graph of a traced function over named inputs, simplified as core does before a backend gets it. */
 export function tracedGraph(

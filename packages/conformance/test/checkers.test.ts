@@ -1,7 +1,6 @@
 // Mutation tests of the suite's own checkers: each must distinguish what it is meant to distinguish.
 
-import { type HostTensor, tensor } from "@mp/core";
-import { decode, encode } from "@mp/core/graph";
+import { decode, encode, type HostTensor, tensor } from "@mp/graph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Allowance, EXACT } from "../src/compare/allowance.js";

@@ -2,8 +2,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { adamW, float32, full, type HostTensor, ops, type Ranks, tensor, trainer } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { adamW, float32, ops, trainer } from "@mp/core";
+import { full, type HostTensor, type Ranks, tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { expect, it } from "vitest";
 import { inProcessRanks } from "../src/index.js";
 

@@ -1,8 +1,7 @@
 // The smallest useful backend: a few operators in f32. It refuses everything else.
 
-import { type Backend, tensor } from "@mp/core";
-import { exactNumerics, type Kernel, kernelBackend } from "@mp/core/backend";
-import { broadcastShapes } from "@mp/core/graph";
+import { type Backend, broadcastShapes, tensor } from "@mp/graph";
+import { exactNumerics, type Kernel, kernelBackend } from "@mp/graph/backend";
 
 type F32 = Float32Array;
 type Elementwise = Kernel<unknown, F32>;

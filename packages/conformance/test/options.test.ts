@@ -1,6 +1,5 @@
 // A sample of an option proves something only if the option changes the result.
-import { type HostTensor, isHostTensor } from "@mp/core";
-import { opDTypes } from "@mp/core/graph";
+import { type HostTensor, isHostTensor, opDTypes } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { randomSource } from "../src/random-source.js";
 import { opRows, opsWith } from "../src/samples/op-table.js";

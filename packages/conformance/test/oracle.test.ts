@@ -1,6 +1,6 @@
 // The oracle passes every case, in a process where a backend that overwrites everything it is given has run before.
 // Such a backend overwrites only the data of its own cases, since cases make their data again for each run.
-import { reference } from "@mp/core/reference";
+import { reference } from "@mp/graph/reference";
 import { beforeAll, expect } from "vitest";
 import { describeConformance } from "../src/entries/vitest.js";
 import { allCases, runConformance } from "../src/index.js";

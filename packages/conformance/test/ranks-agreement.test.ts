@@ -6,15 +6,15 @@ import {
   float32,
   kahan,
   type LossFunction,
-  MpError,
   type Optimizer,
   sgd,
   type TrainerOptions,
   trainer,
 } from "@mp/core";
-import { add, mul, reduceMean, reduceSum } from "@mp/core/ops";
 import { settable } from "@mp/core/optim";
-import { reference } from "@mp/core/reference";
+import { MpError } from "@mp/graph";
+import { add, mul, reduceMean, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { inProcessRanks } from "../src/in-process-ranks.js";
 import {

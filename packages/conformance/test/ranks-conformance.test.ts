@@ -1,4 +1,4 @@
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { inProcessRanks, runRanksConformance } from "../src/index.js";
 import { exchangeFaults } from "./wrong-ranks/exchange-faults.js";

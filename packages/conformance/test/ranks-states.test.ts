@@ -1,7 +1,8 @@
 /** A divided optimizer with its state in few bits: the same bits as an undivided one, also after a skip and a resumption. */
-import { adamW, float32, type PrecisionReport, type TrainerOptions, tensor } from "@mp/core";
-import { matMul, mul, reduceMean, sub, tanh } from "@mp/core/ops";
-import { reference } from "@mp/core/reference";
+import { adamW, float32, type PrecisionReport, type TrainerOptions } from "@mp/core";
+import { tensor } from "@mp/graph";
+import { matMul, mul, reduceMean, sub, tanh } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import type { Fed, NoModel } from "../src/training/problems.js";
 import { together } from "../src/training/together.js";

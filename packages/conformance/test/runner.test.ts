@@ -1,7 +1,7 @@
 // The runner's own rules: three outcomes, known failures that must fail and fail as stated, leaks, time limits.
 
-import { MpError } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { MpError } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { type ConformanceCase, failuresOf, runConformance, universalCase } from "../src/index.js";
 import { f32 } from "../src/small-graphs.js";

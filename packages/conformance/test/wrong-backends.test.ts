@@ -1,6 +1,6 @@
 // The suite is only as good as what it detects: every deliberately wrong backend fails the cases that name its fault,
 // and no others except known consequences of the fault.
-import { ADDING_OPS, type AddingOp } from "@mp/core/graph";
+import { ADDING_OPS, type AddingOp } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { halfSumsBackend } from "../../core/test/half-sums.js";
 import { drawn } from "../src/cases/kinds/drawn.js";

@@ -54,7 +54,7 @@ export type { FrozenMask } from "./train/weights/frozen.js";
 export type { FitOptions } from "./train/data/fit.js";
 export type { FitCallback, FitResult, FitStep } from "./train/callbacks/callback.js";
 export type { TrainingData, DataSource } from "./train/data/source.js";
-export type { Ranks } from "./ranks.js";
+export type { Ranks } from "@mp/graph";
 export type { AllReduce } from "./train/run/window.js";
 
 // Weights of a run: serving them, starting from them
@@ -80,26 +80,26 @@ export { cosineDecay } from "./optim/schedules/cosine-decay.js";
 export type { Optimizer, GradientTransformation, Schedule } from "./optim/optimizer.js";
 
 // Transformations and randomness
-export { grad, valueAndGrad } from "./gradient/grad.js";
-export { customGradient } from "./gradient/custom-gradient.js";
-export { remat } from "./trace/remat.js";
+export { grad, valueAndGrad } from "@mp/graph";
+export { customGradient } from "@mp/graph";
+export { remat } from "@mp/graph";
 export { autocast } from "./cast/autocast.js";
-export { scope } from "./trace/trace.js";
-export { mapTensors, type TensorTree } from "./trace/map-tensors.js";
-export { key, foldIn, type Key } from "./trace/random/random.js";
+export { scope } from "@mp/graph";
+export { mapTensors, type TensorTree } from "@mp/graph";
+export { key, foldIn, type Key } from "@mp/graph";
 
 // Tensors and trees of them
-export { Tensor, isTensor } from "./trace/tensor.js";
-export { isHostTensor, tensor, zeros, ones, full, type HostTensor } from "./host/host-tensor.js";
-export type { DType, HalfDType } from "./dtype.js";
-export type { Shape } from "./shape.js";
-export { mapTree, leavesOf, rebuildTree, type Tree } from "./tree.js";
+export { Tensor, isTensor } from "@mp/graph";
+export { isHostTensor, tensor, zeros, ones, full, type HostTensor } from "@mp/graph";
+export type { DType, HalfDType } from "@mp/graph";
+export type { Shape } from "@mp/graph";
+export { mapTree, leavesOf, rebuildTree, type Tree } from "@mp/graph";
 
 // Backends, errors and warnings
-export type { Backend } from "./contract/backend.js";
-export type { BackendManifest } from "./contract/manifest.js";
+export type { Backend } from "@mp/graph";
+export type { BackendManifest } from "@mp/graph";
 export type { TrainingWarning } from "./train/definition/warning.js";
-export { MpError, ERROR_CODES, type ErrorCode } from "./errors.js";
+export { MpError, ERROR_CODES, type ErrorCode } from "@mp/graph";
 
 // Operators, as a namespace
-export * as ops from "./entries/ops.js";
+export * as ops from "@mp/graph/ops";

@@ -1,18 +1,10 @@
 // The training loop written out from the public pieces, as in NNabla's tutorial on mixed precision, with the same bits
 // as `trainer`. It is one graph, so what the scaler decides never waits for the host.
+
+import { add, allFinite, literal, matMul, mul, reciprocal, reduceMean, relu, sub } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { expect, it } from "vitest";
 import { prepareGraph, type StateBinding, traceInto } from "../src/entries/graph.js";
-import {
-  add,
-  allFinite,
-  literal,
-  matMul,
-  mul,
-  reciprocal,
-  reduceMean,
-  relu,
-  sub,
-} from "../src/entries/ops.js";
 import {
   adam,
   autocast,
@@ -32,7 +24,6 @@ import {
   trainer,
   valueAndGrad,
 } from "../src/index.js";
-import { reference } from "../src/reference/index.js";
 
 const wave = (shape: readonly number[], step: number): HostTensor<"f32"> => {
   const size = shape.reduce((product, dimension) => product * dimension, 1);

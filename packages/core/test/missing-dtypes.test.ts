@@ -1,21 +1,17 @@
 /** Optimizer state in a dtype that an engine lacks. */
+
+import type { Backend, DType, Op } from "@mp/graph";
+import { exactNumerics, type KernelTable, kernelBackend } from "@mp/graph/backend";
+import { mul, reduceMean } from "@mp/graph/ops";
 import { expect, it } from "vitest";
-import { exactNumerics } from "../src/backend/manifest.js";
-import type { Backend } from "../src/contract/backend.js";
-import type { DType } from "../src/dtype.js";
-import type { Op } from "../src/graph/attributes.js";
-import type { KernelTable } from "../src/kernel-backend/kernel.js";
-import { kernelBackend } from "../src/kernel-backend/kernel-backend.js";
+import { arithmetics } from "../../graph/src/reference/elements/arithmetic.js";
+import { fromHost, toHost } from "../../graph/src/reference/elements/host.js";
+import type { ReferenceKernel } from "../../graph/src/reference/elements/kernel.js";
+import type { Store } from "../../graph/src/reference/elements/store.js";
+import { referenceKernels } from "../../graph/src/reference/kernels.js";
+import { runGraph } from "../../graph/src/reference/run-graph.js";
 import { adamW } from "../src/optim/adam.js";
 import { float32 } from "../src/precision/presets.js";
-import { arithmetics } from "../src/reference/elements/arithmetic.js";
-import { fromHost, toHost } from "../src/reference/elements/host.js";
-import type { ReferenceKernel } from "../src/reference/elements/kernel.js";
-import type { Store } from "../src/reference/elements/store.js";
-import { referenceKernels } from "../src/reference/kernels.js";
-import { runGraph } from "../src/reference/run-graph.js";
-import { mul } from "../src/trace/ops/binary.js";
-import { reduceMean } from "../src/trace/ops/reduce.js";
 import { trainer } from "../src/train/trainer.js";
 import { wave } from "./small-run.js";
 

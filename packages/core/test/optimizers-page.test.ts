@@ -1,14 +1,11 @@
 /** The tables of docs/optimizers.md against the code: every optimizer and part, its options, defaults and state. */
 import { readFileSync } from "node:fs";
+import { type HostTensor, isTensor, leavesOf, MpError, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
+import { runTrees } from "../../graph/test/run-traced.js";
 import * as optim from "../src/entries/optim.js";
-import { MpError } from "../src/errors.js";
-import { type HostTensor, tensor } from "../src/host/host-tensor.js";
 import type { Optimizer } from "../src/optim/optimizer.js";
-import { isTensor } from "../src/trace/tensor.js";
-import { leavesOf } from "../src/tree.js";
 import { covered } from "./more-peer-optimizers.js";
-import { runTrees } from "./run-traced.js";
 
 const page = readFileSync(new URL("../../../docs/optimizers.md", import.meta.url), "utf8");
 const sections = new Map(

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { adagrad } from "./optim/adagrad.js";
-import { adam, adamW } from "./optim/adam.js";
-import { rmsProp } from "./optim/rms-prop.js";
-import { cosineDecay } from "./optim/schedules/cosine-decay.js";
-import { exponentialDecay } from "./optim/schedules/exponential-decay.js";
-import { momentum, sgd } from "./optim/sgd.js";
-import { checkOptions } from "./options.js";
-import { dynamicLossScale, staticLossScale } from "./precision/loss-scaler.js";
+import { checkOptions } from "../../graph/src/options.js";
+import { adagrad } from "../src/optim/adagrad.js";
+import { adam, adamW } from "../src/optim/adam.js";
+import { rmsProp } from "../src/optim/rms-prop.js";
+import { cosineDecay } from "../src/optim/schedules/cosine-decay.js";
+import { exponentialDecay } from "../src/optim/schedules/exponential-decay.js";
+import { momentum, sgd } from "../src/optim/sgd.js";
+import { dynamicLossScale, staticLossScale } from "../src/precision/loss-scaler.js";
 
 interface Options {
   readonly batch?: number;

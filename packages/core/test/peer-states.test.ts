@@ -1,16 +1,14 @@
 /** Moments in few bits against bitsandbytes and optax, after the gradients of bench/peers/optimizer_states.py. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { type HostTensor, type Tensor, type TensorTree, tensor } from "@mp/graph";
+import { add } from "@mp/graph/ops";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../src/host/host-tensor.js";
+import { traceTrees } from "../../graph/test/run-traced.js";
 import { adamW } from "../src/optim/adam.js";
 import type { Optimizer } from "../src/optim/optimizer.js";
 import { scaleByAdam } from "../src/optim/scale-by-adam.js";
 import type { StateFormat } from "../src/optim/states/state-format.js";
-import type { TensorTree } from "../src/trace/map-tensors.js";
-import { add } from "../src/trace/ops/binary.js";
-import type { Tensor } from "../src/trace/tensor.js";
-import { traceTrees } from "./run-traced.js";
 
 interface Packed {
   readonly sha256: string;

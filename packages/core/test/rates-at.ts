@@ -1,7 +1,6 @@
-import { type HostTensor, tensor } from "../src/host/host-tensor.js";
+import { type HostTensor, type Tensor, tensor } from "@mp/graph";
+import { traceTrees } from "../../graph/test/run-traced.js";
 import type { Schedule } from "../src/optim/optimizer.js";
-import type { Tensor } from "../src/trace/tensor.js";
-import { traceTrees } from "./run-traced.js";
 
 /** The rates of a schedule at these steps, on the oracle. */
 export function ratesAt(schedule: Schedule, steps: readonly number[]): readonly number[] {

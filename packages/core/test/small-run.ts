@@ -1,15 +1,9 @@
 /** A run small enough for every combination of options: two layers with dropout, and a running mean as model state. */
-import { type HostTensor, tensor } from "../src/host/host-tensor.js";
+import { type HostTensor, scope, type Tensor, tensor } from "@mp/graph";
+import { add, matMul, mul, randomBernoulli, reduceMean, relu, sub, where } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { momentum } from "../src/optim/sgd.js";
 import { float32 } from "../src/precision/presets.js";
-import { reference } from "../src/reference/index.js";
-import { add, mul, sub, where } from "../src/trace/ops/binary.js";
-import { matMul } from "../src/trace/ops/matrix.js";
-import { reduceMean } from "../src/trace/ops/reduce.js";
-import { relu } from "../src/trace/ops/unary.js";
-import { randomBernoulli } from "../src/trace/random/random.js";
-import type { Tensor } from "../src/trace/tensor.js";
-import { scope } from "../src/trace/trace.js";
 import type { LossContext, LossParts, Traced } from "../src/train/definition/loss.js";
 import type { TrainerOptions } from "../src/train/options.js";
 import { trainer } from "../src/train/trainer.js";

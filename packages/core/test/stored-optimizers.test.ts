@@ -1,18 +1,15 @@
 /** Every optimizer with state stores it in every format, alone, in a chain, in groups and in objectives. */
+
+import { type HostTensor, key, type Tensor, type TensorTree, tensor } from "@mp/graph";
+import { mul, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
+import { runTrees } from "../../graph/test/run-traced.js";
 import * as optim from "../src/entries/optim.js";
-import { type HostTensor, tensor } from "../src/host/host-tensor.js";
 import type { Optimizer } from "../src/optim/optimizer.js";
 import { float32 } from "../src/precision/presets.js";
-import { reference } from "../src/reference/index.js";
-import type { TensorTree } from "../src/trace/map-tensors.js";
-import { mul } from "../src/trace/ops/binary.js";
-import { reduceMean } from "../src/trace/ops/reduce.js";
-import { key } from "../src/trace/random/random.js";
-import type { Tensor } from "../src/trace/tensor.js";
 import type { PrecisionReport } from "../src/train/report/report.js";
 import { trainer } from "../src/train/trainer.js";
-import { runTrees } from "./run-traced.js";
 import { wave } from "./small-run.js";
 import { statefulOptimizers } from "./stateful-optimizers.js";
 

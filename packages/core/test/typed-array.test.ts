@@ -2,12 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
+import { DTYPES, type HostArrays, type HostTensor, hostArrayOf, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { smallRun, wave } from "../test/small-run.js";
-import { loadTensors, saveTensors } from "./checkpoint/files.js";
-import { DTYPES, type HostArrays, hostArrayOf } from "./dtype.js";
-import { type HostTensor, tensor } from "./host/host-tensor.js";
-import { arrayClassOf } from "./typed-array.js";
+import { arrayClassOf } from "../../graph/src/typed-array.js";
+import { loadTensors, saveTensors } from "../src/checkpoint/files.js";
+import { smallRun, wave } from "./small-run.js";
 
 /** The same in a realm of its own, whose constructors are not ours. */
 const foreign = <T>(code: string): T => runInNewContext(`(${code})`) as T;

@@ -1,10 +1,7 @@
 /** The updates that an optimizer or a part of one makes, on the oracle. */
-import { type HostTensor, tensor } from "../src/host/host-tensor.js";
+import { type HostTensor, type Tensor, type TensorTree, type Tree, tensor } from "@mp/graph";
+import { runTrees } from "../../graph/test/run-traced.js";
 import type { GradientTransformation, Optimizer } from "../src/optim/optimizer.js";
-import type { TensorTree } from "../src/trace/map-tensors.js";
-import type { Tensor } from "../src/trace/tensor.js";
-import type { Tree } from "../src/tree.js";
-import { runTrees } from "./run-traced.js";
 
 export const vector = (numbers: readonly number[]): HostTensor => tensor(Float32Array.from(numbers));
 export const numbers = (leaf: HostTensor | undefined): number[] => Array.from(leaf?.data ?? [], Number);

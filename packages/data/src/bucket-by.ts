@@ -1,6 +1,6 @@
 import { type HostTensor, isHostTensor, MpError, tensor } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 import { padded, takeRows } from "./array-dataset.js";
 import { batchingChecks } from "./batching.js";
 import { claim, oneOf, optional, optionsOf } from "./check-arguments.js";

@@ -1,5 +1,5 @@
 /** Checks the arguments of public functions before anything is read, with the checks that all packages share. */
-import { checks, readOptions } from "@mp/core/internal";
+import { checks, readOptions } from "@mp/graph/internal";
 
 export type Check = checks.Check;
 

@@ -1,6 +1,6 @@
 import { isHostTensor, MpError } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
-import { contentHash, shown } from "@mp/core/internal";
+import { contentHash, shown } from "@mp/graph/internal";
 import { text as checkText, claim } from "./check-arguments.js";
 
 /** A longer value is shown by its hash. */

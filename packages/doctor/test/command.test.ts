@@ -66,7 +66,7 @@ it("with ONNX Runtime: a step, exit status 0", () => {
 
 it("an engine that crashes is a line, and does not take the report with it", () => {
   const broken = folder(
-    { "@mp/core": join(here, "../core") },
+    { "@mp/core": join(here, "../core"), "@mp/graph": join(here, "../graph") },
     {
       "node_modules/@mp/backend-ort/package.json":
         '{ "name": "@mp/backend-ort", "version": "9.9.9", "type": "module", "exports": "./index.js" }',

@@ -3,12 +3,18 @@ import { evaluate } from "../src/reference/evaluate.js";
 import type { TensorTree } from "../src/trace/map-tensors.js";
 import { isTensor, type Tensor } from "../src/trace/tensor.js";
 import { traceInto } from "../src/trace/trace.js";
-import type { Traced } from "../src/train/definition/loss.js";
+
 import { leavesOf, type MapLeaves, mapTree, rebuildTree, type Tree } from "../src/tree.js";
 
 /** Traces a function of trees over the given data and runs it on the oracle, once, in exact arithmetic. */
-export function runTraced<T, R>(data: T, body: (inputs: Traced<T>) => R): MapLeaves<R, Tensor, HostTensor> {
-  const run = runTrees(data as Tree<HostTensor>, (inputs) => body(inputs as Traced<T>) as TensorTree);
+export function runTraced<T, R>(
+  data: T,
+  body: (inputs: MapLeaves<T, HostTensor, Tensor>) => R,
+): MapLeaves<R, Tensor, HostTensor> {
+  const run = runTrees(
+    data as Tree<HostTensor>,
+    (inputs) => body(inputs as MapLeaves<T, HostTensor, Tensor>) as TensorTree,
+  );
   return run as MapLeaves<R, Tensor, HostTensor>;
 }
 

@@ -1,5 +1,5 @@
 /** Files asked for by names and patterns. */
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { staysInside } from "./repository.js";
 
 /**

@@ -1,8 +1,8 @@
 /** A snapshot of a repository in the cache: downloaded as far as it is missing, or found there. */
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { MpError } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { MpError } from "@mp/graph";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { fileFailure, requireSpace } from "@mp/wheels/file-failure";
 import { sweepPartials } from "@mp/wheels/publish";
 import { blobOf, keepRef, linkBlob, sizeIfThere, snapshotOf } from "./cache.js";

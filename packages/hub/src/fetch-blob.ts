@@ -1,7 +1,7 @@
 /** Downloads one file to its place among the blobs: by range, resumed, checked, renamed when whole. */
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { hashFile } from "@mp/wheels/file-sum";
 import type { RemoteFile } from "./listing.js";
 import { claimPartial, leavePartial } from "./partial.js";

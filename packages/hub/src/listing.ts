@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { datasetInfo, listFiles, modelInfo } from "@huggingface/hub";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { replaceFile } from "./cache.js";
 import type { Repository } from "./repository.js";
 import { type Hub, request, TransientError, unreachable, withRetries } from "./request.js";

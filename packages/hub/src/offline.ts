@@ -1,6 +1,6 @@
 /** A snapshot as the cache has it, without the network. */
 import { join } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { keptRef, presentFiles, sizeIfThere, snapshotOf } from "./cache.js";
 import { chosen, listPaths } from "./choose.js";
 import { isCommit, keptList } from "./listing.js";

@@ -1,6 +1,6 @@
 /** A repository of the hub by its name: its part of addresses, and its folders in the cache. */
 import { join } from "node:path";
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 
 export interface Repository {
   readonly type: "model" | "dataset";

@@ -1,6 +1,6 @@
 /** One request of the hub: what an answer means, and how often it is asked for again. */
 import { setTimeout as wait } from "node:timers/promises";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import type { Settings } from "./settings.js";
 
 export type Hub = Pick<Settings, "endpoint" | "token" | "timeoutMs">;

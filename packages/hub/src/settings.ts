@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { MpError } from "@mp/core";
-import { checks } from "@mp/core/internal";
+import { MpError } from "@mp/graph";
+import { checks } from "@mp/graph/internal";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { errorCode, partialPath, runCommand } from "@mp/wheels";
 import { HEADER_ROOTS } from "./headers.js";
 import { type CachedLibrary, LIBRARIES } from "./library-cache.js";

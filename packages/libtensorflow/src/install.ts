@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { fileFailure, type Report, since, sweepPartials } from "@mp/wheels";
 import { addonPath, compileAddon } from "./addon.js";
 import { type CachedLibrary, cacheFolder } from "./library-cache.js";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, rm, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import {
   fetchWithPip,
   findPip,

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { INSTALL_COMMAND } from "./locate-package.js";
 
 export interface Platform {

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { isIndexUnreachable, type Report } from "@mp/wheels";
 import { COMMAND, parseCommandLine } from "./command-line.js";
 import { check, install } from "./install.js";

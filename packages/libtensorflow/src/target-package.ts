@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import {
   INSTALL_COMMAND,
   locatePackage,

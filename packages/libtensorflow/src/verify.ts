@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { runCommand } from "@mp/wheels";
 import { LIBRARY_COMMAND, type TfjsPackage } from "./locate-package.js";
 

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /** The parts of a wheel's file name: `tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl`. */
 export interface WheelName {

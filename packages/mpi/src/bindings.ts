@@ -1,5 +1,5 @@
 /** Binds functions of a native library by a table of their parameters. Knows nothing about ranks. */
-import type { MpError } from "@mp/core";
+import type { MpError } from "@mp/graph";
 import koffi from "koffi";
 
 interface ParameterTypes {

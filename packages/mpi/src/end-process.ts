@@ -1,5 +1,5 @@
 import { writeSync } from "node:fs";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import koffi from "koffi";
 
 /**

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { MPI_COMMAND } from "./locate.js";
 
 /** Variables with the number of started processes: PMI of MPICH and SLURM, Open MPI, SLURM. */

@@ -1,5 +1,5 @@
 /** Opens MPI's library, and reads its errors. Knows nothing about ranks. */
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import koffi from "koffi";
 import { ABI, FUNCTIONS, type MpiFunctions } from "./abi-table.js";
 import { bindFunctions, cells, type Unavailable } from "./bindings.js";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { VERSION } from "./release.js";
 
 /**

@@ -1,4 +1,4 @@
-import { MpError, type Ranks } from "@mp/core";
+import { MpError, type Ranks } from "@mp/graph";
 import { ABI } from "./abi-table.js";
 import { cells } from "./bindings.js";
 import { endProcess, pauseForLauncher, sayLast } from "./end-process.js";

@@ -1,5 +1,5 @@
 import { cpus } from "node:os";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { ABI } from "./abi-table.js";
 import { cells } from "./bindings.js";
 import { checkLauncher } from "./launcher.js";

@@ -1,7 +1,7 @@
 import { foldIn, type HostTensor, MpError, ones, scope, type Tensor, zeros } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { add, batchNormalization, mul, normalizeByStatistics, transpose } from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { constantValue } from "./initializers.js";
 import type { Parameters } from "./layer.js";
 import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";

@@ -1,5 +1,4 @@
 import type { Tensor } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
 import {
   add,
   cast,
@@ -17,6 +16,7 @@ import {
   softmaxCrossEntropyLoss,
   where,
 } from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike, expectLabels } from "./check-tensor.js";
 import { meanBy, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction } from "./option-kinds.js";

@@ -1,5 +1,4 @@
 import { autocast, castingPolicy, MpError, type Tensor, tensor } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
 import {
   add,
   and,
@@ -27,6 +26,7 @@ import {
   unsqueeze,
   where,
 } from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectTensor } from "./check-tensor.js";
 import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";

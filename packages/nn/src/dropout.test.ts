@@ -10,9 +10,9 @@ import {
   valueAndGrad,
   zeros,
 } from "@mp/core";
-import { setRandomCounter } from "@mp/core/internal";
 import { expand, literal, mul, reduceMean, reduceSum } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
+import { setRandomCounter } from "@mp/graph/internal";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { dropout, type LayerContext, sequential } from "./index.js";

@@ -1,6 +1,6 @@
 import { MpError, scope, type Tensor } from "@mp/core";
-import { shown } from "@mp/core/internal";
 import { mul, randomBernoulli, where } from "@mp/core/ops";
+import { shown } from "@mp/graph/internal";
 import type { Layer, LayerContext, Nothing } from "./layer.js";
 
 /**

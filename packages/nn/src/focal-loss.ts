@@ -1,7 +1,7 @@
 import { MpError, type Tensor } from "@mp/core";
 import { isFloat } from "@mp/core/graph";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { add, cast, exp, mul, neg, softplus, sub } from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike } from "./check-tensor.js";
 import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";

@@ -1,5 +1,5 @@
 import { MpError, type Tensor } from "@mp/core";
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 import type { Layer, Parameters, ParameterTree } from "./layer.js";
 import { applyPart, isStateful, type Part } from "./part.js";
 import type { StatefulLayer } from "./stateful-layer.js";

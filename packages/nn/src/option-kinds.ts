@@ -1,6 +1,6 @@
 /** Checks of the options of layers and losses, besides those of every package. */
 import { MpError } from "@mp/core";
-import { checks, shown } from "@mp/core/internal";
+import { checks, shown } from "@mp/graph/internal";
 
 /** Checks a number that is added to a variance. */
 export const epsilon: checks.Check = checks.claim(

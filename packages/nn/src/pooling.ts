@@ -1,6 +1,6 @@
 import { scope, type Tensor } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
 import { averagePool, maxPool } from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { Layer, Nothing } from "./layer.js";
 import { integers } from "./option-kinds.js";
 import { axesOf, coreWindow, type WindowOptions, windowTable } from "./window-options.js";

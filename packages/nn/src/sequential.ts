@@ -1,5 +1,5 @@
 import { foldIn, type Key, MpError, type Tensor } from "@mp/core";
-import { labeledPart, shown } from "@mp/core/internal";
+import { labeledPart, shown } from "@mp/graph/internal";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";

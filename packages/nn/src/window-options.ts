@@ -1,6 +1,7 @@
 /** The options that convolutions and pools share, checked when the layer is made and converted to core's. */
-import { checks } from "@mp/core/internal";
+
 import type { WindowOptions as CoreWindowOptions } from "@mp/core/ops";
+import { checks } from "@mp/graph/internal";
 import { integers } from "./option-kinds.js";
 
 export interface WindowOptions {

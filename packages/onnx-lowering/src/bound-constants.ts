@@ -1,4 +1,4 @@
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import {
   mapBodies,
   type OnnxGraph,

@@ -1,6 +1,14 @@
-import type { BackendManifest, DType, HalfDType } from "@mp/core";
-import { exactNumerics, libraryTolerance, pairKey } from "@mp/core/backend";
-import { type Graph, OPS, type Op, opTable, PRODUCT_OPS } from "@mp/core/graph";
+import {
+  type BackendManifest,
+  type DType,
+  type Graph,
+  type HalfDType,
+  OPS,
+  type Op,
+  opTable,
+  PRODUCT_OPS,
+} from "@mp/graph";
+import { exactNumerics, libraryTolerance, pairKey } from "@mp/graph/backend";
 import { type LowerNode, type OnnxGraph, OPSET_VERSION } from "@mp/onnx/write";
 import { lowerCudaNodes } from "./cuda/lower-node.js";
 import { type Parted, withConstantsApart } from "./differences/constants-apart.js";

@@ -1,4 +1,4 @@
-import type { HalfDType } from "@mp/core";
+import type { HalfDType } from "@mp/graph";
 
 export const HALVES: readonly HalfDType[] = ["f16", "bf16"];
 

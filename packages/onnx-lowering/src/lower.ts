@@ -1,14 +1,14 @@
-import type { HostTensor } from "@mp/core";
 import {
   type AnyNode,
   emulateHalves,
   expandComposites,
   type Graph,
+  type HostTensor,
   isNode,
   peakLiveBytes,
   type Value,
   widenNodes,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import {
   bodiesOf,
   encodeModel,

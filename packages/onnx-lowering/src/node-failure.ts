@@ -1,5 +1,4 @@
-import { type ErrorCode, MpError } from "@mp/core";
-import type { Graph } from "@mp/core/graph";
+import { type ErrorCode, type Graph, MpError } from "@mp/graph";
 
 /** How ONNX Runtime names the node that failed. */
 const NODE = /Name:\s?'([^']*)'/;

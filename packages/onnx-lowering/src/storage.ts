@@ -1,5 +1,4 @@
-import type { HostTensor } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import type { HostTensor, ValueType } from "@mp/graph";
 import type { Target } from "./lowerings/target.js";
 import { lengthened, shortened, shortType } from "./webgpu/short-integers.js";
 

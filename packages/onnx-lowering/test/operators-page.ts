@@ -1,7 +1,6 @@
 /** docs/webgpu-operators.md: what the WebGPU provider lacks of the vocabulary, and what is done instead. */
-import type { DType } from "@mp/core";
-import { pairKey } from "@mp/core/backend";
-import { type Op, opDTypes } from "@mp/core/graph";
+import { type DType, type Op, opDTypes } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
 import { decodeModel } from "@mp/onnx";
 import { lowerGraph } from "../src/lower.js";
 import type { Findings } from "../src/probe/findings.js";

@@ -1,6 +1,6 @@
 // Whatever the bytes, there is a model or an MpError, soon; and what the scan lets through, protobuf reads.
 import { fromBinary } from "@bufbuild/protobuf";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FIXTURES, fixture } from "../test/fixtures.js";

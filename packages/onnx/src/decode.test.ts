@@ -1,5 +1,4 @@
-import { type HostTensor, MpError, tensor } from "@mp/core";
-import { DTYPES } from "@mp/core/graph";
+import { DTYPES, type HostTensor, MpError, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { FIXTURES, fixture } from "../test/fixtures.js";
 import { bytes, data, int, text } from "../test/wire-bytes.js";

@@ -1,6 +1,6 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { MpError } from "@mp/core";
-import { arrayClassOf } from "@mp/core/internal";
+import { MpError } from "@mp/graph";
+import { arrayClassOf } from "@mp/graph/internal";
 import { codeOfKind } from "./attribute-kinds.js";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 import { substituteElementTypes } from "./element-type-substitution.js";

@@ -1,7 +1,7 @@
 // Element types that a graph does not have, read as others.
 import { create, toBinary } from "@bufbuild/protobuf";
-import { type HostTensor, tensor } from "@mp/core";
-import { evaluate } from "@mp/core/reference";
+import { type HostTensor, tensor } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { refusal } from "../test/small-models.js";
 import { decodeModel } from "./decode.js";

@@ -1,4 +1,4 @@
-import { DTYPES } from "@mp/core/graph";
+import { DTYPES } from "@mp/graph";
 import { expect, it } from "vitest";
 import { codeOfKind } from "./attribute-kinds.js";
 import { codeOfElementType, elementTypeOfCode } from "./element-type.js";

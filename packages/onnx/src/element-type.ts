@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import { DTYPES } from "@mp/core/graph";
+import { DTYPES, type DType } from "@mp/graph";
 
 /** ONNX's names of element types, each at its number: `TensorProto.DataType`. */
 const ONNX_NAMES = [

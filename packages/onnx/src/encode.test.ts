@@ -1,5 +1,6 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { MpError, mixedFloat16, tensor } from "@mp/core";
+import { mixedFloat16 } from "@mp/core";
+import { MpError, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { FIXTURES, fixture } from "../test/fixtures.js";
 import { opGraphs } from "../test/op-graphs.js";

@@ -1,4 +1,4 @@
-import { type HostTensor, MpError } from "@mp/core";
+import { type HostTensor, MpError } from "@mp/graph";
 import { codeOfKind } from "./attribute-kinds.js";
 import { codeOfElementType } from "./element-type.js";
 import { requireLittleEndian } from "./little-endian.js";

@@ -1,5 +1,5 @@
 // Whatever object is given for a model, reading and writing it end in a result or in an MpError.
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { seed } from "../../core/test/soak/size.js";
 import { randomOf } from "../test/mutations.js";

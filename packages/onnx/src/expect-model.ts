@@ -2,8 +2,8 @@
  * Checks that a value has the structure of `OnnxModel`, so that what reads or writes it need not: models are plain data,
  * and users make and change them.
  */
-import { isHostTensor, MpError, tensor as makeTensor } from "@mp/core";
-import { arrayClassOf } from "@mp/core/internal";
+import { isHostTensor, MpError, tensor as makeTensor } from "@mp/graph";
+import { arrayClassOf } from "@mp/graph/internal";
 import { isElementType } from "./element-type.js";
 import type { OnnxAttributeKind, OnnxGraph, OnnxModel, OnnxNode } from "./model.js";
 

@@ -1,8 +1,8 @@
 // Tensors of a model whose data lies in other files. Their names come from the model, so that a hostile one could name
 // any file: only what lies below the model's own folder is asked for.
 
-import { MpError } from "@mp/core";
-import { arrayClassOf } from "@mp/core/internal";
+import { MpError } from "@mp/graph";
+import { arrayClassOf } from "@mp/graph/internal";
 import { quote, refuse } from "./problem.js";
 import type {
   AttributeProto,

@@ -1,4 +1,4 @@
-import { hideFromOrigins } from "@mp/core/internal";
+import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);
 

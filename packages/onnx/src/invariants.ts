@@ -1,4 +1,4 @@
-import type { InputRole } from "@mp/core/graph";
+import type { InputRole } from "@mp/graph";
 import { INVARIANTS_KEY } from "./metadata-keys.js";
 import type { OnnxNode } from "./model.js";
 

@@ -1,5 +1,4 @@
-import { type DType, type HostTensor, MpError, type Shape } from "@mp/core";
-import { encode, hostArrayOf, isFloat } from "@mp/core/graph";
+import { type DType, encode, type HostTensor, hostArrayOf, isFloat, MpError, type Shape } from "@mp/graph";
 
 /**
  * Numbers as a tensor of that dtype, each rounded once from f64; beyond a float dtype's range lies infinity.

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /** @throws MP_UNSUPPORTED on a machine whose memory is not little-endian, as a model's raw data is */
 export function requireLittleEndian(): void {

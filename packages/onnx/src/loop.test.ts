@@ -1,7 +1,6 @@
-import { type HostTensor, type Tensor, tensor } from "@mp/core";
-import { type Graph, printGraph, traceInto } from "@mp/core/graph";
-import { add, cast, matMul, mul, reduceSum, scan, tanh } from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+import { type Graph, type HostTensor, printGraph, type Tensor, tensor, traceInto } from "@mp/graph";
+import { add, cast, matMul, mul, reduceSum, scan, tanh } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { f32, reading, refusal } from "../test/small-models.js";
 import { decodeModel } from "./decode.js";

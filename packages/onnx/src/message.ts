@@ -1,5 +1,5 @@
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /**
  * A message of protobuf, put together field by field in the order of the schema's field numbers. A program that only

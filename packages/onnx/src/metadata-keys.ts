@@ -1,4 +1,4 @@
-import type { Origin, Phase } from "@mp/core/graph";
+import type { Origin, Phase } from "@mp/graph";
 import type { StringMap } from "./model.js";
 
 /** On a node that stands for a part of one of ours: that node's name. On a node of ours it is the name itself. */

@@ -1,7 +1,7 @@
 // A model as plain data: what `encodeModel` writes and `decodeModel` gives. It is ONNX's own structure with our
 // tensors in it and without protobuf; what of ONNX it has no place for is refused on the way in, never dropped,
 // except hints about execution (device configurations, quantization annotations) and denotations.
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import type { ElementType } from "./element-type.js";
 
 /** Keys in the order of the file; a record read from a file has no prototype. */

@@ -1,5 +1,4 @@
-import type { DType, HostTensor } from "@mp/core";
-import { decode, isFloat, roundTo } from "@mp/core/graph";
+import { type DType, decode, type HostTensor, isFloat, roundTo } from "@mp/graph";
 
 /** The elements as numbers; 64-bit integers beyond 2^53 are rounded. */
 export function numbersOf({ dtype, data }: HostTensor): number[] {

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /** Why bytes or a model were refused, as `details.problem` of the MP_PARSE error; stable, unlike messages. */
 const ONNX_PROBLEMS = [

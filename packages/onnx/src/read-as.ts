@@ -1,6 +1,6 @@
 // Element types of ONNX that a graph here does not have, and what they may be read as if the caller says so.
-import { MpError } from "@mp/core";
-import { checks, readOptions } from "@mp/core/internal";
+import { MpError } from "@mp/graph";
+import { checks, readOptions } from "@mp/graph/internal";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 
 /** Substitutes for element types: integers that hold all of its values, and floats that are rounded once. */

@@ -1,8 +1,8 @@
 // Whatever a model says, reading it as a graph ends in a graph or in an MpError.
 import { readFileSync } from "node:fs";
-import { float32, MpError, type Tensor } from "@mp/core";
-import { traceInto } from "@mp/core/graph";
-import { add, mul, scan } from "@mp/core/ops";
+import { float32 } from "@mp/core";
+import { MpError, type Tensor, traceInto } from "@mp/graph";
+import { add, mul, scan } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../test/fixtures.js";
 import { mutate, randomOf } from "../test/mutations.js";

@@ -1,4 +1,4 @@
-import { tensor } from "@mp/core";
+import { tensor } from "@mp/graph";
 import { expect, it } from "vitest";
 import { f32, of, reading, refusal } from "../test/small-models.js";
 import { encodeModel } from "./encode.js";
@@ -46,7 +46,7 @@ it("refuses a loop of too many steps by the limit's name", async () => {
   expect(bytes.length).toBeLessThan(600);
   const model = await fromOnnx(bytes);
   const trusted = await fromOnnx(bytes, { limits: { loopSteps: 1e7 } });
-  const { traceInto } = await import("@mp/core/graph");
+  const { traceInto } = await import("@mp/graph");
   const trace = (of: typeof model) => () =>
     traceInto(
       [{ name: "x", role: "batch", type: { dtype: "f32", shape: [2, 3] } }],

@@ -1,6 +1,5 @@
-import { MpError } from "@mp/core";
-import { elementCount, type Graph, isNode } from "@mp/core/graph";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { elementCount, type Graph, isNode, MpError } from "@mp/graph";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { quote } from "./problem.js";
 
 /** Limits on the work that a graph asks of an engine, so that a short file cannot ask for hours or for all memory. */

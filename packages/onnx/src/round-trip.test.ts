@@ -1,6 +1,15 @@
-import { type DType, type HostTensor, MpError } from "@mp/core";
-import { type AnyNode, type Graph, isFloat, type Op, opDTypes, printGraph } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import {
+  type AnyNode,
+  type DType,
+  type Graph,
+  type HostTensor,
+  isFloat,
+  MpError,
+  type Op,
+  opDTypes,
+  printGraph,
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { opGraphs } from "../test/op-graphs.js";
 import { decodeModel } from "./decode.js";

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { FIXTURES, fixture } from "../test/fixtures.js";
 import { type Bytes, bytes, data, int, tag, text, varint } from "../test/wire-bytes.js";

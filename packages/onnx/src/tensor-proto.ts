@@ -1,5 +1,11 @@
-import { type DType, type HostTensor, tensor } from "@mp/core";
-import { bytesPerElement, type HostArrays, hostArrayOf } from "@mp/core/graph";
+import {
+  bytesPerElement,
+  type DType,
+  type HostArrays,
+  type HostTensor,
+  hostArrayOf,
+  tensor,
+} from "@mp/graph";
 import { elementTypeOfCode, isDType } from "./element-type.js";
 import { requireLittleEndian } from "./little-endian.js";
 import { refuse, unsupported } from "./problem.js";

@@ -1,7 +1,7 @@
-import { full, mixedFloat16, sgd, type Tensor, trainer } from "@mp/core";
-import { applyGraph } from "@mp/core/graph";
-import { add, reduceMean } from "@mp/core/ops";
-import { reference } from "@mp/core/reference";
+import { mixedFloat16, sgd, trainer } from "@mp/core";
+import { applyGraph, full, type Tensor } from "@mp/graph";
+import { add, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../test/fixtures.js";
 import { decodeModel } from "./decode.js";

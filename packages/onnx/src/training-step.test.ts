@@ -1,6 +1,6 @@
-import { float32, mixedBfloat16, mixedFloat16, zeros } from "@mp/core";
-import { type Graph, printGraph } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { float32, mixedBfloat16, mixedFloat16 } from "@mp/core";
+import { type Graph, printGraph, zeros } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { trainingGraphs } from "../test/training-graphs.js";
 import { decodeModel } from "./decode.js";

@@ -1,7 +1,7 @@
 // What the maker of a model computes with it, as the scripts beside the fixtures wrote it down.
 import { readFileSync } from "node:fs";
-import { type HostTensor, tensor } from "@mp/core";
-import { evaluate } from "@mp/core/reference";
+import { type HostTensor, tensor } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { expect } from "vitest";
 import { decodeModel } from "../src/decode.js";
 import { type ReadModel, readGraph } from "../src/read/read.js";

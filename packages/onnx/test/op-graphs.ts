@@ -1,21 +1,25 @@
 // A graph of one node for every op, attribute and dtype: core's own cases, each in every dtype that its op takes, and
 // the corners that matter to a file.
 import { readFileSync } from "node:fs";
-import { type DType, type HostTensor, MpError, tensor, zeros } from "@mp/core";
 import {
   DTYPES,
+  type DType,
   decidingDType,
   encode,
   type Graph,
   GraphBuilder,
+  type HostTensor,
   hostArrayOf,
   inferTypes,
   isFloat,
+  MpError,
   type Op,
   type OpAttributes,
   opDTypes,
+  tensor,
   type ValueType,
-} from "@mp/core/graph";
+  zeros,
+} from "@mp/graph";
 
 interface OpCase {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Models of one LSTM, GRU or RNN, of small sizes. */
-import { type HostTensor, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/graph";
 import {
   int,
   type OnnxAttribute,

@@ -1,6 +1,5 @@
 // Models of a few nodes, to be read, and what reading refuses.
-import { MpError } from "@mp/core";
-import { printGraph } from "@mp/core/graph";
+import { MpError, printGraph } from "@mp/graph";
 import {
   type OnnxAttributes,
   type OnnxGraph,

@@ -1,14 +1,5 @@
-import {
-  adamW,
-  type Backend,
-  type PrecisionChoice,
-  remat,
-  scope,
-  type Tensor,
-  tensor,
-  trainer,
-} from "@mp/core";
-import type { Graph } from "@mp/core/graph";
+import { adamW, type PrecisionChoice, trainer } from "@mp/core";
+import { type Backend, type Graph, remat, scope, type Tensor, tensor } from "@mp/graph";
 import {
   gather,
   layerNormalization,
@@ -17,8 +8,8 @@ import {
   softmaxCrossEntropyLoss,
   tanh,
   where,
-} from "@mp/core/ops";
-import { reference } from "@mp/core/reference";
+} from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 
 /** The backend, and the graphs that it is given to compile. */
 function recorded(backend: Backend): { readonly backend: Backend; readonly graphs: Graph[] } {

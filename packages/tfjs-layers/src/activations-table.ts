@@ -1,5 +1,5 @@
 // Activation functions by their names in configs, as TensorFlow.js computes them.
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import {
   abs,
   add,
@@ -14,7 +14,7 @@ import {
   softmax,
   softplus,
   tanh,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { isObject } from "./problem.js";
 import type { Settings } from "./settings.js";
 

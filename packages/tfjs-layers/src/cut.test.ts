@@ -1,6 +1,7 @@
 // A model without its head: what inner layers give, against tfjs's own model of the same layers.
-import { float32, type HostTensor, isHostTensor, leavesOf, predictor, tensor } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { float32, predictor } from "@mp/core";
+import { type HostTensor, isHostTensor, leavesOf, tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import * as tf from "@tensorflow/tfjs";
 import { expect, it } from "vitest";
 import { artifactsOf, outputsOf, temporaryFolder, write } from "../test/saved.js";

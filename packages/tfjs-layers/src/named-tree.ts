@@ -1,4 +1,4 @@
-import type { Tree } from "@mp/core";
+import type { Tree } from "@mp/graph";
 import { quote, refuseFile } from "./problem.js";
 
 /** Leaves nested by the parts of their paths. @throws MP_PARSE for two of one path, or one inside another */

@@ -1,6 +1,6 @@
 // A layer as it was read: the weights that it has, and what it computes of them.
-import type { Shape, Tensor } from "@mp/core";
-import { mul, where } from "@mp/core/ops";
+import type { Shape, Tensor } from "@mp/graph";
+import { mul, where } from "@mp/graph/ops";
 import type { JsonObject } from "./problem.js";
 import type { Settings } from "./settings.js";
 

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /** A name in quotes, cut where it is long. */
 export const quote = (name: string): string =>

@@ -1,7 +1,7 @@
 // Files that are not read, and those that nobody should follow.
 import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type ErrorCode, type HostTensor, tensor } from "@mp/core";
+import { type ErrorCode, type HostTensor, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { outputsOf, temporaryFolder } from "../test/saved.js";
 import type { TfjsModel } from "./index.js";

@@ -1,6 +1,6 @@
 // The config of one layer, read by kinds. Options that change nothing here (initializers, regularizers, constraints) are
 // not read.
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { isObject, type JsonObject, quote, refuseFile } from "./problem.js";
 
 export class Settings {

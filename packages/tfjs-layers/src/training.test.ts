@@ -1,6 +1,8 @@
 // A step of fine-tuning, against tfjs's own trainer.
-import { isHostTensor, key, leavesOf, sgd, type Tensor, tensor, trainer } from "@mp/core";
-import { reference } from "@mp/core/reference";
+
+import { sgd, trainer } from "@mp/core";
+import { isHostTensor, key, leavesOf, type Tensor, tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { asModel, dense, meanSquaredError, sequential } from "@mp/nn";
 import * as tf from "@tensorflow/tfjs";
 import { describe, expect, it } from "vitest";

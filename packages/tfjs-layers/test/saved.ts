@@ -2,17 +2,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  type HostTensor,
-  isHostTensor,
-  key,
-  leavesOf,
-  rebuildTree,
-  type Tensor,
-  type Traced,
-} from "@mp/core";
-import { traceInto } from "@mp/core/graph";
-import { evaluateRaw, type RawTensor } from "@mp/core/reference";
+import type { Traced } from "@mp/core";
+import { type HostTensor, isHostTensor, key, leavesOf, rebuildTree, type Tensor, traceInto } from "@mp/graph";
+import { evaluateRaw, type RawTensor } from "@mp/graph/reference";
 import type * as tfjs from "@tensorflow/tfjs";
 import type { TfjsModel, TfjsTensors } from "../src/index.js";
 

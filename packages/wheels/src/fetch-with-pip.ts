@@ -1,5 +1,5 @@
 import { readdir } from "node:fs/promises";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { indexUnreachable } from "./index-failure.js";
 import { runCommand } from "./run-command.js";
 

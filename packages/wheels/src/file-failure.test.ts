@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { fileFailure, requireSpace } from "./file-failure.js";
 

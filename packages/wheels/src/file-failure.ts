@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /** The system's error code, such as "ENOSPC", if the error has one. */
 export function errorCode(error: unknown): string | undefined {

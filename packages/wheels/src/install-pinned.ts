@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { fetchWithPip, findPip } from "./fetch-with-pip.js";
 import { fileFailure, type SpaceNeed } from "./file-failure.js";
 import { sha256Of } from "./file-sum.js";

@@ -5,7 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { errorCode } from "./file-failure.js";
 

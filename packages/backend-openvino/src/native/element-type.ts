@@ -1,4 +1,4 @@
-import type { DType } from "@mp/core";
+import type { DType } from "@mp/graph";
 
 /** The C interface's numbers of dtypes, ov_element_type_e. */
 export const ELEMENT_TYPE: Readonly<Record<DType, number>> = {

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { LIBRARY_COMMAND, RELEASE } from "@mp/libopenvino";
 
 /**

@@ -1,6 +1,6 @@
 /** Loads OpenVINO's C library once per process and path, and binds its functions. Knows nothing about models. */
 import { dirname } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { cacheFolder, LIBRARY_COMMAND } from "@mp/libopenvino";
 import { growStacks } from "@mp/onnx-lowering/program";
 import koffi from "koffi";

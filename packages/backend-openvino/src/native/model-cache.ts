@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { publishFolder, sweepPartials, withdrawFolder } from "@mp/wheels/publish";
 
 /** Digests of the other files in the folder of a model. */

@@ -1,5 +1,4 @@
-import { type HostTensor, MpError } from "@mp/core";
-import { bytesPerElement, elementCount, type ValueType } from "@mp/core/graph";
+import { bytesPerElement, elementCount, type HostTensor, MpError, type ValueType } from "@mp/graph";
 import type { Storage } from "@mp/onnx-lowering";
 import { aligned, type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { loadLibrary, type OpenVinoLibrary } from "./library.js";

@@ -1,12 +1,15 @@
-import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
 import {
   bytesPerElement,
+  type DType,
   elementCount,
   formatShape,
   type HostArrays,
+  type HostTensor,
   hostArrayOf,
+  type Shape,
+  tensor,
   type ValueType,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import type { Storage } from "@mp/onnx-lowering";
 import { type EngineTensor, type Ledger, NativeResource } from "@mp/onnx-lowering/program";
 import koffi from "koffi";

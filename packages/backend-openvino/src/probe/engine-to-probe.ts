@@ -1,4 +1,4 @@
-import type { HalfDType } from "@mp/core";
+import type { HalfDType } from "@mp/graph";
 import type { ProbedEngine } from "@mp/onnx-lowering";
 import type { NativeRuntime } from "../native/index.js";
 import { runOnce } from "./run-once.js";

@@ -1,6 +1,5 @@
-import { type HalfDType, ones } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
-import { halfUnits } from "@mp/core/probe";
+import { GraphBuilder, type HalfDType, ones } from "@mp/graph";
+import { halfUnits } from "@mp/graph/probe";
 import { lowerGraph, type Target } from "@mp/onnx-lowering";
 import type { NativeRuntime } from "../native/index.js";
 import { runOnce } from "./run-once.js";

@@ -37,7 +37,7 @@ const digest = (...parts: readonly string[]): string => {
 };
 
 /** Entries with the code that probes. The names of the files that they share change with the contents. */
-const ENTRIES = ["@mp/core/probe", "@mp/core/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
+const ENTRIES = ["@mp/graph/probe", "@mp/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
 
 /** The code that probes, so that findings of other code are not used; undefined in a bundle, which has no such files. */
 function probingCode(): { readonly version: string; readonly code: string } | undefined {

@@ -1,5 +1,4 @@
-import { type Backend, full, MpError } from "@mp/core";
-import { type Graph, GraphBuilder } from "@mp/core/graph";
+import { type Backend, full, type Graph, GraphBuilder, MpError } from "@mp/graph";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openvino } from "../../src/index.js";
 

@@ -1,5 +1,4 @@
-import { full } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
+import { full, GraphBuilder } from "@mp/graph";
 import { afterEach, expect, it, vi } from "vitest";
 import { openvino } from "../../src/index.js";
 import { NativeRuntime } from "../../src/native/index.js";

@@ -1,5 +1,6 @@
-import { float32, key, momentum, tensor, trainer } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { float32, momentum, trainer } from "@mp/core";
+import { key, tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { dense, meanSquaredError, relu, sequential } from "@mp/nn";
 import { expect, it } from "vitest";
 import { openvino } from "../../src/index.js";
@@ -37,7 +38,7 @@ it("trains with the losses of the reference", async () => {
 
 it("leaves the event loop free", async () => {
   const backend = await openvino({ threads: 1 });
-  const { GraphBuilder } = await import("@mp/core/graph");
+  const { GraphBuilder } = await import("@mp/graph");
   const builder = new GraphBuilder();
   const a = builder.input("a", { dtype: "f32", shape: [1024, 1024] }, "batch");
   let product = a;

@@ -1,5 +1,5 @@
 import { allCases, failuresOf, runConformance } from "@mp/conformance";
-import type { Backend } from "@mp/core";
+import type { Backend } from "@mp/graph";
 import { locateLibrary, RELEASE } from "@mp/libopenvino";
 import { type Findings, storageOf, targetOf } from "@mp/onnx-lowering";
 import { expect, it } from "vitest";

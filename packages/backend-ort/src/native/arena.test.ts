@@ -1,4 +1,4 @@
-import type { ValueType } from "@mp/core/graph";
+import type { ValueType } from "@mp/graph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { modelBytes } from "../../test/onnx-bytes.js";
 import { arenaStats } from "./arena.js";

@@ -1,5 +1,4 @@
-import { type HostTensor, tensor, zeros } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import { type HostTensor, tensor, type ValueType, zeros } from "@mp/graph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ModelNode, modelBytes } from "../../test/onnx-bytes.js";
 import { type NativeRuntime, openRuntime } from "./runtime.js";

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { NativeResource } from "@mp/onnx-lowering/program";
 import type { OrtLibrary } from "./library.js";
 import type { NativeSession } from "./session.js";

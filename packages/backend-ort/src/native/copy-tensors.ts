@@ -1,4 +1,4 @@
-import type { ValueType } from "@mp/core/graph";
+import type { ValueType } from "@mp/graph";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import type { OrtLibrary } from "./library.js";
 import type { DeviceCopier, DeviceTensor } from "./tensor.js";

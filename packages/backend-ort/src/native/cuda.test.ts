@@ -1,4 +1,4 @@
-import { MpError, tensor } from "@mp/core";
+import { MpError, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { COPY_MODEL } from "./copy-model.js";
 import { cudaDevice, cudaProviderOptions, explainCudaFailure } from "./cuda.js";

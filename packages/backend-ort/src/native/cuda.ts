@@ -3,7 +3,7 @@
  * is in libraries next to ONNX Runtime's own and is found through that library's folder.
  */
 import { dirname } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { Ledger } from "@mp/onnx-lowering/program";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";

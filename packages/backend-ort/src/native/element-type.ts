@@ -1,4 +1,4 @@
-import type { DType } from "@mp/core";
+import type { DType } from "@mp/graph";
 
 /** ONNXTensorElementDataType, which is also TensorProto.DataType of the ONNX format. */
 export const ONNX_ELEMENT_TYPE: Readonly<Record<DType, number>> = {

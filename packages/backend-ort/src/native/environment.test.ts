@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import { tensor, type ValueType } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { modelBytes } from "../../test/onnx-bytes.js";
 import { acquireEnvironment } from "./environment.js";

@@ -2,7 +2,7 @@
  * ORT's environment: one per process and library, with one thread pool and one arena for all sessions. Sessions with
  * pools of their own spin against each other (46 ms per run instead of 22), and each arena keeps its session's peak.
  */
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import type { OrtLibrary } from "./library.js";

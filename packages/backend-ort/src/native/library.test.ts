@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { API_TABLE } from "./api-table.js";
 import { asyncStackBytes, checkRelease, loadLibrary } from "./library.js";

@@ -2,7 +2,7 @@
  * Loads the ONNX Runtime library once per process and path, and binds the functions of `api-table.ts`. Knows nothing
  * about sessions or tensors.
  */
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { growStacks } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import {

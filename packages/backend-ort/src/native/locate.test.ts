@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import Module from "node:module";
 import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { afterEach, describe, expect, it } from "vitest";
 import { INSTALL_COMMAND, locateLibrary } from "./locate.js";
 

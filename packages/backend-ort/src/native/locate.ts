@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, join } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /**
  * The command that installs a missing library. Without the variable, npm runs a script that downloads from a vendor's

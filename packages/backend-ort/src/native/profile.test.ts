@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
-import type { ValueType } from "@mp/core/graph";
+import type { ValueType } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { modelBytes } from "../../test/onnx-bytes.js";
 import { parseProfile, profileRun } from "./profile.js";

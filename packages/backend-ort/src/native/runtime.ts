@@ -1,5 +1,4 @@
-import { type HostTensor, MpError } from "@mp/core";
-import { byteLength, bytesPerElement, type ValueType } from "@mp/core/graph";
+import { byteLength, bytesPerElement, type HostTensor, MpError, type ValueType } from "@mp/graph";
 import { aligned, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { NativeBinding } from "./binding.js";
 import { type CudaOptions, cudaDevice } from "./cuda.js";

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import type { Environment } from "./environment.js";

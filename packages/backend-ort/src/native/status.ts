@@ -1,4 +1,4 @@
-import { type ErrorCode, MpError } from "@mp/core";
+import { type ErrorCode, MpError } from "@mp/graph";
 import type { NativeFunctions } from "./api-table.js";
 
 /** OrtErrorCode by number. */

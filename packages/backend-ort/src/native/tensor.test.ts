@@ -1,5 +1,4 @@
-import { type DType, type HostTensor, tensor } from "@mp/core";
-import { bytesPerElement, DTYPES, hostArrayOf } from "@mp/core/graph";
+import { bytesPerElement, DTYPES, type DType, type HostTensor, hostArrayOf, tensor } from "@mp/graph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type NativeRuntime, openRuntime } from "./runtime.js";
 import type { NativeTensor } from "./tensor.js";

@@ -1,13 +1,17 @@
-import { type DType, type HostTensor, MpError, type Shape, tensor } from "@mp/core";
 import {
   bytesPerElement,
+  type DType,
   elementCount,
   formatShape,
   type HostArrays,
+  type HostTensor,
   hostArrayOf,
+  MpError,
+  type Shape,
   sameShape,
+  tensor,
   type ValueType,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import type { Storage } from "@mp/onnx-lowering";
 import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
 import koffi from "koffi";

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { expect, it } from "vitest";
 import type { OrtLibrary } from "./library.js";
 import { webgpuDevice } from "./webgpu.js";

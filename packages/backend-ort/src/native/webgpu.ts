@@ -2,7 +2,7 @@
  * The WebGPU execution provider. It is part of the library itself and computes through Vulkan, Metal or Direct3D 12,
  * whatever the machine has.
  */
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { storageOf } from "@mp/onnx-lowering";
 import { Ledger } from "@mp/onnx-lowering/program";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";

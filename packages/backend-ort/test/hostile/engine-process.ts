@@ -1,7 +1,6 @@
 /** The engine in a separate process, so that a fatal signal is a result like any other. */
 import { type ChildProcess, spawn } from "node:child_process";
-import type { HostTensor } from "@mp/core";
-import type { Op, OpAttributes } from "@mp/core/graph";
+import type { HostTensor, Op, OpAttributes } from "@mp/graph";
 
 export interface SingleNode {
   readonly op: Op;

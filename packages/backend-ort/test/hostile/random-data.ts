@@ -1,6 +1,13 @@
 /** Tensors for hostile nodes: the extremes of every range, empty axes, sizes around a vector's. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, encode, hostArrayOf, isFloat } from "@mp/core/graph";
+import {
+  type DType,
+  elementCount,
+  encode,
+  type HostTensor,
+  hostArrayOf,
+  isFloat,
+  type Shape,
+} from "@mp/graph";
 import fc from "fast-check";
 
 /** Sizes of an axis: mostly small, sometimes 0, or more than a vector register holds. */

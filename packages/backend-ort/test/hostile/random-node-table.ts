@@ -2,8 +2,16 @@
  * A node of every op with attributes at the edges, and operands for it. Some are invalid, which type inference finds
  * out.
  */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { isFloat, type Op, type OpAttributes, REDUCE_OPS, rowsOf } from "@mp/core/graph";
+import {
+  type DType,
+  type HostTensor,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  REDUCE_OPS,
+  rowsOf,
+  type Shape,
+} from "@mp/graph";
 import fc from "fast-check";
 import { indices, shapeOf, size, values } from "./random-data.js";
 

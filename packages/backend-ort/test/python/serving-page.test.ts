@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ops, sgd, type Tensor, trainer, zeros } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { ops, sgd, trainer } from "@mp/core";
+import { type Tensor, zeros } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { afterAll, expect, it } from "vitest";
 import { blockOf } from "../serving-page.js";
 import { runPython } from "./python.js";

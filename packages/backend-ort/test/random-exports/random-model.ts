@@ -1,4 +1,5 @@
-import { type HostTensor, ops, type Tensor, tensor } from "@mp/core";
+import { ops } from "@mp/core";
+import { type HostTensor, type Tensor, tensor } from "@mp/graph";
 
 /** Numbers in 0 … 1. */
 export type Random = () => number;

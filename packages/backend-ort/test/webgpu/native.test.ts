@@ -1,5 +1,5 @@
 /** The native layer on a device of WebGPU: memory, copies, recorded runs. */
-import { type HostTensor, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/graph";
 import { encodeModel, onnxGraph, onnxModel, onnxNode } from "@mp/onnx";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {

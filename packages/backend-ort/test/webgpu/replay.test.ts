@@ -5,8 +5,7 @@
 
 import { allCases } from "@mp/conformance";
 import { describeConformance } from "@mp/conformance/vitest";
-import { type Backend, type HostTensor, tensor } from "@mp/core";
-import type { Executable } from "@mp/core/graph";
+import { type Backend, type Executable, type HostTensor, tensor } from "@mp/graph";
 import { ort } from "../../src/index.js";
 import { knownFailures } from "./known-failures.js";
 

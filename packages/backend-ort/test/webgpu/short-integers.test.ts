@@ -1,7 +1,6 @@
 /** Integers on a device of WebGPU, which holds i64 as i32, also where a recorded run is replayed on other values. */
-import { type Backend, type HostTensor, tensor } from "@mp/core";
-import { type Graph, GraphBuilder } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { type Backend, type Graph, GraphBuilder, type HostTensor, tensor } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ort } from "../../src/index.js";
 

@@ -1,17 +1,7 @@
 /** Whole training runs on a device of WebGPU, beside the processor. */
-import {
-  adamW,
-  type Backend,
-  float32,
-  key,
-  mixedFloat16,
-  type Precision,
-  sgd,
-  type Tensor,
-  tensor,
-  trainer,
-} from "@mp/core";
-import { relu, reshape } from "@mp/core/ops";
+import { adamW, float32, mixedFloat16, type Precision, sgd, trainer } from "@mp/core";
+import { type Backend, key, type Tensor, tensor } from "@mp/graph";
+import { relu, reshape } from "@mp/graph/ops";
 import {
   asModel,
   averagePooling,

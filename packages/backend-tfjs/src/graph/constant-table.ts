@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import { handleName } from "./handle-name.js";
 
 /** The large constants of a program, kept in variables of its session, one for each distinct content. */

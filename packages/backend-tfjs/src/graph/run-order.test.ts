@@ -1,5 +1,4 @@
-import type { Shape } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
+import { GraphBuilder, type Shape } from "@mp/graph";
 import { expect, test } from "vitest";
 import { RunOrder } from "./run-order.js";
 import { ScopeWriter } from "./scope-writer.js";

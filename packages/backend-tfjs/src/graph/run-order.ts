@@ -1,4 +1,4 @@
-import { type AnyNode, byteLength, type Value } from "@mp/core/graph";
+import { type AnyNode, byteLength, type Value } from "@mp/graph";
 import type { ScopeWriter } from "./scope-writer.js";
 
 /** How many nodes may be in progress: enough for both threads of a small machine to find one that is ready. */

@@ -1,4 +1,4 @@
-import { tensor, zeros } from "@mp/core";
+import { tensor, zeros } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { type } from "./attributes.js";
 import { ConstantTable } from "./constant-table.js";

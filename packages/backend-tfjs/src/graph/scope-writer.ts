@@ -1,13 +1,4 @@
-import { type DType, type HostTensor, tensor } from "@mp/core";
-import {
-  bytesPerElement,
-  encode,
-  type Graph,
-  hostArrayOf,
-  isComputeFloat,
-  isFloat,
-  type ValueType,
-} from "@mp/core/graph";
+import { type DType, type HostTensor, tensor, bytesPerElement, encode, type Graph, hostArrayOf, isComputeFloat, isFloat, type ValueType } from "@mp/graph";
 import * as attribute from "./attributes.js";
 import { type TfAttributes, type TfDType, type } from "./attributes.js";
 import type { ConstantTable } from "./constant-table.js";

@@ -1,5 +1,5 @@
 /** Variables of a session: one per slot and one per large constant, each with nodes to read and to write it. */
-import type { ValueType } from "@mp/core/graph";
+import type { ValueType } from "@mp/graph";
 import { shape, string, type } from "./attributes.js";
 import { receive, send } from "./edges.js";
 import type { NodeInit } from "./node-def.js";

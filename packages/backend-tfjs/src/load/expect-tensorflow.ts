@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import type { TfjsBinding, TfjsNode } from "./tfjs-node.js";
 
 /** A checked tfjs-node, with its addon and library. */

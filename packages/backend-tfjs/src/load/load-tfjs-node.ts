@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import {
   INSTALL_COMMAND,
   LIBRARY_COMMAND,

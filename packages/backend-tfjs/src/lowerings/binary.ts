@@ -1,4 +1,4 @@
-import { byteLength, type OpOf, sameShape } from "@mp/core/graph";
+import { byteLength, type OpOf, sameShape } from "@mp/graph";
 import { type } from "../graph/attributes.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 import { plain } from "./plain.js";

@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
+import { type DType, isFloat } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 import type { Lowering } from "./lowering.js";
 

@@ -3,7 +3,7 @@
  * was transposed once is known in both layouts, so adjacent nodes need no transposition, and a gradient finds what its
  * forward node transposed.
  */
-import type { Shape } from "@mp/core";
+import type { Shape } from "@mp/graph";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 

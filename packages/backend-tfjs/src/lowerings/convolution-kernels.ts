@@ -2,8 +2,7 @@
  * TensorFlow's kernels for a convolution of one group, or a depthwise one, as the three operators need them: images [N,
  * d…, C], filters [k…, C, M], or [k…, C, M / C] where each channel has its own.
  */
-import type { DType, Shape } from "@mp/core";
-import { samePads } from "@mp/core/graph";
+import { type DType, type Shape, samePads } from "@mp/graph";
 import { ints, string, type TfAttributes, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

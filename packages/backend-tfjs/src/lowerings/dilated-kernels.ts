@@ -1,6 +1,5 @@
 /** Dilated kernels [k…, channels, results], for engine kernels without dilation. */
-import type { Shape } from "@mp/core";
-import { windowExtent } from "@mp/core/graph";
+import { type Shape, windowExtent } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 
 /** The size from the first tap to the last. */

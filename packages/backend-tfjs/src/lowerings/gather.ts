@@ -1,4 +1,4 @@
-import { type OpOf, type ScatterOp, sameShape } from "@mp/core/graph";
+import { type OpOf, type ScatterOp, sameShape } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import { coordinate, elementCoordinates, elementView, fromStart } from "./indices.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";

@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import type { GraphNode, OpOf } from "@mp/core/graph";
+import { tensor, type GraphNode, type OpOf } from "@mp/graph";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 import { coordinate, stack } from "./indices.js";

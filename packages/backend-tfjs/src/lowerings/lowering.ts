@@ -1,5 +1,4 @@
-import type { Shape } from "@mp/core";
-import type { GraphNode, Op, Value } from "@mp/core/graph";
+import type { Shape, GraphNode, Op, Value } from "@mp/graph";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 

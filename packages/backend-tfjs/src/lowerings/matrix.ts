@@ -1,5 +1,4 @@
-import type { Shape } from "@mp/core";
-import { type GraphNode, isFloat, type OpOf, plainEquation } from "@mp/core/graph";
+import { type Shape, type GraphNode, isFloat, type OpOf, plainEquation } from "@mp/graph";
 import { bool, int, string, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";

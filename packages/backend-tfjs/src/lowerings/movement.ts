@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import { type OpOf, sameShape } from "@mp/core/graph";
+import { tensor, type OpOf, sameShape } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { count, type Lowering, type LoweringTable, padPairs, resultAt } from "./lowering.js";

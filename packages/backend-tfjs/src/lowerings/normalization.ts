@@ -1,4 +1,4 @@
-import type { GraphNode, OpOf, SoftmaxOp } from "@mp/core/graph";
+import type { GraphNode, OpOf, SoftmaxOp } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 import type { Lowering, LoweringTable } from "./lowering.js";
 import { inF32 } from "./twins.js";

@@ -1,4 +1,4 @@
-import { isFloat, type Op } from "@mp/core/graph";
+import { isFloat, type Op } from "@mp/graph";
 import type { Lowering } from "./lowering.js";
 
 /** The TensorFlow op of that name, or one for floats and another for integers, on the same operands. */

@@ -1,6 +1,5 @@
 /** Pools that the engine has no kernel for: one strided slice per tap, over all windows at once. */
-import type { Shape } from "@mp/core";
-import { type PoolingWindow, sameShape } from "@mp/core/graph";
+import { type Shape, type PoolingWindow, sameShape } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import { type SliceBounds, strideAttributes, type Term } from "../graph/term.js";
 import { padPairs } from "./lowering.js";

@@ -1,12 +1,4 @@
-import type { DType, Shape } from "@mp/core";
-import {
-  floatFormats,
-  type GraphNode,
-  type OpOf,
-  type PoolingWindow,
-  tapCounts,
-  withoutCeiling,
-} from "@mp/core/graph";
+import { type DType, type Shape, floatFormats, type GraphNode, type OpOf, type PoolingWindow, tapCounts, withoutCeiling } from "@mp/graph";
 import { ints, string, type TfAttributes, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

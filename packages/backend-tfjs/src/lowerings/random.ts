@@ -1,5 +1,5 @@
 // Squares32 (Widynski, arXiv 2004.06278) on u64, which wraps as required; a rotation by half a word is two shifts.
-import { tensor } from "@mp/core";
+import { tensor } from "@mp/graph";
 import { type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { count, type Lowering } from "./lowering.js";

@@ -1,4 +1,4 @@
-import type { OpOf, ReduceOp } from "@mp/core/graph";
+import type { OpOf, ReduceOp } from "@mp/graph";
 import { bool, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { type Lowering, type LoweringTable, resultAt } from "./lowering.js";

@@ -1,5 +1,5 @@
 /** Searches along one axis. The engine's ops compare with `<`, so the position of NaN is arbitrary. */
-import { type ArgOp, type GraphNode, isFloat } from "@mp/core/graph";
+import { type ArgOp, type GraphNode, isFloat } from "@mp/graph";
 import { bool, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

@@ -1,4 +1,4 @@
-import { type OpOf, uncountableRange } from "@mp/core/graph";
+import { type OpOf, uncountableRange } from "@mp/graph";
 import { type } from "../graph/attributes.js";
 import { type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 import { randomBits } from "./random.js";

@@ -1,6 +1,5 @@
 /** Nodes that are computed in another dtype: the same node on converted operands, whose results are converted back. */
-import type { DType } from "@mp/core";
-import { isHalf, type Op } from "@mp/core/graph";
+import { type DType, isHalf, type Op } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 import { type Lowering, type Operands, resultAt } from "./lowering.js";
 import { markZero } from "./zeros.js";

@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import { FAMILIES, type OpOf, rowsOf } from "@mp/core/graph";
+import { type DType, FAMILIES, type OpOf, rowsOf } from "@mp/graph";
 import { float, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { cast } from "./cast.js";

@@ -1,5 +1,4 @@
-import type { DType, Shape } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import type { DType, Shape, ValueType } from "@mp/graph";
 import { type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

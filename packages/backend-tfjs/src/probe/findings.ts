@@ -1,16 +1,17 @@
-import type { DType, HalfDType } from "@mp/core";
-import { pairKey } from "@mp/core/backend";
 import {
   ADDING_OPS,
   type AnyNode,
   DTYPES,
+  type DType,
   decidingDType,
+  type HalfDType,
   isHalf,
   type Op,
   opDTypes,
   PRODUCT_OPS,
-} from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+} from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
+import * as probes from "@mp/graph/probe";
 import type { TensorFlow, TfjsBinding } from "../load/index.js";
 import { missingKernels } from "./probe-kernels.js";
 import { isSigmoidRough, probeSubnormals, type Subnormals, sumsColumns } from "./probe-numerics.js";

@@ -1,6 +1,5 @@
-import { type HostTensor, ones } from "@mp/core";
-import { GraphBuilder, type Value } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+import { GraphBuilder, type HostTensor, ones, type Value } from "@mp/graph";
+import * as probes from "@mp/graph/probe";
 
 /** One graph with a node or two for each pair, on inputs of all ones. All results are returned. */
 export function probeGraph(pairs: readonly probes.ProbePair[]): probes.ProbeGraph {

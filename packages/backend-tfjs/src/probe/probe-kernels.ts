@@ -1,4 +1,4 @@
-import * as probes from "@mp/core/probe";
+import * as probes from "@mp/graph/probe";
 import type { TfjsBinding } from "../load/index.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";

@@ -1,16 +1,18 @@
-import { type HalfDType, type HostTensor, tensor } from "@mp/core";
 import {
   type ComputeDType,
   decode,
   encodeArray,
   floatFormats,
   GraphBuilder,
+  type HalfDType,
+  type HostTensor,
   isFloat,
+  tensor,
   ulpDistance,
   type Value,
-} from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph";
+import * as probes from "@mp/graph/probe";
+import { evaluate } from "@mp/graph/reference";
 import type { TfjsBinding } from "../load/index.js";
 import { runGraph } from "./run-graph.js";
 

@@ -1,6 +1,5 @@
-import type { HostTensor } from "@mp/core";
-import type { AnyNode, Graph } from "@mp/core/graph";
-import { resolveBindings } from "@mp/core/internal";
+import type { AnyNode, Graph, HostTensor } from "@mp/graph";
+import { resolveBindings } from "@mp/graph/internal";
 import type { TfjsBinding } from "../load/index.js";
 import { SessionProgram } from "../session/session-program.js";
 import { upload } from "../session/uploaded.js";

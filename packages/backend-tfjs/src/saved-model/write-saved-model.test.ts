@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
-import { tensor as hostTensor, MpError } from "@mp/core";
+import { tensor as hostTensor, MpError } from "@mp/graph";
 import { afterEach, expect, test, vi } from "vitest";
 import { bool, float, int, ints, shape, string, tensor, type } from "../graph/attributes.js";
 import { nodeInit } from "../graph/node-def.js";

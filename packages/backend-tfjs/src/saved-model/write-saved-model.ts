@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import type { NodeInit } from "../graph/node-def.js";
 import { SavedModelSchema } from "../proto/saved_model_pb.js";
 

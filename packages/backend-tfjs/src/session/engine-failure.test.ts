@@ -1,5 +1,4 @@
-import { MpError } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
+import { GraphBuilder, MpError } from "@mp/graph";
 import { expect, test } from "vitest";
 import { engineFailure, explainFailure } from "./engine-failure.js";
 

@@ -1,5 +1,4 @@
-import { MpError } from "@mp/core";
-import type { Graph } from "@mp/core/graph";
+import { type Graph, MpError } from "@mp/graph";
 
 const NODE = /\{\{(?:function_)?node ([^}]+)\}\}/;
 const OUT_OF_MEMORY = /OOM when allocating|Resource exhausted|RESOURCE_EXHAUSTED|failed to allocate/i;

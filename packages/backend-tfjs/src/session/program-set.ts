@@ -1,5 +1,4 @@
-import type { HostTensor } from "@mp/core";
-import { byteLength, type ValueType } from "@mp/core/graph";
+import { byteLength, type HostTensor, type ValueType } from "@mp/graph";
 import { handleName } from "../graph/handle-name.js";
 import { type Variable, variableNodes } from "../graph/variables.js";
 import type { TfjsBinding } from "../load/index.js";

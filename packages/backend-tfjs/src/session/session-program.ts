@@ -1,5 +1,5 @@
-import type { Place, Program as RunnableProgram } from "@mp/core/backend";
-import type { AnyNode, Graph } from "@mp/core/graph";
+import type { AnyNode, Graph } from "@mp/graph";
+import type { Place, Program as RunnableProgram } from "@mp/graph/backend";
 import type { TfjsBinding } from "../load/index.js";
 import { lowerProgram, type Program } from "../lowerings/program.js";
 import { explainFailure } from "./engine-failure.js";

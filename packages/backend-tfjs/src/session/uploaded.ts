@@ -1,5 +1,4 @@
-import type { HostTensor } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import type { HostTensor, ValueType } from "@mp/graph";
 import type { TfjsBinding } from "../load/index.js";
 import { emptyTensor, WireTensor, wireTensor } from "./wire-tensor.js";
 

@@ -1,5 +1,4 @@
-import type { HostTensor } from "@mp/core";
-import { bytesPerElement, elementCount, hostArrayOf, type ValueType } from "@mp/core/graph";
+import { type HostTensor, bytesPerElement, elementCount, hostArrayOf, type ValueType } from "@mp/graph";
 import { type CarrierDType, carrierDType } from "../graph/carrier.js";
 import { wireType } from "../graph/edges.js";
 import type { TfjsBinding } from "../load/index.js";

@@ -1,5 +1,6 @@
-import { sgd, type Tensor, tensor, trainer, zeros } from "@mp/core";
-import { matMul, mul, reduceMean, sub } from "@mp/core/ops";
+import { sgd, trainer } from "@mp/core";
+import { type Tensor, tensor, zeros } from "@mp/graph";
+import { matMul, mul, reduceMean, sub } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
 import { fromTfData, tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";

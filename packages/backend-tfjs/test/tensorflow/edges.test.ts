@@ -1,5 +1,12 @@
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { bytesPerElement, DTYPES, GraphBuilder, hostArrayOf } from "@mp/core/graph";
+import {
+  bytesPerElement,
+  DTYPES,
+  type DType,
+  GraphBuilder,
+  type HostTensor,
+  hostArrayOf,
+  type Shape,
+} from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";

@@ -2,18 +2,22 @@
  * Corner cases of TensorFlow's kernels and of its graph optimizer that the suite does not reach, compared with the
  * oracle.
  */
-import { type Backend, type DType, type HostTensor, type Shape, tensor } from "@mp/core";
 import {
+  type Backend,
+  type DType,
   decode,
   type Graph,
   GraphBuilder,
+  type HostTensor,
   isFloat,
   type Op,
   type OpAttributes,
+  type Shape,
+  tensor,
   ulpDistance,
   type Value,
-} from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";

@@ -1,6 +1,6 @@
-import { unsupportedReason } from "@mp/core/backend";
-import { DTYPES, opDTypes } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+import { DTYPES, opDTypes } from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
+import * as probes from "@mp/graph/probe";
 import { describe, expect, it } from "vitest";
 import { tfjs } from "../../src/index.js";
 import { expectTensorFlow } from "../../src/load/index.js";

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { remat, type Tensor, valueAndGrad, zeros } from "@mp/core";
-import { prepareGraph, traceInto } from "@mp/core/graph";
-import { reduceSum, reduceSumSquare, tanh } from "@mp/core/ops";
+import { prepareGraph, remat, type Tensor, traceInto, valueAndGrad, zeros } from "@mp/graph";
+import { reduceSum, reduceSumSquare, tanh } from "@mp/graph/ops";
 import { expect, test } from "vitest";
 import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";

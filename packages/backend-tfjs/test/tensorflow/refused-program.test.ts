@@ -1,6 +1,5 @@
-import { tensor } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
-import { resolveBindings } from "@mp/core/internal";
+import { GraphBuilder, tensor } from "@mp/graph";
+import { resolveBindings } from "@mp/graph/internal";
 import { expect, test } from "vitest";
 import { nodeInit } from "../../src/graph/node-def.js";
 import { expectTensorFlow } from "../../src/load/index.js";

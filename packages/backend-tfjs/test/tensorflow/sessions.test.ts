@@ -1,6 +1,14 @@
 import { existsSync } from "node:fs";
-import { type HostTensor, MpError, tensor } from "@mp/core";
-import { type Executable, type Graph, GraphBuilder, type State, type Value } from "@mp/core/graph";
+import {
+  type Executable,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  MpError,
+  type State,
+  tensor,
+  type Value,
+} from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { tfjs } from "../../src/index.js";
 import type { TfjsNode } from "../../src/load/index.js";

@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import { encodeArray } from "@mp/core/graph";
+import { encodeArray, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { toTf } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";

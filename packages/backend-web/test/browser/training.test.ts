@@ -1,5 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import type { Tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { encodeModel, exportOnnx } from "@mp/onnx";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { batchOf, classifier, model, stepsOf, train } from "../train.js";

@@ -1,4 +1,4 @@
-import { reference } from "@mp/core/reference";
+import { reference } from "@mp/graph/reference";
 import { beforeAll, expect, it } from "vitest";
 import { ortWeb } from "../../src/index.js";
 import { openDevice } from "../../src/open-device.js";

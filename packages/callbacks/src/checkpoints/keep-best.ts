@@ -1,5 +1,5 @@
 import type { FitTraining } from "@mp/core/fit";
-import { checks, readOptions } from "@mp/core/internal";
+import { checks, readOptions } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { prepareFile } from "../log/log-file.js";
 import { type Best, MONITOR, type MonitorOptions } from "../monitor/best.js";

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { FitTraining } from "@mp/core/fit";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { notDone } from "../log/log-file.js";
 

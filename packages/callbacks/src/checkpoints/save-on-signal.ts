@@ -1,6 +1,6 @@
 import { constants } from "node:os";
 import type { FitTraining } from "@mp/core/fit";
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { prepareFile } from "../log/log-file.js";
 import { withReading } from "../with-reading.js";

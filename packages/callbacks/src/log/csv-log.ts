@@ -1,4 +1,4 @@
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { csvCells, csvLine } from "./csv-line.js";
 import { isPartialLine, LogFile } from "./log-file.js";

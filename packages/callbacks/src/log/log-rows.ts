@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { FitPosition } from "@mp/core/fit";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
 import { readScalars, type Scalars } from "../scalars.js";

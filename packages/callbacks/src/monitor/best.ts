@@ -1,4 +1,4 @@
-import { checks, withDefault } from "@mp/core/internal";
+import { checks, withDefault } from "@mp/graph/internal";
 import { invalid } from "../invalid.js";
 
 /** Options of the callbacks that follow a number of the run. */

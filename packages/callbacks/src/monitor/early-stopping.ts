@@ -1,4 +1,4 @@
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { withReading } from "../with-reading.js";
 import { type Best, MONITOR, type MonitorOptions } from "./best.js";

@@ -1,5 +1,5 @@
 import type { FitTraining, RatesByGroup } from "@mp/core/fit";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
 import { betterBy, DELTA, MONITOR, type MonitorOptions } from "./best.js";

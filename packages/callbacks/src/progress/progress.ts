@@ -1,4 +1,4 @@
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { isApplied, readLosses, readScalars } from "../scalars.js";
 import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./progress-display.js";

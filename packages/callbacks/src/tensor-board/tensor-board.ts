@@ -1,6 +1,6 @@
 import type { FitEpoch } from "@mp/core/fit";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
 import type { PrecisionReport } from "@mp/core/report";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { DataType } from "../proto/event_pb.js";
 import { readScalars, type Scalars } from "../scalars.js";

@@ -5,11 +5,18 @@
  * The probe of `besideLarge` is the one that backends run on themselves; `halvesOf2500` is evidence that does not
  * depend on it.
  */
-import type { HalfDType, HostTensor } from "@mp/core";
-import { ADDING_OPS, type AddingOp, type GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
-import { accumulatorOf } from "@mp/core/internal";
-import * as probes from "@mp/core/probe";
-import { evaluate } from "@mp/core/reference";
+import {
+  ADDING_OPS,
+  type AddingOp,
+  type GraphBuilder,
+  type HalfDType,
+  type HostTensor,
+  type OpAttributes,
+  type Value,
+} from "@mp/graph";
+import { accumulatorOf } from "@mp/graph/internal";
+import * as probes from "@mp/graph/probe";
+import { evaluate } from "@mp/graph/reference";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";
 import { generated, hostData, numbersOf } from "../host-data.js";

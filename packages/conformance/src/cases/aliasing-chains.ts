@@ -2,9 +2,8 @@
  * Random chains of ops that pass data on and ops that compute: an engine that works in place must know who owns an
  * operand's array, however many views are between them.
  */
-import type { HostTensor } from "@mp/core";
-import { type Graph, GraphBuilder, printGraph, type Value } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { type Graph, GraphBuilder, type HostTensor, printGraph, type Value } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";

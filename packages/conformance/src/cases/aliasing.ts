@@ -1,6 +1,5 @@
 /** Ownership of arrays: nothing that goes in or comes out is a live view of the engine's memory, or of the caller's. */
-import type { DType, HostTensor } from "@mp/core";
-import { DTYPES, type Graph } from "@mp/core/graph";
+import { DTYPES, type DType, type Graph, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fresh } from "../fresh.js";
 import { embedded, expectUntouched, overwrite } from "../held-data.js";

@@ -1,25 +1,27 @@
 /** Casting plans, executed: a requested half is really a half, and only where the policy says. */
 import {
   autocast,
-  type BackendManifest,
   bfloat16,
   type CastingPolicy,
   castingPolicy,
   float16,
   float32,
+  manual,
+  mixedBfloat16,
+  mixedFloat16,
+} from "@mp/core";
+import {
+  type BackendManifest,
+  type Graph,
   grad,
   type HalfDType,
   type HostTensor,
   MpError,
-  manual,
-  mixedBfloat16,
-  mixedFloat16,
   scope,
   type Tensor,
   type TensorTree,
   valueAndGrad,
-} from "@mp/core";
-import type { Graph } from "@mp/core/graph";
+} from "@mp/graph";
 import {
   add,
   cast,
@@ -32,8 +34,8 @@ import {
   relu,
   softmax,
   sub,
-} from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";

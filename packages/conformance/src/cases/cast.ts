@@ -1,6 +1,15 @@
 /** Conversions, compared bit by bit. */
-import { type DType, type HostTensor, tensor } from "@mp/core";
-import { DTYPES, type FloatDType, formatType, type Graph, GraphBuilder, isFloat } from "@mp/core/graph";
+import {
+  DTYPES,
+  type DType,
+  type FloatDType,
+  formatType,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  isFloat,
+  tensor,
+} from "@mp/graph";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";

@@ -2,9 +2,8 @@
  * A constant state, whose values an engine may compute with when it compiles. All numbers are small and whole, or powers
  * of two, so that results are exact whatever it folds.
  */
-import type { Backend, HostTensor } from "@mp/core";
-import type { Graph, State, StateBinding, StateOptions } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import type { Backend, Graph, HostTensor, State, StateBinding, StateOptions } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode } from "../expectations.js";
 import { fresh } from "../fresh.js";

@@ -1,21 +1,23 @@
 /** Gradients that users wrote, compiled: in loops, recomputed and under casting policies, equal to those by hand. */
 import {
   autocast,
-  type BackendManifest,
   type CastingPolicy,
-  customGradient,
   float32,
-  grad,
   type LossFunction,
-  MpError,
   mixedBfloat16,
   mixedFloat16,
+} from "@mp/core";
+import {
+  type BackendManifest,
+  customGradient,
+  type Graph,
+  grad,
+  MpError,
   remat,
   type Tensor,
   tensor,
-} from "@mp/core";
-import type { Graph } from "@mp/core/graph";
-import { cast, constant, matMul, mul, reduceSum, scan } from "@mp/core/ops";
+} from "@mp/graph";
+import { cast, constant, matMul, mul, reduceSum, scan } from "@mp/graph/ops";
 import { compareAtScale } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, fail } from "../expectations.js";

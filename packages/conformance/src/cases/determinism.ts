@@ -2,16 +2,10 @@
  * The same graph and inputs give the same bits in every run where the manifest says so, and close ones where it does
  * not.
  */
-import {
-  type BackendManifest,
-  float32,
-  type HostTensor,
-  mixedFloat16,
-  momentum,
-  type Precision,
-} from "@mp/core";
-import { unsupportedReason } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+
+import { float32, mixedFloat16, momentum, type Precision } from "@mp/core";
+import type { BackendManifest, Graph, HostTensor } from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
 import { compareAtScale } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";

@@ -1,6 +1,5 @@
 /** A compilation whose state or backend is disposed meanwhile must not leave a live executable. */
-import { MpError } from "@mp/core";
-import type { Executable } from "@mp/core/graph";
+import { type Executable, MpError } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { doubling, f32 } from "../small-graphs.js";

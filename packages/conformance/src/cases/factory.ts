@@ -1,5 +1,5 @@
 /** One factory, several backends: they are independent. */
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { doubling, f32, scalar } from "../small-graphs.js";

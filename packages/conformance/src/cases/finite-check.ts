@@ -1,8 +1,7 @@
 /** The check that decides whether a step is applied: exact at every position, and no stricter than it must be. */
-import type { HostTensor } from "@mp/core";
-import type { ComputeDType, Graph } from "@mp/core/graph";
-import { poison } from "@mp/core/internal";
-import { allFinite } from "@mp/core/ops";
+import type { ComputeDType, Graph, HostTensor } from "@mp/graph";
+import { poison } from "@mp/graph/internal";
+import { allFinite } from "@mp/graph/ops";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat, fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";

@@ -1,8 +1,15 @@
 /**
  * A product and what is added to it: engines fuse the two into one kernel, which must not restrict what may be added.
  */
-import type { HostTensor, Shape } from "@mp/core";
-import { type ComputeDType, elementCount, formatShape, GraphBuilder, type Value } from "@mp/core/graph";
+import {
+  type ComputeDType,
+  elementCount,
+  formatShape,
+  GraphBuilder,
+  type HostTensor,
+  type Shape,
+  type Value,
+} from "@mp/graph";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { generated } from "../host-data.js";

@@ -1,8 +1,16 @@
 /** Compiled gradient graphs of every differentiable op, in every floating dtype, compared with the oracle. */
-import { type Backend, grad, type Tensor, tensor } from "@mp/core";
-import { type ComputeDType, elementCount, type Graph, type Op } from "@mp/core/graph";
-import { add, cast, constant, mul, reduceSum } from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+import {
+  type Backend,
+  type ComputeDType,
+  elementCount,
+  type Graph,
+  grad,
+  type Op,
+  type Tensor,
+  tensor,
+} from "@mp/graph";
+import { add, cast, constant, mul, reduceSum } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";

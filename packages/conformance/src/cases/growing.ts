@@ -2,8 +2,7 @@
  * A state with many slots that grow together, and helpers for calls that are not awaited: the basis of the ordering
  * cases.
  */
-import type { Backend, HostTensor } from "@mp/core";
-import type { Executable, State } from "@mp/core/graph";
+import type { Backend, Executable, HostTensor, State } from "@mp/graph";
 import { expectThat, fail } from "../expectations.js";
 import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
 import { type Setup, type Values, withState } from "./kinds/with-state.js";

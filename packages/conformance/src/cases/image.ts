@@ -2,8 +2,7 @@
  * Functions that have operators in ONNX but are composed of other ops here: their results and gradients in every
  * floating dtype, as one graph each, compared with the oracle.
  */
-import { grad, type Tensor } from "@mp/core";
-import type { ComputeDType, Graph } from "@mp/core/graph";
+import { type ComputeDType, type Graph, grad, type Tensor } from "@mp/graph";
 import {
   depthToSpace,
   globalAveragePool,
@@ -13,7 +12,7 @@ import {
   lrn,
   resize,
   spaceToDepth,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import type { ConformanceCase } from "../conformance-case.js";
 import { hostData } from "../host-data.js";
 import { type GradientSample, gradientOf, positivePoint, spread } from "../samples/gradient-sample.js";

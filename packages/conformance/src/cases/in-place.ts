@@ -1,6 +1,5 @@
 /** Slots that are changed where the engine keeps them, for engines whose memory is the host's. Small whole numbers. */
-import type { Backend, HostTensor } from "@mp/core";
-import type { Graph, State } from "@mp/core/graph";
+import type { Backend, Graph, HostTensor, State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { generated } from "../host-data.js";

@@ -1,6 +1,5 @@
 /** An integer division by 0: no result is right, and the process must survive it. */
-import { type Backend, type DType, MpError } from "@mp/core";
-import { GraphBuilder, type Op } from "@mp/core/graph";
+import { type Backend, type DType, GraphBuilder, MpError, type Op } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";
 import { hostData } from "../host-data.js";

@@ -1,6 +1,5 @@
 /** Tensors large enough for an engine to split among threads, tiles or launches, with a remainder. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { GraphBuilder, type Op, type OpAttributes } from "@mp/core/graph";
+import { type DType, GraphBuilder, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/graph";
 import { allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { generated } from "../host-data.js";

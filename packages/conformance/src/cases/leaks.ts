@@ -1,6 +1,6 @@
 /** Repeated use must not take more and more memory. */
 import { adam, float32 } from "@mp/core";
-import type { BackendStats } from "@mp/core/graph";
+import type { BackendStats } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
 import { generated } from "../host-data.js";

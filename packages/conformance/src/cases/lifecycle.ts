@@ -1,6 +1,5 @@
 /** Executables and handles: what a run accepts and returns, and what happens after disposal. */
-import { type HostTensor, MpError } from "@mp/core";
-import type { Handle, RunInput } from "@mp/core/graph";
+import { type Handle, type HostTensor, MpError, type RunInput } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { generated } from "../host-data.js";

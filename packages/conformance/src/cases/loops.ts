@@ -1,6 +1,15 @@
 /** Loops whose bodies compute, with whole numbers so small that every order of summation gives the same bits. */
-import { type DType, type HostTensor, type Shape, type Tensor, tensor } from "@mp/core";
-import { type Graph, GraphBuilder, type Value, type ValueType } from "@mp/core/graph";
+import {
+  type DType,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type Shape,
+  type Tensor,
+  tensor,
+  type Value,
+  type ValueType,
+} from "@mp/graph";
 import {
   add,
   cast,
@@ -19,7 +28,7 @@ import {
   scan,
   sub,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { generated } from "../host-data.js";

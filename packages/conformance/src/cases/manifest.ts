@@ -1,9 +1,17 @@
 /** The declaration itself: complete, honest where it can be checked without knowing the engine, within the ceilings. */
 
-import type { Backend, BackendManifest, DType } from "@mp/core";
-import { unsupportedReason } from "@mp/core/backend";
-import { type ComputeDType, DTYPES, type Graph, type Op, opDTypes } from "@mp/core/graph";
-import { accumulatorOf } from "@mp/core/internal";
+import {
+  type Backend,
+  type BackendManifest,
+  type ComputeDType,
+  DTYPES,
+  type DType,
+  type Graph,
+  type Op,
+  opDTypes,
+} from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
+import { accumulatorOf } from "@mp/graph/internal";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat, fail, show } from "../expectations.js";
 import { generated, hostData } from "../host-data.js";

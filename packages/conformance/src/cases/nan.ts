@@ -1,9 +1,9 @@
 /** NaN at every position of every op that reduces many elements to one: some engines' maxima lose it. */
 
-import type { HostTensor } from "@mp/core";
 import {
   type ComputeDType,
   GraphBuilder,
+  type HostTensor,
   isComputeFloat,
   type Op,
   type OpAttributes,
@@ -12,7 +12,7 @@ import {
   type ReduceOp,
   rowsOf,
   type Value,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { allowanceOf } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { generated } from "../host-data.js";

@@ -2,17 +2,18 @@
  * One infinity or NaN in a convolution with padding, dilation or groups: the results that it reaches, as the manifest
  * says.
  */
-import type { HostTensor, Shape } from "@mp/core";
-import { unsupportedReason } from "@mp/core/backend";
 import {
   type ComputeDType,
   elementCount,
   formatShape,
   type Graph,
   GraphBuilder,
+  type HostTensor,
+  type Shape,
   type Value,
-} from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
+import { evaluate } from "@mp/graph/reference";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";

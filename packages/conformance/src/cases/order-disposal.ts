@@ -1,6 +1,5 @@
 /** Disposal waits for earlier calls, whichever object is disposed and however often. */
-import { type Backend, type HostTensor, MpError } from "@mp/core";
-import type { State } from "@mp/core/graph";
+import { type Backend, type HostTensor, MpError, type State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { at, f32, graphOf, sum, typed } from "../small-graphs.js";

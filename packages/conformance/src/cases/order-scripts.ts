@@ -2,8 +2,7 @@
  * Random runs, reads, writes, compilations and disposals of one state, seldom awaited, compared with a model that is a
  * list of numbers.
  */
-import { type Backend, MpError } from "@mp/core";
-import type { Executable } from "@mp/core/graph";
+import { type Backend, type Executable, MpError } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual, fail } from "../expectations.js";
 import type { RandomSource } from "../random-source.js";

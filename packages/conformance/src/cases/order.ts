@@ -1,6 +1,5 @@
 /** Calls that are not awaited take effect one after another, in the order in which they were made. */
-import type { Backend, HostTensor } from "@mp/core";
-import type { Executable, State } from "@mp/core/graph";
+import type { Backend, Executable, HostTensor, State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
 import { refill } from "../held-data.js";

@@ -1,8 +1,7 @@
 /** Counter-based randomness: the same bits on every engine, from the paper's definition. */
-import { type HostTensor, key, type Shape, tensor } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
-import { setRandomCounter, squares32 } from "@mp/core/internal";
-import { randomBernoulli, randomNormal, randomUniform } from "@mp/core/ops";
+import { elementCount, type HostTensor, key, type Shape, tensor } from "@mp/graph";
+import { setRandomCounter, squares32 } from "@mp/graph/internal";
+import { randomBernoulli, randomNormal, randomUniform } from "@mp/graph/ops";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { graphOf } from "../small-graphs.js";

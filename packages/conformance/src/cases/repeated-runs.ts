@@ -1,6 +1,13 @@
 /** A backend may cache some things between runs, and not others: the second run is as right as the first. */
-import { type DType, type HostTensor, MpError } from "@mp/core";
-import { DTYPES, type Executable, type Graph, type State } from "@mp/core/graph";
+import {
+  DTYPES,
+  type DType,
+  type Executable,
+  type Graph,
+  type HostTensor,
+  MpError,
+  type State,
+} from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { fresh } from "../fresh.js";

@@ -1,14 +1,16 @@
 /** Scatters into zeros that are in the graph, as in gradients of gathers: an engine may never allocate those zeros. */
 
-import type { DType, HostTensor, Shape } from "@mp/core";
 import {
+  type DType,
   formatShape,
   GraphBuilder,
+  type HostTensor,
   type OpAttributes,
   type ScatterOp,
   type ScatterReduction,
+  type Shape,
   type Value,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { hostData } from "../host-data.js";

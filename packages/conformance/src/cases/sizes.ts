@@ -1,6 +1,5 @@
 /** Every op beyond the sizes at which engines switch to other code. */
-import type { DType, HostTensor } from "@mp/core";
-import { floatFormats, isFloat, type Op, opDTypes } from "@mp/core/graph";
+import { type DType, floatFormats, type HostTensor, isFloat, type Op, opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { hostData, numbersOf } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";

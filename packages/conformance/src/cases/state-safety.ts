@@ -1,6 +1,12 @@
 /** The state: what a refusal or a failure must leave unchanged, how it is disposed, which bits it keeps. */
-import { type DType, type HostTensor, MpError } from "@mp/core";
-import { type CompileOptions, type Graph, isComputeFloat } from "@mp/core/graph";
+import {
+  type CompileOptions,
+  type DType,
+  type Graph,
+  type HostTensor,
+  isComputeFloat,
+  MpError,
+} from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { generated, hostData, specialValues } from "../host-data.js";

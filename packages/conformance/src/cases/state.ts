@@ -1,5 +1,5 @@
 /** The state: what commits, and when; which executables may share it. */
-import type { Graph } from "@mp/core/graph";
+import type { Graph } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
 import { at, f32, flag, graphOf, sum, typed } from "../small-graphs.js";

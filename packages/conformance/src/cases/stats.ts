@@ -1,6 +1,5 @@
 /** `stats` counts everything that was created and not yet disposed, and the memory that it takes. */
-import type { HostTensor } from "@mp/core";
-import { byteLength, DTYPES } from "@mp/core/graph";
+import { byteLength, DTYPES, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { counted } from "../samples/op-sample.js";

@@ -2,8 +2,7 @@
  * The dtype that sums accumulate in. Accumulation in a half stalls at 2^11 (f16) or 2^8 (bf16) and overflows in partial
  * sums.
  */
-import type { HalfDType, HostTensor } from "@mp/core";
-import type { AddingOp, OpAttributes } from "@mp/core/graph";
+import type { AddingOp, HalfDType, HostTensor, OpAttributes } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { generated, hostData } from "../host-data.js";
 import { accumulationCases } from "./accumulation.js";

@@ -1,6 +1,14 @@
 /** Data comes out as it was fed, in every dtype and shape, and arrays are never shared. */
-import type { Backend, DType, HostTensor } from "@mp/core";
-import { DTYPES, elementCount, isComputeFloat, isFloat, type State } from "@mp/core/graph";
+import {
+  type Backend,
+  DTYPES,
+  type DType,
+  elementCount,
+  type HostTensor,
+  isComputeFloat,
+  isFloat,
+  type State,
+} from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual } from "../expectations.js";
 import { fresh } from "../fresh.js";

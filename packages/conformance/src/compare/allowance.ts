@@ -1,6 +1,14 @@
-import type { BackendManifest, DType } from "@mp/core";
-import { ADDING_OPS, type ComputeDType, floatFormats, isComputeFloat, isHalf, type Op } from "@mp/core/graph";
-import { accumulatorOf, type Ulp } from "@mp/core/internal";
+import {
+  ADDING_OPS,
+  type BackendManifest,
+  type ComputeDType,
+  type DType,
+  floatFormats,
+  isComputeFloat,
+  isHalf,
+  type Op,
+} from "@mp/graph";
+import { accumulatorOf, type Ulp } from "@mp/graph/internal";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
 
 /** How far a result may be from the oracle's. */

@@ -1,13 +1,13 @@
-import type { HostTensor } from "@mp/core";
 import {
   decode,
   type FloatDType,
   floatFormats,
   formatType,
+  type HostTensor,
   isFloat,
   sameShape,
   ulpDistance,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import type { Allowance } from "./allowance.js";
 
 /** The first wrong element, or what else is wrong with a tensor. */

@@ -1,5 +1,11 @@
-import type { BackendManifest, HostTensor } from "@mp/core";
-import { floatFormats, type Graph, isComputeFloat, sameShape } from "@mp/core/graph";
+import {
+  type BackendManifest,
+  floatFormats,
+  type Graph,
+  type HostTensor,
+  isComputeFloat,
+  sameShape,
+} from "@mp/graph";
 import { numbersOf } from "../host-data.js";
 import { allowanceOf } from "./allowance.js";
 import { compareTensors, type Mismatch } from "./compare-tensors.js";

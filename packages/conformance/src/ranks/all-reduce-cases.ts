@@ -1,4 +1,4 @@
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 import { expectEqual, expectThat, fail } from "../expectations.js";
 import { allRanksOf, type RanksCase, sumOver } from "./ranks-case.js";
 

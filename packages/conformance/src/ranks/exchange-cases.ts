@@ -1,4 +1,4 @@
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 import { expectEqual, expectThat } from "../expectations.js";
 import { allRanksOf, type RanksCase } from "./ranks-case.js";
 

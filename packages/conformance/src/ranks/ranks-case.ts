@@ -1,4 +1,4 @@
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 
 /**
  * One claim about every implementation of `Ranks`. It runs on all ranks at once, and each checks what it sees. A case calls

@@ -1,4 +1,4 @@
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 import { ConformanceFailure } from "../expectations.js";
 import { allReduceCases } from "./all-reduce-cases.js";
 import { exchangeCases } from "./exchange-cases.js";

@@ -1,6 +1,6 @@
 /** Random collectives, the same on every rank: views at any offset, lengths of every kind, one after another. */
-import type { Ranks } from "@mp/core";
-import { sameBytes } from "@mp/core/internal";
+import type { Ranks } from "@mp/graph";
+import { sameBytes } from "@mp/graph/internal";
 import { expectThat, fail } from "../expectations.js";
 import { type RandomSource, randomSource } from "../random-source.js";
 import { allRanksOf, type RanksCase, sumOver } from "./ranks-case.js";

@@ -1,7 +1,14 @@
 /** Attention: masks, heads, and queries, keys, sizes and batches beyond 1 000, 4 096 and 65 536. */
-import { type DType, type HostTensor, type Shape, type Tensor, tensor } from "@mp/core";
-import type { OpAttributes, OpOf } from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+import {
+  type DType,
+  type HostTensor,
+  type OpAttributes,
+  type OpOf,
+  type Shape,
+  type Tensor,
+  tensor,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { gradientOf, spread, twice } from "./gradient-sample.js";

@@ -1,6 +1,13 @@
 /** Shapes, axes and data for samples along every axis alone, and along two axes at once. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { isFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
+import {
+  type DType,
+  type HostTensor,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+  type Shape,
+} from "@mp/graph";
 import { randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 

@@ -1,7 +1,14 @@
 /** Batch normalization and its gradient. */
-import type { DType, HostTensor, Shape, Tensor } from "@mp/core";
-import { elementCount, isHalf, type OpOf } from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+import {
+  type DType,
+  elementCount,
+  type HostTensor,
+  isHalf,
+  type OpOf,
+  type Shape,
+  type Tensor,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData, numbersOf, randomData } from "../host-data.js";
 import { RANKED } from "./axis-data.js";
 import { farChannels } from "./far-rows.js";

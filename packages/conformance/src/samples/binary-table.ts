@@ -1,14 +1,17 @@
 /** Elementwise operators of two operands, and Where. */
-import type { DType, HostTensor, Shape, Tensor } from "@mp/core";
 import {
   type ComputeDType,
+  type DType,
   elementCount,
+  type HostTensor,
   isComputeFloat,
   type Op,
   type OpAttributes,
   type OpOf,
-} from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+  type Shape,
+  type Tensor,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { naturals, partsOf, RANKED, scattered } from "./axis-data.js";

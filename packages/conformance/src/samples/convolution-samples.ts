@@ -1,5 +1,4 @@
-import type { DType, HostTensor, Shape } from "@mp/core";
-import type { OpAttributes, OpOf } from "@mp/core/graph";
+import type { DType, HostTensor, OpAttributes, OpOf, Shape } from "@mp/graph";
 import { generated } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { type Behaviours, type OpSample, positives, smallIntegers } from "./op-sample.js";

@@ -1,7 +1,15 @@
 /** Convolutions: channels, kernels and widths that do not fill blocks, and windows that differ by axis. */
-import { type DType, grad, type HostTensor, type Shape, type Tensor } from "@mp/core";
-import type { Op, OpAttributes, OpOf } from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+import {
+  type DType,
+  grad,
+  type HostTensor,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+  type Shape,
+  type Tensor,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import type { RandomSource } from "../random-source.js";
 import {
   behavioursOf,

@@ -1,5 +1,5 @@
 /** Functions with gradients of their own, and the same by hand, as functions of numbers. */
-import type { customGradient, Tensor } from "@mp/core";
+import type { customGradient, Tensor } from "@mp/graph";
 import {
   abs,
   add,
@@ -19,7 +19,7 @@ import {
   sqrt,
   sub,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 
 export interface CustomGradientSample {
   readonly name: string;

@@ -1,14 +1,15 @@
 /** Far values through operators that sum, normalize, search or move along an axis. */
-import type { DType, HostTensor } from "@mp/core";
 import {
   type ComputeDType,
+  type DType,
   floatFormats,
+  type HostTensor,
   isHalf,
   type Op,
   type OpOf,
   type ReduceOp,
   type SoftmaxOp,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { generated, hostData, numbersOf } from "../host-data.js";
 import { farValues } from "./far-values.js";
 import { type OpSample, sample } from "./op-sample.js";

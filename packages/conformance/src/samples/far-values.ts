@@ -1,5 +1,5 @@
 /** Numbers at which functions of floats overflow, underflow, round or lose their argument. */
-import { type ComputeDType, decode, encode, floatFormats } from "@mp/core/graph";
+import { type ComputeDType, decode, encode, floatFormats } from "@mp/graph";
 
 /** Whole numbers and fractions near powers of two that limit a format or an integer. */
 const NEAR_POWERS = [10, 11, 16, 22, 23, 24, 31, 32, 52, 63].flatMap((power) => [

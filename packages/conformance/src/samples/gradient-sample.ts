@@ -1,7 +1,6 @@
 /** A differentiable function of one op, with points to differentiate it at. */
-import { type Shape, type Tensor, tensor } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
-import { constant } from "@mp/core/ops";
+import { elementCount, type Shape, type Tensor, tensor } from "@mp/graph";
+import { constant } from "@mp/graph/ops";
 
 export interface Point {
   readonly shape: Shape;

@@ -1,15 +1,18 @@
 /** Reading and writing at indices, counted from either end; tuples of each length behind each number of shared axes. */
-import { type DType, type HostTensor, type Shape, tensor } from "@mp/core";
 import {
+  type DType,
   elementCount,
+  type HostTensor,
   isComputeFloat,
   isHalf,
   type Op,
   type OpAttributes,
   type OpOf,
   type ScatterReduction,
-} from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+  type Shape,
+  tensor,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { alongEach, RANKED, resized, scattered } from "./axis-data.js";

@@ -1,6 +1,13 @@
 /** Integers around the limits of f64 and of machine words, and their exact arithmetic with bigints. */
-import { type HostTensor, type Shape, tensor } from "@mp/core";
-import { elementCount, type FloatDType, floatFormats, hostArrayOf } from "@mp/core/graph";
+import {
+  elementCount,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  hostArrayOf,
+  type Shape,
+  tensor,
+} from "@mp/graph";
 import type { RandomSource } from "../random-source.js";
 
 export type IntegerDType = "i32" | "i64" | "u64" | "u8";

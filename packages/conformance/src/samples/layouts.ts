@@ -1,6 +1,13 @@
 /** Operands that are views of something else when they reach a node, for engines that avoid copies. */
-import type { HostTensor, Shape } from "@mp/core";
-import { elementCount, type GraphBuilder, hostArrayOf, stridesOf, type Value } from "@mp/core/graph";
+import {
+  elementCount,
+  type GraphBuilder,
+  type HostTensor,
+  hostArrayOf,
+  type Shape,
+  stridesOf,
+  type Value,
+} from "@mp/graph";
 
 export interface Layout {
   readonly name: string;

@@ -1,7 +1,18 @@
 /** Loops whose bodies only move values, so that every dtype has them and every bit is compared. */
-import { type DType, type HostTensor, remat, type Shape, type Tensor } from "@mp/core";
-import { DTYPES, type Graph, GraphBuilder, type OpAttributes, type OpOf, type Value } from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+import {
+  DTYPES,
+  type DType,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type OpAttributes,
+  type OpOf,
+  remat,
+  type Shape,
+  type Tensor,
+  type Value,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { scattered } from "./axis-data.js";
 import { gradientOf, spread } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";

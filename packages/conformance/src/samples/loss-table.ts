@@ -1,7 +1,14 @@
 /** The likelihood losses. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, type LossReduction, type OpAttributes, type OpOf } from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+import {
+  type DType,
+  elementCount,
+  type HostTensor,
+  type LossReduction,
+  type OpAttributes,
+  type OpOf,
+  type Shape,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { farLoss } from "./far-rows.js";

@@ -1,7 +1,6 @@
 /** Products of matrices: orders of their axes, equations of Einsum, options of Gemm. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { isFloat, type OpAttributes, type OpOf } from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+import { type DType, type HostTensor, isFloat, type OpAttributes, type OpOf, type Shape } from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { partsOf, RANKED } from "./axis-data.js";

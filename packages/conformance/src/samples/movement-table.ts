@@ -1,7 +1,15 @@
 /** Operators that move elements: every bit is kept, in every dtype. */
-import type { DType, HostTensor, Shape, Tensor } from "@mp/core";
-import { isFloat, type Op, type OpAttributes, type OpOf } from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+import {
+  type DType,
+  type HostTensor,
+  isFloat,
+  type Op,
+  type OpAttributes,
+  type OpOf,
+  type Shape,
+  type Tensor,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { alongEach, alongEachTwo, flattened, RANKED, resized, scattered, subsets } from "./axis-data.js";

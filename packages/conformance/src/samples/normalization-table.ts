@@ -1,7 +1,14 @@
 /** Softmax, and normalization of layers. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { type OpAttributes, type OpOf, type SoftmaxOp, sameShape } from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+import {
+  type DType,
+  type HostTensor,
+  type OpAttributes,
+  type OpOf,
+  type Shape,
+  type SoftmaxOp,
+  sameShape,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { alongEach } from "./axis-data.js";

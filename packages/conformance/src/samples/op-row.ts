@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import type { Op, OpOf } from "@mp/core/graph";
+import type { DType, Op, OpOf } from "@mp/graph";
 import type { RandomSource } from "../random-source.js";
 import type { AxisOp } from "./axis-data.js";
 import type { Gradients } from "./gradient-sample.js";

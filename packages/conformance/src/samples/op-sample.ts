@@ -1,5 +1,4 @@
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, type Op, type OpAttributes } from "@mp/core/graph";
+import { type DType, elementCount, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/graph";
 import { generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 

@@ -1,4 +1,4 @@
-import type { Op } from "@mp/core/graph";
+import type { Op } from "@mp/graph";
 import { attentionTable } from "./attention-table.js";
 import type { AxisOp } from "./axis-data.js";
 import { batchNormalizationTable } from "./batch-normalization-table.js";

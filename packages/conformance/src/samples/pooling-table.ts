@@ -1,16 +1,18 @@
 /** Pools over windows, and the gradient of the maximum. */
-import type { DType, HostTensor, Shape } from "@mp/core";
 import {
   type ComputeDType,
+  type DType,
   floatFormats,
   GraphBuilder,
+  type HostTensor,
   type KernelWindow,
   type OpAttributes,
   type OpOf,
   type PoolingWindow,
-} from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+  type Shape,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { farAveragePool } from "./far-rows.js";

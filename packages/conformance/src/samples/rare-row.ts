@@ -1,6 +1,5 @@
 /** Forms that programs seldom use and kernels seldom run: NaN and ties in searches, small results, subnormals. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, type Op } from "@mp/core/graph";
+import { type DType, elementCount, type HostTensor, type Op, type Shape } from "@mp/graph";
 import { hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import type { Behaviours } from "./op-sample.js";

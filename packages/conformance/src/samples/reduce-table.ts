@@ -1,8 +1,9 @@
 /** Reductions, searches and running sums. NaN at every position has its own file. */
-import type { DType, HostTensor, Shape, Tensor } from "@mp/core";
 import {
   type ArgOp,
+  type DType,
   elementCount,
+  type HostTensor,
   isComputeFloat,
   isFloat,
   isHalf,
@@ -10,8 +11,10 @@ import {
   type OpAttributes,
   type OpOf,
   type ReduceOp,
-} from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+  type Shape,
+  type Tensor,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { alongEach, RANKED, subsets } from "./axis-data.js";

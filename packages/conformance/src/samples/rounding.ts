@@ -1,6 +1,14 @@
 /** The expected result of a conversion to a float format, from the manifest's rounding and first principles. */
-import { type BackendManifest, type HostTensor, tensor } from "@mp/core";
-import { decode, encode, type FloatDType, floatFormats, isComputeFloat } from "@mp/core/graph";
+import {
+  type BackendManifest,
+  decode,
+  encode,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  isComputeFloat,
+  tensor,
+} from "@mp/graph";
 import { type Allowance, EXACT } from "../compare/allowance.js";
 import { hostData, numbersOf } from "../host-data.js";
 

@@ -1,6 +1,5 @@
 /** Attributes of an op varied alone, in pairs and all at once, on operands where each of them makes a difference. */
-import type { DType } from "@mp/core";
-import type { Op, OpAttributes, OpOf } from "@mp/core/graph";
+import type { DType, Op, OpAttributes, OpOf } from "@mp/graph";
 import type { RandomSource } from "../random-source.js";
 import type { AxisOp } from "./axis-data.js";
 import type { OpSample } from "./op-sample.js";

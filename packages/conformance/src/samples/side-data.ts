@@ -1,6 +1,5 @@
 /** Shapes of which all sides are equal, so that no shape tells one axis from another. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import type { Op, OpAttributes } from "@mp/core/graph";
+import type { DType, HostTensor, Op, OpAttributes, Shape } from "@mp/graph";
 import type { RandomSource } from "../random-source.js";
 import type { GeneratedRow } from "./op-row.js";
 import { sample } from "./op-sample.js";

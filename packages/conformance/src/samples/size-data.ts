@@ -2,8 +2,7 @@
  * Sizes at which engines switch to other code: beyond 1 000 of an axis, 4 096 of a batch, 65 536 elements, and beyond
  * 65 535 rows, the limit of a launch grid. Every op is tested beyond each that its operands can have.
  */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
+import { type DType, elementCount, type HostTensor, type Shape } from "@mp/graph";
 import { generated } from "../host-data.js";
 
 /** More than 65 536 elements each. The even axis lets signs cancel. */

@@ -1,7 +1,6 @@
 /** Ties and NaN in searches and beside numbers, and small results. */
 
-import type { HostTensor, Shape } from "@mp/core";
-import type { OpAttributes, SoftmaxOp } from "@mp/core/graph";
+import type { HostTensor, OpAttributes, Shape, SoftmaxOp } from "@mp/graph";
 import { generated, hostData } from "../host-data.js";
 import { type OpSample, sample } from "./op-sample.js";
 import { HALVES_TOO, type RareRow } from "./rare-row.js";

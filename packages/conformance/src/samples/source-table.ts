@@ -1,6 +1,5 @@
 /** Values that are made, random bits and the barrier. */
-import { type DType, type Shape, tensor } from "@mp/core";
-import { isComputeFloat, isFloat, type OpOf } from "@mp/core/graph";
+import { type DType, isComputeFloat, isFloat, type OpOf, type Shape, tensor } from "@mp/graph";
 import { hostData, specialValues } from "../host-data.js";
 import { longRange } from "./far-rows.js";
 import { PREDICATE, SOURCE } from "./gradient-sample.js";

@@ -1,6 +1,13 @@
 /** Numbers below the smallest normal one, through every op that moves, adds or multiplies them by 1. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { type FloatDType, floatFormats, type Op, type OpAttributes } from "@mp/core/graph";
+import {
+  type DType,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  type Op,
+  type OpAttributes,
+  type Shape,
+} from "@mp/graph";
 import { backwards, generated, hostData } from "../host-data.js";
 import { exact, sample } from "./op-sample.js";
 import { HALVES_TOO, type RareRow } from "./rare-row.js";

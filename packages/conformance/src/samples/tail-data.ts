@@ -1,6 +1,5 @@
 /** Data for lengths that do not fill an engine's registers: every element differs from those near it. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { DTYPES, isComputeFloat, isFloat } from "@mp/core/graph";
+import { DTYPES, type DType, type HostTensor, isComputeFloat, isFloat, type Shape } from "@mp/graph";
 import { generated, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 

@@ -1,16 +1,18 @@
 /** Elementwise operators of one operand. */
-import type { DType, HostTensor, Shape } from "@mp/core";
 import {
   type ComputeDType,
   DTYPES,
+  type DType,
   elementCount,
+  type HostTensor,
   isComputeFloat,
   isFloat,
   type Op,
   type OpAttributes,
   type OpOf,
-} from "@mp/core/graph";
-import * as ops from "@mp/core/ops";
+  type Shape,
+} from "@mp/graph";
+import * as ops from "@mp/graph/ops";
 import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { scattered } from "./axis-data.js";

@@ -1,6 +1,5 @@
 /** Windows whose strides, pads and dilations differ by axis: for convolutions and pools over one to three axes. */
-import type { Shape } from "@mp/core";
-import { type OpAttributes, windowExtent } from "@mp/core/graph";
+import { type OpAttributes, type Shape, windowExtent } from "@mp/graph";
 
 /** Lists for windows over as many axes, the plain ones first. */
 export interface Windows {

@@ -2,8 +2,8 @@
  * The largest tolerance that a backend may declare, per op and dtype: part of the specification, so that none passes by
  * declaring a billion ulp. Making an entry stricter requires a major version of this package.
  */
-import { type ComputeDType, type Op, opTable } from "@mp/core/graph";
-import type { Ulp } from "@mp/core/internal";
+import { type ComputeDType, type Op, opTable } from "@mp/graph";
+import type { Ulp } from "@mp/graph/internal";
 
 export interface Ceiling extends Readonly<Record<ComputeDType, Ulp>> {
   /**

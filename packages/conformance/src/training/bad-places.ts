@@ -1,6 +1,5 @@
 /** Positions of an element that a check must find: at the ends, and on both sides of the block sizes of engines. */
-import type { Shape } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
+import { elementCount, type Shape } from "@mp/graph";
 import type { RandomSource } from "../random-source.js";
 
 /** Along one axis: the first, the last, the middle, and the neighbors of powers of two. */

@@ -1,5 +1,4 @@
-import type { Backend } from "@mp/core";
-import type { Graph, State } from "@mp/core/graph";
+import type { Backend, Graph, State } from "@mp/graph";
 
 /** A backend that forwards to another, except for the replaced members. */
 export function delegate(backend: Backend, replaced: Partial<Backend>): Backend {

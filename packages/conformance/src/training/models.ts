@@ -1,6 +1,7 @@
 /** Small models of the usual kinds, for whole runs compared with the oracle's. Weights and data come from a seed. */
-import { foldIn, type HostTensor, type LossFunction, remat, type Shape, type Tensor, tensor } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
+
+import type { LossFunction } from "@mp/core";
+import { elementCount, foldIn, type HostTensor, remat, type Shape, type Tensor, tensor } from "@mp/graph";
 import {
   add,
   gather,
@@ -16,7 +17,7 @@ import {
   squeeze,
   tanh,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { anew, fresh } from "../fresh.js";
 import { randomSource } from "../random-source.js";
 

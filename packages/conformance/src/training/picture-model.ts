@@ -1,4 +1,4 @@
-import { type HostTensor, ones, type Tensor, zeros } from "@mp/core";
+import { type HostTensor, ones, type Tensor, zeros } from "@mp/graph";
 import {
   add,
   batchNormalization,
@@ -10,7 +10,7 @@ import {
   normalizeByStatistics,
   relu,
   softmaxCrossEntropyLoss,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { anew } from "../fresh.js";
 import { cycle, drawn, integers, type Model } from "./models.js";
 

@@ -1,15 +1,8 @@
 /** Small problems with known gradients: every addition, update or skip shows exactly. */
-import {
-  type HostTensor,
-  type LossFunction,
-  type Optimizer,
-  type Shape,
-  sgd,
-  type Tensor,
-  tensor,
-} from "@mp/core";
-import { elementCount } from "@mp/core/graph";
-import { matMul, mul, reduceSum } from "@mp/core/ops";
+
+import { type LossFunction, type Optimizer, sgd } from "@mp/core";
+import { elementCount, type HostTensor, type Shape, type Tensor, tensor } from "@mp/graph";
+import { matMul, mul, reduceSum } from "@mp/graph/ops";
 
 export const vector = (...numbers: readonly number[]): HostTensor<"f32"> =>
   tensor(Float32Array.from(numbers));

@@ -2,9 +2,8 @@
  * Training cases: a scenario runs on the backend under test and on the oracle, and a check compares the two
  * transcripts. What the scenario needs is known from the graphs that the oracle compiled.
  */
-import { type Backend, type BackendManifest, MpError } from "@mp/core";
-import type { Graph } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type Backend, type BackendManifest, type Graph, MpError } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import type { CaseContext, ConformanceCase } from "../conformance-case.js";
 import { expectCode } from "../expectations.js";
 import { unsupportedGraph } from "../support.js";

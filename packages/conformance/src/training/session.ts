@@ -1,5 +1,5 @@
-import { type Backend, type HostTensor, type Trainer, type TrainerOptions, trainer } from "@mp/core";
-import type { State } from "@mp/core/graph";
+import { type Trainer, type TrainerOptions, trainer } from "@mp/core";
+import type { Backend, HostTensor, State } from "@mp/graph";
 import type { Tensors } from "../cases/kinds/graph-case.js";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";

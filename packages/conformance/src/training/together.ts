@@ -1,4 +1,5 @@
-import { type Backend, MpError, type Ranks, type TrainerOptions } from "@mp/core";
+import type { TrainerOptions } from "@mp/core";
+import { type Backend, MpError, type Ranks } from "@mp/graph";
 import { inProcessRanks } from "../in-process-ranks.js";
 import { type Session, withTrainer } from "./session.js";
 

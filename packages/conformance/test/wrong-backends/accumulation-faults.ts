@@ -2,10 +2,9 @@
  * Sums that accumulate in the half while the manifest says f32, and results that are not sums while it declares a half.
  */
 
-import type { HalfDType, HostTensor } from "@mp/core";
-import type { KernelTable } from "@mp/core/backend";
-import { ADDING_OPS, type AddingOp, isHalf } from "@mp/core/graph";
-import type { Accumulation } from "@mp/core/internal";
+import { ADDING_OPS, type AddingOp, type HalfDType, type HostTensor, isHalf } from "@mp/graph";
+import type { KernelTable } from "@mp/graph/backend";
+import type { Accumulation } from "@mp/graph/internal";
 import { halfSumsBackend } from "../../../core/test/half-sums.js";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { halfGemm, halfMatMul } from "./half-products.js";

@@ -1,7 +1,6 @@
 /** Arrays with two owners: engines that omit a necessary copy. */
-import type { Backend, HostTensor } from "@mp/core";
-import { isNode, type RunInput, type State } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type Backend, type HostTensor, isNode, type RunInput, type State } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { refill } from "../../src/held-data.js";
 import { evaluateNode } from "./kernels.js";
 import { type Compiled, isTensor, running, wrapped } from "./wrapped.js";

@@ -1,6 +1,5 @@
 /** Backends that are wrong in one part of Attention. */
-import { type HostTensor, tensor } from "@mp/core";
-import { isHalf, type OpAttributes } from "@mp/core/graph";
+import { type HostTensor, isHalf, type OpAttributes, tensor } from "@mp/graph";
 import { generated, hostData, numbersOf } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,6 +1,5 @@
 /** Faults along one axis, at one rank, or along two axes at once. */
-import type { HostTensor } from "@mp/core";
-import type { Op, OpAttributes } from "@mp/core/graph";
+import type { HostTensor, Op, OpAttributes } from "@mp/graph";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

@@ -2,9 +2,17 @@
  * A backend that commits by writing: the oracle runs with read-only bindings, and replaced slots are written
  * afterwards, in turn. Correct by itself; its parts can be replaced to commit wrongly.
  */
-import type { Backend, HostTensor } from "@mp/core";
-import type { CompileOptions, Executable, Graph, RunInput, State, StateBinding } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import type {
+  Backend,
+  CompileOptions,
+  Executable,
+  Graph,
+  HostTensor,
+  RunInput,
+  State,
+  StateBinding,
+} from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { executableOf } from "./wrapped.js";
 

@@ -1,6 +1,5 @@
-import type { HostTensor } from "@mp/core";
-import type { Executable, State } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import type { Executable, HostTensor, State } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

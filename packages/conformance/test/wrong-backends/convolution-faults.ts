@@ -1,6 +1,5 @@
-import type { HostTensor } from "@mp/core";
-import { GraphBuilder, isHalf, type OpAttributes } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { GraphBuilder, type HostTensor, isHalf, type OpAttributes } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { afterwards, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,7 +1,6 @@
 /** Engines that compute another gradient than the rule that the user wrote. */
-import { type Backend, customGradient, type Tensor } from "@mp/core";
-import { type Graph, printGraph } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type Backend, customGradient, type Graph, printGraph, type Tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { customGradientChecks } from "../../src/cases/custom-gradient.js";
 import { wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,6 +1,5 @@
 /** Backends that are wrong in one form of Einsum. */
-import type { HostTensor } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
+import { type HostTensor, isFloat } from "@mp/graph";
 import { numbersOf } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,5 +1,5 @@
 /** Kernels that skip work because of zeros or empty operands. */
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

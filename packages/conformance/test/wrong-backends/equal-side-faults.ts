@@ -1,7 +1,6 @@
 /** Kernels that take one axis for another where all sides are equal, so that no shape is wrong. */
-import type { HostTensor } from "@mp/core";
-import type { KernelTable } from "@mp/core/backend";
-import type { Op, OpAttributes } from "@mp/core/graph";
+import type { HostTensor, Op, OpAttributes } from "@mp/graph";
+import type { KernelTable } from "@mp/graph/backend";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

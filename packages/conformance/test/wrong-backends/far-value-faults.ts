@@ -1,6 +1,5 @@
 /** Backends that are right for ordinary numbers, and wrong where functions overflow, round or meet NaN. */
-import type { HostTensor } from "@mp/core";
-import { floatFormats, type Op } from "@mp/core/graph";
+import { floatFormats, type HostTensor, type Op } from "@mp/graph";
 import { generated, hostData, numbersOf } from "../../src/host-data.js";
 import { afterwards, beforehand, changing, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,8 +1,7 @@
 /**
  * Products that keep every partial sum in the half of their operands, for some forms of matrices and not for others.
  */
-import type { HostTensor } from "@mp/core";
-import { decode, elementCount, encode, isHalf, type Op, type OpAttributes } from "@mp/core/graph";
+import { decode, elementCount, encode, type HostTensor, isHalf, type Op, type OpAttributes } from "@mp/graph";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel } from "./kernels.js";
 

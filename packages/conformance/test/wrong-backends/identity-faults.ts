@@ -1,6 +1,13 @@
 /** Backends whose optimizer applies identities that do not hold for every number, or merges what is not equal. */
-import type { HostTensor } from "@mp/core";
-import { type AnyNode, elementCount, type Graph, isNode, producers, type Value } from "@mp/core/graph";
+import {
+  type AnyNode,
+  elementCount,
+  type Graph,
+  type HostTensor,
+  isNode,
+  producers,
+  type Value,
+} from "@mp/graph";
 import { generated, numbersOf } from "../../src/host-data.js";
 import { rewriting } from "./rewrite-faults.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,6 +1,5 @@
-import { type Backend, type HostTensor, MpError } from "@mp/core";
-import type { State, StateOptions } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type Backend, type HostTensor, MpError, type State, type StateOptions } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

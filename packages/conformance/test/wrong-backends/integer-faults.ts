@@ -1,6 +1,5 @@
 /** Integers that pass through floats, saturate, or are compared by half of their bits. */
-import type { DType, HostTensor } from "@mp/core";
-import type { Op, OpAttributes } from "@mp/core/graph";
+import type { DType, HostTensor, Op, OpAttributes } from "@mp/graph";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { bigintsOf, type IntegerDType, integerData, wrapped } from "../../src/samples/integers.js";
 import { changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";

@@ -1,10 +1,17 @@
 /** The oracle as a table of kernels, each a graph of one node: slow, but any kernel can be replaced. */
 
-import type { Backend, HostTensor } from "@mp/core";
-import { type Kernel, type KernelTable, kernelBackend } from "@mp/core/backend";
-import { type Graph, GraphBuilder, type Op, type OpAttributes, type ValueType } from "@mp/core/graph";
-import type { KernelManifest } from "@mp/core/internal";
-import { evaluate, reference } from "@mp/core/reference";
+import {
+  type Backend,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type Op,
+  type OpAttributes,
+  type ValueType,
+} from "@mp/graph";
+import { type Kernel, type KernelTable, kernelBackend } from "@mp/graph/backend";
+import type { KernelManifest } from "@mp/graph/internal";
+import { evaluate, reference } from "@mp/graph/reference";
 
 export type HostKernel<K extends Op> = Kernel<OpAttributes[K], HostTensor>;
 

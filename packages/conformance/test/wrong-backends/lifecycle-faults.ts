@@ -1,7 +1,13 @@
-import { type Backend, type BackendManifest, type HostTensor, tensor } from "@mp/core";
-import type { Kernel } from "@mp/core/backend";
-import { DTYPES, type Executable } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import {
+  type Backend,
+  type BackendManifest,
+  DTYPES,
+  type Executable,
+  type HostTensor,
+  tensor,
+} from "@mp/graph";
+import type { Kernel } from "@mp/graph/backend";
+import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { evaluateNode, oracleWithKernels } from "./kernels.js";
 import { executableOf } from "./wrapped.js";

@@ -1,6 +1,6 @@
 /** Loops that read, carry or place something wrongly. */
-import { type HostTensor, zeros } from "@mp/core";
-import { evaluate } from "@mp/core/reference";
+import { type HostTensor, zeros } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { dataOf, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

@@ -1,7 +1,6 @@
 /** Tables that are too small, names that are cut or sorted, graphs that are too long, arrays that are given twice. */
-import type { Backend, HostTensor } from "@mp/core";
-import { type AnyNode, type Graph, type Handle, isNode } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type AnyNode, type Backend, type Graph, type Handle, type HostTensor, isNode } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { fresh } from "../../src/fresh.js";
 import { delegate } from "../../src/training/delegate.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";

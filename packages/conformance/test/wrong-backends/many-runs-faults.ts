@@ -1,7 +1,6 @@
 /** Engines that are right for a while: what they count, reuse or rewrite shows after dozens or hundreds of runs. */
-import type { Backend, HostTensor } from "@mp/core";
-import type { State } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import type { Backend, HostTensor, State } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { fresh } from "../../src/fresh.js";
 import { isTensor, mapped, running, wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";

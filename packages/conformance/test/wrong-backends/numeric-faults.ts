@@ -1,14 +1,15 @@
-import { type HostTensor, tensor } from "@mp/core";
 import {
   decode,
   encode,
   type FloatDType,
   floatFormats,
+  type HostTensor,
   isComputeFloat,
   isFloat,
   type Op,
   opDTypes,
-} from "@mp/core/graph";
+  tensor,
+} from "@mp/graph";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import {
   afterwards,

@@ -1,7 +1,6 @@
 /** Calls that overtake each other, and disposals that do not wait. */
-import { type Backend, type HostTensor, MpError } from "@mp/core";
-import { type Executable, isNode, type State } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type Backend, type Executable, type HostTensor, isNode, MpError, type State } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { fresh } from "../../src/fresh.js";
 import { refill } from "../../src/held-data.js";
 import { aWhile, slow, taken } from "./slow.js";

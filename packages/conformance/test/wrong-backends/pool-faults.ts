@@ -1,6 +1,5 @@
 /** Pools and normalizations as in engines that were not tested against a specification. */
-import type { HostTensor } from "@mp/core";
-import { decode, encode, type FloatDType, floatFormats } from "@mp/core/graph";
+import { decode, encode, type FloatDType, floatFormats, type HostTensor } from "@mp/graph";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { beforehand, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,7 +1,6 @@
 /** Engines that keep compiled programs under a key that leaves something out. */
-import type { Backend, HostTensor } from "@mp/core";
-import { type AnyNode, type Graph, isNode, type State } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type AnyNode, type Backend, type Graph, type HostTensor, isNode, type State } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

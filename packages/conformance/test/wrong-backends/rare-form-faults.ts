@@ -1,14 +1,14 @@
 /** Faults in forms that programs seldom use. */
-import type { HostTensor } from "@mp/core";
 import {
   floatFormats,
+  type HostTensor,
   isComputeFloat,
   isFloat,
   isHalf,
   type OpAttributes,
   type RunInput,
-} from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+} from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import { wrapped } from "./wrapped.js";

@@ -1,14 +1,15 @@
 /** Stale caches between runs, and incomplete statistics. */
-import type { Backend, HostTensor } from "@mp/core";
 import {
+  type Backend,
   type BackendStats,
   type Executable,
   type Handle,
+  type HostTensor,
   isNode,
   type RunInput,
   type State,
-} from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+} from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { fresh } from "../../src/fresh.js";
 import { type Compiled, isTensor, mapped, running, wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";

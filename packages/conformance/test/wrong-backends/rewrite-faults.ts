@@ -1,9 +1,17 @@
 /** Backends whose optimizer rewrites chains by laws that NaN does not keep, and those that end too late. */
 
 import { setImmediate } from "node:timers/promises";
-import { type Backend, type HostTensor, MpError } from "@mp/core";
-import { type AnyNode, type Graph, type Op, producers, type Value } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import {
+  type AnyNode,
+  type Backend,
+  type Graph,
+  type HostTensor,
+  MpError,
+  type Op,
+  producers,
+  type Value,
+} from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { dataOf, evaluateNode, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,7 +1,6 @@
 /** A backend that computes what the oracle does, and overwrites every array that it is given. */
-import type { Backend, HostTensor } from "@mp/core";
-import { isNode, type State } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type Backend, type HostTensor, isNode, type State } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { wrapped } from "./wrapped.js";
 
 /** Sets every byte of a tensor to one that no case expects. */

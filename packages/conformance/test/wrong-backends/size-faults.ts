@@ -1,7 +1,6 @@
 /** Kernels that are right up to some size. With a threshold above all sizes of the suite, nothing is left to detect. */
-import type { HostTensor } from "@mp/core";
-import type { KernelTable } from "@mp/core/backend";
-import { isFloat, type Op } from "@mp/core/graph";
+import { type HostTensor, isFloat, type Op } from "@mp/graph";
+import type { KernelTable } from "@mp/graph/backend";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { bigintsOf, integerData } from "../../src/samples/integers.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";

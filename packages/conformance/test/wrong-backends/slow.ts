@@ -2,10 +2,16 @@
  * The oracle as a slow engine, so that calls which are not awaited queue up. Correct by itself; its parts can be
  * replaced by calls that do not wait.
  */
-import { type Backend, type HostTensor, MpError } from "@mp/core";
-import type { Executable, RunInput, State } from "@mp/core/graph";
-import { WorkQueue } from "@mp/core/internal";
-import { reference } from "@mp/core/reference";
+import {
+  type Backend,
+  type Executable,
+  type HostTensor,
+  MpError,
+  type RunInput,
+  type State,
+} from "@mp/graph";
+import { WorkQueue } from "@mp/graph/internal";
+import { reference } from "@mp/graph/reference";
 import { fresh } from "../../src/fresh.js";
 import { type Compiled, isTensor, mapped, wrapped } from "./wrapped.js";
 

@@ -1,6 +1,5 @@
-import type { Backend, HostTensor } from "@mp/core";
-import { type AnyNode, type GraphInput, isNode } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type AnyNode, type Backend, type GraphInput, type HostTensor, isNode } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { evaluateNode } from "./kernels.js";
 

@@ -1,6 +1,5 @@
-import type { HostTensor } from "@mp/core";
-import { prepareGraph, type State } from "@mp/core/graph";
-import { evaluate, reference } from "@mp/core/reference";
+import { type HostTensor, prepareGraph, type State } from "@mp/graph";
+import { evaluate, reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 import { type Commit, commitsAsBound, committing } from "./committing.js";
 import { staleCasts } from "./stale-casts.js";

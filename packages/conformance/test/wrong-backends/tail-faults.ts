@@ -1,7 +1,6 @@
 /** Kernels that are wrong in the last elements of lengths that leave one remainder of a register. */
-import type { HostTensor } from "@mp/core";
-import type { KernelTable } from "@mp/core/backend";
-import type { Op } from "@mp/core/graph";
+import type { HostTensor, Op } from "@mp/graph";
+import type { KernelTable } from "@mp/graph/backend";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";

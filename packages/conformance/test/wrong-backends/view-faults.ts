@@ -1,7 +1,6 @@
 /** Views of larger arrays, parts of one buffer, handles of one array: engines that read the wrong part of them. */
-import type { Backend, HostTensor } from "@mp/core";
-import { type Handle, hostArrayOf } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import { type Backend, type Handle, type HostTensor, hostArrayOf } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { overwrite } from "../../src/held-data.js";
 import { isTensor, mapped, running, wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";

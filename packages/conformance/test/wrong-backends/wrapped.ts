@@ -1,7 +1,6 @@
 /** A backend with modified states and executables, each of which still maps to the one of the backend that made it. */
-import type { Backend, HostTensor } from "@mp/core";
-import type { CompileOptions, Executable, Graph, State } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
+import type { Backend, CompileOptions, Executable, Graph, HostTensor, State } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/training/delegate.js";
 
 type Run = Executable["run"];

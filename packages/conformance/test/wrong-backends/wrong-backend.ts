@@ -1,4 +1,4 @@
-import type { Backend } from "@mp/core";
+import type { Backend } from "@mp/graph";
 
 /** A backend that is wrong in one way, and what the suite must report about it. */
 export interface WrongBackend {

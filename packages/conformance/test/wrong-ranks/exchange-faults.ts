@@ -1,5 +1,5 @@
 /** Faults with views, with much data, with bits that no number shows, and after many calls. */
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 import { changed, type WrongRanks } from "./wrong-ranks.js";
 
 const GATHERED_VIEWS = "all-gather/views-of-any-offset-and-length";

@@ -1,4 +1,4 @@
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 import { changed, type WrongRanks } from "./wrong-ranks.js";
 
 const ALL_SUMS = [

@@ -1,4 +1,4 @@
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 
 /** A communicator with one fault, and the cases that must find it. */
 export interface WrongRanks {

@@ -1,16 +1,25 @@
+import { type Graph, scope, type Tensor } from "@mp/graph";
+import {
+  add,
+  cast,
+  log,
+  logSoftmax,
+  matMul,
+  mul,
+  neg,
+  reduceMean,
+  reshape,
+  sigmoid,
+  softmax,
+  softmaxCrossEntropyLoss,
+  softplus,
+  sub,
+  transpose,
+  unsqueeze,
+} from "@mp/graph/ops";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { graphOf, labels } from "../../test/traced-nets.js";
-import type { Graph } from "../graph/graph.js";
-import { add, mul, sub } from "../trace/ops/binary.js";
-import { softmaxCrossEntropyLoss } from "../trace/ops/loss.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { reshape, transpose, unsqueeze } from "../trace/ops/movement.js";
-import { logSoftmax, softmax } from "../trace/ops/normalization.js";
-import { reduceMean } from "../trace/ops/reduce.js";
-import { cast, log, neg, sigmoid, softplus } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
-import { scope } from "../trace/trace.js";
+import { graphOf, labels } from "../../../graph/test/traced-nets.js";
 import { lintCasts } from "./lint.js";
 import { float32Policy, mixedFloat16Policy } from "./policy.js";
 

@@ -1,5 +1,5 @@
 /** Losses that apply an activation themselves, of scores that have had it: they train, slowly and to a worse result. */
-import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
+import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "@mp/graph";
 
 type Producers = ReadonlyMap<Value, AnyNode>;
 

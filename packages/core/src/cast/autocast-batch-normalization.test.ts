@@ -1,7 +1,6 @@
+import { GraphBuilder, printGraph } from "@mp/graph";
 import { expect, it } from "vitest";
-import { manifestOf } from "../../test/test-manifest.js";
-import { GraphBuilder } from "../graph/build/builder.js";
-import { printGraph } from "../graph/print.js";
+import { manifestOf } from "../../../graph/test/test-manifest.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { mixedFloat16Policy } from "./policy.js";
 

@@ -1,21 +1,34 @@
+import { type Graph, grad, printGraph, scope, type Tensor, tensor } from "@mp/graph";
+import {
+  add,
+  cast,
+  concat,
+  constant,
+  div,
+  exp,
+  expand,
+  gelu,
+  literal,
+  matMul,
+  mul,
+  pad,
+  reduceSum,
+  relu,
+  reshape,
+  sigmoid,
+  softmax,
+  softmaxCrossEntropyLoss,
+  sqrt,
+  square,
+  sub,
+  transpose,
+  where,
+} from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { manifestOf } from "../../test/test-manifest.js";
-import { attention, graphOf, handLoss, labels, lstm, mlp } from "../../test/traced-nets.js";
-import { grad } from "../gradient/grad.js";
-import type { Graph } from "../graph/graph.js";
-import { printGraph } from "../graph/print.js";
-import { tensor } from "../host/host-tensor.js";
-import { emit } from "../trace/emit.js";
-import { add, div, mul, square, sub, where } from "../trace/ops/binary.js";
-import { softmaxCrossEntropyLoss } from "../trace/ops/loss.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { concat, expand, pad, reshape, transpose } from "../trace/ops/movement.js";
-import { softmax } from "../trace/ops/normalization.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import { constant, literal } from "../trace/ops/source.js";
-import { cast, exp, gelu, relu, sigmoid, sqrt } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
-import { scope, withSegment } from "../trace/trace.js";
+import { emit } from "../../../graph/src/trace/emit.js";
+import { withSegment } from "../../../graph/src/trace/trace.js";
+import { manifestOf } from "../../../graph/test/test-manifest.js";
+import { attention, graphOf, handLoss, labels, lstm, mlp } from "../../../graph/test/traced-nets.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { explainCasts } from "./explain.js";
 import {

@@ -3,11 +3,19 @@
  * its forward node. Inputs keep their types; results get the policy's output dtype.
  */
 
-import { type ComputeDType, type DType, isComputeFloat } from "../dtype.js";
-import { MpError } from "../errors.js";
-import { GraphBuilder } from "../graph/build/builder.js";
-import { GraphCopy } from "../graph/build/graph-copy.js";
-import type { AnyNode, Graph, GraphNode, Origin, Value } from "../graph/graph.js";
+import {
+  type AnyNode,
+  type ComputeDType,
+  type DType,
+  type Graph,
+  GraphBuilder,
+  type GraphNode,
+  isComputeFloat,
+  MpError,
+  type Origin,
+  type Value,
+} from "@mp/graph";
+import { GraphCopy } from "@mp/graph/internal";
 import { constantIn } from "./constants.js";
 import { lintNodes } from "./lint.js";
 import { type CastOptions, type CastPlan, carriedDType, castsBody, planCasts } from "./plan.js";

@@ -1,20 +1,34 @@
+import { type Graph, MpError, printGraph, scope, type Tensor, tensor, type Value } from "@mp/graph";
+import {
+  abs,
+  add,
+  cast,
+  concat,
+  exp,
+  expand,
+  gelu,
+  greater,
+  layerNormalization,
+  literal,
+  logSoftmax,
+  matMul,
+  mul,
+  reduceMax,
+  reduceMean,
+  relu,
+  sigmoid,
+  slice,
+  softmax,
+  softplus,
+  sub,
+  transpose,
+  where,
+} from "@mp/graph/ops";
+import { evaluateRaw } from "@mp/graph/reference";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { graphOf } from "../../test/traced-nets.js";
-import { MpError } from "../errors.js";
-import type { Graph, Value } from "../graph/graph.js";
-import { printGraph } from "../graph/print.js";
-import { tensor } from "../host/host-tensor.js";
-import { evaluateRaw } from "../reference/evaluate.js";
-import { add, greater, mul, sub, where } from "../trace/ops/binary.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { concat, expand, slice, transpose } from "../trace/ops/movement.js";
-import { layerNormalization, logSoftmax, softmax } from "../trace/ops/normalization.js";
-import { reduceMax, reduceMean } from "../trace/ops/reduce.js";
-import { literal } from "../trace/ops/source.js";
-import { abs, cast, exp, gelu, relu, sigmoid, softplus } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
-import { scope, withSegment } from "../trace/trace.js";
+import { withSegment } from "../../../graph/src/trace/trace.js";
+import { graphOf } from "../../../graph/test/traced-nets.js";
 import { autocastGraph } from "./autocast-graph.js";
 import {
   bfloat16Policy,

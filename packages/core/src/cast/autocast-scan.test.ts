@@ -1,19 +1,28 @@
+import {
+  type HostTensor,
+  prepareGraph,
+  printGraph,
+  type Tensor,
+  tensor,
+  traceInto,
+  valueAndGrad,
+} from "@mp/graph";
+import {
+  add,
+  concat,
+  constant,
+  gather,
+  matMul,
+  mul,
+  reduceMean,
+  scan,
+  sigmoid,
+  split,
+  tanh,
+  unsqueeze,
+} from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { valueAndGrad } from "../gradient/grad.js";
-import { printGraph } from "../graph/print.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
-import { evaluate } from "../reference/evaluate.js";
-import { add, mul } from "../trace/ops/binary.js";
-import { gather } from "../trace/ops/indexing.js";
-import { scan } from "../trace/ops/loop.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { concat, split, unsqueeze } from "../trace/ops/movement.js";
-import { reduceMean } from "../trace/ops/reduce.js";
-import { constant } from "../trace/ops/source.js";
-import { sigmoid, tanh } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
-import { traceInto } from "../trace/trace.js";
-import { prepareGraph } from "../transform/prepare.js";
 import { autocast } from "./autocast.js";
 import { type CastingPolicy, castingPolicy } from "./policy.js";
 

@@ -1,5 +1,5 @@
+import type { Tensor } from "@mp/graph";
 import { expectTypeOf, it } from "vitest";
-import type { Tensor } from "../trace/tensor.js";
 import { autocast } from "./autocast.js";
 import { mixedFloat16Policy } from "./policy.js";
 

@@ -1,20 +1,21 @@
+import { type Graph, printGraph, remat, scope, type Tensor, tensor, valueAndGrad } from "@mp/graph";
+import {
+  add,
+  cast,
+  literal,
+  matMul,
+  mul,
+  reduceMean,
+  relu,
+  softmaxCrossEntropyLoss,
+  tanh,
+  where,
+} from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { manifestOf } from "../../test/test-manifest.js";
-import { graphOf, labels } from "../../test/traced-nets.js";
-import { valueAndGrad } from "../gradient/grad.js";
-import type { Graph } from "../graph/graph.js";
-import { printGraph } from "../graph/print.js";
-import { tensor } from "../host/host-tensor.js";
-import { evaluate } from "../reference/evaluate.js";
-import { add, mul, where } from "../trace/ops/binary.js";
-import { softmaxCrossEntropyLoss } from "../trace/ops/loss.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { reduceMean } from "../trace/ops/reduce.js";
-import { literal } from "../trace/ops/source.js";
-import { cast, relu, tanh } from "../trace/ops/unary.js";
-import { remat } from "../trace/remat.js";
-import type { Tensor } from "../trace/tensor.js";
-import { scope, withoutLines, withSegment } from "../trace/trace.js";
+import { withoutLines, withSegment } from "../../../graph/src/trace/trace.js";
+import { manifestOf } from "../../../graph/test/test-manifest.js";
+import { graphOf, labels } from "../../../graph/test/traced-nets.js";
 import { autocast } from "./autocast.js";
 import type { CastReport } from "./explain.js";
 import {

@@ -1,13 +1,15 @@
-import { isComputeFloat } from "../dtype.js";
-import type { GraphBuilder } from "../graph/build/builder.js";
-import { withBodies } from "../graph/build/with-bodies.js";
-import { checkOptions } from "../options.js";
-import { isPlainObject } from "../plain-object.js";
-import { openedTo } from "../trace/opened.js";
-import { cast } from "../trace/ops/unary.js";
-import { pinCasts } from "../trace/pins.js";
-import { isTensor, Tensor } from "../trace/tensor.js";
-import { currentBuilder, inlineTraced, traceInto, withoutLines } from "../trace/trace.js";
+import { type GraphBuilder, isComputeFloat, isTensor, Tensor, traceInto } from "@mp/graph";
+import {
+  checkOptions,
+  currentBuilder,
+  inlineTraced,
+  isPlainObject,
+  openedTo,
+  pinCasts,
+  withBodies,
+  withoutLines,
+} from "@mp/graph/internal";
+import { cast } from "@mp/graph/ops";
 import { autocastGraph } from "./autocast-graph.js";
 import { type CastReport, explainCasts } from "./explain.js";
 import { dropIdleCasts } from "./idle-casts.js";

@@ -1,9 +1,14 @@
 /** A constant in another dtype is rounded from its original number, not cast while the graph runs. */
-import { type ComputeDType, isComputeFloat } from "../dtype.js";
-import { decodeArray, encodeArray } from "../float-format/bits.js";
-import { roundTo } from "../float-format/round.js";
-import type { OpAttributes } from "../graph/attributes.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
+import {
+  type ComputeDType,
+  decodeArray,
+  encodeArray,
+  type HostTensor,
+  isComputeFloat,
+  type OpAttributes,
+  roundTo,
+  tensor,
+} from "@mp/graph";
 
 type ConstantAttributes = OpAttributes["Constant"];
 

@@ -1,11 +1,8 @@
+import { scope } from "@mp/graph";
+import { add, cast, exp, gelu, greater, matMul, mul, relu, reshape } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { manifestOf } from "../../test/test-manifest.js";
-import { attention, graphOf, handLoss, mlp } from "../../test/traced-nets.js";
-import { add, greater, mul } from "../trace/ops/binary.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { reshape } from "../trace/ops/movement.js";
-import { cast, exp, gelu, relu } from "../trace/ops/unary.js";
-import { scope } from "../trace/trace.js";
+import { manifestOf } from "../../../graph/test/test-manifest.js";
+import { attention, graphOf, handLoss, mlp } from "../../../graph/test/traced-nets.js";
 import { diffCastReports, explainCasts, formatCastReport } from "./explain.js";
 import { float32Policy, mixedBfloat16Policy, mixedFloat16Policy } from "./policy.js";
 

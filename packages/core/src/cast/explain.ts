@@ -2,10 +2,8 @@
  * A casting plan as data: the dtype that each node computes in and why, the casts that this takes, and lint warnings.
  */
 
-import type { DType } from "../dtype.js";
-import type { Op } from "../graph/attributes.js";
-import { type AnyNode, consumers, type Graph, type Value } from "../graph/graph.js";
-import { stableHash } from "../stable-hash.js";
+import { type AnyNode, consumers, type DType, type Graph, type Op, type Value } from "@mp/graph";
+import { stableHash } from "@mp/graph/internal";
 import { applyCasts, type InsertedCast } from "./autocast-graph.js";
 import { type CastLint, lintNodes, lintPlan } from "./lint.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";

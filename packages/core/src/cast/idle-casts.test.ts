@@ -1,12 +1,8 @@
+import { grad, printGraph, type Tensor } from "@mp/graph";
+import { cast, mul, reduceSum } from "@mp/graph/ops";
 import { expect, it } from "vitest";
-import { graphOf } from "../../test/traced-nets.js";
-import { grad } from "../gradient/grad.js";
-import { printGraph } from "../graph/print.js";
-import { emit } from "../trace/emit.js";
-import { mul } from "../trace/ops/binary.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import { cast } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { emit } from "../../../graph/src/trace/emit.js";
+import { graphOf } from "../../../graph/test/traced-nets.js";
 import { dropIdleCasts } from "./idle-casts.js";
 
 it("drops casts to the dtype that is there, and keeps backward nodes pointing at their forward ones", () => {

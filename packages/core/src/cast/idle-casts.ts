@@ -1,6 +1,5 @@
-import { GraphBuilder } from "../graph/build/builder.js";
-import { GraphCopy } from "../graph/build/graph-copy.js";
-import { type Graph, isNode } from "../graph/graph.js";
+import { type Graph, GraphBuilder, isNode } from "@mp/graph";
+import { GraphCopy } from "@mp/graph/internal";
 
 /**
  * Removes casts of a value to the dtype it already has. Not part of `autocastGraph`, where such casts still mark where

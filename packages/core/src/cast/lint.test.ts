@@ -1,13 +1,7 @@
+import { type Graph, scope, tensor } from "@mp/graph";
+import { add, cast, clip, constant, div, exp, matMul, mul, reduceMean, sub, where } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { graphOf, mlp } from "../../test/traced-nets.js";
-import type { Graph } from "../graph/graph.js";
-import { tensor } from "../host/host-tensor.js";
-import { add, div, mul, sub, where } from "../trace/ops/binary.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { reduceMean } from "../trace/ops/reduce.js";
-import { constant } from "../trace/ops/source.js";
-import { cast, clip, exp } from "../trace/ops/unary.js";
-import { scope } from "../trace/trace.js";
+import { graphOf, mlp } from "../../../graph/test/traced-nets.js";
 import { lintCasts } from "./lint.js";
 import {
   float16Policy,

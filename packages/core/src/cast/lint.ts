@@ -1,9 +1,17 @@
 /** Problems of a policy that are visible in the graph, before anything is computed. */
 
-import { type ComputeDType, floatFormats, isComputeFloat } from "../dtype.js";
-import { deepNodes } from "../graph/build/with-bodies.js";
-import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
-import { meantInstead } from "../options.js";
+import {
+  type AnyNode,
+  type ComputeDType,
+  consumers,
+  floatFormats,
+  type Graph,
+  isComputeFloat,
+  isNode,
+  producers,
+  type Value,
+} from "@mp/graph";
+import { deepNodes, meantInstead } from "@mp/graph/internal";
 import { activatedTwice } from "./activated-twice.js";
 import { beyondRange, constantLoss, vanishes } from "./constants.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";

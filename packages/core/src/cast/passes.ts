@@ -6,8 +6,7 @@
  *   Unlike grappler, an op of several operands widens instead of narrowing (so a residual stream in f32 stays f32, as
  *   in PyTorch), and pass 5 lowers a clear node because of its consumers only where this does not change the result.
  */
-import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
-import type { AnyNode, Value } from "../graph/graph.js";
+import { type AnyNode, type ComputeDType, type HalfDType, isComputeFloat, type Value } from "@mp/graph";
 import type { CastDecision } from "./rule.js";
 import type { CastSite, CastView } from "./sites.js";
 

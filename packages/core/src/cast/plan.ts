@@ -1,8 +1,16 @@
-import { type BackendManifest, unsupportedReason } from "../contract/manifest.js";
-import { type ComputeDType, type HalfDType, isComputeFloat } from "../dtype.js";
-import { MpError } from "../errors.js";
-import { leadingInputs } from "../graph/category.js";
-import type { AnyNode, Graph, GraphNode, Value } from "../graph/graph.js";
+import {
+  type AnyNode,
+  type BackendManifest,
+  type ComputeDType,
+  type Graph,
+  type GraphNode,
+  type HalfDType,
+  isComputeFloat,
+  MpError,
+  type Value,
+} from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
+import { leadingInputs } from "@mp/graph/internal";
 import { paintCasts } from "./passes.js";
 import { type CastingPolicy, isPure, lowDType } from "./policy.js";
 import type { CastDecision } from "./rule.js";

@@ -1,8 +1,7 @@
+import { OPS, type Op, opTable } from "@mp/graph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Op } from "../graph/attributes.js";
-import { CAST_CATEGORIES } from "../graph/category.js";
-import { OPS, opTable } from "../graph/op-table.js";
+import { CAST_CATEGORIES } from "../../../graph/src/graph/category.js";
 import {
   bfloat16Policy,
   type CastingPolicy,

@@ -2,12 +2,24 @@
  * Which dtype each operator computes in, as a value. A policy does not depend on an engine: what an engine cannot
  * compute in a half is in its manifest, which the pass takes in addition to the policy.
  */
-import { type ComputeDType, dtypeHint, type HalfDType, isHalf, longNames } from "../dtype.js";
-import { MpError } from "../errors.js";
-import type { Op } from "../graph/attributes.js";
-import { CAST_CATEGORIES, type CastCategory } from "../graph/category.js";
-import { OPS, opTable } from "../graph/op-table.js";
-import { checkOptions, meantInstead, type OptionNames } from "../options.js";
+import {
+  type CastCategory,
+  type ComputeDType,
+  type HalfDType,
+  isHalf,
+  MpError,
+  OPS,
+  type Op,
+  opTable,
+} from "@mp/graph";
+import {
+  CAST_CATEGORIES,
+  checkOptions,
+  dtypeHint,
+  longNames,
+  meantInstead,
+  type OptionNames,
+} from "@mp/graph/internal";
 
 /** `manual`: only the user's casts. */
 export type PolicyCompute = ComputeDType | "manual";

@@ -1,4 +1,4 @@
-import type { ComputeDType } from "../dtype.js";
+import type { ComputeDType } from "@mp/graph";
 
 /** Why a node computes in the dtype it does. */
 export type CastRule =

@@ -1,14 +1,24 @@
 /** Facts about a graph that the casting passes collect before they decide anything. */
 
-import { accumulatorOf, type BackendManifest, unsupportedReason } from "../contract/manifest.js";
-import { type ComputeDType, type HalfDType, isComputeFloat, isHalf } from "../dtype.js";
-import { roundTo } from "../float-format/round.js";
-import type { Op } from "../graph/attributes.js";
-import { type CastCategory, leadingInputs } from "../graph/category.js";
-import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
-import { inferTypes } from "../graph/infer/infer.js";
-import { opTable } from "../graph/op-table.js";
-import { elementCount } from "../shape.js";
+import {
+  type AnyNode,
+  type BackendManifest,
+  type CastCategory,
+  type ComputeDType,
+  elementCount,
+  type Graph,
+  type HalfDType,
+  inferTypes,
+  isComputeFloat,
+  isHalf,
+  isNode,
+  type Op,
+  opTable,
+  roundTo,
+  type Value,
+} from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
+import { accumulatorOf, leadingInputs } from "@mp/graph/internal";
 import { beyondRange, constantLoss } from "./constants.js";
 import { type CastingPolicy, isPure, overrideFor } from "./policy.js";
 import type { CastRule } from "./rule.js";

@@ -1,15 +1,11 @@
+import { type Tensor, tensor } from "@mp/graph";
+import { matMul, mul, reduceMean, softmax, sub } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { halfSumsBackend } from "../../test/half-sums.js";
+import type { Accumulation, Accumulators } from "../../../graph/src/contract/manifest.js";
+import { halfSumsBackend } from "../../../graph/test/half-sums.js";
 import { wave } from "../../test/small-run.js";
-import type { Accumulation, Accumulators } from "../contract/manifest.js";
-import { tensor } from "../host/host-tensor.js";
 import { sgd } from "../optim/sgd.js";
 import { mixed, mixedBfloat16, mixedFloat16, type PrecisionChoice } from "../precision/presets.js";
-import { mul, sub } from "../trace/ops/binary.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { softmax } from "../trace/ops/normalization.js";
-import { reduceMean } from "../trace/ops/reduce.js";
-import type { Tensor } from "../trace/tensor.js";
 import { trainer } from "../train/trainer.js";
 
 const exact: Accumulators = { f32: "f32", f16: "f32", bf16: "f32" };

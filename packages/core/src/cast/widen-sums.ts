@@ -1,12 +1,14 @@
-import type { BackendWarning } from "../contract/backend.js";
-import { accumulatorOf, type BackendManifest, supportsOp } from "../contract/manifest.js";
-import { type HalfDType, isHalf } from "../dtype.js";
-import { addsUp } from "../graph/adding-ops.js";
-import type { Op } from "../graph/attributes.js";
-import { deepNodes } from "../graph/build/with-bodies.js";
-import type { AnyNode, Graph } from "../graph/graph.js";
-import { decidingDType } from "../graph/op-dtypes.js";
-import { widenNodes } from "./widen-nodes.js";
+import {
+  type AnyNode,
+  type BackendManifest,
+  decidingDType,
+  type Graph,
+  type HalfDType,
+  isHalf,
+  type Op,
+  widenNodes,
+} from "@mp/graph";
+import { accumulatorOf, addsUp, type BackendWarning, deepNodes, supportsOp } from "@mp/graph/internal";
 
 /**
  * Rewrites a graph for an engine whose kernels accumulate halves in the half, where small terms are lost: nodes that do

@@ -1,6 +1,6 @@
+import { MpError } from "@mp/graph";
+import { arrayClassOf, classNameOf } from "@mp/graph/internal";
 import { load, save } from "@mp/safetensors";
-import { MpError } from "../errors.js";
-import { arrayClassOf, classNameOf } from "../typed-array.js";
 import { asMpError } from "./format-error.js";
 import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
 

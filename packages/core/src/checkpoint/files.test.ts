@@ -1,9 +1,9 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type HostTensor, tensor, zeros } from "@mp/graph";
 import { bitsPerElement, SAFETENSORS_DTYPES, SafetensorsError, serialize } from "@mp/safetensors";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type HostTensor, tensor, zeros } from "../host/host-tensor.js";
 import { checkPath, loadTensors, saveTensors } from "./files.js";
 import { asMpError } from "./format-error.js";
 import * as noFiles from "./no-files.js";

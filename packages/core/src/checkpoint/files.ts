@@ -1,10 +1,9 @@
 // `#checkpoint-files` in Node. A bundle for a browser has no-files.ts in its place.
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { type HostTensor, MpError } from "@mp/graph";
+import { shown } from "@mp/graph/internal";
 import { loadFile, saveFile } from "@mp/safetensors/file";
-import { MpError } from "../errors.js";
-import type { HostTensor } from "../host/host-tensor.js";
-import { shown } from "../shown.js";
 import { asMpError } from "./format-error.js";
 import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
 

@@ -1,5 +1,5 @@
+import { type ErrorCode, MpError } from "@mp/graph";
 import { SafetensorsError, type SafetensorsErrorCode } from "@mp/safetensors";
-import { type ErrorCode, MpError } from "../errors.js";
 
 const codes: Readonly<Record<SafetensorsErrorCode, ErrorCode>> = {
   SAFETENSORS_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",

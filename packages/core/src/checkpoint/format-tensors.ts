@@ -1,12 +1,10 @@
+import { DTYPES, type DType, type HostArrays, type HostTensor, MpError, tensor } from "@mp/graph";
 import {
   arrayOf,
   type LoadedTensors as FileTensors,
   type SafetensorsDType,
   type WritableTensor,
 } from "@mp/safetensors";
-import { DTYPES, type DType, type HostArrays } from "../dtype.js";
-import { MpError } from "../errors.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
 
 /** The format's name of each dtype. */
 const formatNames = {

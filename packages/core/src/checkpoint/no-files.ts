@@ -1,5 +1,5 @@
 // `#checkpoint-files` where there is no Node.
-import { MpError } from "../errors.js";
+import { MpError } from "@mp/graph";
 import type * as files from "./files.js";
 
 const refuse = (what: string): never => {

@@ -1,7 +1,5 @@
-import { type Check, claim } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import type { HostTensor } from "../host/host-tensor.js";
-import { shown } from "../shown.js";
+import { type HostTensor, MpError } from "@mp/graph";
+import { type Check, claim, shown } from "@mp/graph/internal";
 import type { Outputs } from "../train/definition/outputs.js";
 import type { AllReduce } from "../train/run/window.js";
 

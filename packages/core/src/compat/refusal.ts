@@ -1,5 +1,5 @@
-import { MpError } from "../errors.js";
-import { shown } from "../shown.js";
+import { MpError } from "@mp/graph";
+import { shown } from "@mp/graph/internal";
 
 /** Refuses what one side has and the other cannot express, by its name. */
 export function inexpressible(what: string, field: string, value: unknown, why: string): never {

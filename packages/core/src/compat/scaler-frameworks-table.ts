@@ -3,8 +3,16 @@
  * The rules are those of the frameworks' own sources: `_amp_update_scale_` of PyTorch, `LossScaleOptimizer` of Keras 3,
  * `DynamicLossScaler.update_scale` of DeepSpeed, `DynamicGradScaler.update` of Megatron Core.
  */
-import { type Check, claim, count, integer, optional, truth } from "../argument-checks.js";
-import { type OptionTable, withDefault } from "../option-table.js";
+import {
+  type Check,
+  claim,
+  count,
+  integer,
+  type OptionTable,
+  optional,
+  truth,
+  withDefault,
+} from "@mp/graph/internal";
 import { type DynamicLossScaleOptions, LARGEST_SCALE, SMALLEST_SCALE } from "../precision/loss-scaler.js";
 import { inexpressible } from "./refusal.js";
 import type {

@@ -1,17 +1,13 @@
 import { readFileSync } from "node:fs";
+import { type HostTensor, type Tensor, type TensorTree, type Tree, tensor } from "@mp/graph";
+import { mul, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { runTrees, traceTrees } from "../../test/run-traced.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
+import { runTrees, traceTrees } from "../../../graph/test/run-traced.js";
 import { sgd } from "../optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../precision/loss-scaler.js";
 import { mixedFloat16 } from "../precision/presets.js";
-import { reference } from "../reference/index.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import { mul } from "../trace/ops/binary.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import type { Tensor } from "../trace/tensor.js";
 import { trainer } from "../train/trainer.js";
-import type { Tree } from "../tree.js";
 import { scalerFrom, scalerStateTo } from "./scaler.js";
 import type { ScalerFramework, ScalerStates } from "./scaler-states.js";
 

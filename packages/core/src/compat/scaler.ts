@@ -1,11 +1,9 @@
 /** Loss scalers of other frameworks: a run begun there goes on here at the same scales, and the other way around. */
-import { oneOf } from "../argument-checks.js";
-import type { HostTensor } from "../host/host-tensor.js";
-import { readOptions } from "../option-table.js";
+
+import type { HostTensor, Tree } from "@mp/graph";
+import { oneOf, readOptions, shown } from "@mp/graph/internal";
+import { literal } from "@mp/graph/ops";
 import { type DynamicLossScaler, dynamicLossScale, type LossScaler } from "../precision/loss-scaler.js";
-import { shown } from "../shown.js";
-import { literal } from "../trace/ops/source.js";
-import type { Tree } from "../tree.js";
 import { inexpressible } from "./refusal.js";
 import { FRAMEWORK_SCALERS, type FrameworkScaler, type ScalerCounts } from "./scaler-frameworks-table.js";
 import type { ScalerFramework, ScalerStates } from "./scaler-states.js";

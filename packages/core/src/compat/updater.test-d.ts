@@ -1,10 +1,8 @@
+import { type Tensor, tensor } from "@mp/graph";
+import { mul, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { expectTypeOf, it } from "vitest";
-import { tensor } from "../host/host-tensor.js";
 import { sgd } from "../optim/sgd.js";
-import { reference } from "../reference/index.js";
-import { mul } from "../trace/ops/binary.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import type { Tensor } from "../trace/tensor.js";
 import { updater } from "./updater.js";
 
 const vector = tensor(Float32Array.of(1, 2));

@@ -1,11 +1,9 @@
+import { type HostTensor, type Tensor, tensor } from "@mp/graph";
+import { add, mul, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { sgd } from "../optim/sgd.js";
 import { float32 } from "../precision/presets.js";
-import { reference } from "../reference/index.js";
-import { add, mul } from "../trace/ops/binary.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import type { Tensor } from "../trace/tensor.js";
 import type { Communicator } from "./communicator.js";
 import { type UpdaterOptions, updater } from "./updater.js";
 

@@ -2,13 +2,21 @@
  * NNabla's `DynamicLossScalingUpdater` (nnabla.experimental.mixed_precision_training) in one call, with its parameters
  * and its defaults. What differs is what its users would not miss: the tutorial app `apps/updater` has it line by line.
  */
-import { callback, claim, count, listOf, optional } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { isHostTensor } from "../host/host-tensor.js";
+
+import { isHostTensor, leavesOf, MpError } from "@mp/graph";
+import {
+  callback,
+  claim,
+  count,
+  listOf,
+  type OptionTable,
+  optional,
+  readOptions,
+  withDefault,
+} from "@mp/graph/internal";
 import { chain } from "../optim/chain.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { weightDecay } from "../optim/weight-decay.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
 import { dynamicLossScale, SMALLEST_SCALE } from "../precision/loss-scaler.js";
 import { mixed } from "../precision/presets.js";
 import { chosenPrecision } from "../train/batch/chosen-precision.js";
@@ -17,7 +25,6 @@ import type { StepResult } from "../train/definition/result.js";
 import type { TrainerOptions } from "../train/options.js";
 import { trainer } from "../train/trainer.js";
 import type { Trainer } from "../train/trainer-interface.js";
-import { leavesOf } from "../tree.js";
 import { type Communicator, communicator, exchangeOf } from "./communicator.js";
 import { inexpressible } from "./refusal.js";
 

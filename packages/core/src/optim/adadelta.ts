@@ -1,7 +1,6 @@
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, mul } from "../trace/ops/binary.js";
-import { sqrt } from "../trace/ops/unary.js";
+import { mapTensors, type TensorTree } from "@mp/graph";
+import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
+import { add, div, mul, sqrt } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { average, positiveEpsilon, square } from "./moments.js";

@@ -1,7 +1,7 @@
+import { type HostTensor, tensor } from "@mp/graph";
 import { expect, it } from "vitest";
-import { runTraced, runTrees } from "../../test/run-traced.js";
+import { runTraced, runTrees } from "../../../graph/test/run-traced.js";
 import { numbers, updatesOf } from "../../test/updates-of.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { adafactor } from "./adafactor.js";
 import type { Schedule } from "./optimizer.js";
 

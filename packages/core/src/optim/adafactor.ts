@@ -1,8 +1,6 @@
-import { claim, truth } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
-import { div, minimum } from "../trace/ops/binary.js";
-import { sqrt } from "../trace/ops/unary.js";
+import { MpError } from "@mp/graph";
+import { claim, type OptionTable, readOptions, truth, withDefault } from "@mp/graph/internal";
+import { div, minimum, sqrt } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import {
   type FactoredState,

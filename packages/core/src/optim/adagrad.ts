@@ -1,7 +1,6 @@
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div } from "../trace/ops/binary.js";
-import { sqrt } from "../trace/ops/unary.js";
+import { mapTensors, type TensorTree } from "@mp/graph";
+import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
+import { add, div, sqrt } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square } from "./moments.js";

@@ -1,5 +1,5 @@
 /** Adam and AdamW. Epsilon and the moments are f32: in f16, 1e-8 would round to 0. */
-import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
+import { type OptionTable, readOptions, withDefault, withoutDefaults } from "@mp/graph/internal";
 import { composed } from "./composed.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
 import {

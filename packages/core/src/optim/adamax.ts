@@ -1,9 +1,6 @@
-import { truth } from "../argument-checks.js";
-import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, maximum, mul } from "../trace/ops/binary.js";
-import { abs } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
+import { abs, add, div, maximum, mul } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { average, biasCorrection, stepNumber } from "./moments.js";
 import {

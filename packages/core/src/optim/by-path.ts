@@ -1,10 +1,6 @@
 /** Groups of parameters, each with an optimizer of its own, as an optimizer. */
-import { MpError } from "../errors.js";
-import { namesInstead } from "../missing-name.js";
-import { shown } from "../shown.js";
-import { partOf, type TensorTree } from "../trace/map-tensors.js";
-import { isTensor, type Tensor } from "../trace/tensor.js";
-import { keyProblem, leavesOf, mapTree } from "../tree.js";
+import { isTensor, leavesOf, MpError, mapTree, type Tensor, type TensorTree } from "@mp/graph";
+import { keyProblem, namesInstead, partOf, shown } from "@mp/graph/internal";
 import { checkUpdate } from "./check-update.js";
 import {
   DEFAULT_GROUP,

@@ -1,16 +1,12 @@
 // A chain is an optimizer after transformations of its gradients; any other order is an error.
+
+import { MpError, mapTensors, type Tensor, tensor } from "@mp/graph";
+import { add, literal, mul, reduceSum, sub } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { runTraced } from "../../test/run-traced.js";
+import { runTraced } from "../../../graph/test/run-traced.js";
 import { smallRun } from "../../test/small-run.js";
-import { MpError } from "../errors.js";
-import { tensor } from "../host/host-tensor.js";
 import { float32 } from "../precision/presets.js";
-import { reference } from "../reference/index.js";
-import { mapTensors } from "../trace/map-tensors.js";
-import { add, mul, sub } from "../trace/ops/binary.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import { literal } from "../trace/ops/source.js";
-import type { Tensor } from "../trace/tensor.js";
 import { trainer } from "../train/trainer.js";
 import { chain } from "./chain.js";
 import { clipByGlobalNorm, clipByValue } from "./clip.js";

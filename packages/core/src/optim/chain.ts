@@ -1,7 +1,5 @@
-import { MpError } from "../errors.js";
-import { shown } from "../shown.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import type { Tensor } from "../trace/tensor.js";
+import { MpError, type Tensor, type TensorTree } from "@mp/graph";
+import { shown } from "@mp/graph/internal";
 import { checkUpdate } from "./check-update.js";
 import { type GradientTransformation, type Optimizer, widestScope } from "./optimizer.js";
 

@@ -1,8 +1,4 @@
-import { MpError } from "../errors.js";
-import { formatType } from "../graph/format-type.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import { isTensor } from "../trace/tensor.js";
-import { leavesOf } from "../tree.js";
+import { formatType, isTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
 
 const WANTED = "updates have the structure and the shapes of the gradients, in f32";
 

@@ -1,11 +1,6 @@
-import type { Check } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { shown } from "../shown.js";
-import { mapTensors } from "../trace/map-tensors.js";
-import { div, maximum, mul } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import { clip } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { MpError, mapTensors, type Tensor } from "@mp/graph";
+import { type Check, shown } from "@mp/graph/internal";
+import { clip, div, literal, maximum, mul } from "@mp/graph/ops";
 import { globalNorm } from "./global-norm.js";
 import { checkHyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";

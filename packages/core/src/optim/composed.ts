@@ -1,7 +1,5 @@
-import { described } from "../described.js";
-import { withoutDefaults } from "../option-table.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import type { Tensor } from "../trace/tensor.js";
+import type { Tensor, TensorTree } from "@mp/graph";
+import { described, withoutDefaults } from "@mp/graph/internal";
 import {
   descend,
   type GradientTransformation,

@@ -1,12 +1,8 @@
 /** Second moments of matrices as the outer product of their rows' and their columns' means: Adafactor's memory. */
-import { type DefaultedOptions, readOptions, withDefault } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, mul, pow, sub } from "../trace/ops/binary.js";
-import { expand } from "../trace/ops/movement.js";
-import { reduceMean } from "../trace/ops/reduce.js";
-import { literal } from "../trace/ops/source.js";
-import { sqrt } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { type DefaultedOptions, readOptions, withDefault } from "@mp/graph/internal";
+import { add, div, expand, literal, mul, pow, reduceMean, sqrt, sub } from "@mp/graph/ops";
 import { hyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square, stepNumber } from "./moments.js";
 import type { GradientTransformation } from "./optimizer.js";

@@ -1,7 +1,7 @@
+import type { HostTensor } from "@mp/graph";
 import { expect, it } from "vitest";
 import { batch, smallRun } from "../../test/small-run.js";
 import { numbers, updatesOf, vector } from "../../test/updates-of.js";
-import type { HostTensor } from "../host/host-tensor.js";
 import { ftrl } from "./ftrl.js";
 import { linearSchedule } from "./schedules/linear-schedule.js";
 import { settable } from "./settable.js";

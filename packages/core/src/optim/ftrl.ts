@@ -1,10 +1,6 @@
-import { described } from "../described.js";
-import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, mul, pow, sub } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import { clip, reciprocal, sqrt } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { described, type OptionTable, readOptions, withDefault, withoutDefaults } from "@mp/graph/internal";
+import { add, clip, div, literal, mul, pow, reciprocal, sqrt, sub } from "@mp/graph/ops";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square } from "./moments.js";
 import { filledLike, type LearningRate, type Optimizer, rate, rateAt, zerosLike } from "./optimizer.js";

@@ -1,9 +1,6 @@
-import { type TensorTree, tensorsOf } from "../trace/map-tensors.js";
-import { add } from "../trace/ops/binary.js";
-import { reduceSumSquare } from "../trace/ops/reduce.js";
-import { literal } from "../trace/ops/source.js";
-import { sqrt } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import type { Tensor, TensorTree } from "@mp/graph";
+import { tensorsOf } from "@mp/graph/internal";
+import { add, literal, reduceSumSquare, sqrt } from "@mp/graph/ops";
 
 /** √Σg² over all leaves, f32 scalar. */
 export function globalNorm(tree: TensorTree): Tensor {

@@ -1,6 +1,5 @@
-import type { Check } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { shown } from "../shown.js";
+import { MpError } from "@mp/graph";
+import { type Check, shown } from "@mp/graph/internal";
 
 /** Bounds of a hyperparameter; without `below`, any finite number of at least `from`. */
 interface Range {

@@ -1,4 +1,4 @@
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { composed } from "./composed.js";
 import { positiveEpsilon } from "./moments.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";

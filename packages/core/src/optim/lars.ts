@@ -1,6 +1,5 @@
-import { truth } from "../argument-checks.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
-import type { TensorTree } from "../trace/map-tensors.js";
+import type { TensorTree } from "@mp/graph";
+import { type OptionTable, readOptions, truth, withDefault } from "@mp/graph/internal";
 import { composed } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";

@@ -1,6 +1,6 @@
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { sign } from "../trace/ops/unary.js";
+import { mapTensors, type TensorTree } from "@mp/graph";
+import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
+import { sign } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { average } from "./moments.js";

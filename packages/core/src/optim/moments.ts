@@ -1,9 +1,6 @@
-import type { Check } from "../argument-checks.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, mul } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import { cast, tanh } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import type { Check } from "@mp/graph/internal";
+import { add, cast, div, literal, mul, tanh } from "@mp/graph/ops";
 import { hyperparameter } from "./hyperparameter.js";
 import type { UpdateContext } from "./optimizer.js";
 

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
+import { elementCount, type HostTensor, tensor } from "@mp/graph";
+import { add } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { runTraced } from "../../test/run-traced.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
-import { elementCount } from "../shape.js";
-import { add } from "../trace/ops/binary.js";
+import { runTraced } from "../../../graph/test/run-traced.js";
 import { adamW } from "./adam.js";
 import { biasesAndNorms, byPath } from "./by-path.js";
 import { type MuonOptions, muon } from "./muon.js";

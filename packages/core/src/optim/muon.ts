@@ -1,16 +1,26 @@
 /** Muon: momentum whose matrices are made nearly orthogonal by Newton and Schulz's iteration. */
-import { type Check, claim, count, oneOf, truth } from "../argument-checks.js";
-import type { ComputeDType } from "../dtype.js";
-import { MpError } from "../errors.js";
-import { formatType } from "../graph/format-type.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { div, maximum, mul } from "../trace/ops/binary.js";
-import { gemm } from "../trace/ops/matrix.js";
-import { reshape, transpose } from "../trace/ops/movement.js";
-import { cast } from "../trace/ops/unary.js";
-import { isTensor, type Tensor } from "../trace/tensor.js";
-import { leavesOf } from "../tree.js";
+
+import {
+  type ComputeDType,
+  formatType,
+  isTensor,
+  leavesOf,
+  MpError,
+  mapTensors,
+  type Tensor,
+  type TensorTree,
+} from "@mp/graph";
+import {
+  type Check,
+  claim,
+  count,
+  type OptionTable,
+  oneOf,
+  readOptions,
+  truth,
+  withDefault,
+} from "@mp/graph/internal";
+import { cast, div, gemm, maximum, mul, reshape, transpose } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { globalNorm } from "./global-norm.js";
 import { averageFactor } from "./hyperparameter.js";

@@ -1,9 +1,6 @@
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, mul, sub } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import { exp, sqrt } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
+import { add, div, exp, literal, mul, sqrt, sub } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { average, biasCorrection, square, stepNumber } from "./moments.js";

@@ -1,14 +1,14 @@
-import type { Check } from "../argument-checks.js";
-import { isComputeFloat } from "../dtype.js";
-import { MpError } from "../errors.js";
-import { shown } from "../shown.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { mul } from "../trace/ops/binary.js";
-import { expand } from "../trace/ops/movement.js";
-import { literal } from "../trace/ops/source.js";
-import { cast, neg } from "../trace/ops/unary.js";
-import type { Key } from "../trace/random/random.js";
-import { isTensor, type Tensor } from "../trace/tensor.js";
+import {
+  isComputeFloat,
+  isTensor,
+  type Key,
+  MpError,
+  mapTensors,
+  type Tensor,
+  type TensorTree,
+} from "@mp/graph";
+import { type Check, shown } from "@mp/graph/internal";
+import { cast, expand, literal, mul, neg } from "@mp/graph/ops";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { isSettable, type SettableRate } from "./settable.js";
 

@@ -1,13 +1,9 @@
+import { type HostTensor, type Tensor, tensor } from "@mp/graph";
+import { expand, literal, mul, sqrt } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
+import { runTraced, runTrees } from "../../../graph/test/run-traced.js";
 import { fixture, optimizers } from "../../test/peer-optimizers.js";
-import { runTraced, runTrees } from "../../test/run-traced.js";
 import { type HostTree, numbers, updatesOf, vector } from "../../test/updates-of.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
-import { mul } from "../trace/ops/binary.js";
-import { expand } from "../trace/ops/movement.js";
-import { literal } from "../trace/ops/source.js";
-import { sqrt } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
 import { adadelta } from "./adadelta.js";
 import { adafactor } from "./adafactor.js";
 import { adagrad } from "./adagrad.js";

@@ -1,9 +1,8 @@
+import { type Tensor, tensor } from "@mp/graph";
+import { literal } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { runTraced } from "../../test/run-traced.js";
+import { runTraced } from "../../../graph/test/run-traced.js";
 import { numbers, vector } from "../../test/updates-of.js";
-import { tensor } from "../host/host-tensor.js";
-import { literal } from "../trace/ops/source.js";
-import type { Tensor } from "../trace/tensor.js";
 import { adam } from "./adam.js";
 import { nadam } from "./nadam.js";
 import type { Optimizer } from "./optimizer.js";

@@ -1,9 +1,19 @@
-import { type OptionTable, readOptions } from "../option-table.js";
-import { mapTensors } from "../trace/map-tensors.js";
-import { add, div, greater, less, maximum, minimum, mul, sub, where } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import { sqrt, tanh } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { mapTensors, type Tensor } from "@mp/graph";
+import { type OptionTable, readOptions } from "@mp/graph/internal";
+import {
+  add,
+  div,
+  greater,
+  less,
+  literal,
+  maximum,
+  minimum,
+  mul,
+  sqrt,
+  sub,
+  tanh,
+  where,
+} from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { average, biasCorrection, square, stepNumber } from "./moments.js";
 import {

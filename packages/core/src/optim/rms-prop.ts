@@ -1,8 +1,6 @@
-import { truth } from "../argument-checks.js";
-import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, maximum, sub } from "../trace/ops/binary.js";
-import { sqrt } from "../trace/ops/unary.js";
+import { mapTensors, type TensorTree } from "@mp/graph";
+import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
+import { add, div, maximum, sqrt, sub } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { average, positiveEpsilon, square } from "./moments.js";

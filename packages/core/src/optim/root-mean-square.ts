@@ -1,8 +1,5 @@
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { div, maximum, mul } from "../trace/ops/binary.js";
-import { reduceSumSquare } from "../trace/ops/reduce.js";
-import { sqrt } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { div, maximum, mul, reduceSumSquare, sqrt } from "@mp/graph/ops";
 import { checkHyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
 import { scaled, stateless } from "./transformation.js";

@@ -1,11 +1,13 @@
-import { oneOf, truth } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { type DefaultedOptions, readOptions, withDefault, withoutDefaults } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, div, maximum, mul, sub } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import { sign, sqrt } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+import { MpError, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import {
+  type DefaultedOptions,
+  oneOf,
+  readOptions,
+  truth,
+  withDefault,
+  withoutDefaults,
+} from "@mp/graph/internal";
+import { add, div, literal, maximum, mul, sign, sqrt, sub } from "@mp/graph/ops";
 import { averageFactor, hyperparameter } from "./hyperparameter.js";
 import { average, biasCorrection, positiveEpsilon, square, stepNumber } from "./moments.js";
 import { filledLike, type GradientTransformation, zerosLike } from "./optimizer.js";

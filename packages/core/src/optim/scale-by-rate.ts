@@ -1,8 +1,8 @@
 /** Learning rates as parts of a chain. */
-import { callback } from "../argument-checks.js";
-import { described } from "../described.js";
-import { mapTensors } from "../trace/map-tensors.js";
-import { mul } from "../trace/ops/binary.js";
+
+import { mapTensors } from "@mp/graph";
+import { callback, described } from "@mp/graph/internal";
+import { mul } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import {
   type GradientTransformation,

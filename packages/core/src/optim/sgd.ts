@@ -1,9 +1,6 @@
-import { truth } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { type OptionTable, readOptions, withDefault, withoutDefaults } from "../option-table.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, equal, mul, where } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
+import { MpError, mapTensors, type TensorTree } from "@mp/graph";
+import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
+import { add, equal, literal, mul, where } from "@mp/graph/ops";
 import { composed } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import {

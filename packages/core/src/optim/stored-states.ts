@@ -1,10 +1,15 @@
 /** Optimizer state in few bits: decoded before an update, encoded after it. */
-import { MpError } from "../errors.js";
-import { elementCount } from "../shape.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import { foldIn, type Key } from "../trace/random/random.js";
-import { isTensor, type Tensor } from "../trace/tensor.js";
-import { leavesOf, mapTree } from "../tree.js";
+import {
+  elementCount,
+  foldIn,
+  isTensor,
+  type Key,
+  leavesOf,
+  MpError,
+  mapTree,
+  type Tensor,
+  type TensorTree,
+} from "@mp/graph";
 import type { GradientTransformation, UpdateContext } from "./optimizer.js";
 import type { Signs } from "./states/dynamic-map.js";
 import { decoded, encoded, type StateFormat, type Stored, scalesOf } from "./states/state-format.js";

@@ -1,9 +1,7 @@
+import { type HostTensor, type Tensor, type TensorTree, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { runTrees } from "../../test/run-traced.js";
+import { runTrees } from "../../../graph/test/run-traced.js";
 import { type HostTree, numbers, updatesOf, vector } from "../../test/updates-of.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import type { Tensor } from "../trace/tensor.js";
 import { lamb } from "./lamb.js";
 import { lars } from "./lars.js";
 import type { Optimizer } from "./optimizer.js";

@@ -1,9 +1,6 @@
-import { described } from "../described.js";
-import { type DefaultedOptions, readOptions, withDefault } from "../option-table.js";
-import { mapTensors } from "../trace/map-tensors.js";
-import { add, div, equal, mul, or, where } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import type { Tensor } from "../trace/tensor.js";
+import { mapTensors, type Tensor } from "@mp/graph";
+import { type DefaultedOptions, described, readOptions, withDefault } from "@mp/graph/internal";
+import { add, div, equal, literal, mul, or, where } from "@mp/graph/ops";
 import { globalNorm } from "./global-norm.js";
 import { hyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";

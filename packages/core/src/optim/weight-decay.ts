@@ -1,6 +1,6 @@
-import type { Check } from "../argument-checks.js";
-import { mapTensors } from "../trace/map-tensors.js";
-import { add, mul } from "../trace/ops/binary.js";
+import { mapTensors } from "@mp/graph";
+import type { Check } from "@mp/graph/internal";
+import { add, mul } from "@mp/graph/ops";
 import { checkHyperparameter, hyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
 import { stateless } from "./transformation.js";

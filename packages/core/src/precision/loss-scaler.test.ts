@@ -1,11 +1,7 @@
 import { readFileSync } from "node:fs";
+import { type HostTensor, type Tensor, type TensorTree, type Tree, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { runTrees, traceTrees } from "../../test/run-traced.js";
-import type { HostTensor } from "../host/host-tensor.js";
-import { tensor } from "../host/host-tensor.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import type { Tensor } from "../trace/tensor.js";
-import type { Tree } from "../tree.js";
+import { runTrees, traceTrees } from "../../../graph/test/run-traced.js";
 import {
   type DynamicLossScaleOptions,
   dynamicLossScale,

@@ -4,15 +4,32 @@
  * A scaler is a value; its state is a tree of tensors in the graph like all other state, so no decision waits for the
  * host.
  */
-import { claim, count, integer, oneOf, optional } from "../argument-checks.js";
-import { described } from "../described.js";
-import { MpError } from "../errors.js";
-import { type OptionTable, readOptions, withDefault } from "../option-table.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import { add, and, greaterOrEqual, less, maximum, minimum, mul, sub, where } from "../trace/ops/binary.js";
-import { literal } from "../trace/ops/source.js";
-import { not } from "../trace/ops/unary.js";
-import type { Tensor } from "../trace/tensor.js";
+
+import { MpError, type Tensor, type TensorTree } from "@mp/graph";
+import {
+  claim,
+  count,
+  described,
+  integer,
+  type OptionTable,
+  oneOf,
+  optional,
+  readOptions,
+  withDefault,
+} from "@mp/graph/internal";
+import {
+  add,
+  and,
+  greaterOrEqual,
+  less,
+  literal,
+  maximum,
+  minimum,
+  mul,
+  not,
+  sub,
+  where,
+} from "@mp/graph/ops";
 
 /** A custom scaler is these three functions in traced operators; it runs inside the graph on every engine. */
 export interface LossScaler<S extends TensorTree = TensorTree> {

@@ -1,16 +1,18 @@
+import {
+  type HalfDType,
+  type HostTensor,
+  key,
+  roundTo,
+  type Tensor,
+  type TensorTree,
+  type Tree,
+  tensor,
+} from "@mp/graph";
+import { cast, expand, stochasticallyRounded } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { floats, numbersOf } from "../../test/evaluate-op.js";
-import { runTrees, traceTrees } from "../../test/run-traced.js";
-import type { HalfDType } from "../dtype.js";
-import { roundTo } from "../float-format/round.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import { expand } from "../trace/ops/movement.js";
-import { cast } from "../trace/ops/unary.js";
-import { key, setRandomCounter } from "../trace/random/random.js";
-import { stochasticallyRounded } from "../trace/random/stochastic-rounding.js";
-import type { Tensor } from "../trace/tensor.js";
-import type { Tree } from "../tree.js";
+import { setRandomCounter } from "../../../graph/src/trace/random/random.js";
+import { floats, numbersOf } from "../../../graph/test/evaluate-op.js";
+import { runTrees, traceTrees } from "../../../graph/test/run-traced.js";
 import {
   f32Master,
   kahan,

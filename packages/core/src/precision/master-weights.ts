@@ -2,15 +2,18 @@
  * How parameters are kept and updated. A half has 11 (f16) or 8 (bf16) significant bits, so an update below 2^-11 or
  * 2^-8 of the weight is lost if the sum is computed in it (Micikevicius et al., arXiv 1710.03740, §3.1).
  */
-import { dtypeHint, type HalfDType } from "../dtype.js";
-import { MpError } from "../errors.js";
-import { shown } from "../shown.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { add, sub } from "../trace/ops/binary.js";
-import { cast } from "../trace/ops/unary.js";
-import { foldIn, type Key } from "../trace/random/random.js";
-import { stochasticallyRounded } from "../trace/random/stochastic-rounding.js";
-import type { Tensor } from "../trace/tensor.js";
+
+import {
+  foldIn,
+  type HalfDType,
+  type Key,
+  MpError,
+  mapTensors,
+  type Tensor,
+  type TensorTree,
+} from "@mp/graph";
+import { dtypeHint, shown } from "@mp/graph/internal";
+import { add, cast, stochasticallyRounded, sub } from "@mp/graph/ops";
 
 /** A custom way of storing weights is these three functions in traced operators. */
 export interface MasterWeights<S extends TensorTree = TensorTree> {

@@ -1,12 +1,10 @@
+import type { BackendManifest } from "@mp/graph";
+import { cast, greater, matMul, mul, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
+import { defineManifest } from "../../../graph/src/contract/manifest.js";
+import { tinyBackend } from "../../../graph/test/tiny-backend.js";
 import { batch, type SmallOptions, type SmallTrainer, smallRun } from "../../test/small-run.js";
-import { tinyBackend } from "../../test/tiny-backend.js";
-import { type BackendManifest, defineManifest } from "../contract/manifest.js";
-import { reference } from "../reference/index.js";
-import { greater, mul } from "../trace/ops/binary.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { reduceMean } from "../trace/ops/reduce.js";
-import { cast } from "../trace/ops/unary.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
 import { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./presets.js";
 

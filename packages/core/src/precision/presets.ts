@@ -1,3 +1,5 @@
+import { type BackendManifest, type HalfDType, type Op, PRODUCT_OPS } from "@mp/graph";
+import { accumulatorOf, type BackendWarning, supportsOp } from "@mp/graph/internal";
 import {
   bfloat16Policy,
   type CastingPolicy,
@@ -7,11 +9,6 @@ import {
   mixedBfloat16Policy,
   mixedFloat16Policy,
 } from "../cast/policy.js";
-import type { BackendWarning } from "../contract/backend.js";
-import { accumulatorOf, type BackendManifest, supportsOp } from "../contract/manifest.js";
-import type { HalfDType } from "../dtype.js";
-import type { Op } from "../graph/attributes.js";
-import { PRODUCT_OPS } from "../graph/families.js";
 import { dynamicLossScale, type LossScaler, noLossScaling } from "./loss-scaler.js";
 import { f32Master, type MasterWeights, noMasterWeights } from "./master-weights.js";
 

@@ -1,18 +1,23 @@
+import {
+  type Backend,
+  type HostTensor,
+  isHostTensor,
+  leavesOf,
+  MpError,
+  mapTensors,
+  mapTree,
+  type TensorTree,
+  type ValueType,
+} from "@mp/graph";
+import { cast } from "@mp/graph/ops";
 import { lowDType } from "../cast/policy.js";
-import type { Backend } from "../contract/backend.js";
-import { MpError } from "../errors.js";
-import type { ValueType } from "../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import type { Precision } from "../precision/presets.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { cast } from "../trace/ops/unary.js";
 import { nonFiniteProblem } from "../train/batch/non-finite.js";
 import { runOnce } from "../train/compile/program-cache.js";
 import type { Outputs } from "../train/definition/outputs.js";
 import { fedName, type TypeTree, traceProgram } from "../train/definition/program.js";
 import { isValueType } from "../train/definition/state.js";
 import { storedUntrained } from "../train/weights/frozen.js";
-import { leavesOf, mapTree } from "../tree.js";
 
 /** The name of the weights in a predictor's state: no program writes them. */
 export const WEIGHTS = "frozen";

@@ -1,5 +1,4 @@
-import type { Backend } from "../contract/backend.js";
-import type { Graph } from "../graph/graph.js";
+import type { Backend, Graph } from "@mp/graph";
 import type { Precision } from "../precision/presets.js";
 import { type FlatBatch, feedBatch } from "../train/batch/batch.js";
 import { CallQueue } from "../train/compile/call-queue.js";

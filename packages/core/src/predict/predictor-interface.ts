@@ -1,13 +1,8 @@
-import type { Backend } from "../contract/backend.js";
-import type { Graph } from "../graph/graph.js";
-import type { HostTensor } from "../host/host-tensor.js";
+import type { Backend, Graph, HostTensor, MapLeaves, Tensor, TensorTree } from "@mp/graph";
 import type { Precision, PrecisionChoice } from "../precision/presets.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import type { Tensor } from "../trace/tensor.js";
 import type { Fed, LossContext, Traced } from "../train/definition/loss.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
 import type { WeightsChoice } from "../train/weights/average.js";
-import type { MapLeaves } from "../tree.js";
 
 /** A function of parameters, data and context, as `training.predict` takes it. */
 export type ServedFunction<P, D, R, M> = (

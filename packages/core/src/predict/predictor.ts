@@ -1,15 +1,20 @@
-import { callback, claim, oneOf, optional } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { isHostTensor } from "../host/host-tensor.js";
-import { later, type OptionTable, readOptions, withDefault } from "../option-table.js";
+import { isHostTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
+import {
+  callback,
+  claim,
+  later,
+  type OptionTable,
+  oneOf,
+  optional,
+  readOptions,
+  withDefault,
+} from "@mp/graph/internal";
 import { mixed } from "../precision/presets.js";
-import type { TensorTree } from "../trace/map-tensors.js";
 import { backendPart, parametersPart } from "../train/batch/check-parts.js";
 import { usablePrecision } from "../train/batch/chosen-precision.js";
 import { loadParameters } from "../train/checkpoint/load-parameters.js";
 import type { PredictFunction } from "../train/definition/user-function.js";
 import { printWarning } from "../train/run/print-warning.js";
-import { leavesOf } from "../tree.js";
 import { PredictionRun } from "./prediction-run.js";
 import type {
   Predictor,

@@ -1,10 +1,6 @@
-import type { BackendManifest } from "../contract/manifest.js";
-import { MpError } from "../errors.js";
-import { randomNodeIn } from "../graph/random-node.js";
+import { type BackendManifest, key, MpError, randomNodeIn, type TensorTree } from "@mp/graph";
+import { literal } from "@mp/graph/ops";
 import type { Precision } from "../precision/presets.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import { literal } from "../trace/ops/source.js";
-import { key } from "../trace/random/random.js";
 import type { LossContext } from "../train/definition/loss.js";
 import { type Program, type TypeTree, traceProgram } from "../train/definition/program.js";
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";

@@ -1,14 +1,15 @@
 /** A model that serves with a state of its own: each run reads it and replaces it, as generation does with its cache. */
-import type { Backend } from "../contract/backend.js";
-import { isFloat } from "../dtype.js";
-import type { HostTensor } from "../host/host-tensor.js";
+import {
+  type Backend,
+  type HostTensor,
+  isFloat,
+  key,
+  mapTensors,
+  type Tensor,
+  type TensorTree,
+} from "@mp/graph";
+import { allFinite, cast, literal } from "@mp/graph/ops";
 import type { Precision, PrecisionChoice } from "../precision/presets.js";
-import { mapTensors, type TensorTree } from "../trace/map-tensors.js";
-import { allFinite } from "../trace/ops/finite.js";
-import { literal } from "../trace/ops/source.js";
-import { cast } from "../trace/ops/unary.js";
-import { key } from "../trace/random/random.js";
-import type { Tensor } from "../trace/tensor.js";
 import { feedBatch } from "../train/batch/batch.js";
 import { usablePrecision } from "../train/batch/chosen-precision.js";
 import { CallQueue } from "../train/compile/call-queue.js";

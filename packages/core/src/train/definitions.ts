@@ -1,12 +1,16 @@
-import { callback, optional } from "../argument-checks.js";
-import { MpError } from "../errors.js";
-import { isHostTensor } from "../host/host-tensor.js";
+import { isHostTensor, leavesOf, MpError } from "@mp/graph";
+import {
+  callback,
+  isPlainObject,
+  keyProblem,
+  later,
+  type OptionTable,
+  optional,
+  readOptions,
+  shown,
+} from "@mp/graph/internal";
 import { normLimit } from "../optim/clip.js";
-import { later, type OptionTable, readOptions } from "../option-table.js";
-import { isPlainObject } from "../plain-object.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
-import { shown } from "../shown.js";
-import { keyProblem, leavesOf } from "../tree.js";
 import { checkScales, optimizerPart, scalerPart } from "./batch/check-parts.js";
 import type { FitPosition } from "./callbacks/callback.js";
 import type { AnyLoss, Definitions, StepDefinition } from "./definition/definition.js";

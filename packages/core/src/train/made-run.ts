@@ -1,4 +1,4 @@
-import type { State } from "../contract/backend.js";
+import type { State } from "@mp/graph";
 import { CallQueue } from "./compile/call-queue.js";
 import type { Definitions } from "./definition/definition.js";
 import { alone, type Collective } from "./ranks/collective.js";

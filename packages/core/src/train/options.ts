@@ -1,13 +1,20 @@
-import { callback, count, oneOf, optional, truth } from "../argument-checks.js";
-import type { Backend } from "../contract/backend.js";
-import { MpError } from "../errors.js";
+import { type Backend, MpError, type Ranks } from "@mp/graph";
+import {
+  callback,
+  count,
+  isPlainObject,
+  later,
+  type OptionTable,
+  oneOf,
+  optional,
+  readOptions,
+  truth,
+  withDefault,
+} from "@mp/graph/internal";
 import { normLimit } from "../optim/clip.js";
 import type { Optimizer } from "../optim/optimizer.js";
-import { later, type OptionTable, readOptions, withDefault } from "../option-table.js";
-import { isPlainObject } from "../plain-object.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
-import type { Ranks } from "../ranks.js";
 import { backendPart, optimizerPart, parametersPart, ranksPart, signalPart } from "./batch/check-parts.js";
 import { KEPT_PROGRAMS } from "./compile/program-cache.js";
 import type { LossFunction } from "./definition/loss.js";

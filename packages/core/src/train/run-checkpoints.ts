@@ -1,5 +1,5 @@
-import type { State } from "../contract/backend.js";
-import { checkOptions } from "../options.js";
+import type { State } from "@mp/graph";
+import { checkOptions } from "@mp/graph/internal";
 import type { Json } from "./callbacks/json.js";
 import {
   checkpointInfo,

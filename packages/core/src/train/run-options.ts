@@ -1,4 +1,4 @@
-import type { Backend } from "../contract/backend.js";
+import type { Backend } from "@mp/graph";
 import type { Definitions } from "./definition/definition.js";
 import type { TrainingWarning } from "./definition/warning.js";
 import type { Agreement } from "./ranks/agreement.js";

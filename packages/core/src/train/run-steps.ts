@@ -1,4 +1,4 @@
-import { MpError } from "../errors.js";
+import { MpError } from "@mp/graph";
 import { type FlatBatch, feedBatch } from "./batch/batch.js";
 import type { FitResult, FitTraining } from "./callbacks/callback.js";
 import { CallbackStates } from "./callbacks/callback-states.js";

@@ -1,11 +1,6 @@
+import type { Graph, HostTensor, MapLeaves, ProfileRow, Tensor, TensorTree, Tree } from "@mp/graph";
 import type { CastReport } from "../cast/explain.js";
-import type { ProfileRow } from "../contract/backend.js";
-import type { Graph } from "../graph/graph.js";
-import type { HostTensor } from "../host/host-tensor.js";
 import type { Precision } from "../precision/presets.js";
-import type { TensorTree } from "../trace/map-tensors.js";
-import type { Tensor } from "../trace/tensor.js";
-import type { MapLeaves, Tree } from "../tree.js";
 import type { FitResult } from "./callbacks/callback.js";
 import type { Json } from "./callbacks/json.js";
 import type { EvaluateAllMetricsOptions } from "./data/evaluate-all.js";

@@ -1,6 +1,4 @@
-import { isHostTensor } from "../host/host-tensor.js";
-import { key } from "../trace/random/random.js";
-import { leavesOf } from "../tree.js";
+import { isHostTensor, key, leavesOf } from "@mp/graph";
 import { usablePrecision } from "./batch/chosen-precision.js";
 import type { AnyBatch } from "./definition/loss.js";
 import type { RankPlace } from "./definition/rank-place.js";

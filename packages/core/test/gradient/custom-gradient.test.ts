@@ -1,7 +1,34 @@
+import {
+  customGradient,
+  elementCount,
+  type Graph,
+  grad,
+  type HostTensor,
+  prepareGraph,
+  remat,
+  type Tensor,
+  tensor,
+  traceInto,
+} from "@mp/graph";
+import {
+  add,
+  cast,
+  constant,
+  exp,
+  matMul,
+  mul,
+  neg,
+  reduceSum,
+  scan,
+  sin,
+  stopGradient,
+  transpose,
+} from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TEN, type TenthOf } from "../../test/ten-gradients.js";
-import { autocast } from "../cast/autocast.js";
+import { TEN, type TenthOf } from "../../../graph/test/ten-gradients.js";
+import { autocast } from "../../src/cast/autocast.js";
 import {
   bfloat16Policy,
   type CastingPolicy,
@@ -9,24 +36,7 @@ import {
   float32Policy,
   mixedBfloat16Policy,
   mixedFloat16Policy,
-} from "../cast/policy.js";
-import type { Graph } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
-import { evaluate } from "../reference/evaluate.js";
-import { elementCount } from "../shape.js";
-import { add, mul } from "../trace/ops/binary.js";
-import { scan } from "../trace/ops/loop.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { transpose } from "../trace/ops/movement.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import { constant } from "../trace/ops/source.js";
-import { cast, exp, neg, sin, stopGradient } from "../trace/ops/unary.js";
-import { remat } from "../trace/remat.js";
-import type { Tensor } from "../trace/tensor.js";
-import { traceInto } from "../trace/trace.js";
-import { prepareGraph } from "../transform/prepare.js";
-import { customGradient } from "./custom-gradient.js";
-import { grad } from "./grad.js";
+} from "../../src/cast/policy.js";
 
 type Fn = (x: Tensor) => Tensor;
 

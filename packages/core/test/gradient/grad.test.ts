@@ -1,15 +1,19 @@
+import {
+  grad,
+  type HostTensor,
+  remat,
+  type Tensor,
+  Tensor as TensorClass,
+  tensor,
+  traceInto,
+  valueAndGrad,
+} from "@mp/graph";
+import { add, cast, mul, reduceSum, round, sin, stopGradient, sub } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { autocast } from "../cast/autocast.js";
-import { float32Policy, mixedBfloat16Policy, mixedFloat16Policy } from "../cast/policy.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
-import { evaluate } from "../reference/evaluate.js";
-import { add, mul, sub } from "../trace/ops/binary.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import { cast, round, sin, stopGradient } from "../trace/ops/unary.js";
-import { remat } from "../trace/remat.js";
-import { type Tensor, Tensor as TensorClass } from "../trace/tensor.js";
-import { currentBuilder, traceInto, withPhase } from "../trace/trace.js";
-import { grad, valueAndGrad } from "./grad.js";
+import { currentBuilder, withPhase } from "../../../graph/src/trace/trace.js";
+import { autocast } from "../../src/cast/autocast.js";
+import { float32Policy, mixedBfloat16Policy, mixedFloat16Policy } from "../../src/cast/policy.js";
 
 const vector = { dtype: "f32" as const, shape: [2] };
 const scalar = { dtype: "f32" as const, shape: [] };

@@ -1,20 +1,11 @@
 // A parameter kept in a half is never in f32 from the forward pass to the backward pass, also where halves are emulated.
+
+import { consumers, emulateHalves, type Graph, grad, isHalf, remat, type Tensor, traceInto } from "@mp/graph";
+import { matMul, mul, reduceSum, tanh, transpose } from "@mp/graph/ops";
 import { expect, it } from "vitest";
-import { autocast } from "../cast/autocast.js";
-import { emulateHalves } from "../cast/emulate-halves.js";
-import { float32Policy, mixedBfloat16Policy } from "../cast/policy.js";
-import { isHalf } from "../dtype.js";
-import { consumers, type Graph } from "../graph/graph.js";
-import { mul } from "../trace/ops/binary.js";
-import { matMul } from "../trace/ops/matrix.js";
-import { transpose } from "../trace/ops/movement.js";
-import { reduceSum } from "../trace/ops/reduce.js";
-import { tanh } from "../trace/ops/unary.js";
-import { remat } from "../trace/remat.js";
-import type { Tensor } from "../trace/tensor.js";
-import { traceInto } from "../trace/trace.js";
-import { eliminateDeadCode } from "../transform/dead-code.js";
-import { grad } from "./grad.js";
+import { eliminateDeadCode } from "../../../graph/src/transform/dead-code.js";
+import { autocast } from "../../src/cast/autocast.js";
+import { float32Policy, mixedBfloat16Policy } from "../../src/cast/policy.js";
 
 /** Nodes that read an f32 copy of a parameter in a half which both passes share. */
 function shared(graph: Graph): readonly string[] {

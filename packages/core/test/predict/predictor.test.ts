@@ -1,3 +1,4 @@
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import {
   bfloat16,
@@ -16,7 +17,6 @@ import {
   tensor,
   trainer,
 } from "../../src/index.js";
-import { reference } from "../../src/reference/reference.js";
 
 const params = {
   table: tensor(

@@ -1,7 +1,7 @@
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { float32, mixed, type TrainingWarning, tensor } from "../../src/index.js";
 import { StatefulRun, type StatefulRunOptions } from "../../src/predict/stateful-run.js";
-import { reference } from "../../src/reference/reference.js";
 
 const start = async (given: Pick<StatefulRunOptions, "precision" | "onWarning" | "backend">) =>
   StatefulRun.start({

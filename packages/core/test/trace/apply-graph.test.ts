@@ -1,17 +1,12 @@
+import { applyGraph, GraphBuilder, scope, Tensor, tensor, traceInto } from "@mp/graph";
+import { add, matMul, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { autocast } from "../cast/autocast.js";
-import { GraphBuilder } from "../graph/build/builder.js";
-import { tensor } from "../host/host-tensor.js";
-import { sgd } from "../optim/sgd.js";
-import { mixedFloat16 } from "../precision/presets.js";
-import { reference } from "../reference/index.js";
-import { trainer } from "../train/trainer.js";
-import { applyGraph } from "./apply-graph.js";
-import { add } from "./ops/binary.js";
-import { matMul } from "./ops/matrix.js";
-import { reduceSum } from "./ops/reduce.js";
-import { Tensor } from "./tensor.js";
-import { labeled, scope, traceInto } from "./trace.js";
+import { labeled } from "../../../graph/src/trace/trace.js";
+import { autocast } from "../../src/cast/autocast.js";
+import { sgd } from "../../src/optim/sgd.js";
+import { mixedFloat16 } from "../../src/precision/presets.js";
+import { trainer } from "../../src/train/trainer.js";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32" as const, shape });
 

@@ -1,14 +1,8 @@
+import { MpError, type Tensor, tensor } from "@mp/graph";
+import { add, argMax, concat, constant, mul, reduceMean, softmax, where } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { batch, type SmallOptions, smallRun } from "../../test/small-run.js";
-import { MpError } from "../errors.js";
-import { tensor } from "../host/host-tensor.js";
-import { hideFromOrigins, userLineOf } from "./line.js";
-import { add, mul, where } from "./ops/binary.js";
-import { concat } from "./ops/movement.js";
-import { softmax } from "./ops/normalization.js";
-import { argMax, reduceMean } from "./ops/reduce.js";
-import { constant } from "./ops/source.js";
-import type { Tensor } from "./tensor.js";
+import { hideFromOrigins, userLineOf } from "../../../graph/src/trace/line.js";
+import { batch, type SmallOptions, smallRun } from "../small-run.js";
 
 const stack = (...locations: readonly string[]): string =>
   [

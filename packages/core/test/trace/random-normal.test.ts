@@ -1,15 +1,13 @@
+import { type HostTensor, key, type Tensor, tensor, traceInto } from "@mp/graph";
+import { randomNormal } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { beforeAll, describe, expect, it } from "vitest";
-import { traceTrees } from "../../../test/run-traced.js";
-import { autocastGraph } from "../../cast/autocast-graph.js";
-import { mixedFloat16Policy } from "../../cast/policy.js";
-import { type HostTensor, tensor } from "../../host/host-tensor.js";
-import { erf } from "../../reference/elements/erf.js";
-import { evaluate } from "../../reference/evaluate.js";
-import type { Tensor } from "../tensor.js";
-import { traceInto } from "../trace.js";
-import { LEVELS, normalTable, PIECES } from "./normal-table.js";
-import { key, setRandomCounter } from "./random.js";
-import { randomNormal } from "./random-normal.js";
+import { erf } from "../../../graph/src/reference/elements/erf.js";
+import { LEVELS, normalTable, PIECES } from "../../../graph/src/trace/random/normal-table.js";
+import { setRandomCounter } from "../../../graph/src/trace/random/random.js";
+import { traceTrees } from "../../../graph/test/run-traced.js";
+import { autocastGraph } from "../../src/cast/autocast-graph.js";
+import { mixedFloat16Policy } from "../../src/cast/policy.js";
 
 const CHUNK = 1_000_000;
 const COUNT = 10 * CHUNK;

@@ -1,12 +1,12 @@
 // A backend whose library has tensors of its own, which users put into batches as they are.
+
+import { type Backend, type HostTensor, MpError, type RunInput, tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import type { Backend, EngineTensor, RunInput } from "../../src/contract/backend.js";
-import { MpError } from "../../src/errors.js";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
-import { reference } from "../../src/reference/index.js";
-import { arrayBackend } from "../array-backend.js";
+import type { EngineTensor } from "../../../graph/src/contract/backend.js";
+import { arrayBackend } from "../../../graph/test/array-backend.js";
+import { tinyBackend } from "../../../graph/test/tiny-backend.js";
 import { batch, smallRun, stateOf } from "../small-run.js";
-import { tinyBackend } from "../tiny-backend.js";
 
 /** A tensor as a library has it: its own names for dtypes, and memory that somebody frees. */
 class LibraryTensor implements EngineTensor {

@@ -1,14 +1,14 @@
 // The moving average of the weights, kept in the step.
+
+import { type HostTensor, tensor } from "@mp/graph";
+import { mul, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { kahan, noMasterWeights } from "../../src/precision/master-weights.js";
 import { bfloat16, float32, mixedFloat16, type Precision } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { mul } from "../../src/trace/ops/binary.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { trainer } from "../../src/train/trainer.js";
 import type { EmaOptions } from "../../src/train/weights/average.js";
 import { batch, params, type SmallOptions, type SmallTrainer, smallRun } from "../small-run.js";

@@ -1,7 +1,10 @@
 // A run goes on from a checkpoint with another mask, other groups, with or without an average or settable rates.
+
+import { type HostTensor, tensor } from "@mp/graph";
+import { mul, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { tensorsOfBytes } from "../../src/checkpoint/bytes.js";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { biasesAndNorms, byPath } from "../../src/optim/by-path.js";
 import { chain } from "../../src/optim/chain.js";
@@ -10,9 +13,6 @@ import { settable } from "../../src/optim/settable.js";
 import { momentum, sgd } from "../../src/optim/sgd.js";
 import { kahan } from "../../src/precision/master-weights.js";
 import { bfloat16 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { mul } from "../../src/trace/ops/binary.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { trainer } from "../../src/train/trainer.js";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf, trained } from "../small-run.js";
 

@@ -2,21 +2,29 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type Key, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import {
+  add,
+  cast,
+  div,
+  expand,
+  greater,
+  literal,
+  maximum,
+  mul,
+  randomUniform,
+  reduceMean,
+  sign,
+  sub,
+  where,
+} from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { chain } from "../../src/optim/chain.js";
 import type { Optimizer } from "../../src/optim/optimizer.js";
 import type { LossScaler } from "../../src/precision/loss-scaler.js";
 import type { MasterWeights } from "../../src/precision/master-weights.js";
 import { float32, mixedFloat16 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { mapTensors, type TensorTree } from "../../src/trace/map-tensors.js";
-import { add, div, greater, maximum, mul, sub, where } from "../../src/trace/ops/binary.js";
-import { expand } from "../../src/trace/ops/movement.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
-import { literal } from "../../src/trace/ops/source.js";
-import { cast, sign } from "../../src/trace/ops/unary.js";
-import { type Key, randomUniform } from "../../src/trace/random/random.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../small-run.js";
 
 /** Halves on overflow, grows by a sixteenth on every good step, and counts both. */

@@ -1,14 +1,12 @@
 /** Whole data sets: `evaluateAll` against the same samples evaluated as one batch. */
+
+import { type HostTensor, type Tensor, tensor } from "@mp/graph";
+import { cast, div, equal, mul, reduceMean, reduceSum, sub } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adam } from "../../src/optim/adam.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { float32 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { div, equal, mul, sub } from "../../src/trace/ops/binary.js";
-import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { cast } from "../../src/trace/ops/unary.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { trainer } from "../../src/train/trainer.js";
 import { batch, params, smallRun, stateOf, trained, wave } from "../small-run.js";

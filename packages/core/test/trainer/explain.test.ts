@@ -1,8 +1,8 @@
+import { add } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
 import { formatCastReport } from "../../src/cast/explain.js";
 import { mixedFloat16Policy } from "../../src/cast/policy.js";
 import { float32, mixedFloat16 } from "../../src/precision/presets.js";
-import { add } from "../../src/trace/ops/binary.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { batch, loss, smallRun, stateOf } from "../small-run.js";
 

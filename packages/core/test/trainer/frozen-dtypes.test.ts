@@ -2,18 +2,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type DType, type HostTensor, ones, type Tensor, tensor } from "@mp/graph";
+import { add, cast, mul, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { DType } from "../../src/dtype.js";
-import { type HostTensor, ones, tensor } from "../../src/host/host-tensor.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { noMasterWeights } from "../../src/precision/master-weights.js";
 import { float32, mixedBfloat16, type Precision } from "../../src/precision/presets.js";
 import { predictor } from "../../src/predict/predictor.js";
-import { reference } from "../../src/reference/index.js";
-import { add, mul } from "../../src/trace/ops/binary.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
-import { cast } from "../../src/trace/ops/unary.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { loadParameters } from "../../src/train/checkpoint/load-parameters.js";
 import { trainer } from "../../src/train/trainer.js";
 

@@ -1,15 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { tensor } from "@mp/graph";
+import { add, mul, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { loadTensors } from "../../src/checkpoint/files.js";
-import { tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { kahan } from "../../src/precision/master-weights.js";
 import { bfloat16, float32, mixedFloat16, type Precision } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { add, mul } from "../../src/trace/ops/binary.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { trainer } from "../../src/train/trainer.js";
 import { frozenPaths } from "../../src/train/weights/frozen.js";
 import { batch, params, type SmallOptions, smallRun, stateOf } from "../small-run.js";
@@ -47,7 +46,7 @@ describe("frozen parameters", () => {
       frozen: { w: true },
       loss: ({ w, b }, { x }) => reduceMean(mul(add(mul(x, b), reduceMean(w)), b)),
     });
-    const { constant } = await import("../../src/trace/ops/source.js");
+    const { constant } = await import("../../../graph/src/trace/ops/source.js");
     const byHand = await trainer({
       ...common,
       params: { b: params().hidden.b },

@@ -1,15 +1,14 @@
 // The norm is that of the unscaled gradients, at any scale that the scaled ones themselves survive.
+
+import { type HostTensor, tensor } from "@mp/graph";
+import { literal, mul, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { chain } from "../../src/optim/chain.js";
 import { clipByGlobalNorm } from "../../src/optim/clip.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { mul } from "../../src/trace/ops/binary.js";
-import { reduceSum } from "../../src/trace/ops/reduce.js";
-import { literal } from "../../src/trace/ops/source.js";
 import type { TrainerOptions } from "../../src/train/options.js";
 import { trainer } from "../../src/train/trainer.js";
 

@@ -1,22 +1,28 @@
 // WGAN-GP (Gulrajani et al., arXiv 1704.00028): a loss that contains the gradient of a network, trained under scaling.
+
+import { grad, type HostTensor, type Tensor } from "@mp/graph";
+import {
+  add,
+  cast,
+  conv,
+  div,
+  literal,
+  matMul,
+  mul,
+  randomUniform,
+  reduceMean,
+  reduceSum,
+  reshape,
+  sqrt,
+  sub,
+} from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { grad } from "../../src/gradient/grad.js";
-import type { HostTensor } from "../../src/host/host-tensor.js";
+import { gradientError, pointOf } from "../../../graph/test/finite-differences.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32, mixedFloat16, type Precision } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { add, div, mul, sub } from "../../src/trace/ops/binary.js";
-import { conv } from "../../src/trace/ops/convolution.js";
-import { matMul } from "../../src/trace/ops/matrix.js";
-import { reshape } from "../../src/trace/ops/movement.js";
-import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { literal } from "../../src/trace/ops/source.js";
-import { cast, sqrt } from "../../src/trace/ops/unary.js";
-import { randomUniform } from "../../src/trace/random/random.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { trainer } from "../../src/train/trainer.js";
-import { gradientError, pointOf } from "../finite-differences.js";
 import { wave } from "../small-run.js";
 
 interface Critic {

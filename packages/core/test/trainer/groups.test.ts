@@ -1,6 +1,8 @@
 // Groups of parameters: each with its own optimizer, rate and decay, as PyTorch's parameter groups are.
+
+import { printGraph } from "@mp/graph";
+import { cast, div } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { printGraph } from "../../src/graph/print.js";
 import { adam, adamW } from "../../src/optim/adam.js";
 import { biasesAndNorms, byPath, type PathRule } from "../../src/optim/by-path.js";
 import { chain } from "../../src/optim/chain.js";
@@ -10,8 +12,6 @@ import { linearSchedule } from "../../src/optim/schedules/linear-schedule.js";
 import { momentum, sgd } from "../../src/optim/sgd.js";
 import { weightDecay } from "../../src/optim/weight-decay.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
-import { div } from "../../src/trace/ops/binary.js";
-import { cast } from "../../src/trace/ops/unary.js";
 import { batch, params, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../small-run.js";
 
 /** Parameters after some steps. */

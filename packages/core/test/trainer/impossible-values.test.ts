@@ -1,10 +1,19 @@
 /** Values that no run writes, anywhere in the floats of a checkpoint: of every optimizer, format and kind of master weights. */
+
+import {
+  encode,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  isFloat,
+  type Tensor,
+  tensor,
+} from "@mp/graph";
+import { add, cast, mul, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bytesOfTensors, tensorsOfBytes } from "../../src/checkpoint/bytes.js";
-import { type FloatDType, floatFormats, isFloat } from "../../src/dtype.js";
-import { encode } from "../../src/float-format/bits.js";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import type { Optimizer } from "../../src/optim/optimizer.js";
 import { STATE_FORMATS, type StateFormat } from "../../src/optim/states/state-format.js";
 import {
@@ -15,11 +24,6 @@ import {
   stochasticRounding,
 } from "../../src/precision/master-weights.js";
 import { float32 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { add, mul } from "../../src/trace/ops/binary.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
-import { cast } from "../../src/trace/ops/unary.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { trainer } from "../../src/train/trainer.js";
 import { wave } from "../small-run.js";
 import { statefulOptimizers } from "../stateful-optimizers.js";

@@ -1,18 +1,25 @@
 /** Labels and indices out of range are refused before the engine sees them, by value, place and remedy. */
+
+import { type HostTensor, type Tensor, tensor } from "@mp/graph";
+import {
+  add,
+  cast,
+  constant,
+  expand,
+  gather,
+  gatherElements,
+  matMul,
+  range,
+  reduceMean,
+  reshape,
+  softmaxCrossEntropyLoss,
+  transpose,
+  where,
+} from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { afterEach, describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { float32 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { add, where } from "../../src/trace/ops/binary.js";
-import { gather, gatherElements } from "../../src/trace/ops/indexing.js";
-import { softmaxCrossEntropyLoss } from "../../src/trace/ops/loss.js";
-import { matMul } from "../../src/trace/ops/matrix.js";
-import { expand, reshape, transpose } from "../../src/trace/ops/movement.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
-import { constant, range } from "../../src/trace/ops/source.js";
-import { cast } from "../../src/trace/ops/unary.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { trainer } from "../../src/train/trainer.js";
 import { wave } from "../small-run.js";
 

@@ -1,9 +1,9 @@
+import type { Backend } from "@mp/graph";
+import { mul } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import type { Backend } from "../../src/contract/backend.js";
 import { staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { mul } from "../../src/trace/ops/binary.js";
 import type { Traced } from "../../src/train/definition/loss.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { batch, type SmallParams, smallRun, stateOf } from "../small-run.js";

@@ -1,24 +1,18 @@
 // Training with scans: on an engine that has loops, and on one for which core unrolls them.
+
+import { type Backend, remat, type Tensor, tensor } from "@mp/graph";
+import { kernelBackend } from "@mp/graph/backend";
+import { add, log, matMul, reduceMean, scan, square, sub, tanh } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import type { KernelManifest } from "../../src/backend/manifest.js";
-import type { Backend } from "../../src/contract/backend.js";
-import { tensor } from "../../src/host/host-tensor.js";
-import { kernelBackend } from "../../src/kernel-backend/kernel-backend.js";
+import type { KernelManifest } from "../../../graph/src/backend/manifest.js";
+import { arithmetics } from "../../../graph/src/reference/elements/arithmetic.js";
+import { fromHost, toHost } from "../../../graph/src/reference/elements/host.js";
+import type { Store } from "../../../graph/src/reference/elements/store.js";
+import { referenceKernels } from "../../../graph/src/reference/kernels.js";
+import { runGraph } from "../../../graph/src/reference/run-graph.js";
 import { adam } from "../../src/optim/adam.js";
 import { float32, mixedBfloat16, mixedFloat16, type Precision } from "../../src/precision/presets.js";
-import { arithmetics } from "../../src/reference/elements/arithmetic.js";
-import { fromHost, toHost } from "../../src/reference/elements/host.js";
-import type { Store } from "../../src/reference/elements/store.js";
-import { reference } from "../../src/reference/index.js";
-import { referenceKernels } from "../../src/reference/kernels.js";
-import { runGraph } from "../../src/reference/run-graph.js";
-import { add, square, sub } from "../../src/trace/ops/binary.js";
-import { scan } from "../../src/trace/ops/loop.js";
-import { matMul } from "../../src/trace/ops/matrix.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
-import { log, tanh } from "../../src/trace/ops/unary.js";
-import { remat } from "../../src/trace/remat.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import type { Traced } from "../../src/train/definition/loss.js";
 import { trainer } from "../../src/train/trainer.js";
 import { wave } from "../small-run.js";

@@ -1,10 +1,7 @@
+import { type Backend, type HostTensor, type Tensor, tensor } from "@mp/graph";
+import { add, mul, reduceMean } from "@mp/graph/ops";
 import { describe, expectTypeOf, it } from "vitest";
-import type { Backend } from "../../src/contract/backend.js";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { sgd } from "../../src/optim/sgd.js";
-import { add, mul } from "../../src/trace/ops/binary.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import type { LossContext, LossParts } from "../../src/train/definition/loss.js";
 import type { Counters, StepResult } from "../../src/train/definition/result.js";
 import { trainer } from "../../src/train/trainer.js";

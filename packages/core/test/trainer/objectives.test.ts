@@ -1,21 +1,17 @@
 // Several losses over one tree of parameters: each with its own optimizer, scaler, skips and retries.
+
+import { type HostTensor, isHostTensor, leavesOf, type Tensor, tensor } from "@mp/graph";
+import { add, exp, mul, randomUniform, reduceMean, reduceSum, sub } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { type HostTensor, isHostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adam } from "../../src/optim/adam.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { kahan } from "../../src/precision/master-weights.js";
 import { bfloat16, float32, type PrecisionChoice } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { add, mul, sub } from "../../src/trace/ops/binary.js";
-import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { exp } from "../../src/trace/ops/unary.js";
-import { randomUniform } from "../../src/trace/random/random.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { loadParameters } from "../../src/train/checkpoint/load-parameters.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { trainer } from "../../src/train/trainer.js";
-import { leavesOf } from "../../src/tree.js";
 
 const row = (...values: number[]): HostTensor<"f32"> => tensor(Float32Array.from(values), [values.length]);
 const params = () => ({ d: { w: row(0.5, -0.25) }, g: { w: row(1, 2), fixed: row(3, 4) } });

@@ -1,18 +1,14 @@
 /** Optimizer state in few bits, through the trainer. */
+
+import { type HostTensor, mapTensors, type Tensor, type TensorTree, tensor } from "@mp/graph";
+import { add, cast, matMul, mul, reduceMean, reduceSum, sub, tanh } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { tensorsOfBytes } from "../../src/checkpoint/bytes.js";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import type { Optimizer } from "../../src/optim/optimizer.js";
 import type { StateFormat } from "../../src/optim/states/state-format.js";
 import { float32 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { mapTensors, type TensorTree } from "../../src/trace/map-tensors.js";
-import { add, mul, sub } from "../../src/trace/ops/binary.js";
-import { matMul } from "../../src/trace/ops/matrix.js";
-import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { cast, tanh } from "../../src/trace/ops/unary.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import type { Traced } from "../../src/train/definition/loss.js";
 import { planMemory } from "../../src/train/report/plan-memory.js";
 import { trainer } from "../../src/train/trainer.js";

@@ -1,8 +1,7 @@
 import { createHook } from "node:async_hooks";
+import type { Backend, HostTensor, State } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { expect, it } from "vitest";
-import type { Backend, State } from "../../src/contract/backend.js";
-import type { HostTensor } from "../../src/host/host-tensor.js";
-import { reference } from "../../src/reference/index.js";
 import { batch, smallRun } from "../small-run.js";
 
 /** Each is an object and a turn of the microtask queue; a step of today makes about a dozen. */

@@ -2,9 +2,12 @@
  * Whole runs of every optimizer beside those of PyTorch, Keras and optax in double precision: twelve steps from the same weights on the same
  * gradients, each step from the one before it, and with a loss scale of 2^16 the same bits as without one.
  */
+
+import { type HostTensor, type Tensor, tensor } from "@mp/graph";
+import { add, mul, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import * as optim from "../../src/entries/optim.js";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { byPath } from "../../src/optim/by-path.js";
 import { chain } from "../../src/optim/chain.js";
@@ -13,10 +16,6 @@ import type { Optimizer } from "../../src/optim/optimizer.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { noLossScaling, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32 } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { add, mul } from "../../src/trace/ops/binary.js";
-import { reduceSum } from "../../src/trace/ops/reduce.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { trainer } from "../../src/train/trainer.js";
 import { covered, moreFixture, moreOptimizers } from "../more-peer-optimizers.js";
 import { fixture, optimizers, type Rows } from "../peer-optimizers.js";

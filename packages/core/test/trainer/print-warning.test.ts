@@ -1,8 +1,8 @@
+import { reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { expect, it, vi } from "vitest";
 import { sgd } from "../../src/optim/sgd.js";
 import { mixed } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { reduceSum } from "../../src/trace/ops/reduce.js";
 import { trainer } from "../../src/train/trainer.js";
 import { params } from "../small-run.js";
 

@@ -1,13 +1,20 @@
+import { remat, type Tensor, tensor } from "@mp/graph";
+import {
+  add,
+  argMax,
+  cast,
+  constant,
+  greater,
+  literal,
+  matMul,
+  mul,
+  reduceMean,
+  reduceSum,
+  round,
+  topK,
+} from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../src/host/host-tensor.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
-import { add, greater, mul } from "../../src/trace/ops/binary.js";
-import { matMul } from "../../src/trace/ops/matrix.js";
-import { argMax, reduceMean, reduceSum, topK } from "../../src/trace/ops/reduce.js";
-import { constant, literal } from "../../src/trace/ops/source.js";
-import { cast, round } from "../../src/trace/ops/unary.js";
-import { remat } from "../../src/trace/remat.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { batch, loss, type SmallOptions, smallRun, stateOf } from "../small-run.js";
 

@@ -3,18 +3,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { tensor } from "@mp/graph";
+import { mul, reduceMean } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it, vi } from "vitest";
 import { loadTensors, saveTensors } from "../../src/checkpoint/files.js";
-import { tensor } from "../../src/host/host-tensor.js";
 import { adamW } from "../../src/optim/adam.js";
 import { byPath } from "../../src/optim/by-path.js";
 import { chain } from "../../src/optim/chain.js";
 import { settable } from "../../src/optim/settable.js";
 import { momentum, sgd } from "../../src/optim/sgd.js";
 import { weightDecay } from "../../src/optim/weight-decay.js";
-import { reference } from "../../src/reference/index.js";
-import { mul } from "../../src/trace/ops/binary.js";
-import { reduceMean } from "../../src/trace/ops/reduce.js";
 import { trainer } from "../../src/train/trainer.js";
 import { batch, type SmallOptions, smallRun, stateOf } from "../small-run.js";
 

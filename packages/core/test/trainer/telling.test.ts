@@ -1,4 +1,6 @@
 import { inspect } from "node:util";
+import { foldIn, key, mapTensors, type Tensor } from "@mp/graph";
+import { cast, matMul, mul, reduceMean, reduceSum } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
 import { castingPolicy } from "../../src/cast/policy.js";
 import { chain } from "../../src/optim/chain.js";
@@ -7,13 +9,6 @@ import type { Schedule } from "../../src/optim/optimizer.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { kahan, noMasterWeights } from "../../src/precision/master-weights.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
-import { mapTensors } from "../../src/trace/map-tensors.js";
-import { mul } from "../../src/trace/ops/binary.js";
-import { matMul } from "../../src/trace/ops/matrix.js";
-import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { cast } from "../../src/trace/ops/unary.js";
-import { foldIn, key } from "../../src/trace/random/random.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { batch, type SmallOptions, smallRun } from "../small-run.js";
 
 const runOf = (loss: unknown, options: Partial<SmallOptions> = {}) =>

@@ -1,6 +1,9 @@
 // What a step commits and what it never does.
+
+import { type HostTensor, type Tensor, tensor } from "@mp/graph";
+import { constant, literal, mul, reduceMean, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../src/host/host-tensor.js";
 import { adam } from "../../src/optim/adam.js";
 import { chain } from "../../src/optim/chain.js";
 import { clipByValue } from "../../src/optim/clip.js";
@@ -8,11 +11,6 @@ import { exponentialDecay } from "../../src/optim/schedules/exponential-decay.js
 import { momentum, sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../src/precision/loss-scaler.js";
 import { float32, mixedBfloat16, mixedFloat16, type Precision } from "../../src/precision/presets.js";
-import { reference } from "../../src/reference/index.js";
-import { mul } from "../../src/trace/ops/binary.js";
-import { reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { constant, literal } from "../../src/trace/ops/source.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import type { TrainingWarning } from "../../src/train/definition/warning.js";
 import { trainer } from "../../src/train/trainer.js";
 import {

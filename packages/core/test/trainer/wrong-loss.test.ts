@@ -1,11 +1,7 @@
+import { type Tensor, tensor } from "@mp/graph";
+import { argMax, greater, literal, matMul, reduceMean, reduceSum } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../src/host/host-tensor.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
-import { greater } from "../../src/trace/ops/binary.js";
-import { matMul } from "../../src/trace/ops/matrix.js";
-import { argMax, reduceMean, reduceSum } from "../../src/trace/ops/reduce.js";
-import { literal } from "../../src/trace/ops/source.js";
-import type { Tensor } from "../../src/trace/tensor.js";
 import { batch, loss, type SmallOptions, smallRun, stateOf } from "../small-run.js";
 
 type Loss = SmallOptions["loss"];

@@ -1,6 +1,6 @@
 import { type HostTensor, isHostTensor, MpError } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 
 /** Images as bytes, 0 … 255, and the class of each. */
 export interface LabeledImages {

@@ -1,6 +1,6 @@
 /** Tokens of one text to learn, checked and cut, and their targets. */
 import { type HostTensor, MpError, tensor } from "@mp/core";
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 import { type Check, oneOf, optional } from "../check-arguments.js";
 import type { BatchIterator } from "../dataset.js";
 import { namedPlace, placeOf } from "../row-place.js";

@@ -1,6 +1,6 @@
 /** The columns that a program names, with their types: checked in every row. */
 import { MpError } from "@mp/core";
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 import { type Check, claim } from "../check-arguments.js";
 import type { RowPlace } from "../row-place.js";
 import { broken, brokenRow, type Row } from "./row-file.js";

@@ -1,4 +1,4 @@
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 import type { RowPlace } from "../row-place.js";
 import { linesOf, textOf } from "./lines.js";
 import { brokenRow, type Inspected, type ReadRow, type Row, type RowStart } from "./row-file.js";

@@ -1,7 +1,7 @@
 /** A file of rows in any format, opened and checked, whose rows can be read from any place. */
 import { open } from "node:fs/promises";
 import { MpError } from "@mp/core";
-import { contentHash } from "@mp/core/internal";
+import { contentHash } from "@mp/graph/internal";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 import { namedPlace, type RowPlace } from "../row-place.js";
 

@@ -1,4 +1,4 @@
-import { contentHash } from "@mp/core/internal";
+import { contentHash } from "@mp/graph/internal";
 import { describe, expect, it } from "vitest";
 import { OUTLINES } from "./outlines.js";
 import { shapeImages } from "./shape-images.js";

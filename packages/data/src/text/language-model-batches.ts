@@ -1,5 +1,5 @@
 import { type HostTensor, MpError, tensor } from "@mp/core";
-import { arrayClassOf } from "@mp/core/internal";
+import { arrayClassOf } from "@mp/graph/internal";
 import { claim, integer, oneOf, optional, optionsOf, passes } from "../check-arguments.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";

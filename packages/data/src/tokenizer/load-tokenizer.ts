@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 import { path as checkPath } from "../check-arguments.js";
 import { loadReader } from "../load-reader.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";

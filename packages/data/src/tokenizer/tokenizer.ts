@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { readOptions, shown } from "@mp/core/internal";
+import { readOptions, shown } from "@mp/graph/internal";
 import { claim, optional, text as textCheck, truth } from "../check-arguments.js";
 import type { ChatMessage, ChatTemplate, ChatVariables, Span } from "./chat-template.js";
 import { DecodeStream } from "./decode-stream.js";

@@ -1,5 +1,5 @@
 /** Tokens of a `tokenizer.json`, checked: its library takes any ids and merges, and loses text or memory by them. */
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 
 type Fields = Readonly<Record<string, unknown>>;
 

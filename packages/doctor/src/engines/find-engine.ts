@@ -32,8 +32,8 @@ export function engineFinding(found: FoundEngine, platform: NodeJS.Platform = pr
   const versions = [backend, ...libraries].flatMap((one) =>
     one === undefined ? [] : `${one.name} ${one.version}`,
   );
-  if (backend !== undefined && entryUrl("@mp/core", backend.folder) === undefined) {
-    const text = `${backendName} ${backend.version} is installed without @mp/core`;
+  if (backend !== undefined && entryUrl("@mp/graph", backend.folder) === undefined) {
+    const text = `${backendName} ${backend.version} is installed without @mp/graph`;
     return { about: title, status: "problem", text, remedy: install(platform), facts };
   }
   if (isComplete(found)) return { about: title, status: "ok", text: versions.join(", "), facts };

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { CUDA_NEEDS, nvidiaFinding } from "../engines/cuda.js";
 import { ENGINE_NAMES, ENGINES } from "../engines/engine-table.js";
 import {
@@ -63,8 +63,9 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
   const folder = given ?? workingFolder();
   const engines = ENGINE_NAMES.map((name) => findEngine(name, folder));
   const nvidia = await describeNvidia();
+  const core = installedCore(folder);
   const trials = await Promise.all(
-    [...referenceTrial(folder), ...engines.flatMap((engine) => engineTrials(engine, nvidia))].map(
+    [...referenceTrial(core), ...engines.flatMap((engine) => engineTrials(engine, nvidia, core))].map(
       async (trial) => ({
         ...trial,
         outcome: await tryStep(trial.task, { folder, limitMs }),
@@ -120,11 +121,15 @@ function referenceTrial(folder: string): readonly Trial[] {
   return [{ about: "step on the reference", task, reinstall: "npm install @mp/core" }];
 }
 
-function engineTrials(found: FoundEngine, nvidia: Nvidia): readonly Trial[] {
+function engineTrials(
+  found: FoundEngine,
+  nvidia: Nvidia,
+  installed: InstalledPackage | undefined,
+): readonly Trial[] {
   const { name, backend, libraries } = found;
-  if (backend === undefined || !isComplete(found)) return [];
+  if (backend === undefined || installed === undefined || !isComplete(found)) return [];
   const { title, install, cudaLibrary, hasWebgpu } = ENGINES[name];
-  const [entry, core] = [entryUrl(backend.name, backend.folder), entryUrl("@mp/core", backend.folder)];
+  const [entry, core] = [entryUrl(backend.name, backend.folder), entryUrl("@mp/core", installed.folder)];
   if (entry === undefined || core === undefined) return [];
   const hasCuda =
     nvidia.devices.length > 0 &&

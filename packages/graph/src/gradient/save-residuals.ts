@@ -1,6 +1,6 @@
 import { isFloat } from "../dtype.js";
 import { type AnyNode, consumers, type Graph, type GraphNode, isNode, type Value } from "../graph/graph.js";
-import { freshValues } from "../transform/scan/hoist-invariants.js";
+import { freshValues } from "../graph/scan/hoist-invariants.js";
 import { emitGradient } from "./gradient.js";
 import { activeValues } from "./gradient-cuts.js";
 import { backwardBody } from "./rules/backward-body.js";

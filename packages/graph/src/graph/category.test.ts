@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isComputeFloat } from "../dtype.js";
-import type { Op } from "../graph/attributes.js";
-import { opDTypes } from "../graph/op-dtypes.js";
-import { OPS, opTable } from "../graph/op-table.js";
+import type { Op } from "./attributes.js";
+import { opDTypes } from "./op-dtypes.js";
+import { OPS, opTable } from "./op-table.js";
 
 describe("the table of casting categories", () => {
   it("fixes an op in both halves or in neither, and every op that takes no float", () => {

@@ -1,5 +1,5 @@
 /**
- * `@mp/core/probe`: graphs that test what an engine computes; the answers go into its manifest. It is a separate entry,
+ * `@mp/graph/probe`: graphs that test what an engine computes; the answers go into its manifest. It is a separate entry,
  * because some of the probes need the reference backend.
  */
 

@@ -1,5 +1,5 @@
 import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js";
-import { withoutDeadResults } from "./scan/dead-results.js";
+import { withoutDeadResults } from "../graph/scan/dead-results.js";
 
 /**
  * Drops nodes none of whose outputs anybody reads, and of scans what nobody reads of them. Every op is pure; inputs and

@@ -3,11 +3,11 @@ import { GraphBuilder } from "../graph/build/builder.js";
 import { GraphCopy } from "../graph/build/graph-copy.js";
 import { FAMILIES } from "../graph/families.js";
 import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
+import { unrollScans } from "../graph/scan/unroll.js";
 import { poison } from "../trace/ops/finite.js";
 import { concat, reshape } from "../trace/ops/movement.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
-import { unrollScans } from "./scan/unroll.js";
 
 /** A probed value: a graph input, or an output of a node. */
 export interface Probe {

@@ -1,11 +1,11 @@
 import { withBodies } from "../graph/build/with-bodies.js";
 import type { Graph } from "../graph/graph.js";
+import { hoistInvariants } from "../graph/scan/hoist-invariants.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
 import { fuseSliceGradients } from "./fuse-slice-gradients.js";
 import { fuseWeightGradients } from "./fuse-weight-gradients.js";
-import { hoistInvariants } from "./scan/hoist-invariants.js";
 import { scheduleGraph } from "./schedule.js";
 
 /**

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { isIndexUnreachable } from "@mp/wheels";
 import { Command, CommanderError } from "commander";
 import { install } from "./install.js";

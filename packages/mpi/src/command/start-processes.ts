@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { delimiter, join } from "node:path";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { INSTALL_COMMAND, installFolder, notInstalled } from "../locate.js";
 
 export interface StartOptions {

@@ -1,4 +1,4 @@
-import { MpError, type Ranks } from "@mp/core";
+import { MpError, type Ranks } from "@mp/graph";
 import { cells } from "../bindings.js";
 import { type NcclLibraries, openLibraries, VALUES } from "./libraries.js";
 import { NcclRanks, openStream } from "./nccl-ranks.js";

@@ -1,5 +1,5 @@
 /** Opens NCCL and CUDA's runtime. Knows nothing about ranks. */
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import koffi from "koffi";
 import { bindFunctions, cells, type Functions, ID_TYPE, type Unavailable } from "../bindings.js";
 

@@ -1,4 +1,4 @@
-import { MpError, type Ranks } from "@mp/core";
+import { MpError, type Ranks } from "@mp/graph";
 import { cells } from "../bindings.js";
 import { waitFor } from "../wait.js";
 import { type NcclLibraries, VALUES } from "./libraries.js";

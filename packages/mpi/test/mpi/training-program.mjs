@@ -4,9 +4,10 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { dynamicLossScale, float32, momentum, tensor, trainer } from "@mp/core";
-import { matMul, mul, reduceMean, sub, tanh } from "@mp/core/ops";
-import { reference } from "@mp/core/reference";
+import { dynamicLossScale, float32, momentum, trainer } from "@mp/core";
+import { tensor } from "@mp/graph";
+import { matMul, mul, reduceMean, sub, tanh } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { mpi } from "../../dist/index.js";
 
 const [checkpoint = "", steps = "0", shard] = process.argv.slice(2);

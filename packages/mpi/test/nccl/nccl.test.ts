@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inProcessRanks, runRanksConformance } from "@mp/conformance";
-import type { Ranks } from "@mp/core";
+import type { Ranks } from "@mp/graph";
 import koffi from "koffi";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type NcclRanks, nccl } from "../../src/nccl/index.js";

@@ -1,5 +1,5 @@
 import { type HostTensor, MpError, type Tensor, type Tree } from "@mp/core";
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 import type { LayerContext, Parameters } from "../layer.js";
 import type { LinearPlace } from "../transformers/index.js";
 import type { Targets } from "./targets.js";

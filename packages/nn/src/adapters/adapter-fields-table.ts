@@ -1,5 +1,5 @@
 // The fields of an adapter_config.json of peft.
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 import { type FieldTable, optional, required, unused } from "../transformers/config-fields.js";
 import { extent, positive, rate } from "../transformers/field-checks.js";
 

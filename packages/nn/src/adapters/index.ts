@@ -1,5 +1,5 @@
 /** `@mp/nn/adapters`: small weights that are trained beside a frozen model, in the files of peft. */
-import { hideFromOrigins } from "@mp/core/internal";
+import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);
 

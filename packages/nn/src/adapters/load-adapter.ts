@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Tensor, zeros } from "@mp/core";
-import { checks, readOptions } from "@mp/core/internal";
+import { checks, readOptions } from "@mp/graph/internal";
 import { filled } from "../safetensors/filling.js";
 import { readJson } from "../safetensors/json-file.js";
 import { named } from "../safetensors/load-safetensors.js";

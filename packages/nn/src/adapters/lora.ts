@@ -1,5 +1,5 @@
 import { foldIn, type HostTensor, type Key, type Tensor, type Tree, zeros } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { uniform } from "../initializers.js";
 import type { LayerContext, Parameters } from "../layer.js";
 import { positive, rate } from "../transformers/field-checks.js";

@@ -1,4 +1,4 @@
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { saveFolder } from "../safetensors/save-weights.js";
 import type { NamedParameters } from "./adaptable-model.js";
 import { adaptersAt } from "./adapter-tree.js";

@@ -12,17 +12,13 @@ import {
 } from "@mp/core";
 import {
   backendPart,
-  checks,
-  later,
   parametersPart,
   printWarning,
-  readOptions,
   type StatefulFunction,
   StatefulRun,
-  shown,
-  withDefault,
 } from "@mp/core/internal";
 import { reshape } from "@mp/core/ops";
+import { checks, later, readOptions, shown, withDefault } from "@mp/graph/internal";
 import type { Lora, NamedParameters } from "../adapters/index.js";
 import type { CausalLm, CausalLmInput, CausalLmParameters } from "../transformers/index.js";
 import { type Cache, emptyCache, promptAttention, tokenAttention } from "./cache.js";

@@ -1,5 +1,5 @@
 /** `@mp/nn/generate`: text from a language model, token by token, with a cache of keys and values on the engine. */
-import { hideFromOrigins } from "@mp/core/internal";
+import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);
 

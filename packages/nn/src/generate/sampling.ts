@@ -1,6 +1,6 @@
 /** The choice of a token from the logits of a place, on the host: one row is little beside what the model reads. */
 import { foldIn, type Key } from "@mp/core";
-import { hostUniform } from "@mp/core/internal";
+import { hostUniform } from "@mp/graph/internal";
 
 export interface Sampling {
   /** Divides the logits; 0 takes the most likely token. */

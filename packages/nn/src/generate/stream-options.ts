@@ -1,5 +1,6 @@
 import { MpError } from "@mp/core";
-import { checks, readOptions, signalPart, withDefault } from "@mp/core/internal";
+import { signalPart } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { nonNegative } from "../transformers/field-checks.js";
 import type { ModelSizes } from "../transformers/index.js";
 import type { Sampling } from "./sampling.js";

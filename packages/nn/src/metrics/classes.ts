@@ -1,6 +1,5 @@
 /** Metrics of classes: shares of labels that are found, counts of what is taken for what. */
 import { MpError, type Tensor } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
 import {
   cast,
   equal,
@@ -14,6 +13,7 @@ import {
   unsqueeze,
 } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
   type ClassOptions,
   classified,

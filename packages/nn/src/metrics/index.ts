@@ -2,7 +2,7 @@
  * `@mp/nn/metrics`: metrics of a whole data set, for the option `metrics` of a trainer's `evaluateAll`. Those of one batch,
  * as tensors, are in `@mp/nn`.
  */
-import { hideFromOrigins } from "@mp/core/internal";
+import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);
 

@@ -1,6 +1,5 @@
 /** Parts that the metrics of a whole data set share. */
 import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
-import { checks } from "@mp/core/internal";
 import {
   and,
   argMax,
@@ -17,6 +16,7 @@ import {
   where,
 } from "@mp/core/ops";
 import type { StreamedValues } from "@mp/core/report";
+import { checks } from "@mp/graph/internal";
 import { expectLabels, expectTensor } from "../check-tensor.js";
 
 /** Which samples of a metric count. */

@@ -1,5 +1,5 @@
 /** `@mp/nn/safetensors`: weights that another framework named and laid out, for layers of this package. It reads files, so it needs Node. */
-import { hideFromOrigins } from "@mp/core/internal";
+import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);
 

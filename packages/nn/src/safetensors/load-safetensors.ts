@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type Filling, filled } from "./filling.js";
 import { type FileTensors, openWeights } from "./open-weights.js";
 import { checkRenaming, pathOf, type Renaming } from "./renaming.js";

@@ -4,7 +4,7 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MpError } from "@mp/core";
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 import type { SafetensorsTensor } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";
 import { AGAIN, isRecord, reading, readJson } from "./json-file.js";

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/core";
-import { shown } from "@mp/core/internal";
+import { shown } from "@mp/graph/internal";
 
 /**
  * The model's path of a tensor by its name in the file: a function, which leaves out what it gives no name, or pairs of

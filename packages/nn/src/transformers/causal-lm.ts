@@ -1,7 +1,7 @@
 import { type HostTensor, MpError, remat, scope, type Tensor, type TensorTree, type Tree } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
-import { checks, readOptions, shown } from "@mp/core/internal";
 import { asTensor, attention, expand, range, reshape } from "@mp/core/ops";
+import { checks, readOptions, shown } from "@mp/graph/internal";
 import type { Layer } from "../layer.js";
 import { type FieldValues, readFields } from "./config-fields.js";
 import type { Attend, CausalLmInput, Decoder, DecoderInput, Family, ModelSizes } from "./decoder.js";

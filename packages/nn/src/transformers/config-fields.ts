@@ -4,7 +4,7 @@
  * result.
  */
 import { MpError } from "@mp/core";
-import { type checks, shown } from "@mp/core/internal";
+import { type checks, shown } from "@mp/graph/internal";
 import { AGAIN } from "../safetensors/json-file.js";
 
 /** A field that is read: a missing or null one has the default, and is refused where there is none. */

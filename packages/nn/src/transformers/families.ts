@@ -1,5 +1,5 @@
 /** The families of models by their `model_type`. */
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 import { type FieldTable, type FieldValues, optional, unused } from "./config-fields.js";
 import type { Family } from "./decoder.js";
 import { extent } from "./field-checks.js";

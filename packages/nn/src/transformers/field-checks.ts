@@ -1,5 +1,5 @@
 /** Checks of numbers in a config.json. */
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 
 /** The size of a tensor or a part of it. More than of any model that is published has no room in a tensor. */
 export const extent: checks.Check = checks.integer(1, 2 ** 22);

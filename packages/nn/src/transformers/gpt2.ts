@@ -1,7 +1,7 @@
 /** The decoder of GPT-2: learned positions, layer normalization, one projection to queries, keys and values. */
 import { MpError, scope, type Tensor } from "@mp/core";
-import { checks } from "@mp/core/internal";
 import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/core/ops";
+import { checks } from "@mp/graph/internal";
 import { dropout } from "../dropout.js";
 import { activationName, activationOf } from "./activations.js";
 import { throughBlocks } from "./blocks.js";

@@ -1,5 +1,5 @@
 /** `@mp/nn/transformers`: language models that a config.json of Hugging Face describes, with their published weights. */
-import { hideFromOrigins } from "@mp/core/internal";
+import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);
 

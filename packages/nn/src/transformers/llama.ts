@@ -1,7 +1,7 @@
 /** The decoders of the Llama line: RMS normalization before each part, rotary positions, grouped queries, a gated feed-forward. */
 import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
-import { checks } from "@mp/core/internal";
 import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
+import { checks } from "@mp/graph/internal";
 import { activationName, activationOf } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
 import { type FieldTable, type FieldValues, optional } from "./config-fields.js";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { MpError, zeros } from "@mp/core";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type Store, stored } from "../safetensors/filling.js";
 import { readJson } from "../safetensors/json-file.js";
 import { loadStored } from "../safetensors/load-safetensors.js";

@@ -3,8 +3,8 @@
  * of a head and its counterpart of the second.
  */
 import { type HostTensor, MpError, type Tensor, tensor } from "@mp/core";
-import { checks, shown } from "@mp/core/internal";
 import { add, cast, concat, constant, cos, mul, reshape, sin, split, sub } from "@mp/core/ops";
+import { checks, shown } from "@mp/graph/internal";
 import { type FieldTable, type FieldValues, optional, readFields, required } from "./config-fields.js";
 import { positive } from "./field-checks.js";
 

@@ -1,5 +1,5 @@
 import { type HostTensor, isHostTensor, leavesOf } from "@mp/core";
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 import { saveFolder } from "../safetensors/save-weights.js";
 import type { CausalLm, CausalLmConfig, CausalLmParameters } from "./causal-lm.js";
 

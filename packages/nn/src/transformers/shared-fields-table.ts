@@ -1,5 +1,5 @@
 // Fields of any config.json that do not change what a model computes, and those that would, but are not computed here.
-import { checks } from "@mp/core/internal";
+import { checks } from "@mp/graph/internal";
 import { type FieldTable, optional, unused } from "./config-fields.js";
 import { names, nonNegative } from "./field-checks.js";
 

@@ -2,7 +2,7 @@
  * Lowerings for ONNX Runtime's CUDA provider: the processor's, and what its kernels lack or get wrong. Its maximum over
  * windows ends at opset 21, where its convolution of bfloat16 does not exist yet; so windows are composed, as on WebGPU.
  */
-import { isFloat } from "@mp/core/graph";
+import { isFloat } from "@mp/graph";
 import type { LowerNode } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { logSoftmax } from "../lowerings/log-softmax.js";

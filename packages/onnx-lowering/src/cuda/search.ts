@@ -3,7 +3,7 @@
  * keys are f64 or i64 and hold no extreme of these, and the last of them are the elements' ranks and places: all
  * different.
  */
-import { isComputeFloat } from "@mp/core/graph";
+import { isComputeFloat } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { toSigned } from "../lowerings/integers.js";
 import { beyondNumbers, doubleKeys } from "../lowerings/nan.js";

@@ -1,4 +1,4 @@
-import { isComputeFloat } from "@mp/core/graph";
+import { isComputeFloat } from "@mp/graph";
 import { inF32 } from "../lowerings/in-f32.js";
 import { reshape } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";

@@ -1,12 +1,5 @@
 /** Forms of operators that a strict reader of ONNX takes too, where it refuses some operands of the standard forms. */
-import {
-  floatFormats,
-  type GraphNode,
-  isComputeFloat,
-  isHalf,
-  rangeValues,
-  type ScatterOp,
-} from "@mp/core/graph";
+import { floatFormats, type GraphNode, isComputeFloat, isHalf, rangeValues, type ScatterOp } from "@mp/graph";
 import { int } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { choose } from "../lowerings/integers.js";

@@ -1,4 +1,4 @@
-import { tensor } from "@mp/core";
+import { tensor } from "@mp/graph";
 import { onnxGraph, onnxNode } from "@mp/onnx/write";
 import { expect, it } from "vitest";
 import { withConstantsApart } from "./constants-apart.js";

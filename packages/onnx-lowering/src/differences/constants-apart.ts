@@ -1,5 +1,4 @@
-import type { HostTensor } from "@mp/core";
-import { isComputeFloat } from "@mp/core/graph";
+import { type HostTensor, isComputeFloat } from "@mp/graph";
 import type { OnnxGraph, OnnxNode } from "@mp/onnx/write";
 
 /** A graph, and the names of its constants that the engine must not know when it loads the model. */

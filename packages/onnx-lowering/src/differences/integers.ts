@@ -1,5 +1,5 @@
 /** Exact integers on engines that compute some operators of i32 in f32, and saturate u8. */
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { foldInHalves } from "../lowerings/integers.js";
 import { inDType } from "../lowerings/lower-node.js";

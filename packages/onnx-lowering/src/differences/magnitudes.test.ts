@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import { GraphBuilder, producers, type Value } from "@mp/core/graph";
+import { GraphBuilder, producers, tensor, type Value } from "@mp/graph";
 import { expect, it } from "vitest";
 import { magnitudesOf } from "./magnitudes.js";
 

@@ -1,6 +1,5 @@
 /** Bounds of the magnitudes of values, as far as the operators that compute them say. */
-import type { HostTensor } from "@mp/core";
-import { isNode, type Value } from "@mp/core/graph";
+import { type HostTensor, isNode, type Value } from "@mp/graph";
 import type { ProducerOf } from "../lowerings/lower-node.js";
 
 /** Every element is 0, infinite, NaN or of a magnitude in this range. */

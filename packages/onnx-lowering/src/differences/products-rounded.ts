@@ -1,4 +1,4 @@
-import { isNode, type Value } from "@mp/core/graph";
+import { isNode, type Value } from "@mp/graph";
 import type { ProducerOf } from "../lowerings/lower-node.js";
 import { type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 

@@ -1,4 +1,4 @@
-import { tensor } from "@mp/core";
+import { tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxInitializer, onnxNode } from "@mp/onnx/write";
 
 /**

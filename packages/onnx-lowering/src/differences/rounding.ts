@@ -1,6 +1,5 @@
 /** Rounding to halves by arithmetic, for engines that drop a cast to a half and back, or that truncate. */
-import type { HalfDType } from "@mp/core";
-import { floatFormats, isHalf } from "@mp/core/graph";
+import { floatFormats, type HalfDType, isHalf } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 

@@ -2,7 +2,7 @@
  * TopK in which NaN is larger than every number and equal elements keep their order, made of an engine's sorts, which do
  * neither.
  */
-import { type GraphNode, isComputeFloat } from "@mp/core/graph";
+import { type GraphNode, isComputeFloat } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { sort } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";

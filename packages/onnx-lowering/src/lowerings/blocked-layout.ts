@@ -3,8 +3,7 @@
  * that layout. They are meant for its optimizer, which moves models with constant weights into that layout, but a model
  * may name them itself. The layout does not show in a shape, which stays [N, C, d…].
  */
-import type { Shape } from "@mp/core";
-import type { OpAttributes } from "@mp/core/graph";
+import type { OpAttributes, Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { type EmitFrom, oncePerName } from "./once-per-name.js";
 import { convAttributes } from "./operators.js";

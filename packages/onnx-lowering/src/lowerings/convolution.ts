@@ -3,8 +3,7 @@
  * transposed convolution with stride 1 is a convolution with flipped kernels, which the engine computes two to four
  * times as fast.
  */
-import type { Shape } from "@mp/core";
-import { type GraphNode, type OpAttributes, windowExtent } from "@mp/core/graph";
+import { type GraphNode, type OpAttributes, type Shape, windowExtent } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { blockedConv, fromBlocks, padToBlocks, toBlocks, wholeBlocks } from "./blocked-layout.js";
 import { convAttributes, product, reshape, reverse, transpose } from "./operators.js";

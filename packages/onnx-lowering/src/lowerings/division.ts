@@ -2,8 +2,7 @@
  * Division of signed integers. The lowest integer divided by -1 has no quotient in its dtype: the processor raises
  * SIGFPE and the process ends. The engine itself checks for divisors of 0 and fails the run, but not for this.
  */
-import type { DType, HostTensor } from "@mp/core";
-import type { Value } from "@mp/core/graph";
+import type { DType, HostTensor, Value } from "@mp/graph";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 const SIGNED: readonly DType[] = ["i32", "i64"];

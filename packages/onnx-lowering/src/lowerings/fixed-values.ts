@@ -1,5 +1,5 @@
 /** Values that are known when a graph is compiled, for the engine's own optimizer. */
-import type { Graph, Value } from "@mp/core/graph";
+import type { Graph, Value } from "@mp/graph";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 export type FixedValues = ReadonlySet<Value>;

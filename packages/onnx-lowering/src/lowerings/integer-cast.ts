@@ -2,7 +2,7 @@
  * Casts of integers to bf16: the engine casts through f32, which rounds an integer of more than 24 bits twice. On some
  * processors it also casts 64-bit integers to f32 through f64.
  */
-import type { DType } from "@mp/core";
+import type { DType } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 import type { Target } from "./target.js";

@@ -1,7 +1,6 @@
 /** Integer and bool ops that the engine lacks or gets wrong, built from ops that it gets right. */
 
-import type { DType, HostTensor } from "@mp/core";
-import { type ArgOp, decode, type GraphNode, isComputeFloat } from "@mp/core/graph";
+import { type ArgOp, type DType, decode, type GraphNode, type HostTensor, isComputeFloat } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import type { ConstantOf } from "./division.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";

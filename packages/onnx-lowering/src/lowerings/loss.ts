@@ -1,4 +1,4 @@
-import type { GraphNode, OpOf } from "@mp/core/graph";
+import type { GraphNode, OpOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 import { lossOfRows } from "./row-losses.js";

@@ -1,6 +1,5 @@
 /** Lowers nodes in an engine's own forms where it has them. */
-import type { DType } from "@mp/core";
-import { type AnyNode, decidingDType, type GraphNode, type Value } from "@mp/core/graph";
+import { type AnyNode, type DType, decidingDType, type GraphNode, type Value } from "@mp/graph";
 import type { LowerNode } from "@mp/onnx/write";
 import type { ConstantOf } from "./division.js";
 import type { FixedValues } from "./fixed-values.js";

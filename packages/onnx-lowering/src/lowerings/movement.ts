@@ -1,4 +1,4 @@
-import type { DType } from "@mp/core";
+import type { DType } from "@mp/graph";
 import { int } from "@mp/onnx/write";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 import { type Unswapped, unswappedTranspose } from "./transposed-products.js";

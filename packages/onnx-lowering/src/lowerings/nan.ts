@@ -2,14 +2,7 @@
  * The engine's maxima, minima and searches compare with `<`, so NaN is lost or its place is arbitrary. Its log-sum-exp
  * starts from such a maximum.
  */
-import {
-  type ArgOp,
-  floatFormats,
-  type GraphNode,
-  isComputeFloat,
-  isNode,
-  type ScatterOp,
-} from "@mp/core/graph";
+import { type ArgOp, floatFormats, type GraphNode, isComputeFloat, isNode, type ScatterOp } from "@mp/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
 import { sort } from "./operators.js";

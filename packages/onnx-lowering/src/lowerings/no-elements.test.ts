@@ -1,6 +1,5 @@
-import { type DType, zeros } from "@mp/core";
-import { GraphBuilder, type Op } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { type DType, GraphBuilder, type Op, zeros } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import type { NodeWriter } from "@mp/onnx/write";
 import { expect, it } from "vitest";
 import { lowerWithoutElements } from "./no-elements.js";

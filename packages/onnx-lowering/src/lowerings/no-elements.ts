@@ -2,17 +2,18 @@
  * Nodes that have nothing to compute. Some of the engine's kernels divide by the number of elements or rows and end the
  * process (TopK); others refuse. All shapes are known here, so such nodes need no kernel.
  */
-import { full, zeros } from "@mp/core";
 import {
   type AnyNode,
   FAMILIES,
+  full,
   type GraphNode,
   type Op,
   REDUCE_OPS,
   type ReduceOp,
   rowsOf,
   type ValueType,
-} from "@mp/core/graph";
+  zeros,
+} from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 
 const isEmpty = ({ shape }: ValueType): boolean => shape.includes(0);

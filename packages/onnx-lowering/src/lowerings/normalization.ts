@@ -1,4 +1,4 @@
-import type { OpOf } from "@mp/core/graph";
+import type { OpOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { product } from "./operators.js";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";

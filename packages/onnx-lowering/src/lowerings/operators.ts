@@ -1,6 +1,5 @@
 /** Operators of ONNX that many lowerings emit. */
-import type { Shape } from "@mp/core";
-import type { OpAttributes } from "@mp/core/graph";
+import type { OpAttributes, Shape } from "@mp/graph";
 import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx/write";
 
 /** The number of elements of a shape. */

@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import type { Family, GraphNode, Op, OpOf, Value } from "@mp/core/graph";
+import type { DType, Family, GraphNode, Op, OpOf, Value } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 
 /** The standard lowering of the node itself, on other operands or with another dtype. */

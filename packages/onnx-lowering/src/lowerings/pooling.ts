@@ -1,15 +1,16 @@
-import type { DType, Shape } from "@mp/core";
 import {
   type ComputeDType,
+  type DType,
   floatFormats,
   type GraphNode,
   isComputeFloat,
   type PoolingWindow,
+  type Shape,
   stridesOf,
   tapCounts,
   tapsOf,
   withoutCeiling,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { float, int, type NodeWriter, windowAttributes } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";

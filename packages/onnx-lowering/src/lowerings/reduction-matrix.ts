@@ -1,4 +1,4 @@
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode } from "@mp/graph";
 import { int, ints, type NodeWriter } from "@mp/onnx/write";
 import { operandType } from "./own-lowering.js";
 

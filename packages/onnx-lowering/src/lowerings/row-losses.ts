@@ -1,6 +1,5 @@
 /** Losses of labels, of rows of scores: WebGPU has no kernel of ONNX's own, and CUDA's loses digits. */
-import type { DType } from "@mp/core";
-import type { GraphNode, OpOf } from "@mp/core/graph";
+import type { DType, GraphNode, OpOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "./log-softmax.js";
 import { product, reshape, transpose } from "./operators.js";

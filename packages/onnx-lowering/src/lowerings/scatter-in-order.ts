@@ -1,5 +1,4 @@
-import type { Shape } from "@mp/core";
-import { type GraphNode, sameShape } from "@mp/core/graph";
+import { type GraphNode, type Shape, sameShape } from "@mp/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
 import { product, reshape } from "./operators.js";
 import { at, type OwnLowering } from "./own-lowering.js";

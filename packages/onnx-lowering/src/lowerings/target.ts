@@ -1,6 +1,5 @@
-import type { DType, HalfDType } from "@mp/core";
-import { pairKey } from "@mp/core/backend";
-import { type AnyNode, decidingDType, type Op } from "@mp/core/graph";
+import { type AnyNode, type DType, decidingDType, type HalfDType, type Op } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
 
 /** The differences of an engine from ONNX Runtime, for whose kernels the lowerings are written. */
 export interface Differences {

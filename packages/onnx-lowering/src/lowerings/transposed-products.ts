@@ -2,7 +2,7 @@
  * The engine's product of matrices with flags for transposed operands. ONNX's MatMul has none, so that gradients of
  * products of batches, as in attention, would transpose whole batches first.
  */
-import { consumers, type Graph, type GraphNode, isNode, sameShape, type Value } from "@mp/core/graph";
+import { consumers, type Graph, type GraphNode, isNode, sameShape, type Value } from "@mp/graph";
 import { int, ints } from "@mp/onnx/write";
 import { at, type OwnLowering } from "./own-lowering.js";
 

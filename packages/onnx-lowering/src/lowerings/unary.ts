@@ -1,4 +1,4 @@
-import { isComputeFloat } from "@mp/core/graph";
+import { isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
 import { integerCast } from "./integer-cast.js";

@@ -3,8 +3,7 @@
  * words as signed when the high words are equal (its Eigen is built for SSE2, which has no 64-bit comparison): to them
  * 2147483648 is less than 5. Its comparison ops and its TopK work on one element at a time and are right.
  */
-import type { DType } from "@mp/core";
-import type { GraphNode } from "@mp/core/graph";
+import type { DType, GraphNode } from "@mp/graph";
 import { clipBounds, type NodeWriter } from "@mp/onnx/write";
 import { choose, toSigned, toUnsigned } from "./integers.js";
 import { sort } from "./operators.js";

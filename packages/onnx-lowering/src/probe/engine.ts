@@ -1,5 +1,4 @@
-import type { HalfDType, HostTensor } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import type { HalfDType, HostTensor, ValueType } from "@mp/graph";
 import type { Target } from "../lowerings/target.js";
 
 /** An engine to be probed: the device of its kernels, and a way to run a model once. */

@@ -1,6 +1,5 @@
-import type { HalfDType } from "@mp/core";
-import { pairKey } from "@mp/core/backend";
-import { type Op, opDTypes } from "@mp/core/graph";
+import { type HalfDType, type Op, opDTypes } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
 import { deviceRules, type RefusedDTypes } from "../device-rules.js";
 import { emulatedHalves } from "../dtype.js";
 import type { Target } from "../lowerings/target.js";

@@ -1,5 +1,5 @@
-import { pairKey } from "@mp/core/backend";
-import { opDTypes } from "@mp/core/graph";
+import { opDTypes } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
 import { describe, expect, it } from "vitest";
 import { kernelManifest } from "./kernel-manifest.js";
 

@@ -1,6 +1,5 @@
-import type { BackendManifest, DType, HalfDType } from "@mp/core";
-import { exactNumerics, opSupport, pairKey } from "@mp/core/backend";
-import { type AddingOp, DTYPES, isHalf } from "@mp/core/graph";
+import { type AddingOp, type BackendManifest, DTYPES, type DType, type HalfDType, isHalf } from "@mp/graph";
+import { exactNumerics, opSupport, pairKey } from "@mp/graph/backend";
 import { rulesFor } from "../device-rules.js";
 import { storageOf } from "../storage.js";
 import type { Findings } from "./findings.js";

@@ -1,4 +1,4 @@
-import { MpError, tensor } from "@mp/core";
+import { MpError, tensor } from "@mp/graph";
 import { encodeModel, onnxGraph, onnxModel, onnxNode } from "@mp/onnx/write";
 import { BLOCKED_DOMAIN } from "../lowerings/blocked-layout.js";
 import type { ProbedEngine } from "./engine.js";

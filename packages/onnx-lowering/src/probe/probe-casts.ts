@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
+import { GraphBuilder, tensor } from "@mp/graph";
 import type { Target } from "../lowerings/target.js";
 import { storageOf } from "../storage.js";
 import type { ProbedEngine } from "./engine.js";

@@ -1,8 +1,19 @@
-import { type DType, full, type HalfDType, type HostTensor, tensor } from "@mp/core";
-import { pairKey } from "@mp/core/backend";
-import { FAMILIES, type Graph, GraphBuilder, type Op, opDTypes, type Value } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
-import { evaluate } from "@mp/core/reference";
+import {
+  type DType,
+  FAMILIES,
+  full,
+  type Graph,
+  GraphBuilder,
+  type HalfDType,
+  type HostTensor,
+  type Op,
+  opDTypes,
+  tensor,
+  type Value,
+} from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
+import * as probes from "@mp/graph/probe";
+import { evaluate } from "@mp/graph/reference";
 import { FORMED_OPS } from "../differences/float-forms.js";
 import { emulatedHalves, HALVES } from "../dtype.js";
 import type { Differences, Target } from "../lowerings/target.js";

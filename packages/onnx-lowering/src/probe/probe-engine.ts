@@ -1,6 +1,6 @@
-import { pairKey } from "@mp/core/backend";
-import { type ComputeDType, isHalf } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+import { type ComputeDType, isHalf } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
+import * as probes from "@mp/graph/probe";
 import { rulesFor } from "../device-rules.js";
 import { emulatedHalves } from "../dtype.js";
 import type { Target } from "../lowerings/target.js";

@@ -1,4 +1,4 @@
-import { type Op, opDTypes } from "@mp/core/graph";
+import { type Op, opDTypes } from "@mp/graph";
 import { expect, it } from "vitest";
 import { probeGraph } from "./probe-graph.js";
 

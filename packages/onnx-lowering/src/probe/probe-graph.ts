@@ -1,6 +1,5 @@
-import { ones } from "@mp/core";
-import { type Graph, GraphBuilder } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+import { type Graph, GraphBuilder, ones } from "@mp/graph";
+import * as probes from "@mp/graph/probe";
 
 /**
  * One graph with a node or two for each pair, on constants. Their results are not read; the graph returns a single

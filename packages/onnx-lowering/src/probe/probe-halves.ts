@@ -1,5 +1,4 @@
-import { type HalfDType, MpError } from "@mp/core";
-import { floatFormats, GraphBuilder, type Value } from "@mp/core/graph";
+import { floatFormats, GraphBuilder, type HalfDType, MpError, type Value } from "@mp/graph";
 import { encodeModel, writeGraph } from "@mp/onnx/write";
 import { HALVES } from "../dtype.js";
 import type { ProbedEngine } from "./engine.js";

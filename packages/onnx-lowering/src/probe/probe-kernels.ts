@@ -1,6 +1,5 @@
-import type { DType } from "@mp/core";
-import { type AnyNode, type Graph, type Op, opDTypes } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+import { type AnyNode, type DType, type Graph, type Op, opDTypes } from "@mp/graph";
+import * as probes from "@mp/graph/probe";
 import type { RefusedDTypes } from "../device-rules.js";
 import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";

@@ -1,6 +1,5 @@
-import type { HalfDType } from "@mp/core";
-import { ADDING_OPS, type AddingOp } from "@mp/core/graph";
-import * as probes from "@mp/core/probe";
+import { ADDING_OPS, type AddingOp, type HalfDType } from "@mp/graph";
+import * as probes from "@mp/graph/probe";
 import type { Target } from "../lowerings/target.js";
 import type { ProbedEngine } from "./engine.js";
 import { runGraph } from "./run-graph.js";

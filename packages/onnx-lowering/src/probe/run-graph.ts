@@ -1,5 +1,4 @@
-import type { HostTensor } from "@mp/core";
-import type { Graph } from "@mp/core/graph";
+import type { Graph, HostTensor } from "@mp/graph";
 import { lowerGraph } from "../lower.js";
 import type { Target } from "../lowerings/target.js";
 import { storageOf } from "../storage.js";

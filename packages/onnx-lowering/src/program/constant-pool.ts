@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import type { BoundConstant } from "../bound-constants.js";
 import type { EngineMemory, EngineTensor } from "./engine-memory.js";
 

@@ -1,5 +1,4 @@
-import type { HostTensor } from "@mp/core";
-import type { ValueType } from "@mp/core/graph";
+import type { HostTensor, ValueType } from "@mp/graph";
 
 /** A tensor in memory of an engine, which someone has to release. */
 export interface EngineTensor {

@@ -1,4 +1,4 @@
-import type { ProfileRow } from "@mp/core/graph";
+import type { ProfileRow } from "@mp/graph";
 
 /** Sums the times of each node, the most expensive first. */
 export function profileRows(events: readonly Omit<ProfileRow, "calls">[]): readonly ProfileRow[] {

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 /** The live resources and the bytes of tensor memory that they hold. */
 export interface LiveStats {

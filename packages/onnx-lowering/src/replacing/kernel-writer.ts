@@ -1,5 +1,4 @@
-import type { DType, HostTensor } from "@mp/core";
-import type { AnyNode, Graph } from "@mp/core/graph";
+import type { AnyNode, DType, Graph, HostTensor } from "@mp/graph";
 import type { EmitOptions, NodeWriter, OnnxAttributes, OnnxGraph } from "@mp/onnx/write";
 import { type Emission, type KnownType, rangeOfCast, rangeOfScalar, resultTypes } from "./known-types.js";
 

@@ -1,4 +1,4 @@
-import { type HostTensor, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/graph";
 import { expect, it } from "vitest";
 import { commonShape, type Emission, type Range, resultTypes } from "./known-types.js";
 

@@ -1,6 +1,5 @@
 /** Facts about the names in one model: a lowering's writer is given names only. */
-import type { DType, Shape } from "@mp/core";
-import { OPS, opTable, sameShape } from "@mp/core/graph";
+import { type DType, OPS, opTable, type Shape, sameShape } from "@mp/graph";
 import type { EmitOptions, OnnxAttributes } from "@mp/onnx/write";
 
 export interface KnownType {

@@ -1,4 +1,4 @@
-import type { GraphNode } from "@mp/core/graph";
+import type { GraphNode } from "@mp/graph";
 import { type Lowering, type LowerNode, type NodeWriter, standardLowerings } from "@mp/onnx/write";
 import { lowerOwn } from "../lowerings/lower-node.js";
 import type { OwnLowerings } from "../lowerings/own-lowering.js";

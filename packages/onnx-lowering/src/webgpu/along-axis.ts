@@ -1,5 +1,5 @@
 /** Moves along one axis of values whose shapes are known. */
-import type { DType, Shape } from "@mp/core";
+import type { DType, Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { product, reshape } from "../lowerings/operators.js";
 

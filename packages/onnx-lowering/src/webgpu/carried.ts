@@ -2,7 +2,7 @@
  * Bools and bytes, which most of the provider's kernels do not take, are carried by other dtypes: bools and bytes that are
  * only moved by f32, which holds them exactly and which every kernel takes; bytes that are computed by i32.
  */
-import type { DType } from "@mp/core";
+import type { DType } from "@mp/graph";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 
 const isSmall = (dtype: DType | undefined): dtype is "bool" | "u8" => dtype === "bool" || dtype === "u8";

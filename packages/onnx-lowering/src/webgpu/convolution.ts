@@ -1,6 +1,5 @@
 /** Convolutions for which the provider has no kernel: in groups with three spatial axes, and some transposed ones. */
-import type { Shape } from "@mp/core";
-import type { GraphNode, OpAttributes } from "@mp/core/graph";
+import type { GraphNode, OpAttributes, Shape } from "@mp/graph";
 import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx/write";
 import { flipKernels, transposedWeights } from "../lowerings/convolution.js";
 import { convAttributes } from "../lowerings/operators.js";

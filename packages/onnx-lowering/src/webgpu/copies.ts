@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import { OPS, opTable } from "@mp/core/graph";
+import { OPS, opTable, tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "@mp/onnx/write";
 
 /**

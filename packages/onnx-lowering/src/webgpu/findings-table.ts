@@ -2,9 +2,8 @@
  * The probe's findings for the WebGPU provider in ONNX Runtime 1.30: asking takes half a minute of compiling shaders on
  * a processor. A test holds the table to the probe.
  */
-import type { DType, HalfDType } from "@mp/core";
-import { pairKey } from "@mp/core/backend";
-import { type Op, opDTypes, PRODUCT_OPS } from "@mp/core/graph";
+import { type DType, type HalfDType, type Op, opDTypes, PRODUCT_OPS } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
 
 const KNOWN_VERSION = /^1\.30\./;
 

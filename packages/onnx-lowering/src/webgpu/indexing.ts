@@ -1,6 +1,5 @@
 /** Reading at places, of dtypes that the provider's kernels do not take: all of them read rows of a flat value. */
-import type { DType, Shape } from "@mp/core";
-import { type ScatterOp, stridesOf } from "@mp/core/graph";
+import { type DType, type ScatterOp, type Shape, stridesOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { scatterKeepingNaN } from "../lowerings/nan.js";
 import { reshape, upTo } from "../lowerings/operators.js";

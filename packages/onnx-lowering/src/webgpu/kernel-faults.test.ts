@@ -1,6 +1,5 @@
 /** Nodes that the provider's kernels get wrong are not written, whatever the shapes. */
-import type { Shape } from "@mp/core";
-import { GraphBuilder, type Op, type OpAttributes } from "@mp/core/graph";
+import { GraphBuilder, type Op, type OpAttributes, type Shape } from "@mp/graph";
 import { decodeModel, type OnnxNode } from "@mp/onnx";
 import { describe, expect, it } from "vitest";
 import { lowerGraph } from "../lower.js";

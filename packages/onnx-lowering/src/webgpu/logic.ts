@@ -1,5 +1,5 @@
 /** Logic and the classes of numbers, from the comparisons, `And` and `Not` that the provider has. */
-import { floatFormats, isComputeFloat } from "@mp/core/graph";
+import { floatFormats, isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 import { commonShape } from "../replacing/known-types.js";

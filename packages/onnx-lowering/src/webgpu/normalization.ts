@@ -1,4 +1,4 @@
-import type { Shape } from "@mp/core";
+import type { Shape } from "@mp/graph";
 import { float, int, standardLowerings } from "@mp/onnx/write";
 import { layerNormalization } from "../lowerings/normalization.js";
 import { reshape } from "../lowerings/operators.js";

@@ -1,6 +1,5 @@
 /** Functions of numbers that the provider has no kernel for. */
-import type { DType } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
+import { type DType, isFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "../lowerings/log-softmax.js";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";

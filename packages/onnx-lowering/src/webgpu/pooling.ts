@@ -2,8 +2,7 @@
  * Maxima over windows, axis by axis: the provider's kernel drops NaN, starts from the lowest finite number and gives no
  * places that another kernel reads.
  */
-import type { Shape } from "@mp/core";
-import { type GraphNode, type PoolingWindow, windowExtent, withoutCeiling } from "@mp/core/graph";
+import { type GraphNode, type PoolingWindow, type Shape, windowExtent, withoutCeiling } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 import { framed, type Shaped, spread, strided } from "./along-axis.js";

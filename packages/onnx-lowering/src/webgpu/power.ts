@@ -1,5 +1,5 @@
 /** Powers of any numbers: those of positive ones, with signs, zeros, infinities and NaN put around them. */
-import { isComputeFloat } from "@mp/core/graph";
+import { isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import type { ConstantOf } from "../lowerings/division.js";
 import { inF32 } from "../lowerings/in-f32.js";

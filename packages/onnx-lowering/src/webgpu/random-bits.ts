@@ -2,8 +2,7 @@
  * Squares32 (Widynski, arXiv 2004.06278) in u32, for devices without 64-bit integers. Few of them have shifts, but a
  * quotient by 2^16 is one; and limbs of 16 bits, as wide as u32, add up without carries.
  */
-import { tensor } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
+import { elementCount, tensor } from "@mp/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
 import type { OwnLowering } from "../lowerings/own-lowering.js";
 

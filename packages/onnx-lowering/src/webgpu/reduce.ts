@@ -1,4 +1,4 @@
-import { REDUCE_OPS, type ReduceOp, rowsOf } from "@mp/core/graph";
+import { REDUCE_OPS, type ReduceOp, rowsOf } from "@mp/graph";
 import { int } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { extremeKeepingNaN } from "../lowerings/nan.js";

@@ -2,8 +2,7 @@
  * Places of extremes and orders. The provider's kernels give places as 64-bit integers, which few of its others read: a
  * place becomes i32 by reading a list of all of them there. Its sort keeps the order of equals.
  */
-import type { DType, Shape } from "@mp/core";
-import { type ArgOp, floatFormats, isComputeFloat } from "@mp/core/graph";
+import { type ArgOp, type DType, floatFormats, isComputeFloat, type Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { sort, upTo } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";

@@ -1,7 +1,6 @@
-import { type HostTensor, tensor } from "@mp/core";
-import { type Graph, GraphBuilder, traceInto } from "@mp/core/graph";
-import { add, cast, gather, mul, range, scan, where } from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+import { type Graph, GraphBuilder, type HostTensor, tensor, traceInto } from "@mp/graph";
+import { add, cast, gather, mul, range, scan, where } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { expect, it } from "vitest";
 import { lengthened, shortened, shortIntegers, shortType } from "./short-integers.js";
 

@@ -1,13 +1,15 @@
 /** Integers of 64 bits on a device that has none: i64 is held as i32. Its manifest refuses u64. */
-import { type HostTensor, MpError, tensor } from "@mp/core";
 import {
   type AnyNode,
   type Graph,
   GraphBuilder,
+  type HostTensor,
+  MpError,
   rangeValues,
+  tensor,
   type Value,
   type ValueType,
-} from "@mp/core/graph";
+} from "@mp/graph";
 
 export const shortType = (type: ValueType): ValueType =>
   type.dtype === "i64" ? { dtype: "i32", shape: type.shape } : type;

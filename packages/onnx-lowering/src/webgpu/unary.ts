@@ -1,4 +1,4 @@
-import { isComputeFloat } from "@mp/core/graph";
+import { isComputeFloat } from "@mp/graph";
 import { elu, erf, exp, log, tanh } from "../lowerings/functions.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 

@@ -2,7 +2,7 @@
 // transposed, and read by a product: it takes the cast back, and with it the value that its fusion of transposes looks
 // for. So a value is moved in its own dtype, and cast where the first operator computes with it. What is computed in
 // float16 is cast by the engine itself, so its transposition is in float32.
-import { type Graph, GraphBuilder, isNode, type Op, opTable, type Value } from "@mp/core/graph";
+import { type Graph, GraphBuilder, isNode, type Op, opTable, type Value } from "@mp/graph";
 
 /** Whether it only moves its first operand; a Concat moves all of them. */
 function movesOperands(op: Op): boolean {

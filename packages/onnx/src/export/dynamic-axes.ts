@@ -4,8 +4,8 @@
 // constant of that shape, or a declared shape. Numbers in them may be products of sizes, such as batch × heads. A list
 // then reads the sizes from the input at run time. One number of a Reshape that follows from the others is -1, whatever it
 // is a product of. Everything else that differs is refused.
-import { type HostTensor, MpError } from "@mp/core";
-import { sameBytes } from "@mp/core/internal";
+import { type HostTensor, MpError } from "@mp/graph";
+import { sameBytes } from "@mp/graph/internal";
 import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
 import { mapBodies } from "../model.js";
 import { quote } from "../problem.js";

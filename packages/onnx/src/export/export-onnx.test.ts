@@ -1,6 +1,6 @@
-import { full, type HostTensor, key, ops, type Tensor, tensor, zeros } from "@mp/core";
-import { decodeArray } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { ops } from "@mp/core";
+import { decodeArray, full, type HostTensor, key, type Tensor, tensor, zeros } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { refusal } from "../../test/small-models.js";
 import { decodeModel } from "../decode.js";

@@ -1,15 +1,15 @@
+import { float32, mixedBfloat16, mixedFloat16 } from "@mp/core";
 import {
-  float32,
+  type Graph,
   type HostTensor,
   isHostTensor,
+  isNode,
   leavesOf,
   MpError,
-  mixedBfloat16,
-  mixedFloat16,
+  prepareGraph,
   type Tree,
-} from "@mp/core";
-import { type Graph, isNode, prepareGraph } from "@mp/core/graph";
-import { checks, shown } from "@mp/core/internal";
+} from "@mp/graph";
+import { checks, shown } from "@mp/graph/internal";
 import manifest from "../../package.json" with { type: "json" };
 import { IR_VERSION, type OnnxModel } from "../model.js";
 import { decidingBy, FoldDecisions } from "../read/fold-decisions.js";

@@ -1,6 +1,5 @@
-import { MpError, type Shape } from "@mp/core";
-import { formatShape, type ValueType } from "@mp/core/graph";
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { formatShape, MpError, type Shape, type ValueType } from "@mp/graph";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { OPSET_VERSION, type StringMap } from "../model.js";
 import { quote } from "../problem.js";
 

@@ -1,5 +1,6 @@
 // What exportOnnx is given by mistake, and what it would have written without a word.
-import { ops, tensor } from "@mp/core";
+import { ops } from "@mp/core";
+import { tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { refusal } from "../../test/small-models.js";
 import { exportOnnx } from "./export-onnx.js";

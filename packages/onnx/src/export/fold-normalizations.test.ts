@@ -1,5 +1,5 @@
-import { type HostTensor, ops, type Tensor, tensor } from "@mp/core";
-import { decodeArray } from "@mp/core/graph";
+import { ops } from "@mp/core";
+import { decodeArray, type HostTensor, type Tensor, tensor } from "@mp/graph";
 import { expect, it } from "vitest";
 import type { OnnxModel } from "../model.js";
 import { exportOnnx } from "./export-onnx.js";

@@ -1,18 +1,18 @@
 // What is multiplied and added channel by channel after a convolution, as a normalization by running statistics is,
 // becomes part of its weights and its bias. Only where nothing else reads what lies between.
-import type { HostTensor } from "@mp/core";
 import {
   type AnyNode,
   consumers,
   type FloatDType,
   type Graph,
   type GraphNode,
+  type HostTensor,
   isFloat,
   isNode,
   roundTo,
   type Value,
-} from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
 import { freeName, type TracedModel } from "./traced-model.js";

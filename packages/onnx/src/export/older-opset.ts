@@ -1,6 +1,5 @@
 // What a file of an older operator set lacks: operators are written as others, and what no other says is refused.
-import { MpError } from "@mp/core";
-import { type AnyNode, expandAttentions, type Graph, isNode, prepareGraph } from "@mp/core/graph";
+import { type AnyNode, expandAttentions, type Graph, isNode, MpError, prepareGraph } from "@mp/graph";
 import { OPSET_VERSION } from "../model.js";
 import { quote } from "../problem.js";
 import type { LowerNode, NodeWriter } from "../write/lowering.js";

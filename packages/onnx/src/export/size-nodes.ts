@@ -1,4 +1,4 @@
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import { literals } from "../literals.js";
 import { int, type OnnxAttributes, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
 import { holdsOneNumber } from "../read/table-values.js";

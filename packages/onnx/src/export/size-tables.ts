@@ -1,7 +1,6 @@
 // Tables of a dynamic size, such as arange(batch): what does not change along the axis, or counts along it in steps that
 // are the same at every traced size, is computed from the size at run time.
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, isHalf, stridesOf } from "@mp/core/graph";
+import { type DType, elementCount, type HostTensor, isHalf, type Shape, stridesOf } from "@mp/graph";
 import { literals } from "../literals.js";
 
 /** One step for each place that an index is at along an open axis. */

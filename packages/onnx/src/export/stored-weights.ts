@@ -1,5 +1,12 @@
-import { type DType, type HostTensor, isHostTensor, MpError, mapTree, type Tree } from "@mp/core";
-import { encodeArray } from "@mp/core/graph";
+import {
+  type DType,
+  encodeArray,
+  type HostTensor,
+  isHostTensor,
+  MpError,
+  mapTree,
+  type Tree,
+} from "@mp/graph";
 import { quote } from "../problem.js";
 
 /** The parameters as they are stored. @throws MP_OUT_OF_RANGE for a number that is infinite in that dtype */

@@ -1,19 +1,21 @@
+import { autocast, type CastingPolicy, type Traced } from "@mp/core";
 import {
-  autocast,
-  type CastingPolicy,
+  type Graph,
   type HostTensor,
+  type InputRole,
   isHostTensor,
   isTensor,
   type Key,
   key,
   MpError,
   mapTree,
+  randomNodeIn,
   type Tensor,
   type TensorTree,
-  type Traced,
   type Tree,
-} from "@mp/core";
-import { type Graph, type InputRole, randomNodeIn, traceInto, type ValueType } from "@mp/core/graph";
+  traceInto,
+  type ValueType,
+} from "@mp/graph";
 import { quote } from "../problem.js";
 import { type FileNames, fileNamesOf } from "../trainable/file-names.js";
 

@@ -1,5 +1,4 @@
-import { MpError } from "@mp/core";
-import { type Graph, isNode } from "@mp/core/graph";
+import { type Graph, isNode, MpError } from "@mp/graph";
 import type { OpenSize } from "./export-options.js";
 
 /** The size of each dynamic axis in one trace, by name. */

@@ -1,4 +1,4 @@
-import { printGraph } from "@mp/core/graph";
+import { printGraph } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { f32, of, reading, refusal } from "../../test/small-models.js";
 import { float, int, type OnnxAttributes } from "../model.js";

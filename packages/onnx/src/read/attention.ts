@@ -1,6 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { isFloat, type OpOf, type Value } from "@mp/core/graph";
-import { and, reshape, sub } from "@mp/core/ops";
+import { isFloat, type OpOf, type Tensor, type Value } from "@mp/graph";
+import { and, reshape, sub } from "@mp/graph/ops";
 import { allowMask, combineMasks, fullMask, lengthMask } from "./compositions/attention-mask.js";
 import { attentionScores, type ScoreStage } from "./compositions/attention-scores.js";
 import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node/node-reader.js";

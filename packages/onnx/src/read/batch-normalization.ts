@@ -1,5 +1,5 @@
-import type { OpOf, Value } from "@mp/core/graph";
-import { add, cast, mul, normalizeByStatistics } from "@mp/core/ops";
+import type { OpOf, Value } from "@mp/graph";
+import { add, cast, mul, normalizeByStatistics } from "@mp/graph/ops";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
 /** The next running statistic: given · momentum + that of the batch · (1 - momentum). */

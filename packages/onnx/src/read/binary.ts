@@ -1,4 +1,4 @@
-import { FAMILIES, type OpOf, rowsOf, type Value } from "@mp/core/graph";
+import { FAMILIES, type OpOf, rowsOf, type Value } from "@mp/graph";
 import { power } from "./compositions/power.js";
 import { remainder } from "./compositions/remainder.js";
 import { same } from "./node/composition.js";

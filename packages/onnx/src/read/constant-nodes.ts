@@ -1,4 +1,4 @@
-import { isFloat } from "@mp/core/graph";
+import { isFloat } from "@mp/graph";
 import { HELPER_KEY, originFromMetadata } from "../metadata-keys.js";
 import type { OnnxGraph, OnnxInitializer } from "../model.js";
 

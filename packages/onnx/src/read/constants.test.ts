@@ -1,7 +1,6 @@
 // Numbers that a model has as data and the graph as attributes, or as they are.
-import { type HostTensor, tensor } from "@mp/core";
-import { printGraph } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { type HostTensor, printGraph, tensor } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { f32, of, reading, refusal, text } from "../../test/small-models.js";
 import { float, floats, int, ints, type OnnxAttributes, string } from "../model.js";

@@ -1,5 +1,12 @@
-import type { Shape } from "@mp/core";
-import { halvedPads, type KernelWindow, type OpOf, samePads, type Value, windowExtent } from "@mp/core/graph";
+import {
+  halvedPads,
+  type KernelWindow,
+  type OpOf,
+  type Shape,
+  samePads,
+  type Value,
+  windowExtent,
+} from "@mp/graph";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
 export const AUTO_PADS = ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"] as const;

@@ -1,5 +1,5 @@
-import { tensor } from "@mp/core";
-import { mul, where } from "@mp/core/ops";
+import { tensor } from "@mp/graph";
+import { mul, where } from "@mp/graph/ops";
 import type { NodeReader, NodeResult, ReadNode } from "./node/node-reader.js";
 
 /** ONNX's rate of a node that gives none. */

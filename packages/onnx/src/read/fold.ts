@@ -1,8 +1,7 @@
 // Exporters compute shapes in the graph: Shape, Gather, Concat, Reshape. Sizes are known here, so whatever depends on
 // nothing but small constants is evaluated while reading, by the oracle.
-import { type HostTensor, MpError, zeros } from "@mp/core";
-import { elementCount, GraphBuilder, type Value } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import { elementCount, GraphBuilder, type HostTensor, MpError, type Value, zeros } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { literals } from "../literals.js";
 import type { OnnxNode } from "../model.js";
 import { numbersOf } from "../numbers.js";

@@ -1,6 +1,5 @@
 // ONNX's functions of each element that are compositions of others, by the formulas of its specification.
-import type { Tensor } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
+import { isFloat, type Tensor } from "@mp/graph";
 import {
   abs,
   add,
@@ -22,7 +21,7 @@ import {
   sub,
   tanh,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { acos, asin, atan } from "./compositions/inverse-trigonometry.js";
 import { composition } from "./node/composition.js";
 import { hardSigmoid, softsign, thresholdedRelu } from "./node/formulas.js";

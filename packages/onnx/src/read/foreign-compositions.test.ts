@@ -1,5 +1,5 @@
-import { tensor } from "@mp/core";
-import { evaluate } from "@mp/core/reference";
+import { tensor } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { of, reading, refusal } from "../../test/small-models.js";
 import { float, int, type OnnxNode } from "../model.js";

@@ -1,7 +1,7 @@
 // Models of one node each, against what onnx.reference makes of the same node: core's fixture has its numbers.
 import { readFileSync } from "node:fs";
-import { type HostTensor, tensor } from "@mp/core";
-import { evaluate } from "@mp/core/reference";
+import { type HostTensor, tensor } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import {
   float,

@@ -9,7 +9,7 @@ import {
   reshape,
   spaceToDepth,
   transpose,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { resizeImage } from "./compositions/resize.js";
 import { composition } from "./node/composition.js";
 import type { NodeReader, ReadNode } from "./node/node-reader.js";

@@ -1,5 +1,5 @@
 // ONNX's reductions and normalizations that are compositions of others.
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import {
   abs,
   add,
@@ -18,7 +18,7 @@ import {
   square,
   sub,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { foldOperands } from "./binary.js";
 import { composition } from "./node/composition.js";
 import type { ReadNode } from "./node/node-reader.js";

@@ -1,7 +1,6 @@
 // ONNX ops that the vocabulary says in other words. Only what exporters write around the ops that it has; the rest
 // of ONNX is refused.
-import type { HostTensor } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
+import { elementCount, type HostTensor } from "@mp/graph";
 import { literals } from "../literals.js";
 import { foldOperands } from "./binary.js";
 import { dropout } from "./dropout.js";

@@ -1,14 +1,16 @@
-import { type HostTensor, MpError, type Shape } from "@mp/core";
 import {
   formatType,
   type Graph,
   GraphBuilder,
   type GraphOutput,
+  type HostTensor,
   isFloat,
+  MpError,
   type Origin,
+  type Shape,
   sameShape,
   type Value,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { isDType } from "../element-type.js";
 import { type Invariant, roleOf } from "../invariants.js";
 import { literals } from "../literals.js";

@@ -1,6 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { isFloat, type OpOf, type ScatterReduction } from "@mp/core/graph";
-import { constant, equal, oneHot, where } from "@mp/core/ops";
+import { isFloat, type OpOf, type ScatterReduction, type Tensor } from "@mp/graph";
+import { constant, equal, oneHot, where } from "@mp/graph/ops";
 import { literals } from "../literals.js";
 import { numbersOf } from "../numbers.js";
 import { integers } from "./movement.js";

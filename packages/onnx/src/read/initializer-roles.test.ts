@@ -1,5 +1,4 @@
-import { type HostTensor, tensor } from "@mp/core";
-import { GraphBuilder } from "@mp/core/graph";
+import { GraphBuilder, type HostTensor, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { f32, of, reading } from "../../test/small-models.js";
 import {

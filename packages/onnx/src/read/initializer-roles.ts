@@ -3,8 +3,7 @@
 // followed to the operators that read it, through whatever only moves it or computes from constants, and what it does
 // there decides; what is added to or multiplied with values may be a table that no optimizer should touch, and there
 // its elements decide.
-import type { HostTensor } from "@mp/core";
-import { elementCount, isFloat, OPS, opTable } from "@mp/core/graph";
+import { elementCount, type HostTensor, isFloat, OPS, opTable } from "@mp/graph";
 import { type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
 import { numbersOf } from "../numbers.js";
 import { quote } from "../problem.js";

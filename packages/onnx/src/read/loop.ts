@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import type { Graph, GraphOutput, OpOf, Value, ValueType } from "@mp/core/graph";
+import { type Graph, type GraphOutput, type OpOf, tensor, type Value, type ValueType } from "@mp/graph";
 import { invariantsFromMetadata } from "../invariants.js";
 import { COUNTED_KEY, SAVED_KEY } from "../metadata-keys.js";
 import type { OnnxGraph } from "../model.js";

@@ -1,4 +1,4 @@
-import type { LossReduction, OpOf } from "@mp/core/graph";
+import type { LossReduction, OpOf } from "@mp/graph";
 import type { ReaderTable, ReadNode } from "./node/node-reader.js";
 
 const REDUCTIONS: readonly [LossReduction, ...LossReduction[]] = ["mean", "sum", "none"];

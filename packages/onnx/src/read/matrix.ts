@@ -1,4 +1,4 @@
-import type { OpOf } from "@mp/core/graph";
+import type { OpOf } from "@mp/graph";
 import { same } from "./node/composition.js";
 import type { ReaderTable } from "./node/node-reader.js";
 

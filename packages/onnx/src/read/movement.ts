@@ -1,5 +1,4 @@
-import type { Shape } from "@mp/core";
-import { broadcastShapes, elementCount, type OpOf } from "@mp/core/graph";
+import { broadcastShapes, elementCount, type OpOf, type Shape } from "@mp/graph";
 import { padByWrapping } from "./compositions/wrapped-pad.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 

@@ -1,10 +1,17 @@
 // The ONNX project's own tests of operators that are read as compositions, with the numbers that they should give. All
 // of its tests are run by bench/src/node-tests.ts.
 import { readFileSync } from "node:fs";
-import { type HostTensor, type Tensor, valueAndGrad } from "@mp/core";
-import { applyGraph, type Graph, isFloat, traceInto } from "@mp/core/graph";
-import { mul, reduceSum, tanh } from "@mp/core/ops";
-import { evaluate, evaluateRaw } from "@mp/core/reference";
+import {
+  applyGraph,
+  type Graph,
+  type HostTensor,
+  isFloat,
+  type Tensor,
+  traceInto,
+  valueAndGrad,
+} from "@mp/graph";
+import { mul, reduceSum, tanh } from "@mp/graph/ops";
+import { evaluate, evaluateRaw } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { decodeModel } from "../decode.js";
 import { numbersOf } from "../numbers.js";

@@ -1,4 +1,4 @@
-import type { OpOf, SoftmaxOp } from "@mp/core/graph";
+import type { OpOf, SoftmaxOp } from "@mp/graph";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
 const softmax =

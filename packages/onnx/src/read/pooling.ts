@@ -1,4 +1,4 @@
-import { type OpOf, type PoolingWindow, samePads, windowExtent } from "@mp/core/graph";
+import { type OpOf, type PoolingWindow, samePads, windowExtent } from "@mp/graph";
 import { AUTO_PADS, oddSide } from "./convolution.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 

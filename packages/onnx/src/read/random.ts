@@ -1,5 +1,5 @@
-import { foldIn, type Key, key, type Shape, type Tensor } from "@mp/core";
-import { add, cast, mul, randomBernoulli, randomNormal, randomUniform } from "@mp/core/ops";
+import { foldIn, type Key, key, type Shape, type Tensor } from "@mp/graph";
+import { add, cast, mul, randomBernoulli, randomNormal, randomUniform } from "@mp/graph/ops";
 import type { Draw, NodeReader, ReadNode } from "./node/node-reader.js";
 
 /** The numbers of a stream: true with the probability 1 - rate, standard normal, or uniform in [0, 1). */

@@ -1,4 +1,5 @@
-import type { HostTensor, TrainingWarning } from "@mp/core";
+import type { TrainingWarning } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import type { ReadLimits } from "../read-limits.js";
 import type { Folds } from "./fold-decisions.js";
 import type { InitializerRole } from "./initializer-roles.js";

@@ -1,5 +1,4 @@
-import { tensor } from "@mp/core";
-import { printGraph } from "@mp/core/graph";
+import { printGraph, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { type Expectation, expectations, expectFixture } from "../../test/expectations.js";
 import { fixture } from "../../test/fixtures.js";

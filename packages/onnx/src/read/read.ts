@@ -1,5 +1,4 @@
-import { type HostTensor, MpError } from "@mp/core";
-import type { Graph } from "@mp/core/graph";
+import { type Graph, type HostTensor, MpError } from "@mp/graph";
 import { expectModel } from "../expect-model.js";
 import { bodiesOf, type OnnxGraph, type OnnxModel, type OnnxNode } from "../model.js";
 import { OWN_DOMAIN, OWN_VERSION } from "../own-domain.js";

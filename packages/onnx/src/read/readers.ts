@@ -1,4 +1,4 @@
-import type { Op } from "@mp/core/graph";
+import type { Op } from "@mp/graph";
 import { OWN_DOMAIN } from "../own-domain.js";
 import { attentionReaders } from "./attention.js";
 import { batchNormalizationReaders } from "./batch-normalization.js";

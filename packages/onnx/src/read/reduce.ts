@@ -7,8 +7,8 @@ import {
   type ReduceOp,
   rowsOf,
   type Value,
-} from "@mp/core/graph";
-import { argMax, argMin, slice, sub } from "@mp/core/ops";
+} from "@mp/graph";
+import { argMax, argMin, slice, sub } from "@mp/graph/ops";
 import { literals } from "../literals.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 

@@ -1,6 +1,6 @@
 // Sequences whose length is known: they exist while a model is read, and leave only their tensors in the graph.
 // PyTorch's exporter writes every `split` and `chunk` with them.
-import type { Value } from "@mp/core/graph";
+import type { Value } from "@mp/graph";
 import type { NodeReader, ReadNode } from "./node/node-reader.js";
 
 /** Sizes of the parts: all equal, except perhaps the last, or as they are listed. */

@@ -1,5 +1,4 @@
-import { type HostTensor, tensor } from "@mp/core";
-import type { OpOf } from "@mp/core/graph";
+import { type HostTensor, type OpOf, tensor } from "@mp/graph";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
 /** How to read what a Constant holds, for each attribute that may hold it. A node with any other is refused. */

@@ -1,6 +1,5 @@
 /** Infers from the elements of a table how it came to be: counted out by a formula, or learned. */
-import type { HostTensor } from "@mp/core";
-import { isHalf } from "@mp/core/graph";
+import { type HostTensor, isHalf } from "@mp/graph";
 import { numbersOf } from "../numbers.js";
 
 /** BERT's masks say -10000 for what may not be attended to; others the least number of their type, or -∞. */

@@ -1,4 +1,4 @@
-import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/core/ops";
+import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/graph/ops";
 import type { ReadNode } from "./node/node-reader.js";
 
 /** Zero on one side of a diagonal of the last two axes; `k` counts diagonals to the right of the main one. */

@@ -1,6 +1,5 @@
-import type { DType } from "@mp/core";
-import { FAMILIES, isFloat, type OpOf, rowsOf } from "@mp/core/graph";
-import { and, greater, isInf, less } from "@mp/core/ops";
+import { type DType, FAMILIES, isFloat, type OpOf, rowsOf } from "@mp/graph";
+import { and, greater, isInf, less } from "@mp/graph/ops";
 import { same } from "./node/composition.js";
 import type { NodeReader, NodeResult, ReaderTable } from "./node/node-reader.js";
 

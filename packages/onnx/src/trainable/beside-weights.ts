@@ -1,6 +1,6 @@
 // Adapters as nodes beside the products that they add to: x · W + (dropout(x) · Aᵀ) · (scale · B)ᵀ.
-import { type HostTensor, isTensor, type Tensor, tensor, zeros } from "@mp/core";
-import { mul, transpose } from "@mp/core/ops";
+import { type HostTensor, isTensor, type Tensor, tensor, zeros } from "@mp/graph";
+import { mul, transpose } from "@mp/graph/ops";
 import { type OnnxGraph, type OnnxInitializer, onnxNode } from "../model.js";
 import type { LinearWeights } from "./linear-weights.js";
 import { leafAt } from "./named-tree.js";

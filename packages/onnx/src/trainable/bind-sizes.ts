@@ -1,5 +1,4 @@
-import { type DType, MpError, type Shape } from "@mp/core";
-import { formatShape } from "@mp/core/graph";
+import { type DType, formatShape, MpError, type Shape } from "@mp/graph";
 import type { OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
 

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import type { ReadExternalData } from "../external-data.js";
 import { quote } from "../problem.js";
 

@@ -3,22 +3,9 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import {
-  float32,
-  type HostTensor,
-  key,
-  mixed,
-  mixedFloat16,
-  ops,
-  type PrecisionChoice,
-  predictor,
-  sgd,
-  type Tensor,
-  tensor,
-  trainer,
-} from "@mp/core";
-import { type Graph, traceInto } from "@mp/core/graph";
-import { evaluate, reference } from "@mp/core/reference";
+import { float32, mixed, mixedFloat16, ops, type PrecisionChoice, predictor, sgd, trainer } from "@mp/core";
+import { type Graph, type HostTensor, key, type Tensor, tensor, traceInto } from "@mp/graph";
+import { evaluate, reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../../test/fixtures.js";
 import { encodeModel } from "../encode.js";

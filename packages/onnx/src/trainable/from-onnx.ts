@@ -1,6 +1,5 @@
-import { type HostTensor, MpError } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
-import { arrayClassOf, checks, readOptions } from "@mp/core/internal";
+import { type HostTensor, isFloat, MpError } from "@mp/graph";
+import { arrayClassOf, checks, readOptions } from "@mp/graph/internal";
 import { decodeModel } from "../decode.js";
 import type { ReadExternalData } from "../external-data.js";
 import type { OnnxGraph, OnnxModel } from "../model.js";

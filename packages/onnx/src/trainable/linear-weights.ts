@@ -1,4 +1,4 @@
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import type { OnnxGraph, OnnxNode } from "../model.js";
 import { readBy } from "./subgraph.js";
 

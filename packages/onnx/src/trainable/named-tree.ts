@@ -1,4 +1,4 @@
-import { MpError, type Tree } from "@mp/core";
+import { MpError, type Tree } from "@mp/graph";
 import { quote } from "../problem.js";
 
 /** Splits a name into the keys of a tree: `layer1.0.conv1.weight` and `/layer1/0/conv1/weight` nest alike. */

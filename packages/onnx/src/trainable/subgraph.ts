@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { bodiesOf, type OnnxGraph, type OnnxNode, type OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
 

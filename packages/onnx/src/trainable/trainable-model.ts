@@ -1,17 +1,24 @@
 // A model of a file as a layer: its graph is read once for each set of input shapes, with training's or evaluation's
 // form of normalizations and dropouts, and called in the trace.
-import { foldIn, type HostTensor, type Key, MpError, type Tensor, type Tree, tensor } from "@mp/core";
+
+import { dropIdleCasts } from "@mp/core/graph";
 import {
   applyGraph,
   decodeArray,
-  dropIdleCasts,
   elementCount,
+  foldIn,
   type Graph,
+  type HostTensor,
   isFloat,
+  type Key,
   type MapLeaves,
+  MpError,
+  type Tensor,
+  type Tree,
+  tensor,
   type Value,
-} from "@mp/core/graph";
-import { add, cast, mul } from "@mp/core/ops";
+} from "@mp/graph";
+import { add, cast, mul } from "@mp/graph/ops";
 import type { OnnxModel, OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
 import { foldsToFollow } from "../read/fold-decisions.js";

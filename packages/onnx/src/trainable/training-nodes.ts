@@ -1,5 +1,5 @@
 // What an export for inference folded away, put back as nodes: statistics that follow the batch, and dropout.
-import { MpError, tensor } from "@mp/core";
+import { MpError, tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxNode, onnxNode } from "../model.js";
 import { shortest } from "../numbers.js";
 import { quote } from "../problem.js";

@@ -2,8 +2,7 @@
 // their place is made of means and of ONNX's normalization by given statistics, which is one pass for a scale and an
 // offset for each channel. Everything is computed in f32.
 
-import { type DType, type Shape, zeros } from "@mp/core";
-import type { GraphNode, OpOf } from "@mp/core/graph";
+import { type DType, type GraphNode, type OpOf, type Shape, zeros } from "@mp/graph";
 import { float, int } from "../model.js";
 import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";

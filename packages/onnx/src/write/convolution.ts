@@ -1,4 +1,4 @@
-import type { GraphNode, OpOf } from "@mp/core/graph";
+import type { GraphNode, OpOf } from "@mp/graph";
 import { int, ints, type OnnxAttributes } from "../model.js";
 import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";

@@ -1,5 +1,4 @@
-import type { DType, HostTensor } from "@mp/core";
-import type { AnyNode, Graph } from "@mp/core/graph";
+import type { AnyNode, DType, Graph, HostTensor } from "@mp/graph";
 import { literals } from "../literals.js";
 import { HELPER_KEY, NODE_KEY } from "../metadata-keys.js";
 import {

@@ -1,4 +1,4 @@
-import type { OpOf } from "@mp/core/graph";
+import type { OpOf } from "@mp/graph";
 import { int } from "../model.js";
 import { type Lowering, type LoweringTable, operandAt } from "./lowering.js";
 import { plain } from "./plain.js";

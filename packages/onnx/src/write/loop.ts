@@ -1,5 +1,4 @@
-import { zeros } from "@mp/core";
-import type { GraphInput } from "@mp/core/graph";
+import { type GraphInput, zeros } from "@mp/graph";
 import { type Invariant, invariantsToMetadata } from "../invariants.js";
 import { COUNTED_KEY, SAVED_KEY } from "../metadata-keys.js";
 import { int, ints, type OnnxValueInfo } from "../model.js";

@@ -4,8 +4,7 @@
  * some (half precision emulated in f32, a kernel of its own) wraps the standard lowering with one that calls it for a
  * counterpart: the same node with other types and other operands.
  */
-import type { DType, HostTensor } from "@mp/core";
-import type { AnyNode, Graph, GraphNode, Op } from "@mp/core/graph";
+import type { AnyNode, DType, Graph, GraphNode, HostTensor, Op } from "@mp/graph";
 import type { OnnxAttributes, OnnxGraph, StringMap } from "../model.js";
 
 /**

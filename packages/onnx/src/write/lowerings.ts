@@ -1,4 +1,4 @@
-import { FAMILIES, type OpOf, rowsOf } from "@mp/core/graph";
+import { FAMILIES, type OpOf, rowsOf } from "@mp/graph";
 import { codeOfElementType } from "../element-type.js";
 import { int, type OnnxAttributes } from "../model.js";
 import { batchNormalizationLowerings } from "./batch-normalization.js";

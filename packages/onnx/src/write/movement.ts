@@ -1,4 +1,4 @@
-import type { OpOf } from "@mp/core/graph";
+import type { OpOf } from "@mp/graph";
 import { int, ints, type OnnxAttributes, string } from "../model.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 import { plain } from "./plain.js";

@@ -1,4 +1,4 @@
-import type { GraphNode, Op, OpAttributes } from "@mp/core/graph";
+import type { GraphNode, Op, OpAttributes } from "@mp/graph";
 import { float, int, ints, type OnnxAttribute, type OnnxAttributes, string } from "../model.js";
 import type { Lowering } from "./lowering.js";
 

@@ -1,4 +1,4 @@
-import { type GraphNode, type OpOf, type PoolingWindow, withoutCeiling } from "@mp/core/graph";
+import { type GraphNode, type OpOf, type PoolingWindow, withoutCeiling } from "@mp/graph";
 import { int, type OnnxAttributes, string } from "../model.js";
 import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, operandAt, typeAt } from "./lowering.js";

@@ -1,7 +1,6 @@
 // Squares32 (Widynski, arXiv 2004.06278) in ONNX: no engine has bit operators everywhere, but all multiply, add and
 // divide u64, and in those a rotation by half a word is x / 2^32 + x · 2^32 (the product wraps).
-import { type HostTensor, tensor } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
+import { elementCount, type HostTensor, tensor } from "@mp/graph";
 import { type Lowering, operandAt } from "./lowering.js";
 import { reshape } from "./movement.js";
 

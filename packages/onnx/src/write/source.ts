@@ -1,4 +1,4 @@
-import { type OpOf, uncountableRange } from "@mp/core/graph";
+import { type OpOf, uncountableRange } from "@mp/graph";
 import { int, ints } from "../model.js";
 import { OWN_DOMAIN } from "../own-domain.js";
 import type { LoweringTable } from "./lowering.js";

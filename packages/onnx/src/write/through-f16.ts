@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import type { Op } from "@mp/core/graph";
+import type { DType, Op } from "@mp/graph";
 import { type Lowering, typeAt } from "./lowering.js";
 
 const isStorageOnly = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";

@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import { bytesPerElement, isFloat, type OpAttributes } from "@mp/core/graph";
+import { bytesPerElement, type DType, isFloat, type OpAttributes } from "@mp/graph";
 import { codeOfElementType } from "../element-type.js";
 import { int, type OnnxAttributes } from "../model.js";
 import { type Lowering, operandAt, typeAt } from "./lowering.js";

@@ -1,7 +1,6 @@
-import { scope, tensor } from "@mp/core";
-import { encode, type Graph, GraphBuilder, traceInto, type ValueType } from "@mp/core/graph";
-import { add, relu, topK } from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+import { encode, type Graph, GraphBuilder, scope, tensor, traceInto, type ValueType } from "@mp/graph";
+import { add, relu, topK } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { decodeModel } from "../decode.js";
 import { encodeModel } from "../encode.js";

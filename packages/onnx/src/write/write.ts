@@ -1,4 +1,4 @@
-import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/core/graph";
+import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/graph";
 import { type Invariant, invariantsFromMetadata, invariantsToMetadata } from "../invariants.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, NODE_KEY, originToMetadata, ROLE_KEY } from "../metadata-keys.js";
 import {

@@ -1,5 +1,5 @@
 /** Figures of the training for pages of the reader's own: SVG that needs nothing around it. */
-import { checks, readOptions, withDefault } from "@mp/core/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { drawing, type Figure, textWidth } from "../figure.js";
 import { html, Markup } from "../html.js";
 import {

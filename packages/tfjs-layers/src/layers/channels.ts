@@ -1,5 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { transpose } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { transpose } from "@mp/graph/ops";
 import type { Settings } from "../settings.js";
 
 export type DataFormat = "channels_last" | "channels_first";

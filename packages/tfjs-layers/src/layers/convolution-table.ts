@@ -1,6 +1,6 @@
 // Convolutions. Kernels stay as the file has them, their channels last, and are turned in the graph.
-import type { Tensor } from "@mp/core";
-import { add, conv, convTranspose, pad, reshape, transpose } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { add, conv, convTranspose, pad, reshape, transpose } from "@mp/graph/ops";
 import { readActivation } from "../activations-table.js";
 import { type Call, firstInput, type LayerKind, type WeightNames } from "../plan.js";
 import type { Settings } from "../settings.js";

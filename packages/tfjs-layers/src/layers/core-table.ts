@@ -1,5 +1,5 @@
 // Dense layers, embeddings, activations, dropouts.
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import {
   add,
   cast,
@@ -15,7 +15,7 @@ import {
   softmax,
   sub,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { readActivation } from "../activations-table.js";
 import { type Call, dropOut, firstInput, type LayerKind, plain, weightNames } from "../plan.js";
 

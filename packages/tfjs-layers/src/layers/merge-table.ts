@@ -1,5 +1,5 @@
 // Layers of several inputs.
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import {
   add,
   concat,
@@ -13,7 +13,7 @@ import {
   square,
   sub,
   unsqueeze,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import type { LayerKind } from "../plan.js";
 
 const merging =

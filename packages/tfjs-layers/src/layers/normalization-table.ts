@@ -1,4 +1,4 @@
-import { ones, type Tensor, zeros } from "@mp/core";
+import { ones, type Tensor, zeros } from "@mp/graph";
 import {
   add,
   batchNormalization,
@@ -7,7 +7,7 @@ import {
   mul,
   normalizeByStatistics,
   transpose,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { type Call, firstInput, type LayerKind, weightNames } from "../plan.js";
 import type { Settings } from "../settings.js";
 

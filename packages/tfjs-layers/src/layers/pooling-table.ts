@@ -1,4 +1,4 @@
-import { averagePool, maxPool, reduceMax, reduceMean } from "@mp/core/ops";
+import { averagePool, maxPool, reduceMax, reduceMean } from "@mp/graph/ops";
 import { type LayerKind, plain } from "../plan.js";
 import { channelsFirst, readDataFormat, spatialAxes } from "./channels.js";
 

@@ -1,5 +1,5 @@
 // Recurrent layers, batch first. The product of all inputs is one, before the loop.
-import { type Tensor, zeros } from "@mp/core";
+import { type Tensor, zeros } from "@mp/graph";
 import {
   add,
   constant,
@@ -12,7 +12,7 @@ import {
   squeeze,
   sub,
   transpose,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { type Activation, readActivation } from "../activations-table.js";
 import { type Call, dropOut, type LayerKind, weightNames } from "../plan.js";
 import type { Settings } from "../settings.js";

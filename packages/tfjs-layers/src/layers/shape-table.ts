@@ -1,6 +1,6 @@
 // Layers that change the shape alone: reshapes, margins, repetitions.
-import type { Tensor } from "@mp/core";
-import { expand, pad, reshape, slice, transpose, unsqueeze } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { expand, pad, reshape, slice, transpose, unsqueeze } from "@mp/graph/ops";
 import { type LayerKind, plain } from "../plan.js";
 import { channelsFirst, readDataFormat, spatialAxes } from "./channels.js";
 

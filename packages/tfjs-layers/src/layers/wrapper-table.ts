@@ -1,6 +1,6 @@
 // Layers around a layer.
-import type { Tensor } from "@mp/core";
-import { add, concat, mul, reshape, slice } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { add, concat, mul, reshape, slice } from "@mp/graph/ops";
 import { firstInput, type LayerKind } from "../plan.js";
 import { isObject, type JsonObject, quote, refuseFile } from "../problem.js";
 import type { Settings } from "../settings.js";

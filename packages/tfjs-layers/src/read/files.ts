@@ -1,6 +1,6 @@
 // The files of a model: its JSON, and the shards that this names. Names are data of strangers: each file lies in the
 // JSON's folder, also after its links are followed.
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { quote, refuseFile } from "../problem.js";
 import { isKerasName, refuseKeras } from "./keras-file.js";
 

@@ -1,7 +1,7 @@
 // Every kind of layer as tfjs saves it, against what tfjs predicts, and as Keras 3 writes it, against Keras.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { tensor } from "@mp/core";
+import { tensor } from "@mp/graph";
 import * as tf from "@tensorflow/tfjs";
 import { describe, expect, it } from "vitest";
 import { artifactsOf, outputsOf, temporaryFolder, write } from "../../test/saved.js";

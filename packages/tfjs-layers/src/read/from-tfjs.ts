@@ -1,5 +1,5 @@
-import { type HostTensor, MpError } from "@mp/core";
-import { checks, readOptions } from "@mp/core/internal";
+import { type HostTensor, MpError } from "@mp/graph";
+import { checks, readOptions } from "@mp/graph/internal";
 import type { Plan } from "../plan.js";
 import { quote, refuseFile } from "../problem.js";
 import { readText } from "./files.js";

@@ -1,5 +1,5 @@
 // What Keras itself saves, which is not a model.json.
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import { quote } from "../problem.js";
 
 /** Whether a file's name is that of one that Keras saves. */

@@ -1,6 +1,6 @@
 // A model as a layer of its layers. Sequential models and functional ones become the same: calls in an order in which
 // every tensor is made before it is read.
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import type { ChildPlan, LayerKind, Plan, ReadLayer } from "../plan.js";
 import { isObject, type JsonObject, quote, refuseArgument, refuseFile } from "../problem.js";
 import { Settings } from "../settings.js";

@@ -1,17 +1,18 @@
 // A LayersModel as a layer: its plan, called with the tensors of a trace.
 import {
   foldIn,
+  formatShape,
   type HostTensor,
   isTensor,
   type Key,
+  type MapLeaves,
   MpError,
   type Shape,
   scope,
   type Tensor,
   type Tree,
-} from "@mp/core";
-import { formatShape, type MapLeaves } from "@mp/core/graph";
-import { randomBernoulli } from "@mp/core/ops";
+} from "@mp/graph";
+import { randomBernoulli } from "@mp/graph/ops";
 import { leafAt, nest } from "../named-tree.js";
 import type { Call, Plan } from "../plan.js";
 import { quote, refuseArgument } from "../problem.js";

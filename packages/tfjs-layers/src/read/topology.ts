@@ -1,5 +1,5 @@
 // The JSON of a model: of tfjs's own `save`, or of its converter from Keras.
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 import type { ReadLayer } from "../plan.js";
 import { isObject, type JsonObject, quote, refuseFile } from "../problem.js";
 import { isKerasText, refuseKeras } from "./keras-file.js";

@@ -1,7 +1,6 @@
 // The weights of a manifest: groups of files, whose bytes are those of the group's tensors in turn, some of them
 // quantized.
-import { type HostTensor, tensor } from "@mp/core";
-import { decodeArray } from "@mp/core/graph";
+import { decodeArray, type HostTensor, tensor } from "@mp/graph";
 import { isObject, type JsonObject, quote, refuseFile } from "../problem.js";
 import { findShards, readShards } from "./files.js";
 

@@ -1,4 +1,5 @@
-import { float32, key, momentum, tensor, trainer } from "@mp/core";
+import { float32, momentum, trainer } from "@mp/core";
+import { key, tensor } from "@mp/graph";
 import { dense, meanSquaredError, relu, sequential } from "@mp/nn";
 
 /** The losses of a few steps. Disposes the backend. */

@@ -1,6 +1,5 @@
 /** Every op along each of its axes, at ranks 1 to 5, in every dtype. */
-import type { DType } from "@mp/core";
-import { opDTypes } from "@mp/core/graph";
+import { type DType, opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { AxisOp } from "../../samples/axis-data.js";
 import type { Sampled } from "../../samples/op-sample.js";

@@ -1,5 +1,5 @@
 /** Operators on tensors of which all sides are equal, where only the values show that two axes were exchanged. */
-import { DTYPES, isComputeFloat, isFloat } from "@mp/core/graph";
+import { DTYPES, isComputeFloat, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { generatedCases } from "./generated-cases.js";
 

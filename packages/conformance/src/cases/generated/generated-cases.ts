@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import { opDTypes } from "@mp/core/graph";
+import { type DType, opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { GeneratedRow, SideOp, TailOp } from "../../samples/op-row.js";
 import { opRows, opsWith } from "../../samples/op-table.js";

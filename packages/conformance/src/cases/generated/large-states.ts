@@ -1,6 +1,5 @@
 /** Slots, results and handles of 20 000 elements of random bits, every one of which is compared. */
-import type { DType, HostTensor } from "@mp/core";
-import { DTYPES, type Graph, type StateBinding } from "@mp/core/graph";
+import { DTYPES, type DType, type Graph, type HostTensor, type StateBinding } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";

@@ -1,6 +1,14 @@
 /** Arrays that a backend has given stay as they are, and no two share memory, whatever is called afterwards. */
-import type { Backend, DType, HostTensor } from "@mp/core";
-import { DTYPES, type Executable, type Graph, type Handle, type State } from "@mp/core/graph";
+import {
+  type Backend,
+  DTYPES,
+  type DType,
+  type Executable,
+  type Graph,
+  type Handle,
+  type HostTensor,
+  type State,
+} from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";

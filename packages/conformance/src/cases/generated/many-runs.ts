@@ -1,6 +1,5 @@
 /** The thousandth run is as right as the first, whatever an engine counts, reuses or rewrites by then. */
-import { type HostTensor, tensor } from "@mp/core";
-import type { Executable, Graph, RunInput, State } from "@mp/core/graph";
+import { type Executable, type Graph, type HostTensor, type RunInput, type State, tensor } from "@mp/graph";
 import type { CaseContext, ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
 import type { RandomSource } from "../../random-source.js";

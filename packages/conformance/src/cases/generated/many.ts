@@ -1,14 +1,14 @@
 /** Hundreds of slots, inputs, outputs, handles and executables, thousands of nodes: no table of an engine may be too small. */
-import type { HostTensor } from "@mp/core";
 import {
   type Executable,
   type Graph,
   GraphBuilder,
   type Handle,
+  type HostTensor,
   type StateBinding,
   type Value,
-} from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import { generated } from "../../host-data.js";

@@ -1,6 +1,5 @@
 /** Names of inputs, outputs and slots are any strings: long and alike, empty, of integers, of JavaScript's own objects. */
-import type { HostTensor } from "@mp/core";
-import { type Graph, GraphBuilder, type RunInput, type StateBinding } from "@mp/core/graph";
+import { type Graph, GraphBuilder, type HostTensor, type RunInput, type StateBinding } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual } from "../../expectations.js";
 import { generated } from "../../host-data.js";

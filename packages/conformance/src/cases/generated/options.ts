@@ -1,6 +1,5 @@
 /** Every value of every attribute alone, each two values together, and combinations that the seed draws. */
-import type { DType } from "@mp/core";
-import { opDTypes } from "@mp/core/graph";
+import { type DType, opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { RandomSource } from "../../random-source.js";
 import type { OpSample, Sampled } from "../../samples/op-sample.js";

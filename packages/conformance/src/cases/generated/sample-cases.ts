@@ -1,5 +1,4 @@
-import type { DType } from "@mp/core";
-import { type Op, opDTypes } from "@mp/core/graph";
+import { type DType, type Op, opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { randomSource } from "../../random-source.js";
 import type { Sampled } from "../../samples/op-sample.js";

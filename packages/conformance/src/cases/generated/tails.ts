@@ -1,6 +1,5 @@
 /** Every operator at every length from 1 to 70, in which an engine's wide registers leave each remainder. */
-import type { DType } from "@mp/core";
-import { DTYPES, isComputeFloat, isFloat } from "@mp/core/graph";
+import { DTYPES, type DType, isComputeFloat, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { RandomSource } from "../../random-source.js";
 import { type OpSample, sample } from "../../samples/op-sample.js";

@@ -1,6 +1,5 @@
 /** Integer arithmetic wraps around at the end of its range, and never passes through f64. */
-import type { HostTensor } from "@mp/core";
-import type { OpAttributes } from "@mp/core/graph";
+import type { HostTensor, OpAttributes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../host-data.js";
 import {

@@ -1,6 +1,5 @@
 /** Casts of large integers: to floats with one rounding, to other integers by their low bits, and back from floats. */
-import type { HostTensor } from "@mp/core";
-import { type ComputeDType, floatFormats } from "@mp/core/graph";
+import { type ComputeDType, floatFormats, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";

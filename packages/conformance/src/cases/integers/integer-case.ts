@@ -1,5 +1,4 @@
-import type { HostTensor } from "@mp/core";
-import type { Op } from "@mp/core/graph";
+import type { HostTensor, Op } from "@mp/graph";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { RandomSource } from "../../random-source.js";

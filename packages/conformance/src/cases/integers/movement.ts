@@ -2,8 +2,7 @@
  * Ops that move integers, or choose among them, keep every bit: the samples of these ops with integers too large for
  * floats.
  */
-import { type HostTensor, tensor } from "@mp/core";
-import { OPS, type Op, opTable, rowsOf } from "@mp/core/graph";
+import { type HostTensor, OPS, type Op, opTable, rowsOf, tensor } from "@mp/graph";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { randomSource } from "../../random-source.js";

@@ -1,5 +1,5 @@
 /** Sums and products of integers wrap around; searches among them compare every bit. */
-import type { Op } from "@mp/core/graph";
+import type { Op } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../host-data.js";
 import {

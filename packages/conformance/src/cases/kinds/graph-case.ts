@@ -1,14 +1,17 @@
-import type { Backend, BackendManifest, DType, HostTensor } from "@mp/core";
 import {
   type AnyNode,
+  type Backend,
+  type BackendManifest,
   type CompileOptions,
+  type DType,
   type Graph,
+  type HostTensor,
   isComputeFloat,
   isNode,
   rangeValues,
   type StateOptions,
-} from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import type { Allowance } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "../../conformance-case.js";

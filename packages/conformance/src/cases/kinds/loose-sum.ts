@@ -3,8 +3,14 @@
  * largest that it can be, and the whole sum by no more than the magnitudes of its terms. Terms of one sign never sum to
  * 0 or to the other sign.
  */
-import type { HostTensor } from "@mp/core";
-import { ADDING_OPS, type AddingOp, type ComputeDType, floatFormats, rowsOf } from "@mp/core/graph";
+import {
+  ADDING_OPS,
+  type AddingOp,
+  type ComputeDType,
+  floatFormats,
+  type HostTensor,
+  rowsOf,
+} from "@mp/graph";
 import { numbersOf } from "../../host-data.js";
 
 export interface LooseSum {

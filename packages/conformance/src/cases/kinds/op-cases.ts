@@ -3,8 +3,18 @@
  * graph.
  */
 
-import { type BackendManifest, type DType, type HostTensor, isHostTensor } from "@mp/core";
-import { formatShape, formatType, GraphBuilder, type Op, opDTypes, type Value } from "@mp/core/graph";
+import {
+  type BackendManifest,
+  type DType,
+  formatShape,
+  formatType,
+  GraphBuilder,
+  type HostTensor,
+  isHostTensor,
+  type Op,
+  opDTypes,
+  type Value,
+} from "@mp/graph";
 import { type Allowance, allowanceOf } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { fresh } from "../../fresh.js";

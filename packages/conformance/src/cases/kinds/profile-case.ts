@@ -1,5 +1,5 @@
-import { unsupportedReason } from "@mp/core/backend";
-import type { Graph } from "@mp/core/graph";
+import type { Graph } from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
 import { unsupportedGraph } from "../../support.js";

@@ -1,5 +1,4 @@
-import type { Backend, HostTensor } from "@mp/core";
-import type { Executable, Graph } from "@mp/core/graph";
+import type { Backend, Executable, Graph, HostTensor } from "@mp/graph";
 import { EXACT } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";

@@ -1,14 +1,14 @@
-import type { HostTensor } from "@mp/core";
 import {
   type AddingOp,
   type ComputeDType,
   type Graph,
   GraphBuilder,
+  type HostTensor,
   type OpAttributes,
   type Value,
-} from "@mp/core/graph";
-import { accumulatorOf } from "@mp/core/internal";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph";
+import { accumulatorOf } from "@mp/graph/internal";
+import { evaluate } from "@mp/graph/reference";
 import { allowanceOf } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";

@@ -1,6 +1,5 @@
 /** A state with one executable, as the state cases use it. */
-import type { Backend, HostTensor } from "@mp/core";
-import type { CompileOptions, Executable, Graph, State, StateBinding } from "@mp/core/graph";
+import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, StateBinding } from "@mp/graph";
 import { at, f32, graphOf, scalar, sum, typed } from "../../small-graphs.js";
 
 export type Values = Readonly<Record<string, HostTensor>>;

@@ -1,6 +1,13 @@
 /** Any byte but 0 is true, however it is fed and whatever op reads it. */
-import { type HostTensor, tensor } from "@mp/core";
-import type { Graph, Op, OpAttributes, RunInput, Value } from "@mp/core/graph";
+import {
+  type Graph,
+  type HostTensor,
+  type Op,
+  type OpAttributes,
+  type RunInput,
+  tensor,
+  type Value,
+} from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { freshGraph } from "../../fresh.js";
 import { hostData } from "../../host-data.js";

@@ -2,16 +2,17 @@
  * NaN at every position that a reduction over two axes covers; the axes are adjacent or not, first, middle and last.
  */
 
-import type { HostTensor, Shape } from "@mp/core";
 import {
   type ComputeDType,
   GraphBuilder,
+  type HostTensor,
   isComputeFloat,
   opDTypes,
   REDUCE_OPS,
   type ReduceOp,
+  type Shape,
   type Value,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { allowanceOf } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { generated } from "../../host-data.js";

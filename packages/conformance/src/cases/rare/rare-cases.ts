@@ -1,5 +1,5 @@
 /** One case for each op, dtype and behavior of the rare forms. */
-import type { Op } from "@mp/core/graph";
+import type { Op } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { opRows } from "../../samples/op-table.js";
 import type { RareRow } from "../../samples/rare-row.js";

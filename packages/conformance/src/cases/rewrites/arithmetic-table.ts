@@ -1,6 +1,5 @@
 /** Identities of arithmetic that fail for some numbers. The name says what an optimizer might make of a chain. */
-import type { DType } from "@mp/core";
-import { type ComputeDType, floatFormats, isFloat, type Value } from "@mp/core/graph";
+import { type ComputeDType, type DType, floatFormats, isFloat, type Value } from "@mp/graph";
 import { FLOATS, INTEGERS, type Kit, type PatternTable, SIGNED } from "./pattern.js";
 
 /** A number whose square overflows, and in halves the product with any number above 1000. */

@@ -1,6 +1,5 @@
 /** Casts and casts back: each loses something, unless the dtype between is at least as wide. */
-import type { DType } from "@mp/core";
-import { floatFormats, isFloat } from "@mp/core/graph";
+import { type DType, floatFormats, isFloat } from "@mp/graph";
 import { FLOATS, type Make, type Pattern, type PatternTable } from "./pattern.js";
 
 const THROUGH: readonly DType[] = [...FLOATS, "i32", "i64", "u8", "bool"];

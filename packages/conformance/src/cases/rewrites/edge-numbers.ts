@@ -1,6 +1,5 @@
 /** Numbers at which identities fail that hold for most others. */
-import type { DType } from "@mp/core";
-import { floatFormats, isFloat } from "@mp/core/graph";
+import { type DType, floatFormats, isFloat } from "@mp/graph";
 import { integerExtremes } from "../../host-data.js";
 
 /** As many for every dtype, so that all tables of pairs have one size. */

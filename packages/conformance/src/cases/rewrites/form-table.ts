@@ -1,6 +1,6 @@
 /** A node of each operator, and the attributes that a second node may have on the same operands. */
-import { type DType, tensor } from "@mp/core";
 import {
+  type DType,
   FAMILIES,
   type Graph,
   GraphBuilder,
@@ -11,8 +11,9 @@ import {
   REDUCE_OPS,
   type ReduceOp,
   rowsOf,
+  tensor,
   type Value,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { opsWith } from "../../samples/op-table.js";
 import type { Kit, PlainOp } from "./pattern.js";
 

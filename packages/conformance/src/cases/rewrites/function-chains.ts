@@ -2,10 +2,17 @@
  * A function of a function is what the outer gives on what the inner gave: not their product, inverse or a third function
  * that optimizers know, and not a result whose inner half was not rounded. Every pair of functions, in every float.
  */
-import type { BackendManifest, HostTensor } from "@mp/core";
-import { unsupportedReason } from "@mp/core/backend";
-import { type ComputeDType, type Graph, GraphBuilder, type Op, type Value } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import {
+  type BackendManifest,
+  type ComputeDType,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type Op,
+  type Value,
+} from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
+import { evaluate } from "@mp/graph/reference";
 import { allowanceOf } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";

@@ -1,5 +1,5 @@
 /** Two movements in a row, which optimizers merge into one, and movements around arithmetic. */
-import type { DType } from "@mp/core";
+import type { DType } from "@mp/graph";
 import { hostData } from "../../host-data.js";
 import { FLOATS, type Kit, type PatternTable } from "./pattern.js";
 

@@ -1,6 +1,15 @@
 /** Nodes and constants that are equal but for one attribute, operand, operator or element: none may be merged. */
-import type { DType, HostTensor } from "@mp/core";
-import { DTYPES, FAMILIES, isFloat, type Op, opDTypes, REDUCE_OPS, type Value } from "@mp/core/graph";
+import {
+  DTYPES,
+  type DType,
+  FAMILIES,
+  type HostTensor,
+  isFloat,
+  type Op,
+  opDTypes,
+  REDUCE_OPS,
+  type Value,
+} from "@mp/graph";
 import { hostData } from "../../host-data.js";
 import { BINARY, type Form, formsOf, isEight, UNARY } from "./form-table.js";
 import type { Kit, Make, Pattern, PatternTable } from "./pattern.js";

@@ -2,8 +2,7 @@
  * Chains of operators that graph optimizers rewrite by laws that NaN breaks: the largest square root is not the square
  * root of the largest, and "not less" is not "greater or equal".
  */
-import type { HostTensor } from "@mp/core";
-import { type ComputeDType, elementCount, GraphBuilder, type Value } from "@mp/core/graph";
+import { type ComputeDType, elementCount, GraphBuilder, type HostTensor, type Value } from "@mp/graph";
 import { allowanceOf, EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { generated } from "../../host-data.js";

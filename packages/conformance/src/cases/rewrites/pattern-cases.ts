@@ -2,8 +2,18 @@
  * One graph for each table of patterns, dtype and place of the operands: each pattern alone, with its inner values among
  * the outputs, and with its numbers in each form.
  */
-import type { BackendManifest, DType, HostTensor, Shape } from "@mp/core";
-import { elementCount, formatType, GraphBuilder, isFloat, type Op, type Value } from "@mp/core/graph";
+import {
+  type BackendManifest,
+  type DType,
+  elementCount,
+  formatType,
+  GraphBuilder,
+  type HostTensor,
+  isFloat,
+  type Op,
+  type Shape,
+  type Value,
+} from "@mp/graph";
 import { type Allowance, allowanceOf, EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { generated, hostData } from "../../host-data.js";

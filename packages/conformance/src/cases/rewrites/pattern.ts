@@ -1,6 +1,5 @@
 /** Chains of operators that graph optimizers rewrite, as functions that emit them. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import type { Op, OpAttributes, Value } from "@mp/core/graph";
+import type { DType, HostTensor, Op, OpAttributes, Shape, Value } from "@mp/graph";
 import type { RandomSource } from "../../random-source.js";
 
 /** The operators without attributes. */

@@ -1,6 +1,5 @@
 /** Reductions of what was moved, scaled or reduced before, and chains that have an operator of their own. */
-import type { DType } from "@mp/core";
-import { opDTypes, REDUCE_OPS, type ReduceOp } from "@mp/core/graph";
+import { type DType, opDTypes, REDUCE_OPS, type ReduceOp } from "@mp/graph";
 import { FLOATS, type Make, type PatternTable } from "./pattern.js";
 
 const DTYPES: readonly DType[] = [...FLOATS, "i32", "i64"];

@@ -3,20 +3,9 @@
  * matrix. One element at a time is not finite; the step must report it and change nothing. The optimizer gives finite
  * updates for any gradient, so that no later check can make up for this one.
  */
-import {
-  float32,
-  type HostTensor,
-  mapTensors,
-  type Optimizer,
-  type Precision,
-  type Shape,
-  sgd,
-  staticLossScale,
-  type TrainerOptions,
-  zeros,
-} from "@mp/core";
-import { formatShape } from "@mp/core/graph";
-import { add, cast, greater, reduceSum } from "@mp/core/ops";
+import { float32, type Optimizer, type Precision, sgd, staticLossScale, type TrainerOptions } from "@mp/core";
+import { formatShape, type HostTensor, mapTensors, type Shape, zeros } from "@mp/graph";
+import { add, cast, greater, reduceSum } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat, fail } from "../../expectations.js";
 import { fresh } from "../../fresh.js";

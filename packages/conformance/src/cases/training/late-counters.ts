@@ -1,6 +1,7 @@
 /** A run of almost as many steps as 31 bits can count: its counters continue, and each step draws what the oracle draws. */
-import { float32, foldIn, type HostTensor, type LossFunction, tensor } from "@mp/core";
-import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
+import { float32, type LossFunction } from "@mp/core";
+import { foldIn, type HostTensor, tensor } from "@mp/graph";
+import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../../training/problems.js";

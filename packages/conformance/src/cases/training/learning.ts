@@ -5,7 +5,6 @@
  */
 import {
   dynamicLossScale,
-  type HostTensor,
   type LossFunction,
   type LossScaler,
   mixedFloat16,
@@ -13,9 +12,9 @@ import {
   noMasterWeights,
   type Precision,
   staticLossScale,
-  type Tensor,
 } from "@mp/core";
-import { cast, constant, matMul, mul, reduceSum, sub } from "@mp/core/ops";
+import type { HostTensor, Tensor } from "@mp/graph";
+import { cast, constant, matMul, mul, reduceSum, sub } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";

@@ -1,6 +1,7 @@
 /** Tests the effect of scales on gradients below the range of a half. */
-import { mixedFloat16, noLossScaling, staticLossScale, type Tensor } from "@mp/core";
-import { mul } from "@mp/core/ops";
+import { mixedFloat16, noLossScaling, staticLossScale } from "@mp/core";
+import type { Tensor } from "@mp/graph";
+import { mul } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import {

@@ -1,9 +1,7 @@
 /** How weights are stored: what is lost without master weights, and what each way of storing them preserves. */
 import {
   float32,
-  type HalfDType,
   kahan,
-  key,
   type LossFunction,
   type MasterWeights,
   mixedBfloat16,
@@ -12,11 +10,10 @@ import {
   type Precision,
   staticLossScale,
   stochasticRounding,
-  type Tensor,
 } from "@mp/core";
-import { decode, encode } from "@mp/core/graph";
-import { setRandomCounter } from "@mp/core/internal";
-import { cast, literal, stochasticallyRounded } from "@mp/core/ops";
+import { decode, encode, type HalfDType, key, type Tensor } from "@mp/graph";
+import { setRandomCounter } from "@mp/graph/internal";
+import { cast, literal, stochasticallyRounded } from "@mp/graph/ops";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";

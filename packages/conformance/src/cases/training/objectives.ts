@@ -1,14 +1,8 @@
 /** Several losses on one state: each program commits what is its own, whatever the others do. */
-import {
-  type Backend,
-  dynamicLossScale,
-  float32,
-  momentum,
-  type StepResult,
-  type Tensor,
-  trainer,
-} from "@mp/core";
-import { add, constant, mul, reduceSum } from "@mp/core/ops";
+
+import { dynamicLossScale, float32, momentum, type StepResult, trainer } from "@mp/core";
+import type { Backend, Tensor } from "@mp/graph";
+import { add, constant, mul, reduceSum } from "@mp/graph/ops";
 import { EXACT } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";

@@ -1,13 +1,7 @@
 /** Retries on the same batch. */
-import {
-  dynamicLossScale,
-  float32,
-  foldIn,
-  type LossFunction,
-  type Precision,
-  type StepResult,
-} from "@mp/core";
-import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
+import { dynamicLossScale, float32, type LossFunction, type Precision, type StepResult } from "@mp/core";
+import { foldIn } from "@mp/graph";
+import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../../training/problems.js";

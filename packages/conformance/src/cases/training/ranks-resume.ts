@@ -1,9 +1,7 @@
 /** Checkpoints of several ranks: written once, read by all, with what each rank has of its own. */
 import {
   adamW,
-  type Backend,
   float32,
-  type HostTensor,
   type LossFunction,
   mixedBfloat16,
   type Optimizer,
@@ -11,10 +9,10 @@ import {
   type StepResult,
   sgd,
   stochasticRounding,
-  type Tensor,
   type TrainerOptions,
 } from "@mp/core";
-import { add, mul, reduceMean, reduceSum } from "@mp/core/ops";
+import type { Backend, HostTensor, Tensor } from "@mp/graph";
+import { add, mul, reduceMean, reduceSum } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import { type Model, perceptron, recurrent } from "../../training/models.js";

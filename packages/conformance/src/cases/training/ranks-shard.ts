@@ -1,13 +1,9 @@
 /** Two ranks that divide the optimizer make the steps and write the checkpoints of two that do not. */
 import {
   adamW,
-  type Backend,
   dynamicLossScale,
   float32,
-  type HostTensor,
-  isHostTensor,
   type LossFunction,
-  leavesOf,
   mixedBfloat16,
   mixedFloat16,
   momentum,
@@ -15,8 +11,9 @@ import {
   sgd,
   type TrainerOptions,
 } from "@mp/core";
-import { mul, reduceMean, reduceSum } from "@mp/core/ops";
 import { adafactor, lamb } from "@mp/core/optim";
+import { type Backend, type HostTensor, isHostTensor, leavesOf } from "@mp/graph";
+import { mul, reduceMean, reduceSum } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { perceptron } from "../../training/models.js";

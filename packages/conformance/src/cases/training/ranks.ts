@@ -1,11 +1,8 @@
 /** Two ranks, each with half of a batch, make the steps that one process makes with all of it. */
 import {
   adam,
-  type Backend,
   dynamicLossScale,
   float32,
-  foldIn,
-  type HostTensor,
   type LossFunction,
   type LossScaler,
   mixedBfloat16,
@@ -17,9 +14,9 @@ import {
   staticLossScale,
   stochasticRounding,
   type TrainerOptions,
-  tensor,
 } from "@mp/core";
-import { add, mul, randomBernoulli, reduceMean, reduceSum, where } from "@mp/core/ops";
+import { type Backend, foldIn, type HostTensor, tensor } from "@mp/graph";
+import { add, mul, randomBernoulli, reduceMean, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { inProcessRanks } from "../../in-process-ranks.js";

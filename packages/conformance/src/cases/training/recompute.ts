@@ -1,6 +1,7 @@
 /** Gradient checkpointing: the backward pass recomputes exactly what the forward pass computed. */
-import { float32, foldIn, type LossFunction, remat, type Tensor } from "@mp/core";
-import { mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
+import { float32, type LossFunction } from "@mp/core";
+import { foldIn, remat, type Tensor } from "@mp/graph";
+import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";

@@ -4,7 +4,6 @@
  */
 import {
   adam,
-  type Backend,
   dynamicLossScale,
   float32,
   kahan,
@@ -20,6 +19,7 @@ import {
   stochasticRounding,
   type TrainerOptions,
 } from "@mp/core";
+import type { Backend } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import { type Model, perceptron, recurrent } from "../../training/models.js";

@@ -3,7 +3,6 @@ import {
   adagrad,
   adam,
   adamW,
-  type BackendManifest,
   bfloat16,
   chain,
   clipByValue,
@@ -11,7 +10,6 @@ import {
   dynamicLossScale,
   float16,
   float32,
-  type HostTensor,
   kahan,
   type MasterWeights,
   mixedBfloat16,
@@ -42,6 +40,7 @@ import {
   radam,
   warmRestarts,
 } from "@mp/core/optim";
+import type { BackendManifest, HostTensor } from "@mp/graph";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";

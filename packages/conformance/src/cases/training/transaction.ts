@@ -3,18 +3,17 @@ import {
   adam,
   dynamicLossScale,
   float32,
-  type HostTensor,
   type LossFunction,
   momentum,
   type Optimizer,
   type Precision,
   type StepResult,
   sgd,
-  type Tensor,
   type TrainerOptions,
 } from "@mp/core";
-import { add, mul, reduceSum } from "@mp/core/ops";
 import { settable } from "@mp/core/optim";
+import type { HostTensor, Tensor } from "@mp/graph";
+import { add, mul, reduceSum } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import {

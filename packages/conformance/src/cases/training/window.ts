@@ -2,15 +2,14 @@
 import {
   dynamicLossScale,
   float32,
-  foldIn,
-  type HostTensor,
   type LossFunction,
   mixedFloat16,
   type Precision,
   type StepResult,
   staticLossScale,
 } from "@mp/core";
-import { add, mul, randomBernoulli, reduceSum, where } from "@mp/core/ops";
+import { foldIn, type HostTensor } from "@mp/graph";
+import { add, mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import {

@@ -1,4 +1,4 @@
-import { readOptions, withDefault } from "../../option-table.js";
+import { readOptions, withDefault } from "@mp/graph/internal";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, halfCosine, left, positive, schedule } from "./schedule.js";
 

@@ -1,6 +1,5 @@
-import { count, optional } from "../../argument-checks.js";
-import { readOptions, withDefault } from "../../option-table.js";
-import { div, minimum, mul, sub } from "../../trace/ops/binary.js";
+import { count, optional, readOptions, withDefault } from "@mp/graph/internal";
+import { div, minimum, mul, sub } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, positive, power, schedule } from "./schedule.js";
 import { equalCycle } from "./warm-restarts.js";

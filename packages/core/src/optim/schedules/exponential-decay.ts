@@ -1,7 +1,5 @@
-import { truth } from "../../argument-checks.js";
-import { readOptions, withDefault } from "../../option-table.js";
-import { div, mul } from "../../trace/ops/binary.js";
-import { floor } from "../../trace/ops/unary.js";
+import { readOptions, truth, withDefault } from "@mp/graph/internal";
+import { div, floor, mul } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, positive, power, schedule } from "./schedule.js";
 

@@ -1,4 +1,4 @@
-import { div } from "../../trace/ops/binary.js";
+import { div } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, inUnit, positive, schedule } from "./schedule.js";
 

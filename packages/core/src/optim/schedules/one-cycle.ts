@@ -1,7 +1,6 @@
-import { oneOf, optional } from "../../argument-checks.js";
-import { MpError } from "../../errors.js";
-import { readOptions, withDefault } from "../../option-table.js";
-import { div, less, sub, where } from "../../trace/ops/binary.js";
+import { MpError } from "@mp/graph";
+import { oneOf, optional, readOptions, withDefault } from "@mp/graph/internal";
+import { div, less, sub, where } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, halfCosine, inUnit, positive, schedule } from "./schedule.js";
 

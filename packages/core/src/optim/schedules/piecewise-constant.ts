@@ -1,7 +1,5 @@
-import { MpError } from "../../errors.js";
-import { less, where } from "../../trace/ops/binary.js";
-import { literal } from "../../trace/ops/source.js";
-import type { Tensor } from "../../trace/tensor.js";
+import { MpError, type Tensor } from "@mp/graph";
+import { less, literal, where } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, STEPS, schedule } from "./schedule.js";
 

@@ -1,8 +1,6 @@
-import { count, truth } from "../../argument-checks.js";
-import { readOptions, withDefault } from "../../option-table.js";
-import { add, div, maximum, mul, pow } from "../../trace/ops/binary.js";
-import { cast } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
+import type { Tensor } from "@mp/graph";
+import { count, readOptions, truth, withDefault } from "@mp/graph/internal";
+import { add, cast, div, maximum, mul, pow } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, left, positive, schedule } from "./schedule.js";
 

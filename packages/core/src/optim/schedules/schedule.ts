@@ -1,9 +1,6 @@
-import type { Check } from "../../argument-checks.js";
-import { described } from "../../described.js";
-import { add, div, mul, pow, sub } from "../../trace/ops/binary.js";
-import { literal } from "../../trace/ops/source.js";
-import { cast, clip, sin } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
+import type { Tensor } from "@mp/graph";
+import { type Check, described } from "@mp/graph/internal";
+import { add, cast, clip, div, literal, mul, pow, sin, sub } from "@mp/graph/ops";
 import { hyperparameter } from "../hyperparameter.js";
 import type { Schedule } from "../optimizer.js";
 

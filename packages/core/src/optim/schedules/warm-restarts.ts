@@ -1,11 +1,18 @@
-import { claim, count } from "../../argument-checks.js";
-import { tensor } from "../../host/host-tensor.js";
-import { readOptions, withDefault } from "../../option-table.js";
-import { add, div, greaterOrEqual, mod, mul, sub, where } from "../../trace/ops/binary.js";
-import { reduceMax, reduceSum } from "../../trace/ops/reduce.js";
-import { constant } from "../../trace/ops/source.js";
-import { cast } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
+import { type Tensor, tensor } from "@mp/graph";
+import { claim, count, readOptions, withDefault } from "@mp/graph/internal";
+import {
+  add,
+  cast,
+  constant,
+  div,
+  greaterOrEqual,
+  mod,
+  mul,
+  reduceMax,
+  reduceSum,
+  sub,
+  where,
+} from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, halfCosine, positive, power, STEPS, schedule } from "./schedule.js";
 

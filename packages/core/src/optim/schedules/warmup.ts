@@ -1,9 +1,6 @@
-import { optional } from "../../argument-checks.js";
-import { MpError } from "../../errors.js";
-import { readOptions } from "../../option-table.js";
-import { shown } from "../../shown.js";
-import { add, div, mul, sub } from "../../trace/ops/binary.js";
-import { cast, clip } from "../../trace/ops/unary.js";
+import { MpError } from "@mp/graph";
+import { optional, readOptions, shown } from "@mp/graph/internal";
+import { add, cast, clip, div, mul, sub } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, inUnit, positive, schedule } from "./schedule.js";
 

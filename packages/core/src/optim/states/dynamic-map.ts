@@ -3,9 +3,9 @@
  * decades below 1 have 1, 2, 4 … 64 numbers for each sign, or 2, 4, 8 … 128 of one sign, in the middle of equal steps; 0
  * and 1 have codes of their own.
  */
-import { add, maximum, minimum, mul } from "../../trace/ops/binary.js";
-import { abs, cast, clip, exp, floor, log } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
+
+import type { Tensor } from "@mp/graph";
+import { abs, add, cast, clip, exp, floor, log, maximum, minimum, mul } from "@mp/graph/ops";
 
 /** The signs that the values of a slot have: second moments, for example, are never negative. */
 export type Signs = "both" | "nonNegative";

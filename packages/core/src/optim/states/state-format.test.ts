@@ -1,11 +1,8 @@
+import { type FloatDType, floatFormats, type HostTensor, key, type Tensor, tensor } from "@mp/graph";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { numbersOf } from "../../../test/evaluate-op.js";
-import { runTraced } from "../../../test/run-traced.js";
-import { type FloatDType, floatFormats } from "../../dtype.js";
-import { type HostTensor, tensor } from "../../host/host-tensor.js";
-import { key } from "../../trace/random/random.js";
-import type { Tensor } from "../../trace/tensor.js";
+import { numbersOf } from "../../../../graph/test/evaluate-op.js";
+import { runTraced } from "../../../../graph/test/run-traced.js";
 import type { Signs } from "./dynamic-map.js";
 import { decoded, encoded, type StateFormat } from "./state-format.js";
 

@@ -1,13 +1,20 @@
 /** The storage of a tensor of an optimizer's state: its format, and how values in f32 become that and back. */
-import { type DType, floatFormats } from "../../dtype.js";
-import { elementCount, type Shape } from "../../shape.js";
-import { div, maximum, mul } from "../../trace/ops/binary.js";
-import { pad, reshape, slice } from "../../trace/ops/movement.js";
-import { reduceMax } from "../../trace/ops/reduce.js";
-import { abs, cast, clip, reciprocal } from "../../trace/ops/unary.js";
-import { type Key, randomUniform } from "../../trace/random/random.js";
-import { stochasticallyRounded } from "../../trace/random/stochastic-rounding.js";
-import type { Tensor } from "../../trace/tensor.js";
+import { type DType, elementCount, floatFormats, type Key, type Shape, type Tensor } from "@mp/graph";
+import {
+  abs,
+  cast,
+  clip,
+  div,
+  maximum,
+  mul,
+  pad,
+  randomUniform,
+  reciprocal,
+  reduceMax,
+  reshape,
+  slice,
+  stochasticallyRounded,
+} from "@mp/graph/ops";
 import { dynamicallyDecoded, dynamicallyEncoded, type Signs } from "./dynamic-map.js";
 
 /** The dtypes that a state may be stored in, and so the names of the formats. */

@@ -1,7 +1,14 @@
-import { type Check, count, oneOf, optional } from "../../argument-checks.js";
-import { type DefaultedOptions, withDefault } from "../../option-table.js";
-import { checkOptions, type OptionNames } from "../../options.js";
-import { isPlainObject } from "../../plain-object.js";
+import {
+  type Check,
+  checkOptions,
+  count,
+  type DefaultedOptions,
+  isPlainObject,
+  type OptionNames,
+  oneOf,
+  optional,
+  withDefault,
+} from "@mp/graph/internal";
 import type { Signs } from "./dynamic-map.js";
 import { STATE_FORMATS, type StateFormat } from "./state-format.js";
 

@@ -1,5 +1,4 @@
-import type { DType } from "../../dtype.js";
-import { elementCount, type Shape, sameShape } from "../../shape.js";
+import { type DType, elementCount, type Shape, sameShape } from "@mp/graph";
 import type { Signs } from "./dynamic-map.js";
 import { isStateFormat, scalesOf } from "./state-format.js";
 

@@ -1,8 +1,8 @@
+import { tensor, zeros } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { batch, smallRun, stateOf, wave } from "../../../test/small-run.js";
-import { tensor, zeros } from "../../host/host-tensor.js";
 import { mixedFloat16 } from "../../precision/presets.js";
-import { reference } from "../../reference/index.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { batchDifferences, feedBatch } from "./batch.js";
 

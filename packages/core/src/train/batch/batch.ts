@@ -1,12 +1,17 @@
-import type { EngineTensor, Handle, RunInput } from "../../contract/backend.js";
-import { DTYPES } from "../../dtype.js";
-import { MpError } from "../../errors.js";
-import { formatType } from "../../graph/format-type.js";
-import type { ValueType } from "../../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
-import { isPlainObject } from "../../plain-object.js";
-import { formatShape } from "../../shape.js";
-import { DEEPEST_TREE, leavesOf, mapTree } from "../../tree.js";
+import {
+  DTYPES,
+  formatShape,
+  formatType,
+  type Handle,
+  type HostTensor,
+  isHostTensor,
+  leavesOf,
+  MpError,
+  mapTree,
+  type RunInput,
+  type ValueType,
+} from "@mp/graph";
+import { DEEPEST_TREE, type EngineTensor, isPlainObject } from "@mp/graph/internal";
 import { fedName, type TypeTree } from "../definition/program.js";
 
 /** A tree of data in the form that a backend takes, with the types that decide which program runs. */

@@ -1,12 +1,11 @@
+import { type Tensor, tensor } from "@mp/graph";
+import { reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../host/host-tensor.js";
 import { adamW } from "../../optim/adam.js";
 import { sgd } from "../../optim/sgd.js";
 import { noLossScaling } from "../../precision/loss-scaler.js";
 import { float32, mixed, mixedFloat16 } from "../../precision/presets.js";
-import { reference } from "../../reference/index.js";
-import { reduceSum } from "../../trace/ops/reduce.js";
-import type { Tensor } from "../../trace/tensor.js";
 import { trainer } from "../trainer.js";
 
 it("calls of a trainer refuse what they cannot take, with a code", async () => {

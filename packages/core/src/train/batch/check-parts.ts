@@ -1,10 +1,7 @@
-import type { Check } from "../../argument-checks.js";
-import { MpError } from "../../errors.js";
-import { checkOptions, type OptionNames } from "../../options.js";
-import { isPlainObject } from "../../plain-object.js";
+import { MpError } from "@mp/graph";
+import { type Check, checkOptions, isPlainObject, type OptionNames, shown } from "@mp/graph/internal";
 import type { LossScaler } from "../../precision/loss-scaler.js";
 import type { Precision } from "../../precision/presets.js";
-import { shown } from "../../shown.js";
 import { scaleRange } from "../programs/scale.js";
 
 type Parts = Readonly<Record<string, unknown>>;

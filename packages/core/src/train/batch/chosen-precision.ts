@@ -1,5 +1,5 @@
+import type { BackendManifest } from "@mp/graph";
 import { expectHalf } from "../../cast/plan.js";
-import type { BackendManifest } from "../../contract/manifest.js";
 import type { Precision, PrecisionChoice } from "../../precision/presets.js";
 import { checkPrecision } from "./check-parts.js";
 

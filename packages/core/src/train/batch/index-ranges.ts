@@ -2,14 +2,21 @@
  * Labels and indices of a batch that are out of range, found on the host before a run: engines find them too, each with
  * a message of its own that names neither the batch nor the place.
  */
-import type { Executable, RunInput } from "../../contract/backend.js";
-import { MpError } from "../../errors.js";
-import type { Op } from "../../graph/attributes.js";
-import type { AnyNode, Graph, GraphNode, Value } from "../../graph/graph.js";
-import { producers } from "../../graph/graph.js";
-import { sourceOfIndices } from "../../graph/known-indices.js";
-import { isHostTensor } from "../../host/host-tensor.js";
-import { type Shape, stridesOf } from "../../shape.js";
+import {
+  type AnyNode,
+  type Executable,
+  type Graph,
+  type GraphNode,
+  isHostTensor,
+  MpError,
+  type Op,
+  producers,
+  type RunInput,
+  type Shape,
+  stridesOf,
+  type Value,
+} from "@mp/graph";
+import { sourceOfIndices } from "@mp/graph/internal";
 
 /** The range allowed for the elements of an input. */
 interface IndexRange {

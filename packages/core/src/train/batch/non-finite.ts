@@ -1,6 +1,4 @@
-import { type FloatDType, floatFormats, isFloat } from "../../dtype.js";
-import { decode } from "../../float-format/bits.js";
-import type { HostTensor } from "../../host/host-tensor.js";
+import { decode, type FloatDType, floatFormats, type HostTensor, isFloat } from "@mp/graph";
 
 /** `master/out is NaN at element 3`; undefined for a tensor of finite values or without floats. */
 export function nonFiniteProblem(

@@ -1,7 +1,5 @@
-import { MpError } from "../../errors.js";
-import { checkOptions, type OptionNames } from "../../options.js";
-import { isPlainObject } from "../../plain-object.js";
-import { shown } from "../../shown.js";
+import { MpError } from "@mp/graph";
+import { checkOptions, isPlainObject, type OptionNames, shown } from "@mp/graph/internal";
 import type { StepResult } from "../definition/result.js";
 import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
 import type { Json } from "./json.js";

@@ -1,5 +1,5 @@
-import { MpError } from "../../errors.js";
-import { isPlainObject } from "../../plain-object.js";
+import { MpError } from "@mp/graph";
+import { isPlainObject } from "@mp/graph/internal";
 
 /** JSON values: what a data cursor is made of, so that it survives a checkpoint. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

@@ -1,19 +1,16 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type HostTensor, type Tensor, tensor, zeros } from "@mp/graph";
+import { literal, reduceMean, sub } from "@mp/graph/ops";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { batch, params, type SmallOptions, smallRun, stateOf, trained } from "../../../test/small-run.js";
 import { loadTensors, saveTensors } from "../../checkpoint/files.js";
-import { type HostTensor, tensor, zeros } from "../../host/host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { sgd } from "../../optim/sgd.js";
 import { dynamicLossScale, type LossScaler, staticLossScale } from "../../precision/loss-scaler.js";
 import { kahan } from "../../precision/master-weights.js";
 import { bfloat16, mixedFloat16 } from "../../precision/presets.js";
-import { sub } from "../../trace/ops/binary.js";
-import { reduceMean } from "../../trace/ops/reduce.js";
-import { literal } from "../../trace/ops/source.js";
-import type { Tensor } from "../../trace/tensor.js";
 
 let folder = "";
 let path = "";

@@ -1,8 +1,6 @@
+import { type Backend, formatType, type HostTensor, type State } from "@mp/graph";
+import { isPlainObject } from "@mp/graph/internal";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
-import type { Backend, State } from "../../contract/backend.js";
-import { formatType } from "../../graph/format-type.js";
-import type { HostTensor } from "../../host/host-tensor.js";
-import { isPlainObject } from "../../plain-object.js";
 import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
 import { checkJson, type Json } from "../callbacks/json.js";
 import type { StepDefinition } from "../definition/definition.js";

@@ -1,17 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type HostTensor, type Tensor, type TensorTree, tensor, zeros } from "@mp/graph";
+import { add, literal } from "@mp/graph/ops";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { batch, params, type SmallOptions, smallRun } from "../../../test/small-run.js";
 import { loadTensors, saveTensors } from "../../checkpoint/files.js";
-import { type HostTensor, tensor, zeros } from "../../host/host-tensor.js";
 import { adam } from "../../optim/adam.js";
 import { f32Master, kahan, type MasterWeights, noMasterWeights } from "../../precision/master-weights.js";
 import { mixedBfloat16 } from "../../precision/presets.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { add } from "../../trace/ops/binary.js";
-import { literal } from "../../trace/ops/source.js";
-import type { Tensor } from "../../trace/tensor.js";
 import { loadParameters } from "./load-parameters.js";
 
 let folder: string;

@@ -1,9 +1,5 @@
-import { oneOf } from "../../argument-checks.js";
-import type { DType } from "../../dtype.js";
-import { formatType } from "../../graph/format-type.js";
-import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
-import { checkOptions } from "../../options.js";
-import { mapTree } from "../../tree.js";
+import { type DType, formatType, type HostTensor, isHostTensor, mapTree } from "@mp/graph";
+import { checkOptions, oneOf } from "@mp/graph/internal";
 import { nonFiniteProblem } from "../batch/non-finite.js";
 import { fedName } from "../definition/program.js";
 import type { WeightsChoice } from "../weights/average.js";

@@ -1,7 +1,6 @@
 // Checks the values of a run's state in a file, beyond names and types: values that no run of the SDK writes are
 // rejected, since they would make a run fail silently later.
-import { floatFormats } from "../../dtype.js";
-import type { HostTensor } from "../../host/host-tensor.js";
+import { floatFormats, type HostTensor } from "@mp/graph";
 import { placeOf } from "../../optim/states/stored-place.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
 import { describeElement, nonFiniteProblem } from "../batch/non-finite.js";

@@ -1,6 +1,4 @@
-import type { Backend } from "../../contract/backend.js";
-import type { HostTensor } from "../../host/host-tensor.js";
-import { leavesOf } from "../../tree.js";
+import { type Backend, type HostTensor, leavesOf } from "@mp/graph";
 import { runOnce } from "../compile/program-cache.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownSlot, typesOf } from "../definition/objective-state.js";

@@ -1,4 +1,4 @@
-import { MpError } from "../../errors.js";
+import { MpError } from "@mp/graph";
 
 /** Runs the calls of one trainer or predictor one after another: each reads the state that the previous one committed. */
 export class CallQueue {

@@ -1,6 +1,6 @@
+import { reference } from "@mp/graph/reference";
 import { expect, it } from "vitest";
-import { graphOfOp } from "../../../test/evaluate-op.js";
-import { reference } from "../../reference/reference.js";
+import { graphOfOp } from "../../../../graph/test/evaluate-op.js";
 import { graphFor } from "./graph-for.js";
 
 it("expands attention, also in loops, where the backend has no kernel for it", async () => {

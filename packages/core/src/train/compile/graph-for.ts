@@ -1,9 +1,7 @@
+import { type BackendManifest, expandAttentions, type Graph, prepareGraph } from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
+import { unrollScans } from "@mp/graph/internal";
 import { widenSums } from "../../cast/widen-sums.js";
-import { type BackendManifest, unsupportedReason } from "../../contract/manifest.js";
-import type { Graph } from "../../graph/graph.js";
-import { expandAttentions } from "../../transform/expand-attention.js";
-import { prepareGraph } from "../../transform/prepare.js";
-import { unrollScans } from "../../transform/scan/unroll.js";
 
 /**
  * The graph that a backend compiles in place of a program's: loops and attention expanded that it lacks, sums in f32.

@@ -1,6 +1,5 @@
+import type { Backend, Executable, HostTensor, RunInput, State } from "@mp/graph";
 import { sumWarnings } from "../../cast/widen-sums.js";
-import type { Backend, Executable, RunInput, State } from "../../contract/backend.js";
-import type { HostTensor } from "../../host/host-tensor.js";
 import type { Adopt } from "../batch/batch.js";
 import { withCheckedIndices } from "../batch/index-ranges.js";
 import type { Program } from "../definition/program.js";

@@ -1,8 +1,5 @@
-import { contentHash } from "../../content-hash.js";
-import type { Graph } from "../../graph/graph.js";
-import { printGraph } from "../../graph/print.js";
-import { isHostTensor } from "../../host/host-tensor.js";
-import { stableHash } from "../../stable-hash.js";
+import { type Graph, isHostTensor, printGraph } from "@mp/graph";
+import { contentHash, stableHash } from "@mp/graph/internal";
 
 /** The stream of a `RandomBits` node: each rank has its own. */
 const STREAM = / ?key=0x[0-9a-f]+/g;

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Backend } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf } from "../../../test/small-run.js";
-import type { Backend } from "../../contract/backend.js";
-import { reference } from "../../reference/index.js";
 
 const batches = [0, 1, 2, 3, 4].map((step) => batch(step));
 

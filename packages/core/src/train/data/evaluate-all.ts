@@ -1,7 +1,15 @@
 /** Loss and metrics of a whole data set. */
-import { callback, integer, optional } from "../../argument-checks.js";
-import { MpError } from "../../errors.js";
-import { later, type OptionTable, readOptions, withDefault } from "../../option-table.js";
+
+import { MpError } from "@mp/graph";
+import {
+  callback,
+  integer,
+  later,
+  type OptionTable,
+  optional,
+  readOptions,
+  withDefault,
+} from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 import { signalPart } from "../batch/check-parts.js";
 import type { LossContext, Traced } from "../definition/loss.js";

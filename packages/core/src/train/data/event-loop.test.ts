@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { manifestOf } from "../../../test/test-manifest.js";
+import { manifestOf } from "../../../../graph/test/test-manifest.js";
 import { breather } from "./event-loop.js";
 
 let time = 0;

@@ -1,4 +1,4 @@
-import type { BackendManifest } from "../../contract/manifest.js";
+import type { BackendManifest } from "@mp/graph";
 
 /** Timers, signals and sockets wait at most about this long while steps follow one another. */
 const LONGEST_MS = 8;

@@ -1,5 +1,5 @@
-import { MpError } from "../../errors.js";
-import { isPlainObject } from "../../plain-object.js";
+import { MpError } from "@mp/graph";
+import { isPlainObject } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 import type { Json } from "../callbacks/json.js";
 import type { TrainingWarning } from "../definition/warning.js";

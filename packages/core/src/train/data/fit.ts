@@ -1,7 +1,17 @@
+import { MpError } from "@mp/graph";
+import {
+  type Check,
+  callback,
+  integer,
+  later,
+  type OptionTable,
+  type OptionValues,
+  object,
+  optional,
+  readOptions,
+  withDefault,
+} from "@mp/graph/internal";
 import { checkPath, prepareFile } from "#checkpoint-files";
-import { type Check, callback, integer, object, optional } from "../../argument-checks.js";
-import { MpError } from "../../errors.js";
-import { later, type OptionTable, type OptionValues, readOptions, withDefault } from "../../option-table.js";
 import {
   checkCallbacks,
   type FitCallback,

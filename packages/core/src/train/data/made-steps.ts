@@ -1,12 +1,14 @@
-import { type Check, oneOf, optional } from "../../argument-checks.js";
 import {
+  type Check,
   type Defaulted,
   later,
   type OptionTable,
   type OptionValues,
+  oneOf,
+  optional,
   readOptions,
   withDefault,
-} from "../../option-table.js";
+} from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 import { signalPart } from "../batch/check-parts.js";
 import type { FitEpoch, FitResult, FitStep, FitTraining } from "../callbacks/callback.js";

@@ -1,7 +1,5 @@
-import { MpError } from "../../errors.js";
-import { isHostTensor } from "../../host/host-tensor.js";
-import { formatShape } from "../../shape.js";
-import { shown } from "../../shown.js";
+import { formatShape, isHostTensor, MpError } from "@mp/graph";
+import { shown } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 
 /** The weights of padded batches, as `arrayDataset` of @mp/data names them. */

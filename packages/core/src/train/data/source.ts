@@ -1,5 +1,5 @@
-import { MpError } from "../../errors.js";
-import { shown } from "../../shown.js";
+import { MpError } from "@mp/graph";
+import { shown } from "@mp/graph/internal";
 import type { Json } from "../callbacks/json.js";
 import type { TrainingWarning } from "../definition/warning.js";
 

@@ -1,9 +1,6 @@
-import type { BackendManifest } from "../../contract/manifest.js";
+import type { BackendManifest, Key, Tensor, TensorTree } from "@mp/graph";
 import type { Optimizer } from "../../optim/optimizer.js";
 import type { Precision } from "../../precision/presets.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import type { Key } from "../../trace/random/random.js";
-import type { Tensor } from "../../trace/tensor.js";
 import type { Ema } from "../weights/average.js";
 import type { Shard } from "../weights/shard.js";
 import type { LossContext, LossParts } from "./loss.js";

@@ -1,9 +1,5 @@
-import type { EngineTensor, Handle } from "../../contract/backend.js";
-import type { HostTensor } from "../../host/host-tensor.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import type { Key } from "../../trace/random/random.js";
-import type { Tensor } from "../../trace/tensor.js";
-import type { MapLeaves } from "../../tree.js";
+import type { Handle, HostTensor, Key, MapLeaves, Tensor, TensorTree } from "@mp/graph";
+import type { EngineTensor } from "@mp/graph/internal";
 
 /** A tree of host tensors as the traced function sees it: the same structure with `Tensor` leaves. */
 export type Traced<T> = MapLeaves<T, HostTensor, Tensor>;

@@ -1,7 +1,4 @@
-import { MpError } from "../../errors.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { isTensor } from "../../trace/tensor.js";
-import { leavesOf } from "../../tree.js";
+import { isTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
 
 /**
  * Runs a user function over `tree`. A missing name is `undefined` there, and the operator that gets it cannot say more,

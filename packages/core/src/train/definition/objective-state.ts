@@ -3,10 +3,8 @@
  * without a name, whose state is the whole. Named objectives keep their parts under their names, `master/d/…` and
  * `scaler/d/…`, and share model state, frozen parameters, `iteration` and `drawn`.
  */
-import { MpError } from "../../errors.js";
+import { foldIn, type Key, MpError, type TensorTree } from "@mp/graph";
 import type { MasterWeights } from "../../precision/master-weights.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { foldIn, type Key } from "../../trace/random/random.js";
 import { mergeFrozen } from "../weights/frozen.js";
 import type { StepDefinition } from "./definition.js";
 import type { TypeTree } from "./program.js";

@@ -1,4 +1,4 @@
-import type { HostTensor } from "../../host/host-tensor.js";
+import type { HostTensor } from "@mp/graph";
 import type { Optimizer } from "../../optim/optimizer.js";
 import type { Evaluation } from "./result.js";
 

@@ -1,14 +1,21 @@
-import type { StateBinding } from "../../contract/backend.js";
-import { MpError } from "../../errors.js";
-import { formatType } from "../../graph/format-type.js";
-import type { Graph, ValueType } from "../../graph/graph.js";
-import type { HostTensor } from "../../host/host-tensor.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { isTensor, Tensor } from "../../trace/tensor.js";
-import { currentBuilder, traceInto } from "../../trace/trace.js";
-import type { Probes } from "../../transform/instrument.js";
-import { prepareGraph } from "../../transform/prepare.js";
-import { leavesOf, mapTree, rebuildTree, type Tree } from "../../tree.js";
+import {
+  formatType,
+  type Graph,
+  type HostTensor,
+  isTensor,
+  leavesOf,
+  MpError,
+  mapTree,
+  prepareGraph,
+  rebuildTree,
+  type StateBinding,
+  Tensor,
+  type TensorTree,
+  type Tree,
+  traceInto,
+  type ValueType,
+} from "@mp/graph";
+import { currentBuilder, type Probes } from "@mp/graph/internal";
 import { isValueType, slotGroupName, slotGroupOf } from "./state.js";
 
 /** A closed graph with its state bindings: what a backend compiles. */

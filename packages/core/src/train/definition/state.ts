@@ -1,7 +1,4 @@
-import type { StateBinding } from "../../contract/backend.js";
-import type { InputRole, ValueType } from "../../graph/graph.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import type { Tensor } from "../../trace/tensor.js";
+import type { InputRole, StateBinding, Tensor, TensorTree, ValueType } from "@mp/graph";
 
 /**
  * All state that a training run keeps between steps, in one tree. `slotGroups` says by top-level key what commits only

@@ -1,9 +1,7 @@
+import type { BackendManifest, TensorTree } from "@mp/graph";
+import { atUserLines, notePaths } from "@mp/graph/internal";
 import { autocast } from "../../cast/autocast.js";
 import type { CastingPolicy } from "../../cast/policy.js";
-import type { BackendManifest } from "../../contract/manifest.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { notePaths } from "../../trace/parameter-paths.js";
-import { atUserLines } from "../../trace/trace.js";
 import type { LossContext } from "./loss.js";
 import { tellingNames } from "./missing-name.js";
 

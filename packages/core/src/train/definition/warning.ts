@@ -1,4 +1,4 @@
-import type { BackendWarning } from "../../contract/backend.js";
+import type { BackendWarning } from "@mp/graph/internal";
 
 /**
  * A warning that does not stop training: the engine's own warnings, `numerics` for numbers that a policy or a scale

@@ -1,17 +1,25 @@
+import { type Backend, type HostTensor, MpError, tensor } from "@mp/graph";
+import {
+  add,
+  cast,
+  concat,
+  div,
+  greater,
+  literal,
+  log,
+  matMul,
+  mul,
+  randomBernoulli,
+  reduceMean,
+  reduceSum,
+  slice,
+  softmax,
+  sub,
+  where,
+} from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { batch, type SmallOptions, smallRun, stateOf, wave } from "../../../test/small-run.js";
-import type { Backend } from "../../contract/backend.js";
-import { MpError } from "../../errors.js";
-import { type HostTensor, tensor } from "../../host/host-tensor.js";
-import { reference } from "../../reference/index.js";
-import { add, div, greater, mul, sub, where } from "../../trace/ops/binary.js";
-import { matMul } from "../../trace/ops/matrix.js";
-import { concat, slice } from "../../trace/ops/movement.js";
-import { softmax } from "../../trace/ops/normalization.js";
-import { reduceMean, reduceSum } from "../../trace/ops/reduce.js";
-import { literal } from "../../trace/ops/source.js";
-import { cast, log } from "../../trace/ops/unary.js";
-import { randomBernoulli } from "../../trace/random/random.js";
 
 const poisoned = (rows = 4): { readonly x: HostTensor<"f32">; readonly y: HostTensor<"f32"> } => ({
   x: wave([rows, 3], 1),

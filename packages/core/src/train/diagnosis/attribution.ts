@@ -1,8 +1,6 @@
-import { isHalf } from "../../dtype.js";
-import { formatType } from "../../graph/format-type.js";
-import type { Phase } from "../../graph/graph.js";
+import { formatType, isHalf, type Phase } from "@mp/graph";
+import { castInputs, firstCulprit, instrumentFinite } from "@mp/graph/internal";
 import type { LossScaler } from "../../precision/loss-scaler.js";
-import { castInputs, firstCulprit, instrumentFinite } from "../../transform/instrument.js";
 import type { Compiled } from "../compile/program-cache.js";
 import type { Program } from "../definition/program.js";
 import { scaleFault } from "../programs/scale.js";

@@ -1,8 +1,7 @@
+import { roundTo, tensor } from "@mp/graph";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { smallRun, wave } from "../../../test/small-run.js";
-import { roundTo } from "../../float-format/round.js";
-import { tensor } from "../../host/host-tensor.js";
 import { bfloat16, float32, mixedFloat16 } from "../../precision/presets.js";
 import type { TrainingWarning } from "../definition/warning.js";
 

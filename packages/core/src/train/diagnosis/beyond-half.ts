@@ -1,8 +1,5 @@
 /** Data that a half cannot hold: finite numbers of a batch that a cast makes infinite. */
-import type { RunInput } from "../../contract/backend.js";
-import { floatFormats, type HalfDType } from "../../dtype.js";
-import { roundTo } from "../../float-format/round.js";
-import { isHostTensor } from "../../host/host-tensor.js";
+import { floatFormats, type HalfDType, isHostTensor, type RunInput, roundTo } from "@mp/graph";
 
 export type Inputs = Readonly<Record<string, RunInput>>;
 

@@ -1,14 +1,9 @@
+import { scope, tensor } from "@mp/graph";
+import { cast, div, log, matMul, mul, randomBernoulli, reduceMean, reduceSum } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
 import { batch, type SmallOptions, smallRun, stateOf } from "../../../test/small-run.js";
-import { tensor } from "../../host/host-tensor.js";
 import { dynamicLossScale, staticLossScale } from "../../precision/loss-scaler.js";
 import { float32, mixedFloat16 } from "../../precision/presets.js";
-import { div, mul } from "../../trace/ops/binary.js";
-import { matMul } from "../../trace/ops/matrix.js";
-import { reduceMean, reduceSum } from "../../trace/ops/reduce.js";
-import { cast, log } from "../../trace/ops/unary.js";
-import { randomBernoulli } from "../../trace/random/random.js";
-import { scope } from "../../trace/trace.js";
 
 const tooHigh = { ...mixedFloat16(), lossScaler: dynamicLossScale({ initialScale: 2 ** 30 }) };
 const withLoss = (loss: (x: Parameters<SmallOptions["loss"]>) => ReturnType<SmallOptions["loss"]>) =>

@@ -1,9 +1,6 @@
+import { type HostTensor, MpError, tensor } from "@mp/graph";
+import { checkOptions, isPlainObject, shown } from "@mp/graph/internal";
 import { float32Policy, lowDType } from "../../cast/policy.js";
-import { MpError } from "../../errors.js";
-import { type HostTensor, tensor } from "../../host/host-tensor.js";
-import { checkOptions } from "../../options.js";
-import { isPlainObject } from "../../plain-object.js";
-import { shown } from "../../shown.js";
 import type { FlatBatch } from "../batch/batch.js";
 import type { ProgramCache } from "../compile/program-cache.js";
 import type { StepDefinition } from "../definition/definition.js";

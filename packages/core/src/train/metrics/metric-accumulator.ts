@@ -1,7 +1,4 @@
-import { isFloat } from "../../dtype.js";
-import { MpError } from "../../errors.js";
-import { decodeArray } from "../../float-format/bits.js";
-import type { HostTensor } from "../../host/host-tensor.js";
+import { decodeArray, type HostTensor, isFloat, MpError } from "@mp/graph";
 import type { Outputs } from "../definition/outputs.js";
 import type { StreamedMetric, StreamedValues } from "./streamed-metric.js";
 

@@ -1,4 +1,4 @@
-import type { Tensor } from "../../trace/tensor.js";
+import type { Tensor } from "@mp/graph";
 
 /**
  * A metric of a whole data set: what it takes of each batch, and what it makes of all of them. The functions of

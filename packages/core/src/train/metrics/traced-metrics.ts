@@ -1,8 +1,5 @@
-import { isPlainObject } from "../../plain-object.js";
-import { shown } from "../../shown.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { isTensor } from "../../trace/tensor.js";
-import { keyProblem } from "../../tree.js";
+import { isTensor, type TensorTree } from "@mp/graph";
+import { isPlainObject, keyProblem, shown } from "@mp/graph/internal";
 import type { LossContext } from "../definition/loss.js";
 import { invalidMetrics, MetricAccumulator, type MetricResults } from "./metric-accumulator.js";
 import type { StreamedMetric, StreamedMetrics } from "./streamed-metric.js";

@@ -1,14 +1,8 @@
+import { foldIn, type Tensor, type TensorTree } from "@mp/graph";
+import { poisonOf, tensorsOf, withoutLines, withPhase } from "@mp/graph/internal";
+import { add, and, cast, equal, greater, literal, mul, not, or, reduceSum, where } from "@mp/graph/ops";
 import { checkUpdate } from "../../optim/check-update.js";
 import { computedRates, type UpdateContext } from "../../optim/optimizer.js";
-import { type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
-import { add, and, equal, greater, mul, or, where } from "../../trace/ops/binary.js";
-import { poisonOf } from "../../trace/ops/finite.js";
-import { reduceSum } from "../../trace/ops/reduce.js";
-import { literal } from "../../trace/ops/source.js";
-import { cast, not } from "../../trace/ops/unary.js";
-import { foldIn } from "../../trace/random/random.js";
-import type { Tensor } from "../../trace/tensor.js";
-import { withoutLines, withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";

@@ -1,16 +1,20 @@
+import {
+  foldIn,
+  formatType,
+  isComputeFloat,
+  isTensor,
+  type Key,
+  leavesOf,
+  MpError,
+  mapTensors,
+  type Tensor,
+  type TensorTree,
+  valueAndGrad,
+} from "@mp/graph";
+import { atUserLines, keyProblem, notePaths, withPhase } from "@mp/graph/internal";
+import { cast } from "@mp/graph/ops";
 import { autocast } from "../../cast/autocast.js";
 import type { CastReport } from "../../cast/explain.js";
-import { isComputeFloat } from "../../dtype.js";
-import { MpError } from "../../errors.js";
-import { valueAndGrad } from "../../gradient/grad.js";
-import { formatType } from "../../graph/format-type.js";
-import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { cast } from "../../trace/ops/unary.js";
-import { notePaths } from "../../trace/parameter-paths.js";
-import { foldIn, type Key } from "../../trace/random/random.js";
-import { isTensor, type Tensor } from "../../trace/tensor.js";
-import { atUserLines, withPhase } from "../../trace/trace.js";
-import { keyProblem, leavesOf } from "../../tree.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext, LossParts } from "../definition/loss.js";
 import { tellingNames } from "../definition/missing-name.js";

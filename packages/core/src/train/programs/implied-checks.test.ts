@@ -1,16 +1,27 @@
 // Which checks for infinities and NaN are spared because another value shows them.
+
+import { type Tensor, type TensorTree, tensor } from "@mp/graph";
+import {
+  abs,
+  add,
+  cast,
+  div,
+  equal,
+  expand,
+  literal,
+  maximum,
+  mul,
+  neg,
+  reshape,
+  slice,
+  sub,
+  where,
+} from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { runTraced } from "../../../test/run-traced.js";
-import { tensor } from "../../host/host-tensor.js";
+import { runTraced } from "../../../../graph/test/run-traced.js";
 import { adam } from "../../optim/adam.js";
 import { clipByValue } from "../../optim/clip.js";
 import { momentum, sgd } from "../../optim/sgd.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { add, div, equal, maximum, mul, sub, where } from "../../trace/ops/binary.js";
-import { expand, reshape, slice } from "../../trace/ops/movement.js";
-import { literal } from "../../trace/ops/source.js";
-import { abs, cast, neg } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
 import { withoutImplied } from "./implied-checks.js";
 
 const data = { x: tensor(Float32Array.of(1, 2, 3, 4)), y: tensor(Float32Array.of(5, 6, 7, 8)) };

@@ -1,9 +1,5 @@
-import { isFloat } from "../../dtype.js";
-import type { Op } from "../../graph/attributes.js";
-import { type AnyNode, producers, type Value } from "../../graph/graph.js";
-import { elementCount } from "../../shape.js";
-import { Tensor } from "../../trace/tensor.js";
-import { currentBuilder } from "../../trace/trace.js";
+import { type AnyNode, elementCount, isFloat, type Op, producers, Tensor, type Value } from "@mp/graph";
+import { currentBuilder } from "@mp/graph/internal";
 
 /** Operands whose infinities and NaN are infinities and NaN of the result, whatever the other operand is. */
 const CARRIED: { readonly [K in Op]?: readonly number[] } = {

@@ -1,6 +1,5 @@
-import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { cast } from "../../trace/ops/unary.js";
-import { foldIn } from "../../trace/random/random.js";
+import { foldIn, mapTensors, type TensorTree } from "@mp/graph";
+import { cast } from "@mp/graph/ops";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { ShardedMasters } from "../weights/shard.js";

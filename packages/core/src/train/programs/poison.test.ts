@@ -1,10 +1,9 @@
 // The finite check of gradients and of what an update writes: which form which shape takes, and that each form sees.
+
+import { encodeArray, type HostTensor, type Tensor, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { runTraced, traceTrees } from "../../../test/run-traced.js";
-import { encodeArray } from "../../float-format/bits.js";
-import { type HostTensor, tensor } from "../../host/host-tensor.js";
-import type { Tensor } from "../../trace/tensor.js";
-import { currentBuilder } from "../../trace/trace.js";
+import { currentBuilder } from "../../../../graph/src/trace/trace.js";
+import { runTraced, traceTrees } from "../../../../graph/test/run-traced.js";
 import { poisonOfUpdate } from "./poison.js";
 
 const SHAPES: readonly (readonly [shape: readonly number[], form: "MatMul" | "Mul"])[] = [

@@ -1,15 +1,6 @@
-import { isFloat } from "../../dtype.js";
-import { zeros } from "../../host/host-tensor.js";
-import { elementCount } from "../../shape.js";
-import { type TensorTree, tensorsOf } from "../../trace/map-tensors.js";
-import { add } from "../../trace/ops/binary.js";
-import { poison } from "../../trace/ops/finite.js";
-import { matMul } from "../../trace/ops/matrix.js";
-import { reshape } from "../../trace/ops/movement.js";
-import { reduceSum } from "../../trace/ops/reduce.js";
-import { constant, literal } from "../../trace/ops/source.js";
-import { cast } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
+import { elementCount, isFloat, type Tensor, type TensorTree, zeros } from "@mp/graph";
+import { poison, tensorsOf } from "@mp/graph/internal";
+import { add, cast, constant, literal, matMul, reduceSum, reshape } from "@mp/graph/ops";
 import { withoutImplied } from "./implied-checks.js";
 
 /**

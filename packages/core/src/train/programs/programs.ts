@@ -1,12 +1,9 @@
 /** The programs that change the state of a run: each is traced once per batch shape and closed over nothing but its state. */
+
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { poisonOf, setRandomCounter, withPhase } from "@mp/graph/internal";
+import { add, literal, where } from "@mp/graph/ops";
 import { initialRates, zerosLike } from "../../optim/optimizer.js";
-import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { add, where } from "../../trace/ops/binary.js";
-import { poisonOf } from "../../trace/ops/finite.js";
-import { literal } from "../../trace/ops/source.js";
-import { setRandomCounter } from "../../trace/random/random.js";
-import type { Tensor } from "../../trace/tensor.js";
-import { withPhase } from "../../trace/trace.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { joinStates, nextState, stateOf, statePart } from "../definition/objective-state.js";
 import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../definition/program.js";

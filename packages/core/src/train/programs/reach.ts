@@ -1,6 +1,5 @@
-import { MpError } from "../../errors.js";
-import type { UnreachedLeaves } from "../../gradient/grad.js";
-import type { GradientCut } from "../../gradient/gradient-cuts.js";
+import { MpError } from "@mp/graph";
+import type { GradientCut, UnreachedLeaves } from "@mp/graph/internal";
 import type { TrainingWarning } from "../definition/warning.js";
 
 /** Number of names in a message; its details have all. */

@@ -1,11 +1,9 @@
 /** The programs that read the weights of a run and change nothing; each is traced once per batch shape. */
+
+import { foldIn, isTensor, mapTree, type Tensor, type TensorTree } from "@mp/graph";
+import { cast } from "@mp/graph/ops";
 import { autocast } from "../../cast/autocast.js";
 import { f32Master } from "../../precision/master-weights.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { cast } from "../../trace/ops/unary.js";
-import { foldIn } from "../../trace/random/random.js";
-import { isTensor, type Tensor } from "../../trace/tensor.js";
-import { mapTree } from "../../tree.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext } from "../definition/loss.js";
 import { stateOf, statePart } from "../definition/objective-state.js";

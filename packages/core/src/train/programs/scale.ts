@@ -1,7 +1,6 @@
-import { MpError } from "../../errors.js";
+import { isTensor, MpError, type Tensor } from "@mp/graph";
+import { and, lessOrEqual } from "@mp/graph/ops";
 import { LARGEST_SCALE, type LossScaler, SMALLEST_SCALE } from "../../precision/loss-scaler.js";
-import { and, lessOrEqual } from "../../trace/ops/binary.js";
-import { isTensor, type Tensor } from "../../trace/tensor.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { TrainingState } from "../definition/state.js";
 

@@ -1,10 +1,8 @@
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { div, mul, sqrt } from "@mp/graph/ops";
 import { clipFactor } from "../../optim/clip.js";
 import { sumOfSquares } from "../../optim/global-norm.js";
 import { LARGEST_SCALE } from "../../precision/loss-scaler.js";
-import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { div, mul } from "../../trace/ops/binary.js";
-import { sqrt } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { type ScaleRange, scaleRange } from "./scale.js";
 

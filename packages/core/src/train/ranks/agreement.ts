@@ -1,5 +1,4 @@
-import { MpError } from "../../errors.js";
-import type { Ranks } from "../../ranks.js";
+import { MpError, type Ranks } from "@mp/graph";
 import { compareHeaders, type End, type Facts, type Header } from "./header.js";
 
 /**

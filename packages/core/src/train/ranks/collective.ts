@@ -1,4 +1,4 @@
-import { MpError } from "../../errors.js";
+import { MpError } from "@mp/graph";
 import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/place.js";
 import type { Outputs } from "../definition/outputs.js";
 import { ALONE, type RankPlace } from "../definition/rank-place.js";

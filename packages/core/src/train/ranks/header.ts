@@ -1,4 +1,4 @@
-import { MpError } from "../../errors.js";
+import { MpError } from "@mp/graph";
 import type { FitResult } from "../callbacks/callback.js";
 
 /** How `fit` or `steps` ends. */

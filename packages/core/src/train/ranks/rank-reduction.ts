@@ -1,6 +1,4 @@
-import type { State } from "../../contract/backend.js";
-import type { HostTensor } from "../../host/host-tensor.js";
-import type { Ranks } from "../../ranks.js";
+import type { HostTensor, Ranks, State } from "@mp/graph";
 import { numberIn, type Outputs } from "../definition/outputs.js";
 import { gradientSlots, REDUCED_SCALARS, type WindowReduction } from "../run/window.js";
 import type { Agreement } from "./agreement.js";

@@ -1,5 +1,5 @@
-import { contentHash } from "../../content-hash.js";
-import { formatType } from "../../graph/format-type.js";
+import { formatType } from "@mp/graph";
+import { contentHash } from "@mp/graph/internal";
 import { printSettings, settingsOf } from "../checkpoint/file/settings.js";
 import type { Definitions } from "../definition/definition.js";
 import type { Outputs } from "../definition/outputs.js";

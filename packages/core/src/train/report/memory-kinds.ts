@@ -1,8 +1,5 @@
-import { isHalf } from "../../dtype.js";
-import type { Graph, Value } from "../../graph/graph.js";
-import { byteLength, totalBytes } from "../../host/host-tensor.js";
-import { Storages } from "../../transform/liveness.js";
-import { leavesOf } from "../../tree.js";
+import { byteLength, type Graph, isHalf, leavesOf, type Value } from "@mp/graph";
+import { Storages, totalBytes } from "@mp/graph/internal";
 import type { TypeTree } from "../definition/program.js";
 import { isValueType, type TrainingState } from "../definition/state.js";
 

@@ -1,23 +1,27 @@
+import {
+  byteLength,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  isFloat,
+  mapTensors,
+  type Tensor,
+  type TensorTree,
+  tensor,
+} from "@mp/graph";
+import { add, cast, literal, mul, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { numbersOf } from "../../../test/evaluate-op.js";
-import { runTraced } from "../../../test/run-traced.js";
+import { numbersOf } from "../../../../graph/test/evaluate-op.js";
+import { runTraced } from "../../../../graph/test/run-traced.js";
 import { tensorsOfBytes } from "../../checkpoint/bytes.js";
-import { type FloatDType, floatFormats, isFloat } from "../../dtype.js";
-import { byteLength, type HostTensor, tensor } from "../../host/host-tensor.js";
 import { adamW } from "../../optim/adam.js";
 import { byPath } from "../../optim/by-path.js";
 import { lion } from "../../optim/lion.js";
 import type { Optimizer } from "../../optim/optimizer.js";
 import { momentum, sgd } from "../../optim/sgd.js";
 import { decoded, STATE_FORMATS } from "../../optim/states/state-format.js";
-import { reference } from "../../reference/index.js";
-import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { add, mul } from "../../trace/ops/binary.js";
-import { reduceSum } from "../../trace/ops/reduce.js";
-import { literal } from "../../trace/ops/source.js";
-import { cast } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
 import { trainer } from "../trainer.js";
 import type { StateTensor } from "./optimizer-state.js";
 import type { PrecisionReport } from "./report.js";

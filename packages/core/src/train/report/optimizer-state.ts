@@ -1,14 +1,18 @@
-import { type DType, floatFormats, isFloat } from "../../dtype.js";
-import type { ValueType } from "../../graph/graph.js";
-import { byteLength, type HostTensor } from "../../host/host-tensor.js";
+import {
+  byteLength,
+  type DType,
+  elementCount,
+  floatFormats,
+  type HostTensor,
+  isFloat,
+  isTensor,
+  leavesOf,
+  type Tensor,
+  type ValueType,
+} from "@mp/graph";
+import { cast, concat, literal, reshape } from "@mp/graph/ops";
 import { decoded } from "../../optim/states/state-format.js";
 import { type Place, placeOf } from "../../optim/states/stored-place.js";
-import { elementCount } from "../../shape.js";
-import { concat, reshape } from "../../trace/ops/movement.js";
-import { literal } from "../../trace/ops/source.js";
-import { cast } from "../../trace/ops/unary.js";
-import { isTensor, type Tensor } from "../../trace/tensor.js";
-import { leavesOf } from "../../tree.js";
 import { runOnce } from "../compile/program-cache.js";
 import { isOwnSlot, readSlot, statePart } from "../definition/objective-state.js";
 import { traceProgram } from "../definition/program.js";

@@ -1,19 +1,11 @@
+import { type BackendManifest, type Graph, grad, key, prepareGraph, type Tensor, traceInto } from "@mp/graph";
+import { attention, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { batch, smallRun } from "../../../test/small-run.js";
-import type { BackendManifest } from "../../contract/manifest.js";
-import { grad } from "../../gradient/grad.js";
-import type { Graph } from "../../graph/graph.js";
 import { adam } from "../../optim/adam.js";
 import { kahan } from "../../precision/master-weights.js";
 import { mixedFloat16 } from "../../precision/presets.js";
-import { reference } from "../../reference/index.js";
-import { attention } from "../../trace/ops/attention.js";
-import { where } from "../../trace/ops/binary.js";
-import { reduceSum } from "../../trace/ops/reduce.js";
-import { key, randomBernoulli } from "../../trace/random/random.js";
-import type { Tensor } from "../../trace/tensor.js";
-import { traceInto } from "../../trace/trace.js";
-import { prepareGraph } from "../../transform/prepare.js";
 import { planMemory, plannedPeak } from "./plan-memory.js";
 
 const { manifest } = await reference();

@@ -1,14 +1,18 @@
 /** Plans the memory of a training step on an engine, computed from its graph: nothing is compiled or run. */
-import { object } from "../../argument-checks.js";
-import { emulateHalves } from "../../cast/emulate-halves.js";
+
+import {
+  type AnyNode,
+  type BackendManifest,
+  emulateHalves,
+  expandAttentions,
+  type Graph,
+  type HalfDType,
+  peakLiveBytes,
+  type Value,
+} from "@mp/graph";
+import { object, totalBytes } from "@mp/graph/internal";
 import { widenSums } from "../../cast/widen-sums.js";
-import type { BackendManifest } from "../../contract/manifest.js";
-import type { HalfDType } from "../../dtype.js";
-import type { AnyNode, Graph, Value } from "../../graph/graph.js";
-import { totalBytes } from "../../host/host-tensor.js";
 import type { Precision } from "../../precision/presets.js";
-import { expandAttentions } from "../../transform/expand-attention.js";
-import { peakLiveBytes } from "../../transform/liveness.js";
 import { type MemoryKinds, memoryKinds } from "./memory-kinds.js";
 
 /** The engine and the way in which a step runs. */

@@ -1,13 +1,10 @@
+import { scope, tensor } from "@mp/graph";
+import { matMul, mul, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { batch, params, smallRun, stateOf } from "../../../test/small-run.js";
-import { tensor } from "../../host/host-tensor.js";
 import { momentum, sgd } from "../../optim/sgd.js";
 import { bfloat16, float32, mixedBfloat16, mixedFloat16, type Precision } from "../../precision/presets.js";
-import { reference } from "../../reference/index.js";
-import { mul } from "../../trace/ops/binary.js";
-import { matMul } from "../../trace/ops/matrix.js";
-import { reduceSum } from "../../trace/ops/reduce.js";
-import { scope } from "../../trace/trace.js";
 import { trainer } from "../trainer.js";
 import type { GroupHistogram, PrecisionReport } from "./report.js";
 

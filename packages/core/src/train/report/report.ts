@@ -1,12 +1,7 @@
+import { type Graph, type HalfDType, isHalf, leavesOf, type RunInput, tensor } from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
 import type { CastReport } from "../../cast/explain.js";
 import { lowDType, mixedFloat16Policy } from "../../cast/policy.js";
-import type { RunInput } from "../../contract/backend.js";
-import { unsupportedReason } from "../../contract/manifest.js";
-import type { HalfDType } from "../../dtype.js";
-import { isHalf } from "../../dtype.js";
-import type { Graph } from "../../graph/graph.js";
-import { tensor } from "../../host/host-tensor.js";
-import { leavesOf } from "../../tree.js";
 import type { FlatBatch } from "../batch/batch.js";
 import { runOnce } from "../compile/program-cache.js";
 import { isValueType } from "../definition/state.js";

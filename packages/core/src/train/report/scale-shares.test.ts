@@ -1,5 +1,5 @@
+import { roundTo } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { roundTo } from "../../float-format/round.js";
 import type { ExponentHistogram } from "./counts/exponent-counts.js";
 import { recommendedScale, scaleShares } from "./scale-shares.js";
 

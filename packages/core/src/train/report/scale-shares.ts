@@ -1,4 +1,4 @@
-import { floatFormats, type HalfDType } from "../../dtype.js";
+import { floatFormats, type HalfDType } from "@mp/graph";
 import type { ExponentHistogram } from "./counts/exponent-counts.js";
 
 /** The effect of multiplying gradients by a scale and rounding to a half, as shares of the nonzero gradients. */

@@ -1,5 +1,4 @@
-import type { State } from "../../contract/backend.js";
-import { MpError } from "../../errors.js";
+import { MpError, type State } from "@mp/graph";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
 import { numberIn } from "../definition/outputs.js";
 

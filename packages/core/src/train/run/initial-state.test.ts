@@ -1,17 +1,13 @@
 // What a run may start from: nothing by which every step would be skipped.
+
+import { encodeArray, type HostTensor, type Tensor, tensor } from "@mp/graph";
+import { add, cast, constant, maximum, minimum, mul, reduceMax, reduceMin, reduceSum } from "@mp/graph/ops";
+import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { encodeArray } from "../../float-format/bits.js";
-import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import type { Optimizer } from "../../optim/optimizer.js";
 import { sgd } from "../../optim/sgd.js";
 import { f32Master, noMasterWeights } from "../../precision/master-weights.js";
 import { float32, mixedFloat16 } from "../../precision/presets.js";
-import { reference } from "../../reference/index.js";
-import { add, maximum, minimum, mul } from "../../trace/ops/binary.js";
-import { reduceMax, reduceMin, reduceSum } from "../../trace/ops/reduce.js";
-import { constant } from "../../trace/ops/source.js";
-import { cast } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
 import type { TrainerOptions } from "../options.js";
 import { trainer } from "../trainer.js";
 import type { Trainer } from "../trainer-interface.js";

@@ -1,8 +1,12 @@
-import type { Backend } from "../../contract/backend.js";
-import { MpError } from "../../errors.js";
-import type { ValueType } from "../../graph/graph.js";
-import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
-import { leavesOf, mapTree } from "../../tree.js";
+import {
+  type Backend,
+  type HostTensor,
+  isHostTensor,
+  leavesOf,
+  MpError,
+  mapTree,
+  type ValueType,
+} from "@mp/graph";
 import { nonFiniteProblem } from "../batch/non-finite.js";
 import { runOnce } from "../compile/program-cache.js";
 import type { StepDefinition } from "../definition/definition.js";

@@ -1,6 +1,5 @@
+import type { Graph, ProfileRow } from "@mp/graph";
 import type { CastReport } from "../../cast/explain.js";
-import type { ProfileRow } from "../../contract/backend.js";
-import type { Graph } from "../../graph/graph.js";
 import type { FlatBatch } from "../batch/batch.js";
 import type { ProgramCache } from "../compile/program-cache.js";
 import type { StepDefinition } from "../definition/definition.js";

@@ -1,11 +1,7 @@
-import type { State } from "../../contract/backend.js";
-import { MpError } from "../../errors.js";
-import { type HostTensor, isHostTensor, tensor } from "../../host/host-tensor.js";
+import { type HostTensor, isHostTensor, MpError, mapTree, type State, tensor } from "@mp/graph";
+import { isPlainObject, shown } from "@mp/graph/internal";
 import { checkHyperparameter } from "../../optim/hyperparameter.js";
 import { isSettable } from "../../optim/settable.js";
-import { isPlainObject } from "../../plain-object.js";
-import { shown } from "../../shown.js";
-import { mapTree } from "../../tree.js";
 import type { RatesByGroup } from "../callbacks/callback.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { named, ownSlot } from "../definition/objective-state.js";

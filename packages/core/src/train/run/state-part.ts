@@ -1,6 +1,4 @@
-import type { State } from "../../contract/backend.js";
-import type { HostTensor } from "../../host/host-tensor.js";
-import { leavesOf, type Tree } from "../../tree.js";
+import { type HostTensor, leavesOf, type State, type Tree } from "@mp/graph";
 import { fedName, outputTree, type TypeTree } from "../definition/program.js";
 import { isValueType } from "../definition/state.js";
 

@@ -1,9 +1,7 @@
+import { leavesOf, MpError, type ProfileRow } from "@mp/graph";
+import { unsupportedReason } from "@mp/graph/backend";
 import type { CastReport } from "../../cast/explain.js";
 import { lowDType } from "../../cast/policy.js";
-import type { ProfileRow } from "../../contract/backend.js";
-import { unsupportedReason } from "../../contract/manifest.js";
-import { MpError } from "../../errors.js";
-import { leavesOf } from "../../tree.js";
 import { batchDifferences, type FlatBatch } from "../batch/batch.js";
 import type { Compiled, ProgramCache } from "../compile/program-cache.js";
 import { programHash } from "../compile/program-hash.js";

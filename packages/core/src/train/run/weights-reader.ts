@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../options.js";
+import { checkOptions, type OptionNames } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 import { checkFunction } from "../batch/check-parts.js";
 import { ByFunction } from "../compile/by-function.js";

@@ -1,7 +1,4 @@
-import type { State } from "../../contract/backend.js";
-import { MpError } from "../../errors.js";
-import { formatType } from "../../graph/format-type.js";
-import { type HostTensor, isHostTensor, zeros } from "../../host/host-tensor.js";
+import { formatType, type HostTensor, isHostTensor, MpError, type State, zeros } from "@mp/graph";
 import { isOwnSlot, type Placed } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 

@@ -2,18 +2,12 @@
  * The moving average of the weights, kept in the step: e ← d·e + (1-d)·w in f32, after each applied step. It is read
  * instead of the weights where asked for, and changes nothing that is trained.
  */
-import { oneOf } from "../../argument-checks.js";
-import { described } from "../../described.js";
-import { MpError } from "../../errors.js";
+
+import { MpError, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { described, type OptionTable, oneOf, readOptions, shown, withDefault } from "@mp/graph/internal";
+import { add, cast, div, equal, literal, minimum, mul, sub, where } from "@mp/graph/ops";
 import { averageFactor } from "../../optim/hyperparameter.js";
 import { biasCorrection } from "../../optim/moments.js";
-import { type OptionTable, readOptions, withDefault } from "../../option-table.js";
-import { shown } from "../../shown.js";
-import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { add, div, equal, minimum, mul, sub, where } from "../../trace/ops/binary.js";
-import { literal } from "../../trace/ops/source.js";
-import { cast } from "../../trace/ops/unary.js";
-import type { Tensor } from "../../trace/tensor.js";
 
 /** How the moving average of the weights is formed. */
 export interface EmaOptions {

@@ -1,12 +1,15 @@
-import { type DType, type FloatDType, floatFormats } from "../../dtype.js";
-import { producers } from "../../graph/graph.js";
-import type { TensorTree } from "../../trace/map-tensors.js";
-import { and, greater, less } from "../../trace/ops/binary.js";
-import { reduceMean } from "../../trace/ops/reduce.js";
-import { abs, cast } from "../../trace/ops/unary.js";
-import { isTensor, Tensor } from "../../trace/tensor.js";
-import { currentBuilder } from "../../trace/trace.js";
-import { mapTree } from "../../tree.js";
+import {
+  type DType,
+  type FloatDType,
+  floatFormats,
+  isTensor,
+  mapTree,
+  producers,
+  Tensor,
+  type TensorTree,
+} from "@mp/graph";
+import { currentBuilder } from "@mp/graph/internal";
+import { abs, and, cast, greater, less, reduceMean } from "@mp/graph/ops";
 
 /** The formats whose normal numbers end far above those of f32. */
 const isNarrow = (dtype: DType): dtype is "f16" | "f8e4m3" | "f8e5m2" =>

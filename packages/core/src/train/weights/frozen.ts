@@ -1,11 +1,6 @@
-import { MpError } from "../../errors.js";
-import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
-import { namesInstead } from "../../missing-name.js";
+import { type HostTensor, isHostTensor, isTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
+import { namesInstead, partOf, shown } from "@mp/graph/internal";
 import type { MasterWeights } from "../../precision/master-weights.js";
-import { shown } from "../../shown.js";
-import { partOf, type TensorTree } from "../../trace/map-tensors.js";
-import { isTensor } from "../../trace/tensor.js";
-import { leavesOf } from "../../tree.js";
 
 /** Which parameters are not trained: `true` for a leaf or a whole subtree; the others are trained. */
 export type FrozenMask<P> = P extends HostTensor

@@ -1,12 +1,15 @@
-import type { ComputeDType } from "../../dtype.js";
+import {
+  type ComputeDType,
+  elementCount,
+  isTensor,
+  leavesOf,
+  mapTensors,
+  mapTree,
+  type Tensor,
+  type TensorTree,
+} from "@mp/graph";
+import { add, cast, concat, reshape, slice } from "@mp/graph/ops";
 import type { MasterWeights } from "../../precision/master-weights.js";
-import { elementCount } from "../../shape.js";
-import { mapTensors, type TensorTree } from "../../trace/map-tensors.js";
-import { add } from "../../trace/ops/binary.js";
-import { concat, reshape, slice } from "../../trace/ops/movement.js";
-import { cast } from "../../trace/ops/unary.js";
-import { isTensor, type Tensor } from "../../trace/tensor.js";
-import { leavesOf, mapTree } from "../../tree.js";
 import type { Part } from "./partition.js";
 
 /** The part of the trained parameters that a rank keeps. */

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { indices } from "../../../test/finite-differences.js";
-import { grad } from "../../gradient/grad.js";
 import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import { evaluate } from "../../reference/evaluate.js";
 import * as binaryOps from "../../trace/ops/binary.js";
@@ -10,6 +9,7 @@ import { constant } from "../../trace/ops/source.js";
 import * as unaryOps from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
+import { grad } from "../grad.js";
 
 /** Gradients of the sum of `fn`, each as plain numbers; exact arithmetic, all inputs f32 vectors. */
 function gradients(

@@ -1,4 +1,4 @@
-import { type AnyNode, type Graph, type GraphNode, producers, type Value } from "../../graph/graph.js";
+import { type AnyNode, type Graph, type GraphNode, producers, type Value } from "../graph.js";
 
 /**
  * The scan without what nobody reads: stacked results, carries that nothing read depends on, and operands that are then

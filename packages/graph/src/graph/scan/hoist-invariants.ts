@@ -1,11 +1,4 @@
-import {
-  type AnyNode,
-  type Graph,
-  type GraphInput,
-  type GraphNode,
-  isNode,
-  type Value,
-} from "../../graph/graph.js";
+import { type AnyNode, type Graph, type GraphInput, type GraphNode, isNode, type Value } from "../graph.js";
 
 /**
  * Takes what is the same in every step out of the bodies of scans: the cast or the transpose of a weight is computed once.

@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { validateGraph } from "../../graph/build/validate.js";
-import { type Graph, isNode } from "../../graph/graph.js";
 import { tensor } from "../../host/host-tensor.js";
 import { evaluate } from "../../reference/evaluate.js";
 import { add, mul } from "../../trace/ops/binary.js";
@@ -10,9 +8,11 @@ import { transpose } from "../../trace/ops/movement.js";
 import { exp, tanh } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
-import { eliminateCommonSubexpressions } from "../common-subexpressions.js";
-import { eliminateDeadCode } from "../dead-code.js";
-import { peakLiveBytes } from "../liveness.js";
+import { eliminateCommonSubexpressions } from "../../transform/common-subexpressions.js";
+import { eliminateDeadCode } from "../../transform/dead-code.js";
+import { peakLiveBytes } from "../../transform/liveness.js";
+import { validateGraph } from "../build/validate.js";
+import { type Graph, isNode } from "../graph.js";
 import { hoistInvariants } from "./hoist-invariants.js";
 
 const trace = (

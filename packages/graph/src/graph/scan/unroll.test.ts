@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { valueAndGrad } from "../../gradient/grad.js";
-import { validateGraph } from "../../graph/build/validate.js";
 import { type HostTensor, tensor } from "../../host/host-tensor.js";
 import { evaluate } from "../../reference/evaluate.js";
 import { add, mul } from "../../trace/ops/binary.js";
@@ -10,7 +9,8 @@ import { reduceMean } from "../../trace/ops/reduce.js";
 import { tanh } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
-import { prepareGraph } from "../prepare.js";
+import { prepareGraph } from "../../transform/prepare.js";
+import { validateGraph } from "../build/validate.js";
 import { unrollScans } from "./unroll.js";
 
 const STEPS = 4;

@@ -1,6 +1,6 @@
-import { type Rebuilding, rebuildGraph } from "../../graph/build/rebuild.js";
-import type { Graph } from "../../graph/graph.js";
-import { type GraphNode, isNode, type Value } from "../../graph/graph.js";
+import { type Rebuilding, rebuildGraph } from "../build/rebuild.js";
+import type { Graph } from "../graph.js";
+import { type GraphNode, isNode, type Value } from "../graph.js";
 
 /**
  * The graph with the steps of its scans one after the other, for engines without loops and for reports on single steps. A

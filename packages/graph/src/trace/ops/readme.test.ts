@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import * as ops from "../../entries/ops.js";
 
 const folder = new URL(".", import.meta.url);
-const readme = readFileSync(new URL("../../../README.md", folder), "utf8");
+const readme = readFileSync(new URL("../../../../core/README.md", folder), "utf8");
 const table = readme.slice(readme.indexOf("### Operators"));
 const files = readdirSync(folder).filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"));
 

@@ -1,9 +1,16 @@
-import { type DType, type HalfDType, isHalf } from "../dtype.js";
-import type { OpAttributes } from "../graph/attributes.js";
-import type { GraphBuilder } from "../graph/build/builder.js";
-import { rewriteNodes } from "../graph/build/rewrite-nodes.js";
-import { type AnyNode, type Graph, type GraphNode, isNode, type Origin, type Value } from "../graph/graph.js";
-import { opTable } from "../graph/op-table.js";
+import { type DType, type HalfDType, isHalf } from "../../dtype.js";
+import type { OpAttributes } from "../../graph/attributes.js";
+import type { GraphBuilder } from "../../graph/build/builder.js";
+import { rewriteNodes } from "../../graph/build/rewrite-nodes.js";
+import {
+  type AnyNode,
+  type Graph,
+  type GraphNode,
+  isNode,
+  type Origin,
+  type Value,
+} from "../../graph/graph.js";
+import { opTable } from "../../graph/op-table.js";
 import { emitWidened } from "./widen-halves.js";
 
 /** Whether the results are elements of the operands, their negatives, or integers: representable without rounding. */

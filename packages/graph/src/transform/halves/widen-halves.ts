@@ -1,8 +1,8 @@
-import { type DType, isFloat } from "../dtype.js";
-import { decodeArray } from "../float-format/bits.js";
-import type { GraphBuilder } from "../graph/build/builder.js";
-import { type AnyNode, isNode, type Value } from "../graph/graph.js";
-import { type HostTensor, tensor } from "../host/host-tensor.js";
+import { type DType, isFloat } from "../../dtype.js";
+import { decodeArray } from "../../float-format/bits.js";
+import type { GraphBuilder } from "../../graph/build/builder.js";
+import { type AnyNode, isNode, type Value } from "../../graph/graph.js";
+import { type HostTensor, tensor } from "../../host/host-tensor.js";
 
 /**
  * Emits a node whose half operands are carried in f32. Its results are in f32 too and are not rounded to the half.

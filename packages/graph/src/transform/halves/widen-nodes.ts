@@ -1,6 +1,6 @@
-import { isHalf } from "../dtype.js";
-import { rewriteBodies, rewriteNodes } from "../graph/build/rewrite-nodes.js";
-import type { AnyNode, Graph, Value } from "../graph/graph.js";
+import { isHalf } from "../../dtype.js";
+import { rewriteBodies, rewriteNodes } from "../../graph/build/rewrite-nodes.js";
+import type { AnyNode, Graph, Value } from "../../graph/graph.js";
 import { emitWidened } from "./widen-halves.js";
 
 /**

@@ -1,5 +1,5 @@
 // Which query attends to which key, from all that ONNX's Attention has to say about it, as one mask.
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import {
   add,
   and,
@@ -13,7 +13,7 @@ import {
   reshape,
   sub,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { literals } from "../../literals.js";
 
 export interface Visibility {

@@ -1,5 +1,5 @@
 // The scores behind ONNX's Attention, which it gives on request: computed beside the attention itself.
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import {
   add,
   cast,
@@ -15,7 +15,7 @@ import {
   tanh,
   transpose,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { literals } from "../../literals.js";
 
 /** The stage of the computation whose result is given. */

@@ -1,5 +1,5 @@
 // ONNX's GridSample, which reads a picture at places that are data.
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import {
   abs,
   add,
@@ -24,7 +24,7 @@ import {
   sub,
   transpose,
   where,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { quote } from "../../problem.js";
 import type { ReadNode } from "../node/node-reader.js";
 

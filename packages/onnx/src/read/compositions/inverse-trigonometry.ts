@@ -1,6 +1,6 @@
 // The inverses of sine, cosine and tangent, by a formula: halved angles until a short series is exact to f32.
-import type { Tensor } from "@mp/core";
-import { abs, add, div, greater, maximum, mul, neg, sqrt, square, sub, where } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { abs, add, div, greater, maximum, mul, neg, sqrt, square, sub, where } from "@mp/graph/ops";
 
 /** atan x = 2 atan(x / (1 + √(1 + x²))). */
 const halved = (x: Tensor): Tensor => div(x, add(sqrt(add(square(x), 1)), 1));

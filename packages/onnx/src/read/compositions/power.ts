@@ -1,7 +1,6 @@
 // Powers of operands of two dtypes: the result is of the first one's.
-import type { DType, Tensor } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
-import { cast, div, equal, literal, mod, mul, pow, where } from "@mp/core/ops";
+import { type DType, isFloat, type Tensor } from "@mp/graph";
+import { cast, div, equal, literal, mod, mul, pow, where } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
 /**

@@ -1,7 +1,6 @@
 // The remainders that core's Mod does not have: of floats by the divisor's sign, of integers by the dividend's.
-import type { Tensor } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
-import { add, and, div, equal, greater, mod, mul, not, sub, where, xor } from "@mp/core/ops";
+import { isFloat, type Tensor } from "@mp/graph";
+import { add, and, div, equal, greater, mod, mul, not, sub, where, xor } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
 /** As numpy's: what is left by the dividend's sign, moved to the divisor's. */

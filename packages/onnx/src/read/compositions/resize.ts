@@ -1,6 +1,5 @@
 // ONNX's Resize and Upsample. What core's own `resize` does is that; the rest is a product with the weights of each axis.
-import { type Tensor, tensor } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
+import { isFloat, type Tensor, tensor } from "@mp/graph";
 import {
   add,
   type CoordinateMode,
@@ -11,7 +10,7 @@ import {
   type ResizeMode,
   resize,
   transpose,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 import { numbersOf } from "../../numbers.js";
 import { quote } from "../../problem.js";
 import type { NodeReader, ReadNode } from "../node/node-reader.js";

@@ -1,6 +1,6 @@
 // ONNX's ReverseSequence, which exporters write around recurrent layers that run backward.
-import type { Tensor } from "@mp/core";
-import { expand, gatherElements, less, range, reshape, sub, where } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { expand, gatherElements, less, range, reshape, sub, where } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
 /** Repeats a vector along one axis over the whole shape. */

@@ -1,5 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { add, concat, gather, mul, reshape, slice, split, stack, sub, transpose } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { add, concat, gather, mul, reshape, slice, split, stack, sub, transpose } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
 /** Turns pairs of the first numbers of each head by an angle that depends on the place. */

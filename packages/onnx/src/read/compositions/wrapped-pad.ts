@@ -1,6 +1,5 @@
-import { tensor } from "@mp/core";
-import type { Value } from "@mp/core/graph";
-import { constant, gather } from "@mp/core/ops";
+import { tensor, type Value } from "@mp/graph";
+import { constant, gather } from "@mp/graph/ops";
 import type { NodeReader, NodeResult } from "../node/node-reader.js";
 
 /** Pads as if the tensor were repeated on all sides. */

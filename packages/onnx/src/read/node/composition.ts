@@ -1,5 +1,4 @@
-import type { Tensor } from "@mp/core";
-import type { Op } from "@mp/core/graph";
+import type { Op, Tensor } from "@mp/graph";
 import type { NodeReader, ReadNode } from "./node-reader.js";
 
 /** The op of the same name on the same operands, if it has no attributes. */

@@ -1,6 +1,6 @@
 // Functions of ONNX that several readers compose, by the formulas of its specification.
-import type { Tensor } from "@mp/core";
-import { abs, add, clip, div, greater, mul, where } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { abs, add, clip, div, greater, mul, where } from "@mp/graph/ops";
 
 export const hardSigmoid = (x: Tensor, alpha: number, beta: number): Tensor =>
   clip(add(mul(x, alpha), beta), { min: 0, max: 1 });

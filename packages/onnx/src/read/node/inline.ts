@@ -1,4 +1,4 @@
-import { type AnyNode, type Graph, isNode, type Value } from "@mp/core/graph";
+import { type AnyNode, type Graph, isNode, type Value } from "@mp/graph";
 
 /** Emits the nodes of a graph whose inputs have these values. @returns the values of its outputs */
 export function inline(

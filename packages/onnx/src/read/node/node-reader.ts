@@ -1,15 +1,20 @@
 /** One ONNX node while it is read: its operands and attributes, and the nodes of the graph that it becomes. */
-import { type DType, type HostTensor, MpError, type Shape, scope, type Tensor } from "@mp/core";
 import {
+  type DType,
   type Graph,
   type GraphBuilder,
+  type HostTensor,
+  MpError,
   normalizeAxis,
   type Op,
   type OpAttributes,
+  type Shape,
+  scope,
+  type Tensor,
   traceInto,
   type Value,
   type ValueType,
-} from "@mp/core/graph";
+} from "@mp/graph";
 import { elementTypeOfCode, isDType } from "../../element-type.js";
 import type { Invariant } from "../../invariants.js";
 import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../../model.js";

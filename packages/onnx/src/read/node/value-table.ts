@@ -1,7 +1,14 @@
 // What the names of a model stand for while it is read. An initializer or a constant is only brought into the graph
 // when a node reads it as data, and an i64 that the graph keeps as i32 is only widened where its 64 bits are asked for.
-import { type HostTensor, MpError } from "@mp/core";
-import { elementCount, type GraphBuilder, type InputRole, type Value, type ValueType } from "@mp/core/graph";
+import {
+  elementCount,
+  type GraphBuilder,
+  type HostTensor,
+  type InputRole,
+  MpError,
+  type Value,
+  type ValueType,
+} from "@mp/graph";
 import { literals } from "../../literals.js";
 import { numbersOf } from "../../numbers.js";
 import { quote, refuse, unsupported } from "../../problem.js";

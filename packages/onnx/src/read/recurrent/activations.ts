@@ -1,5 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { add, elu, leakyRelu, mul, relu, sigmoid, softplus, tanh } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { add, elu, leakyRelu, mul, relu, sigmoid, softplus, tanh } from "@mp/graph/ops";
 import { shortest } from "../../numbers.js";
 import { quote } from "../../problem.js";
 import { hardSigmoid, softsign, thresholdedRelu } from "../node/formulas.js";

@@ -1,5 +1,5 @@
 /** The differences between LSTM, GRU and RNN. */
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
 import type { NodeReader } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
 

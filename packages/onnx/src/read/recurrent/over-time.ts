@@ -1,5 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { expand, gemm, literal, reshape, scan, transpose, where } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { expand, gemm, literal, reshape, scan, transpose, where } from "@mp/graph/ops";
 import type { Cell } from "./cell.js";
 import { isWithin } from "./row-lengths.js";
 import type { Sizes } from "./sizes.js";

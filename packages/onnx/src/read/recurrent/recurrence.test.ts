@@ -1,15 +1,18 @@
-import { type HostTensor, type Tensor, tensor, valueAndGrad } from "@mp/core";
 import {
   applyGraph,
   type Graph,
+  type HostTensor,
   isNode,
   printGraph,
+  type Tensor,
   type TracedInput,
+  tensor,
   traceInto,
   type ValueType,
-} from "@mp/core/graph";
-import { add, mul, reduceSum, tanh } from "@mp/core/ops";
-import { evaluate } from "@mp/core/reference";
+  valueAndGrad,
+} from "@mp/graph";
+import { add, mul, reduceSum, tanh } from "@mp/graph/ops";
+import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import {
   BATCH,

@@ -1,7 +1,6 @@
 /** The common part of LSTM, GRU and RNN: their operands, directions and results. */
-import type { Tensor } from "@mp/core";
-import type { Value } from "@mp/core/graph";
-import { clip, concat, slice, split, squeeze, transpose, unsqueeze } from "@mp/core/ops";
+import type { Tensor, Value } from "@mp/graph";
+import { clip, concat, slice, split, squeeze, transpose, unsqueeze } from "@mp/graph/ops";
 import { quote } from "../../problem.js";
 import type { NodeReader, ReadNode } from "../node/node-reader.js";
 import { type Activation, readActivations } from "./activations.js";

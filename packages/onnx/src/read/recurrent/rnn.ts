@@ -1,5 +1,5 @@
-import type { Tensor } from "@mp/core";
-import { add, matMul, transpose } from "@mp/core/ops";
+import type { Tensor } from "@mp/graph";
+import { add, matMul, transpose } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
 import { readRecurrence } from "./recurrence.js";

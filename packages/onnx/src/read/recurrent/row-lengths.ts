@@ -1,7 +1,6 @@
 /** Rows of a batch that end before the others do. */
-import type { Tensor } from "@mp/core";
-import type { Value } from "@mp/core/graph";
-import { less, range, reshape } from "@mp/core/ops";
+import type { Tensor, Value } from "@mp/graph";
+import { less, range, reshape } from "@mp/graph/ops";
 import { numbersOf } from "../../numbers.js";
 import type { NodeReader } from "../node/node-reader.js";
 import type { Sizes } from "./sizes.js";

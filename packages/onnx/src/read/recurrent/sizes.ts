@@ -1,4 +1,4 @@
-import { elementCount, formatShape, isFloat, sameShape } from "@mp/core/graph";
+import { elementCount, formatShape, isFloat, sameShape } from "@mp/graph";
 import type { NodeReader } from "../node/node-reader.js";
 import type { OperandName, RecurrentOp } from "./cell.js";
 

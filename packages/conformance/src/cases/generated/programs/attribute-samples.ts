@@ -1,5 +1,5 @@
 /** Nodes whose attributes matter without any change of the operands' shapes: all sides are equal. */
-import { DTYPES, type Op } from "@mp/core/graph";
+import { DTYPES, type Op } from "@mp/graph";
 import { generated, hostData } from "../../../host-data.js";
 import { counted, type OpSample, sample } from "../../../samples/op-sample.js";
 

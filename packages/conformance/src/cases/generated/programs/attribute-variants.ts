@@ -1,16 +1,18 @@
 /** Nodes that differ in one attribute, made from the samples of the operator. */
-import { type DType, type HostTensor, isHostTensor } from "@mp/core";
 import {
+  type DType,
   elementCount,
   formatType,
   type Graph,
   GraphBuilder,
+  type HostTensor,
   isFloat,
+  isHostTensor,
   type Op,
   type OpAttributes,
   opDTypes,
-} from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { type Allowance, EXACT } from "../../../compare/allowance.js";
 import { compareTensors } from "../../../compare/compare-tensors.js";
 import { numbersOf } from "../../../host-data.js";

@@ -1,5 +1,5 @@
 /** Two programs of one operator that differ in one attribute are two programs. */
-import type { Graph, Op } from "@mp/core/graph";
+import type { Graph, Op } from "@mp/graph";
 import { allowanceOf } from "../../../compare/allowance.js";
 import type { ConformanceCase } from "../../../conformance-case.js";
 import { randomSource } from "../../../random-source.js";

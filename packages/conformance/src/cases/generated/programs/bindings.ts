@@ -1,7 +1,6 @@
 /** One graph compiled many times: with other slots, commits, flags and states, and for states that come and go. */
-import type { Backend, HostTensor } from "@mp/core";
-import type { CompileOptions, Executable, Graph, State, StateBinding } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, StateBinding } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
 import { freshGraph } from "../../../fresh.js";
 import { generated } from "../../../host-data.js";

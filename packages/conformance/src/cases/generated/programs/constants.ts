@@ -1,6 +1,14 @@
 /** Programs that differ in one element of a constant, of sizes at which engines store constants in other ways. */
-import { type BackendManifest, type DType, type HostTensor, tensor } from "@mp/core";
-import { floatFormats, type Graph, GraphBuilder, isFloat } from "@mp/core/graph";
+import {
+  type BackendManifest,
+  type DType,
+  floatFormats,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  isFloat,
+  tensor,
+} from "@mp/graph";
 import type { ConformanceCase } from "../../../conformance-case.js";
 import { fresh } from "../../../fresh.js";
 import { hostData } from "../../../host-data.js";

@@ -1,7 +1,13 @@
 /** Programs that differ in one place: an engine that keeps compiled programs must never take one for another. */
-import type { Backend, HostTensor } from "@mp/core";
-import { type CompileOptions, type Executable, type Graph, isComputeFloat } from "@mp/core/graph";
-import { evaluate } from "@mp/core/reference";
+import {
+  type Backend,
+  type CompileOptions,
+  type Executable,
+  type Graph,
+  type HostTensor,
+  isComputeFloat,
+} from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import { type Allowance, EXACT } from "../../../compare/allowance.js";
 import { compareTensors } from "../../../compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";

@@ -1,6 +1,13 @@
 /** Programs that differ in one operator, operand, type, name, or in the order of inputs or outputs. */
-import type { DType, HostTensor, Shape } from "@mp/core";
-import { type Graph, GraphBuilder, type Op, type Value } from "@mp/core/graph";
+import {
+  type DType,
+  type Graph,
+  GraphBuilder,
+  type HostTensor,
+  type Op,
+  type Shape,
+  type Value,
+} from "@mp/graph";
 import type { ConformanceCase } from "../../../conformance-case.js";
 import { generated } from "../../../host-data.js";
 import { randomBitsOf } from "../../../random-bits-of.js";

@@ -1,5 +1,4 @@
-import { MpError } from "../../../errors.js";
-import { tensor } from "../../../host/host-tensor.js";
+import { MpError, tensor } from "@mp/graph";
 import { LARGEST_COUNTER } from "../../../precision/loss-scaler.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { ALONE, type RankPlace } from "../../definition/rank-place.js";

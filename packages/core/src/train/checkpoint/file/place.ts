@@ -1,8 +1,9 @@
 // Where a checkpoint is written to and read from: a file, or bytes.
+
+import type { Ranks } from "@mp/graph";
 import { checkPath, loadTensors, saveTensors } from "#checkpoint-files";
 import { bytesOfTensors, checkBytes, tensorsOfBytes } from "../../../checkpoint/bytes.js";
 import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
-import type { Ranks } from "../../../ranks.js";
 
 export interface CheckpointTarget<T> {
   /** @throws MP_INVALID_ARGUMENT for what cannot be a path, MP_UNSUPPORTED without Node */

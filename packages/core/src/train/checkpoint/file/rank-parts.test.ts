@@ -1,5 +1,5 @@
+import { type HostTensor, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { type HostTensor, tensor } from "../../../host/host-tensor.js";
 import { ownPart, withRankParts } from "./rank-parts.js";
 
 const mean = (x: number): HostTensor => tensor(Float32Array.of(x));

@@ -2,10 +2,10 @@
  * The part of each rank in a checkpoint of several ranks: rank 0's model state and place in the data under their usual
  * names, and what another rank has that differs under `rank/<r>/…`.
  */
+
+import { formatType, type HostTensor } from "@mp/graph";
+import { sameBytes } from "@mp/graph/internal";
 import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
-import { formatType } from "../../../graph/format-type.js";
-import type { HostTensor } from "../../../host/host-tensor.js";
-import { sameBytes } from "../../../same-bytes.js";
 import { passOnly } from "../../data/feed.js";
 import type { RankPlace } from "../../definition/rank-place.js";
 

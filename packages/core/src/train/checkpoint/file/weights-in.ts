@@ -1,6 +1,4 @@
-import { type DType, type HostArrays, isFloat } from "../../../dtype.js";
-import { decodeArray } from "../../../float-format/bits.js";
-import { type HostTensor, tensor } from "../../../host/host-tensor.js";
+import { type DType, decodeArray, type HostArrays, type HostTensor, isFloat, tensor } from "@mp/graph";
 import { fedName } from "../../definition/program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
 import { OBJECTIVES } from "./settings.js";

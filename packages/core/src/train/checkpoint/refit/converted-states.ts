@@ -1,6 +1,4 @@
-import type { Backend } from "../../../contract/backend.js";
-import type { ValueType } from "../../../graph/graph.js";
-import type { HostTensor } from "../../../host/host-tensor.js";
+import { type Backend, type HostTensor, sameShape, type ValueType } from "@mp/graph";
 import {
   decoded,
   encoded,
@@ -10,7 +8,6 @@ import {
   scalesOf,
 } from "../../../optim/states/state-format.js";
 import { type Place, placeOf } from "../../../optim/states/stored-place.js";
-import { sameShape } from "../../../shape.js";
 import { runOnce } from "../../compile/program-cache.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { fedName, type TypeTree, traceProgram } from "../../definition/program.js";

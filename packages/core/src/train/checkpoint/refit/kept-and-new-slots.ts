@@ -3,10 +3,7 @@
  * state. What a parameter has keeps its values if the file has all of it; the rest starts as in a new run from the
  * file's weights. The weights themselves always come from the file.
  */
-import type { State } from "../../../contract/backend.js";
-import { formatType } from "../../../graph/format-type.js";
-import type { ValueType } from "../../../graph/graph.js";
-import type { HostTensor } from "../../../host/host-tensor.js";
+import { formatType, type HostTensor, type State, type ValueType } from "@mp/graph";
 import type { Outputs } from "../../definition/outputs.js";
 import type { Slot } from "../../definition/slot.js";
 import { isOptionalSlot } from "../../definition/state.js";

@@ -1,7 +1,4 @@
-import type { Backend, State } from "../../../contract/backend.js";
-import { formatType } from "../../../graph/format-type.js";
-import type { HostTensor } from "../../../host/host-tensor.js";
-import { leavesOf } from "../../../tree.js";
+import { type Backend, formatType, type HostTensor, leavesOf, type State } from "@mp/graph";
 import type { StepDefinition } from "../../definition/definition.js";
 import { readSlot } from "../../definition/objective-state.js";
 import type { Outputs } from "../../definition/outputs.js";

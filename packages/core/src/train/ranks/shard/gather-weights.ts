@@ -1,10 +1,13 @@
 /** How all ranks get the new weights, of which each has made a part. */
-import type { State } from "../../../contract/backend.js";
-import { type ComputeDType, hostArrayOf } from "../../../dtype.js";
-import { MpError } from "../../../errors.js";
-import type { HostTensor } from "../../../host/host-tensor.js";
-import type { Ranks } from "../../../ranks.js";
-import { elementCount } from "../../../shape.js";
+import {
+  type ComputeDType,
+  elementCount,
+  type HostTensor,
+  hostArrayOf,
+  MpError,
+  type Ranks,
+  type State,
+} from "@mp/graph";
 import { fedName } from "../../definition/program.js";
 import type { Leaf, Part, Partition } from "../../weights/partition.js";
 

@@ -3,12 +3,17 @@
  * masters and optimizer state of its part alone, updates that part, and all give each other the new weights. Gradients
  * are summed whole, so that norm, clipping and finite check are those of a run that is not divided.
  */
-import type { State } from "../../../contract/backend.js";
-import { type ComputeDType, isHalf } from "../../../dtype.js";
-import { MpError } from "../../../errors.js";
-import { type HostTensor, isHostTensor } from "../../../host/host-tensor.js";
-import type { Ranks } from "../../../ranks.js";
-import { leavesOf, mapTree } from "../../../tree.js";
+import {
+  type ComputeDType,
+  type HostTensor,
+  isHalf,
+  isHostTensor,
+  leavesOf,
+  MpError,
+  mapTree,
+  type Ranks,
+  type State,
+} from "@mp/graph";
 import type { Definitions } from "../../definition/definition.js";
 import { flagIn, type Outputs } from "../../definition/outputs.js";
 import { fedName, type TypeTree } from "../../definition/program.js";

@@ -1,11 +1,16 @@
+import {
+  type ComputeDType,
+  elementCount,
+  encodeArray,
+  type HostTensor,
+  hostArrayOf,
+  isHalf,
+  type Ranks,
+  type Shape,
+  type State,
+  type ValueType,
+} from "@mp/graph";
 import { bytesOfTensors, tensorsOfBytes } from "../../../checkpoint/bytes.js";
-import type { State } from "../../../contract/backend.js";
-import { type ComputeDType, hostArrayOf, isHalf } from "../../../dtype.js";
-import { encodeArray } from "../../../float-format/bits.js";
-import type { ValueType } from "../../../graph/graph.js";
-import type { HostTensor } from "../../../host/host-tensor.js";
-import type { Ranks } from "../../../ranks.js";
-import { elementCount, type Shape } from "../../../shape.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { slotGroupName } from "../../definition/state.js";
 

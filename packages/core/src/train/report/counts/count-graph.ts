@@ -1,13 +1,6 @@
-import { emitWidened } from "../../../cast/widen-halves.js";
-import { isHalf } from "../../../dtype.js";
-import { GraphBuilder } from "../../../graph/build/builder.js";
-import { GraphCopy } from "../../../graph/build/graph-copy.js";
-import type { Graph, Value } from "../../../graph/graph.js";
-import { elementCount } from "../../../shape.js";
-import { concat, reshape } from "../../../trace/ops/movement.js";
-import { Tensor } from "../../../trace/tensor.js";
-import { withBuilder, withoutLines } from "../../../trace/trace.js";
-import { unrollScans } from "../../../transform/scan/unroll.js";
+import { elementCount, type Graph, GraphBuilder, isHalf, Tensor, type Value } from "@mp/graph";
+import { emitWidened, GraphCopy, unrollScans, withBuilder, withoutLines } from "@mp/graph/internal";
+import { concat, reshape } from "@mp/graph/ops";
 import { type CountedTensor, countExponents, LONGEST, vectorsOf } from "./exponent-counts.js";
 import { type ValueGroup, valueGroups } from "./value-groups.js";
 

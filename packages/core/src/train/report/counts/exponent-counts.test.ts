@@ -1,8 +1,7 @@
+import { tensor, traceInto } from "@mp/graph";
+import { evaluate } from "@mp/graph/reference";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { tensor } from "../../../host/host-tensor.js";
-import { evaluate } from "../../../reference/index.js";
-import { traceInto } from "../../../trace/trace.js";
 import { addHistograms, countExponents, type ExponentHistogram, histogramOf } from "./exponent-counts.js";
 
 /** By the graph, on the oracle. */

@@ -3,15 +3,32 @@
  * power of two. So it is estimated slightly too low and raised where a table shows that the next power is reached:
  * exact for every float that the engine does not flush to 0.
  */
-import { tensor } from "../../../host/host-tensor.js";
-import { elementCount } from "../../../shape.js";
-import { add, equal, greaterOrEqual, lessOrEqual, mul, sub, where } from "../../../trace/ops/binary.js";
-import { gather, scatterElements } from "../../../trace/ops/indexing.js";
-import { concat, expand, reshape, slice } from "../../../trace/ops/movement.js";
-import { reduceMax, reduceSum } from "../../../trace/ops/reduce.js";
-import { constant, literal } from "../../../trace/ops/source.js";
-import { abs, cast, clip, floor, isNan, log } from "../../../trace/ops/unary.js";
-import type { Tensor } from "../../../trace/tensor.js";
+import { elementCount, type Tensor, tensor } from "@mp/graph";
+import {
+  abs,
+  add,
+  cast,
+  clip,
+  concat,
+  constant,
+  equal,
+  expand,
+  floor,
+  gather,
+  greaterOrEqual,
+  isNan,
+  lessOrEqual,
+  literal,
+  log,
+  mul,
+  reduceMax,
+  reduceSum,
+  reshape,
+  scatterElements,
+  slice,
+  sub,
+  where,
+} from "@mp/graph/ops";
 
 /** Exponent of the first count, which has everything below 2^-126: engines may flush it to 0. */
 const FIRST_EXPONENT = -127;

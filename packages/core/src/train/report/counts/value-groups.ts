@@ -1,7 +1,16 @@
-import { type ComputeDType, isComputeFloat, isHalf } from "../../../dtype.js";
-import type { Op } from "../../../graph/attributes.js";
-import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../../../graph/graph.js";
-import { opTable } from "../../../graph/op-table.js";
+import {
+  type AnyNode,
+  type ComputeDType,
+  consumers,
+  type Graph,
+  isComputeFloat,
+  isHalf,
+  isNode,
+  type Op,
+  opTable,
+  producers,
+  type Value,
+} from "@mp/graph";
 
 /**
  * `gradients` are the intermediate values of the backward pass, scaled by the loss scale; `weight gradients` are its

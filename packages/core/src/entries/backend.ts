@@ -1,0 +1,2 @@
+/** `@mp/core/backend`: `@mp/graph/backend`. */
+export * from "@mp/graph/backend";

@@ -1,0 +1,2 @@
+/** `@mp/core/ops`: `@mp/graph/ops`. */
+export * from "@mp/graph/ops";

@@ -1,0 +1,2 @@
+/** `@mp/core/probe`: `@mp/graph/probe`. */
+export * from "@mp/graph/probe";

@@ -1,0 +1,2 @@
+/** `@mp/core/reference`: `@mp/graph/reference`. */
+export * from "@mp/graph/reference";

@@ -1,0 +1,3 @@
+import { sharedPreset } from "@mp/build/vitest";
+
+export default sharedPreset([]);
