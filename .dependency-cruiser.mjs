@@ -9,16 +9,16 @@ import { existsSync } from "node:fs";
  */
 const FOLDERS = {
   safetensors: ["sha256", ".", "file"],
-  core: [
+  graph: [
     ".", // what every folder uses: dtypes, shapes, trees, errors, checks of arguments and options
     "float-format", // the formats of floats: rounding, bits, units in the last place
     "host", // tensors in the memory of JavaScript
     "graph", // what a graph is made of, and what is known of each operator: attributes, dtypes, casts, cost
-    "contract", // what core and an engine agree on: the interface of a backend, its manifest
+    "contract", // what a graph's user and an engine agree on: the interface of a backend, its manifest
     "graph/infer", // the types of an operator's results, one file per family
     "graph/build", // graphs built, copied, rewritten node by node, and validated
-    // tensors as safetensors, in files or bytes
-    ["checkpoint", ". host"],
+    // what graph passes do with loops
+    ["graph/scan", "graph graph/build"],
     // what backends share: checks, states, storages, bindings, runs
     ["backend", ". host graph contract graph/infer graph/build"],
     // a backend made of one kernel per operator
@@ -35,19 +35,22 @@ const FOLDERS = {
     "trace/ops", // the operators that users call, one file per family, and compositions of them
     // random numbers by key
     ["trace/random", ". host graph graph/build trace trace/ops"],
-    // what graph passes do with loops
-    ["transform/scan", "graph graph/build"],
     "gradient/rules", // the gradient of each operator, one file per family
     "gradient", // gradients of graphs and of traced functions
     "transform", // passes from graph to graph: folding, fusing, ordering, expanding
-    // mixed precision: policies, where casts go and why, emulated halves
-    ["cast", ". float-format host graph contract graph/infer graph/build trace trace/ops"],
+    "transform/halves", // halves emulated in float32, and operators computed in float32
+    "entries", // one file per entry of the package
+  ],
+  core: [
+    // tensors as safetensors, in files or bytes
+    ["checkpoint", ""],
+    "cast", // mixed precision: policies, where casts go and why
     // the formats that optimizers store their state in
-    ["optim/states", ". host trace trace/ops trace/random"],
+    ["optim/states", ""],
     // optimizers
-    ["optim", ". graph trace trace/ops trace/random optim/states"],
+    ["optim", "optim/states"],
     // learning rates by step
-    ["optim/schedules", ". host trace trace/ops optim"],
+    ["optim/schedules", "optim"],
     "precision", // presets of mixed precision, loss scalers, master weights
     "train/weights", // what is done with trees of weights and of their optimizer state: masks of frozen parameters, the moving average, the parts of a divided update, shares below the range of a dtype; knows no run
     "train/definition", // what a step is: its definition, the loss's types, the training state and its slots, programs traced from them, results and warnings
@@ -165,11 +168,9 @@ const FOLDERS = {
   wheels: ["."],
 };
 
-/** Whether `@mp/graph` has been cut out of `@mp/core`. */
-const isCoreDivided = existsSync(new URL("packages/graph", import.meta.url));
-
 /** Packages that an engine's author needs, which do without training. */
-const WITHOUT_CORE = "backend-[a-z]+|onnx|onnx-lowering|libopenvino|libtensorflow|wheels|hub";
+const WITHOUT_CORE =
+  "graph|backend-[a-z]+|onnx-lowering|libopenvino|libtensorflow|wheels|hub|mpi|tfjs-layers";
 
 /** A package by its name, where it is not built, and by its folder. @param {string} names */
 const packages = (names) => `^(@mp|packages)/(${names})(/|$)`;
@@ -221,9 +222,9 @@ const orderOfPackages = [
   },
   {
     name: "graph-needs-less",
-    comment: "@mp/graph depends on @mp/safetensors alone",
+    comment: "@mp/graph depends on nothing",
     from: { path: "^packages/graph/src/" },
-    to: { pathNot: packages("graph|safetensors"), dependencyTypesNot: ["core"] },
+    to: { pathNot: packages("graph"), dependencyTypesNot: ["core"] },
   },
 ];
 
@@ -231,9 +232,13 @@ const belowTraining = [
   {
     name: "no-training-below",
     comment: "engines, lowerings and installers stand on @mp/graph, without @mp/core",
-    from: { path: `^packages/(graph|${WITHOUT_CORE})/src/` },
+    from: { path: `^packages/((${WITHOUT_CORE})/src/|onnx/src/((proto|write|entries)/)?[^/]+$)` },
     to: { path: packages("core") },
   },
+];
+
+/** Begins when `@mp/conformance/training` is an entry. */
+const _conformance = [
   {
     name: "no-training-in-conformance",
     comment: "only @mp/conformance/training needs @mp/core",
@@ -246,7 +251,7 @@ export default {
   forbidden: [
     ...orderOfFolders,
     ...orderOfPackages,
-    ...(isCoreDivided ? belowTraining : []),
+    ...belowTraining,
     {
       name: "unresolved",
       comment: "an import leads nowhere",
