@@ -2,7 +2,7 @@
 // and no others except known consequences of the fault.
 import { ADDING_OPS, type AddingOp } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { halfSumsBackend } from "../../core/test/half-sums.js";
+import { halfSumsBackend } from "../../graph/test/half-sums.js";
 import { drawn } from "../src/cases/kinds/drawn.js";
 import { randomSource } from "../src/random-source.js";
 import { allCases } from "../src/suite/all-cases.js";

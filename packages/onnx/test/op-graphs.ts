@@ -177,7 +177,7 @@ const corners: readonly OpCase[] = [
 ];
 
 const written = JSON.parse(
-  readFileSync(new URL("../../core/test/fixtures/op-cases.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../graph/test/fixtures/op-cases.json", import.meta.url), "utf8"),
 ) as readonly OpCase[];
 
 /** Whole numbers of a small range where the case gives no data, or data that the dtype cannot hold. */

@@ -5,7 +5,7 @@
 import { ADDING_OPS, type AddingOp, type HalfDType, type HostTensor, isHalf } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
 import type { Accumulation } from "@mp/graph/internal";
-import { halfSumsBackend } from "../../../core/test/half-sums.js";
+import { halfSumsBackend } from "../../../graph/test/half-sums.js";
 import { hostData, numbersOf } from "../../src/host-data.js";
 import { halfGemm, halfMatMul } from "./half-products.js";
 import { changing, oracleWithKernels } from "./kernels.js";

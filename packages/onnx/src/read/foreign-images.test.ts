@@ -26,7 +26,7 @@ interface Case {
   readonly output: Numbers;
 }
 const cases = JSON.parse(
-  readFileSync(new URL("../../../core/test/fixtures/image-ops.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../../graph/test/fixtures/image-ops.json", import.meta.url), "utf8"),
 ) as readonly Case[];
 
 const names: Readonly<Record<string, string>> = {
