@@ -11,7 +11,7 @@ import {
   isComplete,
   nodeProblems,
 } from "../engines/find-engine.js";
-import { entryUrl, findPackage } from "../engines/installed-package.js";
+import { entryUrl, findPackage, type InstalledPackage } from "../engines/installed-package.js";
 import type { Finding } from "../machine/finding.js";
 import { nodeFinding } from "../machine/node-version.js";
 import { describeNvidia, type Nvidia } from "../machine/nvidia.js";
@@ -63,7 +63,7 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
   const folder = given ?? workingFolder();
   const engines = ENGINE_NAMES.map((name) => findEngine(name, folder));
   const nvidia = await describeNvidia();
-  const core = installedCore(folder);
+  const core = findCore(folder);
   const trials = await Promise.all(
     [...referenceTrial(core), ...engines.flatMap((engine) => engineTrials(engine, nvidia, core))].map(
       async (trial) => ({
@@ -112,8 +112,9 @@ interface Trial {
 }
 
 /** The user's own core if there is one. */
-function referenceTrial(folder: string): readonly Trial[] {
-  const core = findPackage("@mp/core", [folder, HERE]);
+const findCore = (folder: string): InstalledPackage | undefined => findPackage("@mp/core", [folder, HERE]);
+
+function referenceTrial(core: InstalledPackage | undefined): readonly Trial[] {
   if (core === undefined) return [];
   const [coreUrl, entry] = [entryUrl("@mp/core", core.folder), entryUrl("@mp/core/reference", core.folder)];
   if (coreUrl === undefined || entry === undefined) return [];
