@@ -1,4 +1,4 @@
-import { type HostTensor, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/graph";
 import type { Turns } from "./native/index.js";
 
 /** The contents of the caller's array now: the array itself if it is read at once, a copy if a later turn reads it. */

@@ -1,5 +1,5 @@
-import { pairKey } from "@mp/graph/backend";
 import { type AnyNode, decidingDType, isHalf } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
 import { isOverRows } from "./graph/term.js";
 import type { Findings } from "./probe/findings.js";
 

@@ -1,4 +1,4 @@
-import type { Shape } from "@mp/core";
+import type { Shape } from "@mp/graph";
 import type { OrtLibrary } from "./library.js";
 
 /** A tensor as the engine sees it. */

@@ -1,6 +1,6 @@
 /** Dtypes and attributes of TensorFlow's nodes, as the messages of a GraphDef hold them. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { DType, HostTensor, Shape } from "@mp/core";
+import type { DType, HostTensor, Shape } from "@mp/graph";
 import {
   type AttrValueSchema,
   DataType,

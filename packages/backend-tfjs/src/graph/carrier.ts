@@ -1,4 +1,4 @@
-import type { DType } from "@mp/core";
+import type { DType } from "@mp/graph";
 
 /**
  * The dtypes that tfjs-node can transfer between JavaScript and TensorFlow; everything else is transferred as i32 of

@@ -3,7 +3,7 @@
  * transferred as i32 of the same bits, with several elements in one i32 or one element in two. Nothing is converted, so
  * nothing is lost.
  */
-import { type DType, type Shape, zeros, bytesPerElement, elementCount, type ValueType } from "@mp/graph";
+import { bytesPerElement, type DType, elementCount, type Shape, type ValueType, zeros } from "@mp/graph";
 import { int, type } from "./attributes.js";
 import { type CarrierDType, carrierDType } from "./carrier.js";
 import type { ScopeWriter } from "./scope-writer.js";

@@ -1,4 +1,15 @@
-import { type DType, type HostTensor, tensor, bytesPerElement, encode, type Graph, hostArrayOf, isComputeFloat, isFloat, type ValueType } from "@mp/graph";
+import {
+  bytesPerElement,
+  type DType,
+  encode,
+  type Graph,
+  type HostTensor,
+  hostArrayOf,
+  isComputeFloat,
+  isFloat,
+  tensor,
+  type ValueType,
+} from "@mp/graph";
 import * as attribute from "./attributes.js";
 import { type TfAttributes, type TfDType, type } from "./attributes.js";
 import type { ConstantTable } from "./constant-table.js";

@@ -1,5 +1,4 @@
-import { type DType, type Shape, tensor } from "@mp/core";
-import { broadcastShapes, sameShape, type ValueType } from "@mp/core/graph";
+import { broadcastShapes, type DType, type Shape, sameShape, tensor, type ValueType } from "@mp/graph";
 import { bool, int, type TfAttributes, type } from "./attributes.js";
 
 /** An input of a node: the name of a result, or a term. */

@@ -1,4 +1,4 @@
-import { type Shape, type GraphNode, type OpOf, sameShape, type ValueType } from "@mp/graph";
+import { type GraphNode, type OpOf, type Shape, sameShape, type ValueType } from "@mp/graph";
 import { bool, float, string, type TfAttributes, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

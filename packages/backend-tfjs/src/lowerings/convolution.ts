@@ -4,7 +4,7 @@
  * not every build of the engine has grouped kernels on the CPU.
  */
 
-import type { Shape, GraphNode, OpOf, ValueType } from "@mp/graph";
+import type { GraphNode, OpOf, Shape, ValueType } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

@@ -1,5 +1,5 @@
 /** Indices in TensorFlow's form: never negative, with one row of coordinates for an index over several axes. */
-import { type Shape, tensor, sameShape } from "@mp/graph";
+import { type Shape, sameShape, tensor } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

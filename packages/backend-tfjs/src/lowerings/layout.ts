@@ -2,8 +2,16 @@
  * The axis order in which a node is computed: nodes after a convolution stay in the engine's order, so that a network
  * of convolutions transposes its images once. Sums over all places work in any order.
  */
-import { FAMILIES, type GraphNode, type Op, type OpOf, type ReduceOp, sameShape, type Value } from "@mp/graph";
- // biome-ignore format: one list
+import {
+  FAMILIES,
+  type GraphNode,
+  type Op,
+  type OpOf,
+  type ReduceOp,
+  sameShape,
+  type Value,
+} from "@mp/graph";
+// biome-ignore format: one list
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import { isOverRows, type Term } from "../graph/term.js";
 import {

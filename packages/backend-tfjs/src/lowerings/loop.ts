@@ -2,7 +2,7 @@
  * A scan as a loop whose variables are the number of the place, the carries, and a buffer for each stacked result, to
  * which every step writes its row in place.
  */
-import { zeros, type OpOf, type ValueType } from "@mp/graph";
+import { type OpOf, type ValueType, zeros } from "@mp/graph";
 import { bool, type } from "../graph/attributes.js";
 import type { LoopVariable, ScopeWriter } from "../graph/scope-writer.js";
 import { strideAttributes, type Term } from "../graph/term.js";

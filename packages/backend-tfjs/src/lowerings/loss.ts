@@ -1,4 +1,4 @@
-import { tensor, type GraphNode, type OpOf } from "@mp/graph";
+import { type GraphNode, type OpOf, tensor } from "@mp/graph";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 import { coordinate, stack } from "./indices.js";

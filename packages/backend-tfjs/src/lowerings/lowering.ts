@@ -1,4 +1,4 @@
-import type { Shape, GraphNode, Op, Value } from "@mp/graph";
+import type { GraphNode, Op, Shape, Value } from "@mp/graph";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 

@@ -1,4 +1,4 @@
-import { type Shape, type GraphNode, isFloat, type OpOf, plainEquation } from "@mp/graph";
+import { type GraphNode, isFloat, type OpOf, plainEquation, type Shape } from "@mp/graph";
 import { bool, int, string, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";

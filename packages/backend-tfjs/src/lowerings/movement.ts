@@ -1,4 +1,4 @@
-import { tensor, type OpOf, sameShape } from "@mp/graph";
+import { type OpOf, sameShape, tensor } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { count, type Lowering, type LoweringTable, padPairs, resultAt } from "./lowering.js";

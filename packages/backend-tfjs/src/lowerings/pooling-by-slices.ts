@@ -1,5 +1,5 @@
 /** Pools that the engine has no kernel for: one strided slice per tap, over all windows at once. */
-import { type Shape, type PoolingWindow, sameShape } from "@mp/graph";
+import { type PoolingWindow, type Shape, sameShape } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import { type SliceBounds, strideAttributes, type Term } from "../graph/term.js";
 import { padPairs } from "./lowering.js";

@@ -1,4 +1,13 @@
-import { type DType, type Shape, floatFormats, type GraphNode, type OpOf, type PoolingWindow, tapCounts, withoutCeiling } from "@mp/graph";
+import {
+  type DType,
+  floatFormats,
+  type GraphNode,
+  type OpOf,
+  type PoolingWindow,
+  type Shape,
+  tapCounts,
+  withoutCeiling,
+} from "@mp/graph";
 import { ints, string, type TfAttributes, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

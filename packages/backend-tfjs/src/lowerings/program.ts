@@ -1,5 +1,15 @@
 /** A graph as nodes of a session that other programs share: its inputs, its results, and the commit of a run. */
-import { type HostTensor, zeros, type AnyNode, expandComposites, type Graph, type GraphNode, type Op, type Value, type ValueType } from "@mp/graph";
+import {
+  type AnyNode,
+  expandComposites,
+  type Graph,
+  type GraphNode,
+  type HostTensor,
+  type Op,
+  type Value,
+  type ValueType,
+  zeros,
+} from "@mp/graph";
 import type { Bound } from "@mp/graph/backend";
 import { int, type } from "../graph/attributes.js";
 import { carrierDType } from "../graph/carrier.js";

@@ -1,4 +1,4 @@
-import { type Shape, tensor, isFloat, type Op, type ScatterOp, type ScatterReduction } from "@mp/graph";
+import { isFloat, type Op, type ScatterOp, type ScatterReduction, type Shape, tensor } from "@mp/graph";
 import { type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";

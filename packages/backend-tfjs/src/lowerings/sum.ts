@@ -3,7 +3,7 @@
  * optimizer fuses a product with what is added to each of its rows, and not all of those kernels accept the row as [1,
  * n].
  */
-import { type Shape, isComputeFloat, sameShape } from "@mp/graph";
+import { isComputeFloat, type Shape, sameShape } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 
 export function sum(a: Term, b: Term, shape: Shape): Term {

@@ -1,4 +1,4 @@
-import { type HostTensor, bytesPerElement, elementCount, hostArrayOf, type ValueType } from "@mp/graph";
+import { bytesPerElement, elementCount, type HostTensor, hostArrayOf, type ValueType } from "@mp/graph";
 import { type CarrierDType, carrierDType } from "../graph/carrier.js";
 import { wireType } from "../graph/edges.js";
 import type { TfjsBinding } from "../load/index.js";
