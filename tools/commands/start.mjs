@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
-import { installOpenvino } from "../workspace/openvino.mjs";
+import { installLibrary } from "../workspace/install-library.mjs";
+import { PartsMissing } from "../workspace/parts.mjs";
 
 /** Linux's list of processors, and what it calls units that multiply bfloat16. */
 const PROCESSORS = "/proc/cpuinfo";
@@ -21,8 +22,17 @@ export function demonstration(given) {
     process.arch === "x64" && existsSync(PROCESSORS) && UNITS.test(readFileSync(PROCESSORS, "utf8"));
   if (isChosen || !hasUnits) return EMULATED;
   console.error("This processor multiplies bfloat16, which OpenVINO uses: 59 MB the first time");
-  // Its output does not belong among the results.
-  if (process.env["MP_OPENVINO"] || installOpenvino(["ignore", 2, 2]) === 0) return NATIVE;
+  if (process.env["MP_OPENVINO"] || installOpenvino()) return NATIVE;
   console.error("OpenVINO was not installed, see above: ONNX Runtime emulates float16 instead");
   return EMULATED;
+}
+
+function installOpenvino() {
+  try {
+    // Its output does not belong among the results.
+    return installLibrary("libopenvino", "bin/mp-libopenvino.js", [], ["ignore", 2, 2]);
+  } catch (error) {
+    if (error instanceof PartsMissing) return false;
+    throw error;
+  }
 }

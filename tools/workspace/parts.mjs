@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { isRequired } from "./required.mjs";
 
 /** This machine or its network cannot provide them. */
 export class PartsMissing extends Error {}
@@ -69,22 +68,4 @@ export function keptFolder(kind, pins, fetch) {
     rmSync(fresh, { recursive: true, force: true });
   }
   return folder;
-}
-
-/**
- * One line for what could not be fetched, which is a failure where MP_REQUIRE names it.
- * @param {string} name as in MP_REQUIRE
- * @param {string} consequence what is left out
- * @param {unknown} error
- * @param {string} needs what it takes
- * @returns {{ passed: number; failed: number }}
- * @throws errors other than PartsMissing
- */
-export function countMissing(name, consequence, error, needs) {
-  if (!(error instanceof PartsMissing)) throw error;
-  const hasFailed = isRequired(name);
-  console.log(
-    `${consequence}: ${error.message}; it takes ${needs}${hasFailed ? `, and MP_REQUIRE names ${name}` : ""}`,
-  );
-  return { passed: 0, failed: Number(hasFailed) };
 }

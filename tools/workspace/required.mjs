@@ -1,8 +1,5 @@
-/** MP_REQUIRE names the parts of `npm test` that must not be left out, such as `webgpu,browser`. */
+/** MP_REQUIRE names the tests of flags that must not be left out, such as `webgpu,browser`. */
 import { fail } from "./fail.mjs";
-
-/** Each is a flag of `npm test` too. */
-const PARTS = ["tensorflow", "python", "arm64", "webgpu", "browser", "mpi", "openvino"];
 
 const named = () =>
   (process.env["MP_REQUIRE"] ?? "")
@@ -10,17 +7,18 @@ const named = () =>
     .map((name) => name.trim())
     .filter((name) => name !== "");
 
-/** Whether it is a failure if that part cannot be run here. @param {string} name */
-export const isRequired = (name) => named().includes(name);
+/** Whether it is a failure if the tests of that flag cannot be run here. @param {string} flag */
+export const isRequired = (flag) => named().includes(flag);
 
 /**
- * Ends the process if a part is required that is unknown, or that is not asked for.
- * @param {Record<string, boolean>} asked the parts by name, and whether they will be run
+ * Ends the process if MP_REQUIRE names a flag that is unknown, or that is not given.
+ * @param {Record<string, boolean>} given whether each flag is
  */
-export function expectRequired(asked) {
-  const unknown = named().find((name) => !PARTS.includes(name));
-  if (unknown !== undefined) fail(`test: MP_REQUIRE names ${unknown}: expected ${PARTS.join(", ")}`, 2);
-  const left = named().find((name) => asked[name] !== true);
+export function expectRequired(given) {
+  const unknown = named().find((name) => !Object.hasOwn(given, name));
+  if (unknown !== undefined)
+    fail(`test: MP_REQUIRE names ${unknown}: expected ${Object.keys(given).join(", ")}`, 2);
+  const left = named().find((name) => given[name] !== true);
   if (left !== undefined)
     fail(`test: MP_REQUIRE names ${left}, which would be left out: npm test -- --${left} runs it`, 2);
 }

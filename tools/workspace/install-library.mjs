@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { root } from "./packages.mjs";
+import { PartsMissing } from "./parts.mjs";
+import { turbo } from "./turbo.mjs";
+
+/** Exit code of our installers when no package index answers. */
+const EXIT_UNREACHABLE = 3;
+
+/**
+ * Builds a package and runs its command, which installs a library where that is not done yet.
+ * @param {string} folder of the package
+ * @param {string} command its file there
+ * @param {readonly string[]} [args]
+ * @param {import("node:child_process").StdioOptions} [stdio]
+ * @returns {boolean} whether the library is there now
+ * @throws PartsMissing where it is not for this machine or no package index answers
+ */
+export function installLibrary(folder, command, args = [], stdio = ["ignore", "inherit", "inherit"]) {
+  if (!turbo(["build:js"], { filter: [`./packages/${folder}`], quiet: true })) return false;
+  const file = join(root, "packages", folder, command);
+  const { status } = spawnSync(process.execPath, [file, ...args], { cwd: root, stdio });
+  const isForThis = process.platform === "linux" && process.arch === "x64";
+  if (status === EXIT_UNREACHABLE || (status !== 0 && !isForThis))
+    throw new PartsMissing(`@mp/${folder} installed no library, see above`);
+  return status === 0;
+}
