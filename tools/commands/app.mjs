@@ -7,6 +7,13 @@ import { turbo } from "../workspace/turbo.mjs";
 
 /** @typedef {import("../workspace/packages.mjs").WorkspacePackage} WorkspacePackage */
 
+/** @param {readonly string[]} args @param {() => void} install */
+export function run([name, ...flags], install) {
+  const app = findApp(name);
+  install();
+  runApp(app, flags);
+}
+
 /**
  * @param {string | undefined} name
  * @returns {WorkspacePackage}

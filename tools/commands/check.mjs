@@ -4,7 +4,6 @@ import { fail } from "../workspace/fail.mjs";
 import { root } from "../workspace/packages.mjs";
 import { runStages } from "../workspace/stages.mjs";
 import { tool, turbo } from "../workspace/turbo.mjs";
-import { runDocs } from "./docs.mjs";
 
 /** @param {string} name */
 const script = (name) =>
@@ -13,7 +12,7 @@ const script = (name) =>
   }).status === 0;
 
 /** @type {Readonly<Record<string, () => boolean | Promise<boolean>>>} */
-const checks = {
+const CHECKS = {
   biome: () => tool("biome", ["check", "--error-on-warnings", "."]),
   types: () =>
     [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
@@ -27,7 +26,7 @@ const checks = {
   docs: () => script("docs"),
   layout: () => script("layout"),
   links: () => script("links"),
-  site: async () => (await runDocs()) === 0 && script("narrow-site"),
+  site: async () => (await (await import("./docs.mjs")).run()) === 0 && script("narrow-site"),
   spelling: () => script("spelling"),
   words: () => script("words"),
   docstrings: () => script("docstrings"),
@@ -36,26 +35,17 @@ const checks = {
 };
 
 /** They take minutes and a registry, so they run only when named. */
-const onRequest = new Set(["pack", "publish"]);
+const ON_REQUEST = new Set(["pack", "publish"]);
 
-/**
- * @param {readonly string[]} names
- * @returns {readonly string[]}
- */
-export function findChecks(names) {
-  const unknown = names.filter((name) => !Object.hasOwn(checks, name));
-  if (unknown.length > 0)
-    fail(`check: no check is called "${unknown[0]}"; checks: ${Object.keys(checks).join(", ")}`, 2);
-  return names.length > 0 ? names : Object.keys(checks).filter((name) => !onRequest.has(name));
-}
-
-/**
- * @param {readonly string[]} names
- * @returns {Promise<number>} exit code
- */
-export function runChecks(names) {
+/** @param {readonly string[]} names @param {() => void} install @returns {Promise<number>} exit code */
+export function run(names, install) {
+  const unknown = names.find((name) => !Object.hasOwn(CHECKS, name));
+  if (unknown !== undefined)
+    fail(`check: no check is called "${unknown}"; checks: ${Object.keys(CHECKS).join(", ")}`, 2);
+  install();
+  const chosen = names.length > 0 ? names : Object.keys(CHECKS).filter((name) => !ON_REQUEST.has(name));
   return runStages(
     "check",
-    names.map((name) => ({ name, run: () => checks[name]?.() ?? false })),
+    chosen.map((name) => ({ name, run: () => CHECKS[name]?.() ?? false })),
   );
 }

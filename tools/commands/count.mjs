@@ -5,7 +5,7 @@ import { countLines, lowerBudget, totalLines } from "../checks/source-count.mjs"
  * Prints the lines of source and tests by package; with `--write` the budget falls to their sum. With `--names [folder]`
  * it prints functions named by participles and getters in `Of` instead.
  */
-export function runCount(/** @type {readonly string[]} */ args) {
+export function run(/** @type {readonly string[]} */ args) {
   if (args[0] === "--names") {
     const { functions, participles, getters } = nameForms(args[1]);
     for (const line of [...participles, ...getters]) console.log(line);

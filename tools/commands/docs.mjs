@@ -121,7 +121,7 @@ function linksLead() {
  * Builds the site into `site/dist`, and checks its links and its search.
  * @returns {Promise<number>} exit code
  */
-export async function runDocs() {
+export async function run() {
   for (const part of ["source", "dist", "entries"])
     rmSync(join(SITE, part), { recursive: true, force: true });
   mkdirSync(SOURCE, { recursive: true });

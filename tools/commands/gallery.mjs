@@ -4,7 +4,7 @@ import { root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
 
 /** @param {readonly string[]} names of apps; none are all */
-export async function runGallery(names) {
+export async function run(names) {
   if (!turbo(["build:js"], { filter: ["./apps/*"], quiet: true }))
     fail("gallery: an app did not build, see above");
   const { makeGallery } =

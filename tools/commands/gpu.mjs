@@ -11,15 +11,16 @@ const USAGE =
  * @property {"cpu" | "cuda" | undefined} tensorFlow TensorFlow's library, for that device
  */
 
-/**
- * @param {readonly string[]} args
- * @returns {{ readonly folder: string } & ({ readonly verb: "run"; readonly flags: readonly string[] } | { readonly verb: "pack"; readonly options: PackOptions })}
- */
-export function gpuOptions([verb, folder, ...flags]) {
+/** @param {readonly string[]} args @param {() => void} install @returns {Promise<number>} exit code */
+export async function run([verb, folder, ...flags], install) {
   if ((verb !== "pack" && verb !== "run") || folder === undefined || folder.startsWith("-"))
     return fail(USAGE, 2);
-  if (verb === "run") return { verb, folder: resolve(folder), flags };
-  return { verb, folder: resolve(folder), options: packOptions(flags) };
+  if (verb === "run")
+    return spawnSync("sh", [join(resolve(folder), "run.sh"), ...flags], { stdio: "inherit" }).status ?? 1;
+  const options = packOptions(flags);
+  install();
+  (await import("../gpu/pack.mjs")).packGpu(resolve(folder), options);
+  return 0;
 }
 
 /** @param {readonly string[]} flags @returns {PackOptions} */
@@ -33,10 +34,4 @@ function packOptions(flags) {
     hasCuda: !others.includes("--without-cuda"),
     tensorFlow: device === "cpu" || device === "cuda" ? device : undefined,
   };
-}
-
-/** Runs an existing pack. @param {string} folder @param {readonly string[]} flags */
-export function runGpu(folder, flags) {
-  const { status } = spawnSync("sh", [join(folder, "run.sh"), ...flags], { stdio: "inherit" });
-  return status ?? 1;
 }

@@ -6,19 +6,9 @@ const INSTALLING = new Set(["install", "i", "add", "remove", "rm", "update", "up
 
 const RUNNING = new Set(["exec", "run", "test", "dlx"]);
 
-/**
- * Whether everything must be installed first.
- * @param {readonly string[]} args
- */
-export function needsInstall(args) {
+/** @param {readonly string[]} args @param {() => void} install @returns {number} exit code */
+export function run(args, install) {
   const command = args.find((arg) => INSTALLING.has(arg) || RUNNING.has(arg));
-  return command === undefined || RUNNING.has(command);
-}
-
-/**
- * @param {readonly string[]} args
- * @returns {number} exit code
- */
-export function runPnpm(args) {
+  if (command === undefined || RUNNING.has(command)) install();
   return spawnPnpm(args, { env: environment, stdio: "inherit" }) ?? 1;
 }

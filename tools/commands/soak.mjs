@@ -24,7 +24,7 @@ const soaks = Object.keys(files);
  * @param {readonly string[]} args `--fraction 0.02`, `--seed 7`, names of soaks
  * @returns {SoakOptions}
  */
-export function soakOptions(args) {
+function soakOptions(args) {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -68,11 +68,10 @@ function engines() {
   return ["reference", ...found.map(([name]) => name)];
 }
 
-/**
- * @param {SoakOptions} options
- * @returns {Promise<number>} exit code
- */
-export function runSoak({ fraction, seed, only }) {
+/** @param {readonly string[]} args @param {() => void} install @returns {Promise<number>} exit code */
+export function run(args, install) {
+  const { fraction, seed, only } = soakOptions(args);
+  install();
   if (!turbo(["build:js"], { filter: ["@mp/core"], quiet: true }))
     fail("soak: @mp/core did not build, see above");
   const backends = engines();

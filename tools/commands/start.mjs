@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
+import { isFresh } from "../workspace/install.mjs";
 import { installLibrary } from "../workspace/install-library.mjs";
 import { PartsMissing } from "../workspace/parts.mjs";
+import { findApp, runApp } from "./app.mjs";
 
 /** Linux's list of processors, and what it calls units that multiply bfloat16. */
 const PROCESSORS = "/proc/cpuinfo";
@@ -10,13 +12,21 @@ const UNITS = /\b(avx512_bf16|amx_bf16)\b/;
 const NATIVE = ["--backend", "openvino", "--precision", "mixed_bfloat16", "--cells", "400", "--steps", "600"];
 const EMULATED = ["--precision", "mixed_float16"];
 
+/** @param {readonly string[]} args @param {() => void} install */
+export function run(args, install) {
+  const time = isFresh() ? "about three minutes in a new clone" : "about two minutes";
+  console.error(`A word language model in float32, then in mixed precision: ${time} on two cores`);
+  install();
+  runApp(findApp("word-lm"), ["--compare", ...demonstration(args), ...args]);
+}
+
 /**
  * Flags of the word model's demonstration: native bfloat16 where the processor has the units and the library can be
  * fetched, else float16 emulated by ONNX Runtime.
  * @param {readonly string[]} given the user's own flags
  * @returns {readonly string[]}
  */
-export function demonstration(given) {
+function demonstration(given) {
   const isChosen = given.some((flag) => /^(-h|--(backend|precision|help))\b/.test(flag));
   const hasUnits =
     process.arch === "x64" && existsSync(PROCESSORS) && UNITS.test(readFileSync(PROCESSORS, "utf8"));

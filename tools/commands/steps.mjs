@@ -69,7 +69,7 @@ function hashesOf({ name, command, args, folder }) {
  * @param {readonly string[]} args `--write`, parts of names
  * @returns {{ write: boolean; parts: readonly string[] }}
  */
-export function stepsOptions(args) {
+function stepsOptions(args) {
   try {
     const options = /** @type {const} */ ({ write: { type: "boolean", default: false } });
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
@@ -82,10 +82,13 @@ export function stepsOptions(args) {
 /**
  * Compares the hash of every emitted step with those in tools/steps/hashes.txt: W1 to W4 in three precisions and every
  * app at a small size, on each engine.
- * @param {{ write: boolean; parts: readonly string[] }} options `write` puts them there; `parts` chooses programs
+ * @param {readonly string[]} args `--write` puts them there; names choose programs
+ * @param {() => void} install
  * @returns {number} exit code
  */
-export function runSteps({ write, parts }) {
+export function run(args, install) {
+  const { write, parts } = stepsOptions(args);
+  install();
   const filter = ["@mp/bench...", ...apps().map(({ name }) => `${name}...`)];
   if (!turbo(["build:js"], { filter, quiet: true })) return 1;
   const known = readFileSync(FILE, "utf8").split("\n").filter(Boolean);

@@ -45,7 +45,7 @@ function testOptions(args) {
  * @param {readonly string[]} args flags of `ADDED`; with `--only`, nothing but what they add
  * @returns {Promise<number>} exit code
  */
-export async function runTests(args = process.argv.slice(3)) {
+export async function run(args) {
   const { only, help, ...given } = testOptions(args);
   if (help === true) {
     console.log("npm test -- [--only] [flags]; --only runs nothing but what the other flags add");

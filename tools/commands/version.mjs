@@ -5,7 +5,7 @@ import { root } from "../workspace/packages.mjs";
 import { environment } from "../workspace/turbo.mjs";
 
 /** The next version of all packages, and their changelogs, from the changesets. */
-export function runVersion() {
+export function run() {
   const options = { cwd: root, env: environment, stdio: /** @type {const} */ ("inherit") };
   if (!nextVersions(root, () => spawnSync("changeset", ["version"], options).status === 0))
     fail("version: changeset version failed");

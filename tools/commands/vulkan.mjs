@@ -21,7 +21,7 @@ function folderOrFail() {
  * @param {readonly string[]} args the command and its arguments
  * @returns {number} its exit code
  */
-export function runWithVulkan([command, ...args]) {
+export function run([command, ...args]) {
   if (command === undefined) return fail("vulkan: no command, such as: node program.mjs", 2);
   const { status, signal, error } = spawnSync(command, args, {
     env: { ...environment, ...vulkanEnvironment(folderOrFail()) },
