@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** `imports` of package.json name built files; tests run the sources, which are the types' files. */
 const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }> }} */ (
@@ -25,6 +26,7 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     outputFile: { json: ".results/test.json" },
     // Each of these is a run of its own, in what the machine may lack.
     exclude: SPECIAL.map(testsOf),
+    setupFiles: [fileURLToPath(new URL("vitest-setup.mjs", import.meta.url))],
     maxWorkers: 1,
     // For tests that hang, not for slow ones: the machine may be busy with other things.
     testTimeout: 300_000,
@@ -41,8 +43,8 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
 export const sharedPreset = (apart, alias = {}) => {
   const { test } = preset();
   const resolving = { alias: { ...sources, ...alias } };
-  const { include, exclude, testTimeout, hookTimeout } = test;
-  const limits = { testTimeout, hookTimeout };
+  const { include, exclude, setupFiles, testTimeout, hookTimeout } = test;
+  const limits = { setupFiles, testTimeout, hookTimeout };
   return {
     test: {
       ...test,
