@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { elementCount, type HostTensor, tensor } from "@mp/graph";
+import { elementCount, type HostTensor, type Tensor, tensor } from "@mp/graph";
 import { add } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { runTraced } from "../../../graph/test/run-traced.js";
+import { runTraced, runTrees, traceTrees } from "../../../graph/test/run-traced.js";
 import { adamW } from "./adam.js";
 import { biasesAndNorms, byPath } from "./by-path.js";
 import { type MuonOptions, muon } from "./muon.js";
@@ -20,6 +20,12 @@ const { shapes, cases, numpy, peer } = JSON.parse(
   readFileSync(new URL("../../test/fixtures/muon.json", import.meta.url), "utf8"),
 ) as Fixture;
 
+type Traced = Readonly<Record<"weight" | "gradient" | "step", Tensor>> & { readonly state: never };
+interface Trained {
+  readonly weight: HostTensor;
+  readonly state: ReturnType<typeof runTrees>;
+}
+
 /** The formula of fixtures/muon.py. */
 function given(shape: readonly number[], step: number): HostTensor {
   const data = Float32Array.from({ length: elementCount(shape, "test") }, (_, index) => {
@@ -32,17 +38,17 @@ function given(shape: readonly number[], step: number): HostTensor {
 /** The weights after 50 steps. */
 function trained(optimizer: Optimizer, shape: readonly number[]): readonly number[] {
   let weight = given(shape, -1);
-  let state = runTraced({ weight }, ({ weight }) => optimizer.init(weight));
-  for (let step = 0; step < 50; step++) {
-    const data = { weight, state, gradient: given(shape, step), step: tensor(Int32Array.of(step), []) };
-    const next = runTraced(data, (traced) => {
-      const result = optimizer.update(traced.gradient, traced.state as never, traced.weight, {
-        step: traced.step,
-      });
-      return { weight: add(traced.weight, result.updates as never), state: result.state };
-    }) as { readonly weight: HostTensor; readonly state: typeof state };
-    ({ weight, state } = next);
-  }
+  let state = runTrees({ weight }, (inputs) => optimizer.init((inputs as Traced).weight));
+  const dataOf = (step: number) => ({
+    ...{ weight, state, gradient: given(shape, step) },
+    step: tensor(Int32Array.of(step), []),
+  });
+  const makeStep = traceTrees(dataOf(0), (inputs) => {
+    const { weight, state, gradient, step } = inputs as Traced;
+    const made = optimizer.update(gradient, state, weight, { step });
+    return { weight: add(weight, made.updates as Tensor), state: made.state };
+  });
+  for (let step = 0; step < 50; step++) ({ weight, state } = makeStep(dataOf(step)) as Trained);
   return [...(weight.data as Float32Array)];
 }
 
