@@ -63,13 +63,14 @@ const FOLDERS = {
     "train/diagnosis", // where a step stopped being finite, and why
     "train/report/counts", // values of a graph counted by exponent, within a graph
     "train/report", // the precision report: ranges of values, scales, casts and memory of a step
-    "train/run", // what runs on the engine: the initial state, steps and windows of one objective, reading weights, rates
+    "train/objective", // what runs on the engine: the initial state, steps and windows of one objective, reading weights, rates
     "train/checkpoint/file", // a checkpoint as a file or bytes: its format, settings, parts of ranks, weights
     "train/checkpoint/refit", // a checkpoint fitted to a run of other masks, groups or optional state
     "train/checkpoint", // saving and loading the state of a run, with all checks
     "train/ranks/shard", // the update divided among ranks
     "train/ranks", // what the processes of a run do together
-    "train", // the trainer: its options, interfaces, and the class that runs it
+    "train/run", // a run of the trainer: its steps, loops over data, checkpoints
+    "train", // the trainer and its options
     "predict", // predictors: weights for inference, without a training state
     "compat", // the names of other frameworks: scalers, updaters, communicators
     "entries", // one file per entry of the package

@@ -5,7 +5,7 @@
 
 // The trainer
 export { trainer } from "./train/trainer.js";
-export type { Trainer } from "./train/trainer-interface.js";
+export type { Trainer } from "./train/run/trainer-interface.js";
 export type { TrainerOptions } from "./train/options.js";
 
 // Precision: presets, casting policies, loss scalers, master weights
@@ -55,7 +55,7 @@ export type { FitOptions } from "./train/data/fit.js";
 export type { FitCallback, FitResult, FitStep } from "./train/callbacks/callback.js";
 export type { TrainingData, DataSource } from "./train/data/source.js";
 export type { Ranks } from "@mp/graph";
-export type { AllReduce } from "./train/run/window.js";
+export type { AllReduce } from "./train/objective/window.js";
 
 // Weights of a run: serving them, starting from them
 export { predictor } from "./predict/predictor.js";

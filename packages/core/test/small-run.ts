@@ -6,8 +6,8 @@ import { momentum } from "../src/optim/sgd.js";
 import { float32 } from "../src/precision/presets.js";
 import type { LossContext, LossParts, Traced } from "../src/train/definition/loss.js";
 import type { TrainerOptions } from "../src/train/options.js";
+import type { Trainer } from "../src/train/run/trainer-interface.js";
 import { trainer } from "../src/train/trainer.js";
-import type { Trainer } from "../src/train/trainer-interface.js";
 
 export const wave = (shape: readonly number[], step: number): HostTensor<"f32"> => {
   const size = shape.reduce((product, dimension) => product * dimension, 1);

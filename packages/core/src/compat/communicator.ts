@@ -1,7 +1,7 @@
 import { type HostTensor, MpError } from "@mp/graph";
 import { type Check, claim, shown } from "@mp/graph/internal";
 import type { Outputs } from "../train/definition/outputs.js";
-import type { AllReduce } from "../train/run/window.js";
+import type { AllReduce } from "../train/objective/window.js";
 
 /** The workers of a distributed training, as NNabla's communicators are called. */
 export interface Communicator {

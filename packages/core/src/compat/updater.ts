@@ -17,14 +17,14 @@ import {
 import { chain } from "../optim/chain.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { weightDecay } from "../optim/weight-decay.js";
+import { choosePrecision } from "../precision/choose-precision.js";
 import { dynamicLossScale, SMALLEST_SCALE } from "../precision/loss-scaler.js";
 import { mixed } from "../precision/presets.js";
-import { chosenPrecision } from "../train/batch/chosen-precision.js";
 import type { AnyBatch, Fed } from "../train/definition/loss.js";
 import type { StepResult } from "../train/definition/result.js";
 import type { TrainerOptions } from "../train/options.js";
+import type { Trainer } from "../train/run/trainer-interface.js";
 import { trainer } from "../train/trainer.js";
-import type { Trainer } from "../train/trainer-interface.js";
 import { type Communicator, communicator, exchangeOf } from "./communicator.js";
 import { inexpressible } from "./refusal.js";
 
@@ -148,7 +148,7 @@ export async function updater<
     params,
     loss,
     optimizer: decay === undefined ? solver : chain(weightDecay(decay), solver),
-    precision: (manifest) => ({ ...chosenPrecision(read.precision, manifest), lossScaler }),
+    precision: (manifest) => ({ ...choosePrecision(read.precision, manifest), lossScaler }),
     accumulate: accumGrad,
     accumulation: "sum",
     ...(comm === undefined ? {} : { allReduce: exchangeOf(comm, grads) }),

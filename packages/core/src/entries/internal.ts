@@ -2,4 +2,4 @@
 
 export { StatefulRun, type StatefulFunction } from "../predict/stateful-run.js";
 export { backendPart, parametersPart, signalPart } from "../train/batch/check-parts.js";
-export { printWarning } from "../train/run/print-warning.js";
+export { printWarning } from "../train/objective/print-warning.js";

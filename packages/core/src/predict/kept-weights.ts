@@ -13,10 +13,10 @@ import { cast } from "@mp/graph/ops";
 import { lowDType } from "../cast/policy.js";
 import type { Precision } from "../precision/presets.js";
 import { nonFiniteProblem } from "../train/batch/non-finite.js";
-import { runOnce } from "../train/compile/program-cache.js";
+import { runOnce } from "../train/compile/compiled-programs.js";
 import type { Outputs } from "../train/definition/outputs.js";
-import { fedName, type TypeTree, traceProgram } from "../train/definition/program.js";
 import { isValueType } from "../train/definition/state.js";
+import { fedName, type TypeTree, traceProgram } from "../train/definition/traced-program.js";
 import { storedUntrained } from "../train/weights/frozen.js";
 
 /** The name of the weights in a predictor's state: no program writes them. */

@@ -2,10 +2,10 @@ import type { Backend, Graph } from "@mp/graph";
 import type { Precision } from "../precision/presets.js";
 import { type FlatBatch, feedBatch } from "../train/batch/batch.js";
 import { CallQueue } from "../train/compile/call-queue.js";
-import { KEPT_PROGRAMS, ProgramCache } from "../train/compile/program-cache.js";
-import { outputTree, type Program } from "../train/definition/program.js";
+import { CompiledPrograms, KEPT_PROGRAMS } from "../train/compile/compiled-programs.js";
+import { outputTree, type Program } from "../train/definition/traced-program.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
-import { eachOnce } from "../train/run/each-once.js";
+import { eachOnce } from "../train/objective/each-once.js";
 import { type KeptWeights, keptWeights } from "./kept-weights.js";
 import { type Served, servedProgram } from "./served-program.js";
 
@@ -23,7 +23,7 @@ export class PredictionRun {
   readonly warnings: TrainingWarning[] = [];
   readonly #served: Served;
   readonly #types: KeptWeights["types"];
-  readonly #programs: ProgramCache;
+  readonly #programs: CompiledPrograms;
   readonly #calls = new CallQueue("predictor");
   readonly #warn: PredictionOptions["onWarning"];
 
@@ -36,7 +36,7 @@ export class PredictionRun {
     this.#served = served;
     this.#types = types;
     this.#warn = eachOnce(onWarning, this.warnings);
-    this.#programs = new ProgramCache(backend, state, KEPT_PROGRAMS, this.#warn);
+    this.#programs = new CompiledPrograms(backend, state, KEPT_PROGRAMS, this.#warn);
   }
 
   static async start(options: PredictionOptions): Promise<PredictionRun> {

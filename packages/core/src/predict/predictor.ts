@@ -9,12 +9,12 @@ import {
   readOptions,
   withDefault,
 } from "@mp/graph/internal";
+import { usablePrecision } from "../precision/choose-precision.js";
 import { mixed } from "../precision/presets.js";
 import { backendPart, parametersPart } from "../train/batch/check-parts.js";
-import { usablePrecision } from "../train/batch/chosen-precision.js";
 import { loadParameters } from "../train/checkpoint/load-parameters.js";
 import type { PredictFunction } from "../train/definition/user-function.js";
-import { printWarning } from "../train/run/print-warning.js";
+import { printWarning } from "../train/objective/print-warning.js";
 import { PredictionRun } from "./prediction-run.js";
 import type {
   Predictor,

@@ -2,7 +2,7 @@ import { type BackendManifest, key, MpError, randomNodeIn, type TensorTree } fro
 import { literal } from "@mp/graph/ops";
 import type { Precision } from "../precision/presets.js";
 import type { LossContext } from "../train/definition/loss.js";
-import { type Program, type TypeTree, traceProgram } from "../train/definition/program.js";
+import { type Program, type TypeTree, traceProgram } from "../train/definition/traced-program.js";
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
 import { type KeptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 

@@ -9,15 +9,15 @@ import {
   type TensorTree,
 } from "@mp/graph";
 import { allFinite, cast, literal } from "@mp/graph/ops";
+import { usablePrecision } from "../precision/choose-precision.js";
 import type { Precision, PrecisionChoice } from "../precision/presets.js";
 import { feedBatch } from "../train/batch/batch.js";
-import { usablePrecision } from "../train/batch/chosen-precision.js";
 import { CallQueue } from "../train/compile/call-queue.js";
-import { ProgramCache } from "../train/compile/program-cache.js";
-import { type Program, traceProgram } from "../train/definition/program.js";
+import { CompiledPrograms } from "../train/compile/compiled-programs.js";
+import { type Program, traceProgram } from "../train/definition/traced-program.js";
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
-import { eachOnce } from "../train/run/each-once.js";
+import { eachOnce } from "../train/objective/each-once.js";
 import { type KeptWeights, keptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 
 /** Traced: the results, which the host reads, and the next state, in the structure of the one in `context.modelState`. */
@@ -49,13 +49,13 @@ export interface StatefulResult {
 export class StatefulRun {
   readonly #precision: Precision;
   readonly #types: KeptWeights["types"];
-  readonly #programs: ProgramCache;
+  readonly #programs: CompiledPrograms;
   readonly #calls: CallQueue;
 
   private constructor(
     precision: Precision,
     types: KeptWeights["types"],
-    programs: ProgramCache,
+    programs: CompiledPrograms,
     calls: CallQueue,
   ) {
     this.#precision = precision;
@@ -72,7 +72,7 @@ export class StatefulRun {
     // Before there is a state, which would have to be freed if `onWarning` throws.
     for (const warning of precision.warnings ?? []) warn(warning);
     const { types, slots } = await keptWeights(backend, precision, { params, modelState });
-    const cache = new ProgramCache(backend, await backend.createState(slots), programs, warn);
+    const cache = new CompiledPrograms(backend, await backend.createState(slots), programs, warn);
     return new StatefulRun(precision, types, cache, new CallQueue(owner));
   }
 

@@ -16,11 +16,11 @@ import type { Optimizer } from "../optim/optimizer.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
 import { backendPart, optimizerPart, parametersPart, ranksPart, signalPart } from "./batch/check-parts.js";
-import { KEPT_PROGRAMS } from "./compile/program-cache.js";
+import { KEPT_PROGRAMS } from "./compile/compiled-programs.js";
 import type { LossFunction } from "./definition/loss.js";
 import type { TrainingWarning } from "./definition/warning.js";
-import { printWarning } from "./run/print-warning.js";
-import type { AllReduce } from "./run/window.js";
+import { printWarning } from "./objective/print-warning.js";
+import type { AllReduce } from "./objective/window.js";
 import type { EmaOptions } from "./weights/average.js";
 import type { FrozenMask } from "./weights/frozen.js";
 

@@ -1,16 +1,16 @@
 import { isHostTensor, key, leavesOf } from "@mp/graph";
-import { usablePrecision } from "./batch/chosen-precision.js";
+import { usablePrecision } from "../precision/choose-precision.js";
 import type { AnyBatch } from "./definition/loss.js";
 import type { RankPlace } from "./definition/rank-place.js";
-import { type CommonDefinition, definitionsOf } from "./definitions.js";
 import {
   type ObjectivesOptions,
   type ReadSettings,
   readTrainerOptions,
   type TrainerOptions,
 } from "./options.js";
-import { TrainingRun } from "./run.js";
-import type { Trainer } from "./trainer-interface.js";
+import { type CommonDefinition, readDefinitions } from "./read-definitions.js";
+import type { Trainer } from "./run/trainer-interface.js";
+import { TrainingRun } from "./run/training-run.js";
 import { readEma } from "./weights/average.js";
 
 /**
@@ -38,7 +38,7 @@ export async function trainer<
   options: TrainerOptions<P, B, M, K> | ObjectivesOptions<P, B, M, O>,
 ): Promise<Trainer<P, B, M, K, NoInfer<O>>> {
   // The types of the trees do not matter to the checks.
-  const given = options as unknown as Parameters<typeof definitionsOf>[0];
+  const given = options as unknown as Parameters<typeof readDefinitions>[0];
   const read = readTrainerOptions(given);
   const { ranks } = read;
   // One process trains as it does without others.
@@ -49,7 +49,7 @@ export async function trainer<
   const start = async (): Promise<TrainingRun<P, B, M, K, NoInfer<O>>> =>
     TrainingRun.start({
       backend: read.backend,
-      definitions: definitionsOf(given, commonOf(read, agreement?.ranks)),
+      definitions: readDefinitions(given, commonDefinition(read, agreement?.ranks)),
       parameters: options.params,
       modelState: options.modelState ?? {},
       allReduce: read.allReduce,
@@ -64,7 +64,7 @@ export async function trainer<
   return agreement === undefined ? start() : agreement.orTell(start);
 }
 
-function commonOf(read: ReadSettings, rank: RankPlace | undefined): CommonDefinition {
+function commonDefinition(read: ReadSettings, rank: RankPlace | undefined): CommonDefinition {
   const { backend, precision: choice, accumulate, onOverflow, maxRetries, checkNewParameters } = read;
   const precision = usablePrecision("trainer", choice, backend.manifest);
   return {

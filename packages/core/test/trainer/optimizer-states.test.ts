@@ -11,8 +11,8 @@ import type { StateFormat } from "../../src/optim/states/state-format.js";
 import { float32 } from "../../src/precision/presets.js";
 import type { Traced } from "../../src/train/definition/loss.js";
 import { planMemory } from "../../src/train/report/plan-memory.js";
+import type { Trainer } from "../../src/train/run/trainer-interface.js";
 import { trainer } from "../../src/train/trainer.js";
-import type { Trainer } from "../../src/train/trainer-interface.js";
 import { wave } from "../small-run.js";
 
 /** `wide` has more than 4 096 elements, and no whole number of blocks. */

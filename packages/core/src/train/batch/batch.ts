@@ -12,7 +12,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { DEEPEST_TREE, type EngineTensor, isPlainObject } from "@mp/graph/internal";
-import { fedName, type TypeTree } from "../definition/program.js";
+import { fedName, type TypeTree } from "../definition/traced-program.js";
 
 /** A tree of data in the form that a backend takes, with the types that decide which program runs. */
 export interface FlatBatch {

@@ -1,7 +1,7 @@
 import { type DType, formatType, type HostTensor, isHostTensor, mapTree } from "@mp/graph";
 import { checkOptions, oneOf } from "@mp/graph/internal";
 import { nonFiniteProblem } from "../batch/non-finite.js";
-import { fedName } from "../definition/program.js";
+import { fedName } from "../definition/traced-program.js";
 import type { WeightsChoice } from "../weights/average.js";
 import { DAMAGED, listed, openCheckpoint } from "./file/open-checkpoint.js";
 import { fromBytes, fromFile } from "./file/place.js";

@@ -1,12 +1,12 @@
 import { type Backend, type HostTensor, leavesOf } from "@mp/graph";
-import { runOnce } from "../compile/program-cache.js";
+import { runOnce } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownSlot, typesOf } from "../definition/objective-state.js";
 import { numberIn, type Outputs } from "../definition/outputs.js";
-import { fedName, type TypeTree } from "../definition/program.js";
 import { isValueType } from "../definition/state.js";
-import { fedScaleProgram } from "../programs/programs.js";
+import { fedName, type TypeTree } from "../definition/traced-program.js";
 import { scaleFault } from "../programs/scale.js";
+import { fedScaleProgram } from "../programs/step-programs.js";
 import type { Bounds } from "./restored-state.js";
 
 /** The rules of a run for a loss scaler's state from a file. */

@@ -1,9 +1,10 @@
 import { MpError } from "@mp/graph";
+import { WorkQueue } from "@mp/graph/internal";
 
 /** Runs the calls of one trainer or predictor one after another: each reads the state that the previous one committed. */
 export class CallQueue {
   readonly #owner: string;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #calls = new WorkQueue();
   #disposal: Promise<void> | undefined;
   #hook: string | undefined;
 
@@ -28,15 +29,13 @@ export class CallQueue {
    */
   async add<T>(call: () => Promise<T>): Promise<T> {
     this.expectOpen();
-    const result = this.#last.then(call);
-    this.#last = result.catch(() => undefined);
-    return result;
+    return this.#calls.push(call);
   }
 
   /** Waits for pending calls, then frees everything; idempotent. */
   close(free: () => Promise<void>): Promise<void> {
     if (this.#hook !== undefined) return Promise.reject(callsItsTrainer(this.#hook));
-    this.#disposal ??= this.#last.then(free);
+    this.#disposal ??= this.#calls.push(free);
     return this.#disposal;
   }
 

@@ -7,9 +7,9 @@ import { foldIn, type Key, MpError, type TensorTree } from "@mp/graph";
 import type { MasterWeights } from "../../precision/master-weights.js";
 import { mergeFrozen } from "../weights/frozen.js";
 import type { StepDefinition } from "./definition.js";
-import type { TypeTree } from "./program.js";
 import type { Slot, SlotNames } from "./slot.js";
 import { isSlotGroup, type TrainingState } from "./state.js";
+import type { TypeTree } from "./traced-program.js";
 
 export type Placed = Pick<StepDefinition, "objective">;
 type Groups = { readonly [group: string]: { readonly [name: string]: TensorTree } };

@@ -1,8 +1,8 @@
 import { formatType, isHalf, type Phase } from "@mp/graph";
 import { castInputs, firstCulprit, instrumentFinite } from "@mp/graph/internal";
 import type { LossScaler } from "../../precision/loss-scaler.js";
-import type { Compiled } from "../compile/program-cache.js";
-import type { Program } from "../definition/program.js";
+import type { Compiled } from "../compile/compiled-programs.js";
+import type { Program } from "../definition/traced-program.js";
 import { scaleFault } from "../programs/scale.js";
 import { beyondHalf, type Inputs } from "./beyond-half.js";
 

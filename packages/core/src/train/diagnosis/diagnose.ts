@@ -2,11 +2,11 @@ import { type HostTensor, MpError, tensor } from "@mp/graph";
 import { checkOptions, isPlainObject, shown } from "@mp/graph/internal";
 import { float32Policy, lowDType } from "../../cast/policy.js";
 import type { FlatBatch } from "../batch/batch.js";
-import type { ProgramCache } from "../compile/program-cache.js";
+import type { CompiledPrograms } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { named, type Placed } from "../definition/objective-state.js";
-import type { Program, TypeTree } from "../definition/program.js";
-import { revisitProgram } from "../programs/programs.js";
+import type { Program, TypeTree } from "../definition/traced-program.js";
+import { revisitProgram } from "../programs/step-programs.js";
 import { type Attribution, attribute, diagnosisOf, scaleAttribution } from "./attribution.js";
 
 /** Why a step was not finite. */
@@ -30,7 +30,7 @@ const because: Readonly<Record<DiagnosisCause, string>> = {
 };
 
 export interface Inspected {
-  readonly programs: ProgramCache;
+  readonly programs: CompiledPrograms;
   readonly definition: StepDefinition;
   readonly stateTypes: TypeTree;
 }

@@ -7,8 +7,13 @@ import { f32Master } from "../../precision/master-weights.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext } from "../definition/loss.js";
 import { stateOf, statePart } from "../definition/objective-state.js";
-import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../definition/program.js";
 import type { TrainingState } from "../definition/state.js";
+import {
+  type Program,
+  type ProgramResult,
+  type TypeTree,
+  traceProgram,
+} from "../definition/traced-program.js";
 import { type PredictFunction, underPolicy } from "../definition/user-function.js";
 import { STREAMED } from "../metrics/metric-accumulator.js";
 import type { TracedMetrics } from "../metrics/traced-metrics.js";

@@ -2,7 +2,7 @@ import { MpError } from "@mp/graph";
 import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/place.js";
 import type { Outputs } from "../definition/outputs.js";
 import { ALONE, type RankPlace } from "../definition/rank-place.js";
-import { type AllReduce, hookReduction, type WindowReduction } from "../run/window.js";
+import { type AllReduce, hookReduction, type WindowReduction } from "../objective/window.js";
 import type { End, Facts } from "./header.js";
 import type { RankCheckpoint } from "./rank-checkpoint.js";
 import type { startFacts } from "./start-facts.js";

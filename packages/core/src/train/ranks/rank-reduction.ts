@@ -1,6 +1,6 @@
 import type { HostTensor, Ranks, State } from "@mp/graph";
 import { numberIn, type Outputs } from "../definition/outputs.js";
-import { gradientSlots, REDUCED_SCALARS, type WindowReduction } from "../run/window.js";
+import { gradientSlots, REDUCED_SCALARS, type WindowReduction } from "../objective/window.js";
 import type { Agreement } from "./agreement.js";
 import type { Sharding } from "./shard/sharding.js";
 

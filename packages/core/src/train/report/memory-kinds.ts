@@ -1,7 +1,7 @@
 import { byteLength, type Graph, isHalf, leavesOf, type Value } from "@mp/graph";
 import { Storages, totalBytes } from "@mp/graph/internal";
-import type { TypeTree } from "../definition/program.js";
 import { isValueType, type TrainingState } from "../definition/state.js";
+import type { TypeTree } from "../definition/traced-program.js";
 
 /** Bytes by purpose. Not all kinds are live at the same time, and an engine may store the state twice. */
 export interface MemoryKinds {

@@ -13,10 +13,10 @@ import {
 import { cast, concat, literal, reshape } from "@mp/graph/ops";
 import { decoded } from "../../optim/states/state-format.js";
 import { type Place, placeOf } from "../../optim/states/stored-place.js";
-import { runOnce } from "../compile/program-cache.js";
+import { runOnce } from "../compile/compiled-programs.js";
 import { isOwnSlot, readSlot, statePart } from "../definition/objective-state.js";
-import { traceProgram } from "../definition/program.js";
 import { isValueType } from "../definition/state.js";
+import { traceProgram } from "../definition/traced-program.js";
 import type { Inspected } from "../diagnosis/diagnose.js";
 import { shareBelow } from "../weights/below-range.js";
 import {

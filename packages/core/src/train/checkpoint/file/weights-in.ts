@@ -1,5 +1,5 @@
 import { type DType, decodeArray, type HostArrays, type HostTensor, isFloat, tensor } from "@mp/graph";
-import { fedName } from "../../definition/program.js";
+import { fedName } from "../../definition/traced-program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
 import { OBJECTIVES } from "./settings.js";
 

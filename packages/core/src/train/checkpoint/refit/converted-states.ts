@@ -8,10 +8,10 @@ import {
   scalesOf,
 } from "../../../optim/states/state-format.js";
 import { type Place, placeOf } from "../../../optim/states/stored-place.js";
-import { runOnce } from "../../compile/program-cache.js";
+import { runOnce } from "../../compile/compiled-programs.js";
 import type { Outputs } from "../../definition/outputs.js";
-import { fedName, type TypeTree, traceProgram } from "../../definition/program.js";
 import type { Slot } from "../../definition/slot.js";
+import { fedName, type TypeTree, traceProgram } from "../../definition/traced-program.js";
 
 type Types = Readonly<Record<string, ValueType>>;
 

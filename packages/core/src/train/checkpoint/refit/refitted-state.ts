@@ -2,10 +2,10 @@ import { type Backend, formatType, type HostTensor, leavesOf, type State } from 
 import type { StepDefinition } from "../../definition/definition.js";
 import { readSlot } from "../../definition/objective-state.js";
 import type { Outputs } from "../../definition/outputs.js";
-import { fedName } from "../../definition/program.js";
 import type { Slot } from "../../definition/slot.js";
 import { isValueType, slotGroupOf } from "../../definition/state.js";
-import { type GivenTypes, madeState } from "../../run/initial-state.js";
+import { fedName } from "../../definition/traced-program.js";
+import { type GivenTypes, madeState } from "../../objective/initial-state.js";
 import { frozenInAll } from "../../weights/frozen.js";
 import { listed, type OpenCheckpoint } from "../file/open-checkpoint.js";
 import { hasGroups, printSettings, type Setting } from "../file/settings.js";

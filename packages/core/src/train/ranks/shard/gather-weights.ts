@@ -8,7 +8,7 @@ import {
   type Ranks,
   type State,
 } from "@mp/graph";
-import { fedName } from "../../definition/program.js";
+import { fedName } from "../../definition/traced-program.js";
 import type { Leaf, Part, Partition } from "../../weights/partition.js";
 
 export interface Exchange {

@@ -16,10 +16,10 @@ import {
 } from "@mp/graph";
 import type { Definitions } from "../../definition/definition.js";
 import { flagIn, type Outputs } from "../../definition/outputs.js";
-import { fedName, type TypeTree } from "../../definition/program.js";
 import { isValueType } from "../../definition/state.js";
-import { initProgram } from "../../programs/programs.js";
-import type { GivenTypes } from "../../run/initial-state.js";
+import { fedName, type TypeTree } from "../../definition/traced-program.js";
+import type { GivenTypes } from "../../objective/initial-state.js";
+import { initProgram } from "../../programs/step-programs.js";
 import { type Leaf, type Partition, partition } from "../../weights/partition.js";
 import { shardOf } from "../../weights/shard.js";
 import { copyOf, gatherWeights, gatherWeightsInPlace } from "./gather-weights.js";

@@ -1,6 +1,6 @@
 import { type HostTensor, leavesOf, type State, type Tree } from "@mp/graph";
-import { fedName, outputTree, type TypeTree } from "../definition/program.js";
 import { isValueType } from "../definition/state.js";
+import { fedName, outputTree, type TypeTree } from "../definition/traced-program.js";
 
 /** One part of a run's state on the host, as the tree that it is. */
 export async function readPart(

@@ -1,27 +1,27 @@
 import type { Graph, ProfileRow } from "@mp/graph";
 import type { CastReport } from "../../cast/explain.js";
 import type { FlatBatch } from "../batch/batch.js";
-import type { ProgramCache } from "../compile/program-cache.js";
+import type { CompiledPrograms } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { named, ownSlot } from "../definition/objective-state.js";
 import { evaluationIn, numberIn, type Outputs } from "../definition/outputs.js";
-import { outputTree, type Program } from "../definition/program.js";
 import type { Counters, StepResult } from "../definition/result.js";
+import { outputTree, type Program } from "../definition/traced-program.js";
 import { type Diagnosis, diagnose, type Inspected } from "../diagnosis/diagnose.js";
 import type { TracedMetrics } from "../metrics/traced-metrics.js";
-import { scaleProgram } from "../programs/programs.js";
 import { evaluateProgram } from "../programs/reading-programs.js";
+import { scaleProgram } from "../programs/step-programs.js";
 import { type PrecisionReport, precisionReport } from "../report/report.js";
 import { type Ran, Stepper, type StepperOptions } from "./stepper.js";
 
 /** One objective of a run: its programs over the run's state. Calls are serialized by the run. */
 export class ObjectiveRun {
   readonly definition: StepDefinition;
-  readonly #programs: ProgramCache;
+  readonly #programs: CompiledPrograms;
   readonly #stateTypes: StepperOptions["stateTypes"];
   readonly #stepper: Stepper;
 
-  constructor(programs: ProgramCache, options: StepperOptions) {
+  constructor(programs: CompiledPrograms, options: StepperOptions) {
     this.definition = options.definition;
     this.#programs = programs;
     this.#stateTypes = options.stateTypes;

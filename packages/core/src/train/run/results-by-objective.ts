@@ -1,7 +1,7 @@
 /** The results of a run: themselves with a single loss, where `O` is never; with objectives one for each, by name. */
-import type { FitEpoch, FitPosition, FitStep, FitValidation } from "./callbacks/callback.js";
-import type { Evaluation, StepResult } from "./definition/result.js";
-import type { DatasetEvaluation } from "./metrics/dataset-evaluation.js";
+import type { FitEpoch, FitPosition, FitStep, FitValidation } from "../callbacks/callback.js";
+import type { Evaluation, StepResult } from "../definition/result.js";
+import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
 
 /** The names of the metrics that an objective's loss returns. */
 type MetricsOf<T> = T extends { readonly loss: (...given: never) => infer R }

@@ -2,9 +2,9 @@ import { checkOptions, type OptionNames } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 import { checkFunction } from "../batch/check-parts.js";
 import { ByFunction } from "../compile/by-function.js";
-import type { ProgramCache } from "../compile/program-cache.js";
+import type { CompiledPrograms } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { outputTree, type Program, type TypeTree } from "../definition/program.js";
+import { outputTree, type Program, type TypeTree } from "../definition/traced-program.js";
 import type { PredictFunction } from "../definition/user-function.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { parametersProgram, predictProgram } from "../programs/reading-programs.js";
@@ -14,14 +14,14 @@ const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
 
 /** Reads the weights of a run, or what functions make of them; changes nothing. */
 export class WeightsReader {
-  readonly #programs: ProgramCache;
+  readonly #programs: CompiledPrograms;
   readonly #definition: StepDefinition;
   readonly #state: TypeTree;
   readonly #ids: ByFunction<PredictFunction, number>;
 
   /** @param definition that of the first objective: all have the same parameters */
   constructor(
-    programs: ProgramCache,
+    programs: CompiledPrograms,
     definition: StepDefinition,
     state: TypeTree,
     warn: (warning: TrainingWarning) => void,

@@ -5,7 +5,7 @@ import { isSettable } from "../../optim/settable.js";
 import type { RatesByGroup } from "../callbacks/callback.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { named, ownSlot } from "../definition/objective-state.js";
-import type { TypeTree } from "../definition/program.js";
+import type { TypeTree } from "../definition/traced-program.js";
 import { readPart } from "./state-part.js";
 
 /**
@@ -13,7 +13,7 @@ import { readPart } from "./state-part.js";
  * @throws MP_INVALID_ARGUMENT for an unknown objective or group, one whose rate is not settable, or a rate that is
  * negative or not finite in f32
  */
-export function ratesToSet(
+export function expectRates(
   definitions: readonly StepDefinition[],
   rates: unknown,
 ): Readonly<Record<string, HostTensor>> {
@@ -33,7 +33,7 @@ export function ratesToSet(
 }
 
 /** The settable rates as they are, by group; with objectives, by objective and group. */
-export async function ratesOf(state: State, types: TypeTree): Promise<RatesByGroup> {
+export async function readRates(state: State, types: TypeTree): Promise<RatesByGroup> {
   const rates = await readPart(state, types, "rates");
   return mapTree(rates, isHostTensor, ({ data }) => Number(data[0])) as RatesByGroup;
 }

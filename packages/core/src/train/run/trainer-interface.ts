@@ -1,17 +1,19 @@
 import type { Graph, HostTensor, MapLeaves, ProfileRow, Tensor, TensorTree, Tree } from "@mp/graph";
-import type { CastReport } from "../cast/explain.js";
-import type { Precision } from "../precision/presets.js";
-import type { FitResult } from "./callbacks/callback.js";
-import type { Json } from "./callbacks/json.js";
-import type { EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
-import type { FitOptions } from "./data/fit.js";
-import type { FeedingOptions } from "./data/made-steps.js";
-import type { TrainingData } from "./data/source.js";
-import type { Fed, FedBatch, LossContext, Traced } from "./definition/loss.js";
-import type { Counters } from "./definition/result.js";
-import type { TrainingWarning } from "./definition/warning.js";
-import type { Diagnosis } from "./diagnosis/diagnose.js";
-import type { StreamedMetrics } from "./metrics/streamed-metric.js";
+import type { CastReport } from "../../cast/explain.js";
+import type { Precision } from "../../precision/presets.js";
+import type { FitResult } from "../callbacks/callback.js";
+import type { Json } from "../callbacks/json.js";
+import type { EvaluateAllMetricsOptions } from "../data/evaluate-all.js";
+import type { FitOptions } from "../data/fit.js";
+import type { FeedingOptions } from "../data/made-steps.js";
+import type { TrainingData } from "../data/source.js";
+import type { Fed, FedBatch, LossContext, Traced } from "../definition/loss.js";
+import type { Counters } from "../definition/result.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import type { Diagnosis } from "../diagnosis/diagnose.js";
+import type { StreamedMetrics } from "../metrics/streamed-metric.js";
+import type { PrecisionReport } from "../report/report.js";
+import type { WeightsChoice } from "../weights/average.js";
 import type {
   DatasetEvaluations,
   Each,
@@ -20,9 +22,7 @@ import type {
   Some,
   StepResults,
   Validations,
-} from "./objective-results.js";
-import type { PrecisionReport } from "./report/report.js";
-import type { WeightsChoice } from "./weights/average.js";
+} from "./results-by-objective.js";
 
 /** Metrics of a whole validation set: the `metrics` of `evaluateAll`. */
 export type ValidationMetrics<P, B, M> = NonNullable<

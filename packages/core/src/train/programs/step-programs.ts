@@ -6,8 +6,13 @@ import { add, literal, where } from "@mp/graph/ops";
 import { initialRates, zerosLike } from "../../optim/optimizer.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { joinStates, nextState, stateOf, statePart } from "../definition/objective-state.js";
-import { type Program, type ProgramResult, type TypeTree, traceProgram } from "../definition/program.js";
 import type { TrainingState } from "../definition/state.js";
+import {
+  type Program,
+  type ProgramResult,
+  type TypeTree,
+  traceProgram,
+} from "../definition/traced-program.js";
 import { frozenInAll, splitFrozen, storedUntrained } from "../weights/frozen.js";
 import { applyGradients, verdictOn } from "./apply.js";
 import { forwardBackward, parametersOf, type TraceReports } from "./forward.js";

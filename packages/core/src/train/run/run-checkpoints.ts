@@ -1,6 +1,6 @@
 import type { State } from "@mp/graph";
 import { checkOptions } from "@mp/graph/internal";
-import type { Json } from "./callbacks/json.js";
+import type { Json } from "../callbacks/json.js";
 import {
   checkpointInfo,
   checkpointOf,
@@ -8,16 +8,16 @@ import {
   type RunPosition,
   rankPartOf,
   type SaveOptions,
-} from "./checkpoint/checkpoint.js";
-import type { CheckpointSource, CheckpointTarget } from "./checkpoint/file/place.js";
-import { scalerRules } from "./checkpoint/scaler-rules.js";
-import type { ProgramCache } from "./compile/program-cache.js";
-import type { Definitions } from "./definition/definition.js";
-import { numberIn } from "./definition/outputs.js";
-import type { TypeTree } from "./definition/program.js";
-import type { TrainingWarning } from "./definition/warning.js";
-import type { Collective } from "./ranks/collective.js";
-import type { GivenTypes } from "./run/initial-state.js";
+} from "../checkpoint/checkpoint.js";
+import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/place.js";
+import { scalerRules } from "../checkpoint/scaler-rules.js";
+import type { CompiledPrograms } from "../compile/compiled-programs.js";
+import type { Definitions } from "../definition/definition.js";
+import { numberIn } from "../definition/outputs.js";
+import type { TypeTree } from "../definition/traced-program.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import type { GivenTypes } from "../objective/initial-state.js";
+import type { Collective } from "../ranks/collective.js";
 import type { RunSteps } from "./run-steps.js";
 
 export interface CheckpointedRun {
@@ -27,7 +27,7 @@ export interface CheckpointedRun {
   readonly state: State;
   readonly stateTypes: TypeTree;
   readonly given: GivenTypes;
-  readonly programs: ProgramCache;
+  readonly programs: CompiledPrograms;
   readonly collective: Collective;
   readonly warn: (warning: TrainingWarning) => void;
 }

@@ -8,13 +8,13 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { nonFiniteProblem } from "../batch/non-finite.js";
-import { runOnce } from "../compile/program-cache.js";
+import { runOnce } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { isOwnSlot } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
-import { fedName, type TypeTree } from "../definition/program.js";
 import { isValueType, type SlotGroupName, slotGroupName } from "../definition/state.js";
-import { initProgram } from "../programs/programs.js";
+import { fedName, type TypeTree } from "../definition/traced-program.js";
+import { initProgram } from "../programs/step-programs.js";
 import { frozenInAll } from "../weights/frozen.js";
 
 /** Types of what a run is made of. */

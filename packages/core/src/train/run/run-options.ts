@@ -1,8 +1,8 @@
 import type { Backend } from "@mp/graph";
-import type { Definitions } from "./definition/definition.js";
-import type { TrainingWarning } from "./definition/warning.js";
-import type { Agreement } from "./ranks/agreement.js";
-import type { AllReduce } from "./run/window.js";
+import type { Definitions } from "../definition/definition.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import type { AllReduce } from "../objective/window.js";
+import type { Agreement } from "../ranks/agreement.js";
 
 /** Options that start a run: the options of the trainer, checked. */
 export interface RunOptions {

@@ -2,7 +2,7 @@ import type { Backend, Executable, HostTensor, RunInput, State } from "@mp/graph
 import { sumWarnings } from "../../cast/widen-sums.js";
 import type { Adopt } from "../batch/batch.js";
 import { withCheckedIndices } from "../batch/index-ranges.js";
-import type { Program } from "../definition/program.js";
+import type { Program } from "../definition/traced-program.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { graphFor } from "./graph-for.js";
 
@@ -15,7 +15,7 @@ export interface Compiled extends Pick<Program, "outputs" | "probes"> {
 }
 
 /** Compiled programs over one resident state, by kind and batch signature. Owns what it compiles. */
-export class ProgramCache {
+export class CompiledPrograms {
   readonly backend: Backend;
   readonly state: State;
   readonly #compiled = new Map<string, Compiled>();

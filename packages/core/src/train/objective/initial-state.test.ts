@@ -9,8 +9,8 @@ import { sgd } from "../../optim/sgd.js";
 import { f32Master, noMasterWeights } from "../../precision/master-weights.js";
 import { float32, mixedFloat16 } from "../../precision/presets.js";
 import type { TrainerOptions } from "../options.js";
+import type { Trainer } from "../run/trainer-interface.js";
 import { trainer } from "../trainer.js";
-import type { Trainer } from "../trainer-interface.js";
 
 type Parameters = { readonly inner: { readonly w: HostTensor<"f32"> }; readonly mask: HostTensor<"f32"> };
 type Model = { readonly kept: HostTensor };

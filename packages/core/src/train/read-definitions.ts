@@ -10,8 +10,9 @@ import {
   shown,
 } from "@mp/graph/internal";
 import { normLimit } from "../optim/clip.js";
+import { scalerPart } from "../precision/choose-precision.js";
 import type { LossScaler } from "../precision/loss-scaler.js";
-import { checkScales, optimizerPart, scalerPart } from "./batch/check-parts.js";
+import { checkScales, optimizerPart } from "./batch/check-parts.js";
 import type { FitPosition } from "./callbacks/callback.js";
 import type { AnyLoss, Definitions, StepDefinition } from "./definition/definition.js";
 import { hasObjectives, type Objective, type ObjectivesOptions, type TrainerOptions } from "./options.js";
@@ -28,8 +29,8 @@ type Several = ObjectivesOptions<unknown, unknown, unknown, Readonly<Record<stri
 type AnyObjective = Objective<unknown, unknown, unknown>;
 
 /** The options are checked apart from what they say of the parameters. @throws MP_INVALID_ARGUMENT */
-export function definitionsOf(options: Single | Several, common: CommonDefinition): Definitions {
-  if (hasObjectives(options)) return ofObjectives(options, common);
+export function readDefinitions(options: Single | Several, common: CommonDefinition): Definitions {
+  if (hasObjectives(options)) return readObjectives(options, common);
   const { params, loss, optimizer, frozen, clipNorm } = options;
   checkScales(common.precision.lossScaler);
   return [
@@ -59,8 +60,8 @@ const TAKEN: Readonly<Record<keyof FitPosition, true>> = {
   milliseconds: true,
 };
 
-function ofObjectives({ params, frozen, objectives }: Several, common: CommonDefinition): Definitions {
-  const all = namesOf(objectives);
+function readObjectives({ params, frozen, objectives }: Several, common: CommonDefinition): Definitions {
+  const all = readNames(objectives);
   const untrained = maskedPaths("frozen", params, frozen);
   const paths = leavesOf(params, isHostTensor, "params").map(([path]) => path);
   const trainedBy = new Map<string, string>();
@@ -70,7 +71,7 @@ function ofObjectives({ params, frozen, objectives }: Several, common: CommonDef
     const { loss, optimizer, scaler, clipNorm } = readOptions(`trainer: ${what}`, objective, OBJECTIVE, {
       example: "{ loss, params, optimizer }",
     });
-    const trained = trainedPaths(`${what}: params`, params, objective.params, untrained);
+    const trained = selectTrained(`${what}: params`, params, objective.params, untrained);
     for (const path of trained) {
       const other = trainedBy.get(path);
       if (other !== undefined) throw trainedTwice(path, other, name);
@@ -78,7 +79,7 @@ function ofObjectives({ params, frozen, objectives }: Several, common: CommonDef
     }
     return {
       ...common,
-      precision: { ...common.precision, lossScaler: checkedScaler(scaler ?? common.precision.lossScaler) },
+      precision: { ...common.precision, lossScaler: expectScales(scaler ?? common.precision.lossScaler) },
       objective: { name, all },
       loss: loss as unknown as AnyLoss,
       optimizer,
@@ -89,7 +90,7 @@ function ofObjectives({ params, frozen, objectives }: Several, common: CommonDef
   return definitions as [StepDefinition, ...StepDefinition[]];
 }
 
-function namesOf(objectives: unknown): readonly string[] {
+function readNames(objectives: unknown): readonly string[] {
   const names = isPlainObject(objectives) ? Object.keys(objectives) : [];
   if (names.length === 0) {
     throw invalid(
@@ -103,7 +104,7 @@ function namesOf(objectives: unknown): readonly string[] {
   return names;
 }
 
-function trainedPaths(
+function selectTrained(
   what: string,
   params: unknown,
   mask: unknown,
@@ -116,7 +117,7 @@ function trainedPaths(
   );
 }
 
-function checkedScaler(scaler: LossScaler): LossScaler {
+function expectScales(scaler: LossScaler): LossScaler {
   checkScales(scaler);
   return scaler;
 }

@@ -1,28 +1,37 @@
 import type { Graph, HostTensor, MapLeaves, ProfileRow, Tensor, TensorTree, Tree } from "@mp/graph";
 import { checkOptions } from "@mp/graph/internal";
-import type { CastReport } from "../cast/explain.js";
-import type { Precision } from "../precision/presets.js";
-import type { FitResult } from "./callbacks/callback.js";
-import type { Json } from "./callbacks/json.js";
-import type { SaveOptions } from "./checkpoint/checkpoint.js";
-import { type CheckpointSource, fromBytes, fromFile, toBytes, toFile } from "./checkpoint/file/place.js";
-import type { CallQueue } from "./compile/call-queue.js";
-import { ProgramCache } from "./compile/program-cache.js";
-import type { AnyEvaluateAllOptions, EvaluateAllMetricsOptions } from "./data/evaluate-all.js";
-import { breather } from "./data/event-loop.js";
-import { type AnyFitOptions, fit } from "./data/fit.js";
-import { type FeedingOptions, stepsOfPass } from "./data/made-steps.js";
-import type { TrainingData } from "./data/source.js";
-import type { Definitions } from "./definition/definition.js";
-import type { Fed, FedBatch, LossContext, Traced } from "./definition/loss.js";
-import { byObjective } from "./definition/objective-state.js";
-import type { TypeTree } from "./definition/program.js";
-import type { Counters } from "./definition/result.js";
-import type { PredictFunction } from "./definition/user-function.js";
-import type { TrainingWarning } from "./definition/warning.js";
-import { checkDiagnose, type Diagnosis } from "./diagnosis/diagnose.js";
-import { type MadeRun, madeRun } from "./made-run.js";
-import type { StreamedMetrics } from "./metrics/streamed-metric.js";
+import type { CastReport } from "../../cast/explain.js";
+import type { Precision } from "../../precision/presets.js";
+import type { FitResult } from "../callbacks/callback.js";
+import type { Json } from "../callbacks/json.js";
+import type { SaveOptions } from "../checkpoint/checkpoint.js";
+import { type CheckpointSource, fromBytes, fromFile, toBytes, toFile } from "../checkpoint/file/place.js";
+import type { CallQueue } from "../compile/call-queue.js";
+import { CompiledPrograms } from "../compile/compiled-programs.js";
+import type { AnyEvaluateAllOptions, EvaluateAllMetricsOptions } from "../data/evaluate-all.js";
+import { breather } from "../data/event-loop.js";
+import { type AnyFitOptions, fit } from "../data/fit.js";
+import { type FeedingOptions, stepsOfPass } from "../data/made-steps.js";
+import type { TrainingData } from "../data/source.js";
+import type { Definitions } from "../definition/definition.js";
+import type { Fed, FedBatch, LossContext, Traced } from "../definition/loss.js";
+import { byObjective } from "../definition/objective-state.js";
+import type { Counters } from "../definition/result.js";
+import type { TypeTree } from "../definition/traced-program.js";
+import type { PredictFunction } from "../definition/user-function.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import { checkDiagnose, type Diagnosis } from "../diagnosis/diagnose.js";
+import type { StreamedMetrics } from "../metrics/streamed-metric.js";
+import { eachOnce } from "../objective/each-once.js";
+import { ObjectiveRun } from "../objective/objective-run.js";
+import { objectiveWarnings } from "../objective/objective-warnings.js";
+import { expectRates, readRates } from "../objective/set-rates.js";
+import { readPart } from "../objective/state-part.js";
+import { isWindowed } from "../objective/stepper.js";
+import { WeightsReader } from "../objective/weights-reader.js";
+import type { Collective } from "../ranks/collective.js";
+import type { PrecisionReport } from "../report/report.js";
+import { readsAverage, type WeightsChoice } from "../weights/average.js";
 import type {
   DatasetEvaluations,
   Each,
@@ -30,21 +39,12 @@ import type {
   MadeStep,
   Some,
   StepResults,
-} from "./objective-results.js";
-import type { Collective } from "./ranks/collective.js";
-import type { PrecisionReport } from "./report/report.js";
-import { eachOnce } from "./run/each-once.js";
-import { ObjectiveRun } from "./run/objective-run.js";
-import { objectiveWarnings } from "./run/objective-warnings.js";
-import { ratesOf, ratesToSet } from "./run/set-rates.js";
-import { readPart } from "./run/state-part.js";
-import { isWindowed } from "./run/stepper.js";
-import { WeightsReader } from "./run/weights-reader.js";
+} from "./results-by-objective.js";
 import { RunCheckpoints } from "./run-checkpoints.js";
 import type { RunOptions } from "./run-options.js";
+import { makeRunParts, type RunParts } from "./run-parts.js";
 import { RunSteps } from "./run-steps.js";
 import type { Trainer } from "./trainer-interface.js";
-import { readsAverage, type WeightsChoice } from "./weights/average.js";
 
 /** A training run: the resident state, the programs compiled for it, and one queue of calls. */
 export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, M, K, O> {
@@ -54,16 +54,16 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
   readonly #objectives: readonly ObjectiveRun[];
   readonly #warn: (warning: TrainingWarning) => void;
   readonly #stateTypes: TypeTree;
-  readonly #programs: ProgramCache;
+  readonly #programs: CompiledPrograms;
   readonly #weights: WeightsReader;
   readonly #calls: CallQueue;
   readonly #collective: Collective;
   readonly #steps: RunSteps;
   /** Reads the parameters where ranks have parts of them. */
-  readonly #gathered: MadeRun["parameters"];
+  readonly #gathered: RunParts["parameters"];
   readonly #checkpoints: RunCheckpoints;
 
-  private constructor(options: RunOptions, made: MadeRun) {
+  private constructor(options: RunOptions, made: RunParts) {
     const { backend, maxConsecutiveSkips, signal } = options;
     const { definitions, types: stateTypes, given, state, kept, calls, collective } = made;
     this.precision = definitions[0].precision;
@@ -72,7 +72,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     this.#stateTypes = stateTypes;
     this.#calls = calls;
     this.#collective = collective;
-    const programs = new ProgramCache(backend, state, options.programs * definitions.length, this.#warn);
+    const programs = new CompiledPrograms(backend, state, options.programs * definitions.length, this.#warn);
     this.#programs = programs;
     this.#weights = new WeightsReader(programs, definitions[0], stateTypes, this.#warn);
     const breathe = breather(backend.manifest);
@@ -105,7 +105,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
   }
 
   static async start<P, B, M, K extends string, O>(options: RunOptions): Promise<TrainingRun<P, B, M, K, O>> {
-    const made = await madeRun(options);
+    const made = await makeRunParts(options);
     const run = new TrainingRun<P, B, M, K, O>(options, made);
     try {
       for (const { precision } of made.definitions) {
@@ -142,7 +142,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     try {
       return await fit(this.#steps, data, options);
     } catch (error) {
-      throw await this.#steps.failed(error);
+      throw await this.#steps.tellError(error);
     } finally {
       this.#steps.leave();
     }
@@ -157,7 +157,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
       const made: AsyncGenerator<unknown, undefined> = stepsOfPass(this.#steps, data, options);
       yield* made as AsyncGenerator<MadeStep<K, O, FedBatch<B, D>>, undefined>;
     } catch (error) {
-      throw await this.#steps.failed(error);
+      throw await this.#steps.tellError(error);
     } finally {
       this.#steps.leave();
     }
@@ -237,12 +237,12 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
   }
 
   rates(): Promise<Each<O, Readonly<Record<string, number>>>> {
-    const read = this.#calls.add(() => ratesOf(this.#programs.state, this.#stateTypes));
+    const read = this.#calls.add(() => readRates(this.#programs.state, this.#stateTypes));
     return read as Promise<Each<O, Readonly<Record<string, number>>>>;
   }
 
   async setRates(rates: unknown): Promise<void> {
-    const values = ratesToSet(this.#definitions, rates);
+    const values = expectRates(this.#definitions, rates);
     return this.#calls.add(async () => {
       await this.#programs.state.write(values);
       this.#collective.ratesSet(values);

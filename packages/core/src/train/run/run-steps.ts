@@ -1,29 +1,29 @@
 import { MpError } from "@mp/graph";
-import { type FlatBatch, feedBatch } from "./batch/batch.js";
-import type { FitResult, FitTraining } from "./callbacks/callback.js";
-import { CallbackStates } from "./callbacks/callback-states.js";
-import type { Json } from "./callbacks/json.js";
-import { ByFunction } from "./compile/by-function.js";
-import type { CallQueue } from "./compile/call-queue.js";
-import type { ProgramCache } from "./compile/program-cache.js";
-import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "./data/evaluate-all.js";
-import type { FeedingRun } from "./data/made-steps.js";
-import type { TrainingData } from "./data/source.js";
-import type { Definitions } from "./definition/definition.js";
-import { byObjective } from "./definition/objective-state.js";
-import { numberIn } from "./definition/outputs.js";
-import type { StepResult } from "./definition/result.js";
-import type { TrainingWarning } from "./definition/warning.js";
-import { type MetricsFunction, TracedMetrics } from "./metrics/traced-metrics.js";
-import { type Collective, noStep } from "./ranks/collective.js";
-import { DrawCount } from "./run/draw-count.js";
-import { ObjectiveRun } from "./run/objective-run.js";
-import { readsAverage } from "./weights/average.js";
+import { type FlatBatch, feedBatch } from "../batch/batch.js";
+import type { FitResult, FitTraining } from "../callbacks/callback.js";
+import { CallbackStates } from "../callbacks/callback-states.js";
+import type { Json } from "../callbacks/json.js";
+import { ByFunction } from "../compile/by-function.js";
+import type { CallQueue } from "../compile/call-queue.js";
+import type { CompiledPrograms } from "../compile/compiled-programs.js";
+import { type AnyEvaluateAllOptions, type EvaluatingRun, evaluateAll } from "../data/evaluate-all.js";
+import type { FeedingRun } from "../data/made-steps.js";
+import type { TrainingData } from "../data/source.js";
+import type { Definitions } from "../definition/definition.js";
+import { byObjective } from "../definition/objective-state.js";
+import { numberIn } from "../definition/outputs.js";
+import type { StepResult } from "../definition/result.js";
+import type { TrainingWarning } from "../definition/warning.js";
+import { type MetricsFunction, TracedMetrics } from "../metrics/traced-metrics.js";
+import { DrawCount } from "../objective/draw-count.js";
+import { ObjectiveRun } from "../objective/objective-run.js";
+import { type Collective, noStep } from "../ranks/collective.js";
+import { readsAverage } from "../weights/average.js";
 
 interface RunStepsParts {
   readonly definitions: Definitions;
   readonly objectives: readonly ObjectiveRun[];
-  readonly programs: ProgramCache;
+  readonly programs: CompiledPrograms;
   readonly calls: CallQueue;
   readonly collective: Collective;
   readonly signal: AbortSignal | undefined;
@@ -83,7 +83,7 @@ export class RunSteps implements FeedingRun {
         null,
       );
     } catch (error) {
-      throw await this.failed(error);
+      throw await this.tellError(error);
     }
     if (result === undefined) throw noStep(this.signal);
     return result;
@@ -152,7 +152,7 @@ export class RunSteps implements FeedingRun {
   }
 
   /** Tells the other processes of an error, and returns it. */
-  async failed(error: unknown): Promise<unknown> {
+  async tellError(error: unknown): Promise<unknown> {
     // A trainer that was disposed tells nothing.
     await this.#exchange((collective) => collective.tell(error)).catch(() => undefined);
     return error;

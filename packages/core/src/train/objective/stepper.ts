@@ -3,22 +3,22 @@ import { unsupportedReason } from "@mp/graph/backend";
 import type { CastReport } from "../../cast/explain.js";
 import { lowDType } from "../../cast/policy.js";
 import { batchDifferences, type FlatBatch } from "../batch/batch.js";
-import type { Compiled, ProgramCache } from "../compile/program-cache.js";
+import type { Compiled, CompiledPrograms } from "../compile/compiled-programs.js";
 import { programHash } from "../compile/program-hash.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { named, ofObjective } from "../definition/objective-state.js";
 import { flagIn, meanOf, metricsIn, numberIn, type Outputs, ratesIn } from "../definition/outputs.js";
-import { fedName, type Program, type TypeTree } from "../definition/program.js";
 import type { StepResult } from "../definition/result.js";
 import { isValueType } from "../definition/state.js";
+import { fedName, type Program, type TypeTree } from "../definition/traced-program.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
 import { beyondHalf } from "../diagnosis/beyond-half.js";
 import { firstNonFinite } from "../diagnosis/diagnose.js";
 import { stateBelowRange } from "../diagnosis/state-below-range.js";
 import type { TraceReports } from "../programs/forward.js";
-import { accumulateProgram, applyProgram, trainProgram, verdictProgram } from "../programs/programs.js";
 import { scaleFault } from "../programs/scale.js";
+import { accumulateProgram, applyProgram, trainProgram, verdictProgram } from "../programs/step-programs.js";
 import { resetWindow, type WindowReduction } from "./window.js";
 
 export interface StepperOptions {
@@ -53,7 +53,7 @@ export function isWindowed({ accumulate }: Pick<StepDefinition, "accumulate">, i
  * step at a time.
  */
 export class Stepper {
-  readonly #programs: ProgramCache;
+  readonly #programs: CompiledPrograms;
   readonly #options: StepperOptions;
   readonly #windowed: boolean;
   /** Kind of the program that is fed a batch. */
@@ -67,7 +67,7 @@ export class Stepper {
   /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
   #accepted: FlatBatch["inputs"] | undefined;
 
-  constructor(programs: ProgramCache, options: StepperOptions) {
+  constructor(programs: CompiledPrograms, options: StepperOptions) {
     this.#programs = programs;
     this.#options = options;
     this.#windowed = isWindowed(options.definition, options.reduction !== undefined);

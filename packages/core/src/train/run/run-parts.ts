@@ -1,15 +1,15 @@
 import type { State } from "@mp/graph";
-import { CallQueue } from "./compile/call-queue.js";
-import type { Definitions } from "./definition/definition.js";
-import { alone, type Collective } from "./ranks/collective.js";
-import type { Sharding } from "./ranks/shard/sharding.js";
-import { type InitialState, initialState } from "./run/initial-state.js";
-import { isWindowed } from "./run/stepper.js";
-import { gradientSlots } from "./run/window.js";
+import { CallQueue } from "../compile/call-queue.js";
+import type { Definitions } from "../definition/definition.js";
+import { type InitialState, initialState } from "../objective/initial-state.js";
+import { isWindowed } from "../objective/stepper.js";
+import { gradientSlots } from "../objective/window.js";
+import { alone, type Collective } from "../ranks/collective.js";
+import type { Sharding } from "../ranks/shard/sharding.js";
 import type { RunOptions } from "./run-options.js";
 
 /** The parts of a run once its state is in the engine. */
-export interface MadeRun extends InitialState {
+export interface RunParts extends InitialState {
   /** The definitions of this process's programs. */
   readonly definitions: Definitions;
   readonly state: State;
@@ -21,15 +21,15 @@ export interface MadeRun extends InitialState {
   readonly collective: Collective;
 }
 
-export async function madeRun(options: RunOptions): Promise<MadeRun> {
+export async function makeRunParts(options: RunOptions): Promise<RunParts> {
   const { backend, allReduce, agreement } = options;
   const calls = new CallQueue("trainer");
-  const sharding = await shardingOf(options);
+  const sharding = await loadSharding(options);
   const definitions = sharding?.definitions ?? options.definitions;
   const collective =
     agreement === undefined
       ? alone(allReduce && calls.hook("allReduce", allReduce))
-      : (await import("./ranks/among.js")).among(agreement, {
+      : (await import("../ranks/among.js")).among(agreement, {
           averageModelState: options.averageModelState,
           sharding,
         });
@@ -58,8 +58,8 @@ export async function madeRun(options: RunOptions): Promise<MadeRun> {
 }
 
 /** Loaded where it is asked for, as what ranks do collective: a page that trains alone need not have it. */
-async function shardingOf({ agreement, shard, ...run }: RunOptions): Promise<Sharding | undefined> {
+async function loadSharding({ agreement, shard, ...run }: RunOptions): Promise<Sharding | undefined> {
   if (agreement === undefined || shard === undefined) return undefined;
-  const { sharding } = await import("./ranks/shard/sharding.js");
+  const { sharding } = await import("../ranks/shard/sharding.js");
   return sharding(run.definitions, run.parameters, agreement.ranks);
 }
