@@ -24,12 +24,12 @@ export function integer(
   high: number = Number.MAX_SAFE_INTEGER,
 ): Check {
   return claim(
-    `an integer ${rangeOf(low, high)}`,
+    `an integer ${describeRange(low, high)}`,
     (value) => isInteger(value) && value >= low && value <= high,
   );
 }
 
-function rangeOf(low: number, high: number): string {
+function describeRange(low: number, high: number): string {
   if (high < Number.MAX_SAFE_INTEGER) return `from ${low} to ${high}`;
   return low > Number.MIN_SAFE_INTEGER ? `≥ ${low}` : "between -2^53 and 2^53";
 }

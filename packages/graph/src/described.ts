@@ -3,7 +3,7 @@
  * A function, such as a schedule, is identified only by its name.
  */
 export function described(name: string, settings: Readonly<Record<string, Described>>): string {
-  const words = Object.entries(settings).map(([setting, value]) => `${setting} ${wordOf(value)}`);
+  const words = Object.entries(settings).map(([setting, value]) => `${setting} ${describeValue(value)}`);
   return `${name}(${words.join(", ")})`;
 }
 
@@ -15,7 +15,7 @@ type Described =
   | { readonly name: string }
   | Readonly<Record<string, string | undefined>>;
 
-function wordOf(value: Described): number | string | boolean {
+function describeValue(value: Described): number | string | boolean {
   if (typeof value !== "object" && typeof value !== "function") return value;
   if ("name" in value) return value.name || "unnamed";
   const entries = Object.entries(value).flatMap(([name, word]) =>

@@ -1,10 +1,10 @@
 /** Whether two arrays hold the same bytes: NaN equals itself, and 0 is not -0. */
 export function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
-  const [left, right] = [bytesOf(a), bytesOf(b)];
+  const [left, right] = [viewBytes(a), viewBytes(b)];
   if (left.length !== right.length) return false;
   for (let at = 0; at < left.length; at++) if (left[at] !== right[at]) return false;
   return true;
 }
 
-const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
+const viewBytes = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);

@@ -53,14 +53,14 @@ function walk<L>(
     into.push([path, tree]);
     return;
   }
-  for (const [key, child] of childrenOf(tree, path, what, above)) {
+  for (const [key, child] of listChildren(tree, path, what, above)) {
     above.add(tree as object);
     walk(child, path === "" ? key : `${path}/${key}`, into, isLeaf, what, above);
     above.delete(tree as object);
   }
 }
 
-function childrenOf(
+function listChildren(
   tree: unknown,
   path: string,
   what: string,
@@ -113,7 +113,7 @@ export function mapTree<T, L, M>(
 ): MapLeaves<T, L, M> {
   const visit = (node: unknown, path: string, above: ReadonlySet<object>): unknown => {
     if (isLeaf(node)) return map(node, path);
-    const children = childrenOf(node, path, what, above);
+    const children = listChildren(node, path, what, above);
     const inside = new Set(above).add(node as object);
     const mapped = children.map(
       ([key, child]) => [key, visit(child, path === "" ? key : `${path}/${key}`, inside)] as const,

@@ -7,12 +7,12 @@ type Producers = ReadonlyMap<Value, AnyNode>;
  * The softmaxes and sigmoids of a graph that reach a loss of logits with nothing but casts and moves between. One of
  * attention reaches none: products come after it.
  */
-export function activatedTwice(graph: Graph): readonly AnyNode[] {
+export function findActivatedTwice(graph: Graph): readonly AnyNode[] {
   const made = producers(graph);
   const softmaxes = graph.nodes.flatMap((node) => {
     const axis = softmaxAxis(node);
     const [scores] = node.inputs;
-    const source = axis === undefined || scores === undefined ? undefined : sourceOf(made, scores, axis);
+    const source = axis === undefined || scores === undefined ? undefined : findSource(made, scores, axis);
     if (source === undefined || !isNode(source.node, "Softmax")) return [];
     return source.node.attributes.axis === source.axis ? [source.node as AnyNode] : [];
   });
@@ -34,17 +34,17 @@ interface Source {
  * Finds the node that computed these elements, through casts and moves that keep those along an axis, if one is given,
  * and its position there.
  */
-function sourceOf(made: Producers, value: Value, axis?: number): Source | undefined {
+function findSource(made: Producers, value: Value, axis?: number): Source | undefined {
   const node = made.get(value);
   const [input] = node?.inputs ?? [];
   if (node === undefined || input === undefined) return undefined;
-  if (node.op === "Cast" || node.op === "Identity") return sourceOf(made, input, axis);
+  if (node.op === "Cast" || node.op === "Identity") return findSource(made, input, axis);
   if (isNode(node, "Transpose"))
-    return sourceOf(made, input, axis === undefined ? axis : node.attributes.perm[axis]);
+    return findSource(made, input, axis === undefined ? axis : node.attributes.perm[axis]);
   if (node.op !== "Reshape" && node.op !== "Squeeze" && node.op !== "Unsqueeze") return { node, axis };
-  if (axis === undefined) return sourceOf(made, input);
+  if (axis === undefined) return findSource(made, input);
   const before = axisBefore(input.shape, value.shape, axis);
-  return before === undefined ? undefined : sourceOf(made, input, before);
+  return before === undefined ? undefined : findSource(made, input, before);
 }
 
 /** The axis that a reshape keeps: of the same size, with as many elements after it. */
@@ -66,7 +66,7 @@ function sigmoids(graph: Graph, made: Producers): readonly AnyNode[] {
     if (node.op !== "Softplus" || scores === undefined) return [];
     const negative = read(scores, "Neg").flatMap(({ outputs }) => outputs);
     if (!negative.some((value) => read(value, "Softplus").length > 0)) return [];
-    const source = sourceOf(made, scores);
+    const source = findSource(made, scores);
     return source?.node.op === "Sigmoid" ? [source.node] : [];
   });
 }

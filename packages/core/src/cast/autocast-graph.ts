@@ -18,9 +18,9 @@ import {
 import { GraphCopy } from "@mp/graph/internal";
 import { constantIn } from "./constants.js";
 import { lintNodes } from "./lint.js";
-import { type CastOptions, type CastPlan, carriedDType, castsBody, planCasts } from "./plan.js";
+import { type CastOptions, type CastPlan, carrierDType, castsBody, planCasts } from "./plan.js";
 import type { CastingPolicy } from "./policy.js";
-import { storedInHalf } from "./sites.js";
+import { findStoredInHalf } from "./sites.js";
 
 /** A cast that the policy inserted. */
 export interface InsertedCast {
@@ -85,7 +85,7 @@ class Rewriter {
   constructor(plan: CastPlan) {
     this.#plan = plan;
     this.#copy = new GraphCopy(plan.graph, new GraphBuilder());
-    this.#storedInHalf = storedInHalf(plan.graph);
+    this.#storedInHalf = findStoredInHalf(plan.graph);
     for (const node of plan.graph.nodes) {
       for (const value of node.inputs) this.#need(value, plan.takes(node, value) ?? value.dtype);
     }
@@ -156,7 +156,7 @@ class Rewriter {
     });
     const leaving = new Map<Value, ComputeDType>();
     for (const { value } of body.outputs) {
-      const dtype = carriedDType(value, policy);
+      const dtype = carrierDType(value, policy);
       if (dtype !== undefined) leaving.set(value, dtype);
     }
     const asParameter = body.inputs.map((input, index) =>

@@ -39,7 +39,7 @@ export function autocast<A extends readonly unknown[], R>(
     const builder = currentBuilder("autocast");
     const traced = traceInto([], () => {
       if (lowDType(policy) !== undefined) pinCasts(currentBuilder("autocast"));
-      return fn(...(policy.compute === "manual" ? args : (widened(args, builder) as A)));
+      return fn(...(policy.compute === "manual" ? args : (widenArgument(args, builder) as A)));
     });
     const region = openedTo(builder, traced, ({ dtype }) => isComputeFloat(dtype));
     options.report?.(explainCasts(region.graph, policy, options));
@@ -50,13 +50,15 @@ export function autocast<A extends readonly unknown[], R>(
 }
 
 /** Arguments with f32 tensors for parameters that are kept in a half. An argument that is not a tree passes through. */
-function widened(argument: unknown, outer: GraphBuilder): unknown {
+function widenArgument(argument: unknown, outer: GraphBuilder): unknown {
   if (isTensor(argument)) {
     if (argument.dtype === "f32" || !isComputeFloat(argument.dtype)) return argument;
     const role = outer.roleOf(Tensor.valueIn(argument, outer, "autocast"));
     return role === "parameter" ? withoutLines(() => cast(argument, "f32")) : argument;
   }
-  if (Array.isArray(argument)) return argument.map((child) => widened(child, outer));
+  if (Array.isArray(argument)) return argument.map((child) => widenArgument(child, outer));
   if (!isPlainObject(argument)) return argument;
-  return Object.fromEntries(Object.entries(argument).map(([key, child]) => [key, widened(child, outer)]));
+  return Object.fromEntries(
+    Object.entries(argument).map(([key, child]) => [key, widenArgument(child, outer)]),
+  );
 }

@@ -13,7 +13,7 @@ import {
 type ConstantAttributes = OpAttributes["Constant"];
 
 /** The numbers of a floating constant, before rounding where that is known. */
-function numbersOf({ value, literal }: ConstantAttributes): Float32Array | Float64Array {
+function readNumbers({ value, literal }: ConstantAttributes): Float32Array | Float64Array {
   if (literal !== undefined && value.data.length === 1) return Float64Array.of(literal);
   if (value.dtype === "f16" || value.dtype === "bf16") return decodeArray(value.dtype, value.data);
   return value.dtype === "f32" ? value.data : new Float32Array(0);
@@ -23,7 +23,7 @@ function numbersOf({ value, literal }: ConstantAttributes): Float32Array | Float
 export function constantIn(attributes: ConstantAttributes, dtype: ComputeDType): ConstantAttributes {
   const { value, literal } = attributes;
   if (value.dtype === dtype || !isComputeFloat(value.dtype)) return attributes;
-  const data = encodeArray(dtype, numbersOf(attributes));
+  const data = encodeArray(dtype, readNumbers(attributes));
   const rounded: HostTensor = tensor(data, value.shape, dtype);
   return literal === undefined ? { value: rounded } : { value: rounded, literal };
 }
@@ -37,7 +37,7 @@ export interface ConstantLoss {
 }
 
 export function constantLoss(attributes: ConstantAttributes, dtype: ComputeDType): ConstantLoss {
-  const numbers = numbersOf(attributes);
+  const numbers = readNumbers(attributes);
   const overflow = numbers.find(
     (number) => Number.isFinite(number) && !Number.isFinite(roundTo(dtype, number)),
   );

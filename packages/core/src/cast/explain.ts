@@ -66,7 +66,7 @@ function explanations(
     const name = `${within}${node.name}`;
     const decision = plan.decisions.get(node);
     if (decision === undefined) throw new Error(`internal: no decision on ${name}`);
-    const { dtype = writtenDType(plan, node, readers), rule, because } = decision;
+    const { dtype = outputDType(plan, node, readers), rule, because } = decision;
     const body = bodies.get(node);
     return [
       {
@@ -85,7 +85,7 @@ function explanations(
 }
 
 /** A constant gets the dtype of its readers; every other node keeps the dtype it was written with. */
-function writtenDType(plan: CastPlan, node: AnyNode, readers: ReadonlyMap<Value, readonly AnyNode[]>): DType {
+function outputDType(plan: CastPlan, node: AnyNode, readers: ReadonlyMap<Value, readonly AnyNode[]>): DType {
   const [value] = node.outputs;
   if (value === undefined) return "f32";
   const [reader] = node.op === "Constant" ? (readers.get(value) ?? []) : [];

@@ -12,11 +12,11 @@ import {
   type Value,
 } from "@mp/graph";
 import { deepNodes, meantInstead } from "@mp/graph/internal";
-import { activatedTwice } from "./activated-twice.js";
+import { findActivatedTwice } from "./activated-twice.js";
 import { beyondRange, constantLoss, vanishes } from "./constants.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
 import { type CastingPolicy, isWithin } from "./policy.js";
-import { padding, storedInHalf } from "./sites.js";
+import { findStoredInHalf, padding } from "./sites.js";
 
 /**
  * - `constant-overflows`: a finite constant is infinite in the half (a mask of -1e9 in f16). The one error.
@@ -58,7 +58,7 @@ export function lintCasts(
 }
 
 export function lintPlan(plan: CastPlan): readonly CastLint[] {
-  return [...lintNodes(plan), ...halfLosses(plan, producers(plan.graph)), ...unmatchedScopes(plan)];
+  return [...lintNodes(plan), ...halfLosses(plan, producers(plan.graph)), ...lintScopes(plan)];
 }
 
 /** The lints of single nodes, all that a body of a scan can have. */
@@ -68,12 +68,12 @@ export function lintNodes(plan: CastPlan): readonly CastLint[] {
   return [
     ...plan.graph.nodes.flatMap((node) => [
       ...constantLints(plan, node, made),
-      ...narrowedLints(plan, node, readers),
+      ...lintNarrowing(plan, node, readers),
       ...attributeLints(plan, node),
-      ...crossedBroadcast(node),
+      ...lintBroadcasts(node),
     ]),
     ...undoneCasts(plan),
-    ...activatedTwice(plan.graph).map(activation),
+    ...findActivatedTwice(plan.graph).map(activation),
   ];
 }
 
@@ -93,7 +93,7 @@ function constantLints(
 }
 
 /** A result that is f32 for a constant beyond the half's range, and is read in the half all the same. */
-function narrowedLints(
+function lintNarrowing(
   plan: CastPlan,
   node: AnyNode,
   readers: ReadonlyMap<Value, readonly AnyNode[]>,
@@ -105,7 +105,7 @@ function narrowedLints(
     const reader = (readers.get(value) ?? []).find((reader) => plan.takes(reader, value) === low);
     if (reader === undefined && plan.outputs.get(value) !== low) return [];
     const what = `${because}, and ${reader?.name ?? "the caller"} reads the result in ${low}`;
-    return [lintOf(node, overflow(reader ?? node, what, low))];
+    return [describeLint(node, overflow(reader ?? node, what, low))];
   });
 }
 
@@ -121,7 +121,7 @@ function attributeLints(plan: CastPlan, node: AnyNode): readonly CastLint[] {
 }
 
 /** Only differences and products: comparisons that broadcast this way are a usual way to make masks. */
-function crossedBroadcast(node: AnyNode): readonly CastLint[] {
+function lintBroadcasts(node: AnyNode): readonly CastLint[] {
   if (node.op !== "Sub" && node.op !== "Mul") return [];
   const [a, b] = node.inputs;
   if (a === undefined || b === undefined || !isComputeFloat(a.dtype)) return [];
@@ -134,11 +134,11 @@ function crossedBroadcast(node: AnyNode): readonly CastLint[] {
     what: `[${a.shape.join(", ")}] with [${b.shape.join(", ")}] makes [${n}, ${n}]`,
     remedy: `reshape one of them to the other's shape; where all pairs are meant, say so: unsqueeze(row, [0])`,
   };
-  return [lintOf(node, finding)];
+  return [describeLint(node, finding)];
 }
 
 const activation = (node: AnyNode): CastLint =>
-  lintOf(node, {
+  describeLint(node, {
     rule: "activated-twice",
     severity: "warning",
     what: `the loss applies a ${node.op} itself, and its logits have had one`,
@@ -146,7 +146,7 @@ const activation = (node: AnyNode): CastLint =>
   });
 
 const overflows = (node: AnyNode, number: number, dtype: ComputeDType): CastLint =>
-  lintOf(node, overflow(node, beyondRange(number, dtype), dtype));
+  describeLint(node, overflow(node, beyondRange(number, dtype), dtype));
 
 /** @param wide what to keep in f32 instead */
 function overflow(wide: AnyNode, what: string, dtype: ComputeDType): Finding {
@@ -160,7 +160,7 @@ function overflow(wide: AnyNode, what: string, dtype: ComputeDType): Finding {
 }
 
 function vanishing(node: AnyNode, number: number, dtype: ComputeDType): CastLint {
-  return lintOf(node, {
+  return describeLint(node, {
     rule: "constant-vanishes",
     severity: "warning",
     what: `${number} is 0 in ${dtype}`,
@@ -177,7 +177,7 @@ interface Finding extends Pick<CastLint, "rule" | "severity" | "remedy"> {
   readonly what: string;
 }
 
-function lintOf({ name, origin }: AnyNode, { what, rule, severity, remedy }: Finding): CastLint {
+function describeLint({ name, origin }: AnyNode, { what, rule, severity, remedy }: Finding): CastLint {
   const { scope, line } = origin;
   const at = line === undefined ? "" : ` (at ${line})`;
   const location = line === undefined ? { scope } : { scope, line };
@@ -187,7 +187,7 @@ function lintOf({ name, origin }: AnyNode, { what, rule, severity, remedy }: Fin
 function undoneCasts(plan: CastPlan): readonly CastLint[] {
   const readers = consumers(plan.graph);
   const returned = new Set(plan.graph.outputs.map(({ value }) => value));
-  const implicit = storedInHalf(plan.graph);
+  const implicit = findStoredInHalf(plan.graph);
   return plan.graph.nodes.flatMap((node) => {
     const [value] = node.outputs;
     const isUsers = node.op === "Cast" && node.origin.castSettled !== true && !implicit.has(node);
@@ -207,7 +207,7 @@ function undoneCasts(plan: CastPlan): readonly CastLint[] {
       what: `the cast to ${value.dtype} is undone, ${reader.name} takes ${dtype}`,
       remedy: `remove the cast, or override ${reader.op}${reader.origin.scope === "" ? "" : ` in ${reader.origin.scope}`}`,
     };
-    return [lintOf(node, finding)];
+    return [describeLint(node, finding)];
   });
 }
 
@@ -230,7 +230,7 @@ function halfLosses({ graph, outputs }: CastPlan, made: ReadonlyMap<Value, AnyNo
 /** More would hide the one that the user meant. */
 const MOST_SCOPES = 8;
 
-function unmatchedScopes({ graph, policy, low }: CastPlan): readonly CastLint[] {
+function lintScopes({ graph, policy, low }: CastPlan): readonly CastLint[] {
   if (low === undefined) return [];
   const there = [...new Set([...deepNodes(graph)].map(({ origin }) => origin.scope))].filter(
     (scope) => scope !== "",

@@ -64,7 +64,7 @@ export function planCasts(
   const { view, decisions } =
     low === undefined
       ? { view: undefined, decisions: new Map(graph.nodes.map((node) => [node, asWritten(node)])) }
-      : painted(graph, low, (wide) =>
+      : paintSites(graph, low, (wide) =>
           viewForCasting(graph, policy, low, manifest, { outputs, entering }, wide),
         );
   return {
@@ -79,7 +79,7 @@ export function planCasts(
     takes: (node, value) => {
       // A cast reads a value in any dtype; a barrier's further operands only fix an order.
       if (!isComputeFloat(value.dtype) || node.op === "Cast") return undefined;
-      if (node.op === "Scan" && castsBody(node)) return takenByScan(node, value, policy);
+      if (node.op === "Scan" && castsBody(node)) return scanDType(node, value, policy);
       const leads = leadingInputs(node).includes(value);
       if (node.op === "Barrier" && !leads) return undefined;
       const dtype = decisions.get(node)?.dtype;
@@ -92,7 +92,7 @@ export function planCasts(
  * Paints the graph. An operator that would read a number beyond the half's range in the half computes in f32 then, such as
  * one that masks by the smallest f32, and what follows it is painted again.
  */
-function painted(
+function paintSites(
   graph: Graph,
   low: HalfDType,
   viewWith: (wide: ReadonlyMap<AnyNode, number>) => CastView,
@@ -118,15 +118,15 @@ export function castsBody({ origin }: AnyNode): boolean {
 }
 
 /** The dtype that a scan carries a value in: the one it was traced in, whatever its start was made in. */
-export function carriedDType(value: Value, policy: CastingPolicy): ComputeDType | undefined {
+export function carrierDType(value: Value, policy: CastingPolicy): ComputeDType | undefined {
   if (!isComputeFloat(value.dtype)) return undefined;
   return isPure(policy) ? (lowDType(policy) ?? value.dtype) : value.dtype;
 }
 
 /** Sequences and invariants enter as they are made: the body casts them, or, of an invariant, one cast outside does. */
-function takenByScan(node: GraphNode<"Scan">, value: Value, policy: CastingPolicy): ComputeDType | undefined {
+function scanDType(node: GraphNode<"Scan">, value: Value, policy: CastingPolicy): ComputeDType | undefined {
   const isCarry = node.inputs.slice(0, node.attributes.carries).includes(value);
-  return isCarry ? carriedDType(value, policy) : undefined;
+  return isCarry ? carrierDType(value, policy) : undefined;
 }
 
 function asWritten(node: AnyNode): CastDecision {

@@ -86,10 +86,10 @@ export function castingPolicy(
 ): CastingPolicy {
   checkOptions("castingPolicy", options, CHANGES, '{ compute: "f16" }');
   const { compute, parameters = "f32", output = "f32" } = options;
-  return policyOf(parameters, compute, output, overridesIn(options));
+  return buildPolicy(parameters, compute, output, overridesIn(options));
 }
 
-function policyOf(
+function buildPolicy(
   parameters: ComputeDType,
   compute: PolicyCompute,
   output: ComputeDType,
@@ -101,7 +101,7 @@ function policyOf(
       throw invalid(`${what} must be one of ${COMPUTE.join(", ")}${or}, got ${dtype}${dtypeHint(dtype)}`);
     }
   }
-  const last = new Map(given.map((override) => [keyOf(override), override]));
+  const last = new Map(given.map((override) => [overrideKey(override), override]));
   const overrides = [...last].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, override]) => override);
   const policy: CastingPolicy = {
     parameters,
@@ -110,7 +110,7 @@ function policyOf(
     overrides: Object.freeze(overrides),
     with: (changes) => {
       checkOptions("castingPolicy: with", changes, CHANGES, '{ ops: { Tanh: "f32" } }');
-      return policyOf(
+      return buildPolicy(
         changes.parameters ?? parameters,
         changes.compute ?? compute,
         changes.output ?? output,
@@ -124,16 +124,18 @@ function policyOf(
 
 function overridesIn({ ops = {}, scopes = {} }: CastingPolicyChanges): readonly CastingOverride[] {
   const byOp = (scope: string, categories: OpCategories): CastingOverride[] =>
-    Object.entries(categories).map(([op, category]) => checked({ scope, op: op as Op, category }));
+    Object.entries(categories).map(([op, category]) => checkOverride({ scope, op: op as Op, category }));
   return [
     ...byOp("", ops),
     ...Object.entries(scopes).flatMap(([scope, categories]) =>
-      typeof categories === "string" ? [checked({ scope, category: categories })] : byOp(scope, categories),
+      typeof categories === "string"
+        ? [checkOverride({ scope, category: categories })]
+        : byOp(scope, categories),
     ),
   ];
 }
 
-function checked(override: CastingOverride): CastingOverride {
+function checkOverride(override: CastingOverride): CastingOverride {
   const { scope, op, category } = override;
   if (op !== undefined && !Object.hasOwn(opTable, op)) {
     const meant = meantInstead(op, OPS);
@@ -144,7 +146,7 @@ function checked(override: CastingOverride): CastingOverride {
     throw invalid(`${op} is as the user wrote it, no policy alters it`);
   }
   if (!CAST_CATEGORIES.includes(category)) {
-    throw invalid(`${keyOf(override)} must be one of ${CAST_CATEGORIES.join(", ")}, got ${category}`);
+    throw invalid(`${overrideKey(override)} must be one of ${CAST_CATEGORIES.join(", ")}, got ${category}`);
   }
   if (scope.split("/").includes("") && !(scope === "" && op !== undefined)) {
     throw invalid(`"${scope}" is no scope path; names are joined by single slashes`);
@@ -184,19 +186,21 @@ export function overrideFor(policy: CastingPolicy, op: Op, scope: string): Casti
   return best;
 }
 
-const escaped = (scope: string): string =>
+const escapeScope = (scope: string): string =>
   scope.replace(/[%,=:@\s]/g, (character) => encodeURIComponent(character));
 
-function keyOf({ scope, op }: CastingOverride): string {
+function overrideKey({ scope, op }: CastingOverride): string {
   if (scope === "") return op ?? "";
-  return `@${escaped(scope)}${op === undefined ? "" : `:${op}`}`;
+  return `@${escapeScope(scope)}${op === undefined ? "" : `:${op}`}`;
 }
 
 /** `params=f32,compute=f16,output=f32`, then overrides: `Softmax=infer,@decoder/head=f32,@decoder:Add=low`. */
 export function formatCastingPolicy(policy: CastingPolicy): string {
   const { parameters, compute, output, overrides } = policy;
   const parts = [`params=${parameters}`, `compute=${compute}`, `output=${output}`];
-  return [...parts, ...overrides.map((override) => `${keyOf(override)}=${override.category}`)].join(",");
+  return [...parts, ...overrides.map((override) => `${overrideKey(override)}=${override.category}`)].join(
+    ",",
+  );
 }
 
 /**
@@ -222,11 +226,11 @@ export function parseCastingPolicy(text: string): CastingPolicy {
   }
   const [parameters, compute, output] = ["params", "compute", "output"].map((key) => dtypes.get(key));
   try {
-    return policyOf(
+    return buildPolicy(
       parameters as ComputeDType,
       compute as PolicyCompute,
       output as ComputeDType,
-      overrides.map(checked),
+      overrides.map(checkOverride),
     );
   } catch (error) {
     if (!MpError.is(error)) throw error;

@@ -69,7 +69,7 @@ export function viewForCasting(
       number === undefined
         ? rulingOn(node, floats, policy, low, manifest, constants)
         : { category: "f32", rule: "constant beyond the half", because: beyondRange(number, low) };
-    return { node, floats, carried: carriedOutputs(node, floats, ruling.category, low), ...ruling };
+    return { node, floats, carried: carryOutputs(node, floats, ruling.category, low), ...ruling };
   });
   const producer = new Map<Value, CastSite>();
   const readers = new Map<Value, CastSite[]>();
@@ -99,7 +99,7 @@ function floatOperands(node: AnyNode): readonly Value[] {
   return leadingInputs(node).filter((value) => isComputeFloat(value.dtype));
 }
 
-function carriedOutputs(
+function carryOutputs(
   node: AnyNode,
   floats: readonly Value[],
   category: CastCategory,
@@ -232,7 +232,7 @@ function kernelCategory(
 
 function weakValues(graph: Graph, sites: readonly CastSite[]): ReadonlySet<Value> {
   const weak = new Set<Value>();
-  const stored = storedInHalf(graph);
+  const stored = findStoredInHalf(graph);
   for (const { role, value } of graph.inputs) if (role === "parameter") weak.add(value);
   for (const { node, category } of sites) {
     const isWeak =
@@ -249,7 +249,7 @@ function weakValues(graph: Graph, sites: readonly CastSite[]): ReadonlySet<Value
  * Casts to f32 through which parameters kept in a half enter a computation traced in f32. Unlike other casts, they do
  * not say which dtype to compute in.
  */
-export function storedInHalf(graph: Graph): ReadonlySet<AnyNode> {
+export function findStoredInHalf(graph: Graph): ReadonlySet<AnyNode> {
   const halves = new Set<Value>();
   for (const { role, value } of graph.inputs) {
     if (role === "parameter" && isHalf(value.dtype)) halves.add(value);

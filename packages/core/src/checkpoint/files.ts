@@ -63,12 +63,12 @@ export async function loadTensors(path: string): Promise<LoadedTensors> {
   try {
     return fromFormat(await loadFile(path));
   } catch (error) {
-    throw located(asMpError(error), path);
+    throw addPath(asMpError(error), path);
   }
 }
 
 /** Adds the path where it is missing: a user may have many checkpoints. */
-function located(error: unknown, path: string): unknown {
+function addPath(error: unknown, path: string): unknown {
   if (!MpError.is(error) || "path" in error.details) return error;
   return new MpError(error.code, `${error.message}, in ${path}`, {
     cause: error,

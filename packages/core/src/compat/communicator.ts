@@ -30,10 +30,10 @@ const POISON = "window/poison";
  * found to be not finite, in its loss or in a gradient that it does not exchange, all learn, so that all retry and skip
  * the same steps.
  */
-export function exchangeOf(comm: Communicator, grads: readonly string[] | undefined): AllReduce {
+export function buildExchange(comm: Communicator, grads: readonly string[] | undefined): AllReduce {
   return async (window) => {
     const slots = Object.keys(window).filter((slot) => slot.startsWith(GRADIENTS));
-    const exchanged = slots.filter((slot) => grads === undefined || grads.includes(nameOf(slot)));
+    const exchanged = slots.filter((slot) => grads === undefined || grads.includes(gradientName(slot)));
     const kept = slots.filter((slot) => !exchanged.includes(slot));
     const poison = kept.every((slot) => holdsNumbers(tensorIn(window, slot)))
       ? tensorIn(window, POISON)
@@ -53,7 +53,7 @@ export function exchangeOf(comm: Communicator, grads: readonly string[] | undefi
 }
 
 /** The parameter's path; empty where the parameters are one tensor. */
-const nameOf = (slot: string): string => slot.slice(GRADIENTS.length + 1);
+const gradientName = (slot: string): string => slot.slice(GRADIENTS.length + 1);
 
 const tensorIn = (window: Outputs, slot: string): HostTensor => window[slot] as HostTensor;
 

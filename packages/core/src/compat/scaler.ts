@@ -11,7 +11,7 @@ import type { ScalerFramework, ScalerStates } from "./scaler-states.js";
 const framework = oneOf(...Object.keys(FRAMEWORK_SCALERS));
 
 /** The table's row, whose type goes with the framework's state. */
-function rowOf<F extends ScalerFramework>(what: string, name: F): FrameworkScaler<ScalerStates[F]> {
+function findRow<F extends ScalerFramework>(what: string, name: F): FrameworkScaler<ScalerStates[F]> {
   framework(`${what}: framework`, name);
   return FRAMEWORK_SCALERS[name];
 }
@@ -30,7 +30,7 @@ function rowOf<F extends ScalerFramework>(what: string, name: F): FrameworkScale
  * naming one that `dynamicLossScale` cannot express
  */
 export function scalerFrom<F extends ScalerFramework>(name: F, state: ScalerStates[F]): DynamicLossScaler {
-  const row = rowOf("scalerFrom", name);
+  const row = findRow("scalerFrom", name);
   const what = `scalerFrom(${shown(name)})`;
   const { options, counts } = row.read(readOptions(what, state, row.fields) as ScalerStates[F], what);
   return {
@@ -59,7 +59,7 @@ export async function scalerStateTo<F extends ScalerFramework>(
   name: F,
   training: ScaledTraining,
 ): Promise<ScalerStates[F]> {
-  const row = rowOf("scalerStateTo", name);
+  const row = findRow("scalerStateTo", name);
   const what = `scalerStateTo(${shown(name)})`;
   const { lossScaler } = training.precision;
   if (!isDynamic(lossScaler))
@@ -70,15 +70,15 @@ export async function scalerStateTo<F extends ScalerFramework>(
       "and the state of dynamicLossScale alone is known there",
     );
   const { options } = lossScaler;
-  return row.write({ options, counts: countsOf(await training.scalerState()) }, what);
+  return row.write({ options, counts: readCounts(await training.scalerState()) }, what);
 }
 
 function isDynamic(scaler: LossScaler): scaler is LossScaler & DynamicLossScaler {
   return scaler.kind === "dynamic" && "options" in scaler;
 }
 
-function countsOf(state: Tree<HostTensor>): ScalerCounts {
+function readCounts(state: Tree<HostTensor>): ScalerCounts {
   const { scale, goodSteps, tolerance } = state as unknown as Record<keyof ScalerCounts, HostTensor>;
-  const numberOf = ({ data }: HostTensor): number => Number(data[0]);
-  return { scale: numberOf(scale), goodSteps: numberOf(goodSteps), tolerance: numberOf(tolerance) };
+  const readNumber = ({ data }: HostTensor): number => Number(data[0]);
+  return { scale: readNumber(scale), goodSteps: readNumber(goodSteps), tolerance: readNumber(tolerance) };
 }

@@ -25,7 +25,7 @@ import type { StepResult } from "../train/definition/result.js";
 import type { TrainerOptions } from "../train/options.js";
 import type { Trainer } from "../train/run/trainer-interface.js";
 import { trainer } from "../train/trainer.js";
-import { type Communicator, communicator, exchangeOf } from "./communicator.js";
+import { buildExchange, type Communicator, communicator } from "./communicator.js";
 import { inexpressible } from "./refusal.js";
 
 /** Options of the trainer that an updater passes on. */
@@ -79,20 +79,20 @@ export interface Updater<P, B, M, K extends string = string> {
 const MAX_RETRIES = 100;
 
 /** Checked by the trainer. */
-const passed = (): void => {};
+const doNothing = (): void => {};
 
 const UPDATER = {
-  backend: passed,
-  params: passed,
-  loss: passed,
-  precision: withDefault(mixed(), passed),
-  modelState: passed,
-  seed: passed,
-  signal: passed,
-  onWarning: passed,
-  solver: passed,
+  backend: doNothing,
+  params: doNothing,
+  loss: doNothing,
+  precision: withDefault(mixed(), doNothing),
+  modelState: doNothing,
+  seed: doNothing,
+  signal: doNothing,
+  onWarning: doNothing,
+  solver: doNothing,
   dataFeeder: callback,
-  scale: withDefault(8, passed),
+  scale: withDefault(8, doNothing),
   scalingFactor: withDefault(
     2,
     claim("a number above 1", (factor) => typeof factor === "number" && factor > 1 && factor < 2 ** 64),
@@ -103,7 +103,7 @@ const UPDATER = {
       inexpressible("updater", "clearBuffer", value, "and what a step no longer needs is freed");
   }),
   accumGrad: withDefault(1, count),
-  weightDecay: passed,
+  weightDecay: doNothing,
   comm: optional(communicator),
   grads: optional(listOf("paths of parameters", (path) => typeof path === "string")),
 } satisfies OptionTable<UpdaterOptions<unknown, unknown, unknown>>;
@@ -143,7 +143,7 @@ export async function updater<
   });
   const { backend, params, loss, modelState, seed, signal, onWarning } = options;
   const training = await trainer<P, B, M, K>({
-    ...given({ modelState, seed, signal, onWarning }),
+    ...dropUndefined({ modelState, seed, signal, onWarning }),
     backend,
     params,
     loss,
@@ -151,7 +151,7 @@ export async function updater<
     precision: (manifest) => ({ ...choosePrecision(read.precision, manifest), lossScaler }),
     accumulate: accumGrad,
     accumulation: "sum",
-    ...(comm === undefined ? {} : { allReduce: exchangeOf(comm, grads) }),
+    ...(comm === undefined ? {} : { allReduce: buildExchange(comm, grads) }),
     onOverflow: "retry",
     maxRetries: MAX_RETRIES,
   });
@@ -168,7 +168,7 @@ export async function updater<
 }
 
 /** Without the options that are undefined. */
-function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function dropUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

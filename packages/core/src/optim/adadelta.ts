@@ -1,7 +1,7 @@
 import { mapTensors, type TensorTree } from "@mp/graph";
 import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { add, div, mul, sqrt } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { average, positiveEpsilon, square } from "./moments.js";
 import {
@@ -48,7 +48,7 @@ export function adadelta(options: AdadeltaOptions = {}): Optimizer<State> {
     example: "{ decay: 0.95 }",
     elsewhere: { ...ELSEWHERE, ...decayHint("adadelta()") },
   });
-  return composed("adadelta", settings, [part(settings)]);
+  return compose("adadelta", settings, [part(settings)]);
 }
 
 /** The direction of Adadelta, without a learning rate. */

@@ -1,12 +1,12 @@
 import { MpError } from "@mp/graph";
 import { claim, type OptionTable, readOptions, truth, withDefault } from "@mp/graph/internal";
 import { div, minimum, sqrt } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import {
   type FactoredState,
-  factoredPart,
   SCALE_BY_FACTORED_RMS,
   type ScaleByFactoredRmsOptions,
+  selectFactored,
 } from "./factored.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { stepNumber } from "./moments.js";
@@ -51,8 +51,8 @@ export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredSta
   });
   const { relativeStep, clipThreshold, scaleParameter } = settings;
   const learningRate = relativeStep ? relative(settings.learningRate) : settings.learningRate;
-  return composed("adafactor", { ...settings, learningRate }, [
-    factoredPart(settings),
+  return compose("adafactor", { ...settings, learningRate }, [
+    selectFactored(settings),
     ...(clipThreshold === false ? [] : [clipByBlockRms(clipThreshold)]),
     ...(scaleParameter === false ? [] : [scaleByParameterRms(scaleParameter)]),
   ]);

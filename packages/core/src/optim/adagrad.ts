@@ -1,11 +1,11 @@
 import { mapTensors, type TensorTree } from "@mp/graph";
 import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { add, div, sqrt } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square } from "./moments.js";
 import {
-  filledLike,
+  fillLike,
   type GradientTransformation,
   type LearningRate,
   type Optimizer,
@@ -39,7 +39,7 @@ type State = { readonly sum: TensorTree };
 /** Duchi et al. 2011: s ← s + g²; w ← w - η·g / (√s + ε). */
 export function adagrad(options: AdagradOptions): Optimizer<State> {
   const settings = readOptions("adagrad", options, ADAGRAD, { example: "{ learningRate: 0.1 }" });
-  return composed("adagrad", settings, [part(settings)]);
+  return compose("adagrad", settings, [part(settings)]);
 }
 
 /** The direction of Adagrad: gradients over the root of the sum of their squares, g / (√s + ε). */
@@ -51,7 +51,7 @@ function part(settings: Required<ScaleByRssOptions>): GradientTransformation<Sta
   const { epsilon, initialAccumulator } = settings;
   return direction("scaleByRss", settings, {
     slots: SLOTS,
-    init: (parameters) => ({ sum: filledLike(parameters, initialAccumulator) }),
+    init: (parameters) => ({ sum: fillLike(parameters, initialAccumulator) }),
     update: (gradients, state) => {
       const sum = mapTensors((s, g) => add(s, square(g)), state.sum, gradients);
       const updates = mapTensors((g, s) => div(g, add(sqrt(s), epsilon)), gradients, sum);

@@ -1,6 +1,6 @@
 /** Adam and AdamW. Epsilon and the moments are f32: in f16, 1e-8 would round to 0. */
 import { type OptionTable, readOptions, withDefault, withoutDefaults } from "@mp/graph/internal";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
 import {
   ADAM_ELSEWHERE,
@@ -29,7 +29,7 @@ export function adam(options: AdamOptions): Optimizer<AdamState> {
         "use adamW({ learningRate, weightDecay }), or chain(weightDecay(1e-4), adam({ learningRate }))",
     },
   });
-  return composed("adam", withoutDefaults(settings, LATER), [adamPart(settings)]);
+  return compose("adam", withoutDefaults(settings, LATER), [adamPart(settings)]);
 }
 
 export interface AdamWOptions extends AdamOptions {
@@ -46,5 +46,5 @@ const ADAM_W = {
 export function adamW(options: AdamWOptions): Optimizer<AdamState> {
   const settings = readOptions("adamW", options, ADAM_W, HINTS);
   const parts = [adamPart(settings), addDecayedWeights(settings.weightDecay)];
-  return composed("adamW", withoutDefaults(settings, LATER), parts);
+  return compose("adamW", withoutDefaults(settings, LATER), parts);
 }

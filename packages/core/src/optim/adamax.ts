@@ -1,7 +1,7 @@
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
 import { abs, add, div, maximum, mul } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { average, biasCorrection, stepNumber } from "./moments.js";
 import {
   type GradientTransformation,
@@ -51,7 +51,7 @@ export function adamax(options: AdamaxOptions): Optimizer<State> {
     example: "{ learningRate: 2e-3 }",
     elsewhere: { ...ADAM_ELSEWHERE, ...decayHint("adamax({ learningRate })") },
   });
-  return composed("adamax", withoutDefaults(settings, LATER), [part(settings)]);
+  return compose("adamax", withoutDefaults(settings, LATER), [part(settings)]);
 }
 
 /** The direction of Adamax, without its learning rate. */

@@ -54,10 +54,10 @@ export function byPath(
 ): Optimizer<{ readonly [group: string]: TensorTree }> {
   if (!Array.isArray(rules)) refuse(`takes a list of rules and an optimizer, got ${shown(rules)}`);
   const others = { group: DEFAULT_GROUP, optimizer: rest, paths: [], isIn: () => true, title: DEFAULT_GROUP };
-  const groups: readonly Group[] = [...rules.map(groupOf), others];
+  const groups: readonly Group[] = [...rules.map(readGroup), others];
   for (const { group, optimizer } of groups) checkOptimizer(group, optimizer);
   const names = groups.flatMap((group) => [
-    ...new Set([group.group, ...ratesOf(group).map(([name]) => name)]),
+    ...new Set([group.group, ...groupRates(group).map(([name]) => name)]),
   ]);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice !== undefined) refuse(`two groups are named ${twice}`);
@@ -67,8 +67,8 @@ export function byPath(
   return {
     name: "byPath",
     description: `byPath(${described.join("; ")})`,
-    learningRates: Object.fromEntries(groups.flatMap(ratesOf)),
-    ...widestScope(groups.map(scopeOf)),
+    learningRates: Object.fromEntries(groups.flatMap(groupRates)),
+    ...widestScope(groups.map(groupScope)),
     init: (parameters) => {
       for (const group of groups) checkPaths(group, parameters);
       const part = split(groups, parameters);
@@ -101,13 +101,13 @@ export function byPath(
 }
 
 /** A function may look at a parameter's shape, which a part of it does not have. */
-const scopeOf = ({ paths, group, optimizer }: Group): Pick<Optimizer, "scope"> =>
+const groupScope = ({ paths, group, optimizer }: Group): Pick<Optimizer, "scope"> =>
   paths.length > 0 || group === DEFAULT_GROUP || optimizer.scope === undefined
     ? optimizer
     : { scope: "leaf" };
 
 /** The learning rates of a group by the names that `byPath` has for them. */
-function ratesOf({ group, optimizer }: Group): readonly (readonly [name: string, rate: LearningRate])[] {
+function groupRates({ group, optimizer }: Group): readonly (readonly [name: string, rate: LearningRate])[] {
   const rates = Object.entries(optimizer.learningRates ?? {});
   return rates.map(([inner, rate]) => [groupName(group, inner), rate] as const);
 }
@@ -139,7 +139,7 @@ function split(
   return (group, tree) => partOf(tree, (path) => owners.get(path) === group);
 }
 
-function groupOf(rule: PathRule, index: number): Group {
+function readGroup(rule: PathRule, index: number): Group {
   const { group, paths, optimizer } = (rule ?? {}) as PathRule;
   const problem = typeof group === "string" ? nameProblem(group) : "is no text";
   if (problem !== undefined) refuse(`the group of rule ${index}, ${shown(group)}, ${problem}`);
@@ -148,7 +148,7 @@ function groupOf(rule: PathRule, index: number): Group {
       group,
       optimizer,
       paths: [],
-      isIn: truthOf(group, paths),
+      isIn: tester(group, paths),
       title: `${group} ${paths.name || "unnamed"}`,
     };
   const scopes: readonly string[] = typeof paths === "string" ? [paths] : Array.isArray(paths) ? paths : [];
@@ -164,7 +164,7 @@ function groupOf(rule: PathRule, index: number): Group {
 }
 
 /** A promise, which a function that is async gives, would take every parameter. */
-const truthOf =
+const tester =
   (group: string, test: ParameterTest): ParameterTest =>
   (path, parameter) => {
     const isIn: unknown = test(path, parameter);

@@ -26,19 +26,19 @@ function checkUpdates(what: string, updates: unknown, gradients: TensorTree): vo
   for (const [path, { shape }] of wanted) {
     const update = given.get(path);
     if (update === undefined) {
-      throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${named(path)} is missing; ${WANTED}`);
+      throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${updateName(path)} is missing; ${WANTED}`);
     }
     const type = formatType({ dtype: "f32", shape });
     if (formatType(update) === type) continue;
     throw new MpError(
       update.dtype === "f32" ? "MP_SHAPE_MISMATCH" : "MP_DTYPE_MISMATCH",
-      `${what}: ${named(path)} is ${formatType(update)} instead of ${type}; ${WANTED}`,
+      `${what}: ${updateName(path)} is ${formatType(update)} instead of ${type}; ${WANTED}`,
     );
   }
   for (const path of given.keys()) {
     if (wanted.has(path)) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${named(path)} has no gradient; ${WANTED}`);
+    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${updateName(path)} has no gradient; ${WANTED}`);
   }
 }
 
-const named = (path: string): string => (path === "" ? "updates" : `updates/${path}`);
+const updateName = (path: string): string => (path === "" ? "updates" : `updates/${path}`);

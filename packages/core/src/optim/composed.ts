@@ -15,7 +15,7 @@ type Settings = Parameters<typeof described>[1] & { readonly learningRate: Learn
  * The optimizer that turns gradients into directions by parts in order, and steps against them. Unlike in a `chain` the
  * state of the parts is one record, so no two of them have an entry of the same name.
  */
-export function composed<S extends TensorTree>(
+export function compose<S extends TensorTree>(
   name: string,
   settings: Settings,
   parts: readonly GradientTransformation[],

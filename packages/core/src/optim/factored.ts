@@ -40,11 +40,11 @@ const isFactored = ({ shape }: Tensor): boolean => shape.length > 1 && !shape.in
 export function scaleByFactoredRms(
   options: ScaleByFactoredRmsOptions = {},
 ): GradientTransformation<FactoredState> {
-  return factoredPart(readOptions("scaleByFactoredRms", options, SCALE_BY_FACTORED_RMS));
+  return selectFactored(readOptions("scaleByFactoredRms", options, SCALE_BY_FACTORED_RMS));
 }
 
 /** Makes the transformation from options that have been read. */
-export function factoredPart(
+export function selectFactored(
   settings: Required<ScaleByFactoredRmsOptions>,
 ): GradientTransformation<FactoredState> {
   const { decayPower, epsilon } = settings;
@@ -57,11 +57,11 @@ export function factoredPart(
     }),
     update: (gradients, state, _parameters, context) => {
       const share = pow(stepNumber(context), -decayPower);
-      const averaged = (mean: Tensor, x: Tensor): Tensor => add(mul(mean, sub(1, share)), mul(x, share));
+      const average = (mean: Tensor, x: Tensor): Tensor => add(mul(mean, sub(1, share)), mul(x, share));
       const squares = mapTensors((g) => add(square(g), epsilon), gradients);
-      const row = mapTensors((r, s) => averaged(r, isFactored(s) ? over(s, -1) : s), state.row, squares);
+      const row = mapTensors((r, s) => average(r, isFactored(s) ? over(s, -1) : s), state.row, squares);
       const column = mapTensors(
-        (c, s) => (isFactored(s) ? averaged(c, over(s, -2)) : c),
+        (c, s) => (isFactored(s) ? average(c, over(s, -2)) : c),
         state.column,
         squares,
       );

@@ -3,7 +3,7 @@ import { described, type OptionTable, readOptions, withDefault, withoutDefaults 
 import { add, clip, div, literal, mul, pow, reciprocal, sqrt, sub } from "@mp/graph/ops";
 import { checkHyperparameter } from "./hyperparameter.js";
 import { positiveEpsilon, square } from "./moments.js";
-import { filledLike, type LearningRate, type Optimizer, rate, rateAt, zerosLike } from "./optimizer.js";
+import { fillLike, type LearningRate, type Optimizer, rate, rateAt, zerosLike } from "./optimizer.js";
 import { STATE_OPTIONS, type StateOptions, stateOptions } from "./states/state-options.js";
 import { withStoredStates } from "./stored-states.js";
 import { decay, decayHint } from "./weight-decay.js";
@@ -61,7 +61,7 @@ export function ftrl(options: FtrlOptions): Optimizer<State> {
     scope: "element",
     learningRates: { default: learningRate },
     init: (parameters) => ({
-      sum: filledLike(parameters, initialAccumulator),
+      sum: fillLike(parameters, initialAccumulator),
       linear: zerosLike(parameters),
     }),
     update: (gradients, state, parameters, context) => {

@@ -1,5 +1,5 @@
 import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { positiveEpsilon } from "./moments.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
 import {
@@ -11,7 +11,7 @@ import {
 } from "./scale-by-adam.js";
 import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { scaleByTrustRatio } from "./trust-ratio.js";
-import { decay, decayedBy } from "./weight-decay.js";
+import { decay, decayBy } from "./weight-decay.js";
 
 const SLOTS = { mean: "both", square: "nonNegative" } as const;
 
@@ -43,5 +43,5 @@ export function lamb(options: LambOptions): Optimizer<AdamState> {
     elsewhere: ADAM_ELSEWHERE,
   });
   const { learningRate: _rate, weightDecay, ...adam } = settings;
-  return composed("lamb", settings, [scaleByAdam(adam), ...decayedBy(weightDecay), scaleByTrustRatio()]);
+  return compose("lamb", settings, [scaleByAdam(adam), ...decayBy(weightDecay), scaleByTrustRatio()]);
 }

@@ -1,12 +1,12 @@
 import type { TensorTree } from "@mp/graph";
 import { type OptionTable, readOptions, truth, withDefault } from "@mp/graph/internal";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
 import { momentumPart, VELOCITY } from "./sgd.js";
 import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { scaleByTrustRatio, TRUST_RATIO, type TrustRatioOptions } from "./trust-ratio.js";
-import { decay, decayedBy } from "./weight-decay.js";
+import { decay, decayBy } from "./weight-decay.js";
 
 export interface LarsOptions extends Pick<TrustRatioOptions, "epsilon">, StateOptions<keyof typeof VELOCITY> {
   readonly learningRate: LearningRate;
@@ -38,8 +38,8 @@ const LARS = {
 export function lars(options: LarsOptions): Optimizer<{ readonly velocity: TensorTree }> {
   const settings = readOptions("lars", options, LARS, { example: "{ learningRate: 0.1 }" });
   const { trustCoefficient, epsilon } = settings;
-  return composed("lars", settings, [
-    ...decayedBy(settings.weightDecay),
+  return compose("lars", settings, [
+    ...decayBy(settings.weightDecay),
     scaleByTrustRatio({ trustCoefficient, epsilon }),
     momentumPart("lars", { ...settings, dampening: 0 }),
   ]);

@@ -1,7 +1,7 @@
 import { mapTensors, type TensorTree } from "@mp/graph";
 import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { sign } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { average } from "./moments.js";
 import {
@@ -14,7 +14,7 @@ import {
 import { ADAM_ELSEWHERE } from "./scale-by-adam.js";
 import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
-import { decay, decayedBy } from "./weight-decay.js";
+import { decay, decayBy } from "./weight-decay.js";
 
 const SLOTS = { mean: "both" } as const;
 
@@ -50,7 +50,7 @@ export function lion(options: LionOptions): Optimizer<State> {
     example: "{ learningRate: 1e-4 }",
     elsewhere: ADAM_ELSEWHERE,
   });
-  return composed("lion", settings, [part(settings), ...decayedBy(settings.weightDecay)]);
+  return compose("lion", settings, [part(settings), ...decayBy(settings.weightDecay)]);
 }
 
 /** The direction of Lion, without decay and learning rate. */

@@ -48,7 +48,7 @@ function trained(optimizer: Optimizer, shape: readonly number[]): readonly numbe
     const made = optimizer.update(gradient, state, weight, { step });
     return { weight: add(weight, made.updates as Tensor), state: made.state };
   });
-  for (let step = 0; step < 50; step++) ({ weight, state } = makeStep(dataOf(step)) as Trained);
+  for (let step = 0; step < 50; step++) ({ weight, state } = makeStep(dataOf(step)) as unknown as Trained);
   return [...(weight.data as Float32Array)];
 }
 

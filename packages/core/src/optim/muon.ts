@@ -21,7 +21,7 @@ import {
   withDefault,
 } from "@mp/graph/internal";
 import { cast, div, gemm, maximum, mul, reshape, transpose } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { globalNorm } from "./global-norm.js";
 import { averageFactor } from "./hyperparameter.js";
 import { average, positiveEpsilon } from "./moments.js";
@@ -34,7 +34,7 @@ import {
 } from "./optimizer.js";
 import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
-import { decay, decayedBy } from "./weight-decay.js";
+import { decay, decayBy } from "./weight-decay.js";
 
 const SLOTS = { mean: "both" } as const;
 
@@ -100,7 +100,7 @@ export function muon(options: MuonOptions): Optimizer<State> {
     elsewhere: { adjustLrFn: "did you mean rateScale?", nsSteps: "did you mean steps?" },
   });
   const shown = { ...settings, coefficients: settings.coefficients.join(" ") };
-  return composed("muon", shown, [part(settings), ...decayedBy(settings.weightDecay)]);
+  return compose("muon", shown, [part(settings), ...decayBy(settings.weightDecay)]);
 }
 
 function part(settings: Settings): GradientTransformation<State> {
@@ -121,7 +121,7 @@ function part(settings: Settings): GradientTransformation<State> {
         const mean = average(before, gradients, momentum);
         const ahead = nesterov ? average(mean, gradients, momentum) : mean;
         const updates = mapTensors((leaf) => {
-          const { update, norm } = orthogonalized(leaf, settings);
+          const { update, norm } = orthogonalize(leaf, settings);
           norms.push(norm);
           return update;
         }, ahead);
@@ -141,22 +141,22 @@ function expectMatrices(parameters: TensorTree): void {
 }
 
 /** The direction of a leaf, f32, and the norm that it was divided by. */
-function orthogonalized(
+function orthogonalize(
   leaf: Tensor,
   { steps, coefficients: [a, b, c], epsilon, dtype, rateScale }: Settings,
 ): { readonly update: Tensor; readonly norm: Tensor } {
   const [rows = 1, ...others] = leaf.shape;
   const columns = others.reduce((product, size) => product * size, 1);
   const [inputs, outputs] = others.length === 1 ? [rows, columns] : [columns, rows];
-  const turned = (x: Tensor): Tensor => (rows > columns ? transpose(x, [1, 0]) : x);
+  const turn = (x: Tensor): Tensor => (rows > columns ? transpose(x, [1, 0]) : x);
   const norm = globalNorm(leaf);
   // The products are of the shorter side.
-  let x = cast(turned(reshape(div(leaf, maximum(norm, epsilon)), [rows, columns])), dtype);
+  let x = cast(turn(reshape(div(leaf, maximum(norm, epsilon)), [rows, columns])), dtype);
   for (let step = 0; step < steps; step++) {
     const gram = gemm(x, x, undefined, { transB: true });
     const polynomial = gemm(gram, gram, gram, { alpha: c, beta: b });
     x = gemm(polynomial, x, x, { beta: a });
   }
-  const update = reshape(turned(cast(x, "f32")), leaf.shape);
+  const update = reshape(turn(cast(x, "f32")), leaf.shape);
   return { update: mul(update, RATE_SCALES[rateScale](inputs, outputs)), norm };
 }

@@ -1,7 +1,7 @@
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { add, div, exp, literal, mul, sqrt, sub } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { hyperparameter } from "./hyperparameter.js";
 import { average, biasCorrection, square, stepNumber } from "./moments.js";
 import {
@@ -52,7 +52,7 @@ export function nadam(options: NadamOptions): Optimizer<State> {
     example: "{ learningRate: 2e-3 }",
     elsewhere: { ...ADAM_ELSEWHERE, ...decayHint("nadam({ learningRate })") },
   });
-  return composed("nadam", settings, [part(settings)]);
+  return compose("nadam", settings, [part(settings)]);
 }
 
 /** The direction of NAdam, without its learning rate. */

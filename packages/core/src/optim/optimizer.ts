@@ -92,11 +92,11 @@ export function groupName(outer: string, inner: string): string {
 }
 
 /** The number, in f32, with the shape of every leaf. */
-export function filledLike<T extends TensorTree>(tree: T, value: number): T {
+export function fillLike<T extends TensorTree>(tree: T, value: number): T {
   return mapTensors((leaf) => expand(literal(value), leaf.shape), tree);
 }
 
-export const zerosLike = <T extends TensorTree>(tree: T): T => filledLike(tree, 0);
+export const zerosLike = <T extends TensorTree>(tree: T): T => fillLike(tree, 0);
 
 /** A constant that is a valid learning rate; a schedule is checked when it gives one, a settable one when it is made. */
 export const rate: Check = (what, rate) => {
@@ -113,7 +113,7 @@ export function rateAt(
   group: string = DEFAULT_GROUP,
 ): Tensor {
   if (isSettable(schedule)) return context.settable?.[group] ?? literal(schedule.initial);
-  const rate: unknown = rateOf(schedule, context);
+  const rate: unknown = computeRate(schedule, context);
   if (isTensor(rate) && rate.shape.length === 0 && isComputeFloat(rate.dtype)) return rate;
   const code = !isTensor(rate)
     ? "MP_INVALID_ARGUMENT"
@@ -128,7 +128,7 @@ export function rateAt(
 const STEP_HINT = 'a schedule gets the step as i32, compute with cast(step, "f32")';
 
 /** The step is i32, which does not mix with fractions or floats; if a schedule forgets the cast, the error says so. */
-function rateOf(schedule: Schedule, { step }: UpdateContext): unknown {
+function computeRate(schedule: Schedule, { step }: UpdateContext): unknown {
   try {
     return schedule(step);
   } catch (error) {
@@ -160,7 +160,7 @@ export const initialRates = (optimizer: Rated): RatesByGroup =>
   ratesBy(optimizer, (rate) => (isSettable(rate) ? literal(rate.initial) : undefined));
 
 /** The learning rates by group that are computed in the step, f32 scalars; the others are constants. */
-export const computedRates = (optimizer: Rated, context: UpdateContext): RatesByGroup =>
+export const computeRates = (optimizer: Rated, context: UpdateContext): RatesByGroup =>
   ratesBy(optimizer, (rate, group) =>
     typeof rate === "number" ? undefined : cast(rateAt(rate, context, group), "f32"),
   );

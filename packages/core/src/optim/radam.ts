@@ -14,7 +14,7 @@ import {
   tanh,
   where,
 } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { average, biasCorrection, square, stepNumber } from "./moments.js";
 import {
   type GradientTransformation,
@@ -57,7 +57,7 @@ export function radam(options: RadamOptions): Optimizer<State> {
     example: "{ learningRate: 1e-3 }",
     elsewhere: { ...ADAM_ELSEWHERE, ...decayHint("radam({ learningRate })") },
   });
-  return composed("radam", settings, [part(settings)]);
+  return compose("radam", settings, [part(settings)]);
 }
 
 /** The direction of RAdam, without its learning rate. */

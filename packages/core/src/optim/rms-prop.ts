@@ -1,7 +1,7 @@
 import { mapTensors, type TensorTree } from "@mp/graph";
 import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
 import { add, div, maximum, sqrt, sub } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { average, positiveEpsilon, square } from "./moments.js";
 import {
@@ -72,7 +72,7 @@ export function rmsProp(options: RmsPropOptions): Optimizer<RmsPropState> {
   const { momentum } = settings;
   const after =
     momentum === 0 ? [] : [momentumPart("rmsProp", { ...settings, momentum, nesterov: false, dampening: 0 })];
-  return composed("rmsProp", withoutDefaults(settings, LATER), [part(settings), ...after]);
+  return compose("rmsProp", withoutDefaults(settings, LATER), [part(settings), ...after]);
 }
 
 /** The direction of RMSProp: gradients over the root of the average of their squares, g / (√s + ε). */

@@ -2,7 +2,7 @@ import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { div, maximum, mul, reduceSumSquare, sqrt } from "@mp/graph/ops";
 import { checkHyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
-import { scaled, stateless } from "./transformation.js";
+import { scaleUpdates, stateless } from "./transformation.js";
 
 /** √mean(x²), f32 scalar; 0 of no elements. */
 const rootMeanSquare = (x: Tensor): Tensor =>
@@ -22,7 +22,7 @@ const rootMeanSquare = (x: Tensor): Tensor =>
  */
 export function clipByBlockRms(threshold: number): GradientTransformation {
   checkHyperparameter("clipByBlockRms: the threshold", threshold, { from: 0, open: true });
-  return scaled(`clipByBlockRms(${threshold})`, "leaf", (directions) => {
+  return scaleUpdates(`clipByBlockRms(${threshold})`, "leaf", (directions) => {
     const rates: Tensor[] = [];
     const updates = mapTensors((d) => {
       const size = rootMeanSquare(d);

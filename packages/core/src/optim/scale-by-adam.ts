@@ -10,7 +10,7 @@ import {
 import { add, div, literal, maximum, mul, sign, sqrt, sub } from "@mp/graph/ops";
 import { averageFactor, hyperparameter } from "./hyperparameter.js";
 import { average, biasCorrection, positiveEpsilon, square, stepNumber } from "./moments.js";
-import { filledLike, type GradientTransformation, zerosLike } from "./optimizer.js";
+import { fillLike, type GradientTransformation, zerosLike } from "./optimizer.js";
 import { type StateOptions, stateOptions } from "./states/state-options.js";
 import { direction } from "./transformation.js";
 
@@ -94,8 +94,8 @@ export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransf
   return direction("scaleByAdam", withoutDefaults(settings, LATER), {
     slots: SLOTS,
     init: (parameters) => ({
-      mean: filledLike(parameters, initialAccumulator),
-      square: filledLike(parameters, initialAccumulator),
+      mean: fillLike(parameters, initialAccumulator),
+      square: fillLike(parameters, initialAccumulator),
       ...(amsgrad ? { maximum: zerosLike(parameters) } : {}),
     }),
     update: (gradients, state, _parameters, context) => {
@@ -107,9 +107,9 @@ export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransf
       // m/c1 / (√v/√c2 + ε) with the scalar factors combined: m · (√c2/c1) / (√v + ε·√c2).
       const factor = div(c2, c1);
       const floor = epsilonHat ? epsilon : mul(c2, epsilon);
-      const compared = (most: Tensor, v: Tensor): Tensor =>
+      const compareMost = (most: Tensor, v: Tensor): Tensor =>
         maximum(most, isCorrected ? div(v, correction) : v);
-      const largest = amsgrad ? mapTensors(compared, state.maximum ?? {}, squares) : squares;
+      const largest = amsgrad ? mapTensors(compareMost, state.maximum ?? {}, squares) : squares;
       const underRoot = (v: Tensor): Tensor =>
         epsilonRoot === 0 || secondMoment === "belief" ? v : add(v, mul(mul(c2, c2), epsilonRoot));
       const updates = mapTensors(

@@ -3,7 +3,7 @@
 import { mapTensors } from "@mp/graph";
 import { callback, described } from "@mp/graph/internal";
 import { mul } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import {
   type GradientTransformation,
   type LearningRate,
@@ -12,7 +12,7 @@ import {
   rateAt,
   type Schedule,
 } from "./optimizer.js";
-import { scaled } from "./transformation.js";
+import { scaleUpdates } from "./transformation.js";
 
 /**
  * The end of a chain of directions: w ← w - η·d. `chain(scaleByAdam(), scaleByLearningRate(1e-3))` is
@@ -21,7 +21,7 @@ import { scaled } from "./transformation.js";
  */
 export function scaleByLearningRate(learningRate: LearningRate): Optimizer {
   rate("scaleByLearningRate: the rate", learningRate);
-  return composed("scaleByLearningRate", { learningRate }, []);
+  return compose("scaleByLearningRate", { learningRate }, []);
 }
 
 /**
@@ -30,8 +30,12 @@ export function scaleByLearningRate(learningRate: LearningRate): Optimizer {
  */
 export function scaleBySchedule(schedule: Schedule): GradientTransformation {
   callback("scaleBySchedule: the schedule", schedule);
-  return scaled(described("scaleBySchedule", { schedule }), "element", (directions, _parameters, context) => {
-    const factor = rateAt(schedule, context);
-    return { updates: mapTensors((d) => mul(d, factor), directions), rates: [factor] };
-  });
+  return scaleUpdates(
+    described("scaleBySchedule", { schedule }),
+    "element",
+    (directions, _parameters, context) => {
+      const factor = rateAt(schedule, context);
+      return { updates: mapTensors((d) => mul(d, factor), directions), rates: [factor] };
+    },
+  );
 }

@@ -1,7 +1,7 @@
 import { MpError, mapTensors, type TensorTree } from "@mp/graph";
 import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
 import { add, equal, literal, mul, where } from "@mp/graph/ops";
-import { composed } from "./composed.js";
+import { compose } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import {
   type GradientTransformation,
@@ -30,7 +30,7 @@ export function sgd(options: SgdOptions): Optimizer {
       ...decayHint("sgd({ learningRate })"),
     },
   });
-  return composed("sgd", settings, []);
+  return compose("sgd", settings, []);
 }
 
 export const VELOCITY = { velocity: "both" } as const;
@@ -72,7 +72,7 @@ export function momentum(options: MomentumOptions): Optimizer<State> {
   const { nesterov, ...others } = settings;
   const before = settings.weightDecay === 0 ? [] : [weightDecay(settings.weightDecay)];
   const parts = [...before, momentumPart("momentum", settings)];
-  return composed(nesterov ? "nesterov" : "momentum", withoutDefaults(others, LATER), parts);
+  return compose(nesterov ? "nesterov" : "momentum", withoutDefaults(others, LATER), parts);
 }
 
 /** The velocity that gradients accumulate in, v ← μ·v + g: `momentum` without its learning rate, `trace` of optax. */

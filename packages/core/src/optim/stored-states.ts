@@ -12,7 +12,13 @@ import {
 } from "@mp/graph";
 import type { GradientTransformation, UpdateContext } from "./optimizer.js";
 import type { Signs } from "./states/dynamic-map.js";
-import { decoded, encoded, type StateFormat, type Stored, scalesOf } from "./states/state-format.js";
+import {
+  decodeState,
+  encodeState,
+  formatScales,
+  type StateFormat,
+  type Stored,
+} from "./states/state-format.js";
 import { STATE_OPTIONS, type StateOptions, type StateSlots } from "./states/state-options.js";
 
 type Part<S extends TensorTree> = Pick<GradientTransformation<S>, "name" | "init" | "update" | "scope">;
@@ -45,12 +51,12 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
       const leaves = new Map<string, Stored>();
       for (const [path, leaf] of leavesOf(tree, isTensor, slot)) {
         const key = keyOf && foldIn(keyOf(slot), path);
-        leaves.set(path, encoded(leaf, formatOf(leaf, format, minU8Elements), signs, key));
+        leaves.set(path, encodeState(leaf, chooseFormat(leaf, format, minU8Elements), signs, key));
       }
       const each = (of: (stored: Stored) => TensorTree): TensorTree =>
         mapTree(tree, isTensor, (_leaf, path) => of(leaves.get(path) as Stored)) as TensorTree;
       next[slot] = each(({ codes }) => codes);
-      const suffix = scalesOf(format)?.suffix[signs];
+      const suffix = formatScales(format)?.suffix[signs];
       if (suffix !== undefined) next[slot + suffix] = each(({ scales }) => scales ?? {});
     }
     return next as unknown as S;
@@ -58,7 +64,8 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
   const restore = (state: TensorTree): S => {
     const next: Record<string, TensorTree> = { ...(state as Slots) };
     for (const { slot, signs, format } of formats) {
-      if (next[slot] !== undefined) next[slot] = values(next, slot, signs, scalesOf(format)?.suffix[signs]);
+      if (next[slot] !== undefined)
+        next[slot] = values(next, slot, signs, formatScales(format)?.suffix[signs]);
     }
     return next as unknown as S;
   };
@@ -87,7 +94,7 @@ function withoutSlot(name: string, slot: string, slots: Slots): MpError<"MP_INVA
 }
 
 /** The format of one tensor of a slot: f32 for what is too small to be worth its scales, or has nothing to scale. */
-function formatOf({ shape }: Tensor, format: StateFormat, minU8Elements: number): StateFormat {
+function chooseFormat({ shape }: Tensor, format: StateFormat, minU8Elements: number): StateFormat {
   const elements = elementCount(shape, "states");
   const isSmall = shape.length === 0 || elements === 0 || (format === "u8" && elements < minU8Elements);
   return isSmall ? "f32" : format;
@@ -104,7 +111,7 @@ function values(
   if (suffix !== undefined) delete state[slot + suffix];
   const scales = new Map(leavesOf(of, isTensor, slot));
   return mapTree(state[slot], isTensor, (codes, path) =>
-    decoded({ codes, scales: scales.get(path) }, signs),
+    decodeState({ codes, scales: scales.get(path) }, signs),
   ) as TensorTree;
 }
 

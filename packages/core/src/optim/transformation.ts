@@ -30,11 +30,11 @@ export function stateless(
   scope: "element" | "leaf",
   update: (gradients: TensorTree, parameters: TensorTree, context: UpdateContext) => TensorTree,
 ): GradientTransformation {
-  return scaled(name, scope, (...given) => ({ updates: update(...given) }));
+  return scaleUpdates(name, scope, (...given) => ({ updates: update(...given) }));
 }
 
 /** One that also gives the rates, and the norms that it divides by; a step where one is not finite is skipped. */
-export function scaled(
+export function scaleUpdates(
   name: string,
   scope: "element" | "leaf",
   update: (

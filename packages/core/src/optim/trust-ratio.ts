@@ -4,7 +4,7 @@ import { add, div, equal, literal, mul, or, where } from "@mp/graph/ops";
 import { globalNorm } from "./global-norm.js";
 import { hyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
-import { scaled } from "./transformation.js";
+import { scaleUpdates } from "./transformation.js";
 
 export interface TrustRatioOptions {
   /** Default 1. */
@@ -26,7 +26,7 @@ export const TRUST_RATIO: DefaultedOptions<TrustRatioOptions> = {
 export function scaleByTrustRatio(options: TrustRatioOptions = {}): GradientTransformation {
   const settings = readOptions("scaleByTrustRatio", options, TRUST_RATIO);
   const { trustCoefficient, epsilon } = settings;
-  return scaled(described("scaleByTrustRatio", settings), "leaf", (directions, parameters) => {
+  return scaleUpdates(described("scaleByTrustRatio", settings), "leaf", (directions, parameters) => {
     const rates: Tensor[] = [];
     const updates = mapTensors(
       (d, w) => {

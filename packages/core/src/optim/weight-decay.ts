@@ -13,7 +13,7 @@ export const decay: Check = hyperparameter({ from: 0 });
  * decoupled weight decay use `adamW`.
  */
 export function weightDecay(lambda: number): GradientTransformation {
-  return added("weightDecay", lambda);
+  return addDecay("weightDecay", lambda);
 }
 
 /**
@@ -22,10 +22,10 @@ export function weightDecay(lambda: number): GradientTransformation {
  * it, this is `weightDecay`.
  */
 export function addDecayedWeights(lambda: number): GradientTransformation {
-  return added("addDecayedWeights", lambda);
+  return addDecay("addDecayedWeights", lambda);
 }
 
-function added(name: string, lambda: number): GradientTransformation {
+function addDecay(name: string, lambda: number): GradientTransformation {
   checkHyperparameter(`${name}: the decay`, lambda, { from: 0 });
   return stateless(`${name}(${lambda})`, "element", (gradients, parameters) =>
     mapTensors((g, w) => add(g, mul(w, lambda)), gradients, parameters),
@@ -38,5 +38,5 @@ export const decayHint = (optimizer: string): { readonly weightDecay: string } =
 });
 
 /** The decay as a part, if there is any. */
-export const decayedBy = (lambda: number): readonly GradientTransformation[] =>
+export const decayBy = (lambda: number): readonly GradientTransformation[] =>
   lambda === 0 ? [] : [addDecayedWeights(lambda)];

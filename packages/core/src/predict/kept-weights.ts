@@ -16,8 +16,8 @@ import { nonFiniteProblem } from "../train/batch/non-finite.js";
 import { runOnce } from "../train/compile/compiled-programs.js";
 import type { Outputs } from "../train/definition/outputs.js";
 import { isValueType } from "../train/definition/state.js";
-import { fedName, type TypeTree, traceProgram } from "../train/definition/traced-program.js";
-import { storedUntrained } from "../train/weights/frozen.js";
+import { feedName, type TypeTree, traceProgram } from "../train/definition/traced-program.js";
+import { storeUntrained } from "../train/weights/frozen.js";
 
 /** The name of the weights in a predictor's state: no program writes them. */
 export const WEIGHTS = "frozen";
@@ -38,7 +38,7 @@ const LEAST_AXES = 2;
  * The parameters as their precision keeps them, those of another dtype than f32 as given, and the model state as it is.
  * @throws MP_NON_FINITE for NaN, and for what the half does not hold
  */
-export async function keptWeights(
+export async function keepWeights(
   backend: Backend,
   precision: Precision,
   given: { readonly params: unknown; readonly modelState: unknown },
@@ -47,19 +47,19 @@ export async function keptWeights(
   for (const [path, leaf] of leaves) {
     expectNumbers(nonFiniteProblem(`params at ${path}`, leaf, true));
   }
-  const model = slotsOf(given.modelState, MODEL);
-  const weights = slotsOf(given.params, WEIGHTS);
-  const { outputs, ...program } = traceProgram({ fed: { [WEIGHTS]: typesOf(given.params) } }, (_, fed) => ({
+  const model = leafSlots(given.modelState, MODEL);
+  const weights = leafSlots(given.params, WEIGHTS);
+  const { outputs, ...program } = traceProgram({ fed: { [WEIGHTS]: leafTypes(given.params) } }, (_, fed) => ({
     outputs: { [WEIGHTS]: inStorage(precision, fed[WEIGHTS] as TensorTree) },
   }));
-  const types = { [WEIGHTS]: outputs[WEIGHTS] ?? {}, [MODEL]: typesOf(given.modelState) };
+  const types = { [WEIGHTS]: outputs[WEIGHTS] ?? {}, [MODEL]: leafTypes(given.modelState) };
   const stored = new Map(leavesOf(types[WEIGHTS], isValueType, "params"));
   // Without a half nothing is computed, and the parameters are not copied.
   if (leaves.every(([path, { dtype }]) => stored.get(path)?.dtype === dtype))
     return { types, slots: { ...weights, ...model } };
   const made = await runOnce(backend, { outputs, ...program }, weights);
   for (const [path, leaf] of leaves) {
-    const kept = made[fedName(WEIGHTS, path)] as HostTensor;
+    const kept = made[feedName(WEIGHTS, path)] as HostTensor;
     if (kept.dtype === leaf.dtype || nonFiniteProblem(path, leaf) !== undefined) continue;
     expectNumbers(
       nonFiniteProblem(`params at ${path}, kept in ${kept.dtype},`, kept),
@@ -77,7 +77,7 @@ function inStorage({ masterWeights, policy }: Precision, params: TensorTree): Te
       low !== undefined && weight.dtype === "f32" && weight.shape.length >= LEAST_AXES
         ? cast(weight, low)
         : weight,
-    storedUntrained(params, masterWeights),
+    storeUntrained(params, masterWeights),
   );
 }
 
@@ -85,8 +85,10 @@ function expectNumbers(problem: string | undefined, remedy = "load the weights o
   if (problem !== undefined) throw new MpError("MP_NON_FINITE", `predictor: ${problem}; ${remedy}`);
 }
 
-const typesOf = (tree: unknown): TypeTree =>
+const leafTypes = (tree: unknown): TypeTree =>
   mapTree(tree, isHostTensor, ({ dtype, shape }): ValueType => ({ dtype, shape })) as unknown as TypeTree;
 
-const slotsOf = (tree: unknown, group: string): Outputs =>
-  Object.fromEntries(leavesOf(tree, isHostTensor, group).map(([path, leaf]) => [fedName(group, path), leaf]));
+const leafSlots = (tree: unknown, group: string): Outputs =>
+  Object.fromEntries(
+    leavesOf(tree, isHostTensor, group).map(([path, leaf]) => [feedName(group, path), leaf]),
+  );

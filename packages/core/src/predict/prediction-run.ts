@@ -6,8 +6,8 @@ import { CompiledPrograms, KEPT_PROGRAMS } from "../train/compile/compiled-progr
 import { outputTree, type Program } from "../train/definition/traced-program.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
 import { eachOnce } from "../train/objective/each-once.js";
-import { type KeptWeights, keptWeights } from "./kept-weights.js";
-import { type Served, servedProgram } from "./served-program.js";
+import { type KeptWeights, keepWeights } from "./kept-weights.js";
+import { type Served, serveProgram } from "./served-program.js";
 
 export interface PredictionOptions {
   readonly backend: Backend;
@@ -41,7 +41,7 @@ export class PredictionRun {
 
   static async start(options: PredictionOptions): Promise<PredictionRun> {
     const { backend, served } = options;
-    const { types, slots } = await keptWeights(backend, served.precision, options);
+    const { types, slots } = await keepWeights(backend, served.precision, options);
     const run = new PredictionRun(options, types, await backend.createState(slots, { constant: true }));
     try {
       for (const warning of served.precision.warnings ?? []) run.#warn(warning);
@@ -58,7 +58,7 @@ export class PredictionRun {
     const feed = this.#take(data);
     return this.#calls.add(async () => {
       const build = (): Program => this.#program(feed);
-      const { executable, outputs } = await this.#programs.compiled("predict", feed.signature, build);
+      const { executable, outputs } = await this.#programs.findOrCompile("predict", feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     });
   }
@@ -86,6 +86,6 @@ export class PredictionRun {
   }
 
   #program(feed: FlatBatch): Program {
-    return servedProgram(this.#served, this.#types, feed.types());
+    return serveProgram(this.#served, this.#types, feed.types());
   }
 }

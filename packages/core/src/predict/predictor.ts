@@ -26,7 +26,7 @@ import type {
 
 const OPTIONS = {
   backend: backendPart,
-  model: claim("a layer, or a function of parameters and data", (given) => applyOf(given) !== undefined),
+  model: claim("a layer, or a function of parameters and data", (given) => findApply(given) !== undefined),
   params: parametersPart,
   modelState: later,
   precision: withDefault(mixed(), later),
@@ -70,7 +70,7 @@ export async function predictor(options: object): Promise<never> {
   const trees = { params: read.params as object, modelState: read.modelState ?? {} };
   const run = await PredictionRun.start({
     backend,
-    served: { model: applyOf(read.model) as PredictFunction, precision, manifest: backend.manifest },
+    served: { model: findApply(read.model) as PredictFunction, precision, manifest: backend.manifest },
     ...(checkpoint === undefined ? trees : await loadParameters(checkpoint, trees, { weights })),
     onWarning: read.onWarning,
   });
@@ -90,7 +90,7 @@ function expectNoStatistics(model: unknown): void {
 }
 
 /** The function that calls the model; undefined for what is none. */
-function applyOf(model: unknown): PredictFunction | undefined {
+function findApply(model: unknown): PredictFunction | undefined {
   if (typeof model === "function") return model as PredictFunction;
   const { apply, initState } = (model ?? {}) as { readonly apply?: unknown; readonly initState?: unknown };
   if (typeof apply !== "function") return undefined;

@@ -17,7 +17,7 @@ export interface Served {
  * The model over its kept weights, for such data.
  * @throws MP_INVALID_ARGUMENT for one that gives nothing; MP_UNSUPPORTED for one that draws random numbers
  */
-export function servedProgram(
+export function serveProgram(
   { model, precision, manifest }: Served,
   types: KeptWeights["types"],
   data: TypeTree,

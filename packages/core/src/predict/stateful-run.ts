@@ -18,7 +18,7 @@ import { type Program, traceProgram } from "../train/definition/traced-program.j
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
 import { eachOnce } from "../train/objective/each-once.js";
-import { type KeptWeights, keptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
+import { type KeptWeights, keepWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 
 /** Traced: the results, which the host reads, and the next state, in the structure of the one in `context.modelState`. */
 export type StatefulFunction = (...given: Parameters<PredictFunction>) => {
@@ -71,7 +71,7 @@ export class StatefulRun {
     const warn = eachOnce(onWarning, []);
     // Before there is a state, which would have to be freed if `onWarning` throws.
     for (const warning of precision.warnings ?? []) warn(warning);
-    const { types, slots } = await keptWeights(backend, precision, { params, modelState });
+    const { types, slots } = await keepWeights(backend, precision, { params, modelState });
     const cache = new CompiledPrograms(backend, await backend.createState(slots), programs, warn);
     return new StatefulRun(precision, types, cache, new CallQueue(owner));
   }
@@ -82,7 +82,7 @@ export class StatefulRun {
     const feed = feedBatch(data, "data", undefined);
     return this.#calls.add(async () => {
       const build = (): Program => this.#program(model, feed.types());
-      const { executable } = await this.#programs.compiled(name, feed.signature, build);
+      const { executable } = await this.#programs.findOrCompile(name, feed.signature, build);
       const { applied, ...results } = await executable.run(feed.inputs);
       return { results, areFinite: applied?.data[0] !== 0 };
     });

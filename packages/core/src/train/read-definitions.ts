@@ -16,7 +16,7 @@ import { checkScales, optimizerPart } from "./batch/check-parts.js";
 import type { FitPosition } from "./callbacks/callback.js";
 import type { AnyLoss, Definitions, StepDefinition } from "./definition/definition.js";
 import { hasObjectives, type Objective, type ObjectivesOptions, type TrainerOptions } from "./options.js";
-import { frozenPaths, maskedPaths } from "./weights/frozen.js";
+import { frozenPaths, readMask } from "./weights/frozen.js";
 
 /** Settings that all objectives of a run share. */
 export type CommonDefinition = Omit<
@@ -62,7 +62,7 @@ const TAKEN: Readonly<Record<keyof FitPosition, true>> = {
 
 function readObjectives({ params, frozen, objectives }: Several, common: CommonDefinition): Definitions {
   const all = readNames(objectives);
-  const untrained = maskedPaths("frozen", params, frozen);
+  const untrained = readMask("frozen", params, frozen);
   const paths = leavesOf(params, isHostTensor, "params").map(([path]) => path);
   const trainedBy = new Map<string, string>();
   const definitions = all.map((name): StepDefinition => {
@@ -74,7 +74,7 @@ function readObjectives({ params, frozen, objectives }: Several, common: CommonD
     const trained = selectTrained(`${what}: params`, params, objective.params, untrained);
     for (const path of trained) {
       const other = trainedBy.get(path);
-      if (other !== undefined) throw trainedTwice(path, other, name);
+      if (other !== undefined) throw duplicateTraining(path, other, name);
       trainedBy.set(path, name);
     }
     return {
@@ -110,7 +110,7 @@ function selectTrained(
   mask: unknown,
   untrained: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const paths = [...maskedPaths(what, params, mask)].filter((path) => !untrained.has(path));
+  const paths = [...readMask(what, params, mask)].filter((path) => !untrained.has(path));
   if (paths.length > 0) return new Set(paths);
   throw invalid(
     `${what}: names no parameter to train; it is a tree such as { generator: true }, and what is frozen does not count`,
@@ -122,7 +122,7 @@ function expectScales(scaler: LossScaler): LossScaler {
   return scaler;
 }
 
-function trainedTwice(path: string, first: string, second: string): MpError<"MP_INVALID_ARGUMENT"> {
+function duplicateTraining(path: string, first: string, second: string): MpError<"MP_INVALID_ARGUMENT"> {
   return invalid(
     `objectives: ${first} and ${second} both train ${path}; a parameter has one optimizer: add their losses in one objective`,
   );

@@ -2,7 +2,7 @@ import { applyGraph, GraphBuilder, scope, Tensor, tensor, traceInto } from "@mp/
 import { add, matMul, reduceSum } from "@mp/graph/ops";
 import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
-import { labeled } from "../../../graph/src/trace/trace.js";
+import { withLabel } from "../../../graph/src/trace/trace.js";
 import { autocast } from "../../src/cast/autocast.js";
 import { sgd } from "../../src/optim/sgd.js";
 import { mixedFloat16 } from "../../src/precision/presets.js";
@@ -31,14 +31,14 @@ function traced(body: (x: Tensor, w: Tensor) => Tensor) {
 
 describe("applyGraph", () => {
   it("keeps what readers see of the scopes on both sides", () => {
-    const inner = traced((x, w) => labeled("0", "0 dense", () => scope("dense", () => matMul(x, w))));
+    const inner = traced((x, w) => withLabel("0", "0 dense", () => scope("dense", () => matMul(x, w))));
     const named = (graph: typeof inner) => graph.nodes.map(({ origin }) => [origin.scope, origin.label]);
     expect(named(inner)).toEqual([["0/dense", "0 dense/dense"]]);
     const place = (x: Tensor, w: Tensor) => Object.values(applyGraph(inner, { x, w }))[0] as Tensor;
     expect(named(traced((x, w) => scope("head", () => place(x, w))))).toEqual([
       ["head/0/dense", "head/0 dense/dense"],
     ]);
-    expect(named(traced((x, w) => labeled("1", "1 block", () => place(x, w))))).toEqual([
+    expect(named(traced((x, w) => withLabel("1", "1 block", () => place(x, w))))).toEqual([
       ["1/0/dense", "1 block/0 dense/dense"],
     ]);
   });

@@ -1,7 +1,7 @@
 import { MpError, type Tensor, tensor } from "@mp/graph";
 import { add, argMax, concat, constant, mul, reduceMean, softmax, where } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
-import { hideFromOrigins, userLineOf } from "../../../graph/src/trace/line.js";
+import { findUserLine, hideFromOrigins } from "../../../graph/src/trace/line.js";
 import { batch, type SmallOptions, smallRun } from "../small-run.js";
 
 const stack = (...locations: readonly string[]): string =>
@@ -13,7 +13,7 @@ const stack = (...locations: readonly string[]): string =>
 describe("the user's line of a stack", () => {
   it("is the innermost one outside the SDK, whether its bundle is mapped back to sources or not", () => {
     const mine = "loss (file:///home/me/app/src/train.ts:12:7)";
-    expect(userLineOf(stack("Object.apply (/opt/layers/dist/index.js:1:2)", mine))).toBe(
+    expect(findUserLine(stack("Object.apply (/opt/layers/dist/index.js:1:2)", mine))).toBe(
       "/opt/layers/dist/index.js:1:2",
     );
     hideFromOrigins("file:///opt/layers/dist/index.js");
@@ -23,14 +23,14 @@ describe("the user's line of a stack", () => {
       "file:///opt/layers/src/deep/down.ts:3:1",
       "node:internal/process/task_queues:95:5",
     ]) {
-      expect(userLineOf(stack(inside, mine))).toBe("/home/me/app/src/train.ts:12:7");
+      expect(findUserLine(stack(inside, mine))).toBe("/home/me/app/src/train.ts:12:7");
     }
-    expect(userLineOf(stack("f (/opt/layers/test/f.ts:1:2)", mine))).toBe("/opt/layers/test/f.ts:1:2");
+    expect(findUserLine(stack("f (/opt/layers/test/f.ts:1:2)", mine))).toBe("/opt/layers/test/f.ts:1:2");
   });
 
   it("is hidden by folder alone where that is neither src nor dist", () => {
     hideFromOrigins("file:///home/me/lib/layers/index.js");
-    expect(userLineOf(stack("/home/me/lib/layers/a/b.js:1:2", "/home/me/lib/src/c.js:3:4"))).toBe(
+    expect(findUserLine(stack("/home/me/lib/layers/a/b.js:1:2", "/home/me/lib/src/c.js:3:4"))).toBe(
       "/home/me/lib/src/c.js:3:4",
     );
   });

@@ -42,23 +42,23 @@ export function resolveBindings(
   for (const binding of bindings) {
     // A name such as "constructor" is on every object.
     const slot = slots !== undefined && Object.hasOwn(slots, binding.slot) ? slots[binding.slot] : undefined;
-    const type = found(slot, `the state has no slot "${binding.slot}"`);
-    const input = found(inputs.get(binding.input), `the graph has no input "${binding.input}"`);
+    const type = expectFound(slot, `the state has no slot "${binding.slot}"`);
+    const input = expectFound(inputs.get(binding.input), `the graph has no input "${binding.input}"`);
     expectType(`input "${binding.input}" of the slot "${binding.slot}"`, input, type);
     if (reads.has(binding.input)) throw invalid(`input "${binding.input}" is bound twice`);
     reads.set(binding.input, binding.slot);
     const { output } = binding;
     if (output === undefined) continue;
-    const value = found(outputs.get(output), `the graph has no output "${output}"`);
+    const value = expectFound(outputs.get(output), `the graph has no output "${output}"`);
     expectType(`output "${output}" of the slot "${binding.slot}"`, value, type);
     if (replaced.has(binding.slot)) throw invalid(`slot "${binding.slot}" is replaced twice`);
     replaced.add(binding.slot);
-    groupOf(binding, applied, always, whenApplied).push({ slot: binding.slot, output });
+    chooseGroup(binding, applied, always, whenApplied).push({ slot: binding.slot, output });
   }
-  return { reads, always, whenApplied, applied, taken: takenBy([...always, ...whenApplied]) };
+  return { reads, always, whenApplied, applied, taken: listTaken([...always, ...whenApplied]) };
 }
 
-function takenBy(replacements: readonly Replacement[]): Bound["taken"] {
+function listTaken(replacements: readonly Replacement[]): Bound["taken"] {
   const taken = new Map<string, [string, ...string[]]>();
   for (const { slot, output } of replacements) {
     const slots = taken.get(output);
@@ -75,7 +75,7 @@ export function expectReadOnly({ always, whenApplied }: Bound): void {
   throw invalid(`output "${replaced.output}" would replace slot "${replaced.slot}" of a constant state`);
 }
 
-function groupOf<G>(binding: StateBinding, applied: string | undefined, always: G, whenApplied: G): G {
+function chooseGroup<G>(binding: StateBinding, applied: string | undefined, always: G, whenApplied: G): G {
   if (binding.commit !== "when-applied") return always;
   if (applied === undefined) {
     throw invalid(`slot "${binding.slot}" commits when applied, but no output is named as \`applied\``);
@@ -84,11 +84,14 @@ function groupOf<G>(binding: StateBinding, applied: string | undefined, always: 
 }
 
 function expectFlag(applied: string, outputs: ReadonlyMap<string, ValueType>): void {
-  const type = found(outputs.get(applied), `the graph has no output "${applied}" to decide what is applied`);
+  const type = expectFound(
+    outputs.get(applied),
+    `the graph has no output "${applied}" to decide what is applied`,
+  );
   expectType(`output "${applied}"`, type, { dtype: "bool", shape: [] });
 }
 
-function found<V>(value: V | undefined, message: string): V {
+function expectFound<V>(value: V | undefined, message: string): V {
   if (value === undefined) throw invalid(message);
   return value;
 }

@@ -156,11 +156,14 @@ class DefinedBackend<T, S> implements Backend {
   stats(): BackendStats {
     this.#expectAlive();
     const { hooks, storages } = this.#definition;
-    const kept = (): number => [...this.#states].reduce((sum, { bytes }) => sum + bytes, storages.pool.bytes);
+    const keptBytes = (): number =>
+      [...this.#states].reduce((sum, { bytes }) => sum + bytes, storages.pool.bytes);
     return {
       live: this.#handles.size + this.#states.size + this.#executables.size,
       bytes:
-        hooks.heldBytes === undefined ? kept() : storages.bytesOf("heldBytes", () => hooks.heldBytes?.()),
+        hooks.heldBytes === undefined
+          ? keptBytes()
+          : storages.countBytes("heldBytes", () => hooks.heldBytes?.()),
     };
   }
 
@@ -200,7 +203,7 @@ class DefinedBackend<T, S> implements Backend {
       handles: this.#handles,
       manifest: this.manifest,
       state,
-      warnings: warningsOf(this, graph, program, hooks.emulationAdvice),
+      warnings: listWarnings(this, graph, program, hooks.emulationAdvice),
       onDispose: (gone) => this.#executables.delete(gone),
     });
     this.#executables.add(executable);
@@ -272,8 +275,8 @@ class DefinedBackend<T, S> implements Backend {
 
   #settling<R>(call: Promise<R>): Promise<R> {
     this.#unsettled.add(call);
-    const settled = (): void => void this.#unsettled.delete(call);
-    call.then(settled, settled);
+    const settle = (): void => void this.#unsettled.delete(call);
+    call.then(settle, settle);
     return call;
   }
 
@@ -281,11 +284,11 @@ class DefinedBackend<T, S> implements Backend {
   async #unlessDisposed<R extends { dispose(): unknown }>(made: R): Promise<R> {
     if (this.#disposal === undefined) return made;
     await made.dispose();
-    throw this.#definition.storages.disposed("the backend");
+    throw this.#definition.storages.disposedError("the backend");
   }
 
   #expectAlive(): void {
-    if (this.#disposal !== undefined) throw this.#definition.storages.disposed("the backend");
+    if (this.#disposal !== undefined) throw this.#definition.storages.disposedError("the backend");
   }
 }
 
@@ -295,7 +298,7 @@ function expectProgram<T>(program: Program<T>): Program<T> {
   throw new Error(`it gave ${shown(program)} in place of a program, which has a function run`);
 }
 
-const warningsOf = <T>(
+const listWarnings = <T>(
   { name, manifest }: Backend,
   graph: Graph,
   { warnings = [] }: Program<T>,

@@ -14,8 +14,10 @@ export function emulationWarnings(
   graph: Graph,
   advice?: string,
 ): readonly BackendWarning[] {
-  const dtypes = dtypesOf(graph.nodes);
-  const computed = dtypesOf(graph.nodes.filter(({ op }) => op !== "Cast" && opTable[op].moves === undefined));
+  const dtypes = findDTypes(graph.nodes);
+  const computed = findDTypes(
+    graph.nodes.filter(({ op }) => op !== "Cast" && opTable[op].moves === undefined),
+  );
   return [...dtypes].flatMap((dtype) => {
     const support = manifest.dtypes[dtype];
     if (unsupportedReason(support) !== undefined || !("storage" in support)) return [];
@@ -32,5 +34,5 @@ export function emulationWarnings(
   });
 }
 
-const dtypesOf = (nodes: Graph["nodes"]): ReadonlySet<DType> =>
+const findDTypes = (nodes: Graph["nodes"]): ReadonlySet<DType> =>
   new Set(nodes.flatMap((node) => node.outputs.map((output) => output.dtype)));

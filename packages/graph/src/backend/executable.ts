@@ -7,7 +7,7 @@ import { bufferFeed, type Feed, storageFeed } from "./feed.js";
 import type { HandleTable } from "./handle-table.js";
 import type { Named } from "./hooks.js";
 import { expectRunInputs } from "./run-inputs.js";
-import { outputsOf, type RunParts, runProgram } from "./run-program.js";
+import { collectOutputs, type RunParts, runProgram } from "./run-program.js";
 import type { DefinedState } from "./state.js";
 import type { Stored } from "./storages.js";
 import { WorkQueue } from "./work-queue.js";
@@ -41,7 +41,7 @@ export class DefinedExecutable<T, S> implements Executable {
   constructor(parts: ExecutableParts<T, S>) {
     const { manifest, graph, bound, state, program } = parts;
     this.#parts = parts;
-    this.#run = { ...parts, outputs: outputsOf(parts) };
+    this.#run = { ...parts, outputs: collectOutputs(parts) };
     this.warnings = parts.warnings;
     this.#queue = state?.queue ?? new WorkQueue();
     const open = graph.inputs.filter(({ name }) => !bound.reads.has(name));
@@ -104,7 +104,7 @@ export class DefinedExecutable<T, S> implements Executable {
   }
 
   #expectAlive(): void {
-    if (this.#disposal !== undefined) throw this.#parts.storages.disposed("the executable");
+    if (this.#disposal !== undefined) throw this.#parts.storages.disposedError("the executable");
     this.#parts.state?.expectAlive("the executable's state");
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { RunInput } from "../contract/backend.js";
 import type { HostTensor } from "../host/host-tensor.js";
-import { copyOf } from "./copy-of.js";
+import { copyTensor } from "./copy-of.js";
 import type { HandleTable } from "./handle-table.js";
 import type { Awaitable, FeedFunctions } from "./hooks.js";
 import { type Storages, type Stored, withTruths } from "./storages.js";
@@ -65,7 +65,7 @@ export function bufferFeed<T>(
   const loans = new Map<string, T>();
   for (const [name, value] of given) {
     const held = handles.find(value);
-    if (held === undefined) copies.set(name, copyOf(withTruths(value as HostTensor)));
+    if (held === undefined) copies.set(name, copyTensor(withTruths(value as HostTensor)));
     else loans.set(name, storages.pool.share(held.data));
   }
   return () => {

@@ -29,7 +29,7 @@ type Results = Named<HostTensor>;
 type Outputs<T> = ReadonlyMap<string, T>;
 
 /** The outputs that the program returns. */
-export function outputsOf<T>({
+export function collectOutputs<T>({
   graph,
   bound,
   program,
@@ -63,14 +63,14 @@ export async function runProgram<T>(
     } catch (error) {
       throw storages.failure("run", error);
     }
-    const outputs = taken(parts, given, held);
+    const outputs = takeOutputs(parts, given, held);
     const results: [string, HostTensor][] = [];
     for (const [name, type] of parts.outputs) {
       if (bound.taken.has(name)) continue;
       const copy = storages.copy(outputs.get(name) as T, type);
       results.push([name, copy instanceof Promise ? await copy : copy]);
     }
-    const flag = flagOf(parts, outputs, results);
+    const flag = readFlag(parts, outputs, results);
     const isApplied = flag instanceof Promise ? await flag : flag;
     if (slots !== undefined) await commit(parts, slots, outputs, isApplied);
     if (program.commit !== undefined) storages.attempt("commit", () => program.commit?.(isApplied));
@@ -94,7 +94,7 @@ function withSlots<T>(
 }
 
 /** Counts what a program gave. @throws MP_BACKEND_FAILED if a result is missing or belongs to no output */
-function taken<T>(
+function takeOutputs<T>(
   { storages, results: ownership, outputs: types }: RunParts<T>,
   given: Named<T>,
   held: T[],
@@ -122,7 +122,7 @@ function taken<T>(
 const NO_TYPE: ValueType = { dtype: "u8", shape: [0] };
 
 /** Whether the slots that commit when applied do. An engine that commits by itself returns no flag that a slot takes. */
-function flagOf<T>(
+function readFlag<T>(
   { bound: { applied, whenApplied }, storages, outputs: types }: RunParts<T>,
   outputs: Outputs<T>,
   results: readonly (readonly [name: string, value: HostTensor])[],

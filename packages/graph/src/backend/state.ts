@@ -4,14 +4,14 @@ import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
 import { callAll } from "./call-all.js";
-import { copyOf } from "./copy-of.js";
+import { copyTensor } from "./copy-of.js";
 import type { Named, StateFunctions } from "./hooks.js";
 import type { StateTypes } from "./state-types.js";
-import { downloaded, type Storages, withTruths } from "./storages.js";
+import { checkDownload, type Storages, withTruths } from "./storages.js";
 import { WorkQueue } from "./work-queue.js";
 
 export interface StateParts<S> {
-  readonly storages: Pick<Storages<unknown>, "attempt" | "bytesOf" | "disposed">;
+  readonly storages: Pick<Storages<unknown>, "attempt" | "countBytes" | "disposedError">;
   readonly functions: StateFunctions<S>;
   readonly types: StateTypes;
   readonly kept: S;
@@ -61,7 +61,7 @@ export class DefinedState<S> implements State {
 
   get bytes(): number {
     const { storages, functions } = this.#parts;
-    return storages.bytesOf("bytes", () => functions.bytes(this.kept));
+    return storages.countBytes("bytes", () => functions.bytes(this.kept));
   }
 
   async read(names?: readonly string[]): Promise<Named<HostTensor>> {
@@ -84,7 +84,7 @@ export class DefinedState<S> implements State {
       const writing = write(given);
       return this.queue.push(async () => void (await writing));
     }
-    const copies = given.map(([name, value]) => [name, copyOf(value)] as const);
+    const copies = given.map(([name, value]) => [name, copyTensor(value)] as const);
     return this.queue.push(async () => void (await write(copies)));
   }
 
@@ -101,8 +101,8 @@ export class DefinedState<S> implements State {
   /** Keeps what the engine has until the call has settled. */
   holdFor(call: Promise<unknown>): void {
     this.#compiling.add(call);
-    const settled = (): void => void this.#compiling.delete(call);
-    call.then(settled, settled);
+    const settle = (): void => void this.#compiling.delete(call);
+    call.then(settle, settle);
   }
 
   /** Calls `end` before the state is released, unless the returned function was called before. */
@@ -119,7 +119,7 @@ export class DefinedState<S> implements State {
       wanted.map((slot) => {
         const value = values[slot];
         if (value === undefined) throw new Error(`it gave no "${slot}"`);
-        return [slot, downloaded(value, this.types[slot] as ValueType)];
+        return [slot, checkDownload(value, this.types[slot] as ValueType)];
       }),
     );
   }
@@ -153,6 +153,6 @@ export class DefinedState<S> implements State {
 
   /** @throws MP_DISPOSED */
   expectAlive(what = "the state"): void {
-    if (this.isDisposed) throw this.#parts.storages.disposed(what);
+    if (this.isDisposed) throw this.#parts.storages.disposedError(what);
   }
 }

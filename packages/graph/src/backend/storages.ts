@@ -26,7 +26,7 @@ export function withTruths(tensor: HostTensor): HostTensor {
  * Checks what the author's code gave the user: a result of `download`, a value of a state.
  * @throws Error if it is not of that type; not an MpError, which `failure` would treat as the user's mistake
  */
-export function downloaded(tensor: HostTensor, type: ValueType): HostTensor {
+export function checkDownload(tensor: HostTensor, type: ValueType): HostTensor {
   try {
     expectType("what it gave", expectHostTensor("what it gave", tensor), type);
     return tensor;
@@ -100,9 +100,9 @@ export class Storages<T> {
       const got = this.#functions.download(data, type);
       if (isPromiseLike(got))
         return Promise.resolve(got)
-          .then((tensor) => downloaded(tensor, type))
+          .then((tensor) => checkDownload(tensor, type))
           .catch(fail);
-      return downloaded(got, type);
+      return checkDownload(got, type);
     } catch (error) {
       return fail(error);
     }
@@ -136,7 +136,7 @@ export class Storages<T> {
    * The number that a hook gives that counts bytes.
    * @throws MP_BACKEND_FAILED with the hook's name, also for what is no count
    */
-  bytesOf(what: string, count: () => unknown): number {
+  countBytes(what: string, count: () => unknown): number {
     return this.attempt(what, () => {
       const bytes = count();
       if (typeof bytes === "number" && Number.isFinite(bytes) && bytes >= 0) return bytes;
@@ -152,13 +152,13 @@ export class Storages<T> {
     return new MpError(code, `${this.name}: ${what} failed: ${message}`, { cause: error });
   }
 
-  disposed(what: string): MpError<"MP_DISPOSED"> {
+  disposedError(what: string): MpError<"MP_DISPOSED"> {
     return new MpError("MP_DISPOSED", `${this.name}: ${what} has been disposed`);
   }
 
   #sizeOf(data: T, type: ValueType): number {
     const functions = this.#functions;
-    if (functions.bytes !== undefined) return this.bytesOf("bytes", () => functions.bytes?.(data, type));
+    if (functions.bytes !== undefined) return this.countBytes("bytes", () => functions.bytes?.(data, type));
     const support = this.#manifest.dtypes[type.dtype];
     const dtype =
       unsupportedReason(support) === undefined && "storage" in support ? support.storage : type.dtype;

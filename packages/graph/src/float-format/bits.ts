@@ -28,11 +28,11 @@ export function encode(dtype: FloatDType, x: number): number {
   }
   const rounded = roundTo(dtype, x);
   float[0] = rounded;
-  return codeOf(formatRules[dtype], floatBits[0] as number, rounded);
+  return encodeNumber(formatRules[dtype], floatBits[0] as number, rounded);
 }
 
 /** `bits` are those of the f32 number `value`; both are passed because callers hold both. */
-function codeOf(rule: FormatRule, bits: number, value: number): number {
+function encodeNumber(rule: FormatRule, bits: number, value: number): number {
   const magnitude = bits & 0x7fffffff;
   const sign = (bits & 0x80000000) >>> rule.signShift;
   if (magnitude >= rule.overflowsFromBits) {
@@ -67,13 +67,15 @@ const tables = new Map<NarrowDType, Float32Array>();
 function decodeTable(dtype: NarrowDType): Float32Array {
   let table = tables.get(dtype);
   if (table === undefined) {
-    table = Float32Array.from({ length: 2 ** floatFormats[dtype].bits }, (_, bits) => numberOf(dtype, bits));
+    table = Float32Array.from({ length: 2 ** floatFormats[dtype].bits }, (_, bits) =>
+      decodeNumber(dtype, bits),
+    );
     tables.set(dtype, table);
   }
   return table;
 }
 
-function numberOf(dtype: NarrowDType, bits: number): number {
+function decodeNumber(dtype: NarrowDType, bits: number): number {
   const { bits: width, fractionBits, minExponent, hasInfinity } = floatFormats[dtype];
   const exponentBits = width - 1 - fractionBits;
   const sign = bits >>> (width - 1) === 1 ? -1 : 1;
@@ -102,7 +104,7 @@ export function encodeArray(
   if (source instanceof Float32Array) {
     const bits = new Int32Array(source.buffer, source.byteOffset, source.length);
     const rule = formatRules[dtype];
-    for (let i = 0; i < bits.length; i++) out[i] = codeOf(rule, bits[i] as number, source[i] as number);
+    for (let i = 0; i < bits.length; i++) out[i] = encodeNumber(rule, bits[i] as number, source[i] as number);
   } else {
     for (let i = 0; i < source.length; i++) out[i] = encode(dtype, source[i] as number);
   }

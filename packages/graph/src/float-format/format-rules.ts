@@ -44,7 +44,7 @@ function bitsOfF32(x: number): number {
   return floatBits[0] as number;
 }
 
-function ruleOf(dtype: NarrowDType): FormatRule {
+function formatRule(dtype: NarrowDType): FormatRule {
   const format = floatFormats[dtype];
   const halfStep = 2 ** (format.maxExponent - format.fractionBits - 1);
   const tie = format.maxFinite + halfStep;
@@ -76,8 +76,8 @@ function ruleOf(dtype: NarrowDType): FormatRule {
 }
 
 export const formatRules: Readonly<Record<NarrowDType, FormatRule>> = {
-  f16: ruleOf("f16"),
-  bf16: ruleOf("bf16"),
-  f8e4m3: ruleOf("f8e4m3"),
-  f8e5m2: ruleOf("f8e5m2"),
+  f16: formatRule("f16"),
+  bf16: formatRule("bf16"),
+  f8e4m3: formatRule("f8e4m3"),
+  f8e5m2: formatRule("f8e5m2"),
 };

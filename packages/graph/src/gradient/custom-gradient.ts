@@ -88,12 +88,12 @@ export function customGradient<A extends readonly TensorTree[], Y extends Tensor
     const given = leavesOf(inputs, isTensor, "customGradient: the inputs");
     const x = given.map(([, leaf]) => valueIn(leaf));
     const start = builder.nodes.length;
-    const [returned, residuals] = returnedBy(fn(...inputs), hasResiduals === true);
+    const [returned, residuals] = checkReturned(fn(...inputs), hasResiduals === true);
     // Nodes of its own: a result that is also an input has another gradient.
     const result = mapTree(returned, isTensor, identity, "customGradient: the result") as unknown as Y;
     const y = tensorsOf(result);
     if (y.length === 0) throw invalid("the function must return a tensor or a tree of tensors, got none");
-    const closedOver = outsideOf(builder.nodes.slice(start), x);
+    const closedOver = findOutside(builder.nodes.slice(start), x);
 
     const call = { inputs, result, residuals };
     const seen = leavesOf(call, isTensor, "customGradient: the residuals").map(([, leaf]) => leaf);
@@ -112,7 +112,7 @@ export function customGradient<A extends readonly TensorTree[], Y extends Tensor
         const ofResult = rebuildTree(result, isTensor, tensors.slice(seen.length)) as unknown as Y;
         isInRule = true;
         try {
-          cotangents = checkedCotangents(rule(ofCall, ofResult), given, own, inputs.length);
+          cotangents = checkCotangents(rule(ofCall, ofResult), given, own, inputs.length);
         } finally {
           isInRule = false;
         }
@@ -130,7 +130,7 @@ export function customGradient<A extends readonly TensorTree[], Y extends Tensor
   };
 }
 
-function returnedBy(
+function checkReturned(
   returned: unknown,
   hasResiduals: boolean,
 ): readonly [result: TensorTree, residuals: TensorTree] {
@@ -140,7 +140,7 @@ function returnedBy(
 }
 
 /** Floats that the nodes read but do not make, other than the inputs. */
-function outsideOf(nodes: readonly AnyNode[], inputs: readonly Value[]): readonly Value[] {
+function findOutside(nodes: readonly AnyNode[], inputs: readonly Value[]): readonly Value[] {
   const own = new Set([...inputs, ...nodes.flatMap(({ outputs }) => outputs)]);
   const read = nodes.flatMap((node) => node.inputs);
   return [...new Set(read)].filter((value) => !own.has(value) && isFloat(value.dtype));
@@ -174,7 +174,7 @@ const isCotangent = (value: unknown): value is Cotangent =>
   value === undefined || value === null || isTensor(value);
 
 /** The cotangent of each leaf of the inputs. @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH */
-function checkedCotangents(
+function checkCotangents(
   returned: unknown,
   given: Leaves,
   builder: GraphBuilder,
@@ -189,9 +189,9 @@ function checkedCotangents(
   const found = new Map(leavesOf(returned, isCotangent, "customGradient: the cotangents"));
   const used = new Set<string>();
   const cotangents = given.map(([path, leaf]) => {
-    const place = placeOf(path, found);
+    const place = findPlace(path, found);
     if (place === undefined)
-      throw invalid(`the rule must return a cotangent for ${named(path)}, or undefined`);
+      throw invalid(`the rule must return a cotangent for ${inputName(path)}, or undefined`);
     used.add(place);
     const cotangent = found.get(place) ?? undefined;
     if (cotangent !== undefined) checkCotangent(cotangent, path, leaf, builder);
@@ -199,19 +199,19 @@ function checkedCotangents(
   });
   const stray = [...found].find(([path, cotangent]) => isTensor(cotangent) && !used.has(path));
   if (stray !== undefined)
-    throw invalid(`the rule returns a cotangent for ${named(stray[0])}, which is no tensor`);
+    throw invalid(`the rule returns a cotangent for ${inputName(stray[0])}, which is no tensor`);
   return cotangents;
 }
 
 /** The path at which the cotangent of a leaf stands: the leaf's own, or that of an input that has none. */
-function placeOf(path: string, found: ReadonlyMap<string, Cotangent>): string | undefined {
+function findPlace(path: string, found: ReadonlyMap<string, Cotangent>): string | undefined {
   if (found.has(path)) return path;
   const [input = ""] = path.split("/");
   return found.has(input) && !isTensor(found.get(input)) ? input : undefined;
 }
 
 function checkCotangent(cotangent: Tensor, path: string, input: Tensor, builder: GraphBuilder): void {
-  const what = `customGradient: the cotangent of ${named(path)}`;
+  const what = `customGradient: the cotangent of ${inputName(path)}`;
   Tensor.valueIn(cotangent, builder, what);
   if (!isFloat(input.dtype)) {
     throw new MpError(
@@ -229,7 +229,7 @@ function checkCotangent(cotangent: Tensor, path: string, input: Tensor, builder:
 }
 
 /** `1/weights/0` as `input 1 at weights/0`. */
-function named(path: string): string {
+function inputName(path: string): string {
   const [index, ...rest] = path.split("/");
   return `input ${index}${rest.length === 0 ? "" : ` at ${rest.join("/")}`}`;
 }

@@ -67,7 +67,7 @@ export class ForwardValues {
     if (this.#halves.has(value) && !begun.copies.has(value))
       begun.copies.set(value, this.#gated(value, reader, gate));
     this.#recompute(value, segment, begun);
-    return known(begun.copies, value);
+    return expectKnown(begun.copies, value);
   }
 
   /** A segment that encloses the whole differentiated function is recomputed when that segment is differentiated. */
@@ -102,7 +102,7 @@ export class ForwardValues {
     }
     const position = (node: AnyNode): number => this.#positions.get(node) ?? 0;
     for (const node of [...pending].sort((a, b) => position(a) - position(b))) {
-      const inputs = node.inputs.map((input) => known(copies, input));
+      const inputs = node.inputs.map((input) => expectKnown(copies, input));
       const [first] = inputs;
       // Values computed only from constants could otherwise be merged or computed early.
       if (first !== undefined && node.inputs.every((input) => this.#isConstant(input))) {
@@ -133,11 +133,11 @@ export class ForwardValues {
   }
 
   #counterpart(value: Value): Value {
-    return known(this.#counterparts, value);
+    return expectKnown(this.#counterparts, value);
   }
 }
 
-function known(map: ReadonlyMap<Value, Value>, value: Value): Value {
+function expectKnown(map: ReadonlyMap<Value, Value>, value: Value): Value {
   const counterpart = map.get(value);
   if (counterpart === undefined) throw new Error(`internal: value %${value.id} has no counterpart`);
   return counterpart;

@@ -116,18 +116,18 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
         line: producers(traced.graph).get(loss)?.origin.line,
       });
     }
-    const tensorOf = (value: Value): Tensor => Tensor.of(value);
+    const wrap = (value: Value): Tensor => Tensor.of(value);
     const result = rebuildTree(
       traced.result,
       isTensor,
-      traced.graph.outputs.map(({ value }) => tensorOf(values.get(value) as Value)),
+      traced.graph.outputs.map(({ value }) => wrap(values.get(value) as Value)),
     );
     return {
       value: result[0],
       gradients: rebuildTree(
         parameters,
         isTensor,
-        gradients.map(({ value }) => tensorOf(value)),
+        gradients.map(({ value }) => wrap(value)),
       ) as P,
       ...(options.hasAux === true ? { aux: result[1] } : {}),
     };

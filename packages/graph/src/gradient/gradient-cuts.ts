@@ -1,7 +1,7 @@
 import { isFloat } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
 import { type AnyNode, type Graph, producers, type Value } from "../graph/graph.js";
-import { customGradientRule, customRules, resultsOf } from "./rules/custom.js";
+import { customGradientRule, customResults, customRules } from "./rules/custom.js";
 import { gradientRules } from "./rules/gradient-rules.js";
 import type { GradientRow } from "./rules/rule.js";
 
@@ -34,7 +34,7 @@ export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Va
       const isReached = node.inputs
         .slice(results, results + inputs + closedOver)
         .some((input) => active.has(input));
-      for (const result of resultsOf(node)) {
+      for (const result of customResults(node)) {
         if (!isReached) active.delete(result);
         else if (isFloat(result.dtype)) active.add(result);
       }
@@ -49,7 +49,7 @@ export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Va
 /** The nodes that the loss depends on and that gradients of `wrt` would have to go through, but cannot. */
 export function gradientCuts(graph: Graph, loss: Value, wrt: Iterable<Value>): readonly GradientCut[] {
   const active = activeValues(graph, wrt);
-  const needed = ancestorsOf(graph, loss);
+  const needed = findAncestors(graph, loss);
   const rules = customRules(graph.nodes);
   return graph.nodes.flatMap((node) => {
     if (!node.inputs.some((input) => active.has(input))) return [];
@@ -64,7 +64,7 @@ export function gradientCuts(graph: Graph, loss: Value, wrt: Iterable<Value>): r
 }
 
 /** The value and all that it is computed from. */
-function ancestorsOf(graph: Graph, value: Value): ReadonlySet<Value> {
+function findAncestors(graph: Graph, value: Value): ReadonlySet<Value> {
   const producer = producers(graph);
   const found = new Set([value]);
   // A set hands out what is added while it is gone through.

@@ -14,9 +14,9 @@ import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { ForwardValues } from "./forward-values.js";
 import { activeValues, gradientRow } from "./gradient-cuts.js";
-import { resultsOf } from "./rules/custom.js";
+import { customResults } from "./rules/custom.js";
 import type { EmittedGradient, GradientRequest } from "./rules/gradient-request.js";
-import { type GradientSite, gradientDType, zerosOf } from "./rules/rule.js";
+import { type GradientSite, gradientDType, zeroGradient } from "./rules/rule.js";
 
 /**
  * Appends the backward pass to the builder and gives the gradient of each of `wrt`.
@@ -59,7 +59,10 @@ class BackwardPass {
       return wrt.map((value) => {
         const gradient = this.#gradients.get(value);
         const isReached = gradient !== undefined;
-        return { value: Tensor.valueIn(gradient ?? zerosOf(value), this.#builder, "gradient"), isReached };
+        return {
+          value: Tensor.valueIn(gradient ?? zeroGradient(value), this.#builder, "gradient"),
+          isReached,
+        };
       });
     } finally {
       this.#builder.origin = this.#outer;
@@ -67,7 +70,7 @@ class BackwardPass {
   }
 
   #visit(node: AnyNode): void {
-    const results = resultsOf(node);
+    const results = customResults(node);
     const gate = results.map((result) => this.#gradients.get(result)).find((gradient) => gradient);
     if (gate === undefined || !node.inputs.some((input) => this.#active.has(input))) return;
     this.#builder.origin = this.#origin(node);
@@ -105,7 +108,7 @@ class BackwardPass {
       const gateValue = Tensor.valueIn(gate, this.#builder, "gradient");
       return Tensor.of(this.#forward.read(value, node, gateValue));
     };
-    const results = resultsOf(node);
+    const results = customResults(node);
     const zeros = new Map<number, Tensor>();
     return {
       attributes: node.attributes,
@@ -115,7 +118,7 @@ class BackwardPass {
       output: (index) => read(operand(node.outputs, index)),
       gradient: (index) => {
         const output = operand(results, index);
-        const gradient = this.#gradients.get(output) ?? zeros.get(index) ?? zerosOf(output);
+        const gradient = this.#gradients.get(output) ?? zeros.get(index) ?? zeroGradient(output);
         zeros.set(index, gradient);
         return gradient;
       },

@@ -19,7 +19,7 @@ export interface ContractionPath {
 }
 
 /** The labels of an operand, each once. */
-function labelsOf(operand: Contraction["operands"][number]): string {
+function operandLabels(operand: Contraction["operands"][number]): string {
   return [...new Set(operand)].filter((label) => label !== undefined).join("");
 }
 
@@ -27,12 +27,12 @@ const only = (labels: string, holds: (label: string) => boolean): string =>
   [...labels].filter(holds).join("");
 
 /** Number of elements of all combinations of those labels. */
-export function extentOf(labels: string, sizes: Contraction["sizes"]): number {
+export function extent(labels: string, sizes: Contraction["sizes"]): number {
   return [...labels].reduce((product, label) => product * (sizes.get(label) ?? 1), 1);
 }
 
 export function contractionPath({ operands, output, sizes }: Contraction): ContractionPath {
-  const given = operands.map(labelsOf);
+  const given = operands.map(operandLabels);
   const alone = given.map((labels, index) =>
     only(
       labels,
@@ -54,16 +54,16 @@ function cheapest(left: readonly string[], output: string, sizes: Contraction["s
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < left.length; i++) {
     for (let j = i + 1; j < left.length; j++) {
-      const pairing = pairingOf(left, i, j, output);
-      const extent = extentOf(pairing.result + pairing.summed, sizes);
-      if (best !== undefined && extent >= least) continue;
-      [best, least] = [pairing, extent];
+      const pairing = pairOperands(left, i, j, output);
+      const size = extent(pairing.result + pairing.summed, sizes);
+      if (best !== undefined && size >= least) continue;
+      [best, least] = [pairing, size];
     }
   }
   return best as Pairing;
 }
 
-function pairingOf(left: readonly string[], i: number, j: number, output: string): Pairing {
+function pairOperands(left: readonly string[], i: number, j: number, output: string): Pairing {
   const [a, b] = [left[i] as string, left[j] as string];
   const isKept = (label: string): boolean =>
     output.includes(label) || left.some((other, at) => at !== i && at !== j && other.includes(label));
@@ -83,10 +83,10 @@ export function contractionFlops(contraction: Contraction): number {
   const { operands, sizes } = contraction;
   const { alone, pairings } = contractionPath(contraction);
   const sums = operands.map((operand, index) =>
-    alone[index] === "" ? 0 : extentOf(labelsOf(operand), sizes),
+    alone[index] === "" ? 0 : extent(operandLabels(operand), sizes),
   );
   const products = pairings.map(
-    ({ result, summed }) => extentOf(result + summed, sizes) * (summed === "" ? 1 : 2),
+    ({ result, summed }) => extent(result + summed, sizes) * (summed === "" ? 1 : 2),
   );
   return [...sums, ...products].reduce((total, flops) => total + flops, 0);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { contractionPath } from "./contraction-path.js";
-import { contractionOf, explicitEquation } from "./einsum-equation.js";
+import { explicitEquation, readContraction } from "./einsum-equation.js";
 import { inferTypes } from "./infer/infer.js";
 
 const shapeOf = (equation: string, ...shapes: readonly (readonly number[])[]) =>
@@ -76,7 +76,7 @@ describe("the equation of Einsum", () => {
   });
 
   it("multiplies the cheapest pair first", () => {
-    const contraction = contractionOf("ij,jk,kl->il", [
+    const contraction = readContraction("ij,jk,kl->il", [
       [100, 100],
       [100, 100],
       [100, 1],

@@ -34,7 +34,7 @@ export interface Contraction {
  * @throws MP_INVALID_ARGUMENT for one outside the grammar
  */
 export function explicitEquation(equation: string): string {
-  const { terms, output } = parsed(equation);
+  const { terms, output } = parseEquation(equation);
   return `${terms.join()}->${output}`;
 }
 
@@ -43,16 +43,18 @@ export function explicitEquation(equation: string): string {
  * @throws MP_INVALID_ARGUMENT for an equation outside the grammar or for another number of operands,
  * MP_SHAPE_MISMATCH for an operand of another rank than its term and for a letter of two sizes
  */
-export function contractionOf(equation: string, shapes: readonly Shape[]): Contraction {
-  const parts = parsed(equation);
+export function readContraction(equation: string, shapes: readonly Shape[]): Contraction {
+  const parts = parseEquation(equation);
   const { text, terms, output } = parts;
   if (terms.length !== shapes.length) {
     const [wanted, got] = [`${terms.length} term${terms.length === 1 ? "" : "s"}`, shapes.length];
     throw invalid(text, `has ${wanted}, got ${got} operand${got === 1 ? "" : "s"}`);
   }
   const broadcast = broadcastLetters(parts, equation, shapes);
-  const labels = terms.map((term, index) => labelsOf(parts, term, shapes[index] as Shape, index, broadcast));
-  const sizes = sizesOf(parts, labels, shapes, broadcast);
+  const labels = terms.map((term, index) =>
+    expandLabels(parts, term, shapes[index] as Shape, index, broadcast),
+  );
+  const sizes = labelSizes(parts, labels, shapes, broadcast);
   if (broadcast !== "" && !output.includes(ELLIPSIS))
     throw invalid(text, "leaves out of its result the axes that ... stands for");
   return {
@@ -71,7 +73,7 @@ export function contractionOf(equation: string, shapes: readonly Shape[]): Contr
  * and no empty ones: what the Einsum of every engine is the same for. Undefined otherwise.
  */
 export function plainEquation(equation: string, shapes: readonly Shape[]): string | undefined {
-  const { operands, output, sizes } = contractionOf(equation, shapes);
+  const { operands, output, sizes } = readContraction(equation, shapes);
   const isPlain =
     operands.length === 2 &&
     operands.every((axes) => !axes.includes(undefined) && new Set(axes).size === axes.length) &&
@@ -79,7 +81,7 @@ export function plainEquation(equation: string, shapes: readonly Shape[]): strin
   return isPlain ? `${operands.map((axes) => axes.join("")).join()}->${output}` : undefined;
 }
 
-function parsed(equation: string): Equation {
+function parseEquation(equation: string): Equation {
   const text = shown(equation);
   const [left = "", right, ...more] = equation.replaceAll(" ", "").split("->");
   if (more.length > 0) throw invalid(text, "has more than one ->");
@@ -110,7 +112,7 @@ function implicitOutput(terms: readonly string[]): string {
  * operand has fewer axes than the term has letters.
  */
 export function ellipsisRanks(equation: string, shapes: readonly Shape[]): readonly (number | undefined)[] {
-  const { terms } = parsed(equation);
+  const { terms } = parseEquation(equation);
   return terms.map((term, index) =>
     term.includes(ELLIPSIS) ? (shapes[index]?.length ?? 0) - (term.length - ELLIPSIS.length) : undefined,
   );
@@ -134,7 +136,13 @@ function broadcastLetters({ text, terms }: Equation, equation: string, shapes: r
 }
 
 /** The labels of an operand's axes. */
-function labelsOf({ text }: Equation, term: string, shape: Shape, index: number, broadcast: string): string {
+function expandLabels(
+  { text }: Equation,
+  term: string,
+  shape: Shape,
+  index: number,
+  broadcast: string,
+): string {
   const letters = term.replace(ELLIPSIS, "").length;
   const isOpen = term.includes(ELLIPSIS);
   if (isOpen ? shape.length < letters : shape.length !== letters) {
@@ -146,7 +154,7 @@ function labelsOf({ text }: Equation, term: string, shape: Shape, index: number,
   return term.replace(ELLIPSIS, broadcast);
 }
 
-function sizesOf(
+function labelSizes(
   { text }: Equation,
   labels: readonly string[],
   shapes: readonly Shape[],

@@ -38,7 +38,7 @@ export function expectKnownIndices(
   const maker = source && makerOf(source);
   const size = data?.shape[axis];
   if (data === undefined || maker === undefined || size === undefined) return;
-  for (const index of knownIndices(maker)) {
+  for (const index of findIndices(maker)) {
     if (index >= -size && index < size) continue;
     throw new MpError(
       "MP_OUT_OF_RANGE",
@@ -49,7 +49,7 @@ export function expectKnownIndices(
 }
 
 /** The known indices, for a range its ends. */
-function knownIndices(maker: AnyNode): Iterable<number | bigint> {
+function findIndices(maker: AnyNode): Iterable<number | bigint> {
   if (isNode(maker, "Constant")) return maker.attributes.value.data;
   if (!isNode(maker, "Range")) return [];
   const { start, delta } = maker.attributes;

@@ -7,7 +7,7 @@ import { DTYPES, type DType, type HalfDType } from "../dtype.js";
 import type { GraphNode, Op } from "./attributes.js";
 import type { CastCategory } from "./category.js";
 import { contractionFlops } from "./contraction-path.js";
-import { contractionOf } from "./einsum-equation.js";
+import { readContraction } from "./einsum-equation.js";
 import type { AddingOp } from "./families.js";
 import { type FlopsRule, none, perOperand, perResult, perUpdate, size, taps, windowSize } from "./flops.js";
 
@@ -124,7 +124,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
     ulp: 64,
     flops: (inputs, _, { equation }) =>
       contractionFlops(
-        contractionOf(
+        readContraction(
           equation,
           inputs.map(({ shape }) => shape),
         ),

@@ -16,7 +16,7 @@ interface AxisWindow {
   readonly reach: number;
 }
 
-function axesOf(
+function axisWindows(
   spatial: Shape,
   { kernelShape, strides, pads, dilations }: PoolingWindow,
 ): readonly AxisWindow[] {
@@ -27,7 +27,7 @@ function axesOf(
   });
 }
 
-function outputsOf({ size, stride, begin, end, reach }: AxisWindow, ceilMode: boolean): number {
+function countOutputs({ size, stride, begin, end, reach }: AxisWindow, ceilMode: boolean): number {
   const steps = (size + begin + end - reach) / stride;
   if (steps < 0) return 0;
   const outputs = (ceilMode ? Math.ceil(steps) : Math.floor(steps)) + 1;
@@ -36,16 +36,16 @@ function outputsOf({ size, stride, begin, end, reach }: AxisWindow, ceilMode: bo
 }
 
 /** Spatial sizes of the result of pooling axes of those sizes; 0 where no window fits. */
-export function pooledSizes(spatial: Shape, window: PoolingWindow): Shape {
-  return axesOf(spatial, window).map((axis) => outputsOf(axis, window.ceilMode));
+export function poolSizes(spatial: Shape, window: PoolingWindow): Shape {
+  return axisWindows(spatial, window).map((axis) => countOutputs(axis, window.ceilMode));
 }
 
 /** The same windows without `ceilMode`: what it adds at the ends becomes padding. */
 export function withoutCeiling<W extends PoolingWindow>(spatial: Shape, window: W): W {
   if (!window.ceilMode) return window;
-  const axes = axesOf(spatial, window);
+  const axes = axisWindows(spatial, window);
   const ends = axes.map((axis) => {
-    const covered = (outputsOf(axis, true) - 1) * axis.stride + axis.reach - axis.begin;
+    const covered = (countOutputs(axis, true) - 1) * axis.stride + axis.reach - axis.begin;
     return Math.max(0, covered - axis.size);
   });
   return { ...window, ceilMode: false, pads: [...window.pads.slice(0, spatial.length), ...ends] };
@@ -68,9 +68,9 @@ function tapsInside({ size, kernel, stride, begin, dilation }: AxisWindow, at: n
 
 /** Whether any window is empty. Only a window that begins in the padding can be. */
 export function hasEmptyWindow(spatial: Shape, window: PoolingWindow): boolean {
-  return axesOf(spatial, window).some((axis) => {
+  return axisWindows(spatial, window).some((axis) => {
     const isEmpty = (at: number): boolean => tapsInside(axis, at).count === 0;
-    const last = outputsOf(axis, window.ceilMode) - 1;
+    const last = countOutputs(axis, window.ceilMode) - 1;
     for (let at = 0; at <= last && at * axis.stride < axis.begin; at++) if (isEmpty(at)) return true;
     for (let at = last; at >= 0 && at * axis.stride - axis.begin >= axis.size; at--)
       if (isEmpty(at)) return true;
@@ -78,14 +78,14 @@ export function hasEmptyWindow(spatial: Shape, window: PoolingWindow): boolean {
   });
 }
 
-function windowsOf<T>(axis: AxisWindow, ceilMode: boolean, of: (at: number) => T): readonly T[] {
-  return Array.from({ length: outputsOf(axis, ceilMode) }, (_, at) => of(at));
+function mapWindows<T>(axis: AxisWindow, ceilMode: boolean, of: (at: number) => T): readonly T[] {
+  return Array.from({ length: countOutputs(axis, ceilMode) }, (_, at) => of(at));
 }
 
 /** For each axis and each of its windows, the indices of the taps that are inside. */
 export function tapsOf(spatial: Shape, window: PoolingWindow): readonly (readonly (readonly number[])[])[] {
-  return axesOf(spatial, window).map((axis) =>
-    windowsOf(axis, window.ceilMode, (at) => {
+  return axisWindows(spatial, window).map((axis) =>
+    mapWindows(axis, window.ceilMode, (at) => {
       const { first, count } = tapsInside(axis, at);
       return Array.from({ length: count }, (_, tap) => first + tap * axis.dilation);
     }),
@@ -97,8 +97,8 @@ export function tapCounts(
   spatial: Shape,
   window: PoolingWindow & { readonly countIncludePad: boolean },
 ): readonly (readonly number[])[] {
-  return axesOf(spatial, window).map((axis) =>
-    windowsOf(axis, window.ceilMode, (at) => {
+  return axisWindows(spatial, window).map((axis) =>
+    mapWindows(axis, window.ceilMode, (at) => {
       if (!window.countIncludePad) return tapsInside(axis, at).count;
       const start = at * axis.stride - axis.begin;
       return Math.min(axis.kernel, Math.ceil((axis.size + axis.end - start) / axis.dilation));

@@ -9,12 +9,12 @@ import { isGraph } from "./is-graph.js";
  * follows its node, indented, with names of its own.
  */
 export function printGraph(graph: Graph): string {
-  return `${linesOf(graph).join("\n")}\n`;
+  return `${printLines(graph).join("\n")}\n`;
 }
 
-function linesOf(graph: Graph): readonly string[] {
+function printLines(graph: Graph): readonly string[] {
   const names = new Map<Value, string>();
-  const nameOf = (value: Value): string => {
+  const valueName = (value: Value): string => {
     const known = names.get(value);
     if (known !== undefined) return known;
     const name = `%${names.size}`;
@@ -23,15 +23,15 @@ function linesOf(graph: Graph): readonly string[] {
   };
   const lines: string[] = [];
   for (const input of graph.inputs) {
-    lines.push(`${nameOf(input.value)} = ${input.role} "${input.name}" : ${formatType(input.value)}`);
+    lines.push(`${valueName(input.value)} = ${input.role} "${input.name}" : ${formatType(input.value)}`);
   }
   for (const node of graph.nodes) {
-    const operands = node.inputs.map(nameOf).join(", ");
+    const operands = node.inputs.map(valueName).join(", ");
     const attributes = Object.entries(node.attributes)
       .filter(([, value]) => !isGraph(value))
       .map(([key, value]) => `${key}=${formatAttribute(value)}`)
       .join(" ");
-    const outputs = node.outputs.map((output) => `${nameOf(output)}:${formatType(output)}`).join(", ");
+    const outputs = node.outputs.map((output) => `${valueName(output)}:${formatType(output)}`).join(", ");
     const { scope, phase, segment } = node.origin;
     const location = [
       scope,
@@ -43,10 +43,10 @@ function linesOf(graph: Graph): readonly string[] {
       `${outputs} = ${node.op}(${operands})${attributes === "" ? "" : ` {${attributes}}`}${comment === "" ? "" : `  # ${comment}`}`,
     );
     for (const [key, value] of Object.entries(node.attributes)) {
-      if (isGraph(value)) lines.push(`  ${key}:`, ...linesOf(value).map((line) => `    ${line}`));
+      if (isGraph(value)) lines.push(`  ${key}:`, ...printLines(value).map((line) => `    ${line}`));
     }
   }
-  for (const output of graph.outputs) lines.push(`return "${output.name}" ${nameOf(output.value)}`);
+  for (const output of graph.outputs) lines.push(`return "${output.name}" ${valueName(output.value)}`);
   return lines;
 }
 

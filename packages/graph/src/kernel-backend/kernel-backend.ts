@@ -7,7 +7,7 @@ import type { HostTensor } from "../host/host-tensor.js";
 import { checkKernels } from "./check-kernels.js";
 import type { Engine } from "./engine.js";
 import type { KernelTable } from "./kernel.js";
-import { planOf } from "./plan.js";
+import { planGraph } from "./plan.js";
 import { KernelProgram } from "./program.js";
 
 export interface KernelBackendOptions<T> extends StorageFunctions<T> {
@@ -50,7 +50,7 @@ export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {
       name,
       manifest,
       results: "counted",
-      compile: (graph) => KernelProgram.create(engine, planOf(graph)),
+      compile: (graph) => KernelProgram.create(engine, planGraph(graph)),
       close: () => options.close?.(),
       ...(options.adopt === undefined
         ? {}

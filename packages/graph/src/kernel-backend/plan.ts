@@ -23,25 +23,25 @@ export interface Plan {
 }
 
 /** Steps in graph order. The order is a schedule that frees memory early; a backend must not change it. */
-export function planOf(graph: Graph): Plan {
+export function planGraph(graph: Graph): Plan {
   const slots = new Map<Value, number>();
   const types: ValueType[] = [];
-  const slotOf = (value: Value): number => {
+  const findSlot = (value: Value): number => {
     const known = slots.get(value);
     if (known !== undefined) return known;
     slots.set(value, types.length);
     types.push({ dtype: value.dtype, shape: value.shape });
     return types.length - 1;
   };
-  const inputs = new Map(graph.inputs.map(({ name, value }) => [name, slotOf(value)]));
+  const inputs = new Map(graph.inputs.map(({ name, value }) => [name, findSlot(value)]));
   const constants: PlanStep[] = [];
   const open: { node: AnyNode; reads: number[]; writes: number[] }[] = [];
   for (const node of graph.nodes) {
-    const step = { node, reads: node.inputs.map(slotOf), writes: node.outputs.map(slotOf) };
+    const step = { node, reads: node.inputs.map(findSlot), writes: node.outputs.map(findSlot) };
     if (node.op === "Constant") constants.push({ ...step, frees: [] });
     else open.push({ ...step, node: withOwnConstants(node) });
   }
-  const outputs = new Map(graph.outputs.map(({ name, value }) => [name, slotOf(value)]));
+  const outputs = new Map(graph.outputs.map(({ name, value }) => [name, findSlot(value)]));
   const kept = new Set([...outputs.values(), ...constants.flatMap((step) => step.writes)]);
   const lastStep = new Map<number, number>();
   open.forEach((step, index) => {

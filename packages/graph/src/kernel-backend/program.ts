@@ -3,7 +3,7 @@ import type { MemoryReport, ProfileRow } from "../contract/backend.js";
 import type { ValueType } from "../graph/graph.js";
 import type { Engine } from "./engine.js";
 import type { Plan } from "./plan.js";
-import { at, dropAll, runStep, type Slots, shared } from "./run-step.js";
+import { at, dropAll, runStep, type Slots, shareValue } from "./run-step.js";
 
 /** Executes a plan: calls kernels in graph order and frees each value after its last use. Counts its storages itself. */
 export class KernelProgram<T> implements Program<T> {
@@ -50,7 +50,7 @@ export class KernelProgram<T> implements Program<T> {
     try {
       await this.#execute(slots, onRow);
       const outputs = [...this.#plan.outputs].map(
-        ([name, slot]) => [name, shared(this.#engine, at(slots, slot)).data] as const,
+        ([name, slot]) => [name, shareValue(this.#engine, at(slots, slot)).data] as const,
       );
       return Object.fromEntries(outputs);
     } finally {
@@ -69,7 +69,7 @@ export class KernelProgram<T> implements Program<T> {
   async #execute(slots: Slots<T>, onRow?: (row: ProfileRow) => void): Promise<void> {
     const engine = this.#engine;
     this.#constants.forEach((constant, slot) => {
-      slots[slot] = constant && shared(engine, constant);
+      slots[slot] = constant && shareValue(engine, constant);
     });
     this.#notePeak();
     for (const step of this.#plan.steps) {

@@ -72,7 +72,7 @@ export function at<T>(slots: Slots<T>, slot: number): KernelTensor<T> {
   return value;
 }
 
-export function shared<T>(engine: Engine<T>, value: KernelTensor<T>): KernelTensor<T> {
+export function shareValue<T>(engine: Engine<T>, value: KernelTensor<T>): KernelTensor<T> {
   engine.storages.pool.share(value.data);
   return value;
 }

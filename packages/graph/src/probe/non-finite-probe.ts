@@ -131,13 +131,13 @@ export async function nonFiniteProblem(
 
 function mismatch(got: HostTensor | undefined, want: HostTensor | undefined): string | undefined {
   if (got === undefined || want === undefined) return "nothing came back";
-  const [given, wanted] = [got, want].map(numbersOf) as [Float32Array, Float32Array];
+  const [given, wanted] = [got, want].map(readNumbers) as [Float32Array, Float32Array];
   // Sums of ones must be equal. The sign of zeros is ignored.
   const at = wanted.findIndex((number, index) => !Object.is(number + 0, (given[index] as number) + 0));
   return at < 0 ? undefined : `element ${at} is ${given[at]}, by IEEE 754 ${wanted[at]}`;
 }
 
-const numbersOf = ({ dtype, data }: HostTensor): Float32Array =>
+const readNumbers = ({ dtype, data }: HostTensor): Float32Array =>
   isFloat(dtype)
     ? decodeArray(dtype, data as HostArrays[typeof dtype])
     : Float32Array.from(data as Int32Array);

@@ -76,7 +76,7 @@ function roundingGraph(
   const pairOf = new Map<string, HalfPair>();
   const make = (shape: Shape, dtype: DType): Value => {
     const name = `x${Object.keys(inputs).length}`;
-    inputs[name] = isHalf(dtype) ? filled(shape, dtype, element) : ones(shape, dtype);
+    inputs[name] = isHalf(dtype) ? fillTensor(shape, dtype, element) : ones(shape, dtype);
     return builder.input(name, { dtype, shape }, "batch");
   };
   emitPairs(builder, pairs, make, (pair: ProbePair, made) => {
@@ -90,7 +90,7 @@ function roundingGraph(
   return { graph: builder.finish(results), inputs, pairOf };
 }
 
-function filled(shape: Shape, dtype: HalfDType, element: Element): HostTensor {
+function fillTensor(shape: Shape, dtype: HalfDType, element: Element): HostTensor {
   const numbers = Float32Array.from({ length: elementCount(shape, "probe") }, (_, index) => element(index));
   return tensor(encodeArray(dtype, numbers), shape, dtype);
 }

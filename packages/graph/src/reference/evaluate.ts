@@ -7,7 +7,7 @@ import { sameShape } from "../shape.js";
 import { type Arithmetic, type ArithmeticMode, arithmetics } from "./elements/arithmetic.js";
 import { fromHost, toHost } from "./elements/host.js";
 import type { Operand, Store } from "./elements/store.js";
-import { sizeOf } from "./elements/strided.js";
+import { countElements } from "./elements/strided.js";
 import { runGraph } from "./run-graph.js";
 
 export interface EvaluateOptions {
@@ -66,7 +66,7 @@ function take(name: string, given: HostTensor | RawTensor, type: ValueType, arit
       `evaluate: input "${name}" is ${given.dtype}, the graph takes ${formatType(type)}`,
     );
   }
-  if (!sameShape(given.shape, type.shape) || given.data.length !== sizeOf(type.shape)) {
+  if (!sameShape(given.shape, type.shape) || given.data.length !== countElements(type.shape)) {
     throw new MpError(
       "MP_SHAPE_MISMATCH",
       `evaluate: input "${name}" is ${formatType(given)}, the graph takes ${formatType(type)}`,

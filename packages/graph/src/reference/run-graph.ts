@@ -23,25 +23,25 @@ export function runGraph(
 ): readonly Operand[] {
   const values = new Map<Value, Operand>();
   graph.inputs.forEach(({ value }, index) => {
-    values.set(value, { ...typeOf(value), data: (operands[index] as Operand).data });
+    values.set(value, { ...pickType(value), data: (operands[index] as Operand).data });
   });
   const lastUse = lastUses(graph);
   graph.nodes.forEach((node, index) => {
-    const inputs = node.inputs.map((input) => known(values, input));
+    const inputs = node.inputs.map((input) => expectKnown(values, input));
     const results = runKernel(node.op, inputs, node.attributes, node.outputs, arithmetic);
     node.outputs.forEach((output, k) => {
-      values.set(output, { ...typeOf(output), data: results[k] as Store });
+      values.set(output, { ...pickType(output), data: results[k] as Store });
     });
     for (const value of [...node.inputs, ...node.outputs]) {
       if ((lastUse.get(value) ?? index) === index) values.delete(value);
     }
   });
-  return graph.outputs.map(({ value }) => known(values, value));
+  return graph.outputs.map(({ value }) => expectKnown(values, value));
 }
 
-const typeOf = ({ dtype, shape }: ValueType): ValueType => ({ dtype, shape });
+const pickType = ({ dtype, shape }: ValueType): ValueType => ({ dtype, shape });
 
-function known(values: ReadonlyMap<Value, Operand>, value: Value): Operand {
+function expectKnown(values: ReadonlyMap<Value, Operand>, value: Value): Operand {
   const operand = values.get(value);
   if (operand === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
   return operand;

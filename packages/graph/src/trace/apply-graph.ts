@@ -2,7 +2,7 @@ import { MpError } from "../errors.js";
 import type { Graph, Origin } from "../graph/graph.js";
 import { asTensor } from "./emit.js";
 import { Tensor } from "./tensor.js";
-import { currentBuilder, joined, originHere } from "./trace.js";
+import { currentBuilder, joinPaths, originHere } from "./trace.js";
 
 /**
  * Calls a graph as a function of tensors, such as a model read from a file in a training loss. Its nodes are added to
@@ -27,13 +27,13 @@ export function applyGraph<Outputs extends string = string>(
     return Tensor.valueIn(asTensor(inputs[name], what), builder, what);
   });
   const here = originHere(builder);
-  const namesOf = ({ scope, label }: Origin): Pick<Origin, "scope" | "label"> => ({
-    scope: joined(here.scope, scope),
+  const pickNames = ({ scope, label }: Origin): Pick<Origin, "scope" | "label"> => ({
+    scope: joinPaths(here.scope, scope),
     ...(here.label === undefined && label === undefined
       ? {}
-      : { label: joined(here.label ?? here.scope, label ?? scope) }),
+      : { label: joinPaths(here.label ?? here.scope, label ?? scope) }),
   });
-  const outputs = builder.inline(graph, values, (origin) => ({ ...origin, ...here, ...namesOf(origin) }));
+  const outputs = builder.inline(graph, values, (origin) => ({ ...origin, ...here, ...pickNames(origin) }));
   return Object.fromEntries(
     graph.outputs.map(({ name }, index) => [name, Tensor.of(outputs[index] as (typeof outputs)[number])]),
   ) as Readonly<Record<Outputs, Tensor>>;

@@ -25,11 +25,11 @@ export function userLine(): string | undefined {
   Error.stackTraceLimit = STACK_DEPTH;
   const { stack } = new Error();
   Error.stackTraceLimit = limit;
-  return stack === undefined ? undefined : userLineOf(stack);
+  return stack === undefined ? undefined : findUserLine(stack);
 }
 
 /** `userLine` for a stack captured elsewhere. */
-export function userLineOf(stack: string): string | undefined {
+export function findUserLine(stack: string): string | undefined {
   for (const frame of stack.split("\n")) {
     const location = /^ +at (?:.*\()?((?:file:\/\/|\/|[A-Za-z]:\\|https?:)[^()]*:\d+:\d+)\)?$/.exec(
       frame,

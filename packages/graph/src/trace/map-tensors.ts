@@ -18,7 +18,7 @@ export function partOf(tree: TensorTree, isIn: (path: string) => boolean): Tenso
 
 const isAnyTensor = (value: unknown): value is Tensor | HostTensor => isTensor(value) || isHostTensor(value);
 
-function tracedLeaves(tree: unknown): readonly (readonly [path: string, leaf: Tensor])[] {
+function listLeaves(tree: unknown): readonly (readonly [path: string, leaf: Tensor])[] {
   return leavesOf(tree, isAnyTensor, "mapTensors: tree").map(([path, leaf]) => {
     if (isTensor(leaf)) return [path, leaf];
     const where = path === "" ? "the tree" : path;
@@ -35,8 +35,8 @@ export function mapTensors<T extends TensorTree>(
   tree: T,
   ...others: readonly TensorTree[]
 ): T {
-  const leaves = tracedLeaves(tree);
-  const rest = others.map(tracedLeaves);
+  const leaves = listLeaves(tree);
+  const rest = others.map(listLeaves);
   for (const other of rest) {
     const odd = leaves.findIndex(([path], index) => other[index]?.[0] !== path);
     if (odd >= 0 || other.length !== leaves.length) {

@@ -1,6 +1,6 @@
 /** Finds the place, in a run's parameters, of a tree that a user's function hands on to a layer. */
 import { isTensor } from "./tensor.js";
-import { currentBuilder, labeled, scope } from "./trace.js";
+import { currentBuilder, scope, withLabel } from "./trace.js";
 
 const paths = new WeakMap<object, string>();
 
@@ -18,6 +18,6 @@ export function notePaths(tree: unknown, path = ""): void {
  */
 export function labeledPart<T>(parameters: object, name: string, label: string, body: () => T): T {
   const path = paths.get(parameters) ?? "";
-  const part = (): T => labeled(name, label, body);
+  const part = (): T => withLabel(name, label, body);
   return path === "" || currentBuilder("scope").origin.scope !== "" ? part() : scope(path, part);
 }

@@ -32,7 +32,7 @@ export function remat<A extends readonly unknown[], R>(
   return (...inputs) => {
     const builder = currentBuilder("remat");
     if (builder.origin.segment !== undefined) return fn(...inputs);
-    const root = rootOf(builder);
+    const root = findRoot(builder);
     const segment = opened.get(root) ?? 0;
     opened.set(root, segment + 1);
     if (masks === "keep") keepers.set(root, (keepers.get(root) ?? new Set()).add(segment));
@@ -44,11 +44,11 @@ export function remat<A extends readonly unknown[], R>(
 export function drawingMask<T>(body: () => T): T {
   const builder = currentBuilder("remat");
   const { segment } = builder.origin;
-  const isKept = segment !== undefined && keepers.get(rootOf(builder))?.has(segment) === true;
+  const isKept = segment !== undefined && keepers.get(findRoot(builder))?.has(segment) === true;
   return isKept ? withoutSegment(body) : body();
 }
 
-function rootOf(builder: GraphBuilder): GraphBuilder {
+function findRoot(builder: GraphBuilder): GraphBuilder {
   let root = builder;
   while (root.parent !== undefined) root = root.parent;
   return root;

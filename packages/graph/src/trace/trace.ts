@@ -2,7 +2,7 @@ import { MpError } from "../errors.js";
 import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph, InputRole, Origin, Phase, Value, ValueType } from "../graph/graph.js";
 import { leavesOf, type MapLeaves, rebuildTree } from "../tree.js";
-import { STACK_DEPTH, userLine, userLineOf } from "./line.js";
+import { findUserLine, STACK_DEPTH, userLine } from "./line.js";
 import { pinsCasts } from "./pins.js";
 import { isTensor, Tensor } from "./tensor.js";
 
@@ -61,27 +61,28 @@ export function scope<T>(name: string, body: () => T): T {
   return withOrigin(
     ({ label, ...origin }) => ({
       ...origin,
-      scope: joined(origin.scope, name),
-      ...(label === undefined ? {} : { label: joined(label, name) }),
+      scope: joinPaths(origin.scope, name),
+      ...(label === undefined ? {} : { label: joinPaths(label, name) }),
     }),
     body,
   );
 }
 
 /** A scope that readers see under another name. */
-export function labeled<T>(name: string, label: string, body: () => T): T {
+export function withLabel<T>(name: string, label: string, body: () => T): T {
   return withOrigin(
     (origin) => ({
       ...origin,
-      scope: joined(origin.scope, name),
-      label: joined(origin.label ?? origin.scope, label),
+      scope: joinPaths(origin.scope, name),
+      label: joinPaths(origin.label ?? origin.scope, label),
     }),
     body,
   );
 }
 
 /** One path of several; empty ones are left out. */
-export const joined = (...paths: readonly string[]): string => paths.filter((path) => path !== "").join("/");
+export const joinPaths = (...paths: readonly string[]): string =>
+  paths.filter((path) => path !== "").join("/");
 
 export function withPhase<T>(phase: Phase, body: () => T): T {
   return withOrigin((origin) => ({ ...origin, phase }), body);
@@ -128,7 +129,7 @@ export function atUserLines<T>(body: () => T): T {
   } catch (error) {
     if (!MpError.is(error) || error.details["line"] !== undefined) throw error;
     const { code, message, stack = "", details } = error;
-    const line = userLineOf(stack.slice(stack.indexOf(message) + message.length));
+    const line = findUserLine(stack.slice(stack.indexOf(message) + message.length));
     if (line === undefined) throw error;
     throw new MpError(code, `${message} (at ${line})`, { details: { ...details, line }, cause: error });
   } finally {

@@ -25,11 +25,11 @@ export function eliminateCommonSubexpressions(graph: Graph): Graph {
   const contents = new ContentKeys();
   const representatives = new Map<string, AnyNode>();
   const replacements = new Map<Value, Value>();
-  const replaced = (value: Value): Value => replacements.get(value) ?? value;
+  const replacement = (value: Value): Value => replacements.get(value) ?? value;
   const nodes: AnyNode[] = [];
   for (const node of graph.nodes) {
-    const inputs = node.inputs.map(replaced);
-    const key = node.op === "Barrier" ? undefined : keyOf(node, inputs, contents);
+    const inputs = node.inputs.map(replacement);
+    const key = node.op === "Barrier" ? undefined : nodeKey(node, inputs, contents);
     const first = key === undefined ? undefined : representatives.get(key);
     if (first === undefined) {
       const kept = inputs.every((input, index) => input === node.inputs[index])
@@ -47,17 +47,17 @@ export function eliminateCommonSubexpressions(graph: Graph): Graph {
   return Object.freeze({
     inputs: graph.inputs,
     nodes: Object.freeze(nodes),
-    outputs: Object.freeze(graph.outputs.map(({ name, value }) => ({ name, value: replaced(value) }))),
+    outputs: Object.freeze(graph.outputs.map(({ name, value }) => ({ name, value: replacement(value) }))),
   });
 }
 
-function keyOf(node: AnyNode, inputs: readonly Value[], contents: ContentKeys): string {
+function nodeKey(node: AnyNode, inputs: readonly Value[], contents: ContentKeys): string {
   const operands = inputs.map((input) => input.id);
   if (COMMUTATIVE.has(node.op)) operands.sort((a, b) => a - b);
   const side = inputs.length === 0 ? "" : `${sides[node.origin.phase]} ${node.origin.segment ?? ""}`;
   const attributes = Object.entries(node.attributes)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, value]) => `${name}=${contents.keyOf(value)}`);
+    .map(([name, value]) => `${name}=${contents.contentKey(value)}`);
   return `${node.op}(${operands.join()})${side} ${attributes.join(" ")}`;
 }
 
@@ -67,10 +67,10 @@ class ContentKeys {
   readonly #graphs = new Map<object, number>();
   readonly #buckets = new Map<string, HostTensor[]>();
 
-  keyOf(value: unknown): string {
+  contentKey(value: unknown): string {
     if (isHostTensor(value)) return this.#tensor(value);
     if (isGraph(value)) return this.#graph(value);
-    if (Array.isArray(value)) return `[${value.map((item) => this.keyOf(item)).join()}]`;
+    if (Array.isArray(value)) return `[${value.map((item) => this.contentKey(item)).join()}]`;
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
   }
 

@@ -36,7 +36,7 @@ const BROADCASTING: ReadonlySet<Op> = new Set<Op>(FAMILIES.binary);
 function withoutExpand(inputs: readonly Value[], shape: Shape, at: Rebuilding): readonly Value[] {
   let lean = inputs;
   inputs.forEach((input, index) => {
-    const source = sourceOf(input, isExpand, at);
+    const source = findSource(input, isExpand, at);
     if (source === input) return;
     const candidate = lean.with(index, source);
     const reached = candidate.map((value) => value.shape).reduce((a, b) => broadcastShapes(a, b, "Expand"));
@@ -48,7 +48,7 @@ function withoutExpand(inputs: readonly Value[], shape: Shape, at: Rebuilding): 
 const isExpand = (op: Op): boolean => op === "Expand";
 
 /** Follows single-operand nodes upward. */
-function sourceOf(value: Value, follows: (op: Op) => boolean, at: Rebuilding): Value {
+function findSource(value: Value, follows: (op: Op) => boolean, at: Rebuilding): Value {
   let source = value;
   for (let node = at.producer(source); node !== undefined && follows(node.op); node = at.producer(source)) {
     source = node.inputs[0] as Value;
@@ -60,12 +60,12 @@ function sourceOf(value: Value, follows: (op: Op) => boolean, at: Rebuilding): V
 const view: Fold<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, [x], at) => {
   const [output] = node.outputs;
   if (x === undefined || output === undefined) return undefined;
-  const source = sourceOf(x, (op) => op !== "Barrier" && opTable[op].moves === "view", at);
+  const source = findSource(x, (op) => op !== "Barrier" && opTable[op].moves === "view", at);
   if (sameShape(source.shape, output.shape)) return source;
   const constant = at.constant(source);
   if (constant !== undefined && constant.data.length === 1) {
     const value = Object.freeze({ ...constant, shape: output.shape });
-    return emitConstant(at, value, literalOf(source, at));
+    return emitConstant(at, value, findLiteral(source, at));
   }
   return source === x ? undefined : at.builder.emitOne("Reshape", [source], { shape: output.shape });
 };
@@ -81,7 +81,7 @@ const cast: Fold<"Cast"> = ({ attributes: { to } }, [x], at) => {
   const constant = at.constant(x);
   const number = constant === undefined ? undefined : scalarFloat(constant);
   if (constant !== undefined && number !== undefined && isFloat(to)) {
-    return emitConstant(at, floatTensor(to, roundTo(to, number), x.shape), literalOf(x, at));
+    return emitConstant(at, floatTensor(to, roundTo(to, number), x.shape), findLiteral(x, at));
   }
   const inner = at.producer(x);
   if (inner === undefined || !isNode(inner, "Cast")) return undefined;
@@ -102,7 +102,7 @@ const transpose: Fold<"Transpose"> = ({ attributes: { perm } }, [x], at) => {
 
 const expand: Fold<"Expand"> = ({ attributes: { shape } }, [x], at) => {
   if (x === undefined || sameShape(x.shape, shape)) return x;
-  const source = sourceOf(x, isExpand, at);
+  const source = findSource(x, isExpand, at);
   return source === x ? undefined : at.builder.emitOne("Expand", [source], { shape });
 };
 
@@ -142,7 +142,7 @@ const arithmeticFold =
     const [output] = node.outputs;
     if (left === undefined || right === undefined || output === undefined || !isFloat(output.dtype))
       return undefined;
-    const exactly = [literalOf(a, at), literalOf(b, at)];
+    const exactly = [findLiteral(a, at), findLiteral(b, at)];
     const result = roundTo(output.dtype, compute(left, right));
     const literal =
       exactly[0] === undefined || exactly[1] === undefined ? undefined : compute(exactly[0], exactly[1]);
@@ -170,7 +170,7 @@ function scalarFloat({ dtype, data }: HostTensor): number | undefined {
   return dtype === "f32" ? stored : decode(dtype, stored);
 }
 
-function literalOf(value: Value, at: Rebuilding): number | undefined {
+function findLiteral(value: Value, at: Rebuilding): number | undefined {
   const node = at.producer(value);
   return node !== undefined && isNode(node, "Constant") ? node.attributes.literal : undefined;
 }

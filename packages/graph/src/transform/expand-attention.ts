@@ -1,6 +1,6 @@
 /** Attention in terms of products and a softmax, for engines without a kernel for it. */
 import { attentionShares } from "../gradient/rules/attention-shares.js";
-import { narrow, toShape, wide, zerosOf } from "../gradient/rules/rule.js";
+import { narrow, toShape, wide, zeroGradient } from "../gradient/rules/rule.js";
 import type { AnyNode, Graph, GraphNode } from "../graph/graph.js";
 import { where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
@@ -8,10 +8,10 @@ import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { expandNodes } from "./expand-nodes.js";
 
-function attended(operands: readonly Tensor[], { attributes, outputs }: GraphNode<"Attention">): Tensor {
+function attend(operands: readonly Tensor[], { attributes, outputs }: GraphNode<"Attention">): Tensor {
   const [query, key, value, mask] = operands as [Tensor, Tensor, Tensor, Tensor?];
   const [output] = outputs as [GraphNode["outputs"][number]];
-  if (output.shape.includes(0) || key.shape[2] === 0) return zerosOf(output);
+  if (output.shape.includes(0) || key.shape[2] === 0) return zeroGradient(output);
   const { shares, attends } = attentionShares(query, key, mask, attributes);
   const y = toShape(matMul(shares, wide(value)), output.shape);
   return narrow(attends === undefined ? y : where(attends, y, 0), output);
@@ -30,7 +30,7 @@ export function expandAttentions(graph: Graph, onNode?: (made: string, source: A
       builder.origin = node.origin;
       try {
         const operands = inputs.map((value) => Tensor.of(value));
-        const result = withBuilder(builder, () => withoutLines(() => attended(operands, node)));
+        const result = withBuilder(builder, () => withoutLines(() => attend(operands, node)));
         return Tensor.valueIn(result, builder, "Attention");
       } finally {
         builder.origin = origin;

@@ -19,8 +19,10 @@ export function expandComposites(
   isExpanded?: (node: GraphNode<"Einsum">) => boolean,
 ): ExpandedGraph {
   const sources = new Map<string, string>();
-  const sourceOf = (name: string): string => sources.get(name) ?? name;
+  const sourceName = (name: string): string => sources.get(name) ?? name;
   const attended = expandAttentions(graph, (made, { name }) => sources.set(made, name));
-  const expanded = expandEinsums(attended, isExpanded, (made, { name }) => sources.set(made, sourceOf(name)));
-  return { graph: expanded, sourceOf };
+  const expanded = expandEinsums(attended, isExpanded, (made, { name }) =>
+    sources.set(made, sourceName(name)),
+  );
+  return { graph: expanded, sourceOf: sourceName };
 }

@@ -6,8 +6,8 @@
 import { type DType, isFloat, isHalf } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
-import { contractionPath, extentOf, type Pairing } from "../graph/contraction-path.js";
-import { type Contraction, contractionOf } from "../graph/einsum-equation.js";
+import { contractionPath, extent, type Pairing } from "../graph/contraction-path.js";
+import { type Contraction, readContraction } from "../graph/einsum-equation.js";
 import type { AnyNode, Graph, GraphNode, Origin, Value } from "../graph/graph.js";
 import { type Shape, sameShape } from "../shape.js";
 import { expandNodes } from "./expand-nodes.js";
@@ -55,7 +55,7 @@ class Expansion {
     this.#origin = node.origin;
     this.#inputs = inputs;
     const shapes = inputs.map(({ shape }) => shape);
-    this.#contraction = contractionOf(node.attributes.equation, shapes);
+    this.#contraction = readContraction(node.attributes.equation, shapes);
   }
 
   run(): Value {
@@ -196,7 +196,7 @@ class Expansion {
   }
 
   #extent(labels: string): number {
-    return extentOf(labels, this.#contraction.sizes);
+    return extent(labels, this.#contraction.sizes);
   }
 
   #cast(value: Value, to: DType): Value {

@@ -2,7 +2,7 @@ import { type Rebuilding, rebuildGraph } from "../graph/build/rebuild.js";
 import { type AnyNode, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 import { formatShape } from "../shape.js";
 import { eliminateDeadCode } from "./dead-code.js";
-import { sumTrees, usedOnce } from "./sum-trees.js";
+import { singleUseTest, sumTrees } from "./sum-trees.js";
 
 /** A piece of the sum: its values at `start` … `end` of the axis; everything else is zero. */
 interface Piece {
@@ -20,12 +20,12 @@ interface Piece {
  */
 export function fuseSliceGradients(graph: Graph): Graph {
   const makers = producers(graph);
-  const isUsedOnce = usedOnce(graph);
+  const isUsedOnce = singleUseTest(graph);
   const fused = new Map<AnyNode, { readonly pieces: readonly Piece[]; readonly rest: readonly Value[] }>();
   for (const { root, leaves } of sumTrees(graph)) {
     const byAxis = new Map<number, Piece[]>();
     for (const leaf of leaves) {
-      const piece = isUsedOnce(leaf) ? pieceOf(leaf, makers) : undefined;
+      const piece = isUsedOnce(leaf) ? findPiece(leaf, makers) : undefined;
       if (piece !== undefined) byAxis.set(piece.axis, [...(byAxis.get(piece.axis) ?? []), piece]);
     }
     const pieces = [...byAxis.values()]
@@ -47,7 +47,7 @@ export function fuseSliceGradients(graph: Graph): Graph {
   return eliminateDeadCode(rebuilt);
 }
 
-function pieceOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Piece | undefined {
+function findPiece(value: Value, makers: ReadonlyMap<Value, AnyNode>): Piece | undefined {
   const node = makers.get(value);
   const part = node?.inputs[0];
   if (node === undefined || part === undefined || !isNode(node, "Pad")) return undefined;

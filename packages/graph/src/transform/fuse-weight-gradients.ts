@@ -4,7 +4,7 @@ import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { eliminateDeadCode } from "./dead-code.js";
 import { peakLiveBytes } from "./liveness.js";
 import { scheduleGraph } from "./schedule.js";
-import { sumTrees, usedOnce } from "./sum-trees.js";
+import { singleUseTest, sumTrees } from "./sum-trees.js";
 
 /** Below that many terms the copies cost more than the products save. */
 const MIN_TERMS = 4;
@@ -38,17 +38,17 @@ interface Fusion {
  * weight that many checkpointed blocks share are all that checkpointing saves.
  */
 export function fuseWeightGradients(graph: Graph): Graph {
-  const fusions = fusionsOf(graph);
+  const fusions = findFusions(graph);
   if (fusions.length === 0) return graph;
-  const before = peakOf(graph);
+  const before = peakBytes(graph);
   const limit = before + Math.max(before * MAX_GROWTH, NEGLIGIBLE_BYTES);
   const all = fuse(graph, fusions);
-  if (peakOf(all) <= limit) return all;
+  if (peakBytes(all) <= limit) return all;
   let chosen: readonly Fusion[] = [];
   let best = graph;
   for (const fusion of fusions) {
     const fused = fuse(graph, [...chosen, fusion]);
-    if (peakOf(fused) > limit) continue;
+    if (peakBytes(fused) > limit) continue;
     chosen = [...chosen, fusion];
     best = fused;
   }
@@ -56,17 +56,17 @@ export function fuseWeightGradients(graph: Graph): Graph {
 }
 
 /** The peak of the graph as it will run: fusing puts nodes where the schedule then moves others. */
-function peakOf(graph: Graph): number {
+function peakBytes(graph: Graph): number {
   return peakLiveBytes(scheduleGraph(eliminateCommonSubexpressions(graph)), { outputsHeld: true }).bytes;
 }
 
-function fusionsOf(graph: Graph): readonly Fusion[] {
+function findFusions(graph: Graph): readonly Fusion[] {
   const makers = producers(graph);
-  const isUsedOnce = usedOnce(graph);
+  const isUsedOnce = singleUseTest(graph);
   return sumTrees(graph).flatMap(({ root, leaves }) => {
     const kinds = new Map<string, Term[]>();
     for (const leaf of leaves) {
-      const term = isUsedOnce(leaf) ? termOf(leaf, makers) : undefined;
+      const term = isUsedOnce(leaf) ? findTerm(leaf, makers) : undefined;
       if (term !== undefined) kinds.set(term.kind, [...(kinds.get(term.kind) ?? []), term]);
     }
     const groups = [...kinds.values()].filter((terms) => terms.length >= MIN_TERMS);
@@ -89,7 +89,7 @@ function fuse(graph: Graph, fusions: readonly Fusion[]): Graph {
   return eliminateDeadCode(rebuilt);
 }
 
-function termOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Term | undefined {
+function findTerm(value: Value, makers: ReadonlyMap<Value, AnyNode>): Term | undefined {
   const node = makers.get(value);
   if (node === undefined) return undefined;
   const [left, right] = node.inputs;

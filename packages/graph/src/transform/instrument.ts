@@ -56,11 +56,11 @@ export function instrumentFinite(
   const asked = graph.outputs.filter(({ name }) => results.includes(name)).map(({ value }) => value);
   return {
     graph: builder.finish({ poison: Tensor.valueIn(flags, builder, "probe") }),
-    probes: { graph, all, ...pathsOf(graph, all, asked) },
+    probes: { graph, all, ...findPaths(graph, all, asked) },
   };
 }
 
-function pathsOf(
+function findPaths(
   graph: Graph,
   probes: readonly Probe[],
   results: readonly Value[],

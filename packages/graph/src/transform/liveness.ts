@@ -45,7 +45,7 @@ export class Storages {
   }
 
   /** Memory that a node takes into use. */
-  allocated(node: AnyNode): readonly Value[] {
+  allocations(node: AnyNode): readonly Value[] {
     return node.outputs.filter((output) => this.root(output) === output && !this.held.has(output));
   }
 }
@@ -78,13 +78,13 @@ export interface LivenessOptions {
  * Values that take the memory of an earlier one of their shape and width, by that earlier one: the last that became
  * free. It is held from the first of such a row to the last reader of the last, also while none of them is alive.
  */
-function reusedMemory(graph: Graph): ReadonlyMap<Value, Value> {
+function findReuse(graph: Graph): ReadonlyMap<Value, Value> {
   const storages = new Storages(graph);
   const successors = new Map<Value, Value>();
   const free = new Map<string, Value[]>();
   const isOwn = (root: Value): boolean => !storages.held.has(root) && !storages.returned.has(root);
   for (const node of graph.nodes) {
-    for (const output of storages.allocated(node).filter(isOwn)) {
+    for (const output of storages.allocations(node).filter(isOwn)) {
       const earlier = free.get(memoryKind(output))?.pop();
       if (earlier !== undefined) successors.set(output, earlier);
     }
@@ -109,7 +109,7 @@ export function peakLiveBytes(
   graph: Graph,
   { outputsHeld = false, workspace = () => 0, reusesShapes = false }: LivenessOptions = {},
 ): Peak {
-  const storages = new Storages(graph, reusesShapes ? reusedMemory(graph) : undefined);
+  const storages = new Storages(graph, reusesShapes ? findReuse(graph) : undefined);
   const held = outputsHeld ? new Set([...storages.held, ...storages.returned]) : storages.held;
   const left = new Map<Value, number>();
   let live = 0;
@@ -119,7 +119,7 @@ export function peakLiveBytes(
     if (!held.has(root) && !storages.returned.has(root)) live -= byteLength(root);
   };
   for (const node of graph.nodes) {
-    const made = storages.allocated(node).filter((output) => !held.has(output));
+    const made = storages.allocations(node).filter((output) => !held.has(output));
     for (const output of made) live += byteLength(output);
     const bytes = live + workspace(node) + bodyBytes(node, workspace);
     if (bytes > peak.bytes || peak.node === undefined) peak = { bytes, node };

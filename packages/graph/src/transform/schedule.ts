@@ -152,7 +152,7 @@ class Scheduling {
   }
 
   #allocated(node: AnyNode): number {
-    return this.#storages.allocated(node).reduce((sum, output) => sum + this.#bytes(output), 0);
+    return this.#storages.allocations(node).reduce((sum, output) => sum + this.#bytes(output), 0);
   }
 
   /** Appends a node, and before it the delayed ones that it needs: those first that free the most. */
@@ -217,7 +217,7 @@ class Scheduling {
     const nodes = this.#inOrder(group);
     if (this.#decoded.size === 0) return nodes;
     const next = new Map<AnyNode, AnyNode>();
-    const leaderOf = (node: AnyNode): AnyNode => {
+    const findLeader = (node: AnyNode): AnyNode => {
       let leader = node;
       for (let other = next.get(leader); other !== undefined; other = next.get(leader)) leader = other;
       return leader;
@@ -226,15 +226,15 @@ class Scheduling {
     for (const node of nodes) {
       for (const root of [...node.inputs, ...node.outputs].map((value) => this.#storages.root(value))) {
         if (byteLength(root) <= NEGLIGIBLE || this.#storages.held.has(root)) continue;
-        const [leader, other] = [leaderOf(node), leaderOf(users.get(root) ?? node)];
+        const [leader, other] = [findLeader(node), findLeader(users.get(root) ?? node)];
         if (leader !== other) next.set(leader, other);
         users.set(root, node);
       }
     }
     const parts = new Map<AnyNode, AnyNode[]>();
     for (const node of nodes) {
-      const part = parts.get(leaderOf(node));
-      if (part === undefined) parts.set(leaderOf(node), [node]);
+      const part = parts.get(findLeader(node));
+      if (part === undefined) parts.set(findLeader(node), [node]);
       else part.push(node);
     }
     return [...parts.values()].flat();

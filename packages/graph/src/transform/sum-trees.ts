@@ -12,7 +12,7 @@ export interface SumTree {
 /** Finds the largest trees of Adds without broadcasting whose inner sums nobody else reads. */
 export function sumTrees(graph: Graph): readonly SumTree[] {
   const makers = producers(graph);
-  const isUsedOnce = usedOnce(graph);
+  const isUsedOnce = singleUseTest(graph);
   const inner = new Set<AnyNode>();
   const trees: SumTree[] = [];
   for (const root of graph.nodes.toReversed()) {
@@ -39,7 +39,7 @@ function isPlainSum(node: AnyNode): boolean {
 }
 
 /** Tells whether a value has one reader, which reads it once, and is no output of the graph. */
-export function usedOnce(graph: Graph): (value: Value) => boolean {
+export function singleUseTest(graph: Graph): (value: Value) => boolean {
   const readers = consumers(graph);
   const returned = new Set(graph.outputs.map(({ value }) => value));
   return (value) => {

@@ -1,6 +1,6 @@
 import { readOptions, withDefault } from "@mp/graph/internal";
 import type { Schedule } from "../optimizer.js";
-import { between, constantRate, halfCosine, left, positive, schedule } from "./schedule.js";
+import { between, constantRate, halfCosine, positive, schedule, shareLeft } from "./schedule.js";
 
 /** Half a cosine from `initial` to `final` (default 0) over `steps`, then `final`. */
 export function cosineDecay(
@@ -12,6 +12,6 @@ export function cosineDecay(
   const settings = readOptions("cosineDecay", options, table, { example: "{ steps: 10_000 }" });
   const { steps, final } = settings;
   return schedule("cosineDecay", { initial, ...settings }, (t) =>
-    between(final, initial, halfCosine(left(t, steps))),
+    between(final, initial, halfCosine(shareLeft(t, steps))),
   );
 }

@@ -2,7 +2,7 @@ import type { Tensor } from "@mp/graph";
 import { count, readOptions, truth, withDefault } from "@mp/graph/internal";
 import { add, cast, div, maximum, mul, pow } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
-import { between, constantRate, left, positive, schedule } from "./schedule.js";
+import { between, constantRate, positive, schedule, shareLeft } from "./schedule.js";
 
 /**
  * (initial - final) · (1 - step / steps)^power + final over `steps`, then `final`. With `cycle` it does not stay there: the
@@ -28,7 +28,7 @@ export function polynomialDecay(
   const { steps, final, power: exponent, cycle } = settings;
   return schedule("polynomialDecay", { initial, ...settings }, (t, step) => {
     const cycles = (): Tensor => maximum(div(add(step, steps - 1), steps), 1);
-    const share = left(t, cycle ? cast(mul(cycles(), steps), "f32") : steps);
+    const share = shareLeft(t, cycle ? cast(mul(cycles(), steps), "f32") : steps);
     return between(final, initial, exponent === 1 ? share : pow(share, exponent));
   });
 }

@@ -19,8 +19,8 @@ export function schedule(
   settings: Parameters<typeof described>[1],
   rateAt: (t: Tensor, step: Tensor) => Tensor,
 ): Schedule {
-  const made: Schedule = (step) => rateAt(cast(step, "f32"), step);
-  return Object.defineProperty(made, "name", { value: described(name, settings) });
+  const build: Schedule = (step) => rateAt(cast(step, "f32"), step);
+  return Object.defineProperty(build, "name", { value: described(name, settings) });
 }
 
 export const inUnit = (x: Tensor): Tensor => clip(x, { min: 0, max: 1 });
@@ -38,4 +38,4 @@ export const between = (low: number, high: number, x: Tensor): Tensor => add(mul
 export const power = (base: number, x: Tensor): Tensor => pow(literal(2), mul(x, Math.log2(base)));
 
 /** The share of the steps that is left, exact near its end. */
-export const left = (t: Tensor, steps: number | Tensor): Tensor => inUnit(div(sub(steps, t), steps));
+export const shareLeft = (t: Tensor, steps: number | Tensor): Tensor => inUnit(div(sub(steps, t), steps));

@@ -19,7 +19,7 @@ const lowest: Readonly<Record<Signs, number>> = { both: 1, nonNegative: 2 };
 const top: Readonly<Record<Signs, number>> = { both: 128, nonNegative: 255 };
 
 /** The numbers of a decade by code c: a·c + b, which is below the numbers of the other decades. */
-const linesOf = (signs: Signs): readonly (readonly [a: number, b: number])[] =>
+const decadeLines = (signs: Signs): readonly (readonly [a: number, b: number])[] =>
   Array.from({ length: DECADES }, (_, decade) => {
     const steps = lowest[signs] * 2 ** decade;
     const first = steps + 1 - lowest[signs];
@@ -34,7 +34,7 @@ const linesOf = (signs: Signs): readonly (readonly [a: number, b: number])[] =>
 export function dynamicallyDecoded(codes: Tensor, signs: Signs): Tensor {
   const above = add(cast(codes, "f32"), top[signs] - 255);
   const code = signs === "both" ? abs(above) : above;
-  const lines = linesOf(signs).map(([a, b]) => add(mul(code, a), b));
+  const lines = decadeLines(signs).map(([a, b]) => add(mul(code, a), b));
   const magnitude = clip(lines.reduce(maximum), { min: 0, max: 1 });
   return signs === "both" ? mul(magnitude, clip(above, { min: -1, max: 1 })) : magnitude;
 }
@@ -45,7 +45,7 @@ export function dynamicallyDecoded(codes: Tensor, signs: Signs): Tensor {
  */
 export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tensor {
   const magnitude = signs === "both" ? abs(x) : x;
-  const position = positionOf(magnitude, signs, draw !== undefined);
+  const position = codePosition(magnitude, signs, draw !== undefined);
   const limits = { min: 0, max: top[signs] + 0.5 };
   const place = draw === undefined ? position : clip(add(position, add(draw, -0.5)), limits);
   if (signs === "nonNegative") return cast(place, "u8");
@@ -60,7 +60,7 @@ export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tens
  * c + 1/2. Within a decade it is linear, so it follows from the decade and the place in it; other lines join the decades,
  * the first number to 0 and the last to 1.
  */
-function positionOf(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): Tensor {
+function codePosition(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): Tensor {
   const largest = lowest[signs] * 2 ** DECADES;
   const decade = floor(clip(mul(log(magnitude), 1 / Math.LN10), { min: -DECADES, max: -0.5 }));
   // Steps of the decade for one unit of the first digits, which are from 1 to 10: a ninth of its codes.

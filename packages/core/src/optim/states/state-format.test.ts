@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { numbersOf } from "../../../../graph/test/evaluate-op.js";
 import { runTraced } from "../../../../graph/test/run-traced.js";
 import type { Signs } from "./dynamic-map.js";
-import { decoded, encoded, type StateFormat } from "./state-format.js";
+import { decodeState, encodeState, type StateFormat } from "./state-format.js";
 
 const SIGNS = ["both", "nonNegative"] as const;
 const FORMATS = ["bf16", "f16", "f8e4m3", "u8"] as const;
@@ -32,11 +32,11 @@ interface Result {
 function stored(x: readonly number[], format: StateFormat, signs: Signs, seed?: number): Result {
   const data = { x: tensor(Float32Array.from(x), [x.length]) };
   const made = runTraced(data, ({ x }) => {
-    const kept = encoded(x as Tensor, format, signs, seed === undefined ? undefined : key(seed));
+    const kept = encodeState(x as Tensor, format, signs, seed === undefined ? undefined : key(seed));
     return {
       codes: kept.codes,
       ...(kept.scales ? { scales: kept.scales } : {}),
-      values: decoded(kept, signs),
+      values: decodeState(kept, signs),
     };
   }) as Readonly<Record<string, HostTensor>>;
   const [codes, values] = [made["codes"], made["values"]].map(numbersOf) as [number[], number[]];

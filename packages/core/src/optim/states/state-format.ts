@@ -53,7 +53,7 @@ const BLOCK = 256;
 const SMALLEST_SCALE = 2 ** -120;
 
 /** One scale for a tensor, with which its largest magnitude becomes `place`: below the end of the format. */
-const scaled = (dtype: "f16" | "f8e4m3", place: number): Codec => ({
+const scaledCodec = (dtype: "f16" | "f8e4m3", place: number): Codec => ({
   scales: {
     suffix: { both: ".scale", nonNegative: ".scale" },
     shapeOf: () => [],
@@ -80,8 +80,8 @@ const codecs: Readonly<Record<StateFormat, Codec>> = {
     }),
     decode: ({ codes }) => cast(codes, "f32"),
   },
-  f16: scaled("f16", 2 ** 15),
-  f8e4m3: scaled("f8e4m3", 2 ** 8),
+  f16: scaledCodec("f16", 2 ** 15),
+  f8e4m3: scaledCodec("f8e4m3", 2 ** 8),
   u8: {
     scales: {
       suffix: { both: ".absmax", nonNegative: ".max" },
@@ -118,13 +118,13 @@ function outOfBlocks(blocks: Tensor, shape: Shape): Tensor {
 }
 
 /** The scales of a format; undefined for one without. */
-export const scalesOf = (format: StateFormat): Scales | undefined => codecs[format].scales;
+export const formatScales = (format: StateFormat): Scales | undefined => codecs[format].scales;
 
 /** Stores values (f32) in a format, rounded to nearest, or stochastically by the numbers of a key. */
-export const encoded = (x: Tensor, format: StateFormat, signs: Signs, key?: Key): Stored =>
+export const encodeState = (x: Tensor, format: StateFormat, signs: Signs, key?: Key): Stored =>
   codecs[format].encode(x, signs, key);
 
 /** The values of a stored tensor, f32. Its dtype is the name of its format. */
-export function decoded({ codes, scales }: Stored, signs: Signs): Tensor {
+export function decodeState({ codes, scales }: Stored, signs: Signs): Tensor {
   return codecs[codes.dtype as StateFormat].decode({ codes, scales: scales as Tensor }, signs);
 }

@@ -1,6 +1,6 @@
 import { type DType, elementCount, type Shape, sameShape } from "@mp/graph";
 import type { Signs } from "./dynamic-map.js";
-import { isStateFormat, scalesOf } from "./state-format.js";
+import { formatScales, isStateFormat } from "./state-format.js";
 
 /** The names of a stored tensor's codes and scales, the bounds of these, and the signs that its format is for. */
 export interface Place {
@@ -15,13 +15,13 @@ export interface Place {
  * the type that its format gives them.
  * @param path of the parameter that the tensor belongs to, at the end of its name
  */
-export function placeOf(
+export function findPlace(
   codes: string,
   path: string | undefined,
   types: Readonly<Record<string, { readonly dtype: DType; readonly shape: Shape }>>,
 ): Place {
   const { dtype, shape } = types[codes] ?? {};
-  const own = dtype !== undefined && isStateFormat(dtype) ? scalesOf(dtype) : undefined;
+  const own = dtype !== undefined && isStateFormat(dtype) ? formatScales(dtype) : undefined;
   const end = path === undefined ? codes.length : codes.length - path.length - 1;
   const none: Place = { codes, scales: undefined, signs: "both" };
   if (own === undefined || shape === undefined) return none;

@@ -12,7 +12,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { DEEPEST_TREE, type EngineTensor, isPlainObject } from "@mp/graph/internal";
-import { fedName, type TypeTree } from "../definition/traced-program.js";
+import { feedName, type TypeTree } from "../definition/traced-program.js";
 
 /** A tree of data in the form that a backend takes, with the types that decide which program runs. */
 export interface FlatBatch {
@@ -37,7 +37,7 @@ export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FlatBa
     if (shape.includes(0)) {
       throw invalid(`${place}: holds no elements, its shape is ${formatShape(shape)}`);
     }
-    inputs[place] = isHostTensor(leaf) ? copyOf(leaf) : leaf;
+    inputs[place] = isHostTensor(leaf) ? copyTensor(leaf) : leaf;
     signature += `${place}:${dtype}[${shape.join()}];`;
   };
   const walk = (value: unknown, place: string, depth: number): void => {
@@ -45,7 +45,7 @@ export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FlatBa
       take(value, place);
       return;
     }
-    const own = adopt !== undefined && isInstance(value) ? adoptedBy(adopt, value, place) : undefined;
+    const own = adopt !== undefined && isInstance(value) ? tryAdopt(adopt, value, place) : undefined;
     if (own !== undefined) {
       adopted ??= new Map();
       adopted.set(value, own);
@@ -55,35 +55,35 @@ export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FlatBa
     if (depth > DEEPEST_TREE || isData(value)) throw refusal(batch, value, name, place);
     if (Array.isArray(value)) {
       for (let index = 0; index < value.length; index++)
-        walk(value[index], fedName(place, String(index)), depth + 1);
+        walk(value[index], feedName(place, String(index)), depth + 1);
       return;
     }
     if (!isPlainObject(value)) throw refusal(batch, value, name, place);
     for (const key of Object.keys(value).sort()) {
       if (key === "" || key.includes("/")) throw refusal(batch, value, name, place);
-      walk(value[key], fedName(place, key), depth + 1);
+      walk(value[key], feedName(place, key), depth + 1);
     }
   };
   walk(batch, name, 0);
   const isLeaf = (value: unknown): value is RunInput => isRunInput(value) || adopted?.has(value) === true;
-  const typeOf = (leaf: RunInput): ValueType => {
+  const leafType = (leaf: RunInput): ValueType => {
     const { dtype, shape } = adopted?.get(leaf) ?? leaf;
     return { dtype, shape };
   };
   return {
     inputs,
     signature,
-    types: () => mapTree(batch, isLeaf, typeOf, name) as unknown as TypeTree,
+    types: () => mapTree(batch, isLeaf, leafType, name) as unknown as TypeTree,
   };
 }
 
-const copyOf = ({ dtype, shape, data }: HostTensor): HostTensor =>
+const copyTensor = ({ dtype, shape, data }: HostTensor): HostTensor =>
   ({ dtype, shape, data: data.slice() }) as HostTensor;
 
 /** The backend's conversion of a leaf that is not a tensor of @mp/core. */
 export type Adopt = (value: object) => RunInput | undefined;
 
-function adoptedBy(adopt: Adopt, value: object, place: string): RunInput | undefined {
+function tryAdopt(adopt: Adopt, value: object, place: string): RunInput | undefined {
   const own: unknown = adopt(value);
   if (own === undefined || isRunInput(own)) return own;
   throw new MpError("MP_BACKEND_FAILED", `${place}: the backend's adopt gave neither a tensor nor a handle`);

@@ -65,7 +65,7 @@ function indexRanges(graph: Graph): readonly IndexRange[] {
   const inputs = new Map(
     graph.inputs.map(({ name, value, role }) => [value, role === "batch" ? name : undefined]),
   );
-  const inputOf = (value: Value | undefined): string | undefined => {
+  const inputName = (value: Value | undefined): string | undefined => {
     const from = sourceOfIndices(value, (each) => made.get(each));
     return from === undefined ? undefined : inputs.get(from);
   };
@@ -73,7 +73,7 @@ function indexRanges(graph: Graph): readonly IndexRange[] {
     if (node.origin.phase !== "forward" && node.origin.phase !== "loss") return [];
     const rangeOf = RANGES[node.op] as ((node: AnyNode, shape: Shape) => Allowed) | undefined;
     const range = rangeOf?.(node, node.inputs[0]?.shape ?? []);
-    const input = range && inputOf(node.inputs[1] ?? undefined);
+    const input = range && inputName(node.inputs[1] ?? undefined);
     return input === undefined || range === undefined ? [] : [{ ...range, input, node }];
   });
   return ranges.filter(
@@ -118,11 +118,11 @@ function checkRange(given: RunInput | undefined, range: IndexRange): void {
   for (let at = 0; at < data.length; at++) {
     const value = data[at] as number | bigint;
     if ((value >= low && value <= high) || Number(value) === ignored) continue;
-    throw outOfRange(value, placeOf(at, shape), range);
+    throw outOfRange(value, indexPlace(at, shape), range);
   }
 }
 
-function placeOf(at: number, shape: Shape): readonly number[] {
+function indexPlace(at: number, shape: Shape): readonly number[] {
   return stridesOf(shape).map((stride, axis) => Math.floor(at / stride) % (shape[axis] as number));
 }
 

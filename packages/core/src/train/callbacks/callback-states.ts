@@ -22,7 +22,7 @@ export class CallbackStates {
     // A `fit` that failed has not ended: what its callbacks had then is the run's.
     this.end();
     this.#live = callbacks.flatMap(({ state }) => state ?? []);
-    if (this.#isOfCheckpoint) for (const warning of unmatched(this.#kept, this.#live)) warn(warning);
+    if (this.#isOfCheckpoint) for (const warning of warnUnmatched(this.#kept, this.#live)) warn(warning);
     this.#isOfCheckpoint = false;
     for (const state of this.#live) {
       const kept = Object.hasOwn(this.#kept, state.name) ? this.#kept[state.name] : undefined;
@@ -54,7 +54,7 @@ export class CallbackStates {
   }
 }
 
-function unmatched(saved: SavedStates, live: readonly CallbackState[]): readonly TrainingWarning[] {
+function warnUnmatched(saved: SavedStates, live: readonly CallbackState[]): readonly TrainingWarning[] {
   const names = live.map(({ name }) => name);
   const warning = (callbacks: readonly string[], what: string, remedy: string): readonly TrainingWarning[] =>
     callbacks.map((callback) => ({

@@ -5,15 +5,15 @@ import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
 import { checkJson, type Json } from "../callbacks/json.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { RankPlace } from "../definition/rank-place.js";
-import { isOptionalSlot, slotGroupName, slotGroupOf } from "../definition/state.js";
+import { findSlotGroup, isOptionalSlot, slotGroupName } from "../definition/state.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import type { GivenTypes } from "../objective/initial-state.js";
 import { emptyWindowSlots } from "../objective/window.js";
-import { DAMAGED, FORMAT, listed, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
+import { DAMAGED, FORMAT, listMisfits, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
 import type { CheckpointSource } from "./file/place.js";
-import { printSettings, type Setting, settingsOf } from "./file/settings.js";
-import { inFormatsOf } from "./refit/converted-states.js";
-import { refitted, slotReader } from "./refit/refitted-state.js";
+import { listSettings, printSettings, type Setting } from "./file/settings.js";
+import { convertStates } from "./refit/converted-states.js";
+import { refitState, slotReader } from "./refit/refitted-state.js";
 import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
 
@@ -41,7 +41,7 @@ export function checkpointInfo(
   return {
     key: key.path,
     precision: precision.name,
-    settings: settingsOf(definitions),
+    settings: listSettings(definitions),
     objectives: definitions,
     weightsAt: precision.masterWeights.weightsAt,
     given,
@@ -64,24 +64,24 @@ export interface RunPosition {
  * The contents of a checkpoint of the state; its tensors may be the engine's own.
  * @throws MP_INVALID_ARGUMENT beginning with `what` for a cursor that is not JSON
  */
-export async function checkpointOf(
+export async function readCheckpoint(
   state: State,
   info: CheckpointInfo,
   position: RunPosition,
   what: string,
 ): Promise<LoadedTensors> {
-  const { tensors, metadata } = await partOf(state, position, what, (slot) => slotGroupOf(slot).isSaved);
+  const { tensors, metadata } = await readPart(state, position, what, (slot) => findSlotGroup(slot).isSaved);
   const format = Object.keys(tensors).some(isOptionalSlot) ? OPTIONAL_FORMAT : FORMAT;
-  return { tensors, metadata: { format, ...metadataOf(info), ...metadata } };
+  return { tensors, metadata: { format, ...writeMetadata(info), ...metadata } };
 }
 
 /**
  * The part of a checkpoint that each of several ranks gives: its model state and position. @throws as `checkpointOf`
  */
-export const rankPartOf = (state: State, position: RunPosition, what: string): Promise<LoadedTensors> =>
-  partOf(state, position, what, (slot) => slotGroupName(slot) === "model");
+export const readRankPart = (state: State, position: RunPosition, what: string): Promise<LoadedTensors> =>
+  readPart(state, position, what, (slot) => slotGroupName(slot) === "model");
 
-async function partOf(
+async function readPart(
   state: State,
   { cursor, callbacks }: RunPosition,
   what: string,
@@ -108,7 +108,7 @@ export async function loadCheckpoint(
   warn: (warning: TrainingWarning) => void,
   all: <T>(check: () => Promise<T>) => Promise<T> = (check) => check(),
 ): Promise<RunPosition> {
-  const checked = await all(() => checkedCheckpoint(source, { backend, state }, info, scaler));
+  const checked = await all(() => checkCheckpoint(source, { backend, state }, info, scaler));
   const { tensors, metadata, notes, position } = checked;
   await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
   for (const note of notes) warn({ type: "checkpoint", message: `${source.name}: ${note}` });
@@ -128,7 +128,7 @@ interface Checked extends LoadedTensors {
   readonly position: RunPosition;
 }
 
-async function checkedCheckpoint(
+async function checkCheckpoint(
   source: CheckpointSource,
   { backend, state }: { readonly backend: Backend; readonly state: State },
   info: CheckpointInfo,
@@ -140,25 +140,25 @@ async function checkedCheckpoint(
     refuse(`was made with seed ${metadata["key"]}, this run has ${info.key}`);
   }
   const slotOf = slotReader(info.objectives, info.given);
-  const converted = await inFormatsOf(state.types, file.tensors, slotOf, backend);
+  const converted = await convertStates(state.types, file.tensors, slotOf, backend);
   const opened = converted === undefined ? file : { ...file, tensors: converted };
   const misfits = compare(state, opened.tensors);
-  const fitted = misfits.length === 0 ? undefined : await refitted(opened, state, { ...info, backend });
+  const fitted = misfits.length === 0 ? undefined : await refitState(opened, state, { ...info, backend });
   if (misfits.length > 0 && fitted === undefined) {
     const other = differences(decisive(info), metadata);
     const settings = other.length === 0 ? "" : `; this run has ${other.join("; ")}`;
-    refuse(`does not fit: ${listed(misfits)}${settings}; loadParameters takes its parameters alone`);
+    refuse(`does not fit: ${listMisfits(misfits)}${settings}; loadParameters takes its parameters alone`);
   }
   const tensors = fitted?.tensors ?? opened.tensors;
   // A conversion may hide a value of the file, and a parameter that is trained from now on may be infinite.
   for (const held of new Set([file.tensors, tensors])) {
     const problems = valueProblems(held, info.objectives, scaler.bounds, slotOf);
-    if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
+    if (problems.length > 0) refuse(`${listMisfits(problems)}; ${DAMAGED}`);
   }
   const fault = await scaler.faultOf(tensors);
   if (fault !== undefined) refuse(fault);
-  const cursor = parsed(metadata["cursor"] ?? "null", "its cursor", refuse);
-  const callbacks = parsed(metadata["callbacks"] ?? "{}", "the state of its callbacks", refuse);
+  const cursor = parseJson(metadata["cursor"] ?? "null", "its cursor", refuse);
+  const callbacks = parseJson(metadata["callbacks"] ?? "{}", "the state of its callbacks", refuse);
   if (!isPlainObject(callbacks)) refuse("the state of its callbacks is no JSON object");
   const stored =
     converted && "converts the optimizer's state to the formats of this run, to which its values are rounded";
@@ -166,7 +166,7 @@ async function checkedCheckpoint(
   return { tensors, metadata, notes, position: { cursor, callbacks: callbacks as SavedStates } };
 }
 
-function metadataOf(info: CheckpointInfo): LoadedTensors["metadata"] {
+function writeMetadata(info: CheckpointInfo): LoadedTensors["metadata"] {
   const { key, precision, settings, weightsAt } = info;
   return { key, precision, ...printSettings(settings), ...(weightsAt === undefined ? {} : { weightsAt }) };
 }
@@ -190,7 +190,7 @@ function differences(own: readonly Setting[], saved: Readonly<Record<string, str
 function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): readonly string[] {
   const misfits: string[] = [];
   for (const [slot, type] of Object.entries(state.types)) {
-    if (!slotGroupOf(slot).isSaved) continue;
+    if (!findSlotGroup(slot).isSaved) continue;
     const tensor = Object.hasOwn(tensors, slot) ? tensors[slot] : undefined;
     if (tensor === undefined) misfits.push(`${slot} is missing`);
     else if (formatType(tensor) !== formatType(type)) {
@@ -200,12 +200,12 @@ function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): r
   for (const slot of Object.keys(tensors)) {
     if (!Object.hasOwn(state.types, slot)) misfits.push(`${slot} is unknown here`);
     // A window in a file would be incomplete: its gradients must not leak into the next step.
-    else if (!slotGroupOf(slot).isSaved) misfits.push(`${slot} is no part of a checkpoint`);
+    else if (!findSlotGroup(slot).isSaved) misfits.push(`${slot} is no part of a checkpoint`);
   }
   return misfits;
 }
 
-function parsed(text: string, what: string, refuse: (message: string) => never): Json {
+function parseJson(text: string, what: string, refuse: (message: string) => never): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {

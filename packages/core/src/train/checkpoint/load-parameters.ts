@@ -1,9 +1,9 @@
 import { type DType, formatType, type HostTensor, isHostTensor, mapTree } from "@mp/graph";
 import { checkOptions, oneOf } from "@mp/graph/internal";
 import { nonFiniteProblem } from "../batch/non-finite.js";
-import { fedName } from "../definition/traced-program.js";
+import { feedName } from "../definition/traced-program.js";
 import type { WeightsChoice } from "../weights/average.js";
-import { DAMAGED, listed, openCheckpoint } from "./file/open-checkpoint.js";
+import { DAMAGED, listMisfits, openCheckpoint } from "./file/open-checkpoint.js";
 import { fromBytes, fromFile } from "./file/place.js";
 import { weightsIn } from "./file/weights-in.js";
 
@@ -41,7 +41,7 @@ export async function loadParameters<L extends ModelTrees>(
   const parameter = weightsIn(opened, weights === "ema");
   const misfits: string[] = [];
   const problems: string[] = [];
-  const taken = (
+  const takeLeaf = (
     tree: object,
     what: string,
     keptAt: (place: string, wanted: DType) => HostTensor | undefined,
@@ -64,12 +64,12 @@ export async function loadParameters<L extends ModelTrees>(
     );
   const { params, modelState } = like;
   const loaded = {
-    params: taken(params, "params", parameter),
+    params: takeLeaf(params, "params", parameter),
     ...(modelState === undefined
       ? {}
-      : { modelState: taken(modelState, "modelState", (place) => tensors[fedName("model", place)]) }),
+      : { modelState: takeLeaf(modelState, "modelState", (place) => tensors[feedName("model", place)]) }),
   };
-  if (misfits.length > 0) refuse(`does not fit: ${listed(misfits)}`);
-  if (problems.length > 0) refuse(`${listed(problems)}; ${DAMAGED}`);
+  if (misfits.length > 0) refuse(`does not fit: ${listMisfits(misfits)}`);
+  if (problems.length > 0) refuse(`${listMisfits(problems)}; ${DAMAGED}`);
   return loaded as L;
 }

@@ -1,13 +1,13 @@
 // Checks the values of a run's state in a file, beyond names and types: values that no run of the SDK writes are
 // rejected, since they would make a run fail silently later.
 import { floatFormats, type HostTensor } from "@mp/graph";
-import { placeOf } from "../../optim/states/stored-place.js";
+import { findPlace } from "../../optim/states/stored-place.js";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
 import { describeElement, nonFiniteProblem } from "../batch/non-finite.js";
 import { isLast, isOwnSlot, ownSlot, type Placed } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 import type { Slot } from "../definition/slot.js";
-import { slotGroupName, slotGroupOf } from "../definition/state.js";
+import { findSlotGroup, slotGroupName } from "../definition/state.js";
 
 /** Smallest and largest value of the elements of each tensor, by its path. */
 export type Bounds = Readonly<Record<string, readonly [smallest: number, largest: number]>>;
@@ -49,7 +49,7 @@ export function valueProblems(
       (objective) => isOwnSlot(objective, slot) && scalar(tensors, ownSlot(objective, "applied")) === 0,
     );
   for (const [slot, tensor] of Object.entries(tensors)) {
-    const { infinities } = slotGroupOf(slot);
+    const { infinities } = findSlotGroup(slot);
     if (infinities === undefined || Object.hasOwn(bounds, slot)) continue;
     const allowsInfinity = infinities === "always" || (infinities !== "never" && isBeforeFirst(slot));
     const problem = nonFiniteProblem(slot, tensor, allowsInfinity);
@@ -66,7 +66,7 @@ function boundsOfScales(
   return Object.keys(tensors).flatMap((name) => {
     const slot = slotOf(name);
     if (slot?.group !== "optimizer") return [];
-    const { scales, bounds } = placeOf(name, slot.path, tensors);
+    const { scales, bounds } = findPlace(name, slot.path, tensors);
     return scales === undefined || bounds === undefined ? [] : [[scales, bounds] as const];
   });
 }

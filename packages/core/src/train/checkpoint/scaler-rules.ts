@@ -1,12 +1,12 @@
 import { type Backend, type HostTensor, leavesOf } from "@mp/graph";
 import { runOnce } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { ownSlot, typesOf } from "../definition/objective-state.js";
+import { ownSlot, stateTypes } from "../definition/objective-state.js";
 import { numberIn, type Outputs } from "../definition/outputs.js";
 import { isValueType } from "../definition/state.js";
-import { fedName, type TypeTree } from "../definition/traced-program.js";
+import { feedName, type TypeTree } from "../definition/traced-program.js";
 import { scaleFault } from "../programs/scale.js";
-import { fedScaleProgram } from "../programs/step-programs.js";
+import { scaleOfScalerProgram } from "../programs/step-programs.js";
 import type { Bounds } from "./restored-state.js";
 
 /** The rules of a run for a loss scaler's state from a file. */
@@ -49,11 +49,11 @@ async function scaleFaultIn(
   state: TypeTree,
   tensors: Outputs,
 ): Promise<string | undefined> {
-  const types = typesOf(definition, state, "scaler");
+  const types = stateTypes(definition, state, "scaler");
   const fed = leavesOf(types, isValueType, "scaler").map(([path]) => {
     const value = tensors[ownSlot(definition, "scaler", path)] as HostTensor;
-    return [fedName("scaler", path), value] as const;
+    return [feedName("scaler", path), value] as const;
   });
-  const values = await runOnce(backend, fedScaleProgram(definition, types), Object.fromEntries(fed));
+  const values = await runOnce(backend, scaleOfScalerProgram(definition, types), Object.fromEntries(fed));
   return scaleFault(definition.precision.lossScaler, numberIn(values, "scale"));
 }

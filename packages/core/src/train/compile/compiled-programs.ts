@@ -36,7 +36,7 @@ export class CompiledPrograms {
   }
 
   /** The program of that kind for that batch signature, or undefined before its first use. */
-  known(kind: string, signature: string): Compiled | undefined {
+  find(kind: string, signature: string): Compiled | undefined {
     const id = `${kind} ${signature}`;
     const known = this.#compiled.get(id);
     // Moving the entry at every step would leave a trail of dead hash tables in the heap.
@@ -49,8 +49,8 @@ export class CompiledPrograms {
   }
 
   /** The program of that kind for that batch signature, traced and compiled at its first use. One call at a time. */
-  async compiled(kind: string, signature: string, build: () => Program): Promise<Compiled> {
-    return this.known(kind, signature) ?? (await this.#compile(kind, signature, build()));
+  async findOrCompile(kind: string, signature: string, build: () => Program): Promise<Compiled> {
+    return this.find(kind, signature) ?? (await this.#compile(kind, signature, build()));
   }
 
   async #compile(kind: string, signature: string, program: Program): Promise<Compiled> {
@@ -87,7 +87,7 @@ export class CompiledPrograms {
   async #evict(): Promise<void> {
     for (const [id, { executable }] of this.#compiled) {
       if (this.#compiled.size <= this.#kept) return;
-      this.#warn(evicted(this.#kept));
+      this.#warn(evictionWarning(this.#kept));
       this.#compiled.delete(id);
       await executable.dispose();
     }
@@ -114,7 +114,7 @@ export class CompiledPrograms {
 }
 
 /** The message is the same each time, so it is given once. */
-const evicted = (kept: number): TrainingWarning => ({
+const evictionWarning = (kept: number): TrainingWarning => ({
   type: "performance",
   message: `more than ${kept} programs have been compiled, so the least recently used was disposed and is compiled again at its next use; let batch shapes repeat; a trainer keeps more with its option programs`,
   details: { kept },

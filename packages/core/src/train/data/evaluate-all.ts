@@ -19,8 +19,8 @@ import type { TrainingWarning } from "../definition/warning.js";
 import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
 import type { MetricsFunction, TracedMetrics } from "../metrics/traced-metrics.js";
 import type { WeightsChoice } from "../weights/average.js";
-import { countedBy, sampleCount } from "./sample-count.js";
-import { droppedWarning, openPass, type TrainingData } from "./source.js";
+import { countBy, sampleCount } from "./sample-count.js";
+import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
 /** How a data set is evaluated; `T` is the type of its batches. */
 export interface EvaluateAllOptions<M, T> extends WeightsChoice {
@@ -98,7 +98,7 @@ export async function evaluateAll<T>(
   const accumulator = traced?.accumulator();
   const means: Means[] = [];
   let batches = 0;
-  const dropping = droppedWarning("evaluateAll", data);
+  const dropping = warnOfRest("evaluateAll", data);
   if (dropping !== undefined) run.warn(dropping);
   const source = await openPass(data, null, 0, "evaluateAll");
   try {
@@ -107,7 +107,7 @@ export async function evaluateAll<T>(
       const batch = await source.next();
       if (batch === undefined) break;
       const fed = run.take(batch);
-      const count = samples === undefined ? sampleCount(fed) : countedBy(samples, batch);
+      const count = samples === undefined ? sampleCount(fed) : countBy(samples, batch);
       const outputs = await run.evaluate(fed, model, traced);
       for (const [at, values] of outputs.entries()) {
         means[at] ??= new Means();
@@ -126,7 +126,7 @@ export async function evaluateAll<T>(
   return means.map((mean) => {
     const { loss, metrics } = mean.result();
     const both = Object.keys(streamed).find((name) => Object.hasOwn(metrics, name));
-    if (both !== undefined) throw namedTwice(both);
+    if (both !== undefined) throw duplicateName(both);
     return { loss, metrics: { ...metrics, ...streamed }, samples: mean.samples, batches };
   }) as readonly DatasetEvaluation[];
 }
@@ -158,7 +158,7 @@ const noBatches = (): MpError<"MP_INVALID_ARGUMENT"> =>
     "evaluateAll: the data gave no batches; a generator can be gone through only once, pass an array or a dataset",
   );
 
-const namedTwice = (name: string): MpError<"MP_INVALID_ARGUMENT"> =>
+const duplicateName = (name: string): MpError<"MP_INVALID_ARGUMENT"> =>
   new MpError(
     "MP_INVALID_ARGUMENT",
     `evaluateAll: the loss returns a metric ${JSON.stringify(name)}, and so does metrics; give one of them another name`,

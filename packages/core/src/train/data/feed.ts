@@ -3,7 +3,7 @@ import { isPlainObject } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 import type { Json } from "../callbacks/json.js";
 import type { TrainingWarning } from "../definition/warning.js";
-import { droppedWarning, openPass, type TrainingData } from "./source.js";
+import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
 type Shapes = { readonly [place: string]: readonly number[] };
 
@@ -50,7 +50,7 @@ export async function* feed<T>(
   options: FeedOptions,
 ): AsyncGenerator<StepData<T>, undefined> {
   const { start } = options;
-  const dropping = options.partial === "keep" ? droppedWarning("fit", data) : undefined;
+  const dropping = options.partial === "keep" ? warnOfRest("fit", data) : undefined;
   if (dropping !== undefined) options.warn(dropping);
   let { shapes } = start;
   let full: string | undefined;
@@ -71,10 +71,10 @@ export async function* feed<T>(
         const given = batch;
         const fed = options.take(given);
         const after = source.place;
-        shapes ??= shapesOf(fed);
+        shapes ??= batchShapes(fed);
         // Only a smaller batch makes it worth knowing whether another follows.
         const isSmaller =
-          options.partial === "drop" && fed.signature !== full && isPartOf(shapesOf(fed), shapes);
+          options.partial === "drop" && fed.signature !== full && isPartial(batchShapes(fed), shapes);
         if (!isSmaller) full = fed.signature;
         batch = isSmaller ? await next() : undefined;
         if (isSmaller && batch === undefined) {
@@ -85,7 +85,7 @@ export async function* feed<T>(
         batches.push(fed);
         sources.push(given);
         if (batches.length === options.accumulate) {
-          yield { batches, sources, cursor: cursorOf({ pass, place: after, shapes }), pass };
+          yield { batches, sources, cursor: writeCursor({ pass, place: after, shapes }), pass };
           batches = [];
           sources = [];
         }
@@ -97,17 +97,17 @@ export async function* feed<T>(
     } finally {
       await source.close();
     }
-    yield { batches: [], sources: [], cursor: cursorOf({ pass: pass + 1, place: null, shapes }), pass };
+    yield { batches: [], sources: [], cursor: writeCursor({ pass: pass + 1, place: null, shapes }), pass };
   }
 }
 
 /** The cursor that a checkpoint holds. */
-function cursorOf({ pass, place, shapes }: FeedPlace): Json {
+function writeCursor({ pass, place, shapes }: FeedPlace): Json {
   return { feed: 1, pass, place, shapes };
 }
 
 /** The place of a cursor: null for the beginning, one of ours, or one of the data itself. */
-export function feedPlaceOf(cursor: Json): FeedPlace {
+export function readCursor(cursor: Json): FeedPlace {
   if (typeof cursor !== "object" || cursor === null || !("feed" in cursor)) {
     return { pass: 0, place: cursor, shapes: null };
   }
@@ -120,8 +120,8 @@ export function feedPlaceOf(cursor: Json): FeedPlace {
 
 /** The beginning of a cursor's pass, or of all for a cursor of the data itself; text and result as a checkpoint has it. */
 export function passOnly(text: string): Json {
-  const { pass } = feedPlaceOf(JSON.parse(text) as Json);
-  return pass === 0 ? null : cursorOf({ pass, place: null, shapes: null });
+  const { pass } = readCursor(JSON.parse(text) as Json);
+  return pass === 0 ? null : writeCursor({ pass, place: null, shapes: null });
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -129,12 +129,12 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isShapes = (value: unknown): value is Shapes =>
   isPlainObject(value) && Object.values(value).every((shape) => Array.isArray(shape) && shape.every(isCount));
 
-function shapesOf({ inputs }: FlatBatch): Shapes {
+function batchShapes({ inputs }: FlatBatch): Shapes {
   return Object.fromEntries(Object.entries(inputs).map(([place, { shape }]) => [place, shape]));
 }
 
 /** Fewer rows somewhere, and otherwise the same. */
-function isPartOf(shapes: Shapes, full: Shapes): boolean {
+function isPartial(shapes: Shapes, full: Shapes): boolean {
   const places = Object.keys(shapes);
   let isSmaller = false;
   for (const place of places) {

@@ -31,11 +31,11 @@ import {
   FEEDING,
   type FeedingOptions,
   type FeedingRun,
+  findStart,
   isAborted,
-  madeSteps,
+  makeSteps,
   type Start,
   type StepOrEpoch,
-  startOf,
 } from "./made-steps.js";
 import type { TrainingData } from "./source.js";
 
@@ -131,7 +131,7 @@ export async function fit<T>(
     example: "{ steps: 1000 }",
   });
   if (read.save !== undefined) await prepareFile(read.save.path);
-  const call = new FitCall(run, read, await startOf(run, read));
+  const call = new FitCall(run, read, await findStart(run, read));
   const ended = await call.train(data).catch(async (error: unknown) => {
     // What a callback throws now would hide the error that ended the training.
     await tellEnd(call.callbacks, { ...call.counts, ended: "failed", error }).catch(() => undefined);
@@ -204,7 +204,7 @@ class FitCall<T> {
     const isStopped = await stops(this.callbacks, (callback) => callback.onStart?.(begun));
     const ended = this.#endedBy(isStopped);
     if (ended !== undefined) return ended;
-    for await (const made of madeSteps(this.#run, data, this.#options, { start: this.#start, passes })) {
+    for await (const made of makeSteps(this.#run, data, this.#options, { start: this.#start, passes })) {
       const endedNow = this.#endedBy(await this.#tell(made));
       if (endedNow !== undefined) return endedNow;
     }

@@ -17,7 +17,7 @@ import type { Json } from "../callbacks/json.js";
 import type { StepResult } from "../definition/result.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import type { AnyEvaluateAllOptions } from "./evaluate-all.js";
-import { type FeedPlace, feed, feedPlaceOf } from "./feed.js";
+import { type FeedPlace, feed, readCursor } from "./feed.js";
 import type { TrainingData } from "./source.js";
 
 export interface FeedingOptions {
@@ -89,9 +89,9 @@ export interface Start {
 /** A step that was made, or the end of a pass. */
 export type StepOrEpoch<T> = { readonly step: FitStep<string, T> } | { readonly epoch: FitEpoch };
 
-export async function startOf(run: FeedingRun, { cursor }: Feeding): Promise<Start> {
+export async function findStart(run: FeedingRun, { cursor }: Feeding): Promise<Start> {
   return {
-    place: feedPlaceOf(cursor === undefined ? await run.cursor() : cursor),
+    place: readCursor(cursor === undefined ? await run.cursor() : cursor),
     step: await run.iteration(),
   };
 }
@@ -105,20 +105,20 @@ export function isAborted(run: FeedingRun, { signal }: Feeding): boolean {
  * The one loop over data: makes a step each time one is asked for, and moves the run's position with it. Ends after
  * `passes` passes, counted from the beginning, or at a signal.
  */
-export async function* madeSteps<T>(
+export async function* makeSteps<T>(
   run: FeedingRun,
   data: TrainingData<T>,
   options: Feeding,
   { start, passes }: { readonly start: Start; readonly passes: number },
 ): AsyncGenerator<StepOrEpoch<T>, undefined> {
   const { accumulate, warn, take, breathe } = run;
-  const aborted = (): boolean => isAborted(run, options);
+  const isOver = (): boolean => isAborted(run, options);
   const fed = feed(data, {
     accumulate,
     warn,
     take,
     breathe,
-    isAborted: aborted,
+    isAborted: isOver,
     start: start.place,
     passes,
     partial: options.partial,
@@ -132,7 +132,7 @@ export async function* madeSteps<T>(
       continue;
     }
     const startedAt = performance.now();
-    const result = await run.step(batches, cursor).catch(undefinedIfAborted(run.signal));
+    const result = await run.step(batches, cursor).catch(ignoreAbort(run.signal));
     if (result === undefined) return;
     step++;
     const milliseconds = performance.now() - startedAt;
@@ -141,7 +141,7 @@ export async function* madeSteps<T>(
 }
 
 /** A step that the trainer's signal rejected, or aborted unfinished, was not made; that is no failure. */
-function undefinedIfAborted(signal: AbortSignal | undefined): (error: unknown) => undefined {
+function ignoreAbort(signal: AbortSignal | undefined): (error: unknown) => undefined {
   return (error) => {
     if (signal?.aborted === true && error === signal.reason) return undefined;
     throw error;
@@ -155,11 +155,11 @@ export async function* stepsOfPass<T>(
   options: FeedingOptions,
 ): AsyncGenerator<FitStep<string, T>, undefined> {
   const feeding = readOptions("steps", options, FEEDING, { example: '{ partial: "keep" }' });
-  const start = await startOf(run, feeding);
+  const start = await findStart(run, feeding);
   // What it is if the loop over the steps is left.
   let end: FitResult["ended"] | undefined = "stopped";
   try {
-    for await (const made of madeSteps(run, data, feeding, { start, passes: start.place.pass + 1 })) {
+    for await (const made of makeSteps(run, data, feeding, { start, passes: start.place.pass + 1 })) {
       if ("step" in made) yield made.step;
     }
     end = isAborted(run, feeding) ? "aborted" : "epochs";

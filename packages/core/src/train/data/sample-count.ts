@@ -34,7 +34,7 @@ export function sampleCount({ inputs }: FlatBatch): number {
 }
 
 /** The samples by a function of the user. */
-export function countedBy(samples: (batch: never) => number, batch: unknown): number {
+export function countBy(samples: (batch: never) => number, batch: unknown): number {
   const count: unknown = samples(batch as never);
   if (typeof count === "number" && count >= 0 && Number.isFinite(count)) return count;
   throw invalid(`samples gives a finite number ≥ 0, got ${shown(count)}`);

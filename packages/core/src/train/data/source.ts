@@ -30,7 +30,7 @@ export interface DataPass<T> {
 }
 
 /** A warning of what data leaves out, if it says so. */
-export function droppedWarning<T>(what: string, data: TrainingData<T>): TrainingWarning | undefined {
+export function warnOfRest<T>(what: string, data: TrainingData<T>): TrainingWarning | undefined {
   const { dropped } = (data ?? {}) as { readonly dropped?: unknown };
   if (typeof dropped !== "number" || dropped <= 0) return undefined;
   return {
@@ -49,11 +49,11 @@ export async function openPass<T>(
 ): Promise<DataPass<T>> {
   if (isDataSource(data)) {
     const iterator = data.iterate(place ?? undefined, pass);
-    return passOf(iterator, () => iterator.cursor);
+    return startPass(iterator, () => iterator.cursor);
   }
-  const iterator = iteratorOf(data, what);
+  const iterator = openIterator(data, what);
   let taken = 0;
-  const counted = passOf(
+  const counted = startPass(
     iterator,
     () => taken,
     () => taken++,
@@ -74,7 +74,7 @@ export async function openPass<T>(
   return counted;
 }
 
-function passOf<T>(
+function startPass<T>(
   iterator: AsyncIterator<T> | Iterator<T>,
   place: () => Json,
   onTaken?: () => void,
@@ -103,7 +103,7 @@ function isDataSource<T>(data: TrainingData<T>): data is DataSource<T> {
   return typeof (data as { iterate?: unknown } | undefined)?.iterate === "function";
 }
 
-function iteratorOf<T>(data: AsyncIterable<T> | Iterable<T>, what: string): AsyncIterator<T> | Iterator<T> {
+function openIterator<T>(data: AsyncIterable<T> | Iterable<T>, what: string): AsyncIterator<T> | Iterator<T> {
   const { [Symbol.asyncIterator]: openAsync, [Symbol.iterator]: open } = (data ?? {}) as Partial<
     AsyncIterable<T> & Iterable<T>
   >;

@@ -41,7 +41,7 @@ export function byObjective<T>(definitions: readonly Placed[], values: readonly 
 }
 
 /** `step`, or `step of d`: for messages and for the names of programs. */
-export function named({ objective }: Placed, what: string): string {
+export function withObjective({ objective }: Placed, what: string): string {
   return objective === undefined ? what : `${what} of ${objective.name}`;
 }
 
@@ -68,7 +68,7 @@ export function ownSlot({ objective }: Placed, group: string, path = ""): string
 }
 
 /** The types of an objective's own part of the state. */
-export function typesOf({ objective }: Placed, state: TypeTree, group: keyof TrainingState): TypeTree {
+export function stateTypes({ objective }: Placed, state: TypeTree, group: keyof TrainingState): TypeTree {
   const types = (state as Readonly<Record<string, TypeTree>>)[group] ?? {};
   return objective === undefined
     ? types
@@ -97,15 +97,15 @@ export function isOwnSlot({ objective }: Placed, slot: string): boolean {
 export function joinStates(definitions: readonly Placed[], states: readonly TensorTree[]): TensorTree {
   const [first] = states as readonly Record<string, TensorTree>[];
   if (definitions[0]?.objective === undefined) return first as TensorTree;
-  const joined = (at: string, of: readonly TensorTree[]): TensorTree =>
+  const joinTrees = (at: string, of: readonly TensorTree[]): TensorTree =>
     byObjective(
       definitions,
       of.map((tree) => (tree as Record<string, TensorTree>)[at] as TensorTree),
     );
-  const own = Object.fromEntries(OWN.map((group) => [group, joined(group, states)]));
+  const own = Object.fromEntries(OWN.map((group) => [group, joinTrees(group, states)]));
   const windows = states.flatMap((state) => (state as { readonly window?: TensorTree }).window ?? []);
   const [window] = windows as readonly Record<string, TensorTree>[];
-  const gradients = window === undefined ? {} : { [OWN_OF_WINDOW]: joined(OWN_OF_WINDOW, windows) };
+  const gradients = window === undefined ? {} : { [OWN_OF_WINDOW]: joinTrees(OWN_OF_WINDOW, windows) };
   return { ...first, ...own, ...(window === undefined ? {} : { window: { ...window, ...gradients } }) };
 }
 
@@ -132,7 +132,7 @@ export function statePart(
 }
 
 /** The objective's training state; what it does not train is among the frozen parameters. */
-export function stateOf<S extends TrainingState = TrainingState>(
+export function selectState<S extends TrainingState = TrainingState>(
   { objective, precision }: Placed & { readonly precision: { readonly masterWeights: MasterWeights } },
   tree: TensorTree,
 ): S {

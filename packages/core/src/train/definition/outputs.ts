@@ -48,7 +48,7 @@ export function ratesIn(
 }
 
 /** Mean of scalar outputs over microbatches. */
-export function meanOf(outputs: readonly Outputs[]): Outputs {
+export function averageOutputs(outputs: readonly Outputs[]): Outputs {
   const names = Object.keys(outputs[0] ?? {});
   return Object.fromEntries(
     names.map((name) => {

@@ -93,7 +93,7 @@ export function slotGroupName(slot: string): SlotGroupName {
   return head;
 }
 
-export function slotGroupOf(slot: string): SlotGroup {
+export function findSlotGroup(slot: string): SlotGroup {
   return slotGroups[slotGroupName(slot)];
 }
 

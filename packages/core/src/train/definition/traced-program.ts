@@ -16,7 +16,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { currentBuilder, type Probes } from "@mp/graph/internal";
-import { isValueType, slotGroupName, slotGroupOf } from "./state.js";
+import { findSlotGroup, isValueType, slotGroupName } from "./state.js";
 
 /** A closed graph with its state bindings: what a backend compiles. */
 export interface Program {
@@ -46,7 +46,7 @@ export interface ProgramResult {
 const join = (head: string, path: string): string => (path === "" ? head : `${head}/${path}`);
 
 /** Name of the graph input that carries that leaf of a fed tree. */
-export function fedName(tree: string, path: string): string {
+export function feedName(tree: string, path: string): string {
   return join(tree, path);
 }
 
@@ -60,9 +60,13 @@ export function traceProgram(
     ([name, tree]) => [name, tree, leavesOf(tree, isValueType, name)] as const,
   );
   const declared = [
-    ...stateLeaves.map(([path, type]) => ({ name: join("state", path), role: slotGroupOf(path).role, type })),
+    ...stateLeaves.map(([path, type]) => ({
+      name: join("state", path),
+      role: findSlotGroup(path).role,
+      type,
+    })),
     ...fedLeaves.flatMap(([name, , leaves]) =>
-      leaves.map(([path, type]) => ({ name: fedName(name, path), role: "batch" as const, type })),
+      leaves.map(([path, type]) => ({ name: feedName(name, path), role: "batch" as const, type })),
     ),
   ];
   const bindings: StateBinding[] = [];
@@ -93,12 +97,12 @@ export function traceProgram(
       // `a/b` and `a.b` are two slots.
       while (Object.hasOwn(next, name)) name += "'";
       next[name] = leaf;
-      bindings.push({ slot, input, output: join("next", name), commit: slotGroupOf(slot).commit });
+      bindings.push({ slot, input, output: join("next", name), commit: findSlotGroup(slot).commit });
     });
     return { ...outputs, next };
   });
   const { next: _next, ...outputs } = traced.result;
-  return { graph: prepareGraph(traced.graph), bindings, outputs: typesOf(outputs) };
+  return { graph: prepareGraph(traced.graph), bindings, outputs: outputTypes(outputs) };
 }
 
 /** A part of the state is replaced whole, by values of the same types, or it is left out. */
@@ -125,9 +129,11 @@ function checkNextState(
   }
 }
 
-function typesOf(outputs: unknown): Readonly<Record<string, TypeTree>> {
-  const typeOf = ({ dtype, shape }: Tensor): ValueType => ({ dtype, shape });
-  return mapTree<unknown, Tensor, ValueType>(outputs, isTensor, typeOf) as Readonly<Record<string, TypeTree>>;
+function outputTypes(outputs: unknown): Readonly<Record<string, TypeTree>> {
+  const tensorType = ({ dtype, shape }: Tensor): ValueType => ({ dtype, shape });
+  return mapTree<unknown, Tensor, ValueType>(outputs, isTensor, tensorType) as Readonly<
+    Record<string, TypeTree>
+  >;
 }
 
 /** The host tree of one output of a run, whose leaves are named `name/…`. */

@@ -41,13 +41,13 @@ const operandRemedies: Readonly<Partial<Record<string, string>>> = {
   Pow: "Pow of 0 or less, or a power that is out of range: add an epsilon or clip its operand",
 };
 
-function remedyOf(op: string, phase: Exclude<Attribution["phase"], "scale">): string {
+function chooseRemedy(op: string, phase: Exclude<Attribution["phase"], "scale">): string {
   const isForward = phase === "forward" || phase === "loss";
   return (isForward ? operandRemedies[op] : undefined) ?? remedies[phase];
 }
 
 /** A step on an instrumented copy of its graph, which does not change the state. Metrics are ignored. */
-export function diagnosisOf({ graph, bindings }: Program): Program {
+export function diagnosisProgram({ graph, bindings }: Program): Program {
   const decisive = graph.outputs
     .map(({ name }) => name)
     .filter((name) => /^(applied|loss|gradNorm|next\/.*)$/.test(name));
@@ -83,7 +83,7 @@ export async function attribute(
     scope: node?.origin.scope ?? "",
     type: formatType(value),
     line: node?.origin.line,
-    remedy: ofData ?? remedyOf(node?.op ?? "input", phase),
+    remedy: ofData ?? chooseRemedy(node?.op ?? "input", phase),
   };
 }
 

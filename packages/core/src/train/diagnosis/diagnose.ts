@@ -4,10 +4,10 @@ import { float32Policy, lowDType } from "../../cast/policy.js";
 import type { FlatBatch } from "../batch/batch.js";
 import type { CompiledPrograms } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { named, type Placed } from "../definition/objective-state.js";
+import { type Placed, withObjective } from "../definition/objective-state.js";
 import type { Program, TypeTree } from "../definition/traced-program.js";
 import { revisitProgram } from "../programs/step-programs.js";
-import { type Attribution, attribute, diagnosisOf, scaleAttribution } from "./attribution.js";
+import { type Attribution, attribute, diagnosisProgram, scaleAttribution } from "./attribution.js";
 
 /** Why a step was not finite. */
 export type DiagnosisCause = "scale too high" | "scale out of range" | "half too narrow" | "model" | "data";
@@ -95,7 +95,7 @@ export async function diagnose(
   }
   const found = await firstNonFinite(inspected, feeds, at);
   if (found === undefined) return undefined;
-  const cause = await causeOf(inspected, found);
+  const cause = await findCause(inspected, found);
   return { ...found.attribution, scale, cause, because: because[cause] };
 }
 
@@ -120,7 +120,7 @@ export async function firstNonFinite(
   return undefined;
 }
 
-async function causeOf(inspected: Inspected, { attribution, feed, place }: Found): Promise<DiagnosisCause> {
+async function findCause(inspected: Inspected, { attribution, feed, place }: Found): Promise<DiagnosisCause> {
   if (Object.hasOwn(feed.inputs, attribution.value)) return "data";
   if ((await search(inspected, feed, { place, scale: 1, inF32: false })) === undefined)
     return "scale too high";
@@ -143,9 +143,9 @@ async function search(
 ): Promise<Attribution | undefined> {
   const { precision } = definition;
   const asked = inF32 ? { ...definition, precision: { ...precision, policy: float32Policy } } : definition;
-  const build = (): Program => diagnosisOf(revisitProgram(asked, stateTypes, feed.types()));
-  const kind = named(definition, inF32 ? "diagnose in f32" : "diagnose");
-  const compiled = await programs.compiled(kind, feed.signature, build);
+  const build = (): Program => diagnosisProgram(revisitProgram(asked, stateTypes, feed.types()));
+  const kind = withObjective(definition, inF32 ? "diagnose in f32" : "diagnose");
+  const compiled = await programs.findOrCompile(kind, feed.signature, build);
   const fed: Readonly<Record<string, HostTensor>> = {
     place: tensor(Int32Array.of(place), []),
     scale: tensor(Float32Array.of(scale), []),

@@ -24,7 +24,7 @@ export class MetricAccumulator {
       if (output !== STREAMED) continue;
       const own = this.#values.get(name) ?? new Map<string, Float64Array[]>();
       this.#values.set(name, own);
-      const numbers = numbersOf(value);
+      const numbers = readNumbers(value);
       const parts = own.get(key);
       if (parts === undefined) own.set(key, [numbers]);
       else if (kind === "rows") parts.push(numbers);
@@ -38,12 +38,12 @@ export class MetricAccumulator {
 
   #valuesOf(name: string): StreamedValues {
     return Object.fromEntries(
-      [...(this.#values.get(name) ?? [])].map(([key, parts]) => [key, joined(parts)]),
+      [...(this.#values.get(name) ?? [])].map(([key, parts]) => [key, concatenate(parts)]),
     );
   }
 }
 
-function numbersOf({ dtype, data }: HostTensor): Float64Array {
+function readNumbers({ dtype, data }: HostTensor): Float64Array {
   const values: Iterable<number | bigint> = isFloat(dtype) ? decodeArray(dtype, data as never) : data;
   return Float64Array.from(values, Number);
 }
@@ -57,7 +57,7 @@ function addTo(sums: Float64Array, numbers: Float64Array, what: string): void {
   for (const [at, number] of numbers.entries()) sums[at] = (sums[at] as number) + number;
 }
 
-function joined(parts: readonly Float64Array[]): Float64Array {
+function concatenate(parts: readonly Float64Array[]): Float64Array {
   const [first] = parts;
   if (parts.length === 1 && first !== undefined) return first;
   const all = new Float64Array(parts.reduce((total, { length }) => total + length, 0));

@@ -29,7 +29,7 @@ export class TracedMetrics {
     const metrics: unknown = this.#metrics(...given);
     if (!isPlainObject(metrics)) throw invalidMetrics(`returns metrics by name, got ${shown(metrics)}`);
     const checked = Object.entries(metrics).map(
-      ([name, metric]) => [name, checkedMetric(name, metric)] as const,
+      ([name, metric]) => [name, checkMetric(name, metric)] as const,
     );
     this.#results = checked.map(([name, { result }]) => [name, result]);
     return Object.fromEntries(checked.map(([name, { sums = {}, rows = {} }]) => [name, { sums, rows }]));
@@ -41,7 +41,7 @@ export class TracedMetrics {
   }
 }
 
-function checkedMetric(name: string, metric: unknown): StreamedMetric<unknown> {
+function checkMetric(name: string, metric: unknown): StreamedMetric<unknown> {
   const problem = keyProblem(name);
   if (problem !== undefined) throw invalidMetrics(`the name ${JSON.stringify(name)} ${problem}`);
   const { sums = {}, rows = {}, result } = (metric ?? {}) as Partial<StreamedMetric<unknown>>;

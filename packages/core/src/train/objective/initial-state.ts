@@ -13,7 +13,7 @@ import type { StepDefinition } from "../definition/definition.js";
 import { isOwnSlot } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 import { isValueType, type SlotGroupName, slotGroupName } from "../definition/state.js";
-import { fedName, type TypeTree } from "../definition/traced-program.js";
+import { feedName, type TypeTree } from "../definition/traced-program.js";
 import { initProgram } from "../programs/step-programs.js";
 import { frozenInAll } from "../weights/frozen.js";
 
@@ -52,33 +52,33 @@ export async function initialState(
     if (leaf.dtype === "f32" || frozen.has(path)) continue;
     throw new MpError(
       "MP_DTYPE_MISMATCH",
-      `${joined("params", path)}: parameters that are trained must be f32, got ${leaf.dtype}; only frozen ones may be of another dtype`,
+      `${place("params", path)}: parameters that are trained must be f32, got ${leaf.dtype}; only frozen ones may be of another dtype`,
     );
   }
   for (const [path, leaf] of leaves) {
     // A frozen mask may contain -∞. A trained parameter would stay infinite.
     const allowsInfinity = frozen.has(path);
-    checkNumbers(joined("params", path), leaf, { allowsInfinity, remedy: SKIPPED });
+    checkNumbers(place("params", path), leaf, { allowsInfinity, remedy: SKIPPED });
   }
   for (const [path, leaf] of leavesOf(given.modelState, isHostTensor, "modelState")) {
-    checkNumbers(joined("modelState", path), leaf, { allowsInfinity: true, remedy: SKIPPED });
+    checkNumbers(place("modelState", path), leaf, { allowsInfinity: true, remedy: SKIPPED });
   }
   const types = {
-    parameters: typesOf(given.parameters, "params"),
-    model: typesOf(given.modelState, "modelState"),
+    parameters: treeTypes(given.parameters, "params"),
+    model: treeTypes(given.modelState, "modelState"),
   };
-  const values = { ...fed("parameters", given.parameters), ...fed("model", given.modelState) };
-  const { types: stateTypes, slots } = await madeState(backend, definitions, types, values, windowed);
+  const values = { ...feedTree("parameters", given.parameters), ...feedTree("model", given.modelState) };
+  const { types: stateTypes, slots } = await makeState(backend, definitions, types, values, windowed);
   for (const [slot, value] of Object.entries(slots)) {
     const definition = definitions.find((each) => isOwnSlot(each, slot));
-    const rule = definition && ruleOf(slot, definition);
+    const rule = definition && numberRule(slot, definition);
     if (rule !== undefined) checkNumbers(`initial state at ${slot}`, value, rule);
   }
   return { given: types, types: stateTypes, slots };
 }
 
 /** The state of a new run of parameters and model state by their names, `parameters/…` and `model/…`, unchecked. */
-export async function madeState(
+export async function makeState(
   backend: Backend,
   definitions: readonly StepDefinition[],
   types: GivenTypes,
@@ -89,7 +89,7 @@ export async function madeState(
   const made = await runOnce(backend, program, values);
   const stateTypes = program.outputs["state"] ?? {};
   const slots = leavesOf(stateTypes, isValueType, "state").map(
-    ([slot]) => [slot, made[fedName("state", slot)] as HostTensor] as const,
+    ([slot]) => [slot, made[feedName("state", slot)] as HostTensor] as const,
   );
   return { types: stateTypes, slots: Object.fromEntries(slots) };
 }
@@ -106,7 +106,7 @@ interface NumberRule {
  * The rule for a value in the state that was made of the parameters; undefined for what has been checked, or need not
  * be.
  */
-function ruleOf(
+function numberRule(
   slot: string,
   { precision, optimizer, checkNewParameters }: StepDefinition,
 ): NumberRule | undefined {
@@ -136,9 +136,9 @@ function checkNumbers(what: string, tensor: HostTensor, { allowsInfinity, remedy
   if (problem !== undefined) throw new MpError("MP_NON_FINITE", `${problem}; ${remedy}`);
 }
 
-const joined = (head: string, path: string): string => (path === "" ? head : `${head} at ${path}`);
+const place = (head: string, path: string): string => (path === "" ? head : `${head} at ${path}`);
 
-const typesOf = (tree: unknown, what: string): TypeTree =>
+const treeTypes = (tree: unknown, what: string): TypeTree =>
   mapTree(
     tree,
     isHostTensor,
@@ -146,5 +146,5 @@ const typesOf = (tree: unknown, what: string): TypeTree =>
     what,
   ) as unknown as TypeTree;
 
-const fed = (name: string, tree: unknown): Outputs =>
-  Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [fedName(name, path), leaf]));
+const feedTree = (name: string, tree: unknown): Outputs =>
+  Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [feedName(name, path), leaf]));

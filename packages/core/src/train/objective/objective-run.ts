@@ -3,7 +3,7 @@ import type { CastReport } from "../../cast/explain.js";
 import type { FlatBatch } from "../batch/batch.js";
 import type { CompiledPrograms } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { named, ownSlot } from "../definition/objective-state.js";
+import { ownSlot, withObjective } from "../definition/objective-state.js";
 import { evaluationIn, numberIn, type Outputs } from "../definition/outputs.js";
 import type { Counters, StepResult } from "../definition/result.js";
 import { outputTree, type Program } from "../definition/traced-program.js";
@@ -61,13 +61,13 @@ export class ObjectiveRun {
   }
 
   /** The outputs of evaluating a batch for each; the first also has the statistics of the metrics. */
-  static async evaluated(
+  static async evaluateAll(
     objectives: readonly ObjectiveRun[],
-    [feed, model, average, metrics]: Parameters<ObjectiveRun["evaluated"]>,
+    [feed, model, average, metrics]: Parameters<ObjectiveRun["runEvaluation"]>,
   ): Promise<readonly Outputs[]> {
     const all: Outputs[] = [];
     for (const [at, objective] of objectives.entries()) {
-      const [outputs] = await objective.evaluated(feed, model, average, at === 0 ? metrics : undefined);
+      const [outputs] = await objective.runEvaluation(feed, model, average, at === 0 ? metrics : undefined);
       all.push(outputs);
     }
     return all;
@@ -78,12 +78,12 @@ export class ObjectiveRun {
   }
 
   async evaluate(feed: FlatBatch, model: FlatBatch | undefined, average: boolean): Promise<unknown> {
-    const [values, outputs] = await this.evaluated(feed, model, average);
+    const [values, outputs] = await this.runEvaluation(feed, model, average);
     return { ...evaluationIn(values), modelState: outputTree(outputs["model"], "model", values) };
   }
 
   /** The outputs of evaluating a batch, and their types; with the statistics of the metrics. */
-  async evaluated(
+  async runEvaluation(
     feed: FlatBatch,
     model: FlatBatch | undefined,
     average: boolean,
@@ -99,8 +99,8 @@ export class ObjectiveRun {
       );
     const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
     const what = metrics === undefined ? "evaluate" : `evaluate with metrics ${metrics.id}`;
-    const kind = named(this.definition, average ? `${what} the average` : what);
-    const { executable, outputs } = await this.#programs.compiled(kind, signature, build);
+    const kind = withObjective(this.definition, average ? `${what} the average` : what);
+    const { executable, outputs } = await this.#programs.findOrCompile(kind, signature, build);
     return [await executable.run({ ...feed.inputs, ...model?.inputs }), outputs];
   }
 
@@ -120,7 +120,11 @@ export class ObjectiveRun {
   /** The loss scale of the next step. */
   async #scale(): Promise<number> {
     const build = (): Program => scaleProgram(this.definition, this.#stateTypes);
-    const { executable } = await this.#programs.compiled(named(this.definition, "scale"), "", build);
+    const { executable } = await this.#programs.findOrCompile(
+      withObjective(this.definition, "scale"),
+      "",
+      build,
+    );
     return numberIn(await executable.run({}), "scale");
   }
 
@@ -130,7 +134,7 @@ export class ObjectiveRun {
   }
 
   async precisionReport(feed: FlatBatch): Promise<PrecisionReport> {
-    const parts = { ...this.#inspected, ...this.explained(feed), scale: await this.#scale() };
+    const parts = { ...this.#inspected, ...this.explain(feed), scale: await this.#scale() };
     return precisionReport(parts, feed);
   }
 
@@ -139,7 +143,7 @@ export class ObjectiveRun {
   }
 
   /** The step for such a batch, and its cast report. */
-  explained(feed: FlatBatch): { readonly step: Graph; readonly casts: CastReport } {
+  explain(feed: FlatBatch): { readonly step: Graph; readonly casts: CastReport } {
     let casts: CastReport | undefined;
     const { graph } = this.#stepper.program(feed, {
       casts: (report) => {

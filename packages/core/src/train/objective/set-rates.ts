@@ -4,7 +4,7 @@ import { checkHyperparameter } from "../../optim/hyperparameter.js";
 import { isSettable } from "../../optim/settable.js";
 import type { RatesByGroup } from "../callbacks/callback.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { named, ownSlot } from "../definition/objective-state.js";
+import { ownSlot, withObjective } from "../definition/objective-state.js";
 import type { TypeTree } from "../definition/traced-program.js";
 import { readPart } from "./state-part.js";
 
@@ -25,7 +25,7 @@ export function expectRates(
     const own = definition.objective === undefined ? rates : (rates[definition.objective.name] ?? {});
     return Object.entries(own).map(([group, rate]) => {
       expectSettable(definition, group);
-      checkHyperparameter(`setRates: ${named(definition, group)}`, rate as number, { from: 0 });
+      checkHyperparameter(`setRates: ${withObjective(definition, group)}`, rate as number, { from: 0 });
       return [ownSlot(definition, "rates", group), tensor(Float32Array.of(rate as number), [])] as const;
     });
   });
@@ -44,7 +44,7 @@ function expectSettable(definition: StepDefinition, group: string): void {
   const settable = Object.keys(learningRates).filter((name) => isSettable(learningRates[name]));
   const known = settable.length === 0 ? "none is" : `those are ${settable.join(", ")}`;
   refuse(
-    `${named(definition, group)} is no rate that can be set, ${known}; make it so: learningRate: settable(1e-3)`,
+    `${withObjective(definition, group)} is no rate that can be set, ${known}; make it so: learningRate: settable(1e-3)`,
   );
 }
 

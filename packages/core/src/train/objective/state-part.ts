@@ -1,6 +1,6 @@
 import { type HostTensor, leavesOf, type State, type Tree } from "@mp/graph";
 import { isValueType } from "../definition/state.js";
-import { fedName, outputTree, type TypeTree } from "../definition/traced-program.js";
+import { feedName, outputTree, type TypeTree } from "../definition/traced-program.js";
 
 /** One part of a run's state on the host, as the tree that it is. */
 export async function readPart(
@@ -9,6 +9,6 @@ export async function readPart(
   part: "model" | "scaler" | "rates",
 ): Promise<Tree<HostTensor>> {
   const own = (types as Readonly<Record<typeof part, TypeTree>>)[part];
-  const slots = leavesOf(own, isValueType, part).map(([path]) => fedName(part, path));
+  const slots = leavesOf(own, isValueType, part).map(([path]) => feedName(part, path));
   return outputTree(own, part, await state.read(slots)) as Tree<HostTensor>;
 }

@@ -6,11 +6,11 @@ import { batchDifferences, type FlatBatch } from "../batch/batch.js";
 import type { Compiled, CompiledPrograms } from "../compile/compiled-programs.js";
 import { programHash } from "../compile/program-hash.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { named, ofObjective } from "../definition/objective-state.js";
-import { flagIn, meanOf, metricsIn, numberIn, type Outputs, ratesIn } from "../definition/outputs.js";
+import { ofObjective, withObjective } from "../definition/objective-state.js";
+import { averageOutputs, flagIn, metricsIn, numberIn, type Outputs, ratesIn } from "../definition/outputs.js";
 import type { StepResult } from "../definition/result.js";
 import { isValueType } from "../definition/state.js";
-import { fedName, type Program, type TypeTree } from "../definition/traced-program.js";
+import { feedName, type Program, type TypeTree } from "../definition/traced-program.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
 import { beyondHalf } from "../diagnosis/beyond-half.js";
@@ -71,7 +71,7 @@ export class Stepper {
     this.#programs = programs;
     this.#options = options;
     this.#windowed = isWindowed(options.definition, options.reduction !== undefined);
-    this.#kind = named(options.definition, this.#windowed ? "accumulate" : "step");
+    this.#kind = withObjective(options.definition, this.#windowed ? "accumulate" : "step");
   }
 
   /** Compiles what `run` needs for these batches. */
@@ -150,7 +150,7 @@ export class Stepper {
   }
 
   #known(feed: FlatBatch): Compiled | undefined {
-    return this.#programs.known(this.#kind, feed.signature);
+    return this.#programs.find(this.#kind, feed.signature);
   }
 
   /** The program that is fed a batch. */
@@ -160,7 +160,7 @@ export class Stepper {
 
   #apply(): Promise<Compiled> {
     const { definition, stateTypes } = this.#options;
-    return this.#programs.compiled(named(definition, "apply"), APPLY, () =>
+    return this.#programs.findOrCompile(withObjective(definition, "apply"), APPLY, () =>
       this.#hashed(APPLY, applyProgram(definition, stateTypes)),
     );
   }
@@ -169,13 +169,13 @@ export class Stepper {
     const { definition, reduction } = this.#options;
     const programs = this.#programs;
     try {
-      const accumulated = async (): Promise<Outputs> => meanOf(await this.#accumulate(feeds));
+      const accumulateWindow = async (): Promise<Outputs> => averageOutputs(await this.#accumulate(feeds));
       const metrics =
         reduction === undefined
-          ? await accumulated()
+          ? await accumulateWindow()
           : await reduction.reduce(
               { state: programs.state, of: definition, metrics: await this.#metricNames(feeds) },
-              accumulated,
+              accumulateWindow,
             );
       const { executable } = await this.#apply();
       const outputs = await executable.run(await this.#verdict());
@@ -196,8 +196,10 @@ export class Stepper {
   async #verdict(): Promise<Outputs> {
     const { definition, stateTypes, reduction } = this.#options;
     if (definition.shard?.isJudged !== true || reduction?.judge === undefined) return {};
-    const { executable } = await this.#programs.compiled(named(definition, "verdict"), APPLY, () =>
-      verdictProgram(definition, stateTypes),
+    const { executable } = await this.#programs.findOrCompile(
+      withObjective(definition, "verdict"),
+      APPLY,
+      () => verdictProgram(definition, stateTypes),
     );
     const verdict = await reduction.judge(numberIn(await executable.run({}), "verdict"));
     return { verdict: { dtype: "f32", shape: [], data: Float32Array.of(verdict) } };
@@ -230,7 +232,7 @@ export class Stepper {
   async #metricNames([first]: readonly FlatBatch[]): Promise<readonly string[]> {
     const { outputs } = await this.#pass(first as FlatBatch);
     return leavesOf(outputs["metrics"] ?? {}, isValueType, "metrics").map(([path]) =>
-      fedName("metrics", path),
+      feedName("metrics", path),
     );
   }
 
@@ -241,13 +243,13 @@ export class Stepper {
     };
     const reports = this.#accepted === undefined ? { casts: warnOfLints, warning: warn } : { warning: warn };
     try {
-      const compiled = await this.#programs.compiled(this.#kind, feed.signature, () =>
+      const compiled = await this.#programs.findOrCompile(this.#kind, feed.signature, () =>
         this.#hashed(feed.signature, this.program(feed, reports)),
       );
       this.#accepted = feed.inputs;
       return compiled;
     } catch (error) {
-      const compared = this.#accepted === undefined ? error : comparedWith(this.#accepted, feed, error);
+      const compared = this.#accepted === undefined ? error : compareFeeds(this.#accepted, feed, error);
       throw ofObjective(this.#options.definition, compared);
     }
   }
@@ -282,7 +284,7 @@ export class Stepper {
       `loss ${numberIn(outputs, "loss")}`,
     );
     if (attribution?.op === "Cast" && attribution.phase === "forward")
-      warn({ type: "data", message: `${named(definition, "step")}: was skipped, ${culprit}` });
+      warn({ type: "data", message: `${withObjective(definition, "step")}: was skipped, ${culprit}` });
   }
 
   async #checkSkips(outputs: Outputs, feeds: readonly FlatBatch[]): Promise<void> {
@@ -300,7 +302,7 @@ export class Stepper {
         : { culprit: `first in ${formatAttribution(atFault)}`, attribution: atFault };
     throw new MpError(
       "MP_NON_FINITE",
-      `${named(this.#options.definition, "step")}: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
+      `${withObjective(this.#options.definition, "step")}: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
       { details: { skips, loss, gradNorm, scale, attribution: found.attribution }, cause: found.cause },
     );
   }
@@ -326,7 +328,7 @@ export class Stepper {
 }
 
 /** Adds to an error how the batch differs from earlier ones. */
-function comparedWith(before: FlatBatch["inputs"], feed: FlatBatch, error: unknown): unknown {
+function compareFeeds(before: FlatBatch["inputs"], feed: FlatBatch, error: unknown): unknown {
   const differences = batchDifferences(before, feed.inputs);
   if (differences.length === 0) return error;
   const unlike = `unlike the batches before, ${differences.join("; ")}`;

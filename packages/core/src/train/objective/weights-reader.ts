@@ -40,7 +40,7 @@ export class WeightsReader {
       const state = { state: this.#state, average };
       const build = (): Program => predictProgram(this.#definition, state, feed.types(), predict);
       const kind = `predict ${this.#ids.of(predict)}${average ? " from the average" : ""}`;
-      const { executable, outputs } = await this.#programs.compiled(kind, feed.signature, build);
+      const { executable, outputs } = await this.#programs.findOrCompile(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     };
   }
@@ -51,7 +51,7 @@ export class WeightsReader {
     return async () => {
       const build = (): Program => parametersProgram(this.#definition, { state: this.#state, average });
       const kind = average ? "parameters of the average" : "parameters";
-      const { executable, outputs } = await this.#programs.compiled(kind, "", build);
+      const { executable, outputs } = await this.#programs.findOrCompile(kind, "", build);
       return outputTree(outputs["parameters"], "parameters", await executable.run({}));
     };
   }

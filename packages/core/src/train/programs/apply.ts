@@ -2,15 +2,15 @@ import { foldIn, type Tensor, type TensorTree } from "@mp/graph";
 import { poisonOf, tensorsOf, withoutLines, withPhase } from "@mp/graph/internal";
 import { add, and, cast, equal, greater, literal, mul, not, or, reduceSum, where } from "@mp/graph/ops";
 import { checkUpdate } from "../../optim/check-update.js";
-import { computedRates, type UpdateContext } from "../../optim/optimizer.js";
+import { computeRates, type UpdateContext } from "../../optim/optimizer.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import { nextAverage } from "../weights/average.js";
 import { sharesBelowRange } from "../weights/below-range.js";
-import { type Moved, mastersOf, moved } from "./masters.js";
+import { type Moved, moveMasters, selectMasters } from "./masters.js";
 import { poisonOfUpdate } from "./poison.js";
-import { isUsable, scaleOf } from "./scale.js";
+import { computeScale, isUsable } from "./scale.js";
 import { lossesIn, unscale } from "./unscale.js";
 
 /** The sums over a window of microbatches (one without accumulation), and over ranks. */
@@ -86,18 +86,18 @@ export function verdictOn(definition: StepDefinition, state: TrainingState, wind
 
 function propose(definition: StepDefinition, state: TrainingState, window: Window): Proposal {
   const { optimizer } = definition;
-  const scale = scaleOf(definition, state);
+  const scale = computeScale(definition, state);
   const { gradients, own, gradNorm } = unscale(definition, window.gradients, scale);
   const key = foldIn(ownKey(definition), "optimizer");
   const context = { step: state.applied, settable: state.rates, key };
-  const update = optimizer.update(own, state.optimizer, mastersOf(definition, state.master), context);
+  const update = optimizer.update(own, state.optimizer, selectMasters(definition, state.master), context);
   checkUpdate(optimizer.name, update, own);
   return {
     scale,
     gradNorm,
     gradients,
     own,
-    moved: moved(definition, state.master, update.updates),
+    moved: moveMasters(definition, state.master, update.updates),
     optimizer: update.state,
     rates: update.rates ?? [],
     context,
@@ -134,7 +134,7 @@ function apply(
       applied: finite,
       scale,
       gradNorm,
-      rates: computedRates(definition.optimizer, context),
+      rates: computeRates(definition.optimizer, context),
       belowRange: sharesBelowRange(optimizer),
       again: counters.again,
       consecutiveSkips: counters.next.consecutiveSkips,

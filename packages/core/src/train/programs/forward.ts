@@ -33,7 +33,7 @@ export interface ForwardBackward {
 }
 
 /** All parameters that the loss gets, trained or frozen, in their storage dtypes. */
-export function parametersOf({ precision, frozen }: StepDefinition, state: TrainingState): TensorTree {
+export function selectParameters({ precision, frozen }: StepDefinition, state: TrainingState): TensorTree {
   const trained = precision.masterWeights.parameters(state.master);
   return frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
 }
@@ -55,7 +55,7 @@ export function strictLoss(
     };
     notePaths(parameters);
     const call = (): unknown => atUserLines(() => definition.loss(parameters, batch, context));
-    const parts = partsOf(tellingNames("the batch", batch, call));
+    const parts = readParts(tellingNames("the batch", batch, call));
     const metrics = Object.fromEntries(
       Object.entries(parts.metrics ?? {}).map(([name, metric]) => [
         name,
@@ -88,7 +88,7 @@ const stateNotReturned: TrainingWarning = {
     "loss: returns no modelState, so the one that the trainer was given never changes; return { loss, modelState }, or pass constants in as parameters that are frozen",
 };
 
-function partsOf(result: unknown): LossParts {
+function readParts(result: unknown): LossParts {
   if (isTensor(result)) return { loss: result };
   if (result instanceof Promise) {
     result.catch(() => undefined);

@@ -5,7 +5,7 @@ import { ownKey } from "../definition/objective-state.js";
 import type { ShardedMasters } from "../weights/shard.js";
 
 /** The weights that this process updates, f32. */
-export function mastersOf({ shard, precision }: StepDefinition, master: TensorTree): TensorTree {
+export function selectMasters({ shard, precision }: StepDefinition, master: TensorTree): TensorTree {
   if (shard !== undefined) return shard.masters(master as ShardedMasters);
   return inF32(precision.masterWeights.parameters(master));
 }
@@ -20,7 +20,7 @@ export interface Moved {
   readonly weights: TensorTree;
 }
 
-export function moved(definition: StepDefinition, master: TensorTree, updates: TensorTree): Moved {
+export function moveMasters(definition: StepDefinition, master: TensorTree, updates: TensorTree): Moved {
   const { shard, precision } = definition;
   if (shard !== undefined) {
     const { state, masters } = shard.apply(master as ShardedMasters, updates);

@@ -19,7 +19,7 @@ export function warningOfUnreached({ paths, isAll, cuts, line }: UnreachedLeaves
       { details: { cuts, ...(line === undefined ? {} : { line }) } },
     );
   }
-  const left = `${named(paths)} ${paths.length === 1 ? "takes" : "take"} no part in the gradient and will not be trained`;
+  const left = `${listNames(paths)} ${paths.length === 1 ? "takes" : "take"} no part in the gradient and will not be trained`;
   const message = `loss: ${left}; ${remedy(cuts)}, or say so with frozen`;
   return { type: "gradient", message, details: { parameters: paths, cuts } };
 }
@@ -27,10 +27,10 @@ export function warningOfUnreached({ paths, isAll, cuts, line }: UnreachedLeaves
 function remedy(cuts: readonly GradientCut[]): string {
   if (cuts.length === 0) return "make the loss of the parameters that it gets as its first argument";
   const places = cuts.map(({ op, node, reason, line }) => `${op} (${line ?? node}; ${reason})`);
-  return `${named(places)} ${cuts.length === 1 ? "lets" : "let"} no gradient through: use what is differentiable, such as a cross entropy instead of a count of errors`;
+  return `${listNames(places)} ${cuts.length === 1 ? "lets" : "let"} no gradient through: use what is differentiable, such as a cross entropy instead of a count of errors`;
 }
 
-function named(names: readonly string[]): string {
+function listNames(names: readonly string[]): string {
   const more = names.length - NAMED;
   return names.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -6,7 +6,7 @@ import { autocast } from "../../cast/autocast.js";
 import { f32Master } from "../../precision/master-weights.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext } from "../definition/loss.js";
-import { stateOf, statePart } from "../definition/objective-state.js";
+import { selectState, statePart } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import {
   type Program,
@@ -17,7 +17,7 @@ import {
 import { type PredictFunction, underPolicy } from "../definition/user-function.js";
 import { STREAMED } from "../metrics/metric-accumulator.js";
 import type { TracedMetrics } from "../metrics/traced-metrics.js";
-import { parametersOf, strictLoss } from "./forward.js";
+import { selectParameters, strictLoss } from "./forward.js";
 
 /**
  * Traces what reads the weights and changes nothing. With `average` their moving average is in their place; it is a tree
@@ -35,10 +35,10 @@ function readingProgram(
 ): Program {
   const types = statePart(definition, state, average ? "ema" : "master");
   return traceProgram({ state: types, fed }, (tree, trees) => {
-    if (!average) return body(definition, stateOf(definition, tree), trees);
+    if (!average) return body(definition, selectState(definition, tree), trees);
     const averaged = { ...definition, precision: { ...definition.precision, masterWeights: f32Master() } };
     const { ema } = tree as TrainingState;
-    return body(averaged, stateOf(averaged, { ...(tree as TrainingState), master: ema }), trees);
+    return body(averaged, selectState(averaged, { ...(tree as TrainingState), master: ema }), trees);
   });
 }
 
@@ -61,7 +61,7 @@ export function evaluateProgram(
     const lossOf = autocast(strictLoss(read, current, model, false), read.precision.policy, {
       manifest: read.manifest,
     });
-    const [loss, parts] = lossOf(parametersOf(read, current), trees["batch"] as TensorTree);
+    const [loss, parts] = lossOf(selectParameters(read, current), trees["batch"] as TensorTree);
     const outputs = { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} };
     if (metrics === undefined) return { outputs };
     const batch = trees["batch"] as TensorTree;
@@ -85,7 +85,7 @@ function readFunction(
     step: current.applied,
   };
   const run = underPolicy(fn, what, context, { policy: read.precision.policy, manifest: read.manifest });
-  return run(parametersOf(read, { model, ...current }), data);
+  return run(selectParameters(read, { model, ...current }), data);
 }
 
 export function predictProgram(
@@ -103,7 +103,7 @@ export function predictProgram(
 /** The parameters in f32, for any storage dtype; those given in another one as they are. */
 export function parametersProgram(definition: StepDefinition, state: ReadState): Program {
   return readingProgram(definition, state, {}, (read, current) => {
-    const weights = parametersOf(read, current);
+    const weights = selectParameters(read, current);
     const inF32 = (weight: Tensor, path: string): Tensor =>
       read.keptAsGiven.has(path) ? weight : cast(weight, "f32");
     return { outputs: { parameters: mapTree(weights, isTensor, inF32) as TensorTree } };

@@ -8,7 +8,7 @@ import type { TrainingState } from "../definition/state.js";
  * The loss scale of a step from this state.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a scaler that returns something else
  */
-export function scaleOf(
+export function computeScale(
   { precision: { lossScaler } }: StepDefinition,
   state: Pick<TrainingState, "scaler">,
 ): Tensor {
@@ -50,11 +50,11 @@ export function isUsable(scale: Tensor, lossScaler: LossScaler): Tensor {
 export function scaleFault(lossScaler: LossScaler, scale: number): string | undefined {
   const { from, to } = scaleRange(lossScaler);
   if (scale >= from && scale <= to) return undefined;
-  const [lowest, highest] = [from, to].map((bound) => `2^${rounded(Math.log2(bound))}`);
+  const [lowest, highest] = [from, to].map((bound) => `2^${round(Math.log2(bound))}`);
   return (
     `loss scaler ${lossScaler.name} gave the scale ${scale}, which is no number from ${lowest} to ${highest}: ` +
     "a step at such a scale is skipped; let its `scale` stay in that range"
   );
 }
 
-const rounded = (exponent: number): number => Math.round(exponent * 1000) / 1000;
+const round = (exponent: number): number => Math.round(exponent * 1000) / 1000;

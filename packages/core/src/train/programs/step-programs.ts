@@ -5,7 +5,7 @@ import { poisonOf, setRandomCounter, withPhase } from "@mp/graph/internal";
 import { add, literal, where } from "@mp/graph/ops";
 import { initialRates, zerosLike } from "../../optim/optimizer.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { joinStates, nextState, stateOf, statePart } from "../definition/objective-state.js";
+import { joinStates, nextState, selectState, statePart } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import {
   type Program,
@@ -13,11 +13,11 @@ import {
   type TypeTree,
   traceProgram,
 } from "../definition/traced-program.js";
-import { frozenInAll, splitFrozen, storedUntrained } from "../weights/frozen.js";
+import { frozenInAll, splitFrozen, storeUntrained } from "../weights/frozen.js";
 import { applyGradients, verdictOn } from "./apply.js";
-import { forwardBackward, parametersOf, type TraceReports } from "./forward.js";
-import { mastersOf } from "./masters.js";
-import { scaleOf } from "./scale.js";
+import { forwardBackward, selectParameters, type TraceReports } from "./forward.js";
+import { selectMasters } from "./masters.js";
+import { computeScale } from "./scale.js";
 
 const SCALAR: TypeTree = { dtype: "f32", shape: [] };
 
@@ -34,7 +34,7 @@ export function initProgram(
     const states = definitions.map((definition) => {
       const { masterWeights, lossScaler } = definition.precision;
       const master = masterWeights.init(splitFrozen(weights, definition.frozen).trained);
-      const inF32 = mastersOf(definition, master);
+      const inF32 = selectMasters(definition, master);
       const { frozen } = splitFrozen(weights, untrained);
       const state: TrainingState = {
         master,
@@ -42,7 +42,7 @@ export function initProgram(
         model: fed["model"] as TensorTree,
         ema: definition.ema === undefined ? {} : inF32,
         applied: literal(0, "i32"),
-        frozen: untrained.size === 0 ? {} : storedUntrained(frozen, masterWeights),
+        frozen: untrained.size === 0 ? {} : storeUntrained(frozen, masterWeights),
         scaler: lossScaler.init(),
         rates: initialRates(definition.optimizer),
         iteration: literal(0, "i32"),
@@ -65,7 +65,7 @@ export function trainProgram(
   reports?: TraceReports,
 ): Program {
   return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
-    setRandomCounter(stateOf(definition, tree).drawn);
+    setRandomCounter(selectState(definition, tree).drawn);
     return wholeStep(definition, tree, fed["batch"] as TensorTree, reports);
   });
 }
@@ -78,7 +78,7 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
   const place: TypeTree = { dtype: "i32", shape: [] };
   const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, place, scale } }, (tree, fed) => {
-    setRandomCounter(add(stateOf(definition, tree).drawn, fed["place"] as Tensor));
+    setRandomCounter(add(selectState(definition, tree).drawn, fed["place"] as Tensor));
     const { precision, rank } = definition;
     const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
     // It draws as this rank does, and has the loss of no other.
@@ -92,14 +92,14 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
 export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, scale } }, (tree, fed) => {
-    const current = stateOf(definition, tree);
+    const current = selectState(definition, tree);
     setRandomCounter(current.drawn);
     const pass = forwardBackward(definition, current, {
       model: current.model,
       batch: fed["batch"] as TensorTree,
       scale: fed["scale"] as Tensor,
     });
-    return { outputs: { weights: parametersOf(definition, current), gradients: pass.gradients } };
+    return { outputs: { weights: selectParameters(definition, current), gradients: pass.gradients } };
   });
 }
 
@@ -109,8 +109,8 @@ function wholeStep(
   batch: TensorTree,
   reports?: TraceReports,
 ): ProgramResult {
-  const state = stateOf(definition, tree);
-  const scale = scaleOf(definition, state);
+  const state = selectState(definition, tree);
+  const scale = computeScale(definition, state);
   const pass = forwardBackward(definition, state, { model: state.model, batch, scale, reports });
   const { state: next, outputs } = applyGradients(definition, state, { ...pass, poison: literal(0) });
   return { state: nextState(definition, tree, next), outputs: { ...outputs, metrics: pass.metrics } };
@@ -139,7 +139,7 @@ function emptyWindow(definition: StepDefinition, master: TensorTree, model: Tens
   };
 }
 
-const added = (window: WindowState, own: Omit<WindowState, "micro">): WindowState => ({
+const addWindow = (window: WindowState, own: Omit<WindowState, "micro">): WindowState => ({
   gradients: mapTensors(add, window.gradients, own.gradients),
   loss: add(window.loss, own.loss),
   model: own.model,
@@ -158,10 +158,10 @@ export function accumulateProgram(
   reports?: TraceReports,
 ): Program {
   return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
-    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
+    const { window, ...rest } = selectState<WindowedState>(definition, tree);
     const isOnly = definition.accumulate === 1;
     setRandomCounter(isOnly ? rest.drawn : add(rest.drawn, window.micro));
-    const scale = scaleOf(definition, rest);
+    const scale = computeScale(definition, rest);
     const pass = forwardBackward(definition, rest, {
       model: isOnly ? rest.model : window.model,
       batch: fed["batch"] as TensorTree,
@@ -171,7 +171,7 @@ export function accumulateProgram(
     const next = withPhase("update", () => {
       const { gradients, loss, model } = pass;
       const own = { gradients, loss, model, poison: poisonOf({ loss, model }) };
-      return isOnly ? { ...window, ...own } : added(window, own);
+      return isOnly ? { ...window, ...own } : addWindow(window, own);
     });
     return { state: nextState(definition, tree, { window: next }), outputs: { metrics: pass.metrics } };
   });
@@ -184,7 +184,7 @@ export function accumulateProgram(
 export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
   const fed = definition.shard?.isJudged === true ? { verdict: SCALAR } : {};
   return traceProgram({ state: statePart(definition, state), fed }, (tree, { verdict }) => {
-    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
+    const { window, ...rest } = selectState<WindowedState>(definition, tree);
     setRandomCounter(rest.drawn);
     const { state: next, outputs } = applyGradients(definition, rest, window, verdict as Tensor | undefined);
     if (definition.accumulate === 1) return { state: nextState(definition, tree, next), outputs };
@@ -203,22 +203,22 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
 /** Makes this rank's proposal for its part of a divided update. Output: `verdict`. */
 export function verdictProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state: statePart(definition, state) }, (tree) => {
-    const { window, ...rest } = stateOf<WindowedState>(definition, tree);
+    const { window, ...rest } = selectState<WindowedState>(definition, tree);
     setRandomCounter(rest.drawn);
     return { outputs: { verdict: verdictOn(definition, rest, window) } };
   });
 }
 
 /** The scale from a state of the scaler. Fed: scaler. */
-export function fedScaleProgram(definition: StepDefinition, scaler: TypeTree): Program {
+export function scaleOfScalerProgram(definition: StepDefinition, scaler: TypeTree): Program {
   return traceProgram({ fed: { scaler } }, (_state, fed) => ({
-    outputs: { scale: scaleOf(definition, { scaler: fed["scaler"] as TensorTree }) },
+    outputs: { scale: computeScale(definition, { scaler: fed["scaler"] as TensorTree }) },
   }));
 }
 
 /** The scale that the next step will use. */
 export function scaleProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state: statePart(definition, state) }, (tree) => ({
-    outputs: { scale: scaleOf(definition, stateOf(definition, tree)) },
+    outputs: { scale: computeScale(definition, selectState(definition, tree)) },
   }));
 }

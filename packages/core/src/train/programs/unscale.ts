@@ -54,7 +54,7 @@ export function unscale(definition: StepDefinition, sums: TensorTree, scale: Ten
       gradNorm,
     };
   }
-  const unscaled = dividedBy(sums, { inverse, parts, range });
+  const unscaled = divideSums(sums, { inverse, parts, range });
   const gradNorm = sqrt(sumOfSquares(unscaled));
   const gradients = clipNorm === undefined ? unscaled : times(unscaled, clipFactor(gradNorm, clipNorm));
   return { gradients, own: own(gradients), gradNorm };
@@ -75,7 +75,7 @@ interface Divisors {
 }
 
 /** One factor, or two if their product could be subnormal: an engine that flushes it would make all gradients 0. */
-function dividedBy(sums: TensorTree, { inverse, parts, range }: Divisors): TensorTree {
+function divideSums(sums: TensorTree, { inverse, parts, range }: Divisors): TensorTree {
   if (parts === 1) return times(sums, inverse);
   if (range.to * parts <= LARGEST_SCALE) return times(sums, mul(inverse, 1 / parts));
   return times(times(sums, inverse), 1 / parts);

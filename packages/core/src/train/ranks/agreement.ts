@@ -60,7 +60,7 @@ export class Agreement {
   async tell(error: unknown): Promise<void> {
     if (this.#told.has(error)) return;
     this.#shared(error);
-    await this.#meet(failed(error)).catch(() => undefined);
+    await this.#meet(failureHeader(error)).catch(() => undefined);
   }
 
   /** Starts something on every rank by itself. What it throws here all are told. */
@@ -116,6 +116,6 @@ export class Agreement {
   }
 }
 
-function failed(error: unknown): Header {
+function failureHeader(error: unknown): Header {
   return { failed: error instanceof Error ? error.message : String(error) };
 }

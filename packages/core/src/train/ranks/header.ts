@@ -43,10 +43,10 @@ function differing(calls: readonly Extract<Header, { call: string }>[]): MpError
   }
   const names = Object.keys({ ...zero.facts, ...other.facts });
   const name = names.find((each) => zero.facts[each] !== other.facts[each]) as string;
-  const shown = ({ facts }: typeof zero): string => String(facts[name] ?? "missing");
+  const showFact = ({ facts }: typeof zero): string => String(facts[name] ?? "missing");
   return mismatch(
     rank,
-    `rank ${rank} differs from rank 0 at ${zero.call}: ${name} is ${shown(other)} instead of ${shown(zero)}`,
+    `rank ${rank} differs from rank 0 at ${zero.call}: ${name} is ${showFact(other)} instead of ${showFact(zero)}`,
     name,
   );
 }

@@ -44,11 +44,11 @@ export function rankReduction(
       await ranks.allReduce(sums);
       const failing = flags.flatMap((_, rank) => (sums[names.length + rank] === 0 ? [] : [rank]));
       if (failing.length > 0) throw agreement.failure("step", failing, failure);
-      const summed = (name: string): number => sums[names.indexOf(name)] as number;
-      await state.write(scalars(REDUCED_SCALARS, summed));
+      const sumOf = (name: string): number => sums[names.indexOf(name)] as number;
+      await state.write(scalars(REDUCED_SCALARS, sumOf));
       await allReduceSlots(ranks, state, gradientSlots(Object.keys(state.types), of));
       if (averageModelState) await averageModel(ranks, state);
-      return scalars(metrics, (name) => summed(name) / ranks.size);
+      return scalars(metrics, (name) => sumOf(name) / ranks.size);
     },
   };
 }

@@ -1,9 +1,9 @@
 import { formatType } from "@mp/graph";
 import { contentHash } from "@mp/graph/internal";
-import { printSettings, settingsOf } from "../checkpoint/file/settings.js";
+import { listSettings, printSettings } from "../checkpoint/file/settings.js";
 import type { Definitions } from "../definition/definition.js";
 import type { Outputs } from "../definition/outputs.js";
-import { slotGroupOf } from "../definition/state.js";
+import { findSlotGroup } from "../definition/state.js";
 import type { Facts } from "./header.js";
 
 /**
@@ -17,12 +17,12 @@ export function startFacts(
 ): Facts {
   const [{ key, precision }] = definitions;
   const values = Object.entries(slots)
-    .filter(([slot]) => slotGroupOf(slot).isSaved && isCommon(slot))
+    .filter(([slot]) => findSlotGroup(slot).isSaved && isCommon(slot))
     .map(([slot, value]) => [slot, `${formatType(value)} with hash ${contentHash(value.data)}`] as const);
   return {
     seed: key.path,
     precision: precision.name,
-    ...printSettings(settingsOf(definitions)),
+    ...printSettings(listSettings(definitions)),
     ...Object.fromEntries(values),
   };
 }

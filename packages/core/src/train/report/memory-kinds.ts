@@ -65,17 +65,17 @@ export function memoryKinds(graph: Graph, gradients: TypeTree): MemoryKinds {
   return {
     ...bytes,
     halfWeights: totalBytes(copies),
-    activations: totalBytes(keptForBackward(graph, new Set(copies))),
+    activations: totalBytes(findKeptForBackward(graph, new Set(copies))),
     gradients: totalBytes(leavesOf(gradients, isValueType, "gradients").map(([, type]) => type)),
   };
 }
 
 /** Forward values that a node of the backward pass reads, each memory once. */
-function keptForBackward(graph: Graph, copies: ReadonlySet<Value>): readonly Value[] {
+function findKeptForBackward(graph: Graph, copies: ReadonlySet<Value>): readonly Value[] {
   const storages = new Storages(graph);
   const isBackward = new Set(graph.nodes.filter(({ origin }) => origin.phase === "backward"));
   return graph.nodes
     .filter(({ origin }) => origin.phase === "forward" || origin.phase === "loss")
-    .flatMap((node) => storages.allocated(node))
+    .flatMap((node) => storages.allocations(node))
     .filter((value) => !copies.has(value) && storages.readers(value).some((node) => isBackward.has(node)));
 }

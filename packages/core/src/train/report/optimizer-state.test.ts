@@ -21,7 +21,7 @@ import { byPath } from "../../optim/by-path.js";
 import { lion } from "../../optim/lion.js";
 import type { Optimizer } from "../../optim/optimizer.js";
 import { momentum, sgd } from "../../optim/sgd.js";
-import { decoded, STATE_FORMATS } from "../../optim/states/state-format.js";
+import { decodeState, STATE_FORMATS } from "../../optim/states/state-format.js";
 import { trainer } from "../trainer.js";
 import type { StateTensor } from "./optimizer-state.js";
 import type { PrecisionReport } from "./report.js";
@@ -85,7 +85,7 @@ function direct(codes: HostTensor, scales: HostTensor | undefined, isSigned: boo
     values:
       scales === undefined
         ? cast(codes as Tensor, "f32")
-        : decoded({ codes: codes as Tensor, scales }, isSigned ? "both" : "nonNegative"),
+        : decodeState({ codes: codes as Tensor, scales }, isSigned ? "both" : "nonNegative"),
   })) as { readonly values: HostTensor };
   const sizes = numbersOf(values).map(Math.abs);
   const nonzero = sizes.filter((size) => size > 0);

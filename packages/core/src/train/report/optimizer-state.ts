@@ -11,8 +11,8 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { cast, concat, literal, reshape } from "@mp/graph/ops";
-import { decoded } from "../../optim/states/state-format.js";
-import { type Place, placeOf } from "../../optim/states/stored-place.js";
+import { decodeState } from "../../optim/states/state-format.js";
+import { findPlace, type Place } from "../../optim/states/stored-place.js";
 import { runOnce } from "../compile/compiled-programs.js";
 import { isOwnSlot, readSlot, statePart } from "../definition/objective-state.js";
 import { isValueType } from "../definition/state.js";
@@ -20,11 +20,11 @@ import { traceProgram } from "../definition/traced-program.js";
 import type { Inspected } from "../diagnosis/diagnose.js";
 import { shareBelow } from "../weights/below-range.js";
 import {
+  buildHistogram,
   countExponents,
   type ExponentHistogram,
-  histogramOf,
   ROW,
-  vectorsOf,
+  splitVectors,
 } from "./counts/exponent-counts.js";
 
 /** A tensor of an optimizer's state: how it is stored, and where its values lie. */
@@ -70,11 +70,11 @@ export async function optimizerState(
   const types = Object.fromEntries(leavesOf(state, isValueType, "state"));
   const own = Object.keys(types).filter((name) => isOwnSlot(definition, name));
   const objectives = definition.objective?.all ?? [];
-  const stored = storedTensors(types, own, (name) => readSlot({ objectives, paths }, name));
+  const stored = listTensors(types, own, (name) => readSlot({ objectives, paths }, name));
   if (stored.length === 0) return [];
   const program = traceProgram({ state }, (tree) => {
     const leaves = new Map(leavesOf(tree, isTensor, "state"));
-    return { outputs: { counts: stored.map(({ place }) => counted(place, leaves)) } };
+    return { outputs: { counts: stored.map(({ place }) => countTensor(place, leaves)) } };
   });
   const counts = await runOnce(programs.backend, program, {}, programs.state);
   return stored
@@ -83,7 +83,7 @@ export async function optimizerState(
       const parts = Array.from({ length: rest.length / (ROW + 1) }, (_, part) =>
         rest.slice(part * (ROW + 1), (part + 1) * (ROW + 1)),
       );
-      const histogram = histogramOf(
+      const histogram = buildHistogram(
         parts,
         parts.map((part) => part[ROW] as number),
       );
@@ -97,17 +97,17 @@ export async function optimizerState(
         subnormal,
       };
     })
-    .sort((a, b) => lost(b) - lost(a));
+    .sort((a, b) => shareLost(b) - shareLost(a));
 }
 
 /** Zeros of a format with the range of f32 were zeros before. */
-function lost({ format, zero, subnormal }: StateTensor): number {
+function shareLost({ format, zero, subnormal }: StateTensor): number {
   const hasRange = isFloat(format) && floatFormats[format].minExponent === floatFormats.f32.minExponent;
   return hasRange ? subnormal : zero + subnormal;
 }
 
 /** Floats, and codes that have scales; scales are not tensors of their own. */
-function storedTensors(
+function listTensors(
   types: Readonly<Record<string, ValueType>>,
   names: readonly string[],
   slotOf: (name: string) => ReturnType<typeof readSlot>,
@@ -115,7 +115,7 @@ function storedTensors(
   const found = names.flatMap((name): readonly StoredTensor[] => {
     const [slot, type] = [slotOf(name), types[name]];
     if (slot?.group !== "optimizer" || type === undefined || type.shape.includes(0)) return [];
-    const place = placeOf(name, slot.path, types);
+    const place = findPlace(name, slot.path, types);
     const scales = place.scales === undefined ? undefined : types[place.scales];
     if (scales === undefined && !isFloat(type.dtype)) return [];
     const bytes = byteLength(type) + (scales === undefined ? 0 : byteLength(scales));
@@ -126,11 +126,12 @@ function storedTensors(
 }
 
 /** f32: the share of subnormals, and for each part of the values its counts by exponent and its largest. */
-function counted({ codes, scales, signs }: Place, leaves: ReadonlyMap<string, Tensor>): Tensor {
+function countTensor({ codes, scales, signs }: Place, leaves: ReadonlyMap<string, Tensor>): Tensor {
   const tensor = leaves.get(codes) as Tensor;
   const scale = scales === undefined ? undefined : leaves.get(scales);
-  const values = scale === undefined ? cast(tensor, "f32") : decoded({ codes: tensor, scales: scale }, signs);
-  const parts = vectorsOf(values).map(countExponents);
+  const values =
+    scale === undefined ? cast(tensor, "f32") : decodeState({ codes: tensor, scales: scale }, signs);
+  const parts = splitVectors(values).map(countExponents);
   const subnormal = isFloat(tensor.dtype) ? shareBelow(tensor, tensor.dtype) : literal(0);
   return concat([reshape(subnormal, [1]), ...parts.flatMap(({ row, largest }) => [row, largest])]);
 }

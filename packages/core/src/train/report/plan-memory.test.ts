@@ -6,7 +6,7 @@ import { batch, smallRun } from "../../../test/small-run.js";
 import { adam } from "../../optim/adam.js";
 import { kahan } from "../../precision/master-weights.js";
 import { mixedFloat16 } from "../../precision/presets.js";
-import { planMemory, plannedPeak } from "./plan-memory.js";
+import { planMemory, planPeak } from "./plan-memory.js";
 
 const { manifest } = await reference();
 const PARAMETERS = 4 * 20;
@@ -43,7 +43,7 @@ function attentions(layers: number): Graph {
 describe("planMemory", () => {
   it("counts the scores of attention while it runs, and keeps none for the backward pass", () => {
     const [operand, scores] = [4 * 2 * 64 * 4, 4 * 2 * 64 * 64];
-    const peakOf = (layers: number): number => plannedPeak(attentions(layers), manifest);
+    const peakOf = (layers: number): number => planPeak(attentions(layers), manifest);
     expect(peakOf(1)).toBeGreaterThan(2 * scores);
     expect(peakOf(9) - peakOf(1)).toBeLessThan(8 * 3 * operand);
   });
@@ -81,14 +81,14 @@ describe("planMemory", () => {
   it("counts memory that an engine keeps for later results of a shape", () => {
     const kept = { ...manifest, intermediates: "kept-for-its-shape" } as const;
     const graph = attentions(2);
-    expect(plannedPeak(graph, kept)).toBeGreaterThan(plannedPeak(graph, manifest));
+    expect(planPeak(graph, kept)).toBeGreaterThan(planPeak(graph, manifest));
   });
 
   it("counts what drawing random bits takes beside them", async () => {
     const graph = traceInto([{ name: "x", role: "batch", type: { dtype: "f32", shape: [1000] } }], ([x]) => ({
       y: where(randomBernoulli(key(1), 0.5, [1000]), x as Tensor, 0),
     })).graph;
-    const peak = plannedPeak(graph, manifest);
+    const peak = planPeak(graph, manifest);
     expect(peak).toBeGreaterThanOrEqual(5 * 8 * 1000 + 4 * 1000);
     expect(peak).toBeLessThan(5 * 8 * 1000 + 2 * 4 * 1000 + 100);
   });

@@ -47,22 +47,22 @@ export function planMemory(graph: Graph, step: PlannedStep): PlannedMemory {
   const gradients = Object.fromEntries(
     trained.map(({ value }, index) => [String(index), { dtype: "f32" as const, shape: value.shape }]),
   );
-  const state = totalBytes(statesOf(graph));
-  const peak = plannedPeak(graph, manifest);
+  const state = totalBytes(findStates(graph));
+  const peak = planPeak(graph, manifest);
   return { kinds: memoryKinds(graph, gradients), state, peak };
 }
 
 /** Peak bytes of the step with that graph on an engine with that manifest. */
-export function plannedPeak(graph: Graph, manifest: BackendManifest): number {
+export function planPeak(graph: Graph, manifest: BackendManifest): number {
   // Engines compute attention as products and a softmax, whose results are as large as all probabilities.
-  const run = emulateHalves(widenSums(expandAttentions(graph), manifest), emulatedHalves(manifest));
+  const run = emulateHalves(widenSums(expandAttentions(graph), manifest), findEmulated(manifest));
   const isEarly = manifest.nextState !== "as-computed";
   const reusesShapes = manifest.intermediates === "kept-for-its-shape";
   const peak = peakLiveBytes(run, { outputsHeld: isEarly, workspace, reusesShapes }).bytes;
   const unwritten = totalBytes(unwrittenStates(graph));
   if (unwritten === 0) return peak;
   // A window of microbatches ends with a program that replaces the rest of the state.
-  return isEarly ? peak + unwritten : Math.max(peak, 2 * totalBytes(statesOf(graph)));
+  return isEarly ? peak + unwritten : Math.max(peak, 2 * totalBytes(findStates(graph)));
 }
 
 /** Squares32 is a dozen operations on 64 bits, during which five arrays twice as large as the result are alive. */
@@ -71,13 +71,13 @@ const ARRAYS_BESIDE_BITS = 9;
 const workspace = ({ op, outputs }: AnyNode): number =>
   op === "RandomBits" ? ARRAYS_BESIDE_BITS * totalBytes(outputs) : 0;
 
-const emulatedHalves = ({ dtypes }: BackendManifest): readonly HalfDType[] =>
+const findEmulated = ({ dtypes }: BackendManifest): readonly HalfDType[] =>
   (["f16", "bf16"] as const).filter((half) => {
     const support = dtypes[half];
     return "storage" in support && support.storage === "f32";
   });
 
-const statesOf = (graph: Graph): readonly Value[] =>
+const findStates = (graph: Graph): readonly Value[] =>
   graph.inputs.flatMap(({ name, value }) => (name.startsWith("state/") ? [value] : []));
 
 /** Slots that only another program writes; frozen parameters, which none does, are not among them. */

@@ -8,12 +8,12 @@ import { isValueType } from "../definition/state.js";
 import type { Inspected } from "../diagnosis/diagnose.js";
 import { gradientsProgram } from "../programs/step-programs.js";
 import { countGraph } from "./counts/count-graph.js";
-import { addHistograms, type ExponentHistogram, histogramOf, ROW } from "./counts/exponent-counts.js";
+import { addHistograms, buildHistogram, type ExponentHistogram, ROW } from "./counts/exponent-counts.js";
 import { SCALE, type ValueGroup } from "./counts/value-groups.js";
 import { memoryKinds, type StepMemory } from "./memory-kinds.js";
 import { optimizerState, type StateTensor } from "./optimizer-state.js";
-import { plannedPeak } from "./plan-memory.js";
-import { recommendedScale, type ScaleShare, scaleShares } from "./scale-shares.js";
+import { planPeak } from "./plan-memory.js";
+import { recommendScale, type ScaleShare, scaleShares } from "./scale-shares.js";
 
 /** The values of one kind in one layer and dtype, by exponent. */
 export interface GroupHistogram extends ValueGroup {
@@ -99,7 +99,7 @@ export async function precisionReport(parts: ReportParts, feed: FlatBatch): Prom
   const groups = found.map((group, index): GroupHistogram => {
     const own = rows.flatMap((of, place) => (of === index ? [place] : []));
     const largest = own.map((place) => Number(counts["largest"]?.data[place]));
-    return { ...group, histogram: histogramOf(own.map(row), largest) };
+    return { ...group, histogram: buildHistogram(own.map(row), largest) };
   });
   const types = program.outputs["gradients"] ?? {};
   const paths = new Set(leavesOf(types, isValueType, "gradients").map(([path]) => path));
@@ -120,7 +120,7 @@ export async function precisionReport(parts: ReportParts, feed: FlatBatch): Prom
     memory: {
       kinds,
       optimizerInF32: kinds.optimizer + saved,
-      plannedPeak: plannedPeak(step, definition.manifest),
+      plannedPeak: planPeak(step, definition.manifest),
       measuredPeak: programs.peakBytes() ?? null,
     },
   };
@@ -137,12 +137,12 @@ function gradientRange(groups: readonly GroupHistogram[]): GradientRange {
   return {
     histogram,
     shares: { f16: scaleShares(histogram, "f16"), bf16: scaleShares(histogram, "bf16") },
-    recommendedScale: recommendedScale(histogram.largest, "f16"),
+    recommendedScale: recommendScale(histogram.largest, "f16"),
     largest: histogram.largest,
-    largestIn: isZero ? undefined : groupOf(widest),
+    largestIn: isZero ? undefined : withoutHistogram(widest),
   };
 }
 
-function groupOf({ histogram: _histogram, ...group }: GroupHistogram): ValueGroup {
+function withoutHistogram({ histogram: _histogram, ...group }: GroupHistogram): ValueGroup {
   return group;
 }

@@ -1,7 +1,7 @@
 import { roundTo } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import type { ExponentHistogram } from "./counts/exponent-counts.js";
-import { recommendedScale, scaleShares } from "./scale-shares.js";
+import { recommendScale, scaleShares } from "./scale-shares.js";
 
 /** One value in the middle of each exponent from `first` on. */
 const spread = (first: number, length: number): ExponentHistogram => ({
@@ -33,7 +33,7 @@ describe.each([
 describe("the recommended scale", () => {
   it("leaves room for a gradient four times the largest, and no more", () => {
     for (const largest of [1, 0.0447, 3e-3, 65504 / 4, 1e-3]) {
-      const scale = recommendedScale(largest, "f16");
+      const scale = recommendScale(largest, "f16");
       expect(Math.log2(scale) % 1).toBe(0);
       expect(roundTo("f16", largest * scale * 4)).toBeLessThanOrEqual(65504);
       expect(largest * scale * 8).toBeGreaterThan(65504);
@@ -41,9 +41,9 @@ describe("the recommended scale", () => {
   });
 
   it("stays within 2^0 … 2^24", () => {
-    expect(recommendedScale(1e-9, "f16")).toBe(2 ** 24);
-    expect(recommendedScale(1e5, "f16")).toBe(1);
-    expect(recommendedScale(0, "f16")).toBe(1);
+    expect(recommendScale(1e-9, "f16")).toBe(2 ** 24);
+    expect(recommendScale(1e5, "f16")).toBe(1);
+    expect(recommendScale(0, "f16")).toBe(1);
   });
 
   it("counts nothing where there is nothing but zeros", () => {

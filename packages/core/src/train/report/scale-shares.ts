@@ -50,7 +50,7 @@ export function scaleShares(histogram: ExponentHistogram, half: HalfDType): read
  * The largest power of two in 2^0 … 2^24 at which four times the largest gradient is finite in the half; 1 if there is
  * none. At this scale the fewest gradients of this batch underflow while none overflows.
  */
-export function recommendedScale(largest: number, half: HalfDType): number {
+export function recommendScale(largest: number, half: HalfDType): number {
   if (largest === 0) return 1;
   const fits = SCALE_EXPONENTS.filter((k) => largest * MARGIN * 2 ** k <= floatFormats[half].maxFinite);
   return 2 ** (fits.at(-1) ?? 0);

@@ -3,10 +3,10 @@ import { checkOptions } from "@mp/graph/internal";
 import type { Json } from "../callbacks/json.js";
 import {
   checkpointInfo,
-  checkpointOf,
   loadCheckpoint,
   type RunPosition,
-  rankPartOf,
+  readCheckpoint,
+  readRankPart,
   type SaveOptions,
 } from "../checkpoint/checkpoint.js";
 import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/place.js";
@@ -54,8 +54,8 @@ export class RunCheckpoints {
     };
     const checkpoint = {
       isGathered: state !== programs.state,
-      whole: () => checkpointOf(state, this.#info, at(), `${what}: cursor`),
-      part: () => rankPartOf(programs.state, at(), `${what}: cursor`),
+      whole: () => readCheckpoint(state, this.#info, at(), `${what}: cursor`),
+      part: () => readRankPart(programs.state, at(), `${what}: cursor`),
     };
     return collective.store(what, checkpoint, target);
   }

@@ -124,7 +124,7 @@ export class RunSteps implements FeedingRun {
       breathe,
       warn,
       evaluate: (feed, model, metrics) =>
-        calls.add(() => ObjectiveRun.evaluated(objectives, [feed, model, average, metrics])),
+        calls.add(() => ObjectiveRun.evaluateAll(objectives, [feed, model, average, metrics])),
       traced: (metrics) => this.#metrics.of(metrics),
     };
     return byObjective(definitions, await evaluateAll(run, data, options));

@@ -284,7 +284,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
   explain(batch: unknown): Each<O, CastReport> {
     this.#calls.expectOpen();
     const feed = this.#steps.take(batch);
-    return this.#byObjective(this.#objectives.map((objective) => objective.explained(feed).casts));
+    return this.#byObjective(this.#objectives.map((objective) => objective.explain(feed).casts));
   }
 
   /** Waits for pending calls, then frees everything; idempotent. */

@@ -39,13 +39,13 @@ export const describeEma = (ema: Ema): string => described("ema", ema);
 
 /** The average after a step that made these weights; `applied` (i32) counts the applied steps before it. */
 export function nextAverage(ema: Ema, average: TensorTree, weights: TensorTree, applied: Tensor): TensorTree {
-  const kept = keptAt(ema, applied);
+  const kept = keepShare(ema, applied);
   const taken = sub(1, kept);
   return mapTensors((e, w) => add(mul(e, kept), mul(cast(w, "f32"), taken)), average, weights);
 }
 
 /** The share that this step keeps, f32 scalar. */
-function keptAt({ decay, start }: Ema, applied: Tensor): Tensor {
+function keepShare({ decay, start }: Ema, applied: Tensor): Tensor {
   const before = cast(applied, "f32");
   switch (start) {
     case "copy":

@@ -22,7 +22,7 @@ const isNarrow = (dtype: DType): dtype is "f16" | "f8e4m3" | "f8e5m2" =>
 export function sharesBelowRange(state: TensorTree): TensorTree {
   const builder = currentBuilder("update");
   const makers = producers(builder);
-  const unrounded = (leaf: Tensor): Tensor => {
+  const widen = (leaf: Tensor): Tensor => {
     const maker = makers.get(Tensor.valueIn(leaf, builder, "update"));
     const [from] = maker?.op === "Cast" ? maker.inputs : [];
     return from === undefined ? leaf : Tensor.of(from);
@@ -30,7 +30,7 @@ export function sharesBelowRange(state: TensorTree): TensorTree {
   return mapTree(state, isTensor, (leaf): TensorTree => {
     const { dtype, shape } = leaf;
     if (!isNarrow(dtype) || shape.includes(0)) return {};
-    return shareBelow(unrounded(leaf), dtype);
+    return shareBelow(widen(leaf), dtype);
   }) as TensorTree;
 }
 

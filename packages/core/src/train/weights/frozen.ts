@@ -31,7 +31,7 @@ interface AnyMask {
  * @throws MP_INVALID_ARGUMENT for a mask that does not match the tree, or that leaves nothing to train
  */
 export function frozenPaths(parameters: unknown, mask: unknown): ReadonlySet<string> {
-  const frozen = maskedPaths("frozen", parameters, mask);
+  const frozen = readMask("frozen", parameters, mask);
   if (frozen.size > 0 && frozen.size === leavesOf(parameters, isHostTensor, "params").length) {
     throw new MpError("MP_INVALID_ARGUMENT", "frozen: every parameter is frozen, there is nothing to train");
   }
@@ -53,7 +53,7 @@ interface Frozen {
  * @param what the subject of the messages
  * @throws MP_INVALID_ARGUMENT for a mask that does not match the tree
  */
-export function maskedPaths(what: string, parameters: unknown, mask: unknown): ReadonlySet<string> {
+export function readMask(what: string, parameters: unknown, mask: unknown): ReadonlySet<string> {
   const paths = new Set<string>();
   collect({ what, into: paths }, parameters, mask, "");
   return paths;
@@ -123,7 +123,7 @@ export function mergeFrozen(trained: TensorTree, frozen: TensorTree): TensorTree
  * Weights as they are stored where nothing trains them: f32 ones as the masters keep them, others, such as those of a base
  * in bf16 or codes, as they were given.
  */
-export function storedUntrained(weights: TensorTree, masters: MasterWeights): TensorTree {
+export function storeUntrained(weights: TensorTree, masters: MasterWeights): TensorTree {
   const others = leavesOf(weights, isTensor, "params").flatMap(([path, { dtype }]) =>
     dtype === "f32" ? [] : path,
   );

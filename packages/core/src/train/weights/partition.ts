@@ -14,7 +14,7 @@ export interface Part {
 /** The parts of the leaves that each rank has, by path. It does not name a leaf of which it has nothing. */
 export type Partition = readonly ReadonlyMap<string, Part>[];
 
-const elementsOf = ({ shape }: Leaf): number => shape.reduce((product, size) => product * size, 1);
+const countElements = ({ shape }: Leaf): number => shape.reduce((product, size) => product * size, 1);
 
 /** Divides the leaves among ranks as evenly as the scope of the optimizer permits. */
 export function partition(leaves: readonly Leaf[], size: number, scope: "element" | "leaf"): Partition {
@@ -23,13 +23,13 @@ export function partition(leaves: readonly Leaf[], size: number, scope: "element
 
 /** The leaves one after another, cut into parts that differ by one element at most. */
 function byElement(leaves: readonly Leaf[], size: number): Partition {
-  const total = leaves.reduce((sum, leaf) => sum + elementsOf(leaf), 0);
+  const total = leaves.reduce((sum, leaf) => sum + countElements(leaf), 0);
   return Array.from({ length: size }, (_, rank) => {
     const [first, last] = [rank, rank + 1].map((cut) => Math.floor((cut * total) / size)) as [number, number];
     const parts = new Map<string, Part>();
     let start = 0;
     for (const leaf of leaves) {
-      const end = start + elementsOf(leaf);
+      const end = start + countElements(leaf);
       const [from, to] = [Math.max(first, start), Math.min(last, end)];
       if (from < to) parts.set(leaf.path, { from: from - start, to: to - start });
       start = end;
@@ -41,8 +41,8 @@ function byElement(leaves: readonly Leaf[], size: number): Partition {
 /** Whole leaves, the largest first, each to the rank that has least. */
 function byLeaf(leaves: readonly Leaf[], size: number): Partition {
   const ranks = Array.from({ length: size }, () => ({ parts: new Map<string, Part>(), elements: 0 }));
-  for (const leaf of leaves.toSorted((a, b) => elementsOf(b) - elementsOf(a))) {
-    const elements = elementsOf(leaf);
+  for (const leaf of leaves.toSorted((a, b) => countElements(b) - countElements(a))) {
+    const elements = countElements(leaf);
     const least = ranks.reduce((best, rank) => (rank.elements < best.elements ? rank : best));
     if (elements > 0) least.parts.set(leaf.path, { from: 0, to: elements });
     least.elements += elements;

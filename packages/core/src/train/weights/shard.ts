@@ -46,7 +46,7 @@ export interface ShardOptions {
 }
 
 /** The shard of one rank, and its master weights in place of f32 ones. */
-export function shardOf({ parts, storage, isJudged }: ShardOptions): {
+export function buildShard({ parts, storage, isJudged }: ShardOptions): {
   readonly shard: Shard;
   readonly masterWeights: MasterWeights<ShardedMasters>;
 } {
@@ -56,7 +56,7 @@ export function shardOf({ parts, storage, isJudged }: ShardOptions): {
       return part === undefined ? {} : cut(leaf, part);
     }) as TensorTree;
   const isHalf = (path: string): boolean => storage(path) !== "f32";
-  const halvesOf = (tree: TensorTree): TensorTree =>
+  const splitHalves = (tree: TensorTree): TensorTree =>
     mapTree(tree, isTensor, (leaf, path): TensorTree => (isHalf(path) ? leaf : {})) as TensorTree;
   const shard: Shard = {
     isJudged,
@@ -72,9 +72,9 @@ export function shardOf({ parts, storage, isJudged }: ShardOptions): {
         const master = updated.get(path);
         return master === undefined
           ? leaf
-          : replaced(leaf, parts.get(path) as Part, cast(master, storage(path)));
+          : replaceRange(leaf, parts.get(path) as Part, cast(master, storage(path)));
       }) as TensorTree;
-      return { state: { copy, own: halvesOf(masters) }, masters };
+      return { state: { copy, own: splitHalves(masters) }, masters };
     },
   };
   const masterWeights: MasterWeights<ShardedMasters> = {
@@ -82,7 +82,7 @@ export function shardOf({ parts, storage, isJudged }: ShardOptions): {
     weightsAt: "copy",
     init: (parameters) => ({
       copy: mapTree(parameters, isTensor, (leaf, path): Tensor => cast(leaf, storage(path))) as TensorTree,
-      own: halvesOf(own(parameters)),
+      own: splitHalves(own(parameters)),
     }),
     // In f32, so that gradients are summed in it; what takes the half reads the copy itself.
     parameters: ({ copy }) => mapTensors((leaf) => cast(leaf, "f32"), copy),
@@ -98,7 +98,7 @@ function cut(leaf: Tensor, { from, to }: Part): Tensor {
 }
 
 /** The leaf with another part. */
-function replaced(leaf: Tensor, { from, to }: Part, part: Tensor): Tensor {
+function replaceRange(leaf: Tensor, { from, to }: Part, part: Tensor): Tensor {
   const elements = elementCount(leaf.shape, "shard");
   if (from === 0 && to === elements) return part;
   const flat = reshape(leaf, [elements]);

@@ -30,7 +30,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
  * The bias of the scores. Masks mostly broadcast, so it is smaller than the scores, and rows that attend to nothing
  * are found here: an offset of 0 instead of -∞ keeps NaN out of their softmax.
  */
-function biasOf(
+function maskBias(
   mask: Tensor | undefined,
   isCausal: boolean,
   [time, keys]: readonly [number, number],
@@ -59,7 +59,7 @@ export function attentionShares(
   const scores = matMul(query, swapLast(wide(key)));
   const bent = softcap > 0 ? tanh(mul(scores, 1 / softcap)) : undefined;
   const capped = bent === undefined ? scores : mul(bent, softcap);
-  const { bias, attends } = biasOf(mask, isCausal, [time, keys]);
+  const { bias, attends } = maskBias(mask, isCausal, [time, keys]);
   const biased =
     bias === undefined
       ? capped

@@ -14,7 +14,7 @@ import {
   toShape,
   unbroadcast,
   wide,
-  zerosOf,
+  zeroGradient,
 } from "./rule.js";
 
 /**
@@ -31,7 +31,7 @@ function attentionGradient(site: GradientSite<"Attention">): readonly (Tensor | 
     ValueType?,
   ];
   if (outputTypes[0]?.shape.includes(0) || keyType.shape[2] === 0)
-    return inputTypes.map((type, index) => (needs(index) ? zerosOf(type) : undefined));
+    return inputTypes.map((type, index) => (needs(index) ? zeroGradient(type) : undefined));
   const g = gradient(0);
   const queried = emit("Barrier", [input(0), g], {});
   const operands = [queried, input(1), maskType && input(3)] as const;

@@ -84,14 +84,14 @@ class Backward {
     const { carries, sequences } = this.#scan;
     const gradients = this.#differentiated(differentiate);
     const positions = [...gradients.keys()];
-    const gradientOf = (position: number): Value => (gradients.get(position) as EmittedGradient).value;
+    const gradientAt = (position: number): Value => (gradients.get(position) as EmittedGradient).value;
     const carried = positions.filter((position) => position < carries);
     const elements = positions.filter((position) => position >= carries && position < carries + sequences);
     const sums = positions
       .filter((position) => position >= carries + sequences && gradients.get(position)?.isReached === true)
       .map((input) => ({
         input,
-        ...stepTerms(this.#builder, gradientOf(input), (value) => this.#isPerStep(value)),
+        ...stepTerms(this.#builder, gradientAt(input), (value) => this.#isPerStep(value)),
       }));
     const accumulated = sums.flatMap(({ rest }) => rest ?? []);
     const stacked: Value[] = [];
@@ -104,9 +104,9 @@ class Backward {
       isAccumulated: rest !== undefined,
     }));
     const closing = new Closing(this.#builder, this.#forward, this.#known, this.#scan.body);
-    for (const position of carried) closing.carry(this.#seeds.get(position) as Value, gradientOf(position));
+    for (const position of carried) closing.carry(this.#seeds.get(position) as Value, gradientAt(position));
     for (const value of accumulated) closing.accumulate(value);
-    for (const value of [...elements.map(gradientOf), ...stacked]) closing.stack(value);
+    for (const value of [...elements.map(gradientAt), ...stacked]) closing.stack(value);
     const closed = closing.run();
     const read = terms.flatMap((sum) => sum.terms.flatMap(({ sources }) => sources));
     const residuals = [...closed.sequences, ...read].flatMap((source) =>

@@ -3,7 +3,7 @@ import { emitAll } from "../../trace/emit.js";
 import { add, mul, sub } from "../../trace/ops/binary.js";
 import { reshape } from "../../trace/ops/movement.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, narrow, wide, zerosOf } from "./rule.js";
+import { type GradientSite, type GradientTable, narrow, wide, zeroGradient } from "./rule.js";
 
 /**
  * One node gives all three, as engines have a kernel for them. Gradients that reach the statistics themselves join dx:
@@ -34,7 +34,7 @@ function batchNormalizationGradient(
   };
   const forX = (): Tensor | undefined => {
     if (!receives(1) && !receives(2)) return dx;
-    const own = wide(dx ?? zerosOf(type));
+    const own = wide(dx ?? zeroGradient(type));
     return narrow(
       ofStatistics().reduce((sum, part) => add(sum, part), own),
       type,

@@ -15,7 +15,13 @@ import {
 } from "../../trace/ops/binary.js";
 import { log, neg, round } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientRule, type GradientSite, type GradientTable, unbroadcast, zerosOf } from "./rule.js";
+import {
+  type GradientRule,
+  type GradientSite,
+  type GradientTable,
+  unbroadcast,
+  zeroGradient,
+} from "./rule.js";
 
 /** The gradient of an operand, made only if wanted and summed over the axes along which it was repeated. */
 function forOperand<K extends Op>(
@@ -46,7 +52,7 @@ const extremum =
 function powBase({ gradient, input, literal }: GradientSite<"Pow">): Tensor {
   const [g, a] = [gradient(0), input(0)];
   const exponent = literal(1);
-  if (exponent === 0) return zerosOf(g);
+  if (exponent === 0) return zeroGradient(g);
   if (exponent === 1) return g;
   if (exponent === 2) return mul(g, add(a, a));
   if (exponent !== undefined) return mul(g, mul(pow(a, exponent - 1), exponent));

@@ -9,7 +9,7 @@ import type { GradientSite, GradientTable } from "./rule.js";
 
 type Attributes = OpAttributes["Conv"];
 
-const windowOf = ({ strides, pads, dilations, group }: Attributes): Attributes => ({
+const pickWindow = ({ strides, pads, dilations, group }: Attributes): Attributes => ({
   strides,
   pads,
   dilations,
@@ -39,7 +39,7 @@ const biasGradient = (g: Tensor): Tensor =>
 
 /** dw of an image and of what is convolved of it. */
 const forWeights = (image: Tensor, result: Tensor, kernel: Shape, attributes: Attributes): Tensor =>
-  emit("ConvWeightGradient", [image, result], { ...windowOf(attributes), kernelShape: kernel.slice(2) });
+  emit("ConvWeightGradient", [image, result], { ...pickWindow(attributes), kernelShape: kernel.slice(2) });
 
 /**
  * y = x ∗ w is linear in each of the two, and ⟨g, x ∗ w⟩ = ⟨x, g ∗ᵀ w⟩ = ⟨w, dw(x, g)⟩: each of the three operators
@@ -51,7 +51,9 @@ export const convolutionGradients: GradientTable<OpOf<"convolution">> = {
     const g = site.gradient(0);
     const outputPadding = remainders(shapeAt(site, 0), shapeAt(site, 1), attributes);
     return [
-      needs(0) ? emit("ConvTranspose", [g, input(1)], { ...windowOf(attributes), outputPadding }) : undefined,
+      needs(0)
+        ? emit("ConvTranspose", [g, input(1)], { ...pickWindow(attributes), outputPadding })
+        : undefined,
       needs(1) ? forWeights(input(0), g, shapeAt(site, 1), attributes) : undefined,
       inputTypes.length > 2 && needs(2) ? biasGradient(g) : undefined,
     ];
@@ -60,7 +62,7 @@ export const convolutionGradients: GradientTable<OpOf<"convolution">> = {
     const { attributes, input, needs, inputTypes } = site;
     const g = site.gradient(0);
     return [
-      needs(0) ? emit("Conv", [g, input(1)], windowOf(attributes)) : undefined,
+      needs(0) ? emit("Conv", [g, input(1)], pickWindow(attributes)) : undefined,
       needs(1) ? forWeights(g, input(0), shapeAt(site, 1), attributes) : undefined,
       inputTypes.length > 2 && needs(2) ? biasGradient(g) : undefined,
     ];
@@ -70,8 +72,10 @@ export const convolutionGradients: GradientTable<OpOf<"convolution">> = {
     const g = site.gradient(0);
     const outputPadding = remainders(shapeAt(site, 0), g.shape, attributes);
     return [
-      needs(0) ? emit("ConvTranspose", [input(1), g], { ...windowOf(attributes), outputPadding }) : undefined,
-      needs(1) ? emit("Conv", [input(0), g], windowOf(attributes)) : undefined,
+      needs(0)
+        ? emit("ConvTranspose", [input(1), g], { ...pickWindow(attributes), outputPadding })
+        : undefined,
+      needs(1) ? emit("Conv", [input(0), g], pickWindow(attributes)) : undefined,
     ];
   },
 };

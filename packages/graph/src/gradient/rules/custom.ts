@@ -6,7 +6,7 @@ import { currentBuilder } from "../../trace/trace.js";
 import { type GradientRule, gradientDType } from "./rule.js";
 
 /** The values whose gradients a node's rule turns into gradients of operands. */
-export function resultsOf({ inputs, outputs, origin: { custom } }: AnyNode): readonly Value[] {
+export function customResults({ inputs, outputs, origin: { custom } }: AnyNode): readonly Value[] {
   return custom === undefined ? outputs : inputs.slice(0, custom.results);
 }
 
@@ -16,7 +16,7 @@ export function resultsOf({ inputs, outputs, origin: { custom } }: AnyNode): rea
  */
 export function customRules(nodes: readonly AnyNode[]): ReadonlyMap<Value, AnyNode> {
   const marked = nodes.filter(({ origin }) => origin.custom !== undefined);
-  return new Map(marked.flatMap((node) => resultsOf(node).map((result) => [result, node] as const)));
+  return new Map(marked.flatMap((node) => customResults(node).map((result) => [result, node] as const)));
 }
 
 /**

@@ -4,7 +4,7 @@ import { gatherElements, gatherND, scatterElements, scatterND } from "../../trac
 import { concat, expand, pad, reshape, transpose, unsqueeze } from "../../trace/ops/movement.js";
 import { range } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, zerosOf } from "./rule.js";
+import { type GradientSite, type GradientTable, zeroGradient } from "./rule.js";
 
 const ADD = { reduction: "add" } as const;
 
@@ -30,12 +30,12 @@ function gatherGradient({
     return [pad(unsqueeze(gradient(0), [axis]), pads)];
   }
   const positions = unsqueeze(input(1), [-1]);
-  if (axis === 0) return [scatterND(zerosOf(data), positions, gradient(0), ADD)];
+  if (axis === 0) return [scatterND(zeroGradient(data), positions, gradient(0), ADD)];
   const depth = indices.shape.length;
   const axes = gradient(0).shape.map((_, index) => index);
   const front = [...axes.slice(axis, axis + depth), ...axes.slice(0, axis), ...axes.slice(axis + depth)];
   const [size, ...rest] = [data.shape[axis] ?? 0, ...data.shape.toSpliced(axis, 1)];
-  const rows = zerosOf({ dtype: data.dtype, shape: [size, ...rest] });
+  const rows = zeroGradient({ dtype: data.dtype, shape: [size, ...rest] });
   const summed = scatterND(rows, positions, transpose(gradient(0), front), ADD);
   const back = data.shape.map((_, index) => (index === axis ? 0 : index < axis ? index + 1 : index));
   return [transpose(summed, back)];
@@ -49,13 +49,13 @@ function gatherNDGradient({
   inputTypes: [data, indices],
 }: GradientSite<"GatherND">): readonly (Tensor | undefined)[] {
   if (data === undefined || indices === undefined) return [];
-  if (batchDims === 0) return [scatterND(zerosOf(data), input(1), gradient(0), ADD)];
+  if (batchDims === 0) return [scatterND(zeroGradient(data), input(1), gradient(0), ADD)];
   const batch = elementCount(data.shape.slice(0, batchDims), "GatherND");
   const inner = indices.shape.slice(batchDims);
   const counted = reshape(range(0, batch), [batch, ...inner.map(() => 1)]);
   const coordinate = expand(counted, [batch, ...inner.slice(0, -1), 1]);
   const positions = concat([coordinate, reshape(input(1), [batch, ...inner])], -1);
-  const rows = zerosOf({ dtype: data.dtype, shape: [batch, ...data.shape.slice(batchDims)] });
+  const rows = zeroGradient({ dtype: data.dtype, shape: [batch, ...data.shape.slice(batchDims)] });
   const updates = reshape(gradient(0), [
     batch,
     ...inner.slice(0, -1),
@@ -71,19 +71,19 @@ export const indexingGradients: GradientTable<OpOf<"indexing">> = {
   GatherElements: ({ attributes: { axis }, gradient, input, inputTypes: [data] }) => [
     data === undefined
       ? undefined
-      : scatterElements(zerosOf(data), input(1), gradient(0), { axis, reduction: "add" }),
+      : scatterElements(zeroGradient(data), input(1), gradient(0), { axis, reduction: "add" }),
   ],
   GatherND: gatherNDGradient,
   // With reduction none what was overwritten gets nothing; repeated indices are undefined there, as in ONNX.
   ScatterElements: ({ attributes: { axis, reduction }, gradient, input, inputTypes, needs, refuse }) => {
     if (reduction !== "none" && reduction !== "add") return refuse(UNSCATTERABLE);
     const [, , updates] = inputTypes;
-    const kept = (): Tensor =>
+    const keepRest = (): Tensor =>
       reduction === "add" || updates === undefined
         ? gradient(0)
-        : scatterElements(gradient(0), input(1), zerosOf(updates), { axis });
+        : scatterElements(gradient(0), input(1), zeroGradient(updates), { axis });
     return [
-      needs(0) ? kept() : undefined,
+      needs(0) ? keepRest() : undefined,
       undefined,
       needs(2) ? gatherElements(gradient(0), input(1), axis) : undefined,
     ];
@@ -91,11 +91,15 @@ export const indexingGradients: GradientTable<OpOf<"indexing">> = {
   ScatterND: ({ attributes: { reduction }, gradient, input, inputTypes, needs, refuse }) => {
     if (reduction !== "none" && reduction !== "add") return refuse(UNSCATTERABLE);
     const [, , updates] = inputTypes;
-    const kept = (): Tensor =>
+    const keepRest = (): Tensor =>
       reduction === "add" || updates === undefined
         ? gradient(0)
-        : scatterND(gradient(0), input(1), zerosOf(updates));
-    return [needs(0) ? kept() : undefined, undefined, needs(2) ? gatherND(gradient(0), input(1)) : undefined];
+        : scatterND(gradient(0), input(1), zeroGradient(updates));
+    return [
+      needs(0) ? keepRest() : undefined,
+      undefined,
+      needs(2) ? gatherND(gradient(0), input(1)) : undefined,
+    ];
   },
   OneHot: { zero: "its input is an index" },
 };

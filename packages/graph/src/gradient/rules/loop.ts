@@ -5,7 +5,7 @@ import { emitScan } from "../../trace/ops/loop.js";
 import { cast } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { backwardBody, type StepSource } from "./backward-body.js";
-import { type GradientRule, type GradientTable, gradientDType, zerosOf } from "./rule.js";
+import { type GradientRule, type GradientTable, gradientDType, zeroGradient } from "./rule.js";
 
 /**
  * A scan in the other direction, over what the forward scan stacked for it. The gradient of an invariant is a sum over
@@ -21,7 +21,7 @@ const scanGradient: GradientRule<"Scan"> = (site) => {
       throw new Error(`internal: a scan has not stacked %${value.id}, which its gradient reads`);
     return site.output(position);
   };
-  const sourceOf = (source: StepSource): Tensor => {
+  const readSource = (source: StepSource): Tensor => {
     if (source.kind === "input") return site.input(source.position);
     if (source.kind === "gradient") return site.gradient(source.position);
     if (source.kind === "residual") return residual(source.value);
@@ -30,13 +30,13 @@ const scanGradient: GradientRule<"Scan"> = (site) => {
   const accumulated = backward.gradients.filter(({ isAccumulated }) => isAccumulated);
   const starts = [
     ...backward.carries.map((position) => site.gradient(position)),
-    ...accumulated.map(({ input }) => zerosOf({ dtype: "f32", shape: inputTypes[input]?.shape ?? [] })),
+    ...accumulated.map(({ input }) => zeroGradient({ dtype: "f32", shape: inputTypes[input]?.shape ?? [] })),
   ];
   const stackedFrom = starts.length + backward.elements.length;
   const results: readonly Tensor[] = emitScan(
     {
       starts,
-      sequences: backward.sequences.map(sourceOf),
+      sequences: backward.sequences.map(readSource),
       invariants: backward.invariants.map((position) => site.input(position)),
     },
     { body: backward.body, length, reverse: !reverse, saved: 0 },
@@ -50,7 +50,7 @@ const scanGradient: GradientRule<"Scan"> = (site) => {
   });
   for (const { input, terms, isAccumulated } of backward.gradients) {
     const dtype = gradientDType(inputTypes[input]?.dtype ?? "f32");
-    const sums = terms.map(({ sources, emit }) => emit(sources.map(sourceOf)));
+    const sums = terms.map(({ sources, emit }) => emit(sources.map(readSource)));
     const position = backward.carries.length + accumulated.findIndex((other) => other.input === input);
     if (isAccumulated) sums.push(cast(results[position] as Tensor, dtype));
     gradients[input] = sums.reduce(add);

@@ -7,7 +7,7 @@ import { reduceSum } from "../../trace/ops/reduce.js";
 import { literal } from "../../trace/ops/source.js";
 import { exp, neg } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, narrow, wide, zerosOf } from "./rule.js";
+import { type GradientSite, type GradientTable, narrow, wide, zeroGradient } from "./rule.js";
 
 type Site = GradientSite<OpOf<"loss">>;
 
@@ -25,24 +25,24 @@ interface Labels {
   readonly masked: (perLabel: Tensor) => Tensor;
 }
 
-function labelsOf({ attributes, gradient, input, inputTypes }: Site): Labels {
+function readLabels({ attributes, gradient, input, inputTypes }: Site): Labels {
   const { reduction, ignoreIndex } = attributes;
   const labels = input(1);
   const ignored = ignoreIndex === undefined ? undefined : equal(labels, ignoreIndex);
-  const masked = (x: Tensor): Tensor => (ignored === undefined ? x : where(ignored, 0, x));
-  const safe = masked(labels);
+  const maskIgnored = (x: Tensor): Tensor => (ignored === undefined ? x : where(ignored, 0, x));
+  const safe = maskIgnored(labels);
   const weight = inputTypes.length > 2 ? gather(wide(input(2)), safe) : undefined;
   const g = wide(gradient(0));
   const total = (): Tensor | number =>
     weight === undefined && ignored === undefined
       ? elementCount(labels.shape, "SoftmaxCrossEntropyLoss")
-      : reduceSum(masked(weight ?? literal(1)));
+      : reduceSum(maskIgnored(weight ?? literal(1)));
   const base = reduction === "mean" ? div(g, total()) : g;
   return {
     columns: unsqueeze(safe, [1]),
-    factor: masked(weight === undefined ? base : mul(weight, base)),
+    factor: maskIgnored(weight === undefined ? base : mul(weight, base)),
     base,
-    masked,
+    masked: maskIgnored,
   };
 }
 
@@ -55,7 +55,7 @@ function weightGradient(site: Site, { columns, base, masked }: Labels, logProbab
   const excess = site.attributes.reduction === "mean" ? sub(nll, wide(site.output(0))) : nll;
   const parts = masked(mul(excess, base));
   const positions = reshape(columns, [...labelShape, 1]);
-  const zeros = zerosOf({ dtype: "f32", shape: site.inputTypes[2]?.shape ?? [] });
+  const zeros = zeroGradient({ dtype: "f32", shape: site.inputTypes[2]?.shape ?? [] });
   return scatterND(zeros, positions, parts, { reduction: "add" });
 }
 
@@ -69,7 +69,7 @@ function softmaxCrossEntropyGradient(
   const { gradient, inputTypes, needs, output, receives } = site;
   const [scores, , weights] = inputTypes;
   if (scores === undefined) return [];
-  const labels = receives(0) ? labelsOf(site as unknown as Site) : undefined;
+  const labels = receives(0) ? readLabels(site as unknown as Site) : undefined;
 
   const forScores = (): Tensor | undefined => {
     const probabilities = exp(wide(output(1)));
@@ -102,10 +102,10 @@ function negativeLogLikelihoodGradient(
   const { input, inputTypes, needs } = site;
   const [scores, , weights] = inputTypes;
   if (scores === undefined) return [];
-  const labels = labelsOf(site as unknown as Site);
+  const labels = readLabels(site as unknown as Site);
   const forScores = (): Tensor => {
     const updates = expand(asColumn(neg(labels.factor)), labels.columns.shape);
-    const zeros = zerosOf({ dtype: "f32", shape: scores.shape });
+    const zeros = zeroGradient({ dtype: "f32", shape: scores.shape });
     return narrow(scatterElements(zeros, labels.columns, updates, { axis: 1 }), scores);
   };
   return [

@@ -1,4 +1,4 @@
-import { type Contraction, contractionOf } from "../../graph/einsum-equation.js";
+import { type Contraction, readContraction } from "../../graph/einsum-equation.js";
 import type { OpOf } from "../../graph/families.js";
 import { elementCount, type Shape, sameShape } from "../../shape.js";
 import { equal, mul, where } from "../../trace/ops/binary.js";
@@ -84,17 +84,17 @@ function gemmGradient({
  */
 function einsumGradient(site: GradientSite<"Einsum">): readonly (Tensor | undefined)[] {
   const { attributes, inputTypes } = site;
-  const contraction = contractionOf(
+  const contraction = readContraction(
     attributes.equation,
     inputTypes.map(({ shape }) => shape),
   );
   return inputTypes.map(({ shape }, index) =>
-    site.needs(index) ? toShape(einsumGradientOf(site, contraction, index), shape) : undefined,
+    site.needs(index) ? toShape(operandGradient(site, contraction, index), shape) : undefined,
   );
 }
 
 /** The gradient of the operand without its axes that broadcast. */
-function einsumGradientOf(
+function operandGradient(
   { gradient, input }: GradientSite<"Einsum">,
   { operands, output, sizes }: Contraction,
   index: number,

@@ -10,7 +10,7 @@ import {
   type GradientTable,
   toShape,
   unbroadcast,
-  zerosOf,
+  zeroGradient,
 } from "./rule.js";
 
 type ShapeOp = "Reshape" | "Squeeze" | "Unsqueeze";
@@ -38,7 +38,7 @@ function sliceGradient({
 }: GradientSite<"Slice">): readonly (Tensor | undefined)[] {
   if (x === undefined) return [];
   let g = gradient(0);
-  if (elementCount(g.shape, "Slice") === 0) return [zerosOf(x)];
+  if (elementCount(g.shape, "Slice") === 0) return [zeroGradient(x)];
   const pads = x.shape.map((): readonly [number, number] => [0, 0]);
   attributes.axes.forEach((axis, index) => {
     const step = attributes.steps[index] ?? 1;
@@ -88,7 +88,7 @@ function unpadAxis(g: Tensor, axis: number, before: number, after: number, mode:
     const inner = size > 2 ? [cut(before + 1, before + size - 1)] : [];
     return concat([sum(low), ...inner, sum(high)], axis);
   }
-  const placed = (part: Tensor, start: number): Tensor =>
+  const padPart = (part: Tensor, start: number): Tensor =>
     pad(
       slice(part, [{ axis, step: -1 }]),
       g.shape.map((_, index): [number, number] =>
@@ -96,8 +96,8 @@ function unpadAxis(g: Tensor, axis: number, before: number, after: number, mode:
       ),
     );
   let total = center;
-  if (before > 0) total = add(total, placed(cut(0, before), 1));
-  if (after > 0) total = add(total, placed(cut(before + size, before + size + after), size - 1 - after));
+  if (before > 0) total = add(total, padPart(cut(0, before), 1));
+  if (after > 0) total = add(total, padPart(cut(before + size, before + size + after), size - 1 - after));
   return total;
 }
 

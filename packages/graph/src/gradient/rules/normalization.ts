@@ -16,7 +16,7 @@ const back = <K extends OpOf<"normalization">>(
   return type === undefined ? undefined : narrow(unbroadcast(gradient, type.shape), type);
 };
 
-const normalizedAxes = (shape: readonly number[], first: number): readonly number[] =>
+const lastAxes = (shape: readonly number[], first: number): readonly number[] =>
   shape.flatMap((_, axis) => (axis < first ? [] : [axis]));
 
 /**
@@ -29,7 +29,7 @@ function layerNormalizationGradient(
 ): readonly (Tensor | undefined)[] {
   const { attributes, gradient, input, inputTypes, output, receives, needs } = site;
   const shape = inputTypes[0]?.shape ?? [];
-  const axes = normalizedAxes(shape, attributes.axis);
+  const axes = lastAxes(shape, attributes.axis);
   const g = wide(gradient(0));
   const r = output(2);
   const normalized = mul(sub(wide(input(0)), output(1)), r);
@@ -53,7 +53,7 @@ function layerNormalizationGradient(
 /** y = x̂ · scale, x̂ = x · r, r = 1/√(mean(x²) + ε): dx = r · (h - x̂ · mean(h · x̂)) with h = g · scale. */
 function rmsNormalizationGradient(site: GradientSite<"RMSNormalization">): readonly (Tensor | undefined)[] {
   const { attributes, gradient, input, inputTypes, needs } = site;
-  const axes = normalizedAxes(inputTypes[0]?.shape ?? [], attributes.axis);
+  const axes = lastAxes(inputTypes[0]?.shape ?? [], attributes.axis);
   const count = elementCount((inputTypes[0]?.shape ?? []).slice(attributes.axis), "RMSNormalization");
   const g = wide(gradient(0));
   const x = wide(input(0));

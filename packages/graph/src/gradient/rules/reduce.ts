@@ -1,5 +1,5 @@
 import type { OpOf, ReduceOp } from "../../graph/families.js";
-import { reducedShape } from "../../graph/infer/reduce.js";
+import { reduceShape } from "../../graph/infer/reduce.js";
 import { elementCount } from "../../shape.js";
 import { div, equal, mul, sub, where } from "../../trace/ops/binary.js";
 import { scatterElements } from "../../trace/ops/indexing.js";
@@ -7,14 +7,21 @@ import { expand } from "../../trace/ops/movement.js";
 import { cumSum, reduceProd, reduceSum } from "../../trace/ops/reduce.js";
 import { cast, exp, isInf, neg, sign } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientRule, type GradientSite, type GradientTable, toShape, wide, zerosOf } from "./rule.js";
+import {
+  type GradientRule,
+  type GradientSite,
+  type GradientTable,
+  toShape,
+  wide,
+  zeroGradient,
+} from "./rule.js";
 
 type Site = Pick<GradientSite<ReduceOp>, "attributes" | "gradient" | "input" | "output" | "inputTypes">;
 
 /** A reduced value shaped so that it broadcasts against what was reduced; a scalar does as it is. */
-function kept({ attributes, inputTypes }: Site, reduced: Tensor): Tensor {
+function keepAxes({ attributes, inputTypes }: Site, reduced: Tensor): Tensor {
   if (reduced.shape.length === 0) return reduced;
-  return toShape(reduced, reducedShape(inputTypes[0]?.shape ?? [], attributes.axes, true));
+  return toShape(reduced, reduceShape(inputTypes[0]?.shape ?? [], attributes.axes, true));
 }
 
 /** Rules in terms of x, and of y and its gradient with the reduced axes kept. */
@@ -26,9 +33,9 @@ const rule =
     ) => Tensor,
   ): GradientRule<K> =>
   (site) => {
-    const g = kept(site as Site, site.gradient(0));
+    const g = keepAxes(site as Site, site.gradient(0));
     const x = (): Tensor => site.input(0);
-    const y = (): Tensor => kept(site as Site, site.output(0));
+    const y = (): Tensor => keepAxes(site as Site, site.output(0));
     return [make({ g, x, y }, site as Site)];
   };
 
@@ -83,7 +90,7 @@ export const reduceGradients: GradientTable<OpOf<"reduce">> = {
   ArgMax: INDICES,
   ArgMin: INDICES,
   TopK: ({ attributes: { axis }, gradient, output, inputTypes: [x] }) => [
-    x === undefined ? undefined : scatterElements(zerosOf(x), output(1), gradient(0), { axis }),
+    x === undefined ? undefined : scatterElements(zeroGradient(x), output(1), gradient(0), { axis }),
   ],
   CumSum: ({ attributes: { axis, exclusive, reverse }, gradient }) => [
     cumSum(gradient(0), axis, { exclusive, reverse: !reverse }),

@@ -57,7 +57,7 @@ export function gradientDType(dtype: DType): DType {
 }
 
 /** Zeros without host data: an expanded literal. */
-export function zerosOf(type: ValueType): Tensor {
+export function zeroGradient(type: ValueType): Tensor {
   const zero = literal(0, gradientDType(type.dtype));
   return type.shape.length === 0 ? zero : expand(zero, type.shape);
 }

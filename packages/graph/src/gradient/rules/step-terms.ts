@@ -38,7 +38,7 @@ export function stepTerms(builder: GraphBuilder, sum: Value, isPerStep: (value: 
       for (const input of node.inputs) split(input);
       return;
     }
-    const term = termOf(value, makers);
+    const term = findTerm(value, makers);
     if (term?.operands.every(isPerStep) === true) terms.push(term);
     else rest.push(value);
   };
@@ -50,47 +50,47 @@ export function stepTerms(builder: GraphBuilder, sum: Value, isPerStep: (value: 
   return { terms, rest: left };
 }
 
-function termOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): StepTerm | undefined {
+function findTerm(value: Value, makers: ReadonlyMap<Value, AnyNode>): StepTerm | undefined {
   const node = makers.get(value);
   if (node === undefined) return undefined;
   const [x, y] = node.inputs;
   if (x === undefined) return undefined;
   if (node.op === "Reshape" || node.op === "Squeeze" || node.op === "Unsqueeze") {
-    const inner = termOf(x, makers);
+    const inner = findTerm(x, makers);
     return inner && { ...inner, emit: (stacked) => reshape(inner.emit(stacked), value.shape) };
   }
   if (isNode(node, "ReduceSum")) {
-    const source = sourceOf(x, makers);
+    const source = findSource(x, makers);
     const axes = [0, ...node.attributes.axes.map((axis) => axis + 1)];
     return {
       operands: [source],
-      emit: ([all]) => toShape(reduceSum(allOf(all, x.dtype, x.shape), { axes }), value.shape),
+      emit: ([all]) => toShape(reduceSum(stackAll(all, x.dtype, x.shape), { axes }), value.shape),
     };
   }
   if (y === undefined || !isNode(node, "Gemm")) return undefined;
   const { transA, transB, alpha } = node.attributes;
   if (!transA || transB || node.inputs.length > 2) return undefined;
-  const rowsOf = (all: Tensor | undefined, operand: Value): Tensor => {
+  const flattenRows = (all: Tensor | undefined, operand: Value): Tensor => {
     const { dtype, shape } = operand;
-    const stacked = allOf(all, dtype, shape);
+    const stacked = stackAll(all, dtype, shape);
     return reshape(stacked, [elementCount(stacked.shape, "scan") / (shape[1] as number), shape[1] as number]);
   };
   return {
-    operands: [sourceOf(x, makers), sourceOf(y, makers)],
-    emit: ([a, b]) => gemm(rowsOf(a, x), rowsOf(b, y), undefined, { transA, alpha }),
+    operands: [findSource(x, makers), findSource(y, makers)],
+    emit: ([a, b]) => gemm(flattenRows(a, x), flattenRows(b, y), undefined, { transA, alpha }),
   };
 }
 
 /** The operand of all steps, from what it was reshaped and widened from. */
-function allOf(stacked: Tensor | undefined, dtype: DType, shape: Shape): Tensor {
+function stackAll(stacked: Tensor | undefined, dtype: DType, shape: Shape): Tensor {
   if (stacked === undefined) throw new Error("internal: a term's operand is missing");
   return cast(toShape(stacked, [stacked.shape[0] as number, ...shape]), dtype);
 }
 
 /** The value that this one is a view of, or was widened from: that takes no more memory when it is stacked. */
-function sourceOf(value: Value, makers: ReadonlyMap<Value, AnyNode>): Value {
+function findSource(value: Value, makers: ReadonlyMap<Value, AnyNode>): Value {
   const node = makers.get(value);
-  return node !== undefined && isFree(node) ? sourceOf(node.inputs[0] as Value, makers) : value;
+  return node !== undefined && isFree(node) ? findSource(node.inputs[0] as Value, makers) : value;
 }
 
 /** Whether a node costs next to nothing and its operand takes no more memory than its result: a view, or a widening cast. */

@@ -13,7 +13,7 @@ import {
 } from "./rule.js";
 
 /** The type of per-channel statistics, f32 [C]. */
-function channelsOf(op: Op, x: ValueType): ValueType {
+function channelType(op: Op, x: ValueType): ValueType {
   const channels = x.shape[1];
   if (channels === undefined) throw shapeError(op, `x must be [N, C, …], got ${formatShape(x.shape)}`);
   return { dtype: "f32", shape: [channels] };
@@ -22,7 +22,7 @@ function channelsOf(op: Op, x: ValueType): ValueType {
 /** Scale or bias: in f32 beside any x, or in x's dtype. */
 function expectParameter(op: Op, part: ValueType, x: ValueType, what: string): void {
   expectDType(op, part, [...new Set(["f32" as const, x.dtype])], what);
-  expectShape(op, part.shape, channelsOf(op, x).shape, what);
+  expectShape(op, part.shape, channelType(op, x).shape, what);
 }
 
 export const batchNormalizationInfer: InferTable<OpOf<"batch-normalization">> = {
@@ -31,7 +31,7 @@ export const batchNormalizationInfer: InferTable<OpOf<"batch-normalization">> = 
     expectCount(op, inputs, 3);
     const x = operand(op, inputs, 0);
     expectDType(op, x);
-    const statistics = channelsOf(op, x);
+    const statistics = channelType(op, x);
     expectParameter(op, operand(op, inputs, 1), x, "scale");
     expectParameter(op, operand(op, inputs, 2), x, "bias");
     return [x, statistics, statistics];
@@ -43,7 +43,7 @@ export const batchNormalizationInfer: InferTable<OpOf<"batch-normalization">> = 
     expectDType(op, dy);
     expectSameDType(op, [dy, x]);
     expectShape(op, dy.shape, x.shape, "dy");
-    const statistics = channelsOf(op, x);
+    const statistics = channelType(op, x);
     expectParameter(op, operand(op, inputs, 2), x, "scale");
     for (const [index, what] of [
       [3, "mean"],

@@ -19,7 +19,7 @@ import {
  * Sizes of the result of a kernel on those spatial axes.
  * @throws MP_INVALID_ARGUMENT for an invalid window, MP_SHAPE_MISMATCH if the kernel does not fit in once
  */
-function windowedSizes(op: Op, sizes: Shape, kernel: Shape, window: KernelWindow): Shape {
+function windowSizes(op: Op, sizes: Shape, kernel: Shape, window: KernelWindow): Shape {
   expectWindow(op, sizes.length, window);
   return sizes.map((size, axis) => {
     const extent = windowExtent(kernel[axis] ?? 1, window.dilations[axis] ?? 1);
@@ -66,7 +66,7 @@ function expectGroups(
 }
 
 /** x and w, after the checks that both convolutions share. */
-function operandsOf(
+function checkOperands(
   op: "Conv" | "ConvTranspose",
   inputs: readonly ValueType[],
 ): readonly [ValueType, ValueType] {
@@ -91,7 +91,7 @@ const layoutHint = (shape: readonly number[], channels: number): string =>
   shape.length === 4 && shape[3] === channels ? "; images are [batch, channels, height, width]" : "";
 
 const conv = (inputs: readonly ValueType[], attributes: OpAttributes["Conv"]): readonly ValueType[] => {
-  const [x, w] = operandsOf("Conv", inputs);
+  const [x, w] = checkOperands("Conv", inputs);
   const { group } = attributes;
   const [batch = 0, channels = 0, ...sizes] = x.shape;
   const [results = 0, spanned = 0, ...kernel] = w.shape;
@@ -103,14 +103,14 @@ const conv = (inputs: readonly ValueType[], attributes: OpAttributes["Conv"]): r
     );
   }
   expectBias("Conv", inputs[2], results);
-  return [{ dtype: x.dtype, shape: [batch, results, ...windowedSizes("Conv", sizes, kernel, attributes)] }];
+  return [{ dtype: x.dtype, shape: [batch, results, ...windowSizes("Conv", sizes, kernel, attributes)] }];
 };
 
 export const convolutionInfer: InferTable<OpOf<"convolution">> = {
   Conv: conv,
   ConvTranspose: (inputs, attributes) => {
     const op = "ConvTranspose";
-    const [x, w] = operandsOf(op, inputs);
+    const [x, w] = checkOperands(op, inputs);
     const { group, strides, pads, dilations, outputPadding } = attributes;
     const [batch = 0, channels = 0, ...sizes] = x.shape;
     const [kernels = 0, spanned = 0, ...kernel] = w.shape;
@@ -157,7 +157,7 @@ export const convolutionInfer: InferTable<OpOf<"convolution">> = {
     const [, results = 0] = dy.shape;
     expectIntegers(op, "kernelShape", kernelShape, sizes.length, 1);
     expectGroups(op, group, { "channels of x": channels, "channels of dy": results });
-    expectShape(op, dy.shape, [batch, results, ...windowedSizes(op, sizes, kernelShape, attributes)], "dy");
+    expectShape(op, dy.shape, [batch, results, ...windowSizes(op, sizes, kernelShape, attributes)], "dy");
     return [{ dtype: x.dtype, shape: [results, channels / group, ...kernelShape] }];
   },
 };

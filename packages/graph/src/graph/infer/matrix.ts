@@ -1,5 +1,5 @@
 import { broadcastShapes, formatShape } from "../../shape.js";
-import { contractionOf } from "../einsum-equation.js";
+import { readContraction } from "../einsum-equation.js";
 import type { OpOf } from "../families.js";
 import { expectCount, expectDType, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
 
@@ -53,7 +53,7 @@ export const matrixInfer: InferTable<OpOf<"matrix">> = {
     const { dtype } = operand("Einsum", inputs, 0);
     for (const input of inputs) expectDType("Einsum", input);
     expectSameDType("Einsum", inputs);
-    const { output, sizes } = contractionOf(
+    const { output, sizes } = readContraction(
       equation,
       inputs.map(({ shape }) => shape),
     );

@@ -2,7 +2,7 @@ import { elementCount, formatShape, type Shape } from "../../shape.js";
 import type { PoolingWindow } from "../attributes.js";
 import type { OpOf } from "../families.js";
 import type { ValueType } from "../graph.js";
-import { hasEmptyWindow, pooledSizes } from "../pooling-window.js";
+import { hasEmptyWindow, poolSizes } from "../pooling-window.js";
 import {
   argumentError,
   expectCount,
@@ -16,7 +16,7 @@ import {
 } from "./rule.js";
 
 /** The shape of the result of pooling x. @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT */
-function pooledShape(op: OpOf<"pooling">, shape: Shape, window: PoolingWindow): Shape {
+function poolShape(op: OpOf<"pooling">, shape: Shape, window: PoolingWindow): Shape {
   const [batch, channels, ...spatial] = shape;
   if (batch === undefined || channels === undefined || spatial.length === 0) {
     throw shapeError(op, `x must be [N, C, d…], got ${formatShape(shape)}`);
@@ -26,7 +26,7 @@ function pooledShape(op: OpOf<"pooling">, shape: Shape, window: PoolingWindow): 
   expectIntegers(op, "strides", window.strides, rank, 1);
   expectIntegers(op, "dilations", window.dilations, rank, 1);
   expectIntegers(op, "pads", window.pads, 2 * rank, 0);
-  const sizes = pooledSizes(spatial, window);
+  const sizes = poolSizes(spatial, window);
   const kernel = formatShape(window.kernelShape);
   if (sizes.includes(0)) {
     throw shapeError(
@@ -48,25 +48,25 @@ function pooledShape(op: OpOf<"pooling">, shape: Shape, window: PoolingWindow): 
   return [batch, channels, ...sizes];
 }
 
-function pooled(op: "MaxPool" | "AveragePool") {
+function poolRule(op: "MaxPool" | "AveragePool") {
   return (inputs: readonly ValueType[], window: PoolingWindow): readonly ValueType[] => {
     expectCount(op, inputs, 1);
     const x = operand(op, inputs, 0);
     expectDType(op, x);
-    return [{ dtype: x.dtype, shape: pooledShape(op, x.shape, window) }];
+    return [{ dtype: x.dtype, shape: poolShape(op, x.shape, window) }];
   };
 }
 
 export const poolingInfer: InferTable<OpOf<"pooling">> = {
-  MaxPool: pooled("MaxPool"),
-  AveragePool: pooled("AveragePool"),
+  MaxPool: poolRule("MaxPool"),
+  AveragePool: poolRule("AveragePool"),
   MaxPoolGradient: (inputs, window) => {
     const op = "MaxPoolGradient";
     expectCount(op, inputs, 3);
     const [dy, x, y] = [operand(op, inputs, 0), operand(op, inputs, 1), operand(op, inputs, 2)];
     expectDType(op, dy);
     expectSameDType(op, inputs);
-    const shape = pooledShape(op, x.shape, window);
+    const shape = poolShape(op, x.shape, window);
     expectShape(op, dy.shape, shape, "dy");
     expectShape(op, y.shape, shape, "y");
     return [x];

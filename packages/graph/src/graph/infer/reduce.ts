@@ -5,7 +5,7 @@ import type { ValueType } from "../graph.js";
 import { argumentError, expectCount, expectDType, type InferTable, operand, shapeError } from "./rule.js";
 
 /** The shape after reducing those axes. */
-export function reducedShape(shape: Shape, axes: readonly number[], keepdims: boolean): Shape {
+export function reduceShape(shape: Shape, axes: readonly number[], keepdims: boolean): Shape {
   return keepdims
     ? shape.map((dimension, axis) => (axes.includes(axis) ? 1 : dimension))
     : shape.filter((_, axis) => !axes.includes(axis));
@@ -28,7 +28,7 @@ function reduce(op: ReduceOp) {
     if (new Set(axes).size !== axes.length) throw argumentError(op, `axes repeat: ${axes.join(", ")}`);
     if (NEEDS_ELEMENTS.has(op) && axes.some((axis) => x.shape[axis] === 0))
       throw shapeError(op, "reduces no elements");
-    return [{ dtype: x.dtype, shape: reducedShape(x.shape, axes, keepdims) }];
+    return [{ dtype: x.dtype, shape: reduceShape(x.shape, axes, keepdims) }];
   };
 }
 
@@ -42,7 +42,7 @@ function argReduce(op: ArgOp) {
     expectDType(op, x);
     normalizeAxis(axis, x.shape.length, op);
     if (x.shape[axis] === 0) throw shapeError(op, "reduces no elements");
-    return [{ dtype: "i32", shape: reducedShape(x.shape, [axis], keepdims) }];
+    return [{ dtype: "i32", shape: reduceShape(x.shape, [axis], keepdims) }];
   };
 }
 

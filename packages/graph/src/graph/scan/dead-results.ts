@@ -13,7 +13,7 @@ export function withoutDeadResults(
   const { attributes, inputs, outputs } = node;
   const { carries, sequences, saved } = attributes;
   const { body } = attributes;
-  const used = usedInputs(body, carries, (output) => read.has(outputs[output] as Value));
+  const used = findUsedInputs(body, carries, (output) => read.has(outputs[output] as Value));
   const keepsOutput = (_: unknown, output: number): boolean =>
     output < carries ? used.has(output) : read.has(outputs[output] as Value);
   const keepsInput = (_: unknown, input: number): boolean => used.has(input);
@@ -44,7 +44,11 @@ export function withoutDeadResults(
 }
 
 /** Positions of the body's inputs that its read outputs depend on, in any step. A carry is used if one of a later step is. */
-function usedInputs(body: Graph, carries: number, isRead: (output: number) => boolean): ReadonlySet<number> {
+function findUsedInputs(
+  body: Graph,
+  carries: number,
+  isRead: (output: number) => boolean,
+): ReadonlySet<number> {
   const makers = producers(body);
   const positions = new Map(body.inputs.map(({ value }, position) => [value, position]));
   const used = new Set<number>();

@@ -9,7 +9,7 @@ export function hoistInvariants(graph: Graph): Graph {
   const fresh = freshValues(graph);
   return {
     ...graph,
-    nodes: graph.nodes.flatMap((node) => (isNode(node, "Scan") ? hoisted(node, fresh) : [node])),
+    nodes: graph.nodes.flatMap((node) => (isNode(node, "Scan") ? hoistNodes(node, fresh) : [node])),
   };
 }
 
@@ -21,7 +21,7 @@ export function freshValues({ inputs, nodes }: Graph): (type: Pick<Value, "dtype
   return ({ dtype, shape }) => Object.freeze({ id: ++last, dtype, shape: Object.freeze([...shape]) });
 }
 
-function hoisted(scan: GraphNode<"Scan">, fresh: ReturnType<typeof freshValues>): readonly AnyNode[] {
+function hoistNodes(scan: GraphNode<"Scan">, fresh: ReturnType<typeof freshValues>): readonly AnyNode[] {
   const { carries, sequences } = scan.attributes;
   const body = hoistInvariants(scan.attributes.body);
   /** The counterparts outside of what is the same in every step. */
@@ -55,7 +55,7 @@ function hoisted(scan: GraphNode<"Scan">, fresh: ReturnType<typeof freshValues>)
   const read = new Set([...nodes.flatMap(({ inputs }) => inputs), ...body.outputs.map(({ value }) => value)]);
   const entering = [...moved].flatMap(({ outputs }) => outputs.filter((output) => read.has(output)));
   const inputs: GraphInput[] = entering.map((value) => ({
-    name: nameOf(value, body),
+    name: inputName(value, body),
     role: "capture",
     value,
   }));
@@ -82,7 +82,7 @@ function isInvariant(
   );
 }
 
-function nameOf({ id }: Value, { inputs }: Graph): string {
+function inputName({ id }: Value, { inputs }: Graph): string {
   let name = `outside/${id}`;
   while (inputs.some((input) => input.name === name)) name += "'";
   return name;

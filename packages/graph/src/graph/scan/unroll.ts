@@ -9,10 +9,12 @@ import { type GraphNode, isNode, type Value } from "../graph.js";
 export function unrollScans(graph: Graph): Graph {
   if (!graph.nodes.some(({ op }) => op === "Scan")) return graph;
   const elements = new Map<Value, readonly Value[]>();
-  return rebuildGraph(graph, (node, at) => (isNode(node, "Scan") ? unrolled(node, at, elements) : undefined));
+  return rebuildGraph(graph, (node, at) =>
+    isNode(node, "Scan") ? unrollScan(node, at, elements) : undefined,
+  );
 }
 
-function unrolled(
+function unrollScan(
   { inputs, attributes, origin }: GraphNode<"Scan">,
   at: Rebuilding,
   elements: Map<Value, readonly Value[]>,
@@ -25,7 +27,7 @@ function unrolled(
   const invariants = operands.slice(carries + sequences);
   const sliced = operands
     .slice(carries, carries + sequences)
-    .map((sequence) => elementsOf(sequence, at, elements));
+    .map((sequence) => splitElements(sequence, at, elements));
   const stacked = body.outputs.slice(carries).map(() => new Array<Value>(length));
   let carry: readonly Value[] = operands.slice(0, carries);
   for (let step = 0; step < length; step++) {
@@ -49,7 +51,7 @@ function unrolled(
   return [...carry, ...joined];
 }
 
-function elementsOf(
+function splitElements(
   sequence: Value,
   { builder }: Rebuilding,
   elements: Map<Value, readonly Value[]>,

@@ -3,7 +3,7 @@ import { decodeArray, encodeArray } from "../../float-format/bits.js";
 import type { ValueType } from "../../graph/graph.js";
 import type { HostTensor } from "../../host/host-tensor.js";
 import type { Arithmetic } from "./arithmetic.js";
-import { copyOf, type FloatStore, type Store } from "./store.js";
+import { copyStore, type FloatStore, type Store } from "./store.js";
 
 /** A new store with the values of host data, not sharing its memory. Any byte but 0 is true. */
 export function fromHost(tensor: HostTensor, arithmetic: Arithmetic): Store {
@@ -12,7 +12,7 @@ export function fromHost(tensor: HostTensor, arithmetic: Arithmetic): Store {
     if (arithmetic.mode === "exact") return values;
     return new Float64Array(values);
   }
-  const copy = copyOf(tensor.data as Exclude<HostTensor["data"], Uint16Array>);
+  const copy = copyStore(tensor.data as Exclude<HostTensor["data"], Uint16Array>);
   if (tensor.dtype === "bool") {
     for (let i = 0; i < copy.length; i++) copy[i] = copy[i] === 0 ? 0 : 1;
   }
@@ -21,6 +21,6 @@ export function fromHost(tensor: HostTensor, arithmetic: Arithmetic): Store {
 
 /** A copy in the host's storage of that dtype; unrounded numbers (f64 arithmetic) are rounded here. */
 export function toHost(store: Store, { dtype, shape }: ValueType): HostTensor {
-  const data = isFloat(dtype) ? encodeArray<FloatDType>(dtype, store as FloatStore) : copyOf(store);
+  const data = isFloat(dtype) ? encodeArray<FloatDType>(dtype, store as FloatStore) : copyStore(store);
   return Object.freeze({ dtype, shape: Object.freeze([...shape]), data }) as HostTensor;
 }

@@ -25,12 +25,12 @@ export function isBig(store: Store): store is BigStore {
 }
 
 /** Data of an operand whose dtype type inference has limited to floats. */
-export function floatsOf(input: Operand): FloatStore {
+export function readFloats(input: Operand): FloatStore {
   return input.data as FloatStore;
 }
 
 /** Data of an operand that type inference has limited to i32 indices. */
-export function indicesOf(input: Operand): Int32Array {
+export function readIndices(input: Operand): Int32Array {
   return input.data as Int32Array;
 }
 
@@ -38,12 +38,12 @@ export function indicesOf(input: Operand): Int32Array {
  * The same store under a type that allows moving elements of any dtype. Only for code that copies between two stores of
  * one dtype.
  */
-export function elementsOf(store: Store): Float64Array {
+export function readElements(store: Store): Float64Array {
   return store as Float64Array;
 }
 
 /** A new store with the elements from `start` to `end`. */
-export function copyOf(store: Store, start = 0, end: number = store.length): Store {
+export function copyStore(store: Store, start = 0, end: number = store.length): Store {
   return store.slice(start, end);
 }
 

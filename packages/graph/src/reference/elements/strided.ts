@@ -1,7 +1,7 @@
 import { type Shape, stridesOf } from "../../shape.js";
 
 /** Element count of a shape that is known to be valid. */
-export function sizeOf(shape: Shape): number {
+export function countElements(shape: Shape): number {
   let size = 1;
   for (const dimension of shape) size *= dimension;
   return size;
@@ -30,7 +30,7 @@ export function forEachRun(shape: Shape, operands: readonly (readonly number[])[
   const merged = mergeAxes(shape, operands);
   const last = merged.shape.length - 1;
   const length = merged.shape[last] as number;
-  const total = sizeOf(merged.shape);
+  const total = countElements(merged.shape);
   if (total === 0) return;
   const steps = merged.strides.map((strides) => strides[last] as number);
   const starts = operands.map(() => 0);
@@ -87,8 +87,8 @@ export interface AxisView {
 
 export function viewOfAxis(shape: Shape, axis: number): AxisView {
   return {
-    outer: sizeOf(shape.slice(0, axis)),
+    outer: countElements(shape.slice(0, axis)),
     size: shape[axis] ?? 1,
-    inner: sizeOf(shape.slice(axis + 1)),
+    inner: countElements(shape.slice(axis + 1)),
   };
 }

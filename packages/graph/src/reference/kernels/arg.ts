@@ -3,7 +3,7 @@
 import type { Op } from "../../graph/attributes.js";
 import type { ArgOp } from "../../graph/families.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
-import { elementsOf, operand } from "../elements/store.js";
+import { operand, readElements } from "../elements/store.js";
 import { viewOfAxis } from "../elements/strided.js";
 
 type Comparable = number | bigint;
@@ -42,7 +42,7 @@ const topK: ReferenceKernel<"TopK"> = (inputs, { axis, k, largest }, outputs, ar
   const { outer, size, inner } = viewOfAxis(x.shape, axis);
   const values = arithmetic.allocate(outputType(outputs).dtype, outer * k * inner);
   const indices = new Int32Array(outer * k * inner);
-  const to = elementsOf(values);
+  const to = readElements(values);
   const ascending = (a: Comparable, b: Comparable): number =>
     isNan(a) || isNan(b) ? Number(isNan(a)) - Number(isNan(b)) : a < b ? -1 : a > b ? 1 : 0;
   for (let block = 0; block < outer; block++) {

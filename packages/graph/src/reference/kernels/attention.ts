@@ -1,11 +1,11 @@
 import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
-import { type FloatStore, floatsOf, type Operand, operand } from "../elements/store.js";
+import { type FloatStore, type Operand, operand, readFloats } from "../elements/store.js";
 import { broadcastStrides, forEachRun } from "../elements/strided.js";
 import { type MatrixView, multiply } from "./multiply.js";
 
-const rowsOf = (data: FloatStore, start: number, width: number): MatrixView => ({
+const viewRows = (data: FloatStore, start: number, width: number): MatrixView => ({
   data,
   start,
   row: width,
@@ -13,7 +13,7 @@ const rowsOf = (data: FloatStore, start: number, width: number): MatrixView => (
 });
 
 /** The bias of the scores [batch, heads, time, keys]: 0 or the mask's number, and -∞ where a query may not attend. */
-function biasOf(
+function maskBias(
   mask: Operand | undefined,
   isCausal: boolean,
   scores: readonly number[],
@@ -22,7 +22,7 @@ function biasOf(
   const bias = arithmetic.floats(scores.reduce((product, length) => product * length, 1));
   const [time = 0, keys = 0] = scores.slice(2);
   if (mask !== undefined) {
-    const data = floatsOf(mask);
+    const data = readFloats(mask);
     const strides = broadcastStrides(mask.shape, scores);
     forEachRun(scores, [strides], ([from = 0], [step = 0], length, at) => {
       for (let k = 0; k < length; k++) {
@@ -64,10 +64,10 @@ export const attentionKernels: ReferenceTable<OpOf<"attention">> = {
     const [, keyHeads = 0, keys = 0, size = 0] = key.shape;
     const factor = arithmetic.attribute(scale);
     const scaled = arithmetic.floats(query.data.length);
-    floatsOf(query).forEach((x, at) => {
+    readFloats(query).forEach((x, at) => {
       scaled[at] = x * factor;
     });
-    const bias = biasOf(inputs[3], isCausal, [batch, heads, time, keys], arithmetic);
+    const bias = maskBias(inputs[3], isCausal, [batch, heads, time, keys], arithmetic);
     const out = arithmetic.floats(batch * heads * time * valueSize);
     const [cap, inverse] = [arithmetic.attribute(softcap), arithmetic.attribute(1 / softcap)];
     const sum = arithmetic.floats(1);
@@ -75,12 +75,12 @@ export const attentionKernels: ReferenceTable<OpOf<"attention">> = {
       const position = Math.floor(head / heads) * keyHeads + Math.floor((head % heads) / (heads / keyHeads));
       const scores = arithmetic.floats(time * keys);
       const columns: MatrixView = {
-        data: floatsOf(key),
+        data: readFloats(key),
         start: position * keys * size,
         row: 1,
         column: size,
       };
-      multiply(scores, 0, rowsOf(scaled, head * time * size, size), columns, time, size, keys);
+      multiply(scores, 0, viewRows(scaled, head * time * size, size), columns, time, size, keys);
       if (softcap > 0)
         for (let at = 0; at < scores.length; at++) {
           scores[at] = (scores[at] as number) * inverse;
@@ -95,9 +95,9 @@ export const attentionKernels: ReferenceTable<OpOf<"attention">> = {
           sum,
         );
       });
-      const values = rowsOf(floatsOf(value), position * keys * valueSize, valueSize);
+      const values = viewRows(readFloats(value), position * keys * valueSize, valueSize);
       const start = head * time * valueSize;
-      multiply(out, start, rowsOf(scores, 0, keys), values, time, keys, valueSize);
+      multiply(out, start, viewRows(scores, 0, keys), values, time, keys, valueSize);
       attends.forEach((is, row) => {
         if (!is) out.fill(0, start + row * valueSize, start + (row + 1) * valueSize);
       });

@@ -4,8 +4,8 @@ import type { OpOf } from "../../graph/families.js";
 import type { Shape } from "../../shape.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
-import { type FloatStore, floatsOf, operand } from "../elements/store.js";
-import { sizeOf } from "../elements/strided.js";
+import { type FloatStore, operand, readFloats } from "../elements/store.js";
+import { countElements } from "../elements/strided.js";
 
 interface Layout {
   readonly batch: number;
@@ -14,10 +14,10 @@ interface Layout {
   readonly plane: number;
 }
 
-const layoutOf = ([batch = 0, channels = 0, ...rest]: Shape): Layout => ({
+const findLayout = ([batch = 0, channels = 0, ...rest]: Shape): Layout => ({
   batch,
   channels,
-  plane: sizeOf(rest),
+  plane: countElements(rest),
 });
 
 /** Called once for each element, plane by plane. */
@@ -51,20 +51,21 @@ function channelSums(
   return sums;
 }
 
-const scaled = (values: FloatStore, by: (x: number, index: number) => number): FloatStore => values.map(by);
+const scaleValues = (values: FloatStore, by: (x: number, index: number) => number): FloatStore =>
+  values.map(by);
 
 /** 1 / √(variance + ε). */
 function inverseDeviations(variance: FloatStore, epsilon: number, arithmetic: Arithmetic): FloatStore {
   const small = arithmetic.attribute(epsilon);
-  const shifted = scaled(variance, (x) => x + small);
-  return scaled(
-    scaled(shifted, (x) => Math.sqrt(x)),
+  const shifted = scaleValues(variance, (x) => x + small);
+  return scaleValues(
+    scaleValues(shifted, (x) => Math.sqrt(x)),
     (x) => 1 / x,
   );
 }
 
 /** x - mean of its channel. */
-function centered(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: Arithmetic): FloatStore {
+function centerValues(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: Arithmetic): FloatStore {
   const result = arithmetic.floats(x.length);
   forEachElement(layout, (at, channel) => {
     result[at] = (x[at] as number) - (mean[channel] as number);
@@ -74,20 +75,20 @@ function centered(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: A
 
 export const batchNormalizationKernels: ReferenceTable<OpOf<"batch-normalization">> = {
   BatchNormalization: (inputs, { epsilon }, outputs, arithmetic) => {
-    const layout = layoutOf(operand(inputs, 0).shape);
-    const [x, scale, bias] = [0, 1, 2].map((index) => floatsOf(operand(inputs, index))) as [
+    const layout = findLayout(operand(inputs, 0).shape);
+    const [x, scale, bias] = [0, 1, 2].map((index) => readFloats(operand(inputs, index))) as [
       FloatStore,
       FloatStore,
       FloatStore,
     ];
     const count = layout.batch * layout.plane;
-    const mean = scaled(
+    const mean = scaleValues(
       channelSums(layout, (at) => x[at] as number, arithmetic),
       (sum) => sum / count,
     );
-    const y = centered(layout, x, mean, arithmetic);
+    const y = centerValues(layout, x, mean, arithmetic);
     const squares = channelSums(layout, (at) => (y[at] as number) ** 2, arithmetic);
-    const variance = scaled(squares, (sum) => sum / count);
+    const variance = scaleValues(squares, (sum) => sum / count);
     const inverse = inverseDeviations(variance, epsilon, arithmetic);
     forEachElement(layout, (at, channel) => {
       y[at] = (y[at] as number) * (inverse[channel] as number);
@@ -99,19 +100,19 @@ export const batchNormalizationKernels: ReferenceTable<OpOf<"batch-normalization
 
   /** dx = scale · r · (dy - Σdy/n - (x - mean) · r² · Σ(dy · (x - mean))/n), r = 1 / √(variance + ε). */
   BatchNormalizationGradient: (inputs, { epsilon }, outputs, arithmetic) => {
-    const layout = layoutOf(operand(inputs, 1).shape);
+    const layout = findLayout(operand(inputs, 1).shape);
     const [dy, x, scale, mean, variance] = [0, 1, 2, 3, 4].map((index) =>
-      floatsOf(operand(inputs, index)),
+      readFloats(operand(inputs, index)),
     ) as [FloatStore, FloatStore, FloatStore, FloatStore, FloatStore];
     const count = layout.batch * layout.plane;
     const inverse = inverseDeviations(variance, epsilon, arithmetic);
-    const difference = centered(layout, x, mean, arithmetic);
+    const difference = centerValues(layout, x, mean, arithmetic);
     const shift = channelSums(layout, (at) => dy[at] as number, arithmetic);
     const slope = channelSums(layout, (at) => (dy[at] as number) * (difference[at] as number), arithmetic);
-    const dscale = scaled(slope, (sum, channel) => sum * (inverse[channel] as number));
-    const meanShift = scaled(shift, (sum) => sum / count);
-    const meanSlope = scaled(dscale, (sum, channel) => (sum / count) * (inverse[channel] as number));
-    const factor = scaled(inverse, (r, channel) => r * (scale[channel] as number));
+    const dscale = scaleValues(slope, (sum, channel) => sum * (inverse[channel] as number));
+    const meanShift = scaleValues(shift, (sum) => sum / count);
+    const meanSlope = scaleValues(dscale, (sum, channel) => (sum / count) * (inverse[channel] as number));
+    const factor = scaleValues(inverse, (r, channel) => r * (scale[channel] as number));
     const dx = difference;
     forEachElement(layout, (at, channel) => {
       dx[at] = (dx[at] as number) * (meanSlope[channel] as number);

@@ -7,7 +7,7 @@ import type { OpOf } from "../../graph/families.js";
 import { greatestBig, leastBig } from "../elements/big-integers.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
 import { type BigStore, isBig, type NumberStore, operand } from "../elements/store.js";
-import { broadcastStrides, forEachRun, sizeOf } from "../elements/strided.js";
+import { broadcastStrides, countElements, forEachRun } from "../elements/strided.js";
 import { type ArithmeticLoop, addLoop, divLoop, mulLoop, subLoop } from "./arithmetic-loops.js";
 import { whereKernel } from "./where.js";
 
@@ -28,7 +28,7 @@ function binary(rule: BinaryRule): BinaryKernel {
     const b = operand(inputs, 1);
     const { dtype, shape } = outputType(outputs);
     const strides = [broadcastStrides(a.shape, shape), broadcastStrides(b.shape, shape)];
-    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    const out = arithmetic.allocate(dtype, countElements(shape));
     if (isBig(a.data)) {
       const { big } = rule;
       if (big === undefined) throw new Error(`internal: no 64-bit form for ${a.dtype}`);
@@ -86,7 +86,7 @@ function compare(holds: (a: Comparable, b: Comparable) => boolean): BinaryKernel
     const a = operand(inputs, 0);
     const b = operand(inputs, 1);
     const { shape } = outputType(outputs);
-    const out = new Uint8Array(sizeOf(shape));
+    const out = new Uint8Array(countElements(shape));
     const strides = [broadcastStrides(a.shape, shape), broadcastStrides(b.shape, shape)];
     forEachRun(shape, strides, ([i = 0, j = 0], [di = 0, dj = 0], length, at) => {
       for (let k = 0; k < length; k++) {

@@ -70,7 +70,7 @@ function fromBig(from: BigStore, to: DType, out: Store, { value }: Arithmetic): 
   } else if (to === "bool") {
     for (let i = 0; i < out.length; i++) out[i] = from[i] === 0n ? 0 : 1;
   } else if (isFloat(to)) {
-    for (let i = 0; i < out.length; i++) out[i] = value(to, numberOf(from[i] as bigint));
+    for (let i = 0; i < out.length; i++) out[i] = value(to, toNumber(from[i] as bigint));
   } else {
     for (let i = 0; i < out.length; i++) out[i] = Number(BigInt.asIntN(32, from[i] as bigint));
   }
@@ -80,7 +80,7 @@ function fromBig(from: BigStore, to: DType, out: Store, { value }: Arithmetic): 
  * A double that rounds to any narrower format as the integer itself would: beyond 2^53 the dropped bits become one
  * sticky bit, so that the second rounding does not see a false tie.
  */
-function numberOf(x: bigint): number {
+function toNumber(x: bigint): number {
   const near = Number(x);
   if (Math.abs(near) < 2 ** 53) return near;
   const dropped = (x & 0xfffn) === 0n ? 0n : 1n;

@@ -6,8 +6,8 @@ import type { OpOf } from "../../graph/families.js";
 import type { Shape } from "../../shape.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
-import { type FloatStore, floatsOf, type Operand, operand, type Store } from "../elements/store.js";
-import { sizeOf } from "../elements/strided.js";
+import { type FloatStore, type Operand, operand, readFloats, type Store } from "../elements/store.js";
+import { countElements } from "../elements/strided.js";
 import { type MatrixView, multiply } from "./multiply.js";
 
 type Three = readonly [number, number, number];
@@ -26,7 +26,7 @@ interface Geometry {
 const three = (list: readonly number[], missing: number): Three =>
   [...new Array<number>(3 - list.length).fill(missing), ...list] as unknown as Three;
 
-function geometryOf(
+function findGeometry(
   channels: number,
   image: Shape,
   kernel: Shape,
@@ -112,7 +112,7 @@ const view = (data: FloatStore, start: number, row: number, column = 1): MatrixV
 });
 
 /** Adds the bias of each channel, if any, and rounds. */
-function finished(
+function finishSums(
   out: FloatStore,
   bias: Operand | undefined,
   outputs: Parameters<typeof outputType>[0],
@@ -120,8 +120,8 @@ function finished(
 ): readonly Store[] {
   const { dtype, shape } = outputType(outputs);
   if (bias !== undefined) {
-    const numbers = floatsOf(bias);
-    const pixels = sizeOf(shape.slice(2));
+    const numbers = readFloats(bias);
+    const pixels = countElements(shape.slice(2));
     for (let at = 0; at < out.length; at++) {
       out[at] = (out[at] as number) + (numbers[Math.floor(at / pixels) % numbers.length] as number);
     }
@@ -138,16 +138,16 @@ export const convolutionKernels: ReferenceTable<OpOf<"convolution">> = {
     const [batch = 0, results = 0, ...positions] = shape;
     const [, channels = 0, ...kernel] = w.shape;
     const image = x.shape.slice(2);
-    const geometry = geometryOf(channels, image, kernel, positions, attributes);
-    const [m, k, n] = [results / group, channels * sizeOf(kernel), sizeOf(positions)];
+    const geometry = findGeometry(channels, image, kernel, positions, attributes);
+    const [m, k, n] = [results / group, channels * countElements(kernel), countElements(positions)];
     const columns = arithmetic.floats(k * n);
-    const out = arithmetic.floats(sizeOf(shape));
+    const out = arithmetic.floats(countElements(shape));
     for (let part = 0; part < batch * group; part++) {
-      unfold(floatsOf(x), part * channels * sizeOf(image), columns, geometry);
-      const weights = view(floatsOf(w), (part % group) * m * k, k);
+      unfold(readFloats(x), part * channels * countElements(image), columns, geometry);
+      const weights = view(readFloats(w), (part % group) * m * k, k);
       multiply(out, part * m * n, weights, view(columns, 0, n), m, k, n);
     }
-    return finished(out, inputs[2], outputs, arithmetic);
+    return finishSums(out, inputs[2], outputs, arithmetic);
   },
 
   ConvTranspose: (inputs, attributes, outputs, arithmetic) => {
@@ -157,17 +157,17 @@ export const convolutionKernels: ReferenceTable<OpOf<"convolution">> = {
     const [batch = 0, channels = 0, ...positions] = x.shape;
     const [, results = 0, ...kernel] = w.shape;
     const image = shape.slice(2);
-    const geometry = geometryOf(results, image, kernel, positions, attributes);
-    const [m, k, n] = [results * sizeOf(kernel), channels / group, sizeOf(positions)];
+    const geometry = findGeometry(results, image, kernel, positions, attributes);
+    const [m, k, n] = [results * countElements(kernel), channels / group, countElements(positions)];
     const columns = arithmetic.floats(m * n);
-    const out = arithmetic.floats(sizeOf(shape));
+    const out = arithmetic.floats(countElements(shape));
     for (let part = 0; part < batch * group; part++) {
       columns.fill(0);
-      const weights = view(floatsOf(w), (part % group) * k * m, 1, m);
-      multiply(columns, 0, weights, view(floatsOf(x), part * k * n, n), m, k, n);
-      fold(columns, out, part * results * sizeOf(image), geometry);
+      const weights = view(readFloats(w), (part % group) * k * m, 1, m);
+      multiply(columns, 0, weights, view(readFloats(x), part * k * n, n), m, k, n);
+      fold(columns, out, part * results * countElements(image), geometry);
     }
-    return finished(out, inputs[2], outputs, arithmetic);
+    return finishSums(out, inputs[2], outputs, arithmetic);
   },
 
   ConvWeightGradient: (inputs, attributes, outputs, arithmetic) => {
@@ -177,13 +177,13 @@ export const convolutionKernels: ReferenceTable<OpOf<"convolution">> = {
     const [results = 0, channels = 0] = shape;
     const [batch = 0, , ...positions] = dy.shape;
     const image = x.shape.slice(2);
-    const geometry = geometryOf(channels, image, kernelShape, positions, attributes);
-    const [m, k, n] = [results / group, sizeOf(positions), channels * sizeOf(kernelShape)];
+    const geometry = findGeometry(channels, image, kernelShape, positions, attributes);
+    const [m, k, n] = [results / group, countElements(positions), channels * countElements(kernelShape)];
     const columns = arithmetic.floats(n * k);
-    const out = arithmetic.floats(sizeOf(shape));
+    const out = arithmetic.floats(countElements(shape));
     for (let part = 0; part < batch * group; part++) {
-      unfold(floatsOf(x), part * channels * sizeOf(image), columns, geometry);
-      const gradient = view(floatsOf(dy), part * m * k, k);
+      unfold(readFloats(x), part * channels * countElements(image), columns, geometry);
+      const gradient = view(readFloats(dy), part * m * k, k);
       multiply(out, (part % group) * m * n, gradient, view(columns, 0, 1, k), m, k, n);
     }
     return [arithmetic.round(dtype, out)];

@@ -1,8 +1,8 @@
-import { contractionOf } from "../../graph/einsum-equation.js";
+import { readContraction } from "../../graph/einsum-equation.js";
 import { stridesOf } from "../../shape.js";
 import { outputType, type ReferenceKernel } from "../elements/kernel.js";
 import { type BigStore, isBig, type NumberStore } from "../elements/store.js";
-import { forEachRun, type Run, sizeOf } from "../elements/strided.js";
+import { countElements, forEachRun, type Run } from "../elements/strided.js";
 
 /**
  * For each element of the result the products of all operands, added in the order of the summed letters. Floats
@@ -10,7 +10,7 @@ import { forEachRun, type Run, sizeOf } from "../elements/strided.js";
  */
 export const einsumKernel: ReferenceKernel<"Einsum"> = (inputs, { equation }, outputs, arithmetic) => {
   const { dtype, shape } = outputType(outputs);
-  const { operands, output, sizes } = contractionOf(
+  const { operands, output, sizes } = readContraction(
     equation,
     inputs.map((input) => input.shape),
   );
@@ -23,8 +23,8 @@ export const einsumKernel: ReferenceKernel<"Einsum"> = (inputs, { equation }, ou
     );
   });
   const extents = labels.map((label) => sizes.get(label) as number);
-  const terms = sizeOf(extents.slice(output.length));
-  const out = arithmetic.allocate(dtype, sizeOf(shape));
+  const terms = countElements(extents.slice(output.length));
+  const out = arithmetic.allocate(dtype, countElements(shape));
   const stores = inputs.map(({ data }) => data);
   const add = isBig(out)
     ? bigSum(out, stores as readonly BigStore[], terms)

@@ -1,4 +1,4 @@
-import { reducedShape } from "../../graph/infer/reduce.js";
+import { reduceShape } from "../../graph/infer/reduce.js";
 import type { Shape } from "../../shape.js";
 import { stridesOf } from "../../shape.js";
 import type { BigStore, NumberStore } from "../elements/store.js";
@@ -6,7 +6,7 @@ import { forEachRun } from "../elements/strided.js";
 
 /** Strides of the reduced result along the axes of the operand. */
 function resultStrides(shape: Shape, axes: readonly number[]): number[] {
-  const kept = stridesOf(reducedShape(shape, axes, true));
+  const kept = stridesOf(reduceShape(shape, axes, true));
   return shape.map((_, axis) => (axes.includes(axis) ? 0 : (kept[axis] as number)));
 }
 

@@ -1,18 +1,18 @@
 import type { OpOf, ScatterOp } from "../../graph/families.js";
 import { stridesOf } from "../../shape.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
-import { elementsOf, indicesOf, operand } from "../elements/store.js";
-import { sizeOf, viewOfAxis } from "../elements/strided.js";
+import { operand, readElements, readIndices } from "../elements/store.js";
+import { countElements, viewOfAxis } from "../elements/strided.js";
 import { resolveIndex } from "./index-range.js";
 
 export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>> = {
   Gather: (inputs, { axis }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
-    const indices = indicesOf(operand(inputs, 1));
+    const indices = readIndices(operand(inputs, 1));
     const { outer, size, inner } = viewOfAxis(x.shape, axis);
-    const out = arithmetic.allocate(x.dtype, sizeOf(outputType(outputs).shape));
-    const from = elementsOf(x.data);
-    const to = elementsOf(out);
+    const out = arithmetic.allocate(x.dtype, countElements(outputType(outputs).shape));
+    const from = readElements(x.data);
+    const to = readElements(out);
     const rows = Array.from(indices, (index) => resolveIndex("Gather", index, size, axis));
     let position = 0;
     for (let block = 0; block < outer; block++) {
@@ -30,9 +30,9 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);
     const out = arithmetic.allocate(x.dtype, indices.data.length);
-    const positions = elementPositions("GatherElements", x.shape, indices.shape, indicesOf(indices), axis);
-    const from = elementsOf(x.data);
-    const to = elementsOf(out);
+    const positions = elementPositions("GatherElements", x.shape, indices.shape, readIndices(indices), axis);
+    const from = readElements(x.data);
+    const to = readElements(out);
     for (let at = 0; at < to.length; at++) to[at] = from[positions[at] as number] as number;
     return [out];
   },
@@ -40,24 +40,24 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
   GatherND: (inputs, { batchDims }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);
-    const out = arithmetic.allocate(x.dtype, sizeOf(outputType(outputs).shape));
+    const out = arithmetic.allocate(x.dtype, countElements(outputType(outputs).shape));
     const { starts, block } = blockPositions(
       "GatherND",
       x.shape,
       indices.shape,
-      indicesOf(indices),
+      readIndices(indices),
       batchDims,
     );
     starts.forEach((start, at) => {
-      elementsOf(out).set(elementsOf(x.data).subarray(start, start + block), at * block);
+      readElements(out).set(readElements(x.data).subarray(start, start + block), at * block);
     });
     return [out];
   },
 
   OneHot: (inputs, { axis, depth, dtype }, outputs, arithmetic) => {
-    const indices = indicesOf(operand(inputs, 0));
+    const indices = readIndices(operand(inputs, 0));
     const { shape } = outputType(outputs);
-    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    const out = arithmetic.allocate(dtype, countElements(shape));
     const { inner } = viewOfAxis(shape, axis);
     indices.forEach((given, at) => {
       const index = given < 0 ? given + depth : given;
@@ -102,8 +102,8 @@ export function blockPositions(
 ): { readonly starts: readonly number[]; readonly block: number } {
   const depth = indexShape.at(-1) as number;
   const strides = stridesOf(shape);
-  const batchSize = sizeOf(indexShape.slice(batchDims, -1));
-  const batchStride = sizeOf(shape.slice(batchDims));
+  const batchSize = countElements(indexShape.slice(batchDims, -1));
+  const batchStride = countElements(shape.slice(batchDims));
   const starts = Array.from({ length: indices.length / depth }, (_, row) => {
     let start = Math.floor(row / batchSize) * batchStride;
     for (let k = 0; k < depth; k++) {
@@ -113,5 +113,5 @@ export function blockPositions(
     }
     return start;
   });
-  return { starts, block: sizeOf(shape.slice(batchDims + depth)) };
+  return { starts, block: countElements(shape.slice(batchDims + depth)) };
 }

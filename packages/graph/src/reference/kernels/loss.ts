@@ -3,7 +3,7 @@ import type { LossReduction } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
-import { type FloatStore, floatsOf, indicesOf, type Operand, operand } from "../elements/store.js";
+import { type FloatStore, type Operand, operand, readFloats, readIndices } from "../elements/store.js";
 import { type AxisView, viewOfAxis } from "../elements/strided.js";
 import { logSoftmax } from "./softmax.js";
 
@@ -16,7 +16,7 @@ interface LossAttributes {
  * -weight · log-probability at each label. `mean` divides by the sum of the weights that count, so it is NaN when
  * every label is ignored. Sums run in f32 over labels in order.
  */
-function lossOf(
+function computeLoss(
   op: OpOf<"loss">,
   logs: FloatStore,
   { outer, size, inner }: AxisView,
@@ -24,8 +24,8 @@ function lossOf(
   { reduction, ignoreIndex }: LossAttributes,
   arithmetic: Arithmetic,
 ): FloatStore {
-  const labels = indicesOf(operand(inputs, 1));
-  const weights = inputs[2] === undefined ? undefined : floatsOf(inputs[2]);
+  const labels = readIndices(operand(inputs, 1));
+  const weights = inputs[2] === undefined ? undefined : readFloats(inputs[2]);
   const losses = arithmetic.floats(labels.length);
   const totals = arithmetic.floats(2);
   for (let at = 0; at < outer * inner; at++) {
@@ -57,8 +57,8 @@ const crossEntropyKernel: ReferenceKernel<"SoftmaxCrossEntropyLoss"> = (
 ) => {
   const scores = operand(inputs, 0);
   const view = viewOfAxis(scores.shape, 1);
-  const logs = logSoftmax(floatsOf(scores), view, arithmetic);
-  const loss = lossOf("SoftmaxCrossEntropyLoss", logs, view, inputs, attributes, arithmetic);
+  const logs = logSoftmax(readFloats(scores), view, arithmetic);
+  const loss = computeLoss("SoftmaxCrossEntropyLoss", logs, view, inputs, attributes, arithmetic);
   return [
     arithmetic.round(outputType(outputs).dtype, loss),
     arithmetic.round(outputType(outputs, 1).dtype, logs),
@@ -73,8 +73,8 @@ const likelihoodKernel: ReferenceKernel<"NegativeLogLikelihoodLoss"> = (
 ) => {
   const scores = operand(inputs, 0);
   const view = viewOfAxis(scores.shape, 1);
-  const logs = floatsOf(scores);
-  const loss = lossOf("NegativeLogLikelihoodLoss", logs, view, inputs, attributes, arithmetic);
+  const logs = readFloats(scores);
+  const loss = computeLoss("NegativeLogLikelihoodLoss", logs, view, inputs, attributes, arithmetic);
   return [arithmetic.round(outputType(outputs).dtype, loss)];
 };
 

@@ -1,7 +1,7 @@
 import type { OpOf } from "../../graph/families.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
-import { floatsOf, operand } from "../elements/store.js";
-import { broadcastStrides, forEachRun, sizeOf } from "../elements/strided.js";
+import { operand, readFloats } from "../elements/store.js";
+import { broadcastStrides, countElements, forEachRun } from "../elements/strided.js";
 import { einsumKernel } from "./einsum.js";
 import { type MatrixView, multiply } from "./multiply.js";
 
@@ -17,12 +17,12 @@ export const matrixKernels: ReferenceTable<OpOf<"matrix">> = {
     const n = right.at(-1) as number;
     const vectors = (a.shape.length === 1 ? 1 : 0) + (b.shape.length === 1 ? 1 : 0);
     const batch = shape.slice(0, shape.length - (2 - vectors));
-    const out = arithmetic.floats(sizeOf(shape));
+    const out = arithmetic.floats(countElements(shape));
     const strides = [left, right].map((whole) => broadcastStrides(whole.slice(0, -2), batch));
     forEachRun(batch, strides, ([i = 0, j = 0], [di = 0, dj = 0], length, at) => {
       for (let item = 0; item < length; item++) {
-        const x: MatrixView = { data: floatsOf(a), start: (i + item * di) * m * k, row: k, column: 1 };
-        const y: MatrixView = { data: floatsOf(b), start: (j + item * dj) * k * n, row: n, column: 1 };
+        const x: MatrixView = { data: readFloats(a), start: (i + item * di) * m * k, row: k, column: 1 };
+        const y: MatrixView = { data: readFloats(b), start: (j + item * dj) * k * n, row: n, column: 1 };
         multiply(out, (at + item) * m * n, x, y, m, k, n);
       }
     });
@@ -42,15 +42,15 @@ export const matrixKernels: ReferenceTable<OpOf<"matrix">> = {
       row: transposed ? 1 : width,
       column: transposed ? width : 1,
     });
-    const x = view(floatsOf(a), a.shape[1] as number, transA);
-    const y = view(floatsOf(b), b.shape[1] as number, transB);
+    const x = view(readFloats(a), a.shape[1] as number, transA);
+    const y = view(readFloats(b), b.shape[1] as number, transB);
     multiply(out, 0, x, y, m, k, n);
     const product = arithmetic.attribute(alpha);
     if (product !== 1) for (let at = 0; at < out.length; at++) out[at] = product * (out[at] as number);
     const c = inputs[2];
     if (c !== undefined) {
       const scale = arithmetic.attribute(beta);
-      const bias = floatsOf(c);
+      const bias = readFloats(c);
       const strides = [broadcastStrides(c.shape, shape)];
       forEachRun(shape, strides, ([start = 0], [step = 0], length, at) => {
         for (let i = 0; i < length; i++) {

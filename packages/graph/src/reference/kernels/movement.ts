@@ -3,8 +3,8 @@ import type { OpOf } from "../../graph/families.js";
 import { stridesOf } from "../../shape.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
-import { elementsOf, type Operand, operand, type Store } from "../elements/store.js";
-import { broadcastStrides, forEachRun, sizeOf, viewOfAxis } from "../elements/strided.js";
+import { type Operand, operand, readElements, type Store } from "../elements/store.js";
+import { broadcastStrides, countElements, forEachRun, viewOfAxis } from "../elements/strided.js";
 
 function readStrided(
   x: Operand,
@@ -13,9 +13,9 @@ function readStrided(
   strides: readonly number[],
   arithmetic: Arithmetic,
 ): readonly Store[] {
-  const out = arithmetic.allocate(x.dtype, sizeOf(shape));
-  const from = elementsOf(x.data);
-  const to = elementsOf(out);
+  const out = arithmetic.allocate(x.dtype, countElements(shape));
+  const from = readElements(x.data);
+  const to = readElements(out);
   forEachRun(shape, [strides], ([at = 0], [step = 0], length, position) => {
     if (step === 1) {
       to.set(from.subarray(start + at, start + at + length), position);
@@ -64,15 +64,15 @@ export const movementKernels: ReferenceTable<OpOf<"movement">> = {
   },
   Concat: (inputs, { axis }, outputs, arithmetic) => {
     const { dtype, shape } = outputType(outputs);
-    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    const out = arithmetic.allocate(dtype, countElements(shape));
     const whole = viewOfAxis(shape, axis);
     let done = 0;
     for (const input of inputs) {
-      const from = elementsOf(input.data);
+      const from = readElements(input.data);
       const part = (input.shape[axis] as number) * whole.inner;
       for (let block = 0; block < whole.outer; block++) {
         const position = block * whole.size * whole.inner + done;
-        elementsOf(out).set(from.subarray(block * part, (block + 1) * part), position);
+        readElements(out).set(from.subarray(block * part, (block + 1) * part), position);
       }
       done += part;
     }
@@ -91,7 +91,7 @@ export const movementKernels: ReferenceTable<OpOf<"movement">> = {
   Pad: (inputs, { pads, mode, value }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
     const { dtype, shape } = outputType(outputs);
-    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    const out = arithmetic.allocate(dtype, countElements(shape));
     fill(out, arithmetic.value(dtype, value));
     const strides = stridesOf(x.shape);
     // For each axis, the offset in the operand for each coordinate of the result; -1 for padding.
@@ -103,7 +103,7 @@ export const movementKernels: ReferenceTable<OpOf<"movement">> = {
         return source < 0 ? -1 : source * (strides[axis] as number);
       });
     });
-    copyMapped(elementsOf(x.data), elementsOf(out), maps);
+    copyMapped(readElements(x.data), readElements(out), maps);
     return [out];
   },
 };

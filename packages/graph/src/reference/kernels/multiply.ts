@@ -24,7 +24,7 @@ export function multiply(
   k: number,
   n: number,
 ): void {
-  const rows = b.column === 1 ? b : packed(b, k, n);
+  const rows = b.column === 1 ? b : packColumns(b, k, n);
   for (let from = 0; from < k; from += BLOCK) {
     const to = Math.min(k, from + BLOCK);
     for (let i = 0; i < m; i++) {
@@ -85,7 +85,7 @@ function addFourRows(
 }
 
 /** A copy with contiguous rows. */
-function packed(b: MatrixView, k: number, n: number): MatrixView {
+function packColumns(b: MatrixView, k: number, n: number): MatrixView {
   const data = b.data instanceof Float64Array ? new Float64Array(k * n) : new Float32Array(k * n);
   for (let p = 0; p < k; p++) {
     for (let j = 0; j < n; j++) data[p * n + j] = b.data[b.start + p * b.row + j * b.column] as number;

@@ -4,14 +4,14 @@
 import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
-import { type FloatStore, floatsOf, type Operand, operand } from "../elements/store.js";
-import { broadcastStrides, forEachRun, sizeOf } from "../elements/strided.js";
+import { type FloatStore, type Operand, operand, readFloats } from "../elements/store.js";
+import { broadcastStrides, countElements, forEachRun } from "../elements/strided.js";
 import { logSoftmaxKernel, softmaxKernel } from "./softmax.js";
 
 /** y = y · part, or y + part, for a part that broadcasts over the normalized axes of each row. */
 function applyPart(y: FloatStore, x: Operand, part: Operand | undefined, axis: number, add: boolean): void {
   if (part === undefined) return;
-  const data = floatsOf(part);
+  const data = readFloats(part);
   const normalized = x.shape.slice(axis);
   const strides = broadcastStrides(part.shape, normalized);
   forEachRun(
@@ -63,8 +63,8 @@ export const normalizationKernels: ReferenceTable<OpOf<"normalization">> = {
   /** The variance from squared differences, not from the difference of squares. */
   LayerNormalization: (inputs, { axis, epsilon }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
-    const data = floatsOf(x);
-    const rows = sizeOf(x.shape.slice(0, axis));
+    const data = readFloats(x);
+    const rows = countElements(x.shape.slice(0, axis));
     const width = data.length / rows;
     const means = rowMeans(data, rows, (value) => value, arithmetic);
     const y = arithmetic.floats(data.length);
@@ -83,8 +83,8 @@ export const normalizationKernels: ReferenceTable<OpOf<"normalization">> = {
 
   RMSNormalization: (inputs, { axis, epsilon }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
-    const data = floatsOf(x);
-    const rows = sizeOf(x.shape.slice(0, axis));
+    const data = readFloats(x);
+    const rows = countElements(x.shape.slice(0, axis));
     const width = data.length / rows;
     const squares = rowMeans(data, rows, (value) => value * value, arithmetic);
     const inverse = inverseDeviation(squares, epsilon, arithmetic);

@@ -5,8 +5,8 @@ import type { OpOf } from "../../graph/families.js";
 import { tapCounts, tapsOf } from "../../graph/pooling-window.js";
 import type { Shape } from "../../shape.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
-import { type FloatStore, floatsOf, operand } from "../elements/store.js";
-import { sizeOf } from "../elements/strided.js";
+import { type FloatStore, operand, readFloats } from "../elements/store.js";
+import { countElements } from "../elements/strided.js";
 
 /** For each window of a plane, the indices of its taps in the plane. */
 function planeTaps(spatial: Shape, window: PoolingWindow): readonly (readonly number[])[] {
@@ -29,8 +29,8 @@ function forEachWindow(
 ): void {
   const spatial = shape.slice(2);
   const windows = planeTaps(spatial, window);
-  const planes = sizeOf(shape.slice(0, 2));
-  const plane = sizeOf(spatial);
+  const planes = countElements(shape.slice(0, 2));
+  const plane = countElements(spatial);
   for (let row = 0; row < planes; row++) {
     windows.forEach((taps, index) => {
       visit(row * windows.length + index, row * plane, taps, index);
@@ -53,7 +53,7 @@ export const poolingKernels: ReferenceTable<OpOf<"pooling">> = {
   MaxPool: (inputs, window, outputs, arithmetic) => {
     const { shape, data } = operand(inputs, 0);
     const x = data as FloatStore;
-    const y = arithmetic.floats(sizeOf(outputType(outputs).shape));
+    const y = arithmetic.floats(countElements(outputType(outputs).shape));
     forEachWindow(shape, window, (at, plane, taps) => {
       const hasNaN = taps.some((tap) => Number.isNaN(x[plane + tap]));
       y[at] = hasNaN ? Number.NaN : (x[largest(x, plane, taps)] as number);
@@ -64,7 +64,7 @@ export const poolingKernels: ReferenceTable<OpOf<"pooling">> = {
   AveragePool: (inputs, window, outputs, arithmetic) => {
     const { shape, data } = operand(inputs, 0);
     const x = data as FloatStore;
-    const y = arithmetic.floats(sizeOf(outputType(outputs).shape));
+    const y = arithmetic.floats(countElements(outputType(outputs).shape));
     const counts = tapCounts(shape.slice(2), window).reduce<readonly number[]>(
       (outer, axis) => outer.flatMap((count) => axis.map((own) => count * own)),
       [1],
@@ -77,7 +77,7 @@ export const poolingKernels: ReferenceTable<OpOf<"pooling">> = {
   },
 
   MaxPoolGradient: (inputs, window, outputs, arithmetic) => {
-    const dy = floatsOf(operand(inputs, 0));
+    const dy = readFloats(operand(inputs, 0));
     const { shape, data } = operand(inputs, 1);
     const x = data as FloatStore;
     const dx = arithmetic.floats(x.length);

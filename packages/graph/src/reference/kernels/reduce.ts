@@ -5,8 +5,8 @@ import type { DType } from "../../dtype.js";
 import type { OpOf, ReduceOp } from "../../graph/families.js";
 import { greatestBig, leastBig } from "../elements/big-integers.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
-import { type BigStore, floatsOf, isBig, type NumberStore, operand } from "../elements/store.js";
-import { sizeOf } from "../elements/strided.js";
+import { type BigStore, isBig, type NumberStore, operand, readFloats } from "../elements/store.js";
+import { countElements } from "../elements/strided.js";
 import { searchKernels } from "./arg.js";
 import { cumSumKernel } from "./cum-sum.js";
 import { fold, foldAt, foldBig, foldSum } from "./fold.js";
@@ -36,7 +36,7 @@ type ReduceKernel = ReferenceKernel<ReduceOp>;
 
 const add = (sum: number, x: number): number => sum + x;
 
-function startOf(start: number | Extreme, dtype: DType): number {
+function initialValue(start: number | Extreme, dtype: DType): number {
   if (typeof start === "number") return start;
   return (
     numberLimits[dtype]?.[start] ?? (start === "least" ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
@@ -47,7 +47,7 @@ function reduce(rule: FoldRule): ReduceKernel {
   return (inputs, { axes }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
     const { dtype, shape } = outputType(outputs);
-    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    const out = arithmetic.allocate(dtype, countElements(shape));
     if (isBig(x.data)) {
       const { start, big } = rule;
       if (big === undefined) throw new Error(`internal: no 64-bit form for ${dtype}`);
@@ -57,14 +57,14 @@ function reduce(rule: FoldRule): ReduceKernel {
       return [out];
     }
     const sums = out as NumberStore;
-    sums.fill(startOf(rule.start, dtype));
+    sums.fill(initialValue(rule.start, dtype));
     const isInteger = dtype === "i32" || dtype === "u8";
     const step = isInteger ? (rule.integer ?? rule.step) : rule.step;
     if (step === add) foldSum(x.data, x.shape, axes, sums);
     else fold(x.data, x.shape, axes, sums, step);
     const { finish } = rule;
     if (finish !== undefined) {
-      const count = sizeOf(axes.map((axis) => x.shape[axis] as number));
+      const count = countElements(axes.map((axis) => x.shape[axis] as number));
       for (let position = 0; position < sums.length; position++)
         sums[position] = finish(sums[position] as number, count);
     }
@@ -76,14 +76,14 @@ function reduce(rule: FoldRule): ReduceKernel {
 const logSumExp: ReferenceKernel<"ReduceLogSumExp"> = (inputs, { axes }, outputs, arithmetic) => {
   const x = operand(inputs, 0);
   const { dtype, shape } = outputType(outputs);
-  const most = arithmetic.floats(sizeOf(shape)).fill(Number.NEGATIVE_INFINITY);
-  fold(floatsOf(x), x.shape, axes, most, Math.max);
+  const most = arithmetic.floats(countElements(shape)).fill(Number.NEGATIVE_INFINITY);
+  fold(readFloats(x), x.shape, axes, most, Math.max);
   for (let position = 0; position < most.length; position++) {
     if (!Number.isFinite(most[position])) most[position] = 0;
   }
   const sums = arithmetic.floats(most.length);
   foldAt(
-    floatsOf(x),
+    readFloats(x),
     x.shape,
     axes,
     sums,

@@ -8,12 +8,12 @@ import { greatestBig, leastBig } from "../elements/big-integers.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
 import {
   type BigStore,
-  copyOf,
-  elementsOf,
-  indicesOf,
+  copyStore,
   isBig,
   type NumberStore,
   operand,
+  readElements,
+  readIndices,
   type Store,
 } from "../elements/store.js";
 import { blockPositions, elementPositions } from "./gather.js";
@@ -65,8 +65,8 @@ function each<N extends number | bigint>(
   updates: Store,
   f: Combine<N>,
 ): void {
-  const to = elementsOf(out) as unknown as N[];
-  const from = elementsOf(updates) as unknown as N[];
+  const to = readElements(out) as unknown as N[];
+  const from = readElements(updates) as unknown as N[];
   starts.forEach((start, row) => {
     for (let k = 0; k < block; k++) to[start + k] = f(to[start + k] as N, from[row * block + k] as N);
   });
@@ -86,8 +86,8 @@ export const scatterKernels: ReferenceTable<ScatterOp> = {
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);
     const { dtype } = outputType(outputs);
-    const positions = elementPositions("ScatterElements", x.shape, indices.shape, indicesOf(indices), axis);
-    const out = copyOf(x.data);
+    const positions = elementPositions("ScatterElements", x.shape, indices.shape, readIndices(indices), axis);
+    const out = copyStore(x.data);
     scatter(out, positions, 1, operand(inputs, 2).data, reduction, dtype);
     return [arithmetic.round(dtype, out)];
   },
@@ -95,8 +95,8 @@ export const scatterKernels: ReferenceTable<ScatterOp> = {
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);
     const { dtype } = outputType(outputs);
-    const { starts, block } = blockPositions("ScatterND", x.shape, indices.shape, indicesOf(indices), 0);
-    const out = copyOf(x.data);
+    const { starts, block } = blockPositions("ScatterND", x.shape, indices.shape, readIndices(indices), 0);
+    const out = copyStore(x.data);
     scatter(out, starts, block, operand(inputs, 2).data, reduction, dtype);
     return [arithmetic.round(dtype, out)];
   },

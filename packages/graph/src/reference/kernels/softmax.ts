@@ -1,7 +1,7 @@
 import type { Arithmetic } from "../elements/arithmetic.js";
 import type { ReferenceKernel } from "../elements/kernel.js";
 import { outputType } from "../elements/kernel.js";
-import { type FloatStore, floatsOf, operand } from "../elements/store.js";
+import { type FloatStore, operand, readFloats } from "../elements/store.js";
 import { type AxisView, viewOfAxis } from "../elements/strided.js";
 
 /** Processes one column along the axis: its elements are at `start` + k · `step`. */
@@ -44,7 +44,7 @@ export const softmaxKernel: ReferenceKernel<"Softmax"> = (inputs, { axis }, outp
   const sum = arithmetic.floats(1);
   forEachColumn(viewOfAxis(x.shape, axis), (start, step, size) => {
     const end = start + size * step;
-    shift(floatsOf(x), out, start, step, size);
+    shift(readFloats(x), out, start, step, size);
     sum[0] = 0;
     for (let at = start; at < end; at += step) {
       out[at] = Math.exp(out[at] as number);
@@ -57,6 +57,6 @@ export const softmaxKernel: ReferenceKernel<"Softmax"> = (inputs, { axis }, outp
 
 export const logSoftmaxKernel: ReferenceKernel<"LogSoftmax"> = (inputs, { axis }, outputs, arithmetic) => {
   const x = operand(inputs, 0);
-  const out = logSoftmax(floatsOf(x), viewOfAxis(x.shape, axis), arithmetic);
+  const out = logSoftmax(readFloats(x), viewOfAxis(x.shape, axis), arithmetic);
   return [arithmetic.round(outputType(outputs).dtype, out)];
 };

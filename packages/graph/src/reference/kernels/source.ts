@@ -4,20 +4,20 @@ import { randomBits } from "../../random-bits.js";
 import { fromHost } from "../elements/host.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
 import { type BigStore, isBig, operand } from "../elements/store.js";
-import { sizeOf } from "../elements/strided.js";
+import { countElements } from "../elements/strided.js";
 
 export const sourceKernels: ReferenceTable<OpOf<"source">> = {
   /** In f64 arithmetic a literal is the number the user wrote, not its rounding. */
   Constant: (_, { value, literal }, __, arithmetic) => {
     if (literal !== undefined && arithmetic.mode === "f64" && isFloat(value.dtype)) {
-      return [new Float64Array(sizeOf(value.shape)).fill(literal)];
+      return [new Float64Array(countElements(value.shape)).fill(literal)];
     }
     return [fromHost(value, arithmetic)];
   },
   /** start + i · delta in doubles, rounded once; in integer dtypes truncated toward zero. */
   Range: (_, { start, delta }, outputs, arithmetic) => {
     const { dtype, shape } = outputType(outputs);
-    const out = arithmetic.allocate(dtype, sizeOf(shape));
+    const out = arithmetic.allocate(dtype, countElements(shape));
     for (let i = 0; i < out.length; i++) {
       const x = start + i * delta;
       if (isBig(out)) (out as BigStore)[i] = BigInt(Math.trunc(x));
@@ -27,7 +27,7 @@ export const sourceKernels: ReferenceTable<OpOf<"source">> = {
   },
   RandomBits: (inputs, { key, shape }) => {
     const drawn = operand(inputs, 0).data[0] as number;
-    return [randomBits(drawn, key, sizeOf(shape))];
+    return [randomBits(drawn, key, countElements(shape))];
   },
   Barrier: (inputs) => [operand(inputs, 0).data],
 };

@@ -7,6 +7,6 @@ import type { Tensor } from "../tensor.js";
  * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor or an axis out of range; `what` is the message's
  * subject
  */
-export function axisOf(x: Tensor, axis: number, what: string): number {
+export function readAxis(x: Tensor, axis: number, what: string): number {
   return normalizeAxis(axis, asTensor(x, what).shape.length, what);
 }

@@ -16,7 +16,7 @@ export interface BatchNormalizationOptions {
 
 const OPTIONS: OptionNames<BatchNormalizationOptions> = { epsilon: true };
 
-function epsilonOf(options: BatchNormalizationOptions): number {
+function readEpsilon(options: BatchNormalizationOptions): number {
   checkOptions("BatchNormalization", options, OPTIONS, "{ epsilon: 1e-3 }");
   const { epsilon = 1e-5 } = options;
   checkAttribute("BatchNormalization", "epsilon", epsilon);
@@ -45,7 +45,7 @@ export function batchNormalization(
   bias: Tensor,
   options: BatchNormalizationOptions = {},
 ): BatchNormalized {
-  const epsilon = epsilonOf(options);
+  const epsilon = readEpsilon(options);
   const [y, mean, variance] = emitAll("BatchNormalization", [x, scale, bias], { epsilon });
   return { y: y as Tensor, mean: mean as Tensor, variance: variance as Tensor };
 }
@@ -62,7 +62,7 @@ export function normalizeByStatistics(
   { mean, variance }: ChannelStatistics,
   options: BatchNormalizationOptions = {},
 ): Tensor {
-  const epsilon = epsilonOf(options);
+  const epsilon = readEpsilon(options);
   const { dtype, shape } = asTensor(x, "normalizeByStatistics");
   const channels = shape[1];
   for (const [name, part] of Object.entries({ scale, bias, mean, variance })) {

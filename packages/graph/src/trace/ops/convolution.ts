@@ -6,7 +6,7 @@ import { checkOptions, type OptionNames } from "../../options.js";
 import type { Shape } from "../../shape.js";
 import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { alongAxes, type WindowOptions, windowOf } from "./window-options.js";
+import { alongAxes, readWindow, type WindowOptions } from "./window-options.js";
 
 /** Strides are 1 unless given. */
 export interface ConvOptions extends WindowOptions {
@@ -38,12 +38,12 @@ type ConvOp = "Conv" | "ConvTranspose";
 /** The spatial axes of x [N, C, d…] or of w [M, C, k…]. */
 const spatial = (op: ConvOp, part: Tensor): Shape => asTensor(part, op).shape.slice(2);
 
-function attributesOf(op: ConvOp, x: Tensor, w: Tensor, options: ConvOptions): OpAttributes["Conv"] {
+function readAttributes(op: ConvOp, x: Tensor, w: Tensor, options: ConvOptions): OpAttributes["Conv"] {
   const { group = 1 } = options;
-  return { ...windowOf(op, spatial(op, x), spatial(op, w), options, 1), group };
+  return { ...readWindow(op, spatial(op, x), spatial(op, w), options, 1), group };
 }
 
-const operandsOf = (x: Tensor, w: Tensor, { bias }: ConvOptions): readonly Tensor[] =>
+const listOperands = (x: Tensor, w: Tensor, { bias }: ConvOptions): readonly Tensor[] =>
   bias === undefined ? [x, w] : [x, w, bias];
 
 /**
@@ -53,7 +53,7 @@ const operandsOf = (x: Tensor, w: Tensor, { bias }: ConvOptions): readonly Tenso
  */
 export function conv(x: Tensor, w: Tensor, options: ConvOptions = {}): Tensor {
   checkOptions("Conv", options, CONV, "{ strides: 2 }");
-  return emit("Conv", operandsOf(x, w, options), attributesOf("Conv", x, w, options));
+  return emit("Conv", listOperands(x, w, options), readAttributes("Conv", x, w, options));
 }
 
 /**
@@ -63,9 +63,9 @@ export function conv(x: Tensor, w: Tensor, options: ConvOptions = {}): Tensor {
  */
 export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOptions = {}): Tensor {
   checkOptions("ConvTranspose", options, { ...CONV, outputPadding: true }, "{ strides: 2 }");
-  const attributes = attributesOf("ConvTranspose", x, w, options);
+  const attributes = readAttributes("ConvTranspose", x, w, options);
   const { strides, dilations } = attributes;
-  const operands = operandsOf(x, w, options);
+  const operands = listOperands(x, w, options);
   if (options.autoPad !== "same") {
     const { outputPadding = 0 } = options;
     const rows = alongAxes("ConvTranspose", "outputPadding", outputPadding, strides.length);

@@ -19,14 +19,14 @@ export interface DepthOptions {
 
 const DEPTH: OptionNames<DepthOptions> = { mode: true };
 
-function modeOf(what: string, options: DepthOptions): DepthMode {
+function readMode(what: string, options: DepthOptions): DepthMode {
   checkOptions(what, options, DEPTH, '{ mode: "CRD" }');
   const { mode = "DCR" } = options;
   if (mode === "DCR" || mode === "CRD") return mode;
   throw new MpError("MP_INVALID_ARGUMENT", `${what}: mode must be "DCR" or "CRD", got ${shown(mode)}`);
 }
 
-function planesOf(what: string, x: Tensor, blockSize: number): readonly [number, number, number, number] {
+function countPlanes(what: string, x: Tensor, blockSize: number): readonly [number, number, number, number] {
   const { shape } = asTensor(x, what);
   const [batch, channels, height, width] = shape;
   if (
@@ -49,8 +49,8 @@ function planesOf(what: string, x: Tensor, blockSize: number): readonly [number,
  * @throws MP_SHAPE_MISMATCH if b² does not divide the channels
  */
 export function depthToSpace(x: Tensor, blockSize: number, options: DepthOptions = {}): Tensor {
-  const mode = modeOf("DepthToSpace", options);
-  const [batch, channels, height, width] = planesOf("DepthToSpace", x, blockSize);
+  const mode = readMode("DepthToSpace", options);
+  const [batch, channels, height, width] = countPlanes("DepthToSpace", x, blockSize);
   const kept = channels / blockSize ** 2;
   if (!Number.isInteger(kept)) {
     const problem = `${blockSize}² does not divide ${channels} channels`;
@@ -69,8 +69,8 @@ export function depthToSpace(x: Tensor, blockSize: number, options: DepthOptions
  * @throws MP_SHAPE_MISMATCH if b does not divide H and W
  */
 export function spaceToDepth(x: Tensor, blockSize: number, options: DepthOptions = {}): Tensor {
-  const mode = modeOf("SpaceToDepth", options);
-  const [batch, channels, height, width] = planesOf("SpaceToDepth", x, blockSize);
+  const mode = readMode("SpaceToDepth", options);
+  const [batch, channels, height, width] = countPlanes("SpaceToDepth", x, blockSize);
   if (height % blockSize !== 0 || width % blockSize !== 0) {
     const problem = `blocks of ${blockSize} do not fill [${height}, ${width}]`;
     throw new MpError("MP_SHAPE_MISMATCH", `SpaceToDepth: ${problem}`);

@@ -5,7 +5,7 @@ import { checkOptions } from "../../options.js";
 import { normalizeAxis } from "../../shape.js";
 import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { axisOf } from "./axis.js";
+import { readAxis } from "./axis.js";
 
 /**
  * Slices of `data` along the axis at indices (i32): [a…, n, b…] with indices of shape s to [a…, s…, b…]. With axis 0 it is an
@@ -13,7 +13,7 @@ import { axisOf } from "./axis.js";
  * @throws MP_INVALID_ARGUMENT for an axis that data does not have, MP_DTYPE_MISMATCH for indices that are not i32
  */
 export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
-  return emit("Gather", [data, indices], { axis: axisOf(data, axis, "Gather") });
+  return emit("Gather", [data, indices], { axis: readAxis(data, axis, "Gather") });
 }
 
 /**
@@ -22,7 +22,7 @@ export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
  * @throws MP_SHAPE_MISMATCH for indices of another rank, MP_DTYPE_MISMATCH
  */
 export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor {
-  return emit("GatherElements", [data, indices], { axis: axisOf(data, axis, "GatherElements") });
+  return emit("GatherElements", [data, indices], { axis: readAxis(data, axis, "GatherElements") });
 }
 
 /**
@@ -54,7 +54,7 @@ export function scatterElements(
 ): Tensor {
   checkOptions("ScatterElements", options, { axis: true, reduction: true });
   const { axis = 0, reduction = "none" } = options;
-  const along = axisOf(data, axis, "ScatterElements");
+  const along = readAxis(data, axis, "ScatterElements");
   return emit("ScatterElements", [data, indices, updates], { axis: along, reduction });
 }
 

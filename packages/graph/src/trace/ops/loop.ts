@@ -42,12 +42,12 @@ export function scan<C extends TensorTree, X extends TensorTree, Y extends Tenso
   checkOptions("scan", options, { length: true, reverse: true });
   const carries = leavesOf(start, isTensor, "scan: start");
   const elements = leavesOf(sequences, isTensor, "scan: sequences");
-  const length = lengthOf(elements, options.length);
+  const length = readLength(elements, options.length);
   const { reverse = false } = options;
   const inputs = [
-    ...carries.map(([path, type]) => ({ name: named("carry", path), role: "capture" as const, type })),
+    ...carries.map(([path, type]) => ({ name: leafName("carry", path), role: "capture" as const, type })),
     ...elements.map(([path, { dtype, shape }]) => ({
-      name: named("element", path),
+      name: leafName("element", path),
       role: "capture" as const,
       type: { dtype, shape: shape.slice(1) },
     })),
@@ -98,7 +98,7 @@ export function emitScan(
 
 type Leaves = readonly (readonly [path: string, leaf: Tensor])[];
 
-const named = (what: string, path: string): string => (path === "" ? what : `${what}/${path}`);
+const leafName = (what: string, path: string): string => (path === "" ? what : `${what}/${path}`);
 
 /** The body is recomputed with its loop; a segment of its own would be recomputed once more. */
 function withoutSegment({ segment: _left, ...origin }: Origin): Origin {
@@ -106,14 +106,14 @@ function withoutSegment({ segment: _left, ...origin }: Origin): Origin {
 }
 
 /** The common length. @throws MP_SHAPE_MISMATCH */
-function lengthOf(elements: Leaves, option: number | undefined): number {
+function readLength(elements: Leaves, option: number | undefined): number {
   if (option !== undefined) checkAttribute("scan", "length", option);
   const lengths = elements.map(([path, { shape }]) => {
     const [length] = shape;
     if (length !== undefined) return length;
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `scan: ${named("sequences", path)} is a scalar; a sequence has its steps on the first axis`,
+      `scan: ${leafName("sequences", path)} is a scalar; a sequence has its steps on the first axis`,
     );
   });
   const [length = option] = lengths;
@@ -129,7 +129,7 @@ function lengthOf(elements: Leaves, option: number | undefined): number {
       "MP_SHAPE_MISMATCH",
       odd === 0
         ? `scan: the sequences have ${length} elements, the option length is ${option}`
-        : `scan: ${named("sequences", elements[odd - 1]?.[0] ?? "")} has ${lengths[odd - 1]} elements, others have ${length}`,
+        : `scan: ${leafName("sequences", elements[odd - 1]?.[0] ?? "")} has ${lengths[odd - 1]} elements, others have ${length}`,
     );
   }
   return length;
@@ -150,7 +150,7 @@ function expectCarry(start: Leaves, next: Leaves): void {
     const isShape = before.dtype === after.dtype;
     throw new MpError(
       isShape ? "MP_SHAPE_MISMATCH" : "MP_DTYPE_MISMATCH",
-      `scan: ${named("the step's carry", path)} is ${formatType(after)}, start is ${formatType(before)}; ${isShape ? "a carry keeps its shape" : "cast one of them"}`,
+      `scan: ${leafName("the step's carry", path)} is ${formatType(after)}, start is ${formatType(before)}; ${isShape ? "a carry keeps its shape" : "cast one of them"}`,
     );
   });
 }

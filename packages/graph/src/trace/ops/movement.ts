@@ -6,7 +6,7 @@ import { elementCount, formatShape, normalizeAxis, type Shape } from "../../shap
 import { shown } from "../../shown.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { axisOf } from "./axis.js";
+import { readAxis } from "./axis.js";
 
 /** @throws MP_INVALID_ARGUMENT for a value that is not a list, or an element that is not one of `members` */
 function checkList(
@@ -51,7 +51,7 @@ export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
   const { length } = asTensor(x, "Transpose").shape;
   const order = perm === undefined ? Array.from({ length }, (_, axis) => length - 1 - axis) : perm;
   checkAttribute("Transpose", "perm", order);
-  return emit("Transpose", [x], { perm: order.map((axis) => axisOf(x, axis, "Transpose")) });
+  return emit("Transpose", [x], { perm: order.map((axis) => readAxis(x, axis, "Transpose")) });
 }
 
 export interface SliceRange {
@@ -85,16 +85,16 @@ export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
         `Slice: ${name} must be an integer or infinite, got ${shown(value)}`,
       );
     }
-    const index = axisOf(x, axis, "Slice");
+    const index = readAxis(x, axis, "Slice");
     const size = x.shape[index] as number;
     const [low, high] = step > 0 ? [0, size] : [-1, size - 1];
-    const bound = (given: number | undefined, open: number): number =>
+    const boundary = (given: number | undefined, open: number): number =>
       given === undefined ? open : Math.min(Math.max(given < 0 ? given + size : given, low), high);
     return {
       axis: index,
       step,
-      start: bound(start, step > 0 ? 0 : size - 1),
-      end: bound(end, step > 0 ? size : -1),
+      start: boundary(start, step > 0 ? 0 : size - 1),
+      end: boundary(end, step > 0 ? size : -1),
     };
   });
   if (new Set(parts.map((part) => part.axis)).size !== parts.length) {
@@ -116,7 +116,7 @@ export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   checkList("Concat", "tensors", tensors);
   const [head] = tensors;
   if (head === undefined) throw new MpError("MP_INVALID_ARGUMENT", "Concat: needs one tensor or more");
-  return emit("Concat", tensors, { axis: axisOf(head, axis, "Concat") });
+  return emit("Concat", tensors, { axis: readAxis(head, axis, "Concat") });
 }
 
 /**
@@ -136,7 +136,7 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
  * @throws MP_SHAPE_MISMATCH for parts that do not make up the axis, MP_INVALID_ARGUMENT
  */
 export function split(x: Tensor, parts: number | readonly number[], axis = 0): readonly Tensor[] {
-  const index = axisOf(x, axis, "Split");
+  const index = readAxis(x, axis, "Split");
   const size = x.shape[index] as number;
   if (typeof parts === "number" && !(parts >= 1 && size % parts === 0)) {
     throw new MpError(
@@ -166,7 +166,7 @@ export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
   const all = asTensor(x, "Squeeze").shape.flatMap((dimension, axis) => (dimension === 1 ? [axis] : []));
   const given = axes === undefined ? all : axes;
   checkAttribute("Squeeze", "axes", given);
-  const picked = given.map((axis) => axisOf(x, axis, "Squeeze"));
+  const picked = given.map((axis) => readAxis(x, axis, "Squeeze"));
   return emit("Squeeze", [x], { axes: picked.sort((a, b) => a - b) });
 }
 

@@ -2,19 +2,19 @@
 import { checkOptions, type OptionNames } from "../../options.js";
 import { emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { axisOf } from "./axis.js";
+import { readAxis } from "./axis.js";
 
 /**
  * Softmax along the axis, with x's float dtype and shape; computed in f32.
  * @throws MP_DTYPE_MISMATCH, and MP_INVALID_ARGUMENT for an axis that x does not have
  */
 export function softmax(x: Tensor, axis = -1): Tensor {
-  return emit("Softmax", [x], { axis: axisOf(x, axis, "Softmax") });
+  return emit("Softmax", [x], { axis: readAxis(x, axis, "Softmax") });
 }
 
 /** The logarithm of `softmax`, finite where that is 0. @throws as `softmax` */
 export function logSoftmax(x: Tensor, axis = -1): Tensor {
-  return emit("LogSoftmax", [x], { axis: axisOf(x, axis, "LogSoftmax") });
+  return emit("LogSoftmax", [x], { axis: readAxis(x, axis, "LogSoftmax") });
 }
 
 export interface NormalizationOptions {
@@ -40,7 +40,7 @@ export function layerNormalization(
   checkOptions("LayerNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
   const { axis = -1, epsilon = 1e-5 } = options;
   return emitAll("LayerNormalization", bias === undefined ? [x, scale] : [x, scale, bias], {
-    axis: axisOf(x, axis, "LayerNormalization"),
+    axis: readAxis(x, axis, "LayerNormalization"),
     epsilon,
   })[0] as Tensor;
 }
@@ -54,7 +54,7 @@ export function rmsNormalization(x: Tensor, scale: Tensor, options: Normalizatio
   checkOptions("RMSNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
   const { axis = -1, epsilon = 1e-5 } = options;
   return emit("RMSNormalization", [x, scale], {
-    axis: axisOf(x, axis, "RMSNormalization"),
+    axis: readAxis(x, axis, "RMSNormalization"),
     epsilon,
   });
 }

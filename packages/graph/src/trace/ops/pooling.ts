@@ -6,7 +6,7 @@ import { formatShape } from "../../shape.js";
 import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { reduceMax, reduceMean } from "./reduce.js";
-import { alongAxes, type WindowOptions, windowOf } from "./window-options.js";
+import { alongAxes, readWindow, type WindowOptions } from "./window-options.js";
 
 /** Strides default to the kernel's sizes, so that windows do not overlap. */
 export interface PoolOptions extends WindowOptions {
@@ -31,14 +31,14 @@ const AVERAGE: OptionNames<AveragePoolOptions> = { ...POOL, countIncludePad: tru
 /** The shape of a window: a size per spatial axis, or one size for all of them. */
 export type PoolKernel = number | readonly number[];
 
-function poolOf(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): PoolingWindow {
+function readPool(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): PoolingWindow {
   const { shape } = asTensor(x, op);
   const sizes = shape.slice(2);
   if (sizes.length === 0)
     throw new MpError("MP_SHAPE_MISMATCH", `${op}: x must be [N, C, d…], got ${formatShape(shape)}`);
   const kernelShape = alongAxes(op, "kernel", kernel, sizes.length);
   const { ceilMode = false } = options;
-  return { kernelShape, ...windowOf(op, sizes, kernelShape, options, kernelShape), ceilMode };
+  return { kernelShape, ...readWindow(op, sizes, kernelShape, options, kernelShape), ceilMode };
 }
 
 /**
@@ -48,14 +48,14 @@ function poolOf(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): Po
  */
 export function maxPool(x: Tensor, kernel: PoolKernel, options: PoolOptions = {}): Tensor {
   checkOptions("MaxPool", options, POOL, "{ strides: 2 }");
-  return emit("MaxPool", [x], poolOf("MaxPool", x, kernel, options));
+  return emit("MaxPool", [x], readPool("MaxPool", x, kernel, options));
 }
 
 /** The mean of each window, summed in f32. @throws as `maxPool` */
 export function averagePool(x: Tensor, kernel: PoolKernel, options: AveragePoolOptions = {}): Tensor {
   checkOptions("AveragePool", options, AVERAGE, "{ strides: 2 }");
   const { countIncludePad = false, ...window } = options;
-  return emit("AveragePool", [x], { ...poolOf("AveragePool", x, kernel, window), countIncludePad });
+  return emit("AveragePool", [x], { ...readPool("AveragePool", x, kernel, window), countIncludePad });
 }
 
 function spatialAxes(what: string, x: Tensor): readonly number[] {

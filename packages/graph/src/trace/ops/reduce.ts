@@ -5,7 +5,7 @@ import type { ArgOp, ReduceOp } from "../../graph/families.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { axisOf } from "./axis.js";
+import { readAxis } from "./axis.js";
 
 export interface ReduceOptions {
   /** Axes to reduce, negative from the end; default all. */
@@ -25,7 +25,7 @@ const reduction =
     const { shape } = asTensor(x, op);
     const { axes = shape.map((_, axis) => axis), keepdims = false } = options;
     checkAttribute(op, "axes", axes);
-    const normalized = axes.map((axis) => axisOf(x, axis, op));
+    const normalized = axes.map((axis) => readAxis(x, axis, op));
     return emit(op, [x], { axes: normalized.sort((a, b) => a - b), keepdims });
   };
 
@@ -77,7 +77,7 @@ const search =
   (x, options = {}) => {
     checkOptions(op, options, ARG, "{ axis: 1 }");
     const { axis = -1, keepdims = false } = options;
-    return emit(op, [x], { axis: axisOf(x, axis, op), keepdims });
+    return emit(op, [x], { axis: readAxis(x, axis, op), keepdims });
   };
 
 /**
@@ -104,7 +104,7 @@ export function topK(
 ): { readonly values: Tensor; readonly indices: Tensor } {
   checkOptions("TopK", options, { axis: true, largest: true });
   const { axis = -1, largest = true } = options;
-  const [values, indices] = emitAll("TopK", [x], { axis: axisOf(x, axis, "TopK"), k, largest });
+  const [values, indices] = emitAll("TopK", [x], { axis: readAxis(x, axis, "TopK"), k, largest });
   return { values: values as Tensor, indices: indices as Tensor };
 }
 
@@ -120,5 +120,5 @@ export function cumSum(
 ): Tensor {
   checkOptions("CumSum", options, { exclusive: true, reverse: true });
   const { exclusive = false, reverse = false } = options;
-  return emit("CumSum", [x], { axis: axisOf(x, axis, "CumSum"), exclusive, reverse });
+  return emit("CumSum", [x], { axis: readAxis(x, axis, "CumSum"), exclusive, reverse });
 }

@@ -72,7 +72,7 @@ const roundings: Readonly<Record<NearestMode, (x: number) => number>> = {
 };
 
 /** @throws MP_UNSUPPORTED for a name that is not in the table, such as a mode that only ONNX has */
-function chosen<T>(what: string, table: Readonly<Record<string, T>>, name: string): T {
+function choose<T>(what: string, table: Readonly<Record<string, T>>, name: string): T {
   const found = Object.hasOwn(table, name) ? table[name] : undefined;
   if (found !== undefined) return found;
   throw new MpError(
@@ -81,7 +81,7 @@ function chosen<T>(what: string, table: Readonly<Record<string, T>>, name: strin
   );
 }
 
-function axesOf(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] {
+function readAxes(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] {
   const { shape } = asTensor(x, "Resize");
   const spatial = shape.slice(2);
   if (spatial.length === 0)
@@ -116,7 +116,7 @@ function lookUp(x: Tensor, axis: number, indices: readonly number[]): Tensor {
 }
 
 /** Elements at those indices; where each index occurs equally often in a row, elements are repeated. */
-function taken(x: Tensor, axis: number, indices: readonly number[]): Tensor {
+function takeIndices(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   const { shape } = x;
   const size = shape[axis] ?? 0;
   const times = indices.length / size;
@@ -129,7 +129,7 @@ function taken(x: Tensor, axis: number, indices: readonly number[]): Tensor {
 }
 
 /** The mean of the two neighbors of each coordinate, weighted by distance; coordinates are clamped at the edges. */
-function interpolated(x: Tensor, axis: number, at: readonly number[]): Tensor {
+function interpolate(x: Tensor, axis: number, at: readonly number[]): Tensor {
   const size = x.shape[axis] ?? 0;
   if (at.length === size && at.every((coordinate, index) => coordinate === index)) return x;
   const floors = at.map(Math.floor);
@@ -155,22 +155,22 @@ function interpolated(x: Tensor, axis: number, at: readonly number[]): Tensor {
 export function resize(x: Tensor, options: ResizeOptions): Tensor {
   checkOptions("Resize", options, RESIZE, "{ scales: 2 }");
   const { mode = "nearest", coordinates = "half_pixel", nearest = "round_prefer_floor" } = options;
-  const coordinateOf = chosen("coordinates", coordinateRules, coordinates);
-  const round = chosen("nearest", roundings, nearest);
-  const along = chosen(
+  const coordinateOf = choose("coordinates", coordinateRules, coordinates);
+  const round = choose("nearest", roundings, nearest);
+  const along = choose(
     "mode",
     {
       nearest: (y: Tensor, axis: number, at: readonly number[]) =>
-        taken(
+        takeIndices(
           y,
           axis,
           at.map((exact) => within(round(exact), y.shape[axis] ?? 1)),
         ),
-      linear: interpolated,
+      linear: interpolate,
     },
     mode,
   );
-  const resized = axesOf(x, options).reduce((y, axis, index) => {
+  const resized = readAxes(x, options).reduce((y, axis, index) => {
     const at = Array.from({ length: axis.resized }, (_, element) => coordinateOf(element, axis));
     return along(y, index + 2, at);
   }, x);

@@ -34,7 +34,7 @@ export function alongAxes(what: string, name: string, given: unknown, rank: numb
   );
 }
 
-function padsOf(op: Op, given: unknown, rank: number): readonly number[] {
+function readPads(op: Op, given: unknown, rank: number): readonly number[] {
   const pads = typeof given === "number" ? new Array<number>(rank).fill(given) : given;
   if (Array.isArray(pads) && pads.length === rank) return [...pads, ...pads];
   if (Array.isArray(pads) && pads.length === 2 * rank) return [...pads];
@@ -48,7 +48,7 @@ function padsOf(op: Op, given: unknown, rank: number): readonly number[] {
  * The window of a kernel over spatial axes. With `autoPad: "same"` the pads are those of a convolution.
  * @throws MP_INVALID_ARGUMENT for values of another kind, and for both pads and autoPad
  */
-export function windowOf(
+export function readWindow(
   op: Op,
   sizes: Shape,
   kernel: Shape,
@@ -68,7 +68,7 @@ export function windowOf(
   const { strides = defaultStrides, dilations = 1, pads = 0 } = options;
   const window = {
     strides: alongAxes(op, "strides", strides, sizes.length),
-    pads: padsOf(op, pads, sizes.length),
+    pads: readPads(op, pads, sizes.length),
     dilations: alongAxes(op, "dilations", dilations, sizes.length),
   };
   // Type inference rejects numbers that do not make a window.

@@ -34,17 +34,17 @@ export function key(seed: number): Key {
  * @throws MP_INVALID_ARGUMENT for a parent that is not a key: `model.init(42)` instead of `model.init(key(42))`
  */
 export function foldIn(parent: Key, name: string | number): Key {
-  const path = pathOf("foldIn", parent);
+  const path = readPath("foldIn", parent);
   if (typeof name !== "number" && typeof name !== "string") {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
       `foldIn: a name must be a string or a number, got ${shown(name)}`,
     );
   }
-  return { path: `${path}/${typeof name === "number" ? name : escaped(name)}` };
+  return { path: `${path}/${typeof name === "number" ? name : escapeName(name)}` };
 }
 
-function pathOf(what: string, given: Key): string {
+function readPath(what: string, given: Key): string {
   const { path } = (given ?? {}) as Partial<Key>;
   if (typeof path === "string") return path;
   const example = typeof given === "number" ? `key(${given})` : "key(42)";
@@ -58,7 +58,7 @@ function pathOf(what: string, given: Key): string {
 /**
  * Escapes a name so that no other text, number or path gives the same; a name that looks like neither stays unchanged.
  */
-function escaped(name: string): string {
+function escapeName(name: string): string {
   const plain = name.replace(/[%/@]/g, encodeURIComponent);
   return String(Number(name)) === name ? `%${plain}` : plain;
 }
@@ -94,7 +94,7 @@ export function randomBits(source: Key, shape: Shape): Tensor {
   checkAttribute("randomBits", "shape", shape);
   elementCount(shape, "randomBits");
   const state = randomState(builder);
-  const callSite = `${pathOf("randomBits", source)}@${builder.origin.scope}`;
+  const callSite = `${readPath("randomBits", source)}@${builder.origin.scope}`;
   const call = state.calls.get(callSite) ?? 0;
   state.calls.set(callSite, call + 1);
   const drawn = Tensor.of(Tensor.valueIn(state.drawn, builder, "randomBits"));

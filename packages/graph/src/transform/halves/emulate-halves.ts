@@ -32,7 +32,7 @@ function isExact(node: AnyNode): boolean {
  */
 export function emulateHalves(graph: Graph, halves: readonly HalfDType[], onNode?: OnNode): Graph {
   const isEmulated: IsEmulated = (dtype) => isHalf(dtype) && (halves as readonly DType[]).includes(dtype);
-  return holdsAny(graph, isEmulated) ? withoutUnread(emulated(graph, isEmulated, { onNode })) : graph;
+  return holdsAny(graph, isEmulated) ? withoutUnread(emulateGraph(graph, isEmulated, { onNode })) : graph;
 }
 
 type OnNode = (made: string, source: AnyNode) => void;
@@ -57,27 +57,27 @@ function holdsAny({ inputs, nodes }: Graph, isEmulated: IsEmulated): boolean {
   );
 }
 
-function emulated(
+function emulateGraph(
   graph: Graph,
   isEmulated: IsEmulated,
   { inputs: carried = new Set(), outputs: carries = 0, onNode }: Carried,
 ): Graph {
   /** The half that a value in f32 was widened from. */
   const narrow = new Map<Value, Value>();
-  const widened = (builder: GraphBuilder, half: Value, origin?: Origin): Value => {
+  const widen = (builder: GraphBuilder, half: Value, origin?: Origin): Value => {
     const wide = castTo(builder, half, "f32", origin);
     narrow.set(wide, half);
     return wide;
   };
   /** The carrier of an operand; an input is widened where it is first read, so that it takes no more memory before. */
   const wideInputs = new Map<Value, Value>();
-  const carrierOf = (builder: GraphBuilder, operand: Value): Value => {
+  const findCarrier = (builder: GraphBuilder, operand: Value): Value => {
     if (!isEmulated(operand.dtype)) return operand;
-    const made = wideInputs.get(operand) ?? widened(builder, operand);
+    const made = wideInputs.get(operand) ?? widen(builder, operand);
     wideInputs.set(operand, made);
     return made;
   };
-  const narrowed = (builder: GraphBuilder, wide: Value, half: DType, origin?: Origin): Value =>
+  const narrowBack = (builder: GraphBuilder, wide: Value, half: DType, origin?: Origin): Value =>
     wide.dtype === half ? wide : (narrow.get(wide) ?? castTo(builder, wide, half, origin));
 
   const loop = (
@@ -89,11 +89,11 @@ function emulated(
     const sequences = isSequence(attributes);
     const operands = node.inputs.map(({ dtype }, index) =>
       sequences(index)
-        ? narrowed(builder, inputs[index] as Value, dtype, origin)
-        : carrierOf(builder, inputs[index] as Value),
+        ? narrowBack(builder, inputs[index] as Value, dtype, origin)
+        : findCarrier(builder, inputs[index] as Value),
     );
     const own = attributes.body.inputs.filter((_, index) => !sequences(index)).map(({ value }) => value);
-    const body = emulated(attributes.body, isEmulated, {
+    const body = emulateGraph(attributes.body, isEmulated, {
       inputs: new Set(own),
       outputs: attributes.carries,
     });
@@ -104,7 +104,7 @@ function emulated(
       origin,
       name,
     );
-    return results.map((result) => (isEmulated(result.dtype) ? widened(builder, result, origin) : result));
+    return results.map((result) => (isEmulated(result.dtype) ? widen(builder, result, origin) : result));
   };
 
   return rewriteNodes(graph, {
@@ -114,20 +114,20 @@ function emulated(
       // Its result is widened where it is read: until then it waits in the half.
       if (isNode(node, "Barrier") && isEmulated(operands[0]?.dtype ?? "f32"))
         return builder.emit("Barrier", operands, {}, node.origin, node.name);
-      const inputs = operands.map((operand) => carrierOf(builder, operand));
-      const rounded = (value: Value, half: DType): Value =>
-        widened(builder, castTo(builder, value, half, node.origin), node.origin);
+      const inputs = operands.map((operand) => findCarrier(builder, operand));
+      const roundTwice = (value: Value, half: DType): Value =>
+        widen(builder, castTo(builder, value, half, node.origin), node.origin);
       if (isNode(node, "Cast") && isEmulated(node.attributes.to)) {
-        return [rounded(inputs[0] as Value, node.attributes.to)];
+        return [roundTwice(inputs[0] as Value, node.attributes.to)];
       }
       const results = emitWidened(builder, node, inputs, isEmulated);
       return node.outputs.map(({ dtype }, index) => {
         const result = results[index] as Value;
-        return isEmulated(dtype) && !isExact(node) ? rounded(result, dtype) : result;
+        return isEmulated(dtype) && !isExact(node) ? roundTwice(result, dtype) : result;
       });
     },
     leave: (builder, { dtype }, carrier, index) =>
-      index < carries ? carrierOf(builder, carrier) : narrowed(builder, carrier, dtype),
+      index < carries ? findCarrier(builder, carrier) : narrowBack(builder, carrier, dtype),
     onNode,
   });
 }

@@ -16,7 +16,7 @@ export function emitWidened(
 ): readonly Value[] {
   const { op, origin } = node;
   if (isNode(node, "Constant") && isWidened(node.attributes.value.dtype)) {
-    return builder.emit("Constant", [], { value: widened(node.attributes.value) }, origin);
+    return builder.emit("Constant", [], { value: widenTensor(node.attributes.value) }, origin);
   }
   if (isNode(node, "Cast")) {
     const to = isWidened(node.attributes.to) ? "f32" : node.attributes.to;
@@ -29,7 +29,7 @@ export function emitWidened(
   return builder.emit(op, inputs, attributes as never, origin, node.name);
 }
 
-function widened(value: HostTensor): HostTensor {
+function widenTensor(value: HostTensor): HostTensor {
   if (!isFloat(value.dtype)) return value;
   return tensor(decodeArray(value.dtype, value.data as never), value.shape);
 }

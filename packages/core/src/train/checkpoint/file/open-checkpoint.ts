@@ -56,7 +56,7 @@ function shortCounters(tensors: Outputs, refuse: (message: string) => never): Ou
 export const DAMAGED = "such a run is damaged, load an earlier checkpoint";
 
 /** The first few misfits, and how many more. */
-export function listed(misfits: readonly string[]): string {
+export function listMisfits(misfits: readonly string[]): string {
   const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
   return `${misfits.slice(0, 5).join("; ")}${more}`;
 }

@@ -14,7 +14,7 @@ const RANKS = "ranks";
 /** Entries of the metadata that each rank has for itself. */
 const OWN = ["cursor", "callbacks"];
 
-const nameOf = (rank: number, name: string): string => `rank/${rank}/${name}`;
+const entryName = (rank: number, name: string): string => `rank/${rank}/${name}`;
 
 /** The checkpoint of rank 0 with what the others have of their own, in the order of ranks. */
 export function withRankParts(checkpoint: LoadedTensors, parts: readonly LoadedTensors[]): LoadedTensors {
@@ -23,10 +23,10 @@ export function withRankParts(checkpoint: LoadedTensors, parts: readonly LoadedT
   for (const [rank, part] of parts.entries()) {
     for (const [slot, value] of Object.entries(part.tensors)) {
       const first = checkpoint.tensors[slot] as HostTensor;
-      if (!sameBytes(value.data, first.data)) tensors[nameOf(rank, slot)] = value;
+      if (!sameBytes(value.data, first.data)) tensors[entryName(rank, slot)] = value;
     }
     for (const [name, value] of Object.entries(part.metadata)) {
-      if (value !== checkpoint.metadata[name]) metadata[nameOf(rank, name)] = value;
+      if (value !== checkpoint.metadata[name]) metadata[entryName(rank, name)] = value;
     }
   }
   return { tensors, metadata };
@@ -49,7 +49,7 @@ export function ownPart(
 ): OwnCheckpoint {
   const made = Number(metadata[RANKS] ?? 1);
   if (!Number.isSafeInteger(made) || made < 1) refuse(`its number of ranks is ${metadata[RANKS]}`);
-  const entries = Object.entries(tensors).map(([name, value]) => ({ ...entryOf(name), name, value }));
+  const entries = Object.entries(tensors).map(([name, value]) => ({ ...parseEntry(name), name, value }));
   const plain = Object.fromEntries(
     entries.filter(({ rank }) => rank === undefined).map(({ slot, value }) => [slot, value]),
   );
@@ -66,7 +66,7 @@ export function ownPart(
   if (made === size) {
     const mine = slots.map(([slot, value]) => [slot, own.get(rank)?.get(slot) ?? value] as const);
     const entries = OWN.flatMap((name) => {
-      const value = metadata[nameOf(rank, name)];
+      const value = metadata[entryName(rank, name)];
       return value === undefined ? [] : [[name, value] as const];
     });
     return {
@@ -77,7 +77,7 @@ export function ownPart(
   }
   const of = (slot: string, value: HostTensor): readonly HostTensor[] =>
     Array.from({ length: made }, (_, each) => own.get(each)?.get(slot) ?? value);
-  const means = slots.map(([slot, value]) => [slot, meanOf(of(slot, value))] as const);
+  const means = slots.map(([slot, value]) => [slot, averageTensors(of(slot, value))] as const);
   return {
     tensors: Object.fromEntries(means),
     metadata: { ...metadata, cursor: JSON.stringify(passOnly(metadata["cursor"] ?? "null")) },
@@ -91,7 +91,7 @@ interface Entry {
   readonly slot: string;
 }
 
-function entryOf(name: string): Entry {
+function parseEntry(name: string): Entry {
   const [head, rank, ...rest] = name.split("/");
   return head === "rank" && rest.length > 0
     ? { rank: Number(rank), slot: rest.join("/") }
@@ -99,7 +99,7 @@ function entryOf(name: string): Entry {
 }
 
 /** The mean of f32; the first one's in other dtypes, such as counts. */
-function meanOf(values: readonly HostTensor[]): HostTensor {
+function averageTensors(values: readonly HostTensor[]): HostTensor {
   const [first] = values as readonly [HostTensor];
   if (first.dtype !== "f32" || values.every((value) => value === first)) return first;
   const all = values.map(({ data }) => data as Float32Array);

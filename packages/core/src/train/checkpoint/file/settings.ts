@@ -1,5 +1,5 @@
 import type { Definitions, StepDefinition } from "../../definition/definition.js";
-import { named } from "../../definition/objective-state.js";
+import { withObjective } from "../../definition/objective-state.js";
 import { describeEma } from "../../weights/average.js";
 
 export interface Setting {
@@ -21,7 +21,7 @@ const OPTIMIZER = "optimizer";
  * The settings that, together with the state, decide how training continues. A checkpoint stores them; loading one with
  * other settings warns.
  */
-export function settingsOf(definitions: Definitions): readonly Setting[] {
+export function listSettings(definitions: Definitions): readonly Setting[] {
   const [definition] = definitions;
   const { objective, precision, accumulate, accumulation, onOverflow, maxRetries, ema } = definition;
   const { policy, masterWeights } = precision;
@@ -46,9 +46,9 @@ function ownSettings(definition: StepDefinition): readonly Setting[] {
   const { precision, optimizer, clipNorm } = definition;
   const { lossScaler } = precision;
   return [
-    setting(named(definition, "lossScaler"), lossScaler.description ?? lossScaler.name, true),
-    setting(named(definition, OPTIMIZER), optimizer.description ?? optimizer.name, true),
-    setting(named(definition, "clipNorm"), String(clipNorm ?? "none")),
+    setting(withObjective(definition, "lossScaler"), lossScaler.description ?? lossScaler.name, true),
+    setting(withObjective(definition, OPTIMIZER), optimizer.description ?? optimizer.name, true),
+    setting(withObjective(definition, "clipNorm"), String(clipNorm ?? "none")),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { type DType, decodeArray, type HostArrays, type HostTensor, isFloat, tensor } from "@mp/graph";
-import { fedName } from "../../definition/traced-program.js";
+import { feedName } from "../../definition/traced-program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
 import { OBJECTIVES } from "./settings.js";
 
@@ -27,7 +27,7 @@ export function weightsIn(
     [average ? "ema" : "master", name, weightsAt].filter((part) => part !== undefined).join("/"),
   );
   return (path, wanted) => {
-    const [kept] = [...masters, "frozen"].flatMap((group) => tensors[fedName(group, path)] ?? []);
+    const [kept] = [...masters, "frozen"].flatMap((group) => tensors[feedName(group, path)] ?? []);
     return kept === undefined || kept.dtype === wanted ? kept : inF32(kept);
   };
 }

@@ -1,17 +1,17 @@
 import { type Backend, type HostTensor, sameShape, type ValueType } from "@mp/graph";
 import {
-  decoded,
-  encoded,
+  decodeState,
+  encodeState,
+  formatScales,
   isStateFormat,
   type StateFormat,
   type Stored,
-  scalesOf,
 } from "../../../optim/states/state-format.js";
-import { type Place, placeOf } from "../../../optim/states/stored-place.js";
+import { findPlace, type Place } from "../../../optim/states/stored-place.js";
 import { runOnce } from "../../compile/compiled-programs.js";
 import type { Outputs } from "../../definition/outputs.js";
 import type { Slot } from "../../definition/slot.js";
-import { fedName, type TypeTree, traceProgram } from "../../definition/traced-program.js";
+import { feedName, type TypeTree, traceProgram } from "../../definition/traced-program.js";
 
 type Types = Readonly<Record<string, ValueType>>;
 
@@ -19,7 +19,7 @@ type Types = Readonly<Record<string, ValueType>>;
  * The tensors of a file with the optimizer's state in the formats of this run's slots: decoded, and stored by the engine
  * again, rounded to nearest. Undefined where no format differs.
  */
-export async function inFormatsOf(
+export async function convertStates(
   types: Types,
   tensors: Outputs,
   slotOf: (name: string) => Slot | undefined,
@@ -31,23 +31,23 @@ export async function inFormatsOf(
     if (slot?.group !== "optimizer" || held === undefined || held.dtype === type.dtype) return [];
     if (!isStateFormat(held.dtype) || !isStateFormat(type.dtype) || !sameShape(held.shape, type.shape))
       return [];
-    const [from, to] = [placeOf(name, slot.path, tensors), placeOf(name, slot.path, types)];
+    const [from, to] = [findPlace(name, slot.path, tensors), findPlace(name, slot.path, types)];
     return isOwn(held.dtype, from) || isOwn(type.dtype, to) ? [] : [{ from, to, format: type.dtype }];
   });
   if (changes.length === 0) return undefined;
-  const typeOf = (name: string): ValueType => {
+  const slotType = (name: string): ValueType => {
     const { dtype, shape } = tensors[name] as HostTensor;
     return { dtype, shape };
   };
   const fed: TypeTree = changes.map(({ from: { codes, scales } }) => ({
-    codes: typeOf(codes),
-    ...(scales === undefined ? {} : { scales: typeOf(scales) }),
+    codes: slotType(codes),
+    ...(scales === undefined ? {} : { scales: slotType(scales) }),
   }));
   const program = traceProgram({ fed: { states: fed } }, (_state, { states }) => ({
     outputs: {
       states: changes.map(({ from, to, format }, at) => {
         const held = (states as readonly unknown[])[at] as Stored;
-        const { codes, scales } = encoded(decoded(held, from.signs), format, to.signs);
+        const { codes, scales } = encodeState(decodeState(held, from.signs), format, to.signs);
         return { codes, ...(scales === undefined ? {} : { scales }) };
       }),
     },
@@ -56,7 +56,7 @@ export async function inFormatsOf(
     changes.flatMap(({ [side]: place }, at) =>
       (["codes", "scales"] as const).flatMap((part) => {
         const name = place[part];
-        return name === undefined ? [] : [[fedName("states", `${at}/${part}`), name] as const];
+        return name === undefined ? [] : [[feedName("states", `${at}/${part}`), name] as const];
       }),
     );
   const values = names("from").map(([input, name]) => [input, tensors[name] as HostTensor] as const);
@@ -70,4 +70,4 @@ export async function inFormatsOf(
 
 /** Whether an optimizer keeps the dtype in a way of its own: without the scales that the format has. */
 const isOwn = (format: StateFormat, { scales }: Place): boolean =>
-  scales === undefined && scalesOf(format) !== undefined;
+  scales === undefined && formatScales(format) !== undefined;

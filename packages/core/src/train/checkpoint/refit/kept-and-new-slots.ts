@@ -32,13 +32,13 @@ export interface Adapted {
 }
 
 /** Undefined where the file does not fit for another reason. */
-export function adapted(mismatch: Mismatch): Adapted | undefined {
+export function adaptSlots(mismatch: Mismatch): Adapted | undefined {
   const { wanted, held, tensors } = mismatch;
   const kept: Record<string, HostTensor> = {};
   const begun = new Map<string, Slot>();
   const used = new Set<string>();
-  for (const unit of unitsOf(wanted)) {
-    const sources = unit.map(([name, slot]) => sourceOf(mismatch, name, slot));
+  for (const unit of groupUnits(wanted)) {
+    const sources = unit.map(([name, slot]) => findSource(mismatch, name, slot));
     if (sources.every((source) => source !== undefined)) {
       for (const [at, [name]] of unit.entries()) {
         const source = sources[at] as string;
@@ -58,7 +58,7 @@ export function adapted(mismatch: Mismatch): Adapted | undefined {
 type Named = readonly [name: string, slot: Slot];
 
 /** Slots by what is kept whole or not at all: the optimizer's state of one parameter, or a slot of its own. */
-function unitsOf(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[])[] {
+function groupUnits(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[])[] {
   const units = new Map<string, Named[]>();
   for (const [name, slot] of slots) {
     const id =
@@ -69,7 +69,7 @@ function unitsOf(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[])[
 }
 
 /** The entry of the file that has a slot: of its name, or the same part of an optimizer's state in another group. */
-function sourceOf(mismatch: Mismatch, name: string, slot: Slot): string | undefined {
+function findSource(mismatch: Mismatch, name: string, slot: Slot): string | undefined {
   const { held, types, tensors, isGrouped } = mismatch;
   const fits = (entry: string): boolean =>
     held.has(entry) && formatType(tensors[entry] as HostTensor) === formatType(types[name] as ValueType);

@@ -3,14 +3,14 @@ import type { StepDefinition } from "../../definition/definition.js";
 import { readSlot } from "../../definition/objective-state.js";
 import type { Outputs } from "../../definition/outputs.js";
 import type { Slot } from "../../definition/slot.js";
-import { isValueType, slotGroupOf } from "../../definition/state.js";
-import { fedName } from "../../definition/traced-program.js";
-import { type GivenTypes, madeState } from "../../objective/initial-state.js";
+import { findSlotGroup, isValueType } from "../../definition/state.js";
+import { feedName } from "../../definition/traced-program.js";
+import { type GivenTypes, makeState } from "../../objective/initial-state.js";
 import { frozenInAll } from "../../weights/frozen.js";
-import { listed, type OpenCheckpoint } from "../file/open-checkpoint.js";
+import { listMisfits, type OpenCheckpoint } from "../file/open-checkpoint.js";
 import { hasGroups, printSettings, type Setting } from "../file/settings.js";
 import { weightsIn } from "../file/weights-in.js";
-import { type Adapted, adapted } from "./kept-and-new-slots.js";
+import { type Adapted, adaptSlots } from "./kept-and-new-slots.js";
 
 interface Refit {
   readonly given: GivenTypes;
@@ -23,7 +23,7 @@ interface Refit {
  * The state that the file has under another mask, other groups or without optional parts, and what to say of it;
  * undefined where it does not fit.
  */
-export async function refitted(
+export async function refitState(
   opened: OpenCheckpoint,
   state: State,
   { backend, objectives, settings, given }: Refit,
@@ -34,23 +34,23 @@ export async function refitted(
   const weights = parameters.flatMap(([path, type]) => {
     const weight = weightOf(path, type.dtype);
     return weight !== undefined && formatType(weight) === formatType(type)
-      ? [[fedName("parameters", path), weight] as const]
+      ? [[feedName("parameters", path), weight] as const]
       : [];
   });
   if (weights.length < parameters.length) return undefined;
   const slotOf = slotReader(objectives, given);
-  const slotsOf = (of: readonly string[]): ReadonlyMap<string, Slot> =>
+  const selectSlots = (of: readonly string[]): ReadonlyMap<string, Slot> =>
     new Map(
       of.flatMap((name) => {
         const slot = slotOf(name);
         return slot === undefined ? [] : [[name, slot] as const];
       }),
     );
-  const held = slotsOf(Object.keys(tensors));
+  const held = selectSlots(Object.keys(tensors));
   // An entry of no group.
   if (held.size < Object.keys(tensors).length) return undefined;
-  const fit = adapted({
-    wanted: slotsOf(Object.keys(state.types).filter((slot) => slotGroupOf(slot).isSaved)),
+  const fit = adaptSlots({
+    wanted: selectSlots(Object.keys(state.types).filter((slot) => findSlotGroup(slot).isSaved)),
     held,
     types: state.types,
     tensors,
@@ -61,11 +61,11 @@ export async function refitted(
     isGrouped: hasGroups(printSettings(settings)) || hasGroups(metadata),
   });
   if (fit === undefined) return undefined;
-  const model = leavesOf(given.model, isValueType, "model").map(([path]) => fedName("model", path));
+  const model = leavesOf(given.model, isValueType, "model").map(([path]) => feedName("model", path));
   const values = [...weights, ...model.map((slot) => [slot, tensors[slot] as HostTensor] as const)];
-  const { slots: fresh } = await madeState(backend, objectives, given, Object.fromEntries(values), false);
+  const { slots: fresh } = await makeState(backend, objectives, given, Object.fromEntries(values), false);
   const begun = [...fit.begun.keys()].map((slot) => [slot, fresh[slot] as HostTensor] as const);
-  return { tensors: { ...fit.kept, ...Object.fromEntries(begun) }, note: noteOf(fit) };
+  return { tensors: { ...fit.kept, ...Object.fromEntries(begun) }, note: describeChange(fit) };
 }
 
 /** Reads the names of a run's slots. */
@@ -79,13 +79,13 @@ export function slotReader(
 }
 
 /** Weights keep their values wherever they are, so only the rest is new. */
-function noteOf({ begun, dropped }: Adapted): string {
+function describeChange({ begun, dropped }: Adapted): string {
   const [started, left] = [begun, dropped].map((slots) =>
     [...slots].flatMap(([name, { group }]) => (group === "master" || group === "frozen" ? [] : name)),
   ) as [string[], string[]];
   const parts = [
-    started.length === 0 ? "nothing starts new" : `starts new: ${listed(started)}`,
-    ...(left.length === 0 ? [] : [`leaves out: ${listed(left)}`]),
+    started.length === 0 ? "nothing starts new" : `starts new: ${listMisfits(started)}`,
+    ...(left.length === 0 ? [] : [`leaves out: ${listMisfits(left)}`]),
   ];
   return `fits after a change of what is trained or kept; weights and all other state continue, ${parts.join("; ")}`;
 }

@@ -8,7 +8,7 @@ import {
   type Ranks,
   type State,
 } from "@mp/graph";
-import { fedName } from "../../definition/traced-program.js";
+import { feedName } from "../../definition/traced-program.js";
 import type { Leaf, Part, Partition } from "../../weights/partition.js";
 
 export interface Exchange {
@@ -23,9 +23,9 @@ export interface Exchange {
 export type GatherWeights = (state: State) => Promise<void>;
 
 /** The slot of a parameter's copy. */
-export const copyOf = (path: string): string => fedName("master/copy", path);
+export const copyName = (path: string): string => feedName("master/copy", path);
 
-const elementsOf = ({ shape }: Leaf): number => elementCount(shape, "shard");
+const countElements = ({ shape }: Leaf): number => elementCount(shape, "shard");
 
 /** Gathers the parts, into memory that is used in every step. */
 export function gatherWeights({ ranks, leaves, divided, storage }: Exchange): GatherWeights {
@@ -34,32 +34,32 @@ export function gatherWeights({ ranks, leaves, divided, storage }: Exchange): Ga
       const dtype = storage(leaf.path);
       return [
         leaf.path,
-        { dtype, shape: leaf.shape, data: new hostArrayOf[dtype](elementsOf(leaf)) } as HostTensor,
+        { dtype, shape: leaf.shape, data: new hostArrayOf[dtype](countElements(leaf)) } as HostTensor,
       ];
     }),
   );
-  const values = Object.fromEntries([...copies].map(([path, value]) => [copyOf(path), value]));
+  const values = Object.fromEntries([...copies].map(([path, value]) => [copyName(path), value]));
   const mine = [...(divided[ranks.rank] ?? [])];
-  const slots = mine.map(([path]) => copyOf(path));
-  const lengthOf = (rank: number): number =>
+  const slots = mine.map(([path]) => copyName(path));
+  const partLength = (rank: number): number =>
     [...(divided[rank] ?? [])].reduce(
-      (sum, [path, part]) => sum + bytesOf(copies.get(path) as HostTensor, part).length,
+      (sum, [path, part]) => sum + partBytes(copies.get(path) as HostTensor, part).length,
       0,
     );
-  const packed = new Uint8Array(lengthOf(ranks.rank));
+  const packed = new Uint8Array(partLength(ranks.rank));
   return async (state) => {
     const own = await state.read(slots);
     let end = 0;
     for (const [path, part] of mine) {
-      const bytes = bytesOf(own[copyOf(path)] as HostTensor, part);
+      const bytes = partBytes(own[copyName(path)] as HostTensor, part);
       packed.set(bytes, end);
       end += bytes.length;
     }
     for (const [rank, bytes] of (await ranks.allGather(packed)).entries()) {
-      if (bytes.length !== lengthOf(rank)) throw notWeights(rank, bytes.length);
+      if (bytes.length !== partLength(rank)) throw notWeights(rank, bytes.length);
       let at = 0;
       for (const [path, part] of divided[rank] ?? []) {
-        const target = bytesOf(copies.get(path) as HostTensor, part);
+        const target = partBytes(copies.get(path) as HostTensor, part);
         target.set(bytes.subarray(at, at + target.length));
         at += target.length;
       }
@@ -76,7 +76,7 @@ const notWeights = (rank: number, length: number): MpError =>
     { details: { rank } },
   );
 
-function bytesOf({ data }: HostTensor, { from, to }: Part): Uint8Array {
+function partBytes({ data }: HostTensor, { from, to }: Part): Uint8Array {
   const { BYTES_PER_ELEMENT: width } = data;
   return new Uint8Array(data.buffer, data.byteOffset + from * width, (to - from) * width);
 }
@@ -91,7 +91,7 @@ const BLOCK = 16;
 export function gatherWeightsInPlace(exchange: Exchange): GatherWeights {
   const { ranks, leaves, divided } = exchange;
   const mine = divided[ranks.rank] ?? new Map<string, Part>();
-  const slots = leaves.map(({ path }) => copyOf(path));
+  const slots = leaves.map(({ path }) => copyName(path));
   /** The ranges in which others have their parts. */
   const others: [from: number, to: number][] = [];
   let [start, end] = [0, 0];
@@ -101,7 +101,7 @@ export function gatherWeightsInPlace(exchange: Exchange): GatherWeights {
       others.push([end, start + part.from]);
       end = start + part.to;
     }
-    start += Math.ceil(elementsOf(leaf) / BLOCK) * BLOCK;
+    start += Math.ceil(countElements(leaf) / BLOCK) * BLOCK;
   }
   others.push([end, start]);
   let elsewhere: GatherWeights | undefined;

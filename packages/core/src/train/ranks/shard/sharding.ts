@@ -17,12 +17,12 @@ import {
 import type { Definitions } from "../../definition/definition.js";
 import { flagIn, type Outputs } from "../../definition/outputs.js";
 import { isValueType } from "../../definition/state.js";
-import { fedName, type TypeTree } from "../../definition/traced-program.js";
+import { feedName, type TypeTree } from "../../definition/traced-program.js";
 import type { GivenTypes } from "../../objective/initial-state.js";
 import { initProgram } from "../../programs/step-programs.js";
 import { type Leaf, type Partition, partition } from "../../weights/partition.js";
-import { shardOf } from "../../weights/shard.js";
-import { copyOf, gatherWeights, gatherWeightsInPlace } from "./gather-weights.js";
+import { buildShard } from "../../weights/shard.js";
+import { copyName, gatherWeights, gatherWeightsInPlace } from "./gather-weights.js";
 import { WholeState } from "./whole-state.js";
 
 /** A run's division, on one rank. */
@@ -58,7 +58,7 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
   const divided = partition(leaves, ranks.size, scope);
   const parts = divided[ranks.rank] as Partition[number];
   const isJudged = checkNewParameters || scope === "leaf";
-  const { shard, masterWeights } = shardOf({ parts, storage, isJudged });
+  const { shard, masterWeights } = buildShard({ parts, storage, isJudged });
   const isInF32 = leaves.every(({ path }) => storage(path) === "f32");
   const exchange = { ranks, leaves, divided, storage };
   const gather = isInF32 ? gatherWeightsInPlace(exchange) : gatherWeights(exchange);
@@ -74,7 +74,7 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
       const whole = await WholeState.of({ ranks, state, types, storage });
       return { state: whole, parameters: () => parametersIn(whole, parameters) };
     },
-    adjacent: isInF32 ? [leaves.map(({ path }) => copyOf(path))] : [],
+    adjacent: isInF32 ? [leaves.map(({ path }) => copyName(path))] : [],
     gather: async (state, outputs) => {
       if (flagIn(outputs, "applied")) await gather(state);
     },
@@ -102,7 +102,7 @@ function divisible(definitions: Definitions): "element" | "leaf" {
 async function parametersIn(state: State, types: TypeTree): Promise<unknown> {
   const paths = leavesOf(types, isValueType, "params").map(([path]) => path);
   const slots = paths.map((path) =>
-    [fedName("master", path), fedName("frozen", path)].find((slot) => state.types[slot] !== undefined),
+    [feedName("master", path), feedName("frozen", path)].find((slot) => state.types[slot] !== undefined),
   ) as readonly string[];
   const values = await state.read(slots);
   const byPath = new Map(paths.map((path, at) => [path, values[slots[at] as string]]));

@@ -31,7 +31,7 @@ const masterPath = (slot: string): string => slot.slice(MASTER.length + 1);
 const inMaster = (entry: "copy" | "own", path: string): string =>
   [MASTER, entry, ...(path === "" ? [] : [path])].join("/");
 
-const elementsOf = ({ shape }: { readonly shape: Shape }): number => elementCount(shape, "shard");
+const countElements = ({ shape }: { readonly shape: Shape }): number => elementCount(shape, "shard");
 
 /**
  * The state of a divided run as that of one that is not: with the same slots, for checkpoints. What is divided is gathered
@@ -52,7 +52,7 @@ export class WholeState implements State {
   /** On all ranks: they tell each other what they have. */
   static async of(parts: WholeParts): Promise<WholeState> {
     const { state, ranks } = parts;
-    const own = Object.entries(state.types).map(([slot, type]) => [slot, elementsOf(type)] as const);
+    const own = Object.entries(state.types).map(([slot, type]) => [slot, countElements(type)] as const);
     const all = await ranks.allGather(new TextEncoder().encode(JSON.stringify(Object.fromEntries(own))));
     return new WholeState(
       parts,
@@ -96,12 +96,12 @@ export class WholeState implements State {
   #isDivided(name: string): boolean {
     const slot = this.#keptAt(name);
     const total = this.#elements.reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);
-    return total === elementsOf(this.types[name] as ValueType);
+    return total === countElements(this.types[name] as ValueType);
   }
 
   #joined(name: string, all: readonly Outputs[]): HostTensor {
     const { dtype, shape } = this.types[name] as ValueType;
-    const data = new hostArrayOf[dtype](elementsOf({ shape })) as Float32Array;
+    const data = new hostArrayOf[dtype](countElements({ shape })) as Float32Array;
     let at = 0;
     for (const tensors of all) {
       const part = tensors[this.#keptAt(name)]?.data as Float32Array | undefined;
@@ -119,7 +119,7 @@ export class WholeState implements State {
     const kept: [string, HostTensor][] = [];
     if (type !== undefined && this.#isDivided(name)) {
       const before = this.#elements.slice(0, ranks.rank).reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);
-      const data = value.data.slice(before, before + elementsOf(type));
+      const data = value.data.slice(before, before + countElements(type));
       kept.push([slot, { ...value, shape: type.shape, data } as HostTensor]);
     } else if (type !== undefined) kept.push([slot, value]);
     const half = slotGroupName(name) === MASTER ? storage(masterPath(name)) : "f32";

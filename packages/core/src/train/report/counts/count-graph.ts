@@ -1,7 +1,7 @@
 import { elementCount, type Graph, GraphBuilder, isHalf, Tensor, type Value } from "@mp/graph";
 import { emitWidened, GraphCopy, unrollScans, withBuilder, withoutLines } from "@mp/graph/internal";
 import { concat, reshape } from "@mp/graph/ops";
-import { type CountedTensor, countExponents, LONGEST, vectorsOf } from "./exponent-counts.js";
+import { type CountedTensor, countExponents, LONGEST, splitVectors } from "./exponent-counts.js";
 import { type ValueGroup, valueGroups } from "./value-groups.js";
 
 /** Small values of a group are concatenated up to this many elements, which saves the overhead of nodes. */
@@ -82,7 +82,7 @@ class Counting {
       this.#join(group, value.shape.length === 0 ? reshape(tensor, [1]) : tensor, size);
       return;
     }
-    for (const vector of vectorsOf(tensor)) this.#join(group, vector, vector.shape[0] as number);
+    for (const vector of splitVectors(tensor)) this.#join(group, vector, vector.shape[0] as number);
   }
 
   #join(group: ValueGroup, part: Tensor, size: number): void {
@@ -97,7 +97,7 @@ class Counting {
 
   #count(waiting: Waiting): void {
     if (waiting.parts.length === 0) return;
-    this.#counted.push(countExponents(joined(waiting.parts)));
+    this.#counted.push(countExponents(concatenate(waiting.parts)));
     this.#rows.push(waiting.place);
     waiting.parts.length = 0;
     waiting.size = 0;
@@ -105,7 +105,7 @@ class Counting {
 }
 
 /** All elements as one vector, in any order. A recurrent layer has many values of one shape. */
-function joined(parts: readonly Tensor[]): Tensor {
+function concatenate(parts: readonly Tensor[]): Tensor {
   const byRow = new Map<string, Tensor[]>();
   for (const part of parts) {
     const row = part.shape.slice(1).join();

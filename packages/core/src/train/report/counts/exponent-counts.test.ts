@@ -2,7 +2,7 @@ import { tensor, traceInto } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addHistograms, countExponents, type ExponentHistogram, histogramOf } from "./exponent-counts.js";
+import { addHistograms, buildHistogram, countExponents, type ExponentHistogram } from "./exponent-counts.js";
 
 /** By the graph, on the oracle. */
 function counted(values: Float32Array): ExponentHistogram {
@@ -11,7 +11,7 @@ function counted(values: Float32Array): ExponentHistogram {
     ...countExponents(x as never),
   }));
   const { row, largest } = evaluate(graph, { x: tensor(values) });
-  return histogramOf([row?.data as Float32Array], [Number(largest?.data[0])]);
+  return buildHistogram([row?.data as Float32Array], [Number(largest?.data[0])]);
 }
 
 const bits = new DataView(new ArrayBuffer(4));

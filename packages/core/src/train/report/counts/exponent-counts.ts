@@ -69,7 +69,7 @@ export interface CountedTensor {
 }
 
 /** The elements as vectors that are short enough to be counted exactly. */
-export function vectorsOf(tensor: Tensor): readonly Tensor[] {
+export function splitVectors(tensor: Tensor): readonly Tensor[] {
   const size = elementCount(tensor.shape, "precisionReport");
   const vector = reshape(tensor, [size]);
   if (size <= LONGEST) return [vector];
@@ -108,7 +108,7 @@ const nextPowers = () =>
   tensor(Float32Array.from({ length: EXPONENTS }, (_, index) => 2 ** (FIRST_EXPONENT + index + 1)));
 
 /** Sums rows of counts from `countExponents`, and takes the largest of the magnitudes. */
-export function histogramOf(
+export function buildHistogram(
   rows: readonly ArrayLike<number>[],
   largest: readonly number[],
 ): ExponentHistogram {

@@ -55,8 +55,8 @@ export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
     // A gradient computed in a half is widened for the update.
     const held = maker !== undefined && isNode(maker, "Cast") ? (maker.inputs[0] as Value) : value;
     if (name.startsWith(WEIGHTS)) {
-      const copy = (readers.get(held) ?? []).find((node) => node.op === "Cast" && isHalf(dtypeOf(node)));
-      const dtype = (copy === undefined ? held.dtype : dtypeOf(copy)) as ComputeDType;
+      const copy = (readers.get(held) ?? []).find((node) => node.op === "Cast" && isHalf(outputDType(node)));
+      const dtype = (copy === undefined ? held.dtype : outputDType(copy)) as ComputeDType;
       groups.set(held, { kind: "weights", layer: name.slice(WEIGHTS.length), dtype });
       isWeight.add(held);
     } else if (name.startsWith(GRADIENTS)) {
@@ -84,10 +84,10 @@ export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
   return groups;
 }
 
-const dtypeOf = (node: AnyNode) => node.outputs[0]?.dtype ?? "f32";
+const outputDType = (node: AnyNode) => node.outputs[0]?.dtype ?? "f32";
 
 /** Whether the node rounds an f32 value to a half. */
 function isRounding(node: AnyNode, isWeight: ReadonlySet<Value>): boolean {
   const [from] = node.inputs;
-  return from?.dtype === "f32" && isHalf(dtypeOf(node)) && !isWeight.has(from);
+  return from?.dtype === "f32" && isHalf(outputDType(node)) && !isWeight.has(from);
 }
