@@ -42,7 +42,7 @@ export function bindConstants(
     return false;
   });
   if (constants.length === 0) return { model, constants };
-  const inputs = [...bound.inputs, ...constants.map(inputOf)];
+  const inputs = [...bound.inputs, ...constants.map(constantInput)];
   return { model: { ...model, graph: { ...bound, inputs, initializers } }, constants };
 }
 
@@ -78,6 +78,6 @@ function largeConstant(
   return isBound ? attribute.value : undefined;
 }
 
-function inputOf({ name, value: { dtype, shape } }: BoundConstant): OnnxValueInfo {
+function constantInput({ name, value: { dtype, shape } }: BoundConstant): OnnxValueInfo {
   return { name, type: { elementType: dtype, shape }, metadata: {} };
 }

@@ -27,16 +27,16 @@ export type RefusedDTypes = Readonly<Partial<Record<DType, string>>>;
 
 /** Differences in lowering between devices. */
 export interface DeviceRules {
-  /** The graph of values that the device has, with nodes of the same names. */
+  /** The graph with dtypes that the device has; nodes keep their names. */
   readonly prepare: (graph: Graph) => Graph;
   readonly lowerNodes: (target: Target, surroundings: Surroundings) => LowerNode;
-  /** For what the writer adds beside nodes. */
+  /** Changes the written graph. */
   readonly finish: (graph: OnnxGraph) => OnnxGraph;
   readonly apart: (graph: OnnxGraph) => Parted;
   readonly opset: number;
   /** Whether nodes that only start a walk through the graph cost nothing, see `execution-order.ts`. */
   readonly hasAnchors: boolean;
-  /** Dtypes that need not be asked for, by the halves that the engine computes in. */
+  /** Dtypes that are refused without probing, given the halves that the engine computes in. */
   readonly refused: (native: readonly HalfDType[]) => RefusedDTypes;
   /** Ops of native halves that are known to round wrongly, by `pairKey`. */
   readonly widened: (native: readonly HalfDType[]) => ReadonlySet<string>;

@@ -27,7 +27,7 @@ import { BLOCKED_DOMAIN } from "./lowerings/blocked-layout.js";
 import { fixedValues } from "./lowerings/fixed-values.js";
 import type { ProducerOf } from "./lowerings/lower-node.js";
 import { isWidened, type Target } from "./lowerings/target.js";
-import { FUSED_DOMAIN, type Unswapped, unswappedOf } from "./lowerings/transposed-products.js";
+import { FUSED_DOMAIN, findUnswapped, type Unswapped } from "./lowerings/transposed-products.js";
 
 /** A graph as the session gets it. */
 export interface Lowered {
@@ -75,7 +75,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   const emulated = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
   const rules = rulesFor(target);
   const closed = rules.prepare(emulated);
-  const producerOf = producersOf(closed);
+  const producerOf = findProducers(closed);
   const written = writeGraph(closed, {
     origins: false,
     types: false,
@@ -83,13 +83,15 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
       constantOf: (value) => constantIn(producerOf(value)),
       producerOf,
       unswapped:
-        target.device === "cpu" && target.differences === undefined && !isFolded ? unswappedOf(closed) : NONE,
+        target.device === "cpu" && target.differences === undefined && !isFolded
+          ? findUnswapped(closed)
+          : NONE,
       fixed: fixedValues(closed, fixed),
     }),
   });
   const inputs = namesBy(closed.inputs, written.graph.inputs);
   const outputs = namesBy(closed.outputs, written.graph.outputs);
-  const parts = partsOf(written.graph);
+  const parts = nodeSources(written.graph);
   const listedNames = new Set(written.graph.nodes.map(({ name }) => name));
   const parted = rules.apart(written.graph);
   const { model, constants } = bindConstants(
@@ -98,9 +100,9 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   );
   const plan =
     target.differences === undefined
-      ? plannedOrder(closed, isFolded || !rules.hasAnchors)
-      : scheduledOrder(closed);
-  const listedModel = importingOwn({ ...model, graph: listed(rules.finish(model.graph), plan) });
+      ? planOrder(closed, isFolded || !rules.hasAnchors)
+      : planSchedule(closed);
+  const listedModel = importingOwn({ ...model, graph: listNodes(rules.finish(model.graph), plan) });
   const read = readNames(listedModel.graph);
   const given = [...fixed].map((name) => inputs.get(name) ?? name).concat(constants.map(({ name }) => name));
   return {
@@ -135,19 +137,19 @@ function withInitializers(
 const readNames = ({ nodes }: OnnxGraph): ReadonlySet<string> =>
   new Set(nodes.flatMap((node) => withCaptured(node).inputs));
 
-/** The graph's node of each node of the session; a loop's, of those in its body. */
-function partsOf(graph: OnnxGraph): ReadonlyMap<string, string> {
+/** The graph's node that each node of the session belongs to; nodes of a body belong to the loop. */
+function nodeSources(graph: OnnxGraph): ReadonlyMap<string, string> {
   const parts = new Map<string, string>();
   for (const node of graph.nodes) {
     const source = sourceOfNode(node);
     parts.set(node.name, source);
-    for (const body of bodiesOf(node)) for (const name of partsOf(body).keys()) parts.set(name, source);
+    for (const body of bodiesOf(node)) for (const name of nodeSources(body).keys()) parts.set(name, source);
   }
   return parts;
 }
 
 /** The nodes of a graph by their results, those in bodies too. */
-function producersOf(graph: Graph): ProducerOf {
+function findProducers(graph: Graph): ProducerOf {
   const made = new Map<Value, AnyNode>();
   const visit = ({ nodes }: Graph): void => {
     for (const node of nodes) {
@@ -192,13 +194,16 @@ interface Plan {
   readonly bodies: ReadonlyMap<string, Plan>;
 }
 
+/** A node by the ids of its values. */
+const byIds = ({ inputs, outputs }: AnyNode): OrderedNode => ({
+  inputs: inputs.map(({ id }) => String(id)),
+  outputs: outputs.map(({ id }) => String(id)),
+});
+
 /** The peak of the order in which ORT runs the graph's nodes, listed like that. */
-function peakOf(graph: Graph, list: Graph["nodes"]): number {
-  const name = ({ id }: Value): string => String(id);
-  const order = executionOrder(
-    list.map(({ inputs, outputs }) => ({ inputs: inputs.map(name), outputs: outputs.map(name) })),
-  );
-  const nodes = order.map((place) => list[place] as Graph["nodes"][number]);
+function measurePeak(graph: Graph, list: Graph["nodes"]): number {
+  const order = executionOrder(list.map(byIds));
+  const nodes = order.map((place) => list[place] as AnyNode);
   return peakLiveBytes({ ...graph, nodes }, { outputsHeld: true }).bytes;
 }
 
@@ -206,50 +211,41 @@ function peakOf(graph: Graph, list: Graph["nodes"]): number {
  * The plain reversed list, if the order in which ORT runs it needs no more memory than the schedule. Also where there can
  * be no anchors: an optimizer removes them.
  */
-function plannedOrder(graph: Graph, isPlain: boolean): Plan {
-  const own = peakOf(graph, graph.nodes.toReversed());
+function planOrder(graph: Graph, isPlain: boolean): Plan {
+  const own = measurePeak(graph, graph.nodes.toReversed());
   const scheduled = peakLiveBytes(graph, { outputsHeld: true }).bytes;
   const isOwn = isPlain || own <= scheduled * PEAK_ALLOWANCE;
   return {
     list: isOwn ? (nodes) => nodes.toReversed() : withAnchors,
     peakBytes: isOwn ? own : scheduled,
-    bodies: plannedBodies(graph),
+    bodies: planBodies(graph),
   };
 }
 
 /** The graph's own order, which is topological. */
-const scheduledOrder = (graph: Graph): Plan => ({
+const planSchedule = (graph: Graph): Plan => ({
   list: (nodes) => nodes,
   peakBytes: peakLiveBytes(graph, { outputsHeld: true }).bytes,
   bodies: new Map(),
 });
 
 /** A loop's body has to be listed in a topological order, where anchors do not help. */
-function plannedBody(body: Graph): Plan {
-  const name = ({ id }: Value): string => String(id);
-  const late = lateFirst(
-    body.nodes.map(({ inputs, outputs }) => ({ inputs: inputs.map(name), outputs: outputs.map(name) })),
-  );
-  const [own, other] = [
-    peakOf(body, body.nodes),
-    peakOf(
-      body,
-      late.map((place) => body.nodes[place] as Graph["nodes"][number]),
-    ),
-  ];
+function planBody(body: Graph): Plan {
+  const late = lateFirst(body.nodes.map(byIds)).map((place) => body.nodes[place] as AnyNode);
+  const [own, other] = [measurePeak(body, body.nodes), measurePeak(body, late)];
   const isLate = other <= own;
   return {
     list: isLate
       ? (nodes) => lateFirst(nodes.map(withCaptured)).map((place) => nodes[place] as OnnxNode)
       : (nodes) => nodes,
     peakBytes: isLate ? other : own,
-    bodies: plannedBodies(body),
+    bodies: planBodies(body),
   };
 }
 
-function plannedBodies({ nodes }: Graph): ReadonlyMap<string, Plan> {
+function planBodies({ nodes }: Graph): ReadonlyMap<string, Plan> {
   const loops = nodes.filter((node) => isNode(node, "Scan"));
-  return new Map(loops.map((node) => [node.name, plannedBody(node.attributes.body)]));
+  return new Map(loops.map((node) => [node.name, planBody(node.attributes.body)]));
 }
 
 /** An anchor's result is empty: a run allocates nothing for it. */
@@ -277,11 +273,11 @@ const withCaptured = (node: OnnxNode): OrderedNode => ({
 });
 
 /** The graph listed so that ORT derives the planned order. */
-function listed(graph: OnnxGraph, { list, bodies }: Plan): OnnxGraph {
+function listNodes(graph: OnnxGraph, { list, bodies }: Plan): OnnxGraph {
   const nodes = graph.nodes.map((node): OnnxNode => {
     const plan = bodies.get(sourceOfNode(node));
     if (plan === undefined) return node;
-    return { ...node, attributes: mapBodies(node.attributes, (body) => listed(body, plan)) };
+    return { ...node, attributes: mapBodies(node.attributes, (body) => listNodes(body, plan)) };
   });
   return { ...graph, nodes: list(nodes) };
 }

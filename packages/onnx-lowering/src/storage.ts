@@ -1,6 +1,6 @@
 import type { HostTensor, ValueType } from "@mp/graph";
 import type { Target } from "./lowerings/target.js";
-import { lengthened, shortened, shortType } from "./webgpu/short-integers.js";
+import { lengthen, shorten, shortType } from "./webgpu/short-integers.js";
 
 /** The types in which a session of a device holds inputs and outputs of a graph. */
 export interface Storage {
@@ -17,7 +17,7 @@ const asTheyAre: Storage = {
   read: (value) => value,
 };
 
-const inShortIntegers: Storage = { storedType: shortType, stored: shortened, read: lengthened };
+const inShortIntegers: Storage = { storedType: shortType, stored: shorten, read: lengthen };
 
 const storages: Readonly<Record<Target["device"], Storage>> = {
   cpu: asTheyAre,

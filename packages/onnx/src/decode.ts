@@ -75,12 +75,12 @@ export function decodeModel(bytes: Uint8Array, options: DecodeOptions = {}): Onn
   if (proto.trainingInfo.length > 0) unsupported("the model has training info");
   return {
     irVersion: small(proto.irVersion, "ir_version"),
-    opsets: opsetsOf(proto.opsetImport),
+    opsets: decodeOpsets(proto.opsetImport),
     producerName: proto.producerName,
     producerVersion: proto.producerVersion,
-    graph: graphOf(proto.graph),
-    functions: proto.functions.map(functionOf),
-    metadata: mapOf(proto.metadataProps, "the model"),
+    graph: decodeGraph(proto.graph),
+    functions: proto.functions.map(decodeFunction),
+    metadata: decodeMap(proto.metadataProps, "the model"),
   };
 }
 
@@ -101,7 +101,7 @@ function record<T>(pairs: Iterable<readonly [string, T]>, what: string): Readonl
   return out;
 }
 
-function mapOf(entries: readonly StringStringEntryProto[], what: string): StringMap {
+function decodeMap(entries: readonly StringStringEntryProto[], what: string): StringMap {
   return record(
     entries.map(({ key, value }) => [key, value] as const),
     `the metadata of ${what}`,
@@ -109,77 +109,79 @@ function mapOf(entries: readonly StringStringEntryProto[], what: string): String
 }
 
 /** Two spellings of ONNX's own domain are in use. */
-function domainOf(domain: string): string {
+function decodeDomain(domain: string): string {
   return domain === "ai.onnx" ? "" : domain;
 }
 
-function opsetsOf(imports: readonly OperatorSetIdProto[]): Readonly<Record<string, number>> {
+function decodeOpsets(imports: readonly OperatorSetIdProto[]): Readonly<Record<string, number>> {
   return record(
-    imports.map(({ domain, version }) => [domainOf(domain), small(version, "an opset's version")] as const),
+    imports.map(
+      ({ domain, version }) => [decodeDomain(domain), small(version, "an opset's version")] as const,
+    ),
     "opset_import",
   );
 }
 
-function graphOf(proto: GraphProto): OnnxGraph {
+function decodeGraph(proto: GraphProto): OnnxGraph {
   const what = `graph ${quote(proto.name)}`;
   if (proto.sparseInitializer.length > 0)
     unsupported(`${what} has sparse initializers, export them as dense ones`);
   return {
     name: proto.name,
-    inputs: proto.input.map(valueInfoOf),
-    outputs: proto.output.map(valueInfoOf),
+    inputs: proto.input.map(decodeValueInfo),
+    outputs: proto.output.map(decodeValueInfo),
     initializers: proto.initializer.map((tensor) => ({
       name: tensor.name,
       tensor: tensorFromProto(tensor, `initializer ${quote(tensor.name)}`),
     })),
-    nodes: proto.node.map(nodeOf),
-    valueInfos: proto.valueInfo.map(valueInfoOf),
-    metadata: mapOf(proto.metadataProps, what),
+    nodes: proto.node.map(decodeNode),
+    valueInfos: proto.valueInfo.map(decodeValueInfo),
+    metadata: decodeMap(proto.metadataProps, what),
   };
 }
 
-function functionOf(proto: FunctionProto): OnnxFunction {
+function decodeFunction(proto: FunctionProto): OnnxFunction {
   const what = `function ${quote(proto.name)}`;
   return {
-    domain: domainOf(proto.domain),
+    domain: decodeDomain(proto.domain),
     name: proto.name,
-    ...overloadOf(proto.overload),
+    ...decodeOverload(proto.overload),
     inputs: proto.input,
     outputs: proto.output,
     attributes: proto.attribute,
-    defaults: attributesOf(proto.attributeProto, what),
-    opsets: opsetsOf(proto.opsetImport),
-    nodes: proto.node.map(nodeOf),
-    metadata: mapOf(proto.metadataProps, what),
+    defaults: decodeAttributes(proto.attributeProto, what),
+    opsets: decodeOpsets(proto.opsetImport),
+    nodes: proto.node.map(decodeNode),
+    metadata: decodeMap(proto.metadataProps, what),
   };
 }
 
-const overloadOf = (overload: string): { readonly overload?: string } =>
+const decodeOverload = (overload: string): { readonly overload?: string } =>
   overload === "" ? {} : { overload };
 
-function nodeOf(proto: NodeProto): OnnxNode {
+function decodeNode(proto: NodeProto): OnnxNode {
   const what = `node ${quote(proto.name === "" ? proto.opType : proto.name)}`;
   return {
     opType: proto.opType,
-    domain: domainOf(proto.domain),
+    domain: decodeDomain(proto.domain),
     name: proto.name,
-    ...overloadOf(proto.overload),
+    ...decodeOverload(proto.overload),
     inputs: proto.input,
     outputs: proto.output,
-    attributes: attributesOf(proto.attribute, what),
-    metadata: mapOf(proto.metadataProps, what),
+    attributes: decodeAttributes(proto.attribute, what),
+    metadata: decodeMap(proto.metadataProps, what),
   };
 }
 
-function valueInfoOf(proto: ValueInfoProto): OnnxValueInfo {
+function decodeValueInfo(proto: ValueInfoProto): OnnxValueInfo {
   return {
     name: proto.name,
-    ...(proto.type === undefined ? {} : typeOf(proto.type, `value ${quote(proto.name)}`)),
-    metadata: mapOf(proto.metadataProps, `value ${quote(proto.name)}`),
+    ...(proto.type === undefined ? {} : decodeType(proto.type, `value ${quote(proto.name)}`)),
+    metadata: decodeMap(proto.metadataProps, `value ${quote(proto.name)}`),
   };
 }
 
-function typeOf({ value }: TypeProto, what: string): { readonly type?: OnnxTensorType } {
+function decodeType({ value }: TypeProto, what: string): { readonly type?: OnnxTensorType } {
   if (value.case === undefined) return {};
   if (value.case !== "tensorType") return unsupported(`${what} is no tensor but a ${value.case}`);
   const elementType: ElementType | undefined = elementTypeOfCode(value.value.elemType);
@@ -193,9 +195,9 @@ function typeOf({ value }: TypeProto, what: string): { readonly type?: OnnxTenso
   return { type: { elementType, ...(shape === undefined ? {} : { shape }) } };
 }
 
-function attributesOf(protos: readonly AttributeProto[], what: string): OnnxAttributes {
+function decodeAttributes(protos: readonly AttributeProto[], what: string): OnnxAttributes {
   return record(
-    protos.map((proto) => [proto.name, attributeOf(proto, what)] as const),
+    protos.map((proto) => [proto.name, decodeAttribute(proto, what)] as const),
     `${what}'s list of attributes`,
   );
 }
@@ -206,7 +208,7 @@ const kindOfCode = new Map<number, OnnxAttributeKind>(
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function attributeOf(proto: AttributeProto, node: string): OnnxAttribute {
+function decodeAttribute(proto: AttributeProto, node: string): OnnxAttribute {
   const what = `attribute ${quote(proto.name)} of ${node}`;
   const kind = kindOfCode.get(proto.type);
   if (proto.sparseTensor !== undefined)
@@ -219,21 +221,21 @@ function attributeOf(proto: AttributeProto, node: string): OnnxAttribute {
     case "int":
       return { kind, value: proto.i };
     case "string":
-      return { kind, value: textOf(proto.s, what) };
+      return { kind, value: decodeText(proto.s, what) };
     case "tensor":
       return { kind, value: tensorFromProto(present(proto.t, what), what) };
     case "graph":
-      return { kind, value: graphOf(present(proto.g, what)) };
+      return { kind, value: decodeGraph(present(proto.g, what)) };
     case "floats":
       return { kind, value: proto.floats };
     case "ints":
       return { kind, value: proto.ints };
     case "strings":
-      return { kind, value: proto.strings.map((value) => textOf(value, what)) };
+      return { kind, value: proto.strings.map((value) => decodeText(value, what)) };
     case "tensors":
       return { kind, value: proto.tensors.map((value) => tensorFromProto(value, what)) };
     case "graphs":
-      return { kind, value: proto.graphs.map(graphOf) };
+      return { kind, value: proto.graphs.map(decodeGraph) };
   }
 }
 
@@ -241,7 +243,7 @@ function present<T>(value: T | undefined, what: string): T {
   return value ?? refuse("missing-field", `${what} has no value`);
 }
 
-function textOf(bytes: Uint8Array, what: string): string {
+function decodeText(bytes: Uint8Array, what: string): string {
   try {
     return utf8.decode(bytes);
   } catch {

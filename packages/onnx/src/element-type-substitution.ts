@@ -14,7 +14,13 @@ import {
   TensorProtoSchema,
   type ValueInfoProto,
 } from "./proto/onnx_pb.js";
-import { type ReadAs, type SmallInteger, smallIntegerOfCode, substituteOf, substitutes } from "./read-as.js";
+import {
+  findSubstitute,
+  type ReadAs,
+  type SmallInteger,
+  smallIntegerOfCode,
+  substitutes,
+} from "./read-as.js";
 import { smallIntegerRules } from "./small-integer-rules-table.js";
 import { substituteTensor } from "./tensor-substitution.js";
 
@@ -24,7 +30,7 @@ const TYPE_ATTRIBUTES: ReadonlySet<string> = new Set(["to", "dtype", "output_dat
 /** Values of small integers by name. */
 type SmallIntegers = ReadonlyMap<string, SmallInteger>;
 
-/** How far each goes, and whether below 0. */
+/** The number of values of each type, and whether some are negative. */
 const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly isSigned: boolean }>> = {
   INT8: { size: 2 ** 8, isSigned: true },
   INT16: { size: 2 ** 16, isSigned: true },
@@ -48,15 +54,16 @@ const NOTHING: Substituted = { small: undefined, wraps: false };
  * not known to give their numbers
  */
 export function substituteElementTypes(model: ModelProto, readAs: ReadAs): void {
-  if (model.graph !== undefined) new Substitution(readAs, namesOf(model.graph)).graph(model.graph, new Map());
+  if (model.graph !== undefined)
+    new Substitution(readAs, valueNames(model.graph)).graph(model.graph, new Map());
 }
 
 /** All names of values, those of bodies too. */
-function namesOf({ node, input, initializer }: GraphProto): Set<string> {
+function valueNames({ node, input, initializer }: GraphProto): Set<string> {
   const names = new Set([...input, ...initializer].map(({ name }) => name));
   for (const { output, attribute } of node) {
     for (const name of output) names.add(name);
-    for (const { g } of attribute) if (g !== undefined) for (const name of namesOf(g)) names.add(name);
+    for (const { g } of attribute) if (g !== undefined) for (const name of valueNames(g)) names.add(name);
   }
   return names;
 }
@@ -107,7 +114,7 @@ class Substitution {
 
   #codeFor(code: number): number {
     const type = elementTypeOfCode(code);
-    const substitute = type === undefined ? undefined : substituteOf(type, this.#readAs);
+    const substitute = type === undefined ? undefined : findSubstitute(type, this.#readAs);
     return substitute === undefined ? code : codeOfElementType(substitute);
   }
 
@@ -144,7 +151,7 @@ class Substitution {
     return small === undefined ? NOTHING : { small, wraps: rule.wraps };
   }
 
-  /** The node, and others behind it that bring its first result into the range of the type. */
+  /** The node, followed by nodes that wrap its first result around the range of the type. */
   #wrapped(node: NodeProto, type: SmallInteger): readonly NodeProto[] {
     const [result = ""] = node.output;
     if (result === "") return [node];

@@ -95,14 +95,14 @@ function tensorMessage(
   elementType: OnnxTensorType["elementType"] = dtype,
 ): Message {
   requireLittleEndian();
-  return typedTensor(elementType, shape)
+  return tensorHeader(elementType, shape)
     .text(8, name)
     .bytes(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
 }
 
 /** A location is obligatory; no file has this name. */
 function externalMessage({ name, type }: OnnxValueInfo): Message {
-  return typedTensor(type?.elementType ?? "f32", type?.shape?.map(Number) ?? [])
+  return tensorHeader(type?.elementType ?? "f32", type?.shape?.map(Number) ?? [])
     .text(8, name)
     .messages(13, entryMessages({ location: "elsewhere" }))
     .integer(14, EXTERNAL);
@@ -111,7 +111,7 @@ function externalMessage({ name, type }: OnnxValueInfo): Message {
 /** `TensorProto.DataLocation`. */
 const EXTERNAL = 1;
 
-function typedTensor(elementType: OnnxTensorType["elementType"], shape: readonly number[]): Message {
+function tensorHeader(elementType: OnnxTensorType["elementType"], shape: readonly number[]): Message {
   const message = new Message();
   for (const size of shape) message.integer(1, size);
   return message.integer(2, codeOfElementType(elementType));

@@ -12,9 +12,9 @@ type Check = (value: unknown, place: string) => void;
 
 class Mismatch extends Error {}
 
-const expected = (what: string, test: (value: unknown) => boolean): Check => {
+const claim = (what: string, test: (value: unknown) => boolean): Check => {
   return (value, place) => {
-    if (!test(value)) throw new Mismatch(`${place} must be ${what}, got ${shown(value)}`);
+    if (!test(value)) throw new Mismatch(`${place} must be ${what}, got ${describe(value)}`);
   };
 };
 
@@ -28,22 +28,19 @@ function isTensor(value: unknown): boolean {
   }
 }
 
-const shown = (value: unknown): string =>
+const describe = (value: unknown): string =>
   value === null ? "null" : (arrayClassOf(value) ?? (Array.isArray(value) ? "an array" : typeof value));
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
 
-const text = expected("a string", (value) => typeof value === "string");
-const number = expected("a number", (value) => typeof value === "number");
-const size = expected(
-  "a size or its name",
-  (value) => typeof value === "number" || typeof value === "string",
-);
-const integer = expected("a bigint", (value) => typeof value === "bigint");
-const tensor = expected("a tensor with a shape of its elements", isTensor);
-const array = expected("an array", Array.isArray);
-const record = expected("an object", isRecord);
+const text = claim("a string", (value) => typeof value === "string");
+const number = claim("a number", (value) => typeof value === "number");
+const size = claim("a size or its name", (value) => typeof value === "number" || typeof value === "string");
+const integer = claim("a bigint", (value) => typeof value === "bigint");
+const tensor = claim("a tensor with a shape of its elements", isTensor);
+const array = claim("an array", Array.isArray);
+const record = claim("an object", isRecord);
 
 const optional =
   (check: Check): Check =>
@@ -51,7 +48,7 @@ const optional =
     if (value !== undefined) check(value, place);
   };
 
-const listOf =
+const list =
   (check: Check): Check =>
   (value, place) => {
     array(value, place);
@@ -60,7 +57,7 @@ const listOf =
       check(each, `${place}[${index}]`);
   };
 
-const recordOf =
+const dictionary =
   (check: Check): Check =>
   (value, place) => {
     record(value, place);
@@ -76,11 +73,11 @@ const fields =
     for (const [name, check] of Object.entries<Check>(checks)) check(own[name], `${place}.${name}`);
   };
 
-const elementType = expected("an element type", (value) => typeof value === "string" && isElementType(value));
-const metadata = recordOf(text);
+const elementType = claim("an element type", (value) => typeof value === "string" && isElementType(value));
+const metadata = dictionary(text);
 const valueInfo = fields({
   name: text,
-  type: optional(fields({ elementType, shape: optional(listOf(size)) })),
+  type: optional(fields({ elementType, shape: optional(list(size)) })),
   metadata,
 });
 
@@ -90,11 +87,11 @@ const ATTRIBUTES: Readonly<Record<OnnxAttributeKind | "reference", Check>> = {
   string: text,
   tensor,
   graph: (value, place) => graph(value, place),
-  floats: listOf(number),
-  ints: listOf(integer),
-  strings: listOf(text),
-  tensors: listOf(tensor),
-  graphs: listOf((value, place) => graph(value, place)),
+  floats: list(number),
+  ints: list(integer),
+  strings: list(text),
+  tensors: list(tensor),
+  graphs: list((value, place) => graph(value, place)),
   reference: text,
 };
 const KINDS = Object.keys(ATTRIBUTES);
@@ -102,7 +99,7 @@ const KINDS = Object.keys(ATTRIBUTES);
 const attribute: Check = (value, place) => {
   record(value, place);
   const { kind, value: given } = value as { readonly kind?: unknown; readonly value?: unknown };
-  expected(`one of ${KINDS.join(", ")}`, (one) => KINDS.includes(one as string))(kind, `${place}.kind`);
+  claim(`one of ${KINDS.join(", ")}`, (one) => KINDS.includes(one as string))(kind, `${place}.kind`);
   ATTRIBUTES[kind as OnnxAttributeKind](given, `${place}.value`);
 };
 
@@ -110,40 +107,40 @@ const node = fields<Required<OnnxNode>>({
   opType: text,
   domain: text,
   name: text,
-  inputs: listOf(text),
-  outputs: listOf(text),
-  attributes: recordOf(attribute),
+  inputs: list(text),
+  outputs: list(text),
+  attributes: dictionary(attribute),
   metadata,
   overload: optional(text),
 });
 
 const graph = fields<OnnxGraph>({
   name: text,
-  inputs: listOf(valueInfo),
-  outputs: listOf(valueInfo),
-  initializers: listOf(fields({ name: text, tensor, elementType: optional(elementType) })),
-  nodes: listOf(node),
-  valueInfos: listOf(valueInfo),
+  inputs: list(valueInfo),
+  outputs: list(valueInfo),
+  initializers: list(fields({ name: text, tensor, elementType: optional(elementType) })),
+  nodes: list(node),
+  valueInfos: list(valueInfo),
   metadata,
 });
 
 const model = fields<OnnxModel>({
   irVersion: number,
-  opsets: recordOf(number),
+  opsets: dictionary(number),
   producerName: text,
   producerVersion: text,
   graph,
-  functions: listOf(
+  functions: list(
     fields({
       domain: text,
       name: text,
       overload: optional(text),
-      inputs: listOf(text),
-      outputs: listOf(text),
-      attributes: listOf(text),
-      defaults: recordOf(attribute),
-      opsets: recordOf(number),
-      nodes: listOf(node),
+      inputs: list(text),
+      outputs: list(text),
+      attributes: list(text),
+      defaults: dictionary(attribute),
+      opsets: dictionary(number),
+      nodes: list(node),
       metadata,
     }),
   ),

@@ -34,7 +34,7 @@ export function inlineExternalData(model: ModelProto, read: ReadExternalData, ma
   let left = maxBytes;
   const inline = (tensor: TensorProto): void => {
     if (tensor.dataLocation !== TensorProto_DataLocation.EXTERNAL) return;
-    const data = bytesOf(read(placeOf(tensor.externalData, tensor.name)), tensor.name);
+    const data = expectBytes(read(readPlace(tensor.externalData, tensor.name)), tensor.name);
     left -= data.length;
     if (left < 0) refuse("too-much-data", `the external data exceeds maxTensorBytes, ${maxBytes}`);
     tensor.rawData = data;
@@ -54,7 +54,7 @@ export function inlineExternalData(model: ModelProto, read: ReadExternalData, ma
   for (const { node } of model.functions) node.forEach(ofNode);
 }
 
-function bytesOf(data: unknown, name: string): Uint8Array {
+function expectBytes(data: unknown, name: string): Uint8Array {
   if (data instanceof Uint8Array || arrayClassOf(data) === "Uint8Array") return data as Uint8Array;
   const got = data instanceof Promise ? "a promise" : (arrayClassOf(data) ?? typeof data);
   throw new MpError(
@@ -64,7 +64,7 @@ function bytesOf(data: unknown, name: string): Uint8Array {
   );
 }
 
-function placeOf(entries: readonly StringStringEntryProto[], name: string): DataPlace {
+function readPlace(entries: readonly StringStringEntryProto[], name: string): DataPlace {
   const what = `the external data of ${quote(name)}`;
   const given = new Map(entries.map(({ key, value }) => [key, value]));
   const location = given.get("location") ?? refuse("missing-field", `${what} names no file`);

@@ -7,7 +7,7 @@ export type Invariant = readonly [outer: string, name: string, role: InputRole];
 
 const ROLES: readonly InputRole[] = ["parameter", "state", "batch", "capture"];
 
-export const roleOf = (text: unknown): InputRole | undefined => ROLES.find((known) => known === text);
+export const parseRole = (text: unknown): InputRole | undefined => ROLES.find((known) => known === text);
 
 export function invariantsToMetadata(invariants: readonly Invariant[]): Readonly<Record<string, string>> {
   return invariants.length === 0 ? {} : { [INVARIANTS_KEY]: JSON.stringify(invariants) };
@@ -24,7 +24,7 @@ export function invariantsFromMetadata({ metadata }: OnnxNode): readonly Invaria
   if (!Array.isArray(list)) return [];
   return list.flatMap((entry: unknown): readonly Invariant[] => {
     const [outer, name, given] = Array.isArray(entry) ? entry : [];
-    const role = roleOf(given);
+    const role = parseRole(given);
     return typeof outer === "string" && typeof name === "string" && role !== undefined
       ? [[outer, name, role]]
       : [];

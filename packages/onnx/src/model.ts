@@ -1,6 +1,6 @@
-// A model as plain data: what `encodeModel` writes and `decodeModel` gives. It is ONNX's own structure with our
-// tensors in it and without protobuf; what of ONNX it has no place for is refused on the way in, never dropped,
-// except hints about execution (device configurations, quantization annotations) and denotations.
+// A model as plain data, as `encodeModel` takes it and `decodeModel` returns it: ONNX's own structure with our tensors and
+// without protobuf. Parts of ONNX that it cannot hold are refused when a file is decoded, never dropped, except for hints
+// about execution (device configurations, quantization annotations) and denotations.
 import type { HostTensor } from "@mp/graph";
 import type { ElementType } from "./element-type.js";
 

@@ -1,16 +1,16 @@
 import { type DType, decode, type HostTensor, isFloat, roundTo } from "@mp/graph";
 
 /** The elements as numbers; 64-bit integers beyond 2^53 are rounded. */
-export function numbersOf({ dtype, data }: HostTensor): number[] {
+export function toNumbers({ dtype, data }: HostTensor): number[] {
   if (!isFloat(dtype) || data instanceof Float32Array)
     return Array.from(data as ArrayLike<number | bigint>, Number);
   return Array.from(data as ArrayLike<number>, (bits) => decode(dtype, bits));
 }
 
 /** The only element; undefined where there are others or none, or where it is an integer that no number is. */
-export function onlyNumberOf(tensor: HostTensor): number | undefined {
+export function onlyNumber(tensor: HostTensor): number | undefined {
   const [element] = tensor.data;
-  const [value] = tensor.data.length === 1 ? numbersOf(tensor) : [];
+  const [value] = tensor.data.length === 1 ? toNumbers(tensor) : [];
   return typeof element === "bigint" && value !== undefined && BigInt(value) !== element ? undefined : value;
 }
 

@@ -29,19 +29,16 @@ export const substitutes: Required<ReadAs> = {
 const isSubstituted = (type: ElementType): type is SubstitutedType => Object.hasOwn(substitutes, type);
 
 /** The substitute for a type, if the caller gave one. */
-export function substituteOf(type: ElementType, readAs: ReadAs): ReadAs[SubstitutedType] {
+export function findSubstitute(type: ElementType, readAs: ReadAs): ReadAs[SubstitutedType] {
   return isSubstituted(type) ? readAs[type] : undefined;
 }
 
-/** The integer type behind ONNX's number, if it is one that is read as another. */
-function smallIntegerOf(type: ElementType | undefined, readAs: ReadAs): SmallInteger | undefined {
+/** The integer type of ONNX's number, if the caller has it read as another. */
+export function smallIntegerOfCode(code: number, readAs: ReadAs): SmallInteger | undefined {
+  const type = elementTypeOfCode(code);
   if (type === undefined || !isSubstituted(type) || type === "DOUBLE") return undefined;
   return readAs[type] === undefined ? undefined : type;
 }
-
-/** `smallIntegerOf` of ONNX's number. */
-export const smallIntegerOfCode = (code: number, readAs: ReadAs): SmallInteger | undefined =>
-  smallIntegerOf(elementTypeOfCode(code), readAs);
 
 /** Advice on an element type, as the end of a message; empty where nothing helps. */
 export function remedyFor(type: ElementType): string {

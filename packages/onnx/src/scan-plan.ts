@@ -47,12 +47,12 @@ const countedAs: ReadonlyMap<DescMessage, Counted> = new Map<DescMessage, Counte
   [TensorProtoSchema, "tensor"],
 ]);
 
-function formOf(field: DescField): FieldForm {
+function wireForm(field: DescField): FieldForm {
   if (field.message !== undefined) return "message";
   return field.scalar === undefined ? "varint" : formOfScalar[field.scalar];
 }
 
-function planOf(schema: DescMessage, known: Map<DescMessage, MessagePlan>): MessagePlan {
+function messagePlan(schema: DescMessage, known: Map<DescMessage, MessagePlan>): MessagePlan {
   const existing = known.get(schema);
   if (existing !== undefined) return existing;
   const fields: (FieldPlan | undefined)[] = [];
@@ -62,9 +62,9 @@ function planOf(schema: DescMessage, known: Map<DescMessage, MessagePlan>): Mess
   for (const field of schema.fields) {
     fields[field.number] = {
       name: field.name,
-      form: formOf(field),
+      form: wireForm(field),
       repeated: field.fieldKind === "list",
-      ...(field.message === undefined ? {} : { message: planOf(field.message, known) }),
+      ...(field.message === undefined ? {} : { message: messagePlan(field.message, known) }),
     };
   }
   return plan;
@@ -73,4 +73,4 @@ function planOf(schema: DescMessage, known: Map<DescMessage, MessagePlan>): Mess
 const plans = new Map<DescMessage, MessagePlan>();
 
 /** The plan of a whole model. */
-export const modelPlan: MessagePlan = planOf(ModelProtoSchema, plans);
+export const modelPlan: MessagePlan = messagePlan(ModelProtoSchema, plans);

@@ -10,8 +10,8 @@ const rule = (wraps: boolean, of: number | undefined, ops: readonly string[]) =>
   ops.map((op) => [op, { wraps, ...(of === undefined ? {} : { of }) }] as const);
 
 /**
- * By operator; those that are not listed are refused. All of what wraps is right modulo the size of the type when
- * computed in more bits: sums, products and differences.
+ * By operator; others are refused. Results that wrap, such as sums, products and differences, are correct modulo the size of
+ * the type when they are computed in more bits.
  */
 export const smallIntegerRules: ReadonlyMap<string, SmallIntegerRule> = new Map([
   ...rule(true, 0, [

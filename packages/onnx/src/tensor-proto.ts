@@ -37,12 +37,12 @@ export function tensorFromProto(proto: TensorProto, what: string): HostTensor {
       type,
     });
   }
-  const shape = shapeOf(proto.dims, what);
+  const shape = decodeShape(proto.dims, what);
   const count = shape.reduce((product, size) => product * size, 1);
   if (!Number.isSafeInteger(count)) {
     refuse("invalid-field", `${what} of [${shape.join(", ")}] is too large`, { tensor: what });
   }
-  const data = dataOf(proto, type, count, what);
+  const data = decodeData(proto, type, count, what);
   return tensor(data, shape, type) as HostTensor;
 }
 
@@ -55,7 +55,7 @@ export function expectRank(rank: number, what: string): void {
     refuse("invalid-field", `${what} has ${rank} dimensions, at most ${MAX_RANK} are read`);
 }
 
-function shapeOf(dims: readonly bigint[], what: string): number[] {
+function decodeShape(dims: readonly bigint[], what: string): number[] {
   expectRank(dims.length, what);
   return dims.map((size) => dimension(size, what));
 }
@@ -83,7 +83,7 @@ const typedFieldOf: Readonly<Record<DType, TypedField>> = {
   bool: "int32Data",
 };
 
-function dataOf(proto: TensorProto, dtype: DType, count: number, what: string): HostArrays[DType] {
+function decodeData(proto: TensorProto, dtype: DType, count: number, what: string): HostArrays[DType] {
   const field = typedFieldOf[dtype];
   const used = [
     proto.rawData.length > 0 ? "rawData" : "",

@@ -1,7 +1,7 @@
 import { codeOfElementType, elementTypeOfCode } from "./element-type.js";
 import { refuse, unsupported } from "./problem.js";
 import { type TensorProto, TensorProto_DataLocation } from "./proto/onnx_pb.js";
-import { type ReadAs, type SubstitutedType, substituteOf } from "./read-as.js";
+import { findSubstitute, type ReadAs, type SubstitutedType } from "./read-as.js";
 
 type Numbers = readonly number[] | readonly bigint[];
 type Typed = "doubleData" | "int32Data" | "uint64Data";
@@ -57,13 +57,13 @@ const stored: Readonly<
  */
 export function substituteTensor(tensor: TensorProto, what: string, readAs: ReadAs): void {
   const type = elementTypeOfCode(tensor.dataType);
-  const substitute = type === undefined ? undefined : substituteOf(type, readAs);
+  const substitute = type === undefined ? undefined : findSubstitute(type, readAs);
   // Data in another file, which nobody reads, is refused with the tensor.
   if (substitute === undefined || tensor.dataLocation === TensorProto_DataLocation.EXTERNAL) return;
-  const numbers = numbersOf(tensor, type as SubstitutedType, what);
+  const numbers = readNumbers(tensor, type as SubstitutedType, what);
   const data =
     substitute === "f32"
-      ? rounded(numbers, what)
+      ? roundToF32(numbers, what)
       : substitute === "i32"
         ? Int32Array.from(numbers)
         : BigInt64Array.from(numbers, BigInt);
@@ -74,7 +74,7 @@ export function substituteTensor(tensor: TensorProto, what: string, readAs: Read
   tensor.uint64Data = [];
 }
 
-function numbersOf(tensor: TensorProto, type: SubstitutedType, what: string): readonly number[] {
+function readNumbers(tensor: TensorProto, type: SubstitutedType, what: string): readonly number[] {
   const { field, width, at, bounds } = stored[type];
   const typed: Numbers = tensor[field];
   const raw = tensor.rawData;
@@ -99,7 +99,7 @@ function numbersOf(tensor: TensorProto, type: SubstitutedType, what: string): re
   return Array.from({ length: raw.length / width }, (_, index) => at(view, index * width));
 }
 
-function rounded(numbers: readonly number[], what: string): Float32Array {
+function roundToF32(numbers: readonly number[], what: string): Float32Array {
   const data = Float32Array.from(numbers);
   const lost = numbers.findIndex(
     (number, index) =>

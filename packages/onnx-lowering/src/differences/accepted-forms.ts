@@ -5,7 +5,13 @@ import { inF32 } from "../lowerings/in-f32.js";
 import { choose } from "../lowerings/integers.js";
 import { inDType } from "../lowerings/lower-node.js";
 import { convAttributes, reshape, transpose } from "../lowerings/operators.js";
-import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
+import {
+  at,
+  firstApplicable,
+  type OwnLowering,
+  type OwnLowerings,
+  operandType,
+} from "../lowerings/own-lowering.js";
 import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { topK } from "./top-k.js";
@@ -171,7 +177,7 @@ export const acceptedForms: OwnLowerings = {
   Pad: pad,
   NegativeLogLikelihoodLoss: rowLossLowerings.NegativeLogLikelihoodLoss,
   TopK: topK,
-  MaxPoolGradient: firstOf(framedGradient, maxPoolGradient),
+  MaxPoolGradient: firstApplicable(framedGradient, maxPoolGradient),
   ScatterElements: scatter as OwnLowering<"ScatterElements">,
   ScatterND: scatter as OwnLowering<"ScatterND">,
   Sub: plain as OwnLowering<"Sub">,

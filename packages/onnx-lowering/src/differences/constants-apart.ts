@@ -14,7 +14,7 @@ const ELEMENTWISE: ReadonlySet<string> = new Set([
   "Where", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "Min", "Max", "Abs", "Neg",
 ]); // biome-ignore format: one list
 
-/** Readers of one scalar: the engine takes time in the square of their number to compile. */
+/** Readers of one scalar, at most: the engine's time to compile grows with the square of their number. */
 const READERS = 50;
 
 /** Whether any number is subnormal. */

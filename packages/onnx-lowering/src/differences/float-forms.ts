@@ -64,7 +64,7 @@ const integerMagnitude: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, wr
     ? [where(writer, writer.one("Less", [x, writer.scalar(0, dtype)]), writer.one("Neg", [x]), x)]
     : undefined;
 
-/** Max keeps NaN of its second operand, and no function for which this is used is below it. */
+/** The result, or x where x is NaN: Max keeps NaN of its second operand. Needs result ≥ x. */
 const orNaN = (result: string, x: string, kernel: Kernel): string => kernel([result, x], "Max");
 
 const relu: Form = ([x = ""], _writer, kernel) => orNaN(kernel([x]), x, kernel);
@@ -105,7 +105,7 @@ const opposite =
   ([x = "", y = ""], _writer, kernel) =>
     kernel([y, x], comparison);
 
-/** Exponents up to which the kernel is used alone. Its powers of these two are within a tenth of an ulp. */
+/** Between these exponents the kernel is used alone; its powers of the two are within a tenth of an ulp. */
 const NEAR = [-45.25, 43.375] as const;
 
 /** e^near · e^(x - near): the kernel has no subnormal results, and overflows early. For most x the second factor is 1. */
@@ -134,9 +134,9 @@ const errorFunction: Form = ([x = ""], writer, kernel) =>
 /** x/2 · (1 + erf(x/√2)): the kernel doubles x, which may overflow, and loses infinity. */
 const gelu: Form = ([x = ""], writer, kernel, { dtype, attributes: { approximate } }) => {
   if (approximate?.kind === "string" && approximate.value === "tanh") return kernel([x]);
-  const scaled = (factor: number): string => writer.one("Mul", [x, writer.scalar(factor, dtype)]);
-  const share = writer.one("Add", [kernel([scaled(Math.SQRT1_2)], "Erf"), writer.scalar(1, dtype)]);
-  return writer.one("Mul", [scaled(0.5), share]);
+  const times = (factor: number): string => writer.one("Mul", [x, writer.scalar(factor, dtype)]);
+  const share = writer.one("Add", [kernel([times(Math.SQRT1_2)], "Erf"), writer.scalar(1, dtype)]);
+  return writer.one("Mul", [times(0.5), share]);
 };
 
 /** The kernel starts from the lowest finite number. */
@@ -174,14 +174,14 @@ const alongAxis = (
   kernel([name, writer.ints([axis?.kind === "int" ? Number(axis.value) : -1])], op, { keepdims: int(1) });
 
 /** 0, or NaN if the number is infinite or NaN. */
-const lost = (name: string, writer: NodeWriter, dtype: ComputeDType): string =>
+const zeroOrNaN = (name: string, writer: NodeWriter, dtype: ComputeDType): string =>
   writer.one("Mul", [name, writer.scalar(0, dtype)]);
 
 /** NaN in the whole row if the kernel has any in it. */
 const softmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
   const result = kernel([x]);
   const sum = alongAxis("ReduceSum", result, [writer, kernel, attributes]);
-  return writer.one("Add", [result, lost(sum, writer, dtype)]);
+  return writer.one("Add", [result, zeroOrNaN(sum, writer, dtype)]);
 };
 
 /** x - max - log Σ e^(x - max), as the kernel does: the sum is infinite if any number is NaN or infinite. */
@@ -191,7 +191,7 @@ const logSoftmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
     alongAxis(op, name, [writer, kernel, attributes]);
   const below = writer.one("Sub", [wide, along("ReduceMax", wide)]);
   const sum = along("ReduceSum", kernel([below], "Exp"));
-  const logarithm = writer.one("Add", [writer.one("Log", [sum]), lost(sum, writer, "f32")]);
+  const logarithm = writer.one("Add", [writer.one("Log", [sum]), zeroOrNaN(sum, writer, "f32")]);
   return writer.cast(writer.one("Sub", [below, logarithm]), dtype);
 };
 

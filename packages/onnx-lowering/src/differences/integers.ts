@@ -3,7 +3,13 @@ import type { GraphNode } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { foldInHalves } from "../lowerings/integers.js";
 import { inDType } from "../lowerings/lower-node.js";
-import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "../lowerings/own-lowering.js";
+import {
+  at,
+  firstApplicable,
+  type OwnLowering,
+  type OwnLowerings,
+  operandType,
+} from "../lowerings/own-lowering.js";
 
 type Op = (name: string, ...operands: readonly string[]) => string;
 
@@ -106,7 +112,7 @@ const foldBytes: OwnLowering<"ReduceSum" | "ReduceProd"> = (node, operands, writ
 };
 
 export const exactIntegers: OwnLowerings = {
-  Div: firstOf(exactQuotient, wrapping),
+  Div: firstApplicable(exactQuotient, wrapping),
   Mod: exactRemainder,
   Equal: equal,
   Less: comparison(false, false) as OwnLowering<"Less">,

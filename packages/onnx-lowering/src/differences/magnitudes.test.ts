@@ -1,6 +1,6 @@
 import { GraphBuilder, producers, tensor, type Value } from "@mp/graph";
 import { expect, it } from "vitest";
-import { magnitudesOf } from "./magnitudes.js";
+import { boundMagnitudes } from "./magnitudes.js";
 
 const builder = new GraphBuilder();
 const x = builder.input("x", { dtype: "f32", shape: [2] }, "batch");
@@ -20,12 +20,12 @@ it.each<readonly [string, Value, readonly [number, number] | undefined]>([
   ["a difference", emit("Sub", root, constant(1)), undefined],
 ])("magnitudes of %s", (_name, value, wanted) => {
   const graph = builder.finish({ value });
-  const found = magnitudesOf(value, (each) => producers(graph).get(each));
+  const found = boundMagnitudes(value, (each) => producers(graph).get(each));
   expect(found && [found.least, found.most]).toEqual(wanted);
 });
 
 it("nothing is said of a value after many operators, however they share operands", () => {
   const sums = Array.from({ length: 60 }).reduce<Value>((sum) => emit("Add", sum, sum), root);
   const graph = builder.finish({ sums });
-  expect(magnitudesOf(sums, (each) => producers(graph).get(each))).toBeUndefined();
+  expect(boundMagnitudes(sums, (each) => producers(graph).get(each))).toBeUndefined();
 });

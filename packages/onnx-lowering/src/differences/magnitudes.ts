@@ -13,7 +13,7 @@ export interface Magnitudes {
 /** The square roots of the least subnormal number and of the largest number. */
 const ROOTS: Magnitudes = { least: 2 ** -75, most: 2 ** 64, isPositive: true };
 
-/** Operators between a divisor and what is known of it: that of Adam, √v + √c · ε, has three. */
+/** Operators that are followed back from a divisor: that of Adam, √v + √c · ε, has three. */
 const DEEPEST = 4;
 
 function ofConstant({ data }: HostTensor): Magnitudes {
@@ -27,7 +27,7 @@ function ofConstant({ data }: HostTensor): Magnitudes {
 }
 
 /** The magnitudes of a value in f32; undefined where nothing is known. */
-export function magnitudesOf(
+export function boundMagnitudes(
   value: Value,
   producerOf: ProducerOf,
   deepest: number = DEEPEST,
@@ -37,7 +37,7 @@ export function magnitudesOf(
   if (isNode(node, "Constant")) return ofConstant(node.attributes.value);
   if (isNode(node, "Sqrt")) return ROOTS;
   if (deepest === 0 || !(isNode(node, "Mul") || isNode(node, "Add"))) return undefined;
-  const [a, b] = node.inputs.map((operand) => magnitudesOf(operand, producerOf, deepest - 1));
+  const [a, b] = node.inputs.map((operand) => boundMagnitudes(operand, producerOf, deepest - 1));
   if (a === undefined || b === undefined) return undefined;
   const isPositive = a.isPositive && b.isPositive;
   if (isNode(node, "Mul")) return { least: a.least * b.least, most: a.most * b.most, isPositive };

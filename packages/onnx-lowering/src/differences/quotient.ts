@@ -1,8 +1,8 @@
 import type { ProducerOf } from "../lowerings/lower-node.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
-import { magnitudesOf } from "./magnitudes.js";
+import { boundMagnitudes } from "./magnitudes.js";
 
-/** The reciprocals of normal numbers up to this one are normal, and those of its reciprocal too. */
+/** Numbers from the reciprocal of this one up to it have normal reciprocals. */
 const LARGEST = 2 ** 126;
 /** Divisors beyond this one, or below its reciprocal, are scaled. */
 const LARGE = 2 ** 100;
@@ -18,7 +18,7 @@ export const quotient =
     const { dtype } = operandType(node);
     const [, divisor] = node.inputs;
     if (dtype !== "f32" || divisor === undefined) return undefined;
-    const known = magnitudesOf(divisor, producerOf);
+    const known = boundMagnitudes(divisor, producerOf);
     if (known !== undefined && known.least >= 1 / LARGEST && known.most <= LARGEST) return undefined;
     const number = (value: number): string => writer.scalar(value, "f32");
     const y = at(operands, 1);

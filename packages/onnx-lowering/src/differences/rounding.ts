@@ -38,7 +38,7 @@ function subnormal(x: string, { least }: Grid, writer: NodeWriter): string {
 }
 
 /** The nearest number of the half, ties to even, as f32. */
-function rounded(x: string, half: HalfDType, writer: NodeWriter): string {
+function roundByArithmetic(x: string, half: HalfDType, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const where = (...parts: readonly [string, string, string]): string => writer.one("Where", parts);
   const grid = GRIDS[half];
@@ -47,12 +47,12 @@ function rounded(x: string, half: HalfDType, writer: NodeWriter): string {
   // Half a step above the largest finite number.
   const isInside = writer.one("Less", [magnitude, number(maxFinite + 2 ** (maxExponent - fractionBits - 1))]);
   const inside = where(isInside, x, number(0));
-  const scaled = (value: string, factor: number): string => {
+  const scaleLarge = (value: string, factor: number): string => {
     if (2 ** maxExponent < LARGE) return value;
     const isLarge = writer.one("Greater", [magnitude, number(LARGE)]);
     return writer.one("Mul", [value, where(isLarge, number(factor), number(1))]);
   };
-  const split = scaled(normal(scaled(inside, SCALE), grid, writer), 1 / SCALE);
+  const split = scaleLarge(normal(scaleLarge(inside, SCALE), grid, writer), 1 / SCALE);
   const isSmall = writer.one("Less", [magnitude, number(2 ** grid.leastNormal)]);
   const finite = where(isSmall, subnormal(inside, grid, writer), split);
   // A cast may carry the payload of another NaN into its sign.
@@ -62,7 +62,7 @@ function rounded(x: string, half: HalfDType, writer: NodeWriter): string {
 }
 
 /** An i32 of at most 24 bits that rounds to the same half: one bit represents all that are lost. */
-function shortened(x: string, writer: NodeWriter): string {
+function shortenInteger(x: string, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "i32");
   const and = (mask: number): string => writer.one("BitwiseAnd", [x, number(mask)]);
   const isLost = writer.one("Not", [writer.one("Equal", [and(255), number(0)])]);
@@ -87,6 +87,6 @@ export const castByArithmetic =
     // A cast from integers truncates, also where one from f32 rounds.
     if (isRounded && dtype !== "i32") return undefined;
     const x = at(operands, 0);
-    const wide = dtype === "f32" ? x : writer.cast(dtype === "i32" ? shortened(x, writer) : x, "f32");
-    return [writer.cast(isRounded ? wide : rounded(wide, to, writer), to)];
+    const wide = dtype === "f32" ? x : writer.cast(dtype === "i32" ? shortenInteger(x, writer) : x, "f32");
+    return [writer.cast(isRounded ? wide : roundByArithmetic(wide, to, writer), to)];
   };

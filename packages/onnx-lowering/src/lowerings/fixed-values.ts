@@ -16,7 +16,7 @@ export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>
   return fixed;
 }
 
-/** x - c as x + (-c) in f32, with the same bits: the optimizer makes sums part of a convolution, and no differences. */
+/** x - c as x + (-c) in f32, with the same bits: the optimizer folds sums into a convolution, but not differences. */
 export const differenceAsSum =
   (fixed: FixedValues): OwnLowering<"Sub"> =>
   (node, operands, writer) => {

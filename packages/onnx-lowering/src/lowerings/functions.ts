@@ -75,7 +75,7 @@ export const SHIFT = 64;
  * A number above 0, multiplied where it is small, and whether it is: the shader's logarithm takes subnormals for the
  * smallest normal number.
  */
-export function scaledUp(x: string, writer: NodeWriter): readonly [scaled: string, isSmall: string] {
+export function scaleUp(x: string, writer: NodeWriter): readonly [scaled: string, isSmall: string] {
   const isSmall = writer.one("Less", [x, number(SMALL, writer)]);
   const larger = writer.one("Mul", [x, number(2 ** SHIFT, writer)]);
   return [writer.one("Where", [isSmall, larger, x]), isSmall];
@@ -87,7 +87,7 @@ const logarithm: OfF32 = (x, writer) => {
   const above = writer.one("Sub", [x, unit]);
   const s = writer.one("Div", [above, writer.one("Add", [x, unit])]);
   const near = odd(s, [2, 2 / 3, 2 / 5, 2 / 7, 2 / 9, 2 / 11], writer);
-  const [scaled, isSmall] = scaledUp(x, writer);
+  const [scaled, isSmall] = scaleUp(x, writer);
   const shift = writer.one("Where", [isSmall, number(Math.log(2 ** SHIFT), writer), number(0, writer)]);
   const far = writer.one("Sub", [writer.one("Log", [scaled]), shift]);
   return byMagnitude(s, 0.25, [near, far], writer);

@@ -15,9 +15,9 @@ interface Stage {
 }
 
 /**
- * A magnitude below 2^(from + 15) keeps `from + 15 - bits` bits, and one more for all that it loses: at most the 24
- * that f32 holds. What it loses is below a tie of bf16, which has 8 bits. So the cast to f32 is exact and only the next
- * cast rounds. A later stage changes nothing where an earlier one has applied.
+ * A magnitude below 2^(from + 15) keeps `from + 15 - bits` bits, and one bit that stands for all lost ones: together at most
+ * the 24 that f32 holds. The lost bits are below a tie of bf16, which has 8 bits. So the cast to f32 is exact, and only the
+ * cast to bf16 rounds. A later stage changes nothing where an earlier one has applied.
  */
 const STAGES: Readonly<Partial<Record<DType, readonly Stage[]>>> = {
   i32: [{ from: 16, bits: 8 }],
@@ -34,7 +34,7 @@ const STAGES: Readonly<Partial<Record<DType, readonly Stage[]>>> = {
 };
 
 /** Rounded to odd: the last bits of large magnitudes become one bit that says whether any of them was set. */
-function compressed(x: string, dtype: DType, { from, bits }: Stage, writer: NodeWriter): string {
+function compress(x: string, dtype: DType, { from, bits }: Stage, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, dtype);
   const rest = writer.one("Mod", [x, number(2 ** bits)], { fmod: int(0) });
   const isAny = writer.cast(writer.cast(rest, "bool"), dtype);
@@ -59,5 +59,5 @@ export const integerCast =
     const toF32 = castsThroughDoubles ? TO_DOUBLE[dtype] : undefined;
     const stages = to === "bf16" ? STAGES[dtype] : to === "f32" ? toF32 : undefined;
     if (stages === undefined) return undefined;
-    return standard([stages.reduce((x, stage) => compressed(x, dtype, stage, writer), at(operands, 0))]);
+    return standard([stages.reduce((x, stage) => compress(x, dtype, stage, writer), at(operands, 0))]);
   };

@@ -1,7 +1,7 @@
 import { float, int } from "@mp/onnx/write";
 import { oncePerName } from "./once-per-name.js";
 import { transpose } from "./operators.js";
-import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { at, firstApplicable, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 import type { Target } from "./target.js";
 import { fusedMatMul, type Unswapped } from "./transposed-products.js";
 
@@ -48,6 +48,6 @@ const gemmWithoutFlag: OwnLowering<"Gemm"> = (node, operands, writer) => {
 };
 
 export const matrixLowerings = (target: Target, unswapped: Unswapped): OwnLoweringsOf<"matrix"> => ({
-  Gemm: target.device === "cpu" ? firstOf(withZeroFactors, gemmWithoutFlag) : withZeroFactors,
+  Gemm: target.device === "cpu" ? firstApplicable(withZeroFactors, gemmWithoutFlag) : withZeroFactors,
   MatMul: fusedMatMul(unswapped),
 });

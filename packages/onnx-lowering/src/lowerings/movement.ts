@@ -1,12 +1,12 @@
 import type { DType } from "@mp/graph";
 import { int } from "@mp/onnx/write";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
-import { type Unswapped, unswappedTranspose } from "./transposed-products.js";
+import { transposeUnswapped, type Unswapped } from "./transposed-products.js";
 
 const isEighth = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
 /** The engine reshapes 8-bit floats, but neither squeezes nor unsqueezes them. */
-const reshapedEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
+const reshapeEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
   if (!isEighth(operandType(node).dtype)) return undefined;
   const shape = node.outputs[0]?.shape ?? [];
   const attributes = shape.includes(0) ? { allowzero: int(1) } : undefined;
@@ -24,8 +24,8 @@ const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
 };
 
 export const movementLowerings = (unswapped: Unswapped): OwnLoweringsOf<"movement"> => ({
-  Transpose: unswappedTranspose(unswapped),
-  Squeeze: reshapedEighth,
-  Unsqueeze: reshapedEighth,
+  Transpose: transposeUnswapped(unswapped),
+  Squeeze: reshapeEighth,
+  Unsqueeze: reshapeEighth,
   Pad: pad,
 });

@@ -21,7 +21,7 @@ const isEmpty = ({ shape }: ValueType): boolean => shape.includes(0);
 /** Ops whose operands must be checked all the same: an index outside its axis fails the run. */
 const CHECKED: ReadonlySet<string> = new Set(FAMILIES.indexing.filter((op) => op !== "OneHot"));
 
-/** With labels and no classes, every label is invalid, which a kernel has to say. */
+/** The loss of no scores. With labels but no classes every label is invalid, and a kernel must refuse it: undefined. */
 const lossOfNothing = ({
   inputs: [, labels],
   attributes: { reduction },
@@ -30,7 +30,7 @@ const lossOfNothing = ({
   return reduction === "mean" ? Number.NaN : 0;
 };
 
-/** Sums and products; the others are refused. */
+/** The sum or product of no elements; other reductions of none are refused. */
 function reductionOfNothing({ op }: GraphNode<ReduceOp>): number {
   if (op === "ReduceProd") return 1;
   return op === "ReduceLogSum" || op === "ReduceLogSumExp" ? Number.NEGATIVE_INFINITY : 0;

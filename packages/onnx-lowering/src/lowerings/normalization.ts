@@ -20,8 +20,8 @@ export function withWholeParameters(
 }
 
 /**
- * Takes the mean off first: the kernel's own mean is off by an ulp where it is large, or its variance a mean of squares
- * less the square of the mean, of which little is left.
+ * Subtracts the mean first. The kernel's own mean is off by an ulp, which counts where the mean is large; other kernels
+ * compute the variance as the mean of squares minus the squared mean, which cancels.
  */
 export const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, writer, standard) => {
   const { axis } = node.attributes;

@@ -3,7 +3,7 @@ import type { NodeWriter } from "@mp/onnx/write";
 /** Emits a value that is derived from a named one; gives its name. */
 export type EmitFrom = (name: string, writer: NodeWriter) => string;
 
-/** Emits once for each name of a model; several nodes that read what is made share it. */
+/** Emits once for each name of a model; all nodes that need the derived value share it. */
 export function oncePerName(emit: EmitFrom): EmitFrom {
   const made = new WeakMap<NodeWriter, Map<string, string>>();
   return (name, writer) => {

@@ -21,7 +21,7 @@ export type OwnLowerings = { readonly [K in Op]?: OwnLowering<K> };
 export type OwnLoweringsOf<F extends Family> = { readonly [K in OpOf<F>]?: OwnLowering<K> };
 
 /** Tries several custom lowerings and takes the first that applies. */
-export function firstOf<K extends Op>(...lowerings: readonly OwnLowering<K>[]): OwnLowering<K> {
+export function firstApplicable<K extends Op>(...lowerings: readonly OwnLowering<K>[]): OwnLowering<K> {
   return (node, operands, writer, standard) => {
     for (const lower of lowerings) {
       const results = lower(node, operands, writer, standard);
@@ -35,7 +35,7 @@ export function firstOf<K extends Op>(...lowerings: readonly OwnLowering<K>[]): 
 export function firstOfEach(first: OwnLowerings, second: OwnLowerings): OwnLowerings {
   const joined = Object.entries(first).map(([op, lower]) => {
     const other = second[op as Op];
-    return [op, other === undefined ? lower : firstOf(lower as OwnLowering, other as OwnLowering)];
+    return [op, other === undefined ? lower : firstApplicable(lower as OwnLowering, other as OwnLowering)];
   });
   return { ...second, ...Object.fromEntries(joined) };
 }

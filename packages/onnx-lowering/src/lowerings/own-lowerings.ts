@@ -11,7 +11,7 @@ import type { Surroundings } from "./lower-node.js";
 import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
 import { extremeKeepingNaN, scatterKeepingNaN, searchFindingNaN, topKOrderingNaN } from "./nan.js";
-import { at, firstOf, type OwnLowering, type OwnLowerings, operandType } from "./own-lowering.js";
+import { at, firstApplicable, type OwnLowering, type OwnLowerings, operandType } from "./own-lowering.js";
 import { poolingLowerings } from "./pooling.js";
 import { scatterInOrder } from "./scatter-in-order.js";
 import type { Target } from "./target.js";
@@ -42,17 +42,18 @@ export function ownLowerings(target: Target, { constantOf, unswapped, fixed }: S
     ...convolutionLowerings(target),
     ReduceSum: foldInHalves,
     ReduceProd: foldInHalves,
-    ReduceMax: firstOf(extremeOfWideIntegers, extremeKeepingNaN),
-    ReduceMin: firstOf(extremeOfWideIntegers, extremeKeepingNaN),
+    ReduceMax: firstApplicable(extremeOfWideIntegers, extremeKeepingNaN),
+    ReduceMin: firstApplicable(extremeOfWideIntegers, extremeKeepingNaN),
     ReduceLogSumExp: extremeKeepingNaN,
-    ArgMax: firstOf(searchAsSigned, searchFindingNaN),
-    ArgMin: firstOf(searchAsSigned, searchFindingNaN),
-    TopK: firstOf(topKAsSigned, topKOrderingNaN),
+    ArgMax: firstApplicable(searchAsSigned, searchFindingNaN),
+    ArgMin: firstApplicable(searchAsSigned, searchFindingNaN),
+    TopK: firstApplicable(topKAsSigned, topKOrderingNaN),
     ...poolingLowerings,
     ...lossLowerings,
     ...movementLowerings(unswapped),
     ScatterElements: scatterKeepingNaN,
-    ScatterND: target.device === "cpu" ? firstOf(scatterKeepingNaN, scatterInOrder) : scatterKeepingNaN,
+    ScatterND:
+      target.device === "cpu" ? firstApplicable(scatterKeepingNaN, scatterInOrder) : scatterKeepingNaN,
     OneHot: oneHot,
     Barrier: barrier,
   };

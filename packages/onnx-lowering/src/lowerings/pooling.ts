@@ -15,7 +15,7 @@ import { float, int, type NodeWriter, windowAttributes } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 
-const spatialOf = (node: GraphNode): Shape => operandType(node).shape.slice(2);
+const spatialShape = (node: GraphNode): Shape => operandType(node).shape.slice(2);
 
 const isWithinKernel = ({ pads, kernelShape }: PoolingWindow): boolean =>
   pads.every((pad, index) => pad < (kernelShape[index % kernelShape.length] ?? 0));
@@ -69,7 +69,7 @@ const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   if (!isComputeFloat(dtype)) throw new Error(`internal: MaxPool of ${dtype}`);
   const [x, window] = withinKernel(
     at(operands, 0),
-    withoutCeiling(spatialOf(node), node.attributes),
+    withoutCeiling(spatialShape(node), node.attributes),
     [Number.NEGATIVE_INFINITY, dtype],
     writer,
   );
@@ -81,15 +81,15 @@ const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   return [writer.one("Where", [writer.one("IsNaN", [mean]), mean, known])];
 };
 
-/** Elements that ceil mode adds to the padding are summed as zeros and do not count. */
+/** Elements that ceil mode adds beyond the padding count neither in the sum nor in the divisor. */
 const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
   const { countIncludePad, ...attributes } = node.attributes;
   const x = at(operands, 0);
-  const whole = withoutCeiling(spatialOf(node), attributes);
+  const whole = withoutCeiling(spatialShape(node), attributes);
   if (!countIncludePad && isWithinKernel(whole)) {
     return [writer.one("AveragePool", [x], { ...windowAttributes(whole), count_include_pad: int(0) })];
   }
-  const counts = tapCounts(spatialOf(node), node.attributes);
+  const counts = tapCounts(spatialShape(node), node.attributes);
   const isWhole = (axis: readonly number[], index: number): boolean =>
     axis.every((count) => count === whole.kernelShape[index]);
   const mean = (of: string, dtype: DType): string => {
@@ -111,10 +111,10 @@ const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
 };
 
 /**
- * Places count through x with its margins. In a window of only -infinity the engine may find a margin: there the first
- * element inside is taken.
+ * The gradient where x has margins, through which places count. In a window of only -infinity the engine may find a
+ * margin; there the gradient goes to the first element inside.
  */
-function framedGradient(
+function gradientWithMargins(
   node: GraphNode<"MaxPoolGradient">,
   operands: readonly string[],
   window: PoolingWindow,
@@ -168,7 +168,7 @@ function framedGradient(
 export const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const [, { shape } = operandType(node)] = node.inputs;
   const window = withoutCeiling(shape.slice(2), node.attributes);
-  return isWithinKernel(window) ? undefined : [framedGradient(node, operands, window, writer)];
+  return isWithinKernel(window) ? undefined : [gradientWithMargins(node, operands, window, writer)];
 };
 
 export const poolingLowerings: OwnLoweringsOf<"pooling"> = {

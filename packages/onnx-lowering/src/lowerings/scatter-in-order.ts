@@ -3,8 +3,8 @@ import { int, type NodeWriter, string } from "@mp/onnx/write";
 import { product, reshape } from "./operators.js";
 import { at, type OwnLowering } from "./own-lowering.js";
 
-/** Rows of updates, each by the place that `depth` indices give. */
-function rowsOf({ inputs: [, indices] }: GraphNode<"ScatterND">) {
+/** The number of rows of updates, and of indices that give the place of each. */
+function updateRows({ inputs: [, indices] }: GraphNode<"ScatterND">) {
   const { shape } = indices ?? { shape: [] };
   return { rows: product(shape.slice(0, -1)), depth: shape.at(-1) ?? 0 };
 }
@@ -14,16 +14,16 @@ function rowsOf({ inputs: [, indices] }: GraphNode<"ScatterND">) {
  * few thousand rows with repeated indices, a different one in each run. ScatterElements goes through them in order.
  */
 export const scatterInOrder: OwnLowering<"ScatterND"> = (node, ...given) => {
-  const { rows } = rowsOf(node);
+  const { rows } = updateRows(node);
   return rows < 2 ? undefined : scatterAsElements(node, ...given);
 };
 
-/** A reduction as that of ScatterElements. */
+/** Writes a ScatterND that reduces as a ScatterElements. */
 export const scatterAsElements: OwnLowering<"ScatterND"> = (node, operands, writer) => {
   const { reduction } = node.attributes;
   const [data] = node.inputs;
   if (reduction === "none" || data === undefined) return undefined;
-  const { rows, depth } = rowsOf(node);
+  const { rows, depth } = updateRows(node);
   const axes = data.shape.slice(0, depth);
   const table = [product(axes), product(data.shape.slice(depth))];
   const flat = (index: number, shape: Shape): string =>
@@ -31,7 +31,7 @@ export const scatterAsElements: OwnLowering<"ScatterND"> = (node, operands, writ
       ? at(operands, index)
       : reshape(at(operands, index), shape, writer);
   const updates = [rows, ...table.slice(1)];
-  const place = placeOf(flat(1, [rows, depth]), axes, writer);
+  const place = rowPlace(flat(1, [rows, depth]), axes, writer);
   const spread = writer.one("Expand", [place, writer.ints(updates)]);
   const attributes = { axis: int(0), reduction: string(reduction) };
   const sums = writer.one("ScatterElements", [flat(0, table), spread, flat(2, updates)], attributes);
@@ -39,7 +39,7 @@ export const scatterAsElements: OwnLowering<"ScatterND"> = (node, operands, writ
 };
 
 /** [rows, 1]: the place of each row of i32 indices [rows, axes] among all; negative indices count from the end. */
-function placeOf(indices: string, axes: Shape, writer: NodeWriter): string {
+function rowPlace(indices: string, axes: Shape, writer: NodeWriter): string {
   if (axes.length === 1) return indices;
   const isNegative = writer.one("Less", [indices, writer.scalar(0, "i32")]);
   const back = writer.one("Mul", [writer.cast(isNegative, "i32"), writer.list(axes, "i32")]);

@@ -7,7 +7,7 @@ export interface Differences {
   readonly differing: ReadonlySet<Op>;
   /** Ops that have no correct form in a dtype, by `pairKey`, and why they are refused. */
   readonly inexact: ReadonlyMap<string, string>;
-  /** Whether it rounds a product and the sum that alone reads it once. */
+  /** Whether it fuses a product with the only sum that reads it, which rounds once instead of twice. */
   readonly fusesProducts: boolean;
   /** Whether it computes 64-bit integers in 32 bits, and unsigned ones as signed. */
   readonly hasShortIntegers: boolean;

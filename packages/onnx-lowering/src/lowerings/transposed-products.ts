@@ -18,10 +18,10 @@ export type Unswapped = ReadonlySet<Value>;
 const MANY_COLUMNS = 2048;
 
 /**
- * Chooses them: in f32, the dtype of the kernel, and where the rest of the transposition keeps the last axis, so that it
- * copies whole rows or does nothing.
+ * Finds them: they are f32, the dtype of the kernel, and the rest of the transposition keeps the last axis, so that it copies
+ * whole rows or does nothing.
  */
-export function unswappedOf(graph: Graph): Unswapped {
+export function findUnswapped(graph: Graph): Unswapped {
   const chosen = new Set<Value>();
   const visit = (scope: Graph): void => {
     const readers = consumers(scope);
@@ -54,8 +54,8 @@ function canSwap(reader: GraphNode, made: Value): boolean {
   return a !== made || (b.shape.at(-1) ?? 0) < MANY_COLUMNS;
 }
 
-/** Does the rest of the work of such a Transpose. */
-export const unswappedTranspose =
+/** Transposes all axes but the last two, which the products swap. */
+export const transposeUnswapped =
   (unswapped: Unswapped): OwnLowering<"Transpose"> =>
   (node, operands, writer) => {
     if (!node.outputs.some((value) => unswapped.has(value))) return undefined;

@@ -2,7 +2,7 @@ import { isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
 import { integerCast } from "./integer-cast.js";
-import { at, firstOf, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
+import { at, firstApplicable, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 import type { Target } from "./target.js";
 import { clipInOrder, signInOrder } from "./word-order.js";
 
@@ -70,6 +70,6 @@ const castToByte: OwnLowering<"Cast"> = (node, operands, writer) =>
 export const unaryLowerings = (target: Target): OwnLoweringsOf<"unary"> => ({
   Elu: elu,
   Sign: signInOrder,
-  Clip: firstOf(clipInOrder, clip),
-  Cast: firstOf(integerCast(target), castToByte, cast),
+  Clip: firstApplicable(clipInOrder, clip),
+  Cast: firstApplicable(integerCast(target), castToByte, cast),
 });

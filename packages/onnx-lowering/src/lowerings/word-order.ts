@@ -12,7 +12,7 @@ import { reductionMatrix } from "./reduction-matrix.js";
 
 const isWide = (node: GraphNode): boolean => ["i64", "u64"].includes(operandType(node).dtype);
 
-/** The smaller, or the larger, of two operands. */
+/** The smaller of two operands, or the larger for "Greater". */
 const further = (less: "Less" | "Greater", x: string, y: string, dtype: DType, writer: NodeWriter): string =>
   choose([writer.one(less, [x, y]), x, y], dtype, writer);
 

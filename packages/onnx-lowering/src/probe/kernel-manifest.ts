@@ -40,14 +40,14 @@ type KernelManifest = Omit<
 export function kernelManifest(findings: Asked): KernelManifest {
   const { missing, emulated, nonFinite } = findings;
   const { tolerance, subnormals, determinism } = rulesFor(findings);
-  const computedIn = (dtype: DType): DType => (isCarriedInF32(dtype, emulated) ? "f32" : dtype);
+  const computeDType = (dtype: DType): DType => (isCarriedInF32(dtype, emulated) ? "f32" : dtype);
   return {
     dtypes: Object.fromEntries(
       DTYPES.map((dtype) => [dtype, dtypeSupport(dtype, findings)]),
     ) as BackendManifest["dtypes"],
     ...exactNumerics,
     accumulate: accumulation(findings),
-    ops: opSupport((op, dtype) => missing.get(pairKey({ op, dtype: computedIn(dtype) }))),
+    ops: opSupport((op, dtype) => missing.get(pairKey({ op, dtype: computeDType(dtype) }))),
     tolerance,
     subnormals,
     determinism,

@@ -36,7 +36,7 @@ export class ConstantPool<T extends EngineTensor> {
   }
 
   acquire(value: HostTensor): PooledConstant<T> {
-    const content = contentOf(value);
+    const content = contentKey(value);
     const known = this.#entries.get(content);
     const entry = known ?? { tensor: this.#memory.upload(value), uses: 0 };
     if (known === undefined) this.#entries.set(content, entry);
@@ -57,7 +57,7 @@ export function releaseConstants<T>(constants: ReadonlyMap<string, PooledConstan
   for (const constant of constants.values()) constant.release();
 }
 
-function contentOf({ dtype, shape, data }: HostTensor): string {
+function contentKey({ dtype, shape, data }: HostTensor): string {
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
   return `${dtype} [${shape.join()}] ${createHash("sha256").update(bytes).digest("base64")}`;
 }

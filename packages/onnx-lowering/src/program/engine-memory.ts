@@ -1,6 +1,6 @@
 import type { HostTensor, ValueType } from "@mp/graph";
 
-/** A tensor in memory of an engine, which someone has to release. */
+/** A tensor in memory of an engine. Its owner has to release it. */
 export interface EngineTensor {
   readonly byteLength: number;
   /** Its own memory, for an engine that computes in the host's. */
@@ -20,6 +20,6 @@ export interface EngineMemory<T extends EngineTensor> {
   /** Tensors in one piece of memory that is zeros, each aligned; for memory that the host reaches. */
   allocateAdjacent(types: readonly ValueType[]): { readonly whole: T; readonly parts: readonly T[] };
   upload(value: HostTensor): T;
-  /** Fails if the memory did not take what was written to it, for an engine that does not say so itself. */
+  /** Rejects if an earlier write failed, for an engine that reports failures late. */
   expectSound(): Promise<void>;
 }

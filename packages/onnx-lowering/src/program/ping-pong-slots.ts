@@ -79,7 +79,7 @@ export class PingPongSlots<T extends EngineTensor> {
     }
   }
 
-  /** One after another: a device does not take several copies at once. */
+  /** Downloads one after another: a device does not take several copies at once. */
   async read(names: readonly string[]): Promise<Tensors> {
     const values: Record<string, HostTensor> = {};
     await this.#memory.expectSound();

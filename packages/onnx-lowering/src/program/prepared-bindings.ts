@@ -1,4 +1,4 @@
-/** Sides flip in groups, so a program sees few combinations; a state that many programs write has more. */
+/** Bindings kept. Sides flip in groups, so a program sees few combinations, unless many programs write its state. */
 const KEPT = 8;
 
 interface Releasable {

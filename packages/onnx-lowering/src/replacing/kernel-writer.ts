@@ -52,7 +52,7 @@ export class KernelWriter implements NodeWriter {
     attributes: OnnxAttributes = {},
     options: EmitOptions = {},
   ): readonly string[] {
-    const emissionOf = (operands: readonly string[], given: OnnxAttributes): Emission => {
+    const describeEmission = (operands: readonly string[], given: OnnxAttributes): Emission => {
       const types = operands.map((name) => this.#known.get(name));
       return {
         inputs: operands,
@@ -63,9 +63,9 @@ export class KernelWriter implements NodeWriter {
         ranges: types.map((type) => type?.range),
       };
     };
-    const emission = emissionOf(inputs, attributes);
+    const emission = describeEmission(inputs, attributes);
     const kernel: Kernel = (operands, op = opType, given = op === opType ? attributes : {}) =>
-      first(op, this.#written(op, emissionOf(operands, given)));
+      first(op, this.#written(op, describeEmission(operands, given)));
     const replaced = this.#replacements[opType]?.(emission, this, kernel);
     return replaced === undefined
       ? this.#written(opType, emission)

@@ -100,7 +100,7 @@ const LARGEST = 2 ** 100;
 export const rangeOfScalar = (value: number, dtype: DType): Range | undefined =>
   dtype === "f32" && Number.isFinite(value) ? { most: Math.abs(value), isNumber: true } : undefined;
 
-function rangeOf(opType: string, { dtypes: [dtype], ranges, attributes }: Emission): Range | undefined {
+function resultRange(opType: string, { dtypes: [dtype], ranges, attributes }: Emission): Range | undefined {
   if (opType === "Cast") return rangeOfCast(dtype);
   const { value } = attributes;
   if (opType === "Constant" && value?.kind === "tensor" && value.value.shape.length === 0)
@@ -113,7 +113,7 @@ function rangeOf(opType: string, { dtypes: [dtype], ranges, attributes }: Emissi
 /** The types of a node's outputs, as far as they are known. */
 export function resultTypes(opType: string, emission: Emission): readonly (KnownType | undefined)[] {
   const shape = ELEMENTWISE.has(opType) ? commonShape(emission.shapes) : undefined;
-  const range = rangeOf(opType, emission);
+  const range = resultRange(opType, emission);
   return resultDTypes(opType, emission).map((dtype) =>
     dtype === undefined ? undefined : { dtype, shape, range },
   );

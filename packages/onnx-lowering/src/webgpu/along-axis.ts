@@ -13,14 +13,14 @@ const withSize = (shape: Shape, axis: number, size: number): Shape =>
   shape.map((own, index) => (index === axis ? size : own));
 
 /** Adds that many elements of that value before and after; crops where the numbers are negative. */
-export function framed(
+export function frame(
   { name, shape }: Shaped,
   axis: number,
   [before, after]: readonly [number, number],
   [value, dtype]: readonly [number, DType],
   writer: NodeWriter,
 ): Shaped {
-  const { name: inner, shape: kept } = cropped(
+  const { name: inner, shape: kept } = crop(
     { name, shape },
     axis,
     [Math.max(0, -before), Math.max(0, -after)],
@@ -35,7 +35,7 @@ export function framed(
   return { name: padded, shape: withSize(kept, axis, (kept[axis] ?? 0) + added) };
 }
 
-function cropped(
+function crop(
   { name, shape }: Shaped,
   axis: number,
   [before, after]: readonly [number, number],
@@ -43,11 +43,11 @@ function cropped(
 ): Shaped {
   if (before === 0 && after === 0) return { name, shape };
   const count = (shape[axis] ?? 0) - before - after;
-  return strided({ name, shape }, axis, { start: before, step: 1, count }, writer);
+  return takeEvery({ name, shape }, axis, { start: before, step: 1, count }, writer);
 }
 
 /** `count` elements from `start` on, each `step` after the one before. */
-export function strided(
+export function takeEvery(
   { name, shape }: Shaped,
   axis: number,
   { start, step, count }: { readonly start: number; readonly step: number; readonly count: number },
@@ -59,7 +59,7 @@ export function strided(
   return { name: writer.one("Slice", [name, ...bounds]), shape: withSize(shape, axis, count) };
 }
 
-/** One element of another value's axis: at place `step` · o + `offset` what is at place o here. */
+/** A value whose element o along an axis goes to place `step` · o + `offset` of a longer axis. */
 export interface Placed {
   readonly name: string;
   readonly offset: number;
@@ -83,7 +83,7 @@ export function spread(
       .filter(({ offset }) => offset % step === lane)
       .map(({ name, offset }) => {
         const before = Math.floor(offset / step);
-        return framed({ name, shape }, axis, [before, count - before - own], [0, dtype], writer).name;
+        return frame({ name, shape }, axis, [before, count - before - own], [0, dtype], writer).name;
       });
     const [first, ...others] = shifted;
     if (first !== undefined) return others.reduce((sum, name) => writer.one("Add", [sum, name]), first);
@@ -97,5 +97,5 @@ export function spread(
     name: reshape(joined, withSize(shape, axis, count * step), writer),
     shape: withSize(shape, axis, count * step),
   };
-  return cropped(whole, axis, [0, count * step - size], writer);
+  return crop(whole, axis, [0, count * step - size], writer);
 }

@@ -1,6 +1,6 @@
 /**
- * Bools and bytes, which most of the provider's kernels do not take, are carried by other dtypes: bools and bytes that are
- * only moved by f32, which holds them exactly and which every kernel takes; bytes that are computed by i32.
+ * Bools and bytes in other dtypes, since most of the provider's kernels do not take them: those that are only moved are f32,
+ * which holds them exactly and which every kernel takes; bytes in arithmetic are i32.
  */
 import type { DType } from "@mp/graph";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
@@ -8,7 +8,7 @@ import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 const isSmall = (dtype: DType | undefined): dtype is "bool" | "u8" => dtype === "bool" || dtype === "u8";
 
 /** @param moved the inputs that are moved; all if undefined */
-const movedInF32 =
+const moveInF32 =
   (opType: string, moved?: readonly number[]): Replacement =>
   ({ inputs, attributes, options, dtypes }, writer) => {
     const [dtype] = dtypes;
@@ -20,7 +20,7 @@ const movedInF32 =
     return writer.emit(opType, wide, attributes, options).map((name) => writer.cast(name, dtype));
   };
 
-/** Nothing moves. */
+/** An Identity is two casts. */
 const identity: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) =>
   isSmall(dtype) ? [writer.cast(writer.cast(x, "f32"), dtype)] : undefined;
 
@@ -40,7 +40,7 @@ const MOVED: Readonly<Record<string, readonly number[] | undefined>> = {
   Expand: [0],
 };
 
-/** Compared and computed in i32; results of the dtype wrap, since a cast keeps the low byte. */
+/** Computes bytes in i32. Results that are bytes again wrap. */
 const inI32 =
   (opType: string, isOfDType: boolean): Replacement =>
   ({ inputs, attributes, options, dtypes }, writer) => {
@@ -70,7 +70,7 @@ const COMPARED = ["Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "
 
 export const carried: Replacements = {
   Identity: identity,
-  ...Object.fromEntries(Object.entries(MOVED).map(([op, moved]) => [op, movedInF32(op, moved)])),
+  ...Object.fromEntries(Object.entries(MOVED).map(([op, moved]) => [op, moveInF32(op, moved)])),
   ...Object.fromEntries(COMPUTED.map((op) => [op, inI32(op, true)])),
   ...Object.fromEntries(COMPARED.map((op) => [op, inI32(op, false)])),
 };

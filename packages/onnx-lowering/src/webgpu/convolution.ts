@@ -5,7 +5,7 @@ import { flipKernels, transposedWeights } from "../lowerings/convolution.js";
 import { convAttributes } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
-import { framed, type Shaped, spread } from "./along-axis.js";
+import { frame, type Shaped, spread } from "./along-axis.js";
 import { splitInSteps } from "./split.js";
 
 const operandShape = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
@@ -74,7 +74,7 @@ const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => 
   const begins = reach.map((far, index) => far - (pads[index] ?? 0));
   const ends = reach.map((far, index) => far - (pads[rank + index] ?? 0) + (outputPadding[index] ?? 0));
   const margined = kernel.reduce<Shaped>(
-    (x, _, index) => framed(x, index + 2, [begins[index] ?? 0, ends[index] ?? 0], [0, dtype], writer),
+    (x, _, index) => frame(x, index + 2, [begins[index] ?? 0, ends[index] ?? 0], [0, dtype], writer),
     stretched,
   );
   const turned = {

@@ -2,9 +2,8 @@ import { OPS, opTable, tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "@mp/onnx/write";
 
 /**
- * Operators whose kernels copy a buffer instead of running a shader, where their result may not share memory with an
- * operand: a result of the graph never may. What the provider records of a run, to replay it, leaves such copies out, and
- * those of constants too.
+ * Operators whose kernels copy a buffer instead of running a shader if their result may not share memory with an operand,
+ * as a result of the graph never may. The provider's recorded runs do not replay such copies, nor those of constants.
  */
 const COPYING: ReadonlySet<string> = new Set([
   ...OPS.filter((op) => opTable[op].moves === "view"),

@@ -1,11 +1,11 @@
-/** Reading at places, of dtypes that the provider's kernels do not take: all of them read rows of a flat value. */
+/** Gathers and scatters of dtypes that the provider's kernels do not take: they read rows of a flat value. */
 import { type DType, type ScatterOp, type Shape, stridesOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { scatterKeepingNaN } from "../lowerings/nan.js";
 import { reshape, upTo } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
-/** i32 numbers along one axis, of a shape that meets others of that rank. */
+/** i32 numbers along one axis, in a shape that broadcasts with values of that rank. */
 function column(numbers: readonly number[], rank: number, axis: number, writer: NodeWriter): string {
   const shape = Array.from({ length: rank }, (_, index) => (index === axis ? numbers.length : 1));
   return reshape(writer.list(numbers, "i32"), shape, writer);
@@ -81,8 +81,8 @@ const oneHot: OwnLowering<"OneHot"> = (node, operands, writer) => {
 };
 
 /**
- * The kernels write over the data where nothing else reads it, and otherwise copy it in a way that a recorded run leaves
- * out: they get data of their own, which a shader makes. They cannot be started without an element.
+ * Gives the kernels a copy of the data that a shader makes. They write over data that nothing else reads, and copy other
+ * data in a way that recorded runs do not replay. They cannot be started without an element.
  */
 const scatter: OwnLowering<ScatterOp> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);

@@ -1,4 +1,4 @@
-/** Lowerings for ONNX Runtime's WebGPU provider, which nothing may leave for the processor. */
+/** Lowerings for ONNX Runtime's WebGPU provider, on which every node has to run. */
 import type { LowerNode } from "@mp/onnx/write";
 import type { Surroundings } from "../lowerings/lower-node.js";
 import type { Target } from "../lowerings/target.js";

@@ -4,18 +4,18 @@ import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lower
 import { sliceAsRows } from "./indexing.js";
 import { splitInSteps } from "./split.js";
 
-/** Axis by axis, so that no value has more than three: the kernel takes few. */
+/** Repeats axis by axis, so that no value has more than three axes: the kernel takes few. */
 const tile: OwnLowering<"Tile"> = (node, operands, writer) => {
   const { shape, dtype } = operandType(node);
   const isSmall = dtype === "bool" || dtype === "u8";
   const repeated = node.attributes.repeats.reduce(
-    (x, repeats, axis) => repeatedAlong(x, axis, repeats, writer),
+    (x, repeats, axis) => repeatAlong(x, axis, repeats, writer),
     { name: isSmall ? writer.cast(at(operands, 0), "f32") : at(operands, 0), shape },
   );
   return [isSmall ? writer.cast(repeated.name, dtype) : repeated.name];
 };
 
-function repeatedAlong(
+function repeatAlong(
   { name, shape }: { readonly name: string; readonly shape: readonly number[] },
   axis: number,
   repeats: number,
@@ -32,8 +32,8 @@ function repeatedAlong(
 }
 
 /**
- * One that moves nothing is left out. The kernel copies the buffer of a value of one axis, and what the provider records
- * of a run, to replay it, leaves such copies out.
+ * Drops a Transpose that moves nothing: for a value of one axis the kernel copies the buffer, and the provider's recorded
+ * runs do not replay such a copy.
  */
 const transpose: OwnLowering<"Transpose"> = ({ attributes: { perm } }, operands) =>
   perm.every((axis, place) => axis === place) ? [at(operands, 0)] : undefined;

@@ -33,8 +33,8 @@ const rmsNormalization: OwnLowering<"RMSNormalization"> = (node, operands, write
 };
 
 /**
- * The kernel's mean is as exact as f32 holds its terms, which the variance of numbers far from 0 is not: what is left of
- * the mean in the differences is taken off them as well.
+ * Subtracts the mean of the differences too: the kernel's mean is off by rounding, which is large beside the variance of
+ * numbers far from 0.
  */
 const batchNormalization: OwnLowering<"BatchNormalization"> = (node, operands, writer) => {
   const { shape, dtype } = operandType(node);

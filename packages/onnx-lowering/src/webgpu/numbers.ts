@@ -61,7 +61,7 @@ function withDivisorsSign(rest: string, y: string, dtype: DType, writer: NodeWri
 }
 
 /** The kernels take floats. */
-const negated: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) =>
+const negate: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) =>
   isFloat(dtype) ? undefined : [writer.one("Sub", [writer.scalar(0, dtype), x])];
 
 const magnitude: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) =>
@@ -72,6 +72,6 @@ export const numbers: Replacements = {
   Sign: sign,
   LogSoftmax: rowsOfLogarithms,
   Mod: mod,
-  Neg: negated,
+  Neg: negate,
   Abs: magnitude,
 };

@@ -5,7 +5,7 @@
 import { type GraphNode, type PoolingWindow, type Shape, windowExtent, withoutCeiling } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
-import { framed, type Shaped, spread, strided } from "./along-axis.js";
+import { frame, type Shaped, spread, takeEvery } from "./along-axis.js";
 
 /** The windows along one spatial axis. */
 interface AxisWindow {
@@ -18,7 +18,7 @@ interface AxisWindow {
   readonly end: number;
 }
 
-function axesOf(shape: Shape, attributes: PoolingWindow): readonly AxisWindow[] {
+function axisWindows(shape: Shape, attributes: PoolingWindow): readonly AxisWindow[] {
   const spatial = shape.slice(2);
   const { kernelShape, strides, pads, dilations } = withoutCeiling(spatial, attributes);
   return spatial.map((_, index) => ({
@@ -31,25 +31,30 @@ function axesOf(shape: Shape, attributes: PoolingWindow): readonly AxisWindow[] 
   }));
 }
 
-/** One slice of the padded value for each place of the kernel: what each window has there. */
-function tapsOf(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: NodeWriter): readonly Shaped[] {
+/** One slice of the padded value for each tap of the kernel: every window's element at that tap. */
+function windowTaps(
+  x: Shaped,
+  dtype: "f32" | "f16",
+  window: AxisWindow,
+  writer: NodeWriter,
+): readonly Shaped[] {
   const { axis, kernel, stride, dilation, begin, end } = window;
-  const padded = framed(x, axis, [begin, end], [Number.NEGATIVE_INFINITY, dtype], writer);
+  const padded = frame(x, axis, [begin, end], [Number.NEGATIVE_INFINITY, dtype], writer);
   const extent = windowExtent(kernel, dilation);
   const count = Math.floor(((padded.shape[axis] ?? 0) - extent) / stride) + 1;
   return Array.from({ length: kernel }, (_, tap) =>
-    strided(padded, axis, { start: tap * dilation, step: stride, count }, writer),
+    takeEvery(padded, axis, { start: tap * dilation, step: stride, count }, writer),
   );
 }
 
-const floatOf = (node: GraphNode): "f32" | "f16" => (operandType(node).dtype === "f16" ? "f16" : "f32");
+const floatDType = (node: GraphNode): "f32" | "f16" => (operandType(node).dtype === "f16" ? "f16" : "f32");
 
 /** `Max` keeps NaN. */
 const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   const { shape } = operandType(node);
-  const pooled = axesOf(shape, node.attributes).reduce<Shaped>(
+  const pooled = axisWindows(shape, node.attributes).reduce<Shaped>(
     (x, window) => {
-      const taps = tapsOf(x, floatOf(node), window, writer);
+      const taps = windowTaps(x, floatDType(node), window, writer);
       const [first, ...others] = taps;
       if (first === undefined) return x;
       const name = others.reduce((most, tap) => writer.one("Max", [most, tap.name]), first.name);
@@ -70,10 +75,10 @@ interface Found {
   readonly size: number;
 }
 
-/** NaN is never the largest; of a window without anything larger than -infinity it is the first place inside. */
-function found(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: NodeWriter): Found {
+/** NaN is never the largest. In a window without anything above -infinity the first place inside counts as largest. */
+function findLargest(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: NodeWriter): Found {
   const { axis, stride, dilation, begin } = window;
-  const taps = tapsOf(x, dtype, window, writer);
+  const taps = windowTaps(x, dtype, window, writer);
   const shape = taps[0]?.shape ?? x.shape;
   const count = shape[axis] ?? 0;
   const firstInside = Array.from({ length: count }, (_, at) =>
@@ -90,7 +95,7 @@ function found(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: Node
   return { most: { name: most, shape }, place, window, size: x.shape[axis] ?? 0 };
 }
 
-/** Sends gradients back through the windows of one axis: to each window's place what has come for the window. */
+/** Sends each window's gradient along one axis back to the place of its largest element. */
 function throughWindows(dy: string, { most, place, window, size }: Found, writer: NodeWriter): string {
   const { axis, kernel, stride, dilation, begin, end } = window;
   const placed = Array.from({ length: kernel }, (_, tap) => {
@@ -100,19 +105,19 @@ function throughWindows(dy: string, { most, place, window, size }: Found, writer
   });
   const padded = Math.max(size + begin + end, 1);
   const whole = spread(placed, most.shape, axis, { step: stride, size: padded, dtype: "f32" }, writer);
-  return framed(whole, axis, [-begin, -end], [0, "f32"], writer).name;
+  return frame(whole, axis, [-begin, -end], [0, "f32"], writer).name;
 }
 
-/** The most terms of which a sum in f32 may be rounded after each. */
+/** Sums of at most so many terms may be rounded after each term. */
 const FEW_TERMS = 4;
 
-/** The most windows that an element is in. */
+/** The number of windows that an element is in, at most. */
 const overlap = (windows: readonly AxisWindow[]): number =>
   windows.reduce((most, { kernel, stride }) => most * Math.ceil(kernel / stride), 1);
 
 /**
- * Numbers in two parts: multiples of so large a unit that sums of that many are exact, and what is left of each. Beside
- * infinities the first part is the whole.
+ * Splits numbers into multiples of a unit so large that sums of `terms` of them are exact, and remainders. Where any number
+ * is infinite, the first part is the whole number.
  */
 function inParts(x: string, terms: number, writer: NodeWriter): readonly [string, string] {
   const zero = writer.scalar(0, "f32");
@@ -134,9 +139,9 @@ const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer)
   const float = dtype === "f16" ? "f16" : "f32";
   const stages: Found[] = [];
   let x: Shaped = { name: at(operands, 1), shape };
-  const windows = axesOf(shape, node.attributes);
+  const windows = axisWindows(shape, node.attributes);
   for (const window of windows.toReversed()) {
-    const stage = found(x, float, window, writer);
+    const stage = findLargest(x, float, window, writer);
     stages.push(stage);
     x = stage.most;
   }

@@ -5,7 +5,7 @@
  * kernels are.
  */
 import type { NodeWriter } from "@mp/onnx/write";
-import { polynomial, SHIFT, scaledUp } from "../lowerings/functions.js";
+import { polynomial, SHIFT, scaleUp } from "../lowerings/functions.js";
 
 /** 2 / ln 2 in two parts, the first of which has 5 bits. */
 const HEAD = 2.875;
@@ -25,16 +25,16 @@ function upperBits(x: string, dropped: number, one: Emit, number: (value: number
   return one("Sub", scaled, one("Sub", scaled, x));
 }
 
-/** @param x finite and above 0; what comes of others means nothing */
+/** @param x finite and above 0; the result for any other number is meaningless */
 export function positivePower(x: string, y: string, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const one: Emit = (op, ...inputs) => writer.one(op, inputs);
   const [unit, two] = [number(1), number(2)];
-  const bounded = (value: string, limit: number): string =>
+  const clamp = (value: string, limit: number): string =>
     one("Max", one("Min", value, number(limit)), number(-limit));
 
   // x = m · 2^e with m about √½ to √2, without a subnormal or infinite power of two.
-  const [scaled, isSmall] = scaledUp(x, writer);
+  const [scaled, isSmall] = scaleUp(x, writer);
   const places = one("Floor", one("Add", one("Mul", one("Log", scaled), number(Math.LOG2E)), number(0.5)));
   const m = one("Mul", one("Mul", scaled, number(0.25)), one("Pow", two, one("Sub", two, places)));
   const e = one("Sub", places, one("Where", isSmall, number(SHIFT), number(0)));
@@ -55,7 +55,7 @@ export function positivePower(x: string, y: string, writer: NodeWriter): string 
   const main = one("Mul", head, number(HEAD));
 
   // y · log2 x = whole + part + others, of which the first two are exact.
-  const exponent = bounded(y, LARGEST_EXPONENT);
+  const exponent = clamp(y, LARGEST_EXPONENT);
   const high = upperBits(exponent, 15, one, number);
   const whole = one("Mul", high, e);
   const part = one("Mul", high, main);
@@ -64,7 +64,7 @@ export function positivePower(x: string, y: string, writer: NodeWriter): string 
 
   // 2^(2n) · 2^f: two factors, since 2^(2n) may be outside the range of normal numbers where the result is not.
   const halved = one("Mul", one("Add", whole, part), number(0.5));
-  const n = bounded(one("Floor", one("Add", halved, number(0.5))), 126);
+  const n = clamp(one("Floor", one("Add", halved, number(0.5))), 126);
   const f = one("Add", one("Add", one("Sub", whole, one("Mul", n, two)), part), others);
   const power = one("Exp", one("Mul", f, number(Math.LN2)));
   const scale = one("Pow", two, n);

@@ -1,4 +1,4 @@
-/** Powers of any numbers: those of positive ones, with signs, zeros, infinities and NaN put around them. */
+/** Powers of any numbers: positive powers, corrected for signs, zeros, infinities and NaN. */
 import { isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import type { ConstantOf } from "../lowerings/division.js";
@@ -8,7 +8,10 @@ import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js"
 import { positivePower } from "./positive-power.js";
 
 /** The only element of an exponent that is known. */
-function knownExponent(node: Parameters<OwnLowering<"Pow">>[0], constantOf: ConstantOf): number | undefined {
+function constantExponent(
+  node: Parameters<OwnLowering<"Pow">>[0],
+  constantOf: ConstantOf,
+): number | undefined {
   const [, exponent] = node.inputs;
   const constant = exponent === undefined ? undefined : constantOf(exponent);
   if (constant === undefined || constant.data.length !== 1 || constant.dtype !== "f32") return undefined;
@@ -22,7 +25,7 @@ export const power =
     const { dtype } = operandType(node);
     if (!isComputeFloat(dtype)) return undefined;
     const [x, y] = [at(operands, 0), at(operands, 1)];
-    const known = knownExponent(node, constantOf);
+    const known = constantExponent(node, constantOf);
     if (known === 2) return [writer.one("Mul", [x, x])];
     return [
       inF32(node, x, writer, (wide) => {

@@ -21,7 +21,7 @@ interface Layout {
 }
 
 /** Rows of whole vectors of four if they are not short. The product may be more than the count. */
-function layoutOf(count: number): Layout {
+function chooseLayout(count: number): Layout {
   const sizes = Array.from({ length: Math.min(count, COLUMNS) }, (_, index) => index + 1);
   const divisors = sizes.filter((size) => count % size === 0);
   const most = divisors.at(-1) ?? 1;
@@ -48,7 +48,7 @@ class Unsigned {
   }
 
   /** The counter, an i32. */
-  counted(drawn: string): string {
+  counter(drawn: string): string {
     return this.writer.one("Cast", [drawn], { to: int(UINT32) });
   }
 
@@ -81,16 +81,17 @@ class Unsigned {
 }
 
 /** Shifts right, with copies of the sign from above, on an engine that rounds what it shifts to 24 bits. */
-function shiftedRight(x: string, bits: number, writer: NodeWriter, shift: (x: string) => string): string {
-  const masked = (mask: number): string => shift(writer.one("BitwiseAnd", [x, writer.scalar(mask, "i32")]));
+function shiftRight(x: string, bits: number, writer: NodeWriter, shift: (x: string) => string): string {
+  const shiftMasked = (mask: number): string =>
+    shift(writer.one("BitwiseAnd", [x, writer.scalar(mask, "i32")]));
   const lowest = -(2 ** bits);
-  if (bits >= 8) return masked(lowest);
-  return writer.one("Add", [masked(-(2 ** 16)), masked(2 ** 16 - 2 ** bits)]);
+  if (bits >= 8) return shiftMasked(lowest);
+  return writer.one("Add", [shiftMasked(-(2 ** 16)), shiftMasked(2 ** 16 - 2 ** bits)]);
 }
 
 /** In i32, for an engine that computes u32 so: constants, quotients, comparisons and shifts are then signed. */
 class Signed extends Unsigned {
-  override counted(drawn: string): string {
+  override counter(drawn: string): string {
     return drawn;
   }
 
@@ -107,7 +108,7 @@ class Signed extends Unsigned {
   override quotient(a: string, number: number): string {
     const bits = Math.log2(number);
     const direction = { direction: string("RIGHT") };
-    const moved = shiftedRight(a, bits, this.writer, (x) =>
+    const moved = shiftRight(a, bits, this.writer, (x) =>
       this.writer.one("BitShift", [x, this.number(bits)], direction),
     );
     // The sign came in from above.
@@ -128,8 +129,8 @@ class Signed extends Unsigned {
 }
 
 /**
- * Integers of 64 bits: their words, and two limbs whose sum in their places is the low word. In what is added to a square
- * it may be more than that, by what the high word lacks.
+ * Integers of 64 bits: their words, and two limbs of the low word, low + 2^16 · high. Of a number that is added to a square,
+ * the limbs may exceed the low word, by a carry that the high word lacks.
  */
 interface Wide {
   readonly low: string;
@@ -137,7 +138,7 @@ interface Wide {
   readonly limbs: readonly [string, string];
 }
 
-function limbsOf(word: string, u: Unsigned): Wide["limbs"] {
+function splitLimbs(word: string, u: Unsigned): Wide["limbs"] {
   const upper = u.quotient(word, LIMB);
   return [u.sub(word, u.mul(upper, u.number(LIMB))), upper];
 }
@@ -156,9 +157,9 @@ function highOfSquare({ low, high, limbs: [b, a] }: Wide, term: Wide, u: Unsigne
 }
 
 /** x² + term with its words exchanged. */
-function exchangedSquare(x: Wide, term: Wide, u: Unsigned): Wide {
+function squareAndSwap(x: Wide, term: Wide, u: Unsigned): Wide {
   const low = highOfSquare(x, term, u);
-  return { low, high: u.sum(u.mul(x.low, x.low), term.low), limbs: limbsOf(low, u) };
+  return { low, high: u.sum(u.mul(x.low, x.low), term.low), limbs: splitLimbs(low, u) };
 }
 
 /** y = (2^32 · drawn + index) · key of every element. The part of `drawn` is in the high word alone. */
@@ -172,7 +173,7 @@ function products(drawn: string, key: bigint, { rows, columns }: Layout, u: Unsi
   const steps = table(columns, 1, [columns]);
   const first = u.sum(starts.high, u.mul(drawn, u.number(key)));
   const low = u.sum(starts.low, steps.low);
-  return { low, high: u.sum(first, steps.high, u.isBelow(low, steps.low)), limbs: limbsOf(low, u) };
+  return { low, high: u.sum(first, steps.high, u.isBelow(low, steps.low)), limbs: splitLimbs(low, u) };
 }
 
 /** z = y + key. Its limbs have up to 17 bits, which stand for the carry of the low word as well. */
@@ -188,12 +189,12 @@ function withKey({ low, high, limbs: [t0, t1] }: Wide, key: bigint, u: Unsigned)
 function squares(drawn: string, key: bigint, layout: Layout, u: Unsigned): string {
   const y = products(drawn, key, layout, u);
   const z = withKey(y, key, u);
-  const x = [y, z, y].reduce((operand, term) => exchangedSquare(operand, term, u), y);
+  const x = [y, z, y].reduce((operand, term) => squareAndSwap(operand, term, u), y);
   return highOfSquare(x, z, u);
 }
 
 /** In the shape of the node, without the elements that fill the last row. */
-function shaped(
+function shapeBits(
   bits: string,
   { rows, columns }: Layout,
   shape: readonly number[],
@@ -219,8 +220,8 @@ export const randomBits =
   (arithmetic: Arithmetic): OwnLowering<"RandomBits"> =>
   ({ attributes }, [drawn = ""], writer) => {
     const { key, shape } = attributes;
-    const layout = layoutOf(elementCount(shape, "RandomBits"));
+    const layout = chooseLayout(elementCount(shape, "RandomBits"));
     const u = arithmetic(writer);
-    const bits = squares(u.counted(drawn), key, layout, u);
-    return [writer.cast(shaped(bits, layout, shape, writer), "i32")];
+    const bits = squares(u.counter(drawn), key, layout, u);
+    return [writer.cast(shapeBits(bits, layout, shape, writer), "i32")];
   };

@@ -4,7 +4,7 @@ import { inF32 } from "../lowerings/in-f32.js";
 import { extremeKeepingNaN } from "../lowerings/nan.js";
 import {
   at,
-  firstOf,
+  firstApplicable,
   type OwnLowering,
   type OwnLoweringsOf,
   operandType,
@@ -12,8 +12,8 @@ import {
 import { search, topK } from "./search.js";
 
 /**
- * A scalar is its own sum. A kernel that reduces one gives, where the provider replays recorded commands, the value of
- * the run that was recorded; the rest of the reduction is of its one element.
+ * Reduces a scalar without a reduction: a recorded run of the kernel always gives the value of the run that was recorded.
+ * Only what the reduction does to each element remains.
  */
 const ofScalar: OwnLowering<ReduceOp> = (node, operands, writer) => {
   const { dtype, shape } = operandType(node);
@@ -46,7 +46,7 @@ const logSumExp: OwnLowering<"ReduceLogSumExp"> = (node, operands, writer) => {
 };
 
 const of = <K extends ReduceOp>(own?: OwnLowering<K>): OwnLowering<K> =>
-  own === undefined ? (ofScalar as OwnLowering<K>) : firstOf(ofScalar as OwnLowering<K>, own);
+  own === undefined ? (ofScalar as OwnLowering<K>) : firstApplicable(ofScalar as OwnLowering<K>, own);
 
 export const reduceLowerings: OwnLoweringsOf<"reduce"> = {
   ...rowsOf(REDUCE_OPS, () => of<ReduceOp>()),

@@ -7,9 +7,9 @@ import { logic } from "./logic.js";
 import { numbers } from "./numbers.js";
 
 /** The first that replaces the node. */
-function joined(...tables: readonly Replacements[]): Replacements {
+function join(...tables: readonly Replacements[]): Replacements {
   const ops = new Set(tables.flatMap(Object.keys));
-  const firstOf =
+  const firstReplacement =
     (op: string): Replacement =>
     (emission, writer, kernel) => {
       for (const table of tables) {
@@ -18,7 +18,7 @@ function joined(...tables: readonly Replacements[]): Replacements {
       }
       return undefined;
     };
-  return Object.fromEntries([...ops].map((op) => [op, firstOf(op)]));
+  return Object.fromEntries([...ops].map((op) => [op, firstReplacement(op)]));
 }
 
-export const replacements: Replacements = joined(carried, convolutions, logic, numbers);
+export const replacements: Replacements = join(carried, convolutions, logic, numbers);

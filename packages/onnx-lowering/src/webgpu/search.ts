@@ -28,7 +28,7 @@ export const search: OwnLowering<ArgOp> = (node, operands, writer) => {
 const LARGEST = floatFormats.f32.maxFinite;
 const BELOW_LARGEST = LARGEST - 2 ** 104;
 
-/** One sort after another, the least significant key first, puts elements in the order of all keys. */
+/** The keys to sort by one after another, the least significant first. */
 function sortKeys(x: string, dtype: DType, writer: NodeWriter): readonly string[] {
   if (isComputeFloat(dtype)) {
     const wide = writer.cast(x, "f32");

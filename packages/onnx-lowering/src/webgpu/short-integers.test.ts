@@ -2,7 +2,7 @@ import { type Graph, GraphBuilder, type HostTensor, tensor, traceInto } from "@m
 import { add, cast, gather, mul, range, scan, where } from "@mp/graph/ops";
 import { evaluate } from "@mp/graph/reference";
 import { expect, it } from "vitest";
-import { lengthened, shortened, shortIntegers, shortType } from "./short-integers.js";
+import { lengthen, shorten, shortIntegers, shortType } from "./short-integers.js";
 
 type Feeds = Readonly<Record<string, HostTensor>>;
 
@@ -17,9 +17,9 @@ function expectSame(graph: Graph, feeds: Feeds): void {
   ];
   expect(values.filter(({ dtype }) => dtype === "i64")).toEqual([]);
   expect(short.nodes.map(({ name }) => name)).toEqual(graph.nodes.map(({ name }) => name));
-  const given = Object.entries(feeds).map(([name, value]) => [name, shortened(value)]);
+  const given = Object.entries(feeds).map(([name, value]) => [name, shorten(value)]);
   const results = evaluate(short, Object.fromEntries(given));
-  const got = graph.outputs.map(({ name, value }) => [name, lengthened(results[name] as HostTensor, value)]);
+  const got = graph.outputs.map(({ name, value }) => [name, lengthen(results[name] as HostTensor, value)]);
   expect(Object.fromEntries(got)).toEqual(evaluate(graph, feeds));
 }
 
@@ -81,11 +81,11 @@ it("leaves a graph without i64 as it is", () => {
 });
 
 it("refuses what i32 does not hold, by its place", () => {
-  expect(shortened(integers(2n ** 31n - 1n, -(2n ** 31n))).data).toEqual(
+  expect(shorten(integers(2n ** 31n - 1n, -(2n ** 31n))).data).toEqual(
     Int32Array.of(2 ** 31 - 1, -(2 ** 31)),
   );
   for (const beyond of [2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 53n + 1n, -(2n ** 63n)])
-    expect(() => shortened(integers(0n, beyond))).toThrow(
+    expect(() => shorten(integers(0n, beyond))).toThrow(
       expect.objectContaining({
         code: "MP_OUT_OF_RANGE",
         message: expect.stringContaining(`got ${beyond} at element 1`) as string,

@@ -15,7 +15,7 @@ export const shortType = (type: ValueType): ValueType =>
   type.dtype === "i64" ? { dtype: "i32", shape: type.shape } : type;
 
 /** An i64 tensor as i32. @throws MP_OUT_OF_RANGE for a number that i32 does not hold */
-export function shortened(given: HostTensor): HostTensor {
+export function shorten(given: HostTensor): HostTensor {
   if (given.dtype !== "i64") return given;
   const words = Int32Array.from(given.data, Number);
   given.data.forEach((number, at) => {
@@ -30,7 +30,7 @@ export function shortened(given: HostTensor): HostTensor {
 }
 
 /** Undoes `shortened` for a tensor of that type. */
-export function lengthened(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
+export function lengthen(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
   if (dtype !== "i64") return given;
   return tensor(BigInt64Array.from(given.data as Int32Array, BigInt), shape);
 }
@@ -65,17 +65,17 @@ export function shortIntegers(graph: Graph): Graph {
   for (const { name, role, value } of graph.inputs)
     values.set(value, builder.input(name, shortType(value), role));
   for (const node of graph.nodes) {
-    const results = emitted(node, node.inputs.map(of), builder);
+    const results = emitShort(node, node.inputs.map(of), builder);
     for (const [index, value] of node.outputs.entries()) values.set(value, results[index] as Value);
   }
   return builder.finish(new Map(graph.outputs.map(({ name, value }) => [name, of(value)])));
 }
 
-function emitted(node: AnyNode, inputs: readonly Value[], builder: GraphBuilder): readonly Value[] {
+function emitShort(node: AnyNode, inputs: readonly Value[], builder: GraphBuilder): readonly Value[] {
   const { op, attributes, origin, name } = node;
   const constant = op === "Constant" ? attributes.value : op === "Range" ? rangeValues(node) : undefined;
   if (constant?.dtype === "i64")
-    return builder.emit("Constant", [], { value: shortened(constant) }, origin, name);
+    return builder.emit("Constant", [], { value: shorten(constant) }, origin, name);
   if (op === "Cast" && attributes.to === "i64" && inputs[0]?.dtype === "i32")
     return builder.emit("Identity", inputs, {}, origin, name);
   return builder.emit(op, inputs, shortAttributes(node), origin, name);

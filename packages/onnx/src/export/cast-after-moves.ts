@@ -16,17 +16,17 @@ export function castAfterMoves(graph: Graph): Graph {
   const made = new Map<Value, Value>();
   /** In f32, what a value is the cast of. */
   const uncast = new Map<Value, Value>();
-  const madeOf = (value: Value): Value => made.get(value) as Value;
+  const translate = (value: Value): Value => made.get(value) as Value;
   for (const { name, role, value } of graph.inputs) made.set(value, builder.input(name, value, role));
   for (const node of graph.nodes) {
     const { op, attributes, origin } = node;
     const [operand] = node.inputs;
     const moved = op === "Concat" ? node.inputs : node.inputs.slice(0, 1);
     if (op === "Transpose" && operand?.dtype === "f16" && !uncast.has(operand))
-      uncast.set(operand, builder.emitOne("Cast", [madeOf(operand)], { to: "f32" }, origin));
+      uncast.set(operand, builder.emitOne("Cast", [translate(operand)], { to: "f32" }, origin));
     const isMoved = movesOperands(op) && moved.length > 0 && moved.every((value) => uncast.has(value));
     const inputs = node.inputs.map((value) =>
-      isMoved && moved.includes(value) ? (uncast.get(value) as Value) : madeOf(value),
+      isMoved && moved.includes(value) ? (uncast.get(value) as Value) : translate(value),
     );
     const outputs = builder.emit<Op>(op, inputs, attributes, origin);
     node.outputs.forEach((value, index) => {
@@ -36,7 +36,7 @@ export function castAfterMoves(graph: Graph): Graph {
     });
     const [result] = node.outputs;
     const isToHalf = isNode(node, "Cast") && node.attributes.to === "f16" && operand?.dtype === "f32";
-    if (isToHalf && result !== undefined) uncast.set(result, madeOf(operand));
+    if (isToHalf && result !== undefined) uncast.set(result, translate(operand));
   }
-  return builder.finish(new Map(graph.outputs.map(({ name, value }) => [name, madeOf(value)])));
+  return builder.finish(new Map(graph.outputs.map(({ name, value }) => [name, translate(value)])));
 }

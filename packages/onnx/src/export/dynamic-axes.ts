@@ -11,9 +11,9 @@ import { mapBodies } from "../model.js";
 import { quote } from "../problem.js";
 import { readBy } from "../trainable/subgraph.js";
 import type { OpenSize } from "./export-options.js";
-import { type Extent, extentOf, nameOf } from "./extent.js";
+import { declaredName, type Extent, findExtent } from "./extent.js";
 import { SizeNodes } from "./size-nodes.js";
-import { countedTable } from "./size-tables.js";
+import { tableRule } from "./size-tables.js";
 import type { Sizes } from "./traced-sizes.js";
 
 /** One model of those that were written at the traced sizes. @throws MP_UNSUPPORTED for what cannot be followed */
@@ -131,7 +131,7 @@ class Merging {
     if (tensors.some((each) => each.dtype !== dtype || each.shape.length > 0)) return undefined;
     if (dtype !== "i64" && dtype !== "i32") return undefined;
     const values = tensors.map(({ data }) => Number(data[0]));
-    const extent = extentOf(values, this.#open, this.#sizes);
+    const extent = findExtent(values, this.#open, this.#sizes);
     return extent && this.#added.scalar(extent, dtype);
   }
 
@@ -159,7 +159,7 @@ class Merging {
     const [first] = lists as readonly [readonly number[]];
     return first.map((value, index) => {
       const values = lists.map((list) => list[index] as number);
-      return values.every((each) => each === value) ? value : extentOf(values, this.#open, this.#sizes);
+      return values.every((each) => each === value) ? value : findExtent(values, this.#open, this.#sizes);
     });
   }
 
@@ -174,7 +174,7 @@ class Merging {
     const parts = hasRanks ? this.#parts(tensors.map(({ shape }) => shape)) : [undefined];
     const known = parts.filter((part) => part !== undefined);
     const axes = parts.flatMap((part, axis) => (typeof part === "object" ? [axis] : []));
-    const table = known.length < parts.length ? undefined : countedTable(tensors, axes);
+    const table = known.length < parts.length ? undefined : tableRule(tensors, axes);
     if (table === undefined) return this.#refuse("holds numbers that depend on it", first);
     return this.#added.table(first, table, known);
   }
@@ -185,7 +185,7 @@ class Merging {
     if (first.type === undefined || shapes.some((shape) => shape?.length !== shapes[0]?.length)) return first;
     const parts = this.#parts(shapes as readonly (readonly number[])[]);
     const shape = parts.map((part) =>
-      typeof part === "number" ? part : part === undefined ? "" : nameOf(part),
+      typeof part === "number" ? part : part === undefined ? "" : declaredName(part),
     );
     return { ...first, type: { ...first.type, shape } };
   }

@@ -10,7 +10,7 @@ import { readGraph } from "../read/read.js";
 import { fromOnnx } from "../trainable/from-onnx.js";
 import { exportOnnx } from "./export-onnx.js";
 import type { ExportOptions } from "./export-options.js";
-import { tracedSizes, unevenSizes } from "./traced-sizes.js";
+import { traceSizes, unevenSizes } from "./traced-sizes.js";
 
 const params = {
   hidden: {
@@ -245,7 +245,7 @@ describe("dynamic axes", () => {
     const open = ["past", "time"].map((name, at) => ({ name, terms: [name], size: 1, axes: [at] }));
     const both = { name: "past + time", terms: ["past", "time"], size: 2, axes: [2] };
     const taken = new Set([2, 3, 4, 11, 13]);
-    const traced = tracedSizes([...open, both] as never, taken);
+    const traced = traceSizes([...open, both] as never, taken);
     for (const sizes of [...traced, ...unevenSizes([...open, both] as never, traced, taken)]) {
       const [past = 0, time = 0, sum] = ["past", "time", "past + time"].map((name) => sizes.get(name));
       expect(sum).toBe(past + time);

@@ -20,12 +20,13 @@ import { openSizes } from "./dynamic-axes.js";
 import {
   type ExportInputs,
   type ExportOptions,
+  invalid,
   type ReadExportOptions,
   readExportOptions,
 } from "./export-options.js";
 import { foldNormalizations } from "./fold-normalizations.js";
-import { graphOfOpset, IR_VERSIONS, loweringOf } from "./older-opset.js";
-import { storedWeights } from "./stored-weights.js";
+import { graphOfOpset, IR_VERSIONS, lowerForOpset } from "./older-opset.js";
+import { narrowWeights } from "./stored-weights.js";
 import {
   type AnyExported,
   type ExportFunction,
@@ -34,7 +35,7 @@ import {
   traceModel,
   type Weights,
 } from "./traced-model.js";
-import { type Sizes, sizesIn, smallestSizes, tracedSizes, unevenSizes } from "./traced-sizes.js";
+import { type Sizes, sizesIn, smallestSizes, traceSizes, unevenSizes } from "./traced-sizes.js";
 
 /** The result of a training. */
 export interface ExportWeights<P, S> {
@@ -67,23 +68,23 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
   if (weights.state === undefined) expectNoStatistics(model as ExportLayer);
   const read = readExportOptions(options);
   const stored: Weights = {
-    params: storedWeights(weights.params as Tree<HostTensor>, read.dtype),
+    params: narrowWeights(weights.params as Tree<HostTensor>, read.dtype),
     state: (weights.state ?? {}) as Tree<HostTensor>,
   };
   const folds = new FoldDecisions();
-  const traced = (sizes: Sizes): TracedModel =>
-    decidingBy(folds, () => tracedAt(model as AnyExported, stored, read, sizes));
-  if (read.openSizes.length > 0) decideAtSmallest(() => traced(smallestSizes(read.openSizes)));
-  const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(traced(new Map()).graph);
-  const even = tracedSizes(read.openSizes, taken);
-  const uneven = unevenSizes(read.openSizes, even, taken).filter((sizes) => isTaken(() => traced(sizes)));
+  const trace = (sizes: Sizes): TracedModel =>
+    decidingBy(folds, () => traceAt(model as AnyExported, stored, read, sizes));
+  if (read.openSizes.length > 0) decideAtSmallest(() => trace(smallestSizes(read.openSizes)));
+  const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(trace(new Map()).graph);
+  const even = traceSizes(read.openSizes, taken);
+  const uneven = unevenSizes(read.openSizes, even, taken).filter((sizes) => isTaken(() => trace(sizes)));
   const sizes = [...even, ...uneven];
   const exported = openSizes(
-    sizes.map((each) => written(traced(each), read)),
+    sizes.map((each) => writeModel(trace(each), read)),
     read.openSizes,
     sizes,
   );
-  const policy = String(precisionOf(read.dtype, read.target).policy);
+  const policy = String(choosePrecision(read.dtype, read.target).policy);
   return {
     ...exported,
     producerName: name,
@@ -95,8 +96,8 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
 const { name, version } = manifest;
 
 /**
- * So that what a reader evaluates depends on no size that is open. A model that does not take such small sizes decides
- * at those given; what else it has to say, it says there.
+ * Traces at the smallest sizes, so that no open size decides what a reader evaluates. For a model that does not take such
+ * small sizes, the sizes given decide; other errors of the model show there too.
  */
 function decideAtSmallest(trace: () => unknown): void {
   try {
@@ -109,13 +110,10 @@ function decideAtSmallest(trace: () => unknown): void {
 function expectModel(model: unknown): void {
   const { apply } = (model ?? {}) as Partial<ExportLayer>;
   if (typeof model === "function" || typeof apply === "function") return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `exportOnnx: takes a layer or a function of parameters, inputs and context, got ${shown(model)}`,
-  );
+  invalid(`takes a layer or a function of parameters, inputs and context, got ${shown(model)}`);
 }
 
-/** Whether the model takes such sizes; some only take multiples, and say so in any way. */
+/** Whether the model takes such sizes: some only take multiples, and throw any error for others. */
 function isTaken(trace: () => unknown): boolean {
   try {
     trace();
@@ -129,25 +127,19 @@ function isTaken(trace: () => unknown): boolean {
 function expectWeights(weights: unknown): void {
   checks.object("exportOnnx: the second argument, { params, state },", weights);
   const other = Object.keys(weights as object).find((key) => key !== "params" && key !== "state");
-  if (other === undefined) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `exportOnnx: the second argument has no ${JSON.stringify(other)}; it is { params, state }`,
-  );
+  if (other !== undefined)
+    invalid(`the second argument has no ${JSON.stringify(other)}; it is { params, state }`);
 }
 
 /** Otherwise a layer inside would ask for the trainer's context, which an export has not. */
 function expectNoStatistics(model: ExportLayer): void {
   const statistics = model.initState?.() ?? {};
-  if (leavesOf(statistics, isHostTensor, "state").length === 0) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    "exportOnnx: the model has statistics; pass { params, state: await training.modelState() }",
-  );
+  if (leavesOf(statistics, isHostTensor, "state").length > 0)
+    invalid("the model has statistics; pass { params, state: await training.modelState() }");
 }
 
 /** The model as it is at these sizes of its dynamic axes. */
-function tracedAt(
+function traceAt(
   model: AnyExported,
   weights: Weights,
   { inputs, openSizes, dtype, target }: ReadExportOptions,
@@ -155,26 +147,26 @@ function tracedAt(
 ): TracedModel {
   const sized = new Map(
     [...inputs].map(([input, { dtype, shape }]) => {
-      const sizeOf = (axis: number): number | undefined => {
+      const openSize = (axis: number): number | undefined => {
         const open = openSizes.find(({ axes }) => axes.some((at) => at.input === input && at.axis === axis));
         return open && sizes.get(open.name);
       };
-      return [input, { dtype, shape: shape.map((size, axis) => sizeOf(axis) ?? size) }] as const;
+      return [input, { dtype, shape: shape.map((size, axis) => openSize(axis) ?? size) }] as const;
     }),
   );
-  const traced = traceModel(model, weights, sized, precisionOf(dtype, target).policy);
+  const traced = traceModel(model, weights, sized, choosePrecision(dtype, target).policy);
   if (target === "cpu") expectLoadable(traced.graph);
   return traced;
 }
 
-function written(traced: TracedModel, options: ReadExportOptions): OnnxModel {
+function writeModel(traced: TracedModel, options: ReadExportOptions): OnnxModel {
   const { inputs, name, opset, foldBatchNorm, dtype, target } = options;
   const isHalfOnCpu = dtype === "f16" && target === "cpu";
   const loadable = isHalfOnCpu ? castAfterMoves(traced.graph) : traced.graph;
   const prepared = { ...traced, graph: prepareGraph(loadable) };
   const { graph: folded, weights } = foldBatchNorm ? foldNormalizations(prepared) : prepared;
   const ofOpset = graphOfOpset(foldBatchNorm ? prepareGraph(folded) : folded, opset);
-  const written = writeGraph(ofOpset, { name, origins: false, types: false, lower: loweringOf(opset) });
+  const written = writeGraph(ofOpset, { name, origins: false, types: false, lower: lowerForOpset(opset) });
   const own = written.graph.inputs.slice(0, inputs.size);
   const held = written.graph.inputs.slice(inputs.size).map(({ name }, at) => ({
     name,
@@ -206,7 +198,7 @@ function expectLoadable({ nodes }: Graph): void {
   }
 }
 
-function precisionOf(
+function choosePrecision(
   dtype: ReadExportOptions["dtype"],
   target: ReadExportOptions["target"],
 ): ReturnType<typeof float32> {

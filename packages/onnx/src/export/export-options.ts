@@ -96,12 +96,12 @@ export function readExportOptions(options: ExportOptions): ReadExportOptions {
   const inputs = new Map(
     Object.entries(read.inputs).map(([name, given]) => [name, inputType(name, given)] as const),
   );
-  return { ...read, inputs, openSizes: openSizesOf(inputs, read.dynamicAxes) };
+  return { ...read, inputs, openSizes: readOpenSizes(inputs, read.dynamicAxes) };
 }
 
 function inputType(name: string, given: ExportInput): ValueType {
   const what = `exportOnnx: input ${quote(name)}`;
-  if (name === "") invalid("an input has a name, got an empty one", {});
+  if (name === "") invalid("an input has a name, got an empty one");
   checks.object(what, given);
   const { dtype = "f32", shape } = given;
   checks.oneOf(...INPUT_DTYPES)(`${what}: dtype`, dtype);
@@ -110,7 +110,7 @@ function inputType(name: string, given: ExportInput): ValueType {
   return { dtype, shape };
 }
 
-function openSizesOf(
+function readOpenSizes(
   inputs: ReadExportOptions["inputs"],
   dynamicAxes: Required<ExportOptions>["dynamicAxes"],
 ): readonly OpenSize[] {
@@ -154,6 +154,7 @@ function expectSum({ name, terms, size }: OpenSize, open: ReadonlyMap<string, Op
     invalid(`dynamicAxes: ${quote(name)} must be the sum of its sizes, ${sum}, got ${size}`, { name });
 }
 
-function invalid(message: string, details: Readonly<Record<string, unknown>>): never {
+/** @throws MP_INVALID_ARGUMENT */
+export function invalid(message: string, details: Readonly<Record<string, unknown>> = {}): never {
   throw new MpError("MP_INVALID_ARGUMENT", `exportOnnx: ${message}`, { details });
 }

@@ -7,8 +7,8 @@ export interface Extent {
   readonly factor: number;
 }
 
-/** The one that has these values in the traces: of one size, or else of two, such as batch × time. */
-export function extentOf(
+/** Finds the extent with these values in the traces: of one size, or else of two, such as batch × time. */
+export function findExtent(
   values: readonly number[],
   open: readonly OpenSize[],
   traces: readonly Sizes[],
@@ -27,6 +27,6 @@ export function extentOf(
   return undefined;
 }
 
-/** Its name in a declared shape; empty for what is computed of sizes. */
-export const nameOf = ({ sizes, factor }: Extent): string =>
+/** Its name in a declared shape; empty for a product or multiple of sizes. */
+export const declaredName = ({ sizes, factor }: Extent): string =>
   sizes.length === 1 && factor === 1 ? (sizes[0]?.name ?? "") : "";

@@ -14,7 +14,7 @@ import {
 } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
 import { literals } from "../literals.js";
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 import { freeName, type TracedModel } from "./traced-model.js";
 
 /** The effect of a chain of nodes on each channel: x · scale + shift, from left to right. */
@@ -35,9 +35,9 @@ interface Chain {
 export function foldNormalizations({ graph, weights }: TracedModel): TracedModel {
   const own = graph.inputs.length - weights.length;
   const constant = constantValues(graph, own);
-  const chains = chainsOf(graph, constant);
+  const chains = findChains(graph, constant);
   if (chains.length === 0) return { graph, weights };
-  const values = evaluated(graph, own, weights, chains);
+  const values = evaluateConstants(graph, own, weights, chains);
   const replaced = new Map<Value, Value>();
   const made = new Map<AnyNode, readonly AnyNode[]>();
   const inputs = [...graph.inputs];
@@ -49,7 +49,7 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
     const { conv, end } = chain;
     const [x, kernel] = conv.inputs as readonly [Value, Value];
     const [output] = conv.outputs as readonly [Value];
-    const folded = foldedWeights(chain, values);
+    const folded = foldWeights(chain, values);
     if (folded === undefined) continue;
     const named = graph.inputs.find(({ value }) => value === kernel)?.name ?? conv.name;
     const operands = [
@@ -85,7 +85,7 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
 /** The share of a channel's largest number that its others may be off by once they are stored. */
 const MOST_LOST = 2 ** -7;
 
-/** Whether the dtype has these numbers: none infinite, and no channel of `size` numbers too small for it. */
+/** Whether the dtype holds these numbers, in channels of `size`: none becomes infinite, and no channel too small. */
 function isHeld(numbers: readonly number[], dtype: FloatDType, size: number): boolean {
   for (let begin = 0; begin < numbers.length; begin += size) {
     const channel = numbers.slice(begin, begin + size);
@@ -104,7 +104,7 @@ function constantValues({ inputs, nodes }: Graph, own: number): ReadonlySet<Valu
   return constant;
 }
 
-function chainsOf(graph: Graph, constant: ReadonlySet<Value>): readonly Chain[] {
+function findChains(graph: Graph, constant: ReadonlySet<Value>): readonly Chain[] {
   const readers = consumers(graph);
   const given = new Set(graph.outputs.map(({ value }) => value));
   return graph.nodes.flatMap((node): readonly Chain[] => {
@@ -117,7 +117,7 @@ function chainsOf(graph: Graph, constant: ReadonlySet<Value>): readonly Chain[] 
     for (let now = output; ; ) {
       const [reader, ...others] = readers.get(now) ?? [];
       if (reader === undefined || others.length > 0 || given.has(now)) break;
-      const step = stepOf(reader, now, constant);
+      const step = readStep(reader, now, constant);
       const [next] = reader.outputs;
       const isCast = isNode(reader, "Cast") && isFloat(reader.attributes.to);
       if (next === undefined || (step === undefined && !isCast)) break;
@@ -130,7 +130,7 @@ function chainsOf(graph: Graph, constant: ReadonlySet<Value>): readonly Chain[] 
   });
 }
 
-function stepOf(node: AnyNode, of: Value, constant: ReadonlySet<Value>): Step | undefined {
+function readStep(node: AnyNode, of: Value, constant: ReadonlySet<Value>): Step | undefined {
   const { op, inputs } = node;
   if (op !== "Add" && op !== "Sub" && op !== "Mul" && op !== "Div") return undefined;
   const [left, right] = inputs as readonly [Value, Value];
@@ -157,15 +157,15 @@ function numbersIn(values: Numbers, value: Value): readonly number[] {
   return found;
 }
 
-/** The convolution's weights and bias that also do what follows it; undefined where their dtype does not hold them. */
-function foldedWeights(
+/** Weights and bias that include the steps after the convolution; undefined if their dtype does not hold them. */
+function foldWeights(
   { conv, steps }: Chain,
   values: Numbers,
 ): { readonly weights: HostTensor; readonly bias: HostTensor } | undefined {
   const [, kernel, bias] = conv.inputs as readonly [Value, Value, Value?];
   const { dtype, shape } = kernel;
   const channels = shape[0] as number;
-  const { scale, shift } = foldedNumbers(channels, steps, values);
+  const { scale, shift } = foldSteps(channels, steps, values);
   const weights = numbersIn(values, kernel);
   const size = weights.length / channels;
   const scaled = weights.map((each, at) => each * (scale[Math.floor(at / size)] as number));
@@ -175,7 +175,7 @@ function foldedWeights(
   return { weights: literals(scaled, dtype, shape), bias: literals(shifted, dtype, [channels]) };
 }
 
-function foldedNumbers(
+function foldSteps(
   channels: number,
   steps: readonly Step[],
   values: Numbers,
@@ -198,7 +198,7 @@ function foldedNumbers(
 }
 
 /** The numbers of everything constant that the chains read. */
-function evaluated(
+function evaluateConstants(
   graph: Graph,
   own: number,
   weights: readonly HostTensor[],
@@ -230,5 +230,5 @@ function evaluated(
     outputs: wanted.map((value, at) => ({ name: `v${at}`, value })),
   };
   const found = evaluate(part, Object.fromEntries(held.map(({ input, tensor }) => [input.name, tensor])));
-  return new Map(wanted.map((value, at) => [value, numbersOf(found[`v${at}`] as HostTensor)]));
+  return new Map(wanted.map((value, at) => [value, toNumbers(found[`v${at}`] as HostTensor)]));
 }

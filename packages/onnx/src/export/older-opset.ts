@@ -24,7 +24,7 @@ export function graphOfOpset(graph: Graph, opset: number): Graph {
 }
 
 /** The set that first has a node's form, if that is not 18. */
-function neededFor(node: AnyNode): number {
+function neededOpset(node: AnyNode): number {
   const { inputs, outputs } = node;
   const dtypes = [...inputs, ...outputs].map(({ dtype }) => dtype);
   if (dtypes.includes("f8e4m3") || dtypes.includes("f8e5m2")) return 19;
@@ -39,7 +39,7 @@ function neededFor(node: AnyNode): number {
 function expectWritable({ nodes }: Graph, opset: number): void {
   for (const node of nodes) {
     if (isNode(node, "Scan")) expectWritable(node.attributes.body, opset);
-    const needed = neededFor(node);
+    const needed = neededOpset(node);
     if (needed <= opset) continue;
     throw new MpError(
       "MP_UNSUPPORTED",
@@ -50,7 +50,7 @@ function expectWritable({ nodes }: Graph, opset: number): void {
 }
 
 /** Writes what is new since that set with older operators, in f32. */
-export function loweringOf(opset: number): LowerNode {
+export function lowerForOpset(opset: number): LowerNode {
   return (node, operands, writer, standard) => {
     const [x = "", scale = ""] = operands;
     const dtype = node.outputs[0]?.dtype ?? "f32";
@@ -63,7 +63,7 @@ export function loweringOf(opset: number): LowerNode {
       const rank = node.inputs[0]?.shape.length ?? 0;
       const first = axis < 0 ? axis + rank : axis;
       const axes = Array.from({ length: rank - first }, (_, index) => first + index);
-      return [writer.one("Mul", [narrow(normalized(wide(x), axes, epsilon, writer)), scale])];
+      return [writer.one("Mul", [narrow(rmsNormalize(wide(x), axes, epsilon, writer)), scale])];
     }
     // Dilations of 1 go without saying.
     if (isNode(node, "AveragePool") && opset < 19) {
@@ -86,7 +86,7 @@ function gelu(x: string, isTanh: boolean, writer: NodeWriter): string {
   return two("Mul", two("Mul", x, number(0.5)), two("Add", bent, number(1)));
 }
 
-function normalized(x: string, axes: readonly number[], epsilon: number, writer: NodeWriter): string {
+function rmsNormalize(x: string, axes: readonly number[], epsilon: number, writer: NodeWriter): string {
   const mean = writer.one("ReduceMean", [writer.one("Mul", [x, x]), writer.ints(axes)]);
   const deviation = writer.one("Sqrt", [writer.one("Add", [mean, writer.scalar(epsilon, "f32")])]);
   return writer.one("Div", [x, deviation]);

@@ -76,7 +76,7 @@ export class SizeNodes {
   }
 
   #emit(opType: string, inputs: readonly string[], attributes: OnnxAttributes = {}): string {
-    return this.#once(`${opType} ${inputs} ${JSON.stringify(attributes, textOf)}`, (name) => {
+    return this.#once(`${opType} ${inputs} ${JSON.stringify(attributes, bigintText)}`, (name) => {
       this.nodes.push(onnxNode(opType, inputs, [name], { name, attributes }));
     });
   }
@@ -127,4 +127,5 @@ function narrowest(tensor: HostTensor): HostTensor {
   return holdsOneNumber(tensor) ? ({ dtype, shape: [], data: data.slice(0, 1) } as HostTensor) : tensor;
 }
 
-const textOf = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+const bigintText = (_: string, value: unknown): unknown =>
+  typeof value === "bigint" ? String(value) : value;

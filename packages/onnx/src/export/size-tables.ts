@@ -3,7 +3,7 @@
 import { type DType, elementCount, type HostTensor, isHalf, type Shape, stridesOf } from "@mp/graph";
 import { literals } from "../literals.js";
 
-/** One step for each place that an index is at along an open axis. */
+/** How a table counts along an open axis. */
 export interface CountedAxis {
   readonly axis: number;
   /** In the shape of the base; all 0 where nothing changes along the axis. */
@@ -27,22 +27,19 @@ type Numbers = ArrayLike<number | bigint>;
  * The rule of tables that were traced at several sizes of these axes; undefined where there is none. Numbers that are not
  * whole may be repeated, and are not counted.
  */
-export function countedTable(
-  tables: readonly HostTensor[],
-  axes: readonly number[],
-): CountedTable | undefined {
+export function tableRule(tables: readonly HostTensor[], axes: readonly number[]): CountedTable | undefined {
   const [first] = tables;
   if (first === undefined || axes.some((axis) => tables.some(({ shape }) => (shape[axis] ?? 0) < 2)))
     return undefined;
   const baseShape = first.shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
   const at = (table: HostTensor, place: readonly number[], axis?: number): number | bigint =>
     (table.data as Numbers)[
-      offsetOf(
+      elementIndex(
         table.shape,
         place.map((index, each) => (each === axis ? 1 : index)),
       )
     ] as number | bigint;
-  const places = placesOf(baseShape);
+  const places = allPlaces(baseShape);
   const base = places.map((place) => at(first, place));
   const steps = axes.map((axis) =>
     places.map((place, index) => difference(at(first, place, axis), base[index] as number | bigint)),
@@ -50,7 +47,7 @@ export function countedTable(
   const changing = steps.map((step) => step.some((each) => Number(each) !== 0));
   if (changing.includes(true) && !isCountable(first.dtype, [...base, ...steps.flat()])) return undefined;
   const valueAt = (place: readonly number[]): number | bigint => {
-    const index = offsetOf(
+    const index = elementIndex(
       baseShape,
       place.map((each, axis) => (axes.includes(axis) ? 0 : each)),
     );
@@ -62,17 +59,17 @@ export function countedTable(
   };
   const holds = tables.every(({ shape, data, dtype }) => {
     if (dtype !== first.dtype) return false;
-    return placesOf(shape).every((place, index) => Object.is((data as Numbers)[index], valueAt(place)));
+    return allPlaces(shape).every((place, index) => Object.is((data as Numbers)[index], valueAt(place)));
   });
   if (!holds) return undefined;
-  const tensorOf = (values: readonly (number | bigint)[]): HostTensor =>
+  const baseTensor = (values: readonly (number | bigint)[]): HostTensor =>
     ({ dtype: first.dtype, shape: baseShape, data: sameKind(first, values) }) as unknown as HostTensor;
   const counted = axes.flatMap((axis, which) =>
     changing[which]
       ? [{ axis, step: literals((steps[which] as number[]).map(Number), "i64", baseShape) }]
       : [],
   );
-  return { base: tensorOf(base), counted };
+  return { base: baseTensor(base), counted };
 }
 
 function isCountable(dtype: DType, values: readonly (number | bigint)[]): boolean {
@@ -97,12 +94,12 @@ function sameKind({ data }: HostTensor, values: readonly (number | bigint)[]): H
   return copy;
 }
 
-function offsetOf(shape: Shape, place: readonly number[]): number {
+function elementIndex(shape: Shape, place: readonly number[]): number {
   return stridesOf(shape).reduce((offset, stride, axis) => offset + stride * (place[axis] ?? 0), 0);
 }
 
 /** Every place of a shape, the last axis changing fastest. */
-function placesOf(shape: Shape): readonly (readonly number[])[] {
+function allPlaces(shape: Shape): readonly (readonly number[])[] {
   const strides = stridesOf(shape);
   return Array.from({ length: elementCount(shape, "a table") }, (_, index) =>
     strides.map((stride, axis) => Math.floor(index / stride) % (shape[axis] as number)),

@@ -10,17 +10,17 @@ import {
 import { quote } from "../problem.js";
 
 /** The parameters as they are stored. @throws MP_OUT_OF_RANGE for a number that is infinite in that dtype */
-export function storedWeights(params: Tree<HostTensor>, dtype: "f32" | "f16" | "bf16"): Tree<HostTensor> {
+export function narrowWeights(params: Tree<HostTensor>, dtype: "f32" | "f16" | "bf16"): Tree<HostTensor> {
   if (dtype === "f32") return params;
   return mapTree(
     params,
     isHostTensor,
-    (leaf, path) => (leaf.dtype === "f32" ? narrowed(leaf, dtype, path) : leaf),
+    (leaf, path) => (leaf.dtype === "f32" ? narrow(leaf, dtype, path) : leaf),
     "params",
   ) as Tree<HostTensor>;
 }
 
-function narrowed({ data, shape }: HostTensor<"f32">, dtype: "f16" | "bf16", path: string): HostTensor {
+function narrow({ data, shape }: HostTensor<"f32">, dtype: "f16" | "bf16", path: string): HostTensor {
   const bits = encodeArray(dtype, data);
   const infinity = encodeArray(dtype, Float32Array.of(Number.POSITIVE_INFINITY))[0] as number;
   const at = data.findIndex(

@@ -17,7 +17,8 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { quote } from "../problem.js";
-import { type FileNames, fileNamesOf } from "../trainable/file-names.js";
+import { type FileNames, findFileNames } from "../trainable/file-names.js";
+import { invalid } from "./export-options.js";
 
 /** The context of an exported function: nothing is dropped, statistics are read. */
 export interface ExportContext<S> {
@@ -71,8 +72,8 @@ export function traceModel(
   const declared = [...inputs].map(([name, type]) => ({ name, role: "batch" as InputRole, type }));
   const tensors: HostTensor[] = [];
   const paths: string[] = [];
-  /** The tree with the place of each leaf among the traced inputs. */
-  const file = fileNamesOf(model);
+  /** Declares each leaf as an input. @returns the tree of their indices among the inputs */
+  const file = findFileNames(model);
   const declare = (
     tree: Tree<HostTensor>,
     group: string,
@@ -103,7 +104,7 @@ export function traceModel(
     // The model is no argument: trees among the arguments are rebuilt.
     const run = autocast(
       (params: unknown, values: Readonly<Record<string, Tensor>>, modelState: unknown) =>
-        resultOf(model, params, values, { training: false, key: key(0), modelState: modelState as never }),
+        runModel(model, params, values, { training: false, key: key(0), modelState: modelState as never }),
       policy,
     );
     const result = run(params, values, state);
@@ -132,35 +133,34 @@ export function freeName(wanted: string, taken: Set<string>): string {
 
 /** @throws MP_INVALID_ARGUMENT for a model without outputs, and for one of an input's name */
 function expectOutputs({ outputs }: Graph, inputs: Inputs): void {
-  if (outputs.length === 0) throw new MpError("MP_INVALID_ARGUMENT", "exportOnnx: the model gives no tensor");
+  if (outputs.length === 0) invalid("the model gives no tensor");
   const both = outputs.find(({ name }) => inputs.has(name));
   if (both === undefined) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `exportOnnx: ${quote(both.name)} is the name of an input and of an output; give the input another, or return the outputs by name, { ${both.name === "output" ? "y" : "output"}: … }`,
-    { details: { name: both.name } },
+  invalid(
+    `${quote(both.name)} is the name of an input and of an output; give the input another, or return the outputs by name, { ${both.name === "output" ? "y" : "output"}: … }`,
+    { name: both.name },
   );
 }
 
-function resultOf(
+function runModel(
   model: AnyExported,
   params: unknown,
   inputs: Readonly<Record<string, Tensor>>,
   context: ExportContext<never>,
 ): TensorTree {
   if (typeof model === "function") return model(params as never, inputs as never, context);
-  const result = applied(model, params, inputs, context);
+  const result = applyLayer(model, params, inputs, context);
   return (typeof model.initState === "function" ? (result as readonly unknown[])[0] : result) as TensorTree;
 }
 
-function applied(
+function applyLayer(
   layer: ExportLayer,
   params: unknown,
   inputs: Readonly<Record<string, Tensor>>,
   context: ExportContext<never>,
 ): unknown {
   const names = Object.keys(inputs);
-  const isByName = fileNamesOf(layer)?.inputs.join() === names.join() || names.length !== 1;
+  const isByName = findFileNames(layer)?.inputs.join() === names.join() || names.length !== 1;
   const input = isByName ? inputs : Object.values(inputs)[0];
   try {
     return layer.apply(params as never, input as never, context as never);

@@ -1,5 +1,5 @@
-import { type Graph, isNode, MpError } from "@mp/graph";
-import type { OpenSize } from "./export-options.js";
+import { type Graph, isNode } from "@mp/graph";
+import { invalid, type OpenSize } from "./export-options.js";
 
 /** The size of each dynamic axis in one trace, by name. */
 export type Sizes = ReadonlyMap<string, number>;
@@ -21,15 +21,11 @@ const withSums = (open: readonly OpenSize[], free: Sizes): Sizes =>
  * different reasons would read as one reason.
  * @throws MP_INVALID_ARGUMENT for too many names
  */
-export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number>): readonly Sizes[] {
+export function traceSizes(open: readonly OpenSize[], taken: ReadonlySet<number>): readonly Sizes[] {
   if (open.length === 0) return [new Map()];
-  if (open.length > MOST_NAMES)
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `exportOnnx: at most ${MOST_NAMES} names of dynamic axes, got ${open.length}`,
-    );
+  if (open.length > MOST_NAMES) invalid(`at most ${MOST_NAMES} names of dynamic axes, got ${open.length}`);
   const used = new Set(taken);
-  const sizeOf = ({ size }: OpenSize): number => {
+  const unusedSize = ({ size }: OpenSize): number => {
     // The smallest, for the least work.
     let traced = 2 * size;
     while (used.has(traced)) traced += size;
@@ -38,7 +34,7 @@ export function tracedSizes(open: readonly OpenSize[], taken: ReadonlySet<number
   };
   const [free, sums] = [open.filter(isFree), open.filter((each) => !isFree(each))];
   const sizesOfTrace = (): Sizes => {
-    const sizes = withSums(open, new Map(free.map((each) => [each.name, sizeOf(each)])));
+    const sizes = withSums(open, new Map(free.map((each) => [each.name, unusedSize(each)])));
     const summed = sums.map(({ name }) => sizes.get(name) as number);
     if (summed.some((sum) => used.has(sum))) return sizesOfTrace();
     for (const sum of summed) used.add(sum);
@@ -61,15 +57,16 @@ export function unevenSizes(
   return open.filter(isFree).map(({ name, size }) => {
     const known = traced.map((sizes) => sizes.get(name) as number);
     const used = new Set([...taken, ...traced.flatMap((sizes) => [...sizes.values()])]);
-    const sizesOf = (candidate: number): Sizes => withSums(open, new Map([...first, [name, candidate]]));
+    const withCandidate = (candidate: number): Sizes =>
+      withSums(open, new Map([...first, [name, candidate]]));
     const made = open.filter(({ terms }) => terms.includes(name));
     const isUneven = (candidate: number): boolean =>
-      made.every((each) => !used.has(sizesOf(candidate).get(each.name) as number)) &&
+      made.every((each) => !used.has(withCandidate(candidate).get(each.name) as number)) &&
       (size === 1 || candidate % size !== 0) &&
       (candidate % 2 !== (known[0] as number) % 2 || known.some((each) => each % 2 !== candidate % 2));
     let uneven = 2 * size + 1;
     while (!isUneven(uneven)) uneven++;
-    return sizesOf(uneven);
+    return withCandidate(uneven);
   });
 }
 

@@ -1,4 +1,4 @@
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 import type { NodeResult, ReadNode } from "./node/node-reader.js";
 
 /** The branch that a known condition takes, node by node in the graph around; the other one is not read. */
@@ -6,7 +6,7 @@ export const branch: ReadNode = (reader) => {
   const condition = reader.constant(0);
   if (condition?.data.length !== 1) return reader.unsupported("has a condition of more than one element");
   const [chosen, other] =
-    numbersOf(condition)[0] === 0 ? ["else_branch", "then_branch"] : ["then_branch", "else_branch"];
+    toNumbers(condition)[0] === 0 ? ["else_branch", "then_branch"] : ["then_branch", "else_branch"];
   reader.graph(other as string);
   const { graph, captured, known } = reader.body(reader.graph(chosen as string), []);
   return reader.inline(graph, captured).map((value, index): NodeResult => {

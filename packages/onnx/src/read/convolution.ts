@@ -25,7 +25,7 @@ interface ReadConvolution {
   readonly auto: (typeof AUTO_PADS)[number];
 }
 
-/** Operands and attributes as the file has them; attributes that are left out have their defaults. */
+/** Reads operands and attributes, with the defaults of attributes that are left out. */
 function readConvolution(reader: NodeReader): ReadConvolution {
   const operands = reader.operands(2, 3);
   const [sizes = [], kernel = []] = operands.map(({ shape }) => shape.slice(2));

@@ -2,7 +2,7 @@ import { tensor } from "@mp/graph";
 import { mul, where } from "@mp/graph/ops";
 import type { NodeReader, NodeResult, ReadNode } from "./node/node-reader.js";
 
-/** ONNX's rate of a node that gives none. */
+/** ONNX's default rate. */
 const DEFAULT_RATE = 0.5;
 
 /** The rate: an attribute before version 12, an operand since. */
@@ -11,7 +11,7 @@ function dropRate(reader: NodeReader): number {
   return reader.number(1, "the rate") ?? DEFAULT_RATE;
 }
 
-/** In training a rate of 0 drops nothing. */
+/** Whether the rate is 0, so that nothing is dropped even in training. */
 const keepsAll = (reader: NodeReader): boolean =>
   (reader.isGiven(1) ? reader.number(1, "the rate") : DEFAULT_RATE) === 0;
 

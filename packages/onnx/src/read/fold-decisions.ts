@@ -18,7 +18,7 @@ export class FoldDecisions {
 
 let current: FoldDecisions | undefined;
 
-/** Runs a function that may read files, however deep in a user's model; these readings decide alike. */
+/** Runs a function in which all readings of files, however deep in a user's model, follow these decisions. */
 export function decidingBy<R>(decisions: FoldDecisions, run: () => R): R {
   const before = current;
   current = decisions;

@@ -4,7 +4,7 @@ import { elementCount, GraphBuilder, type HostTensor, MpError, type Value, zeros
 import { evaluate } from "@mp/graph/reference";
 import { literals } from "../literals.js";
 import type { OnnxNode } from "../model.js";
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 import { NodeReader, type NodeResult, type ReadNode } from "./node/node-reader.js";
 import { ValueTable } from "./node/value-table.js";
 
@@ -69,7 +69,7 @@ function constant(result: NodeResult, tensors: Readonly<Record<string, HostTenso
   if ("sequence" in result) throw new Error("internal: a sequence is no tensor");
   if (!("narrow" in result)) return tensors[`v${result.id}`] as HostTensor;
   const tensor = tensors[`v${result.narrow.id}`] as HostTensor;
-  return literals(numbersOf(tensor), "i64", tensor.shape);
+  return literals(toNumbers(tensor), "i64", tensor.shape);
 }
 
 /** An index out of range is left to the engine that runs the graph. */

@@ -12,15 +12,15 @@ import {
   type Value,
 } from "@mp/graph";
 import { isDType } from "../element-type.js";
-import { type Invariant, roleOf } from "../invariants.js";
+import { type Invariant, parseRole } from "../invariants.js";
 import { literals } from "../literals.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, originFromMetadata, ROLE_KEY } from "../metadata-keys.js";
 import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 import { quote, refuse, unsupported } from "../problem.js";
 import { remedyFor } from "../read-as.js";
 import { FOLD_BUDGET, foldNode } from "./fold.js";
-import { decidedRole, type InitializerRole, InitializerRoles } from "./initializer-roles.js";
+import { decideRole, type InitializerRole, InitializerRoles } from "./initializer-roles.js";
 import { moduleScope } from "./module-scope.js";
 import {
   type BodyInput,
@@ -48,18 +48,15 @@ export class GraphReader {
   readonly #names = new Map<string, string>();
   readonly #roles: InitializerRole[];
   readonly #byStructure: InitializerRoles;
-  readonly #isParameter: InnerReadOptions["isParameter"];
   readonly #foldBudget: { left: number };
   readonly #isBody: boolean;
   readonly #draws = new Map<string, Draw>();
 
   /** @param around the reader of the graph around a body */
   constructor(model: OnnxModel, options: InnerReadOptions, around?: GraphReader) {
-    const { sizes, isParameter } = options;
     this.#model = model;
     this.#options = options;
-    this.#sizes = new Map(Object.entries(sizes ?? {}));
-    this.#isParameter = isParameter;
+    this.#sizes = new Map(Object.entries(options.sizes ?? {}));
     this.#isBody = around !== undefined;
     this.#values = new ValueTable(this.#builder, around === undefined ? undefined : around.#values);
     this.#roles = around === undefined ? [] : around.#roles;
@@ -116,7 +113,7 @@ export class GraphReader {
         this.#values.defineConstant(name, given.constant, false);
         return;
       }
-      const role = roleOf(metadata[ROLE_KEY]) ?? "capture";
+      const role = parseRole(metadata[ROLE_KEY]) ?? "capture";
       this.#values.defineValue(name, this.#builder.input(metadata[NAME_KEY] ?? name, given.type, role));
     });
     for (const [outer, name, role] of captured) this.#values.capture(outer, name, role);
@@ -128,7 +125,7 @@ export class GraphReader {
     });
     const outputs = graph.outputs.map((output) => this.#output(output));
     const read = Object.freeze({ ...this.#builder.finish({}), outputs: Object.freeze(outputs) });
-    return { graph: read, captured: this.#values.captured, known };
+    return { graph: read, captured: this.#values.captures, known };
   }
 
   /** Decides about an initializer, or a Constant node that is as good as one. */
@@ -137,7 +134,7 @@ export class GraphReader {
     tensor: HostTensor,
     byDefault: InitializerRole = { name, ...this.#byStructure.of(name, tensor) },
   ): boolean {
-    const role = decidedRole(name, tensor, byDefault, this.#isParameter);
+    const role = decideRole(name, tensor, byDefault, this.#options.isParameter);
     if (isFloat(tensor.dtype)) this.#roles.push(role);
     return role.isParameter;
   }
@@ -162,7 +159,7 @@ export class GraphReader {
       unsupported(`${what} is ${elementType}, which has no counterpart here${remedyFor(elementType)}`);
     }
     const shape = sizes.map((size, axis) => this.#size(size, `${name}[${axis}]`, what));
-    const role = roleOf(metadata[ROLE_KEY]) ?? "batch";
+    const role = parseRole(metadata[ROLE_KEY]) ?? "batch";
     const isNarrow = elementType === "i64" && this.#options.narrowInputs?.has(name) === true;
     const dtype = isNarrow ? "i32" : elementType;
     const value = this.#builder.input(metadata[NAME_KEY] ?? name, { dtype, shape }, role);
@@ -287,8 +284,8 @@ function readLiteral({ metadata }: OnnxNode, tensor: HostTensor): number | undef
   if (text === undefined || tensor.shape.length > 0) return undefined;
   const literal = Number(text);
   try {
-    const [rounded] = numbersOf(literals([literal], tensor.dtype, []));
-    return Object.is(rounded, numbersOf(tensor)[0]) ? literal : undefined;
+    const [rounded] = toNumbers(literals([literal], tensor.dtype, []));
+    return Object.is(rounded, toNumbers(tensor)[0]) ? literal : undefined;
   } catch (error) {
     if (MpError.is(error, "MP_OUT_OF_RANGE")) return undefined;
     throw error;

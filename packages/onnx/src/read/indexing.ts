@@ -1,7 +1,7 @@
 import { isFloat, type OpOf, type ScatterReduction, type Tensor } from "@mp/graph";
 import { constant, equal, oneHot, where } from "@mp/graph/ops";
 import { literals } from "../literals.js";
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 import { integers } from "./movement.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
@@ -40,7 +40,7 @@ export const indexingReaders: ReaderTable<OpOf<"indexing">> = {
     const values = reader.constant(2);
     if (depth === undefined || values === undefined) return reader.unsupported("has no depth or no values");
     const { dtype } = values;
-    const [off = 0, on = 1] = numbersOf(values);
+    const [off = 0, on = 1] = toNumbers(values);
     const isPlain = off === 0 && on === 1 && (dtype === "f32" || dtype === "f16" || dtype === "i32");
     const given = reader.indices(0);
     const indices = isFloat(given.dtype) ? reader.emitOne("Cast", [given], { to: "i32" }) : given;

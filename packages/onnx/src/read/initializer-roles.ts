@@ -5,7 +5,7 @@
 // its elements decide.
 import { elementCount, type HostTensor, isFloat, OPS, opTable } from "@mp/graph";
 import { type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 import { quote } from "../problem.js";
 import { holdsOneNumber, isMask, isWaves } from "./table-values.js";
 
@@ -16,14 +16,14 @@ export interface InitializerRole {
   readonly isParameter: boolean;
   /** For people: `weight of MatMul "/head/MatMul"`. */
   readonly reason: string;
-  /** A constant in a place of weights, which may be one: what is said to the user, who knows. */
+  /** For a constant that may be a weight: what to tell the user, who knows. */
   readonly doubt?: string;
   /** The nodes that train it, if there is more than one: layers that share it, or that an exporter made to. */
   readonly shared?: readonly string[];
 }
 
 /** The role by default, or by the caller's decision. */
-export function decidedRole(
+export function decideRole(
   name: string,
   tensor: HostTensor,
   byDefault: InitializerRole,
@@ -41,16 +41,16 @@ interface Use {
   readonly index: number;
 }
 
-const called = ({ opType, name, outputs }: OnnxNode): string =>
+const describeNode = ({ opType, name, outputs }: OnnxNode): string =>
   `${opType} ${quote(name === "" ? (outputs[0] ?? "") : name)}`;
-const trained = (what: string, node: OnnxNode): Verdict => ({
+const parameterRole = (what: string, node: OnnxNode): Verdict => ({
   isParameter: true,
-  reason: `${what} ${called(node)}`,
+  reason: `${what} ${describeNode(node)}`,
 });
-const fixed = (reason: string): Verdict => ({ isParameter: false, reason });
+const constantRole = (reason: string): Verdict => ({ isParameter: false, reason });
 const doubtful = (reason: string, what: string, node: OnnxNode): Verdict => ({
-  ...fixed(reason),
-  doubt: `${reason}, ${what} ${called(node)}`,
+  ...constantRole(reason),
+  doubt: `${reason}, ${what} ${describeNode(node)}`,
 });
 
 /** Names that exporters make up for numbers of a formula; PyTorch's are the last part of a path. */
@@ -147,7 +147,7 @@ export class InitializerRoles {
       if (type?.elementType === "i64" || type?.elementType === "i32") this.#counts.add(name);
     }
     const nodes = graph.nodes.flatMap(withBodies);
-    const held = [...graph.initializers, ...nodes.flatMap(heldBy)];
+    const held = [...graph.initializers, ...nodes.flatMap(constantFloats)];
     const tables = new Set(held.filter(({ tensor }) => !isNumber(tensor)).map(({ name }) => name));
     for (const node of nodes) {
       node.inputs.forEach((name, index) => {
@@ -169,16 +169,16 @@ export class InitializerRoles {
 
   /** A float initializer is a parameter if any of its uses trains it. */
   of(name: string, tensor: HostTensor): Verdict {
-    if (!isFloat(tensor.dtype)) return fixed(`is ${tensor.dtype}`);
+    if (!isFloat(tensor.dtype)) return constantRole(`is ${tensor.dtype}`);
     const verdicts = [...this.#verdicts(name, tensor)];
     const training = verdicts.filter(({ isParameter }) => isParameter);
     const [first] = training.length > 0 ? training : verdicts;
-    if (first === undefined) return fixed("read by nothing");
+    if (first === undefined) return constantRole("read by nothing");
     const shared = [...new Set(training.map(({ reason }) => reason))];
     if (shared.length > 1) return { ...first, shared };
     if (first.isParameter) return first;
     const doubt = verdicts.find((verdict) => verdict.doubt !== undefined)?.doubt;
-    const verdict = tensor.shape.length === 0 ? fixed("a scalar") : first;
+    const verdict = tensor.shape.length === 0 ? constantRole("a scalar") : first;
     return doubt === undefined ? verdict : { ...verdict, doubt };
   }
 
@@ -198,23 +198,26 @@ export class InitializerRoles {
   /** Undefined if the value is only moved or used in further computation. */
   #verdict({ node, index }: Use, tensor: HostTensor, root: string): Verdict | undefined {
     const { opType, inputs, outputs } = node;
-    if (opType === "Cos" || opType === "Sin") return fixed(`angles of ${opType}`);
+    if (opType === "Cos" || opType === "Sin") return constantRole(`angles of ${opType}`);
     if (MOVES.has(opType) && index === 0) return undefined;
     const others = inputs.filter((name, at) => at !== index && this.#data.has(name));
     if (others.length === 0) {
-      if (isNumber(tensor) && !this.#named.has(root)) return fixed("a single number");
+      if (isNumber(tensor) && !this.#named.has(root)) return constantRole("a single number");
       const statistic = STATISTICS[opType];
-      return statistic === undefined ? undefined : fixed(`${statistic}, by its ${opType}`);
+      return statistic === undefined ? undefined : constantRole(`${statistic}, by its ${opType}`);
     }
     if (others.every((name) => this.#counts.has(name)) && this.#makesAngles(outputs))
-      return fixed("frequencies of angles");
+      return constantRole("frequencies of angles");
     if (opType === "BatchNormalization" && index > 2) {
-      return fixed(`running ${index === 3 ? "mean" : "variance"} of ${opType}`);
+      return constantRole(`running ${index === 3 ? "mean" : "variance"} of ${opType}`);
     }
     const what = EVERY_OPERAND[opType] ?? OPERANDS[opType]?.[index];
-    if (what === undefined) return fixed(`operand ${index} of ${opType}, which holds no weights there`);
+    if (what === undefined)
+      return constantRole(`operand ${index} of ${opType}, which holds no weights there`);
     const isDecidedByValues = DECIDED_BY_VALUES.has(opType) || what === STATE;
-    return (isDecidedByValues ? this.#byValues(node, index, tensor, root) : undefined) ?? trained(what, node);
+    return (
+      (isDecidedByValues ? this.#byValues(node, index, tensor, root) : undefined) ?? parameterRole(what, node)
+    );
   }
 
   #byValues(node: OnnxNode, index: number, tensor: HostTensor, root: string): Verdict | undefined {
@@ -226,28 +229,30 @@ export class InitializerRoles {
       const other = this.#makers.get(inputs[1 - index] ?? "")?.opType ?? "";
       if (isNamed || (opType === "Add" && PRODUCTS.has(other))) return undefined;
       const number = "a single number";
-      return opType === "Mul" && this.#given.has(root) ? doubtful(number, "factor of", node) : fixed(number);
+      return opType === "Mul" && this.#given.has(root)
+        ? doubtful(number, "factor of", node)
+        : constantRole(number);
     }
-    if (isMask(tensor)) return fixed("a mask, of 0 and numbers without bounds, or of 0 and 1");
-    if (isWaves(tensor)) return fixed("a table of sines and cosines");
+    if (isMask(tensor)) return constantRole("a mask, of 0 and numbers without bounds, or of 0 and 1");
+    if (isWaves(tensor)) return constantRole("a table of sines and cosines");
     const mayRepeat = opType === "Where" || OPERANDS[opType]?.[index] === STATE;
-    if (mayRepeat && holdsOneNumber(tensor)) return fixed("a single number, repeated");
+    if (mayRepeat && holdsOneNumber(tensor)) return constantRole("a single number, repeated");
     return undefined;
   }
 
-  /** Ones and zeros where a normalization has no gain and offset, or has them after it, as groups of channels do. */
+  /** Ones and zeros that stand for a missing gain and offset, or for those of a group normalization, which come later. */
   #standIn(node: OnnxNode, index: number, tensor: HostTensor): Verdict | undefined {
     const neutral = index === 1 ? 1 : 0;
-    if (!numbersOf(tensor).every((value) => value === neutral)) return undefined;
+    if (!toNumbers(tensor).every((value) => value === neutral)) return undefined;
     const reason = index === 1 ? "ones" : "zeros";
     const isScaledLater = node.outputs
       .flatMap((name) => this.#uses.get(name) ?? [])
       .some((use) => use.node.opType === "Reshape" || use.node.opType === "Mul");
-    if (isScaledLater) return fixed(`${reason}, in the place of a gain and an offset that come later`);
+    if (isScaledLater) return constantRole(`${reason}, in the place of a gain and an offset that come later`);
     return doubtful(reason, index === 1 ? "scale of" : "bias of", node);
   }
 
-  /** Whether all that comes of it are sines and cosines. */
+  /** Whether only sines and cosines are computed from these values. */
   #makesAngles(names: readonly string[], depth = 0): boolean {
     const uses = names.flatMap((name) => this.#uses.get(name) ?? []);
     if (uses.length === 0 || depth > MOST_STEPS) return false;
@@ -276,7 +281,7 @@ function withBodies(node: OnnxNode): readonly OnnxNode[] {
 }
 
 /** The floats of a Constant node; its integers are shapes and axes. */
-function heldBy({ opType, domain, attributes, outputs }: OnnxNode): readonly OnnxInitializer[] {
+function constantFloats({ opType, domain, attributes, outputs }: OnnxNode): readonly OnnxInitializer[] {
   const value = opType === "Constant" && domain === "" ? attributes["value"] : undefined;
   return value?.kind === "tensor" && isFloat(value.value.dtype)
     ? [{ name: outputs[0] ?? "", tensor: value.value }]

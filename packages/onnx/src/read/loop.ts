@@ -2,7 +2,7 @@ import { type Graph, type GraphOutput, type OpOf, tensor, type Value, type Value
 import { invariantsFromMetadata } from "../invariants.js";
 import { COUNTED_KEY, SAVED_KEY } from "../metadata-keys.js";
 import type { OnnxGraph } from "../model.js";
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 import type { BodyInput, NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
 /** Counts an axis from the front. */
@@ -92,7 +92,7 @@ export const readLoop: ReadNode = (reader) => {
     ...starts.map((type): BodyInput => ({ type })),
   ]);
   const goesOn = body.known.get(0);
-  if (goesOn === undefined || numbersOf(goesOn)[0] !== 1)
+  if (goesOn === undefined || toNumbers(goesOn)[0] !== 1)
     return reader.unsupported("decides in each step whether to go on; here the number of steps is known");
   const [counter, ...others] = body.graph.inputs;
   if (counter === undefined) throw new Error("internal: a body without inputs");

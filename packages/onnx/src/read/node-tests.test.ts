@@ -14,7 +14,7 @@ import { mul, reduceSum, tanh } from "@mp/graph/ops";
 import { evaluate, evaluateRaw } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { decodeModel } from "../decode.js";
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 import { substitutes } from "../read-as.js";
 import { readGraph } from "./read.js";
 
@@ -83,7 +83,7 @@ describe("the ONNX project's test", () => {
     for (const [output, want] of Object.entries(wanted)) {
       const got = found[output] as HostTensor;
       expect([output, got.dtype, got.shape]).toEqual([output, want.dtype, want.shape]);
-      const [numbers, expected] = [numbersOf(got), numbersOf(want)];
+      const [numbers, expected] = [toNumbers(got), toNumbers(want)];
       const unit = { f32: 1e-6, f16: 2e-3, bf16: 2e-2 }[want.dtype as string] ?? 0;
       const largest = Math.max(1, ...expected.filter(Number.isFinite).map(Math.abs));
       expected.forEach((value, at) => {
@@ -114,7 +114,7 @@ function slopes({ graph, inputs }: Case) {
   });
   const start = inputs[by] as HostTensor;
   return (place: number, nudge: number) => {
-    const data = Float64Array.from(numbersOf(start));
+    const data = Float64Array.from(toNumbers(start));
     data[place] = (data[place] as number) + nudge;
     const results = evaluateRaw(
       traced.graph,

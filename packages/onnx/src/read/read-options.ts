@@ -1,8 +1,8 @@
-import type { TrainingWarning } from "@mp/core";
 import type { HostTensor } from "@mp/graph";
 import type { ReadLimits } from "../read-limits.js";
 import type { Folds } from "./fold-decisions.js";
 import type { InitializerRole } from "./initializer-roles.js";
+import type { Warn } from "./read-warnings.js";
 
 /** Options of `fromOnnx` beyond those of `readGraph`. */
 export interface InnerReadOptions extends ReadOptions {
@@ -31,5 +31,5 @@ export interface ReadOptions {
    * Called with each warning: initializers in a place of weights that are not trained, one that several layers share, an
    * output whose declared shape is not what it is. Default prints it to stderr.
    */
-  readonly onWarning?: (warning: TrainingWarning) => void;
+  readonly onWarning?: Warn;
 }

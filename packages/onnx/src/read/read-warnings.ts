@@ -1,9 +1,15 @@
-// Warnings about a file that is read all the same: what is not trained and may have to be, and what it says wrongly.
-import type { TrainingWarning } from "@mp/core";
+// Warnings about constants that may be weights, and about wrong declarations in a file.
 import { quote } from "../problem.js";
 import type { InitializerRole } from "./initializer-roles.js";
 
-export type Warn = (warning: TrainingWarning) => void;
+/** A warning about a file that is read all the same: what a handler of the trainer's warnings takes. */
+export interface OnnxWarning {
+  readonly type: "gradient" | "data";
+  readonly message: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+export type Warn = (warning: OnnxWarning) => void;
 
 /** Prints a warning to stderr. */
 export const printWarning: Warn = ({ message }) => console.warn(`[mp] ${message}`);
@@ -11,7 +17,7 @@ export const printWarning: Warn = ({ message }) => console.warn(`[mp] ${message}
 /** Names in one message; more would hide what it says. */
 const MOST_NAMES = 5;
 
-function listed(names: readonly string[]): string {
+function list(names: readonly string[]): string {
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
   return `${names.slice(0, MOST_NAMES).join(", ")}${more}`;
 }
@@ -24,16 +30,16 @@ export function warnOfRoles(roles: readonly InitializerRole[], warn: Warn): void
     const facts = doubtful.map(({ name, doubt }) => `${quote(name)} (${doubt})`);
     warn({
       type: "gradient",
-      message: `onnx: not trained: ${listed(facts)}; to train one, pass isParameter: (name, _, byDefault) => byDefault.isParameter || name === ${quote(first.name)}`,
+      message: `onnx: not trained: ${list(facts)}; to train one, pass isParameter: (name, _, byDefault) => byDefault.isParameter || name === ${quote(first.name)}`,
       details: { names: doubtful.map(({ name }) => name) },
     });
   }
   const shared = roles.filter((role) => role.isParameter && role.shared !== undefined);
   if (shared.length === 0) return;
-  const facts = shared.map(({ name, shared = [] }) => `${quote(name)} (${listed(shared)})`);
+  const facts = shared.map(({ name, shared = [] }) => `${quote(name)} (${list(shared)})`);
   warn({
     type: "gradient",
-    message: `onnx: one parameter for several layers, trained as one: ${listed(facts)}; an exporter merges equal initializers, so if the layers are separate, export with weights that differ, or by torch.onnx.export(dynamo=True, optimize=False)`,
+    message: `onnx: one parameter for several layers, trained as one: ${list(facts)}; an exporter merges equal initializers, so if the layers are separate, export with weights that differ, or by torch.onnx.export(dynamo=True, optimize=False)`,
     details: { names: shared.map(({ name }) => name) },
   });
 }

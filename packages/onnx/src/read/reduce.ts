@@ -32,7 +32,7 @@ function reduce(op: ReduceOp): ReadNode {
   };
 }
 
-/** Whether any is true, or all are. */
+/** Reduces bools: whether any is true, or all are. */
 function reduceTruths(reader: NodeReader, op: ReduceOp, x: Value, attributes: OpAttributes[ReduceOp]): Value {
   const isEmpty = x.shape.some((size, axis) => size === 0 && attributes.axes.includes(axis));
   const numbers = reader.emitOne("Cast", [x], { to: "i32" });

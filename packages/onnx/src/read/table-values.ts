@@ -1,6 +1,6 @@
 /** Infers from the elements of a table how it came to be: counted out by a formula, or learned. */
 import { type HostTensor, isHalf } from "@mp/graph";
-import { numbersOf } from "../numbers.js";
+import { toNumbers } from "../numbers.js";
 
 /** BERT's masks say -10000 for what may not be attended to; others the least number of their type, or -∞. */
 const UNREACHED = -1e4;
@@ -13,7 +13,7 @@ const wideAxes = ({ shape }: HostTensor): readonly number[] => shape.filter((siz
  */
 export function isMask(tensor: HostTensor): boolean {
   if (wideAxes(tensor).length < 2) return false;
-  const values = numbersOf(tensor);
+  const values = toNumbers(tensor);
   const zeros = values.filter((value) => value === 0).length;
   if (zeros === 0 || zeros === values.length) return false;
   return (
@@ -23,11 +23,11 @@ export function isMask(tensor: HostTensor): boolean {
 }
 
 export function holdsOneNumber(tensor: HostTensor): boolean {
-  const [first, ...others] = numbersOf(tensor);
+  const [first, ...others] = toNumbers(tensor);
   return others.every((value) => Object.is(value, first));
 }
 
-/** Fewer rows than this any table would pass with. */
+/** With fewer rows any table would pass. */
 const LEAST_ROWS = 4;
 
 /** Tolerance of the sums below, as a part of the largest number: five units of bf16… */
@@ -44,7 +44,7 @@ const LEAST_SWING = 0.1;
 export function isWaves(tensor: HostTensor): boolean {
   const [rows = 0, columns = 0, ...others] = wideAxes(tensor);
   if (rows < LEAST_ROWS || columns === 0 || others.length > 0) return false;
-  const values = numbersOf(tensor);
+  const values = toNumbers(tensor);
   const tolerance = isHalf(tensor.dtype) ? HALF_TOLERANCE : F32_TOLERANCE;
   let varies = false;
   for (let column = 0; column < columns; column++) {

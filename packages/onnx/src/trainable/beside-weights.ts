@@ -36,7 +36,7 @@ interface Found {
 const isAdapted = (leaf: unknown): leaf is AdaptedWeight =>
   typeof leaf === "object" && leaf !== null && !isTensor(leaf) && "adapter" in leaf;
 
-/** The graph with the adapters that a traced tree has in the places of weights. */
+/** Adds the adapters to a graph that a traced tree has in place of weights. */
 export function besideWeights(
   { model: { graph }, parameters, paths }: Found,
   { weights, products }: LinearWeights,

@@ -13,7 +13,7 @@ export function keepFileNames(model: object, names: FileNames): void {
   known.set(model, names);
 }
 
-/** Undefined for what was not read from a file. */
-export function fileNamesOf(model: object): FileNames | undefined {
+/** The names of a model that was read from a file; undefined for any other. */
+export function findFileNames(model: object): FileNames | undefined {
   return known.get(model);
 }

@@ -33,7 +33,7 @@ export async function openModel(
       try {
         const rest = Math.max(0, files.fstatSync(descriptor).size - offset);
         // What a file says of its length may be anything; a missing part is refused with the tensor.
-        const data = allocated(file, Math.min(length ?? rest, rest));
+        const data = allocate(file, Math.min(length ?? rest, rest));
         for (let done = 0; done < data.length; ) {
           const count = files.readSync(descriptor, data, done, data.length - done, offset + done);
           if (count === 0) break;
@@ -52,7 +52,7 @@ export async function openModel(
   return { bytes, externalData };
 }
 
-function allocated(file: string, bytes: number): Uint8Array {
+function allocate(file: string, bytes: number): Uint8Array {
   try {
     return new Uint8Array(bytes);
   } catch (cause) {

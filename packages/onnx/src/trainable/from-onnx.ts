@@ -1,11 +1,11 @@
-import { type HostTensor, isFloat, MpError } from "@mp/graph";
+import { type HostTensor, isFloat } from "@mp/graph";
 import { arrayClassOf, checks, readOptions } from "@mp/graph/internal";
 import { decodeModel } from "../decode.js";
 import type { ReadExternalData } from "../external-data.js";
 import type { OnnxGraph, OnnxModel } from "../model.js";
 import { quote } from "../problem.js";
 import { constantNodes } from "../read/constant-nodes.js";
-import { decidedRole, type InitializerRole, InitializerRoles } from "../read/initializer-roles.js";
+import { decideRole, type InitializerRole, InitializerRoles } from "../read/initializer-roles.js";
 import { moduleScope } from "../read/module-scope.js";
 import { expectVersions } from "../read/read.js";
 import type { ReadOptions } from "../read/read-options.js";
@@ -13,10 +13,11 @@ import { printWarning, type Warn, warnOfRoles } from "../read/read-warnings.js";
 import type { ReadAs } from "../read-as.js";
 import { readLimits } from "../read-limits.js";
 import { openModel } from "./files.js";
-import { keysOf } from "./named-tree.js";
+import { invalid } from "./invalid.js";
+import { splitName } from "./named-tree.js";
 import { subgraph } from "./subgraph.js";
 import { type TrainableModel, trainableModel } from "./trainable-model.js";
-import { statisticsOf, withDropout } from "./training-nodes.js";
+import { findStatistics, withDropout } from "./training-nodes.js";
 
 export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter" | "limits" | "onWarning"> {
   /**
@@ -71,13 +72,13 @@ export async function fromOnnx(
   options: FromOnnxOptions = {},
 ): Promise<TrainableModel> {
   const read = readOptions("fromOnnx", options, OPTIONS, { example: '{ outputs: ["features"] }' });
-  const model = await decoded(pathOrBytes, read.externalData, read.readAs ?? {});
+  const model = await decode(pathOrBytes, read.externalData, read.readAs ?? {});
   expectVersions(model);
   const cut = subgraph(model.graph, read.outputs ?? model.graph.outputs.map(({ name }) => name));
-  const { roles, parameters } = parametersOf(cut, model.producerName, read.isParameter);
+  const { roles, parameters } = findParameters(cut, model.producerName, read.isParameter);
   const warn = once(read.onWarning ?? printWarning);
   warnOfRoles(roles, warn);
-  const statistics = read.batchStatistics === false ? [] : statisticsOf(cut);
+  const statistics = read.batchStatistics === false ? [] : findStatistics(cut);
   const ofState = new Set(statistics.flatMap(({ mean, variance }) => [mean, variance]));
   const statisticTensors = new Map(
     cut.initializers.flatMap(({ name, tensor }) => (ofState.has(name) ? [[name, tensor] as const] : [])),
@@ -90,7 +91,7 @@ export async function fromOnnx(
     parameters,
     statistics,
     statisticTensors,
-    paths: pathsOf(cut, names, read.rename),
+    paths: treePaths(cut, names, read.rename),
     roles,
     warn,
     limits: readLimits(read.limits),
@@ -107,7 +108,7 @@ function once(warn: Warn): Warn {
   };
 }
 
-async function decoded(
+async function decode(
   given: string | Uint8Array,
   externalData: ReadExternalData | undefined,
   readAs: ReadAs,
@@ -119,13 +120,10 @@ async function decoded(
   }
   if (given instanceof Uint8Array || arrayClassOf(given) === "Uint8Array")
     return decodeModel(given, externalData === undefined ? { readAs } : { readAs, externalData });
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `fromOnnx: takes the path of a file or its bytes, got ${arrayClassOf(given) ?? typeof given}`,
-  );
+  return invalid(`takes the path of a file or its bytes, got ${arrayClassOf(given) ?? typeof given}`);
 }
 
-function parametersOf(
+function findParameters(
   graph: OnnxGraph,
   producer: string,
   isParameter: FromOnnxOptions["isParameter"],
@@ -134,7 +132,7 @@ function parametersOf(
   const parameters = new Map<string, HostTensor>();
   const roles = [...graph.initializers, ...constantNodes(graph)].flatMap(({ name, tensor }) => {
     if (!isFloat(tensor.dtype)) return [];
-    const role = decidedRole(name, tensor, { name, ...byStructure.of(name, tensor) }, isParameter);
+    const role = decideRole(name, tensor, { name, ...byStructure.of(name, tensor) }, isParameter);
     if (role.isParameter) parameters.set(name, tensor);
     return [role];
   });
@@ -142,14 +140,13 @@ function parametersOf(
 }
 
 /** @throws MP_INVALID_ARGUMENT for a name without any part, which no tree has a place for */
-function renamed(name: string, rename: FromOnnxOptions["rename"]): string {
+function applyRename(name: string, rename: FromOnnxOptions["rename"]): string {
   const given: unknown = rename?.(name) ?? name;
-  if (typeof given === "string" && keysOf(given).length > 0) return given;
+  if (typeof given === "string" && splitName(given).length > 0) return given;
   const got = typeof given === "string" ? quote(given) : typeof given;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `fromOnnx: the parameter ${quote(name)} needs a name with more than dots and slashes, got ${got}; pass rename: (name) => …`,
-    { details: { name } },
+  return invalid(
+    `the parameter ${quote(name)} needs a name with more than dots and slashes, got ${got}; pass rename: (name) => …`,
+    { name },
   );
 }
 
@@ -157,7 +154,7 @@ function renamed(name: string, rename: FromOnnxOptions["rename"]): string {
  * Paths by name. Where exporters name a weight that they computed by a number, `val_14`, it is nested by the layer that
  * reads it first.
  */
-function pathsOf(
+function treePaths(
   graph: OnnxGraph,
   names: readonly string[],
   rename: FromOnnxOptions["rename"],
@@ -167,9 +164,9 @@ function pathsOf(
     for (const name of node.inputs) if (!readers.has(name)) readers.set(name, moduleScope(node));
   return new Map(
     names.map((name) => {
-      const keys = keysOf(renamed(name, rename));
+      const keys = splitName(applyRename(name, rename));
       const scope = rename === undefined && keys.length === 1 ? (readers.get(name) ?? "") : "";
-      return [name, [...keysOf(scope), ...keys].join("/")];
+      return [name, [...splitName(scope), ...keys].join("/")];
     }),
   );
 }

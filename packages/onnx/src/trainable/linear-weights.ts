@@ -39,7 +39,7 @@ export function linearWeights(graph: OnnxGraph, parameters: ReadonlyMap<string, 
     if (source === undefined || read.length > 1) for (const weight of read) others.add(weight);
     if (source === undefined) continue;
     const { weight } = source;
-    const isInputsFirst = source.isInputsFirst !== (turns || numberOf(node, "transB", 0) === 1);
+    const isInputsFirst = source.isInputsFirst !== (turns || numberAttribute(node, "transB", 0) === 1);
     if (turns) sources.set(node.outputs[0] ?? "", { weight, isInputsFirst });
     if (turns) continue;
     if ((weights.get(weight)?.isInputsFirst ?? isInputsFirst) !== isInputsFirst) others.add(weight);
@@ -53,12 +53,12 @@ export function linearWeights(graph: OnnxGraph, parameters: ReadonlyMap<string, 
   return { weights, products };
 }
 
-function numberOf({ attributes }: OnnxNode, name: string, fallback: number): number {
+function numberAttribute({ attributes }: OnnxNode, name: string, fallback: number): number {
   const attribute = attributes[name];
   return attribute?.kind === "int" || attribute?.kind === "float" ? Number(attribute.value) : fallback;
 }
 
-/** Whether it turns a matrix. */
+/** Whether it transposes a matrix. */
 const isTransposition = ({ opType, domain, attributes: { perm } }: OnnxNode): boolean =>
   opType === "Transpose" && domain === "" && (perm?.kind !== "ints" || perm.value[0] === 1n);
 
@@ -66,4 +66,6 @@ const isTransposition = ({ opType, domain, attributes: { perm } }: OnnxNode): bo
 const isProductOfRows = (node: OnnxNode): boolean =>
   node.domain === "" &&
   (node.opType === "MatMul" ||
-    (node.opType === "Gemm" && numberOf(node, "transA", 0) === 0 && numberOf(node, "alpha", 1) === 1));
+    (node.opType === "Gemm" &&
+      numberAttribute(node, "transA", 0) === 0 &&
+      numberAttribute(node, "alpha", 1) === 1));

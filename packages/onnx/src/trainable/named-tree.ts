@@ -1,8 +1,9 @@
-import { MpError, type Tree } from "@mp/graph";
+import type { Tree } from "@mp/graph";
 import { quote } from "../problem.js";
+import { invalid } from "./invalid.js";
 
 /** Splits a name into the keys of a tree: `layer1.0.conv1.weight` and `/layer1/0/conv1/weight` nest alike. */
-export function keysOf(name: string): readonly string[] {
+export function splitName(name: string): readonly string[] {
   return name.split(/[./]/).filter((key) => key !== "");
 }
 
@@ -10,7 +11,7 @@ export function keysOf(name: string): readonly string[] {
  * Leaves nested by the keys of their paths.
  * @throws MP_INVALID_ARGUMENT where a path is taken, or a leaf would have to be a branch
  */
-export function nested<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {
+export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {
   const tree = new Map<string, unknown>();
   for (const [path, leaf] of leaves) {
     const keys = path.split("/");
@@ -32,10 +33,9 @@ const plain = (tree: unknown): unknown =>
   tree instanceof Map ? Object.fromEntries([...tree].map(([key, child]) => [key, plain(child)])) : tree;
 
 function clash(path: string): never {
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `fromOnnx: two parameters are named ${quote(path)}, or one is named as a part of another; pass rename: (name) => …`,
-    { details: { path } },
+  invalid(
+    `two parameters are named ${quote(path)}, or one is named as a part of another; pass rename: (name) => …`,
+    { path },
   );
 }
 

@@ -1,6 +1,6 @@
-import { MpError } from "@mp/graph";
 import { bodiesOf, type OnnxGraph, type OnnxNode, type OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
+import { invalid } from "./invalid.js";
 
 /** Everything that a node reads, also in its bodies; names that a body makes itself are among them. */
 export function readBy(node: OnnxNode): readonly string[] {
@@ -41,13 +41,11 @@ export function subgraph(graph: OnnxGraph, outputs: readonly string[]): OnnxGrap
     ...graph.initializers.map(({ name }) => name),
   ]);
   const missing = outputs.find((name) => !made.has(name));
-  if (missing !== undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `fromOnnx: the model has no value ${quote(missing)}; its last values are ${lastValues(graph)}; \`npx @mp/doctor inspect FILE\` lists them all`,
-      { details: { output: missing } },
+  if (missing !== undefined)
+    invalid(
+      `the model has no value ${quote(missing)}; its last values are ${lastValues(graph)}; \`npx @mp/doctor inspect FILE\` lists them all`,
+      { output: missing },
     );
-  }
   return {
     ...graph,
     nodes,

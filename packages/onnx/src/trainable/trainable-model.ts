@@ -32,9 +32,10 @@ import { expectWithin, type ReadLimits } from "../read-limits.js";
 import { type AdaptedGraph, besideWeights } from "./beside-weights.js";
 import { bindSizes } from "./bind-sizes.js";
 import { keepFileNames } from "./file-names.js";
+import { invalid } from "./invalid.js";
 import { type LinearWeight, linearWeights } from "./linear-weights.js";
-import { leafAt, nested } from "./named-tree.js";
-import { batchMean, batchVariance, normalizedBy, type Statistics } from "./training-nodes.js";
+import { leafAt, nest } from "./named-tree.js";
+import { batchMean, batchVariance, type Statistics, withStatistics } from "./training-nodes.js";
 
 /** Host tensors nested by the parts of their names in the file. */
 export type OnnxTensors = Tree<HostTensor>;
@@ -147,12 +148,12 @@ export function trainableModel(found: Trainable): TrainableModel {
     const state = context?.modelState;
     const of = (name: string, value: Value): Tensor => {
       const draw = draws.get(name);
-      if (draw !== undefined) return drawnFor(context, name, draw, value);
+      if (draw !== undefined) return drawNumbers(context, name, draw, value);
       if (Object.hasOwn(given, name)) return inDType(given[name] as Tensor, value, name);
       const path = paths.get(name) ?? name;
       const isState = statisticTensors.has(name);
       const leaf = adapted.tensors.get(name) ?? leafAt(isState ? state : tree, path);
-      const tensor = leaf ?? refuse(lacks(isState, path));
+      const tensor = leaf ?? invalid(lacks(isState, path));
       return inDType(tensor as Tensor, value, name);
     };
     const values = Object.fromEntries(graph.inputs.map(({ name, value }) => [name, of(name, value)]));
@@ -171,15 +172,15 @@ export function trainableModel(found: Trainable): TrainableModel {
     const [input, ...moreInputs] = inputs;
     const [output, ...moreOutputs] = outputNames;
     if (input === undefined || output === undefined || moreInputs.length + moreOutputs.length > 0) {
-      return refuse(
+      return invalid(
         `the model takes ${inputs.map(({ name }) => quote(name)).join(", ")} and gives ${outputNames.map(quote).join(", ")}; pass its inputs by name, { ${inputs[0]?.name}: … }`,
       );
     }
     const [outputs, state] = applyAll(tree, { [input.name]: given }, context);
     return [outputs[output], state];
   };
-  const treeOf = (tensors: ReadonlyMap<string, HostTensor>): OnnxTensors =>
-    nested([...tensors].map(([name, tensor]) => [paths.get(name) ?? name, asF32(tensor)]));
+  const hostTree = (tensors: ReadonlyMap<string, HostTensor>): OnnxTensors =>
+    nest([...tensors].map(([name, tensor]) => [paths.get(name) ?? name, asF32(tensor)]));
   const byPath = (names: Iterable<string>): ReadonlyMap<string, string> =>
     new Map([...names].map((name) => [paths.get(name) ?? name, name]));
   const trainable: TrainableModel = {
@@ -190,8 +191,8 @@ export function trainableModel(found: Trainable): TrainableModel {
     initializers: found.roles,
     linearLayers: [...linear.weights].map(([name, each]) => ({ path: paths.get(name) ?? name, ...each })),
     targets: "all-linear",
-    init: () => treeOf(parameters),
-    initState: () => treeOf(statisticTensors),
+    init: () => hostTree(parameters),
+    initState: () => hostTree(statisticTensors),
     apply: apply as TrainableModel["apply"],
   };
   keepFileNames(trainable, {
@@ -209,7 +210,7 @@ function readModel(
   options: Pick<InnerReadOptions, "sizes" | "narrowInputs" | "folds">,
   training: boolean,
 ): Read {
-  const graph = normalizedBy(adapted.graph, statistics, training ? "batch" : "running");
+  const graph = withStatistics(adapted.graph, statistics, training ? "batch" : "running");
   const isParameter = (name: string): boolean =>
     parameters.has(name) || statisticTensors.has(name) || adapted.tensors.has(name);
   const reader = new GraphReader(
@@ -230,19 +231,19 @@ function checkInputs(inputs: readonly OnnxValueInfo[], given: Tensors): Tensors 
   const missing = names.find((name) => !Object.hasOwn(given ?? {}, name));
   const unknown = Object.keys(given ?? {}).find((name) => !names.includes(name));
   if (missing === undefined && unknown === undefined) {
-    for (const name of names) if (!isTensor(given[name])) refuse(`input ${quote(name)} is no tensor`);
+    for (const name of names) if (!isTensor(given[name])) invalid(`input ${quote(name)} is no tensor`);
     return given;
   }
   const what =
     missing === undefined
       ? `there is no input ${quote(unknown ?? "")}`
       : `input ${quote(missing)} is missing`;
-  return refuse(`${what}; the model takes ${names.map(quote).join(", ")}`);
+  return invalid(`${what}; the model takes ${names.map(quote).join(", ")}`);
 }
 
 /** Halves of the file are f32 outside; a float of any width may stand for another. */
 function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
-  if (!isTensor(given)) return refuse(`the parameter or statistic of ${quote(name)} is no tensor`);
+  if (!isTensor(given)) return invalid(`the parameter or statistic of ${quote(name)} is no tensor`);
   if (given.dtype === dtype) return given;
   if (isFloat(dtype) && isFloat(given.dtype)) return cast(given, dtype);
   throw new MpError(
@@ -251,9 +252,9 @@ function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
   );
 }
 
-function drawnFor(context: OnnxContext | undefined, name: string, draw: Draw, { shape }: Value): Tensor {
+function drawNumbers(context: OnnxContext | undefined, name: string, draw: Draw, { shape }: Value): Tensor {
   if (context === undefined)
-    return refuse(
+    return invalid(
       `${quote(name)} is random, so apply must get the loss's context: apply(params, x, context)`,
     );
   return randomNumbers(foldIn(context.key, name), draw, shape);
@@ -276,18 +277,18 @@ function nextState(
   const follow = (name: string, now: Tensor, momentum: number, share: number): void => {
     const path = paths.get(name) ?? name;
     const running =
-      next.get(path) ?? (leafAt(state, path) as Tensor | undefined) ?? refuse(lacks(true, path));
+      next.get(path) ?? (leafAt(state, path) as Tensor | undefined) ?? invalid(lacks(true, path));
     next.set(path, add(mul(running, momentum), mul(now, (1 - momentum) * share)));
   };
   const outputValues = new Map(graph.outputs.map(({ name, value }) => [name, value]));
   for (const each of statistics) {
     const count = counts.get(outputValues.get(batchMean(each))) ?? 1;
     if (count < 2)
-      refuse(`${quote(each.node)} has one value a channel, which has no variance; take a larger batch`);
+      invalid(`${quote(each.node)} has one value a channel, which has no variance; take a larger batch`);
     follow(each.mean, results[batchMean(each)] as Tensor, each.momentum, 1);
     follow(each.variance, results[batchVariance(each)] as Tensor, each.momentum, count / (count - 1));
   }
-  return nested(next) as TracedOnnxTensors;
+  return nest(next) as TracedOnnxTensors;
 }
 
 function asF32(given: HostTensor): HostTensor {
@@ -300,7 +301,3 @@ const lacks = (isState: boolean, path: string): string =>
   isState
     ? `the running statistics ${quote(path)} are missing: pass { ...context, modelState: this model's part }, which initState() began and the trainer was given`
     : `the parameter ${quote(path)} is missing; the tree is that of init()`;
-
-function refuse(what: string): never {
-  throw new MpError("MP_INVALID_ARGUMENT", `fromOnnx: ${what}`);
-}

@@ -1,8 +1,9 @@
 // What an export for inference folded away, put back as nodes: statistics that follow the batch, and dropout.
-import { MpError, tensor } from "@mp/graph";
+import { tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxNode, onnxNode } from "../model.js";
 import { shortest } from "../numbers.js";
 import { quote } from "../problem.js";
+import { invalid } from "./invalid.js";
 
 /** A normalization whose running statistics are initializers, and so can be state. */
 export interface Statistics {
@@ -23,7 +24,7 @@ const isBatchNormalization = ({ opType, domain }: OnnxNode): boolean =>
   opType === "BatchNormalization" && domain === "";
 
 /** In the order of the nodes. */
-export function statisticsOf({ nodes, initializers }: OnnxGraph): readonly Statistics[] {
+export function findStatistics({ nodes, initializers }: OnnxGraph): readonly Statistics[] {
   const known = new Set(initializers.map(({ name }) => name));
   return nodes.filter(isBatchNormalization).flatMap(({ inputs, outputs, attributes }) => {
     const [mean = "", variance = ""] = inputs.slice(3);
@@ -41,7 +42,7 @@ export function statisticsOf({ nodes, initializers }: OnnxGraph): readonly Stati
 }
 
 /** The graph with these normalizations by running statistics, or by those of the batch, which are then outputs. */
-export function normalizedBy(
+export function withStatistics(
   graph: OnnxGraph,
   statistics: readonly Statistics[],
   by: "batch" | "running",
@@ -67,30 +68,26 @@ export function normalizedBy(
 export function withDropout(graph: OnnxGraph, rates: Readonly<Record<string, number>>): OnnxGraph {
   const made = new Set(graph.nodes.flatMap(({ outputs }) => outputs));
   for (const [name, rate] of Object.entries(rates)) {
-    if (!made.has(name)) refuse(`no node makes the value ${quote(name)}`);
+    if (!made.has(name)) invalid(`dropout: no node makes the value ${quote(name)}`);
     if (!(typeof rate === "number" && rate >= 0 && rate < 1))
-      refuse(`a rate must be at least 0 and below 1, got ${rate} for ${quote(name)}`);
+      invalid(`dropout: a rate must be at least 0 and below 1, got ${rate} for ${quote(name)}`);
   }
-  const dropped = (name: string): string => (Object.hasOwn(rates, name) ? `${name}/dropped` : name);
+  const afterDropout = (name: string): string => (Object.hasOwn(rates, name) ? `${name}/dropped` : name);
   const nodes = graph.nodes.flatMap((node) => {
-    const moved = { ...node, inputs: node.inputs.map(dropped) };
+    const moved = { ...node, inputs: node.inputs.map(afterDropout) };
     const drops = node.outputs.filter((name) => Object.hasOwn(rates, name));
     const { metadata } = node;
     return [
       moved,
-      ...drops.map((name) => onnxNode("Dropout", [name, `${name}/rate`], [dropped(name)], { metadata })),
+      ...drops.map((name) => onnxNode("Dropout", [name, `${name}/rate`], [afterDropout(name)], { metadata })),
     ];
   });
   const outputs = graph.outputs.filter(({ name }) => Object.hasOwn(rates, name));
   if (outputs.length > 0)
-    refuse(`${quote(outputs[0]?.name ?? "")} is an output; drop after the model instead`);
+    invalid(`dropout: ${quote(outputs[0]?.name ?? "")} is an output; drop after the model instead`);
   const ratios = Object.entries(rates).map(([name, rate]) => ({
     name: `${name}/rate`,
     tensor: tensor(Float32Array.of(rate), []),
   }));
   return { ...graph, nodes, initializers: [...graph.initializers, ...ratios] };
-}
-
-function refuse(what: string): never {
-  throw new MpError("MP_INVALID_ARGUMENT", `fromOnnx: dropout: ${what}`);
 }

@@ -54,7 +54,7 @@ class Channels {
     return this.#writer.one("ReduceMean", [planes, this.#writer.ints([0])], dropped);
   }
 
-  /** [C] as it meets [N, C, d…]. */
+  /** [C] in a shape that broadcasts with [N, C, d…]. */
   each(statistic: string): string {
     const [, channels = 1, ...rest] = this.#shape;
     if (rest.length === 0) return statistic;
@@ -92,7 +92,7 @@ class Channels {
   }
 }
 
-/** The statistics of the batch from means, the variance from differences: a large mean costs no digits. */
+/** Computes the variance from differences to the mean, so that a large mean costs no digits. */
 const decompose: Lowering<"BatchNormalization"> = (node, operands, writer) => {
   const channels = new Channels(node, operands, writer);
   const x = channels.operand(0);

@@ -131,7 +131,7 @@ export class GraphWriter implements NodeWriter {
 
   #initializer(initializer: Omit<OnnxInitializer, "name">): string {
     const { tensor, elementType = tensor.dtype } = initializer;
-    const content = `${elementType} [${tensor.shape}] ${bitsOf(tensor.data)}`;
+    const content = `${elementType} [${tensor.shape}] ${bitText(tensor.data)}`;
     const { known, initializers, values } = this.#parts;
     const made = known.get(content);
     if (made !== undefined) return made;
@@ -155,6 +155,6 @@ export class GraphWriter implements NodeWriter {
 }
 
 /** Bits and not numbers: 0 and -0 differ, NaN equals itself. */
-function bitsOf({ buffer, byteOffset, byteLength }: HostTensor["data"]): string {
+function bitText({ buffer, byteOffset, byteLength }: HostTensor["data"]): string {
   return new Uint8Array(buffer, byteOffset, byteLength).join();
 }

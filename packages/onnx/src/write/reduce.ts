@@ -8,7 +8,7 @@ type OfOne = (x: string, writer: NodeWriter) => string;
 const identity: OfOne = (x, writer) => writer.one("Identity", [x]);
 const absolute: OfOne = (x, writer) => writer.one("Abs", [x]);
 
-/** The result of a reduction for one element, if it changes it. */
+/** Reductions that change a single element. */
 const ofOne: Readonly<Partial<Record<ReduceOp, OfOne>>> = {
   ReduceL1: absolute,
   ReduceL2: absolute,
@@ -17,9 +17,9 @@ const ofOne: Readonly<Partial<Record<ReduceOp, OfOne>>> = {
 };
 
 /**
- * Axes that are left out ONNX reads as all axes, which for a scalar are none. Over none of several, each element is
- * reduced by itself: ONNX says so with `noop_with_empty_axes`, but engines that know it leave out the squares and
- * logarithms, so that it is written only where the op is to be read back.
+ * ONNX takes an empty list of axes for all axes, which for a scalar are none. A reduction over no axes of several reduces
+ * each element by itself. ONNX has `noop_with_empty_axes` for it, but engines leave out the squares and logarithms then, so
+ * it is written only where the op is to be read back.
  */
 const reduce: Lowering<ReduceOp> = (node, operands, writer) => {
   const { axes } = node.attributes;
@@ -31,7 +31,7 @@ const reduce: Lowering<ReduceOp> = (node, operands, writer) => {
   return writer.emit(node.op, [x], { keepdims, noop_with_empty_axes: int(1) });
 };
 
-/** ONNX has no u8 sums and products: in i32, which wraps at a multiple of 256, and modulo 256. */
+/** Sums and products of u8, which ONNX lacks: in i32, which wraps at a multiple of 256, then modulo 256. */
 const reduceWrapping: Lowering<"ReduceSum" | "ReduceProd"> = (node, operands, writer) => {
   if (typeAt(node, 0).dtype !== "u8") return reduce(node, operands, writer);
   if (node.attributes.axes.length === 0) return [identity(operandAt(operands, 0), writer)];

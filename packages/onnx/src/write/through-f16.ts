@@ -3,7 +3,7 @@ import { type Lowering, typeAt } from "./lowering.js";
 
 const isStorageOnly = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
-/** ONNX moves 8-bit floats in few ops; f16 holds every one of their values, so the way through it is exact. */
+/** Casts 8-bit floats to f16 and back: ONNX moves them in few ops, and f16 holds all of their values. */
 export function throughF16<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   return (node, operands, writer) => {
     const [result] = node.outputs;

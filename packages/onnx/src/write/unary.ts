@@ -20,7 +20,7 @@ export function clipBounds(
   return { min: clampBound(dtype, min, Math.ceil), max: clampBound(dtype, max, Math.floor) };
 }
 
-/** A bound as the dtype holds it: of integers the next one inside, none where it lies outside all of them. */
+/** The bound in that dtype: for integers the next one inside, or undefined if all of them are inside. */
 function clampBound(
   dtype: DType,
   bound: number | undefined,

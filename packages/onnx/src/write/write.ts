@@ -86,10 +86,10 @@ class ModelWriting {
       nameOf.set(value, inputs[index]?.name ?? given[index - own] ?? "");
     });
     for (const node of graph.nodes) {
-      writer.begin(node, { ...(origins ? originToMetadata(node.origin) : {}), ...literalOf(node) });
+      writer.begin(node, { ...(origins ? originToMetadata(node.origin) : {}), ...literalMetadata(node) });
       const results = this.#lower(
         node,
-        node.inputs.map((value) => known(nameOf, value)),
+        node.inputs.map((value) => lookUp(nameOf, value)),
         writer,
       );
       node.outputs.forEach((value, index) => {
@@ -107,7 +107,7 @@ class ModelWriting {
     const onBoundary = new Set([...given, ...[...inputs, ...outputs].map(({ name }) => name)]);
     const declared = new Map<string, OnnxValueInfo>();
     for (const value of types ? graph.nodes.flatMap((node) => node.outputs) : []) {
-      const inner = known(nameOf, value);
+      const inner = lookUp(nameOf, value);
       const name = renamed.get(inner) ?? inner;
       if (!onBoundary.has(name)) declared.set(name, valueInfo(name, value, {}));
     }
@@ -140,13 +140,13 @@ function standard(node: AnyNode, operands: readonly string[], writer: GraphWrite
   return (standardLowerings[node.op] as Lowering)(node as GraphNode<Op>, operands, writer);
 }
 
-function literalOf(node: AnyNode): Readonly<Record<string, string>> {
+function literalMetadata(node: AnyNode): Readonly<Record<string, string>> {
   if (node.op !== "Constant" || node.attributes.literal === undefined) return {};
   const { literal } = node.attributes;
   return { [LITERAL_KEY]: Object.is(literal, -0) ? "-0" : String(literal) };
 }
 
-function known(names: ReadonlyMap<Value, string>, value: Value): string {
+function lookUp(names: ReadonlyMap<Value, string>, value: Value): string {
   const name = names.get(value);
   if (name === undefined) throw new Error(`internal: value %${value.id} is used before it is made`);
   return name;
@@ -174,17 +174,17 @@ function nameOutputs(
   const renamed = new Map<string, string>();
   const copies: OnnxNode[] = [];
   graph.outputs.forEach(({ value }, index) => {
-    const name = known(nameOf, value);
+    const name = lookUp(nameOf, value);
     const output = outputNames[index] as string;
     if (made.has(name) && !renamed.has(name)) renamed.set(name, output);
     else copies.push(copyNode(renamed.get(name) ?? name, output));
   });
   const rename = (name: string): string => renamed.get(name) ?? name;
-  return { nodes: [...nodes.map((node) => renamedNode(node, rename)), ...copies], renamed };
+  return { nodes: [...nodes.map((node) => renameNode(node, rename)), ...copies], renamed };
 }
 
 /** Bodies read names of the graph around them. */
-function renamedNode(node: OnnxNode, rename: (name: string) => string): OnnxNode {
+function renameNode(node: OnnxNode, rename: (name: string) => string): OnnxNode {
   const invariants = invariantsFromMetadata(node).map(
     ([outer, name, role]): Invariant => [rename(outer), name, role],
   );
@@ -194,7 +194,7 @@ function renamedNode(node: OnnxNode, rename: (name: string) => string): OnnxNode
     outputs: node.outputs.map(rename),
     attributes: mapBodies(node.attributes, (body) => ({
       ...body,
-      nodes: body.nodes.map((inner) => renamedNode(inner, rename)),
+      nodes: body.nodes.map((inner) => renameNode(inner, rename)),
     })),
     metadata: { ...node.metadata, ...invariantsToMetadata(invariants) },
   };

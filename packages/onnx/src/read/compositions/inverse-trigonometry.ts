@@ -3,7 +3,7 @@ import type { Tensor } from "@mp/graph";
 import { abs, add, div, greater, maximum, mul, neg, sqrt, square, sub, where } from "@mp/graph/ops";
 
 /** atan x = 2 atan(x / (1 + √(1 + x²))). */
-const halved = (x: Tensor): Tensor => div(x, add(sqrt(add(square(x), 1)), 1));
+const halveAngle = (x: Tensor): Tensor => div(x, add(sqrt(add(square(x), 1)), 1));
 
 /** x - x³/3 + x⁵/5 …, for |x| below 0.2. */
 function series(x: Tensor): Tensor {
@@ -20,7 +20,7 @@ function ofMagnitude(x: Tensor): Tensor {
   const isLarge = greater(x, 1);
   // The other branch divides by 1 where it is not taken, so that its gradient is finite.
   const small = where(isLarge, div(1, maximum(x, 1)), x);
-  const angle = mul(series(halved(halved(small))), 4);
+  const angle = mul(series(halveAngle(halveAngle(small))), 4);
   return where(isLarge, sub(Math.PI / 2, angle), angle);
 }
 

@@ -11,7 +11,7 @@ import {
   resize,
   transpose,
 } from "@mp/graph/ops";
-import { numbersOf } from "../../numbers.js";
+import { toNumbers } from "../../numbers.js";
 import { quote } from "../../problem.js";
 import type { NodeReader, ReadNode } from "../node/node-reader.js";
 import {
@@ -41,10 +41,10 @@ function readTarget(reader: NodeReader): Target {
   const named = reader.ints("axes") ?? shape.map((_, axis) => axis);
   const axes = named.map((axis) => reader.fromFront(axis, shape.length));
   const part = reader.peek(1);
-  const region = part === undefined ? [] : numbersOf(part);
+  const region = part === undefined ? [] : toNumbers(part);
   const sizes = reader.integers(3);
   const scales = sizes === undefined ? reader.constant(2) : undefined;
-  const numbers = sizes ?? numbersOf(scales ?? reader.unsupported("has neither sizes nor scales"));
+  const numbers = sizes ?? toNumbers(scales ?? reader.unsupported("has neither sizes nor scales"));
   const policy = reader.string("keep_aspect_ratio_policy", "stretch");
   if (numbers.length !== axes.length || numbers.some((number) => !(number > 0)))
     return reader.unsupported(`resizes ${axes.length} axes by [${numbers.join(", ")}]`);

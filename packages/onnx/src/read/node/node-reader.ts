@@ -18,7 +18,7 @@ import {
 import { elementTypeOfCode, isDType } from "../../element-type.js";
 import type { Invariant } from "../../invariants.js";
 import type { OnnxAttribute, OnnxGraph, OnnxNode } from "../../model.js";
-import { numbersOf, onlyNumberOf, shortest } from "../../numbers.js";
+import { onlyNumber, shortest, toNumbers } from "../../numbers.js";
 import { quote, refuse, withoutPrefix } from "../../problem.js";
 import { remedyFor } from "../../read-as.js";
 import { inline } from "./inline.js";
@@ -173,14 +173,14 @@ export class NodeReader {
   /** `constant` as integers; undefined when it is not given. */
   integers(index: number): readonly number[] | undefined {
     const tensor = this.constant(index);
-    return tensor === undefined ? undefined : numbersOf(tensor);
+    return tensor === undefined ? undefined : toNumbers(tensor);
   }
 
   /** `constant` of one element as a number; undefined when it is not given. */
   number(index: number, what: string): number | undefined {
     const tensor = this.constant(index);
     if (tensor === undefined) return undefined;
-    const value = onlyNumberOf(tensor);
+    const value = onlyNumber(tensor);
     if (value !== undefined) return shortest(value, tensor.dtype);
     const found = tensor.data.length === 1 ? `${tensor.data[0]}` : `a tensor of [${tensor.shape.join(", ")}]`;
     return this.unsupported(`has ${found} for ${what}, here it is one number that f64 holds`);

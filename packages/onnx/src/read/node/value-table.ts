@@ -10,7 +10,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { literals } from "../../literals.js";
-import { numbersOf } from "../../numbers.js";
+import { toNumbers } from "../../numbers.js";
 import { quote, refuse, unsupported } from "../../problem.js";
 
 interface Entry {
@@ -40,7 +40,7 @@ export class ValueTable {
   }
 
   /** The values of the graph around that a body reads, in the order of the inputs that stand for them. */
-  get captured(): readonly Value[] {
+  get captures(): readonly Value[] {
     return this.#captured;
   }
 
@@ -108,7 +108,7 @@ export class ValueTable {
     else this.#define(name, { constant, isParameter });
   }
 
-  /** Both names mean the same. */
+  /** Makes a name another name of a value. */
   defineAlias(name: string, of: string): void {
     this.#define(name, this.#entry(of));
   }
@@ -191,7 +191,7 @@ function expectTensor(name: string, { sequence }: Entry): void {
 
 function toI32(name: string, { shape, ...tensor }: HostTensor): HostTensor {
   try {
-    return literals(numbersOf({ shape, ...tensor } as HostTensor), "i32", shape);
+    return literals(toNumbers({ shape, ...tensor } as HostTensor), "i32", shape);
   } catch (cause) {
     throw new MpError("MP_UNSUPPORTED", `onnx: indices ${quote(name)} exceed i32`, { cause });
   }

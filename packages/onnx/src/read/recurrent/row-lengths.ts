@@ -1,7 +1,7 @@
 /** Rows of a batch that end before the others do. */
 import type { Tensor, Value } from "@mp/graph";
 import { less, range, reshape } from "@mp/graph/ops";
-import { numbersOf } from "../../numbers.js";
+import { toNumbers } from "../../numbers.js";
 import type { NodeReader } from "../node/node-reader.js";
 import type { Sizes } from "./sizes.js";
 
@@ -12,7 +12,7 @@ const PLACE = 4;
 export function readLengths(reader: NodeReader, { time }: Sizes): Value | undefined {
   const known = reader.peek(PLACE);
   if (known === undefined) return reader.isGiven(PLACE) ? reader.indices(PLACE) : undefined;
-  const lengths = numbersOf(known);
+  const lengths = toNumbers(known);
   const odd = lengths.find((length) => length < 0 || length > time);
   if (odd !== undefined)
     return reader.unsupported(`has ${odd} among its sequence_lens, supported are 0 to ${time}, X's times`);
