@@ -62,7 +62,7 @@ export function checkCode({ functions }: MpiLibrary, code: number, what: string)
   });
 }
 
-/** The first line of the library's description of itself, such as `MPICH Version: 5.0.2`. */
+/** The first line of the library's version text, such as `MPICH Version: 5.0.2`. */
 export function libraryVersion({ functions }: MpiLibrary): string {
   const text = readText(ABI.MAX_LIBRARY_VERSION_STRING, functions.Get_library_version);
   return (text.split("\n")[0] ?? "").replace(/\s+/g, " ").trim();

@@ -26,7 +26,7 @@ export function count(shape: Shape): number {
   return shape.reduce((product, dimension) => product * dimension, 1);
 }
 
-/** Padding before and after each axis, from ONNX's list of all befores, then all afters. */
+/** Padding before and after each axis, from a list of the paddings before, then those after. */
 export function padPairs(pads: readonly number[]): readonly (readonly [before: number, after: number])[] {
   const rank = pads.length / 2;
   return Array.from({ length: rank }, (_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0] as const);
