@@ -26,6 +26,10 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     outputFile: { json: ".results/test.json" },
     // Each of these is a run of its own, in what the machine may lack.
     exclude: SPECIAL.map(testsOf),
+    // Files that share a process leave nothing to each other.
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
     setupFiles: [fileURLToPath(new URL("vitest-setup.mjs", import.meta.url))],
     maxWorkers: 1,
     // For tests that hang, not for slow ones: the machine may be busy with other things.
@@ -43,8 +47,7 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
 export const sharedPreset = (apart, alias = {}) => {
   const { test } = preset();
   const resolving = { alias: { ...sources, ...alias } };
-  const { include, exclude, setupFiles, testTimeout, hookTimeout } = test;
-  const limits = { setupFiles, testTimeout, hookTimeout };
+  const { reporters: _, outputFile: __, maxWorkers: ___, include, exclude, ...limits } = test;
   return {
     test: {
       ...test,
