@@ -26,7 +26,7 @@ it("lowers the perplexity of held-out texts, and resumes with the same bits", as
   expect(resumed.metric.value).toBe(whole.metric.value);
   expect(resumed.loss).toEqual(whole.loss.slice(15));
   expect((await resultAt(at("adapter/adapter_config.json"))).peft_type).toBe("LORA");
-}, 120_000);
+});
 
 it.each(["f32", "nf4"])(
   "plans the peak of a step with a base in %s within 15 %% of the measured",
@@ -47,4 +47,4 @@ it("says what a step needs, and refuses a row that has no text by file and line"
   await writeFile(texts, '{"text":"a"}\n{"txt":"b"}\n');
   await expect(run("--texts", texts, "--steps", "1")).rejects.toThrow(/texts\.jsonl: row 2 \(line 2\)/);
   await expect(run("--adapter", texts)).rejects.toThrow(/--adapter .*texts\.jsonl: is a file, name a folder/);
-}, 120_000);
+});

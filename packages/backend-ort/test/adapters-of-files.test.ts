@@ -167,33 +167,22 @@ function layerOf(block: Block): nn.Layer<never> | ((x: Tensor) => Tensor) {
 
 describe("lora beside a model that our layers exported", () => {
   const block = fc.constantFrom<Block>("dense", "attention", "encoder", "norm", "residual", "tanh", "gelu");
-  it(
-    "computes and learns as the weights W + scale · B · A do, and merges into them",
-    { timeout: 60_000 },
-    () =>
-      fc.assert(
-        fc.asyncProperty(
-          fc.array(block, { maxLength: 3 }),
-          fc.nat(),
-          fc.nat(),
-          async (blocks, seed, first) => {
-            const model = nn.asModel(nn.sequential(...([...blocks, "dense" as const].map(layerOf) as [])));
-            const x = wave([2, 3, WIDTH], seed, 1);
-            const inputs = { x: { shape: x.shape } };
-            const dynamicAxes = { x: { 0: "batch" } };
-            const params = model.init(key(seed));
-            const file = encodeModel(
-              exportOnnx(model, { params, state: {} } as never, { inputs, dynamicAxes }),
-            );
-            const { linearLayers } = await fromOnnx(file);
-            const one = linearLayers[first % linearLayers.length]?.path.replaceAll("/", ".") as string;
-            const some = await expectRight(file, x, seed % 2 === 0 ? "all-linear" : [one]);
-            expect(some.places.length).toBe(seed % 2 === 0 ? linearLayers.length : 1);
-          },
-        ),
-        { numRuns: RUNS },
-      ),
-  );
+  it("computes and learns as the weights W + scale · B · A do, and merges into them", () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(block, { maxLength: 3 }), fc.nat(), fc.nat(), async (blocks, seed, first) => {
+        const model = nn.asModel(nn.sequential(...([...blocks, "dense" as const].map(layerOf) as [])));
+        const x = wave([2, 3, WIDTH], seed, 1);
+        const inputs = { x: { shape: x.shape } };
+        const dynamicAxes = { x: { 0: "batch" } };
+        const params = model.init(key(seed));
+        const file = encodeModel(exportOnnx(model, { params, state: {} } as never, { inputs, dynamicAxes }));
+        const { linearLayers } = await fromOnnx(file);
+        const one = linearLayers[first % linearLayers.length]?.path.replaceAll("/", ".") as string;
+        const some = await expectRight(file, x, seed % 2 === 0 ? "all-linear" : [one]);
+        expect(some.places.length).toBe(seed % 2 === 0 ? linearLayers.length : 1);
+      }),
+      { numRuns: RUNS },
+    ));
 });
 
 interface Place {
@@ -241,7 +230,7 @@ const quiet = { onWarning: () => undefined };
 
 describe("lora beside the linear layers of other exporters", () => {
   const place = fc.record({ weight: fc.nat(3), form: fc.nat(1), hasBias: fc.boolean() });
-  it("finds Gemm, MatMul and transposed weights, also shared ones", { timeout: 60_000 }, () =>
+  it("finds Gemm, MatMul and transposed weights, also shared ones", () =>
     fc.assert(
       fc.asyncProperty(fc.array(place, { minLength: 1, maxLength: 4 }), async (places) => {
         const found = await expectRight(encoded(chain(places)), wave([3, SIZE], 5, 1), "all-linear");
@@ -257,8 +246,7 @@ describe("lora beside the linear layers of other exporters", () => {
         );
       }),
       { numRuns: RUNS },
-    ),
-  );
+    ));
 
   const weight = "layer.0.weight";
   it.each<readonly [string, readonly OnnxNode[]]>([

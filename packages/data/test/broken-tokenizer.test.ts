@@ -183,7 +183,7 @@ const chat = [
   { role: "assistant", content: " three  7" },
 ];
 
-it("works or is refused by name with a remedy, whatever is damaged", { timeout: 120_000 }, async () => {
+it("works or is refused by name with a remedy, whatever is damaged", async () => {
   await mkdir(directory, { recursive: true });
   let refusals = 0;
   const attempt = async <T>(call: () => T | Promise<T>): Promise<T | undefined> => {

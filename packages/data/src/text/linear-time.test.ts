@@ -3,12 +3,12 @@ import { docComments } from "./doc-comments.js";
 import { markdownToProse } from "./markdown-prose.js";
 import { tokenize } from "./tokenize.js";
 
-const SMALL = 8_000;
-const LARGE = 8 * SMALL;
-/** Time in proportion to the length is 8 times as much, time that grows with its square 64 times. */
-const MOST = 24;
+/** A text of so many characters against many texts of as many in all. */
+const [LARGE, SMALL] = [64_000, 250];
+/** Time in proportion to the length is as much for both, time that grows with its square 256 times as much. */
+const MOST = 10;
 /** Below this a measurement is noise. */
-const FEWEST_MS = 3;
+const FEWEST_MS = 10;
 
 /** Milliseconds of this process's own computing, which other processes on the machine do not add to. */
 function processorMs(body: () => void): number {
@@ -18,18 +18,12 @@ function processorMs(body: () => void): number {
   return (user + system) / 1000;
 }
 
-/** A compiler or collector that gets in between only makes it longer, so the shortest of a few counts. */
 function growth(read: (text: string) => unknown, textOf: (length: number) => string): number {
   const [small, large] = [textOf(SMALL), textOf(LARGE)];
-  let ratio = Number.POSITIVE_INFINITY;
-  for (let turn = 0; turn < 4 && ratio > MOST; turn++) {
-    const few = Math.max(
-      FEWEST_MS,
-      processorMs(() => read(small)),
-    );
-    ratio = Math.min(ratio, processorMs(() => read(large)) / few);
-  }
-  return ratio;
+  const many = processorMs(() => {
+    for (let turn = 0; turn < LARGE / SMALL; turn++) read(small);
+  });
+  return processorMs(() => read(large)) / Math.max(FEWEST_MS, many);
 }
 
 const repeated = (piece: string) => (length: number) => piece.repeat(length / piece.length);

@@ -251,10 +251,9 @@ describe("an adapter's files", () => {
     ["a file", () => join(folder, "file"), "EEXIST"],
     ["a folder in a file", () => join(folder, "file", "a", "b"), "ENOTDIR|EEXIST"],
     ["a place without folders", () => "/proc/x/y", "ENOENT|EACCES|EPERM"],
-  ])("are refused by %s, at once", async (_, placeOf, errno) => {
+  ])("are refused by %s", async (_, placeOf, errno) => {
     await writeFile(join(folder, "file"), "");
     const adapted = lora(model);
-    const start = performance.now();
     for (const save of [
       () => saveAdapter(placeOf(), adapted, adapted.init(key(4))),
       () => saveCausalLm(placeOf(), model, base),
@@ -263,7 +262,6 @@ describe("an adapter's files", () => {
         code: "MP_IO",
         message: expect.stringMatching(`cannot make the folder ${placeOf()}: (${errno}).*; pass a path`),
       });
-    expect(performance.now() - start).toBeLessThan(2000);
   });
 
   it("have no name twice, and need a model", async () => {
