@@ -1,4 +1,4 @@
-/** The rules of CONTRIBUTING.md that can be checked from a file listing. */
+/** Names and sizes of files, and what every package, app and backend has. */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { apps, libraries, manifestAt, publicLibraries, root } from "../workspace/packages.mjs";
@@ -10,95 +10,85 @@ const MAX_README_LINES = 150;
 /** A folder with more files is hard to survey. Enforced where the limit was once exceeded. */
 const MAX_FILES_OF_TRAINING = 12;
 /** Casting and precision each have one folder in core, and files named after them are nowhere else. */
-const ROOMS = [
-  { room: "packages/core/src/cast/", name: /^(auto)?cast(s|ing)?-|-cast(s|ing)?\.|^autocast/ },
-  { room: "packages/core/src/precision/", name: /^(loss-scaler|master-weights|precision)/ },
-];
+const FOLDERS_BY_NAME = {
+  "packages/core/src/cast/": /^(auto)?cast(s|ing)?-|-cast(s|ing)?\.|^autocast/,
+  "packages/core/src/precision/": /^(loss-scaler|master-weights|precision)/,
+};
 const BACKEND_FILES = ["src/index.ts", "src/manifest.ts", "src/backend.ts"];
-/** One of them: a backend for browsers runs the suite in one. */
-const CONFORMANCE = [
-  "test/conformance.test.ts",
-  "test/browser/conformance.test.ts",
-  "test/tensorflow/conformance.test.ts",
-  "test/openvino/conformance.test.ts",
-];
-/** Tables with one row per operator and generated code are searched, not read from top to bottom. */
-const MAY_BE_LONG = [/-table\.ts$/, /_pb\.ts$/];
-const GRAB_BAG = /^(utils?|helpers?|common|misc|manager|types)$/;
+/** The engine may need a browser or a library. */
+const CONFORMANCE = /^test\/((browser|tensorflow|openvino)\/)?conformance\.test\.ts$/;
+/** Tests, and tables with one row per operator and generated code, which are searched and not read from top to bottom. */
+const MAY_BE_LONG = /\.(test|test-d)\.ts$|-table\.ts$|_pb\.ts$/;
+const GRAB_BAG = /(^|\/)(utils?|helpers?|common|misc|manager|types)(\.[^/]*)?(\/|$)/;
 const KEBAB_CASE = /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|d))*\.(ts|mjs)$/;
 
 const files = repositoryFiles();
 /** @param {string} file */
-const lines = (file) => readFileSync(join(root, file), "utf8").trimEnd().split("\n").length;
+const countLines = (file) => readFileSync(join(root, file), "utf8").trimEnd().split("\n").length;
 /** @type {string[]} */
-const problems = [];
+const problems = [...stageProblems(root, files)];
+/** @param {boolean} holds @param {string} problem */
+const expect = (holds, problem) => {
+  if (!holds) problems.push(problem);
+};
 
 for (const file of files.filter((file) => /\.(ts|mjs)$/.test(file))) {
-  if (!KEBAB_CASE.test(basename(file)) && !file.endsWith("_pb.ts"))
-    problems.push(`${file}: file names are kebab-case`);
-  if (file.split("/").some((part) => GRAB_BAG.test(part.replace(/\..*$/, "")))) {
-    problems.push(`${file}: name a file for its one concept, not for being a grab-bag`);
-  }
-  const isSource = !/\.(test|test-d)\.ts$/.test(file) && !MAY_BE_LONG.some((pattern) => pattern.test(file));
-  if (isSource && lines(file) > MAX_SOURCE_LINES) {
-    problems.push(
-      `${file}: ${lines(file)} lines, split it by concept (at most ${MAX_SOURCE_LINES}; tables end in -table.ts)`,
-    );
-  }
+  expect(KEBAB_CASE.test(basename(file)) || file.endsWith("_pb.ts"), `${file}: file names are kebab-case`);
+  expect(!GRAB_BAG.test(file), `${file}: name a file for its one concept, not for being a grab-bag`);
+  const lines = MAY_BE_LONG.test(file) ? 0 : countLines(file);
+  expect(
+    lines <= MAX_SOURCE_LINES,
+    `${file}: ${lines} lines, at most ${MAX_SOURCE_LINES}; split it by concept`,
+  );
 }
 
-problems.push(...stageProblems(root, files));
-
-/** @type {Map<string, number>} */
-const trainingFolders = new Map();
-for (const file of files.filter((file) => file.startsWith("packages/core/src/"))) {
-  if (file.startsWith("packages/core/src/train/"))
-    trainingFolders.set(dirname(file), (trainingFolders.get(dirname(file)) ?? 0) + 1);
-  for (const { room, name } of ROOMS)
-    if (name.test(basename(file)) && !file.startsWith(room)) problems.push(`${file}: belongs to ${room}`);
+const ofCore = files.filter((file) => file.startsWith("packages/core/src/"));
+for (const [folder, name] of Object.entries(FOLDERS_BY_NAME))
+  for (const file of ofCore.filter((file) => name.test(basename(file))))
+    expect(file.startsWith(folder), `${file}: belongs to ${folder}`);
+const trainingFolders = ofCore.map((file) => dirname(file)).filter((folder) => /\/src\/train/.test(folder));
+for (const folder of new Set(trainingFolders)) {
+  const count = trainingFolders.filter((other) => other === folder).length;
+  expect(count <= MAX_FILES_OF_TRAINING, `${folder}: ${count} files, at most ${MAX_FILES_OF_TRAINING}`);
 }
-for (const [folder, count] of trainingFolders)
-  if (count > MAX_FILES_OF_TRAINING)
-    problems.push(
-      `${folder}: ${count} files, at most ${MAX_FILES_OF_TRAINING}; a concern of its own gets a folder`,
-    );
 
 for (const { path } of libraries().filter(({ folder }) => folder.startsWith("backend-"))) {
-  for (const file of BACKEND_FILES) {
-    if (!files.includes(`${path}/${file}`)) problems.push(`${path}: every backend has ${file}`);
-  }
-  if (!CONFORMANCE.some((file) => files.includes(`${path}/${file}`)))
-    problems.push(`${path}: every backend has ${CONFORMANCE.join(" or ")}`);
+  const own = files.filter((file) => file.startsWith(`${path}/`)).map((file) => file.slice(path.length + 1));
+  for (const file of BACKEND_FILES) expect(own.includes(file), `${path}: every backend has ${file}`);
+  expect(
+    own.some((file) => CONFORMANCE.test(file)),
+    `${path}: every backend has a conformance.test.ts`,
+  );
 }
 
 for (const path of ["", ...[...libraries(), ...apps()].map((member) => `${member.path}/`)]) {
   const readme = `${path}README.md`;
-  if (!files.includes(readme)) problems.push(`${readme} is missing`);
-  else if (lines(readme) > MAX_README_LINES)
-    problems.push(`${readme}: ${lines(readme)} lines, at most ${MAX_README_LINES}`);
+  const isThere = files.includes(readme);
+  expect(
+    isThere && countLines(readme) <= MAX_README_LINES,
+    `${readme}: needed, at most ${MAX_README_LINES} lines`,
+  );
 }
 
-for (const { path, manifest } of apps()) {
-  if (manifest.private !== true) problems.push(`${path}/package.json: apps are private`);
-  if (!manifest.scripts?.["smoke"])
-    problems.push(`${path}/package.json: no script "smoke", which runs the app at a small size`);
-}
+for (const { path, manifest } of apps())
+  expect(
+    manifest.private === true && manifest.scripts?.["smoke"] !== undefined,
+    `${path}/package.json: an app is private and has a script "smoke", which runs it at a small size`,
+  );
 for (const { path, manifest } of publicLibraries()) {
-  if (manifest.type !== "module") problems.push(`${path}/package.json: "type" should be "module"`);
-  if (manifest.exports?.["./package.json"] === undefined)
-    problems.push(`${path}/package.json: "exports" should hold ./package.json`);
-  for (const field of /** @type {const} */ (["description", "license", "engines", "files", "version"])) {
-    if (manifest[field] === undefined) problems.push(`${path}/package.json: "${field}" is missing`);
-  }
-  for (const name of ["build", "build:js", "check:types", "check:exports", "test"]) {
-    if (!manifest.scripts?.[name]) problems.push(`${path}/package.json: no script "${name}"`);
-  }
+  const isModule = manifest.type === "module" && manifest.exports?.["./package.json"] !== undefined;
+  expect(isModule, `${path}/package.json: "type" is "module", and "exports" holds ./package.json`);
+  for (const field of /** @type {const} */ (["description", "license", "engines", "files", "version"]))
+    expect(manifest[field] !== undefined, `${path}/package.json: "${field}" is missing`);
+  for (const name of ["build", "build:js", "check:types", "check:exports", "test"])
+    expect(manifest.scripts?.[name] !== undefined, `${path}/package.json: no script "${name}"`);
 }
 
 const pinned = /^\s+pnpm: (.+)$/m.exec(readFileSync(join(root, "pnpm-workspace.yaml"), "utf8"))?.[1];
-if (manifestAt(".").packageManager !== `pnpm@${pinned}`) {
-  problems.push(`package.json: "packageManager" and the catalog's pnpm (${pinned}) differ`);
-}
+expect(
+  manifestAt(".").packageManager === `pnpm@${pinned}`,
+  `package.json: "packageManager" and the catalog's pnpm (${pinned}) differ`,
+);
 
 for (const problem of problems) console.error(problem);
 console.log(`${files.length} files, ${problems.length} problems`);
