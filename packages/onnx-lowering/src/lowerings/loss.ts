@@ -27,11 +27,15 @@ const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, wr
   const [scores = "", labels = "", weights] = operands;
   const checked = checkLabels(node, labels, writer);
   if (operandType(node).shape.length !== 2) return standard([scores, checked, ...operands.slice(2)]);
-  const logarithms = writer.one("LogSoftmax", [scores], { axis: int(1) });
-  const axis = writer.ints([1]);
-  const column = (x: string): string => writer.one("Unsqueeze", [x, axis]);
-  const vector = (x: string): string => writer.one("Squeeze", [x, axis]);
-  return [lossOfRows(node, [logarithms, checked, weights], { column, vector }, writer), logarithms];
+  let logarithms = "";
+  const takeLogarithms = (): string => {
+    logarithms = writer.one("LogSoftmax", [scores], { axis: int(1) });
+    return logarithms;
+  };
+  const column = (x: string): string => writer.one("Unsqueeze", [x, writer.ints([1])]);
+  const vector = (x: string): string => writer.one("Squeeze", [x, writer.ints([1])]);
+  const loss = lossOfRows(node, takeLogarithms, [checked, weights], { column, vector }, writer);
+  return [loss, logarithms];
 };
 
 const logLikelihood: OwnLowering<"NegativeLogLikelihoodLoss"> = (

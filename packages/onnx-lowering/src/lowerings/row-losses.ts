@@ -8,12 +8,13 @@ import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lo
 type Loss = GraphNode<OpOf<"loss">>;
 
 /**
- * The loss of rows of logarithms of probabilities; one number a row if the node does not reduce. `column` makes a vector
- * a matrix of one column, `vector` undoes it.
+ * Writes the loss of rows of logarithms of probabilities; one number a row if the node does not reduce. `logarithms` is
+ * called once the labels are masked; `column` makes a vector a matrix of one column, `vector` undoes it.
  */
 export function lossOfRows(
   node: Loss,
-  [logarithms = "", labels = "", weights]: readonly (string | undefined)[],
+  logarithms: () => string,
+  [labels = "", weights]: readonly (string | undefined)[],
   { column, vector }: { readonly column: (x: string) => string; readonly vector: (x: string) => string },
   writer: NodeWriter,
 ): string {
@@ -24,7 +25,7 @@ export function lossOfRows(
   const mask = (x: string, of: DType): string =>
     ignored === undefined ? x : writer.one("Where", [ignored, writer.scalar(0, of), x]);
   const classes = mask(labels, "i32");
-  const picked = writer.one("GatherElements", [logarithms, column(classes)], { axis: int(1) });
+  const picked = writer.one("GatherElements", [logarithms(), column(classes)], { axis: int(1) });
   const losses = writer.one("Neg", [vector(picked)]);
   const weight =
     weights === undefined ? undefined : writer.one("Gather", [weights, classes], { axis: int(0) });
@@ -35,7 +36,8 @@ export function lossOfRows(
   if (reduction === "sum") return reduce("ReduceSum", each);
   if (weight === undefined && ignored === undefined) return reduce("ReduceMean", each);
   const counted = mask(weight ?? writer.scalar(1, dtype), dtype);
-  return writer.one("Div", [reduce("ReduceSum", each), reduce("ReduceSum", counted)]);
+  const total = reduce("ReduceSum", counted);
+  return writer.one("Div", [reduce("ReduceSum", each), total]);
 }
 
 /** [N, C, d…] as rows of classes, and back. */
@@ -54,7 +56,7 @@ function classRows(node: Loss, writer: NodeWriter) {
     whole: (flat: string): string =>
       isFlat ? flat : transpose(reshape(flat, [batch, ...rest, classes], writer), back, writer),
     loss: (logarithms: string, [labels = "", weights]: readonly string[]): string => {
-      const loss = lossOfRows(node, [logarithms, vector(labels), weights], { column, vector }, writer);
+      const loss = lossOfRows(node, () => logarithms, [vector(labels), weights], { column, vector }, writer);
       const isWhole = isFlat || node.attributes.reduction !== "none";
       return isWhole ? loss : reshape(loss, [batch, ...rest], writer);
     },
