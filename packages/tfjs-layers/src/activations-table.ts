@@ -1,4 +1,4 @@
-// Activation functions by their names in configs, as TensorFlow.js computes them.
+// Activation functions of TensorFlow.js by their names in configs.
 import type { Tensor } from "@mp/graph";
 import {
   abs,
@@ -45,8 +45,8 @@ const ACTIVATIONS: Readonly<Record<string, Activation>> = {
 };
 
 /**
- * Keras 3 writes a function as an object, tfjs sometimes in camel case.
- * @throws MP_UNSUPPORTED for another
+ * Reads an activation, which Keras 3 writes as an object and tfjs sometimes in camel case.
+ * @throws MP_UNSUPPORTED for an unknown one
  */
 export function readActivation(settings: Settings, option: string, fallback: string): Activation {
   const given = settings.config[option] ?? fallback;

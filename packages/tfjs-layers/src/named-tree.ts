@@ -1,7 +1,7 @@
 import type { Tree } from "@mp/graph";
 import { quote, refuseFile } from "./problem.js";
 
-/** Leaves nested by the parts of their paths. @throws MP_PARSE for two of one path, or one inside another */
+/** Nests leaves by the parts of their paths. @throws MP_PARSE for equal paths, or one inside another */
 export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {
   const tree = new Map<string, unknown>();
   for (const [path, leaf] of leaves) {
@@ -23,7 +23,7 @@ export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tre
 const plain = (tree: unknown): unknown =>
   tree instanceof Map ? Object.fromEntries([...tree].map(([key, child]) => [key, plain(child)])) : tree;
 
-/** The leaf of a path; undefined where there is none. */
+/** The leaf at a path, if any. */
 export function leafAt(tree: unknown, path: string): unknown {
   let at = tree;
   for (const key of path.split("/")) {

@@ -1,30 +1,30 @@
-// A layer as it was read: the weights that it has, and what it computes of them.
+// A layer of a file: its weights, and what it computes.
 import type { Shape, Tensor } from "@mp/graph";
 import { mul, where } from "@mp/graph/ops";
 import type { JsonObject } from "./problem.js";
 import type { Settings } from "./settings.js";
 
-/** Arguments of a call of a layer. */
+/** A call of a layer in a trace. */
 export interface Call {
   readonly inputs: readonly Tensor[];
   readonly training: boolean;
   weight(name: string): Tensor;
   statistic(name: string): Tensor;
-  /** The statistic after this step. */
+  /** Sets the statistic after this step. */
   follow(name: string, next: Tensor): void;
-  /** bool: which elements a dropout of that rate keeps in this step. */
-  kept(rate: number, shape: Shape): Tensor;
-  /** Calls a layer inside this one, in its own scope. */
+  /** A bool mask, true for elements that a dropout of that rate keeps in this step. */
+  dropoutMask(rate: number, shape: Shape): Tensor;
+  /** Calls an inner layer, in its own scope. */
   child(name: string, inputs: readonly Tensor[]): readonly Tensor[];
 }
 
-/** Names of a layer's weights; files may have others for them. */
+/** The weights of a layer by name, each with the names that files may give it. */
 export type WeightNames = Readonly<Record<string, readonly string[]>>;
 
 export interface ChildPlan {
   readonly name: string;
   readonly plan: Plan;
-  /** Whether names of weights in the file may leave out the child's name, and have only that of the layer around it. */
+  /** Whether a file may name its weights after the outer layer alone. */
   readonly isNamedByParent?: boolean;
 }
 
@@ -32,28 +32,31 @@ export interface Plan {
   readonly weights?: WeightNames;
   readonly statistics?: WeightNames;
   readonly children?: readonly ChildPlan[];
-  /** Whether the file says that it is not trained. */
+  /** Whether the file marks it as not trainable. */
   readonly isFrozen?: boolean;
   run(call: Call): Tensor | readonly Tensor[];
 }
 
-/** Reads the layer of a config inside another. */
+/** Reads an inner layer from its config. */
 export type ReadLayer = (json: JsonObject) => Omit<ChildPlan, "isNamedByParent">;
 
 /** Interprets the config of one kind of layer. */
 export type LayerKind = (settings: Settings, read: ReadLayer) => Plan;
 
-/** A layer of one input, which has no weights. */
-export const plain = (compute: (x: Tensor, call: Call) => Tensor): Plan => ({
-  run: (call) => compute(firstInput(call), call),
-});
+/** A kind of layer with one input and no weights: `read` takes its settings from the config, for `compute`. */
+export const unary =
+  <S>(read: (settings: Settings) => S, compute: (x: Tensor, settings: S, call: Call) => Tensor): LayerKind =>
+  (settings) => {
+    const given = read(settings);
+    return { run: (call) => compute(firstInput(call), given, call) };
+  };
 
 export const firstInput = ({ inputs }: Pick<Call, "inputs">): Tensor => inputs[0] as Tensor;
 
-/** Elements that are kept are scaled up, so that the sum stays. */
-export const dropOut = (x: Tensor, kept: Tensor, rate: number): Tensor =>
-  where(kept, mul(x, 1 / (1 - rate)), 0);
+/** Sets elements outside of the mask to 0 and scales the others by 1 / (1 - rate), which keeps the expected sum. */
+export const dropOut = (x: Tensor, mask: Tensor, rate: number): Tensor =>
+  where(mask, mul(x, 1 / (1 - rate)), 0);
 
-/** Weights that files name as the layer does. */
+/** Weights that files name as this package does. */
 export const weightNames = (...names: readonly string[]): WeightNames =>
   Object.fromEntries(names.map((name) => [name, [name]]));

@@ -1,10 +1,8 @@
-// The config of one layer, read by kinds. Options that change nothing here (initializers, regularizers, constraints) are
-// not read.
+// The config of one layer. Options that change nothing here (initializers, regularizers, constraints) are ignored.
 import { MpError } from "@mp/graph";
 import { isObject, type JsonObject, quote, refuseFile } from "./problem.js";
 
 export class Settings {
-  /** The layer's name. */
   readonly name: string;
   readonly className: string;
   readonly config: JsonObject;
@@ -15,7 +13,7 @@ export class Settings {
     this.config = config;
   }
 
-  /** @throws MP_UNSUPPORTED naming the layer */
+  /** Throws MP_UNSUPPORTED naming the layer. */
   refuse(problem: string): never {
     throw new MpError("MP_UNSUPPORTED", `fromTfjs: ${this.className} ${quote(this.name)}: ${problem}`, {
       details: { layer: this.name, className: this.className },
@@ -29,7 +27,7 @@ export class Settings {
     );
   }
 
-  /** An option that only has a meaning here where it is one of those, left out or null. */
+  /** Refuses an option with another value than these; it may be missing or null. */
   expect(option: string, ...allowed: readonly unknown[]): void {
     const value = this.config[option] ?? undefined;
     if (value !== undefined && !allowed.includes(value))
@@ -52,7 +50,7 @@ export class Settings {
     return this.refuse(`${option}: ${JSON.stringify(value)?.slice(0, 80)} is not read`);
   }
 
-  /** One number for each of `count` axes, where one stands for all. */
+  /** Reads a number for each of `count` axes, or one for all. */
   numbers(option: string, count: number, fallback?: number): readonly number[] {
     const value = this.config[option] ?? fallback;
     if (isCount(value)) return new Array<number>(count).fill(value);
@@ -60,13 +58,13 @@ export class Settings {
     return this.#malformed(option);
   }
 
-  /** A list of integers of any length. */
+  /** Reads a list of integers of any length. */
   list(option: string): readonly number[] {
     const value = this.config[option];
     return Array.isArray(value) && value.every(Number.isSafeInteger) ? value : this.#malformed(option);
   }
 
-  /** [before, after] of each of `count` axes, in any of the three forms. */
+  /** Reads [before, after] of each of `count` axes: a number for all, or for each axis a number or a pair. */
   margins(option: string, count: number): readonly (readonly [number, number])[] {
     const value = this.config[option];
     const sides = count === 1 && isPair(value) ? [value] : value;
@@ -78,7 +76,7 @@ export class Settings {
     });
   }
 
-  /** The config of a layer inside this one. */
+  /** Reads the config of an inner layer. */
   object(option: string): JsonObject {
     const value = this.config[option];
     return isObject(value) ? value : this.#malformed(option);

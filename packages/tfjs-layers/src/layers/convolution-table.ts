@@ -1,4 +1,4 @@
-// Convolutions. Kernels stay as the file has them, their channels last, and are turned in the graph.
+// Convolutions. Kernels keep the layout of the file, channels last; the graph transposes them.
 import type { Tensor } from "@mp/graph";
 import { add, conv, convTranspose, pad, reshape, transpose } from "@mp/graph/ops";
 import { readActivation } from "../activations-table.js";
@@ -12,22 +12,20 @@ interface Window {
   readonly autoPad: "same" | "valid";
 }
 
-/** A convolution of channels first, by the kernels that the layer's weights are. */
-interface Shaped {
+/** A convolution with channels first, by the layer's kernels. */
+interface Convolution {
   readonly weights: WeightNames;
   readonly axes: number;
   compute(x: Tensor, call: Call, window: Window): Tensor;
 }
 
-function convolutionPlan(settings: Settings, { weights, axes, compute }: Shaped): ReturnType<LayerKind> {
+function convolutionPlan(settings: Settings, { weights, axes, compute }: Convolution): ReturnType<LayerKind> {
   const usesBias = settings.flag("use_bias", true);
   const activation = readActivation(settings, "activation", "linear");
   const format = readDataFormat(settings);
   const padding = settings.text("padding", "valid", "same", "causal");
-  const [strides, dilations] = [
-    settings.numbers("strides", axes, 1),
-    settings.numbers("dilation_rate", axes, 1),
-  ];
+  const strides = settings.numbers("strides", axes, 1);
+  const dilations = settings.numbers("dilation_rate", axes, 1);
   const taps = settings.numbers("kernel_size", axes);
   if (padding === "causal" && axes !== 1) settings.refuse("causal padding needs one axis");
   const window: Window = { strides, dilations, autoPad: padding === "same" ? "same" : "valid" };
@@ -37,15 +35,8 @@ function convolutionPlan(settings: Settings, { weights, axes, compute }: Shaped)
     run: (call) =>
       activation(
         channelsFirst(firstInput(call), format, (x) => {
-          const padded =
-            before === 0
-              ? x
-              : pad(x, [
-                  [0, 0],
-                  [0, 0],
-                  [before, 0],
-                ]);
-          const y = compute(padded, call, window);
+          const margins = x.shape.map((_, axis) => [axis === 2 ? before : 0, 0] as const);
+          const y = compute(before === 0 ? x : pad(x, margins), call, window);
           if (!usesBias) return y;
           return add(y, reshape(call.weight("bias"), [y.shape[1] ?? 1, ...y.shape.slice(2).map(() => 1)]));
         }),
@@ -53,21 +44,18 @@ function convolutionPlan(settings: Settings, { weights, axes, compute }: Shaped)
   };
 }
 
-/** [k…, inputs, outputs] as [outputs, inputs, k…]. */
+/** Transposes a kernel [k…, inputs, outputs] to [outputs, inputs, k…]. */
 function outputsFirst(kernel: Tensor): Tensor {
   const rank = kernel.shape.length;
   const taps = Array.from({ length: rank - 2 }, (_, axis) => axis);
   return transpose(kernel, [rank - 1, rank - 2, ...taps]);
 }
 
-/** [k…, inputs, multiplier] as [inputs · multiplier, 1, k…]: one group a channel. */
+/** Convolves each channel with kernels [k…, inputs, multiplier], as [inputs · multiplier, 1, k…] in one group a channel. */
 function depthwise(x: Tensor, kernel: Tensor, window: Window): Tensor {
   const rank = kernel.shape.length;
-  const [taps, inputs, times] = [
-    kernel.shape.slice(0, -2),
-    kernel.shape[rank - 2] ?? 1,
-    kernel.shape[rank - 1] ?? 1,
-  ];
+  const taps = kernel.shape.slice(0, -2);
+  const [inputs = 1, times = 1] = kernel.shape.slice(-2);
   const turned = transpose(kernel, [rank - 2, rank - 1, ...taps.map((_, axis) => axis)]);
   return conv(x, reshape(turned, [inputs * times, 1, ...taps]), { ...window, group: inputs });
 }
@@ -105,7 +93,7 @@ const separableConvolution =
         ),
     });
 
-/** [k…, outputs, inputs] is [inputs, outputs, k…] there; results have size · stride, or what the taps reach over it. */
+/** Transposed convolution by a kernel [k…, outputs, inputs]. Sizes are size · stride, and with "valid" what taps exceed it. */
 function convolveTransposed(x: Tensor, kernel: Tensor, { strides, autoPad }: Window): Tensor {
   const taps = kernel.shape.slice(0, -2);
   const total = taps.map((count, axis) =>

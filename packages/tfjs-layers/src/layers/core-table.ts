@@ -17,7 +17,7 @@ import {
   where,
 } from "@mp/graph/ops";
 import { readActivation } from "../activations-table.js";
-import { type Call, dropOut, firstInput, type LayerKind, plain, weightNames } from "../plan.js";
+import { dropOut, firstInput, type LayerKind, unary, weightNames } from "../plan.js";
 
 const dense: LayerKind = (settings) => {
   const usesBias = settings.flag("use_bias", true);
@@ -31,27 +31,6 @@ const dense: LayerKind = (settings) => {
   };
 };
 
-const activation: LayerKind = (settings) => {
-  const compute = readActivation(settings, "activation", "linear");
-  return plain((x) => compute(x));
-};
-
-const reluKind: LayerKind = (settings) => {
-  const most = settings.config["max_value"] ?? undefined;
-  const max = most === undefined ? undefined : settings.number("max_value");
-  const slope = settings.number("negative_slope", 0);
-  settings.expect("threshold", 0);
-  return plain((x) => {
-    const y = slope === 0 ? relu(x) : leakyRelu(x, slope);
-    return max === undefined ? y : clip(y, { max });
-  });
-};
-
-const leakyReluKind: LayerKind = (settings) => {
-  const slope = settings.number("negative_slope", settings.number("alpha", 0.3));
-  return plain((x) => leakyRelu(x, slope));
-};
-
 const prelu: LayerKind = () => ({
   weights: weightNames("alpha"),
   run: (call) => {
@@ -60,37 +39,22 @@ const prelu: LayerKind = () => ({
   },
 });
 
-const eluKind: LayerKind = (settings) => {
-  const alpha = settings.number("alpha", 1);
-  return plain((x) => elu(x, alpha));
-};
+/** Dropout by a mask of shape `maskShape`, broadcast to that of x. */
+const dropout = (maskShape: (x: Tensor) => readonly number[]): LayerKind =>
+  unary(
+    (settings) => {
+      const rate = settings.number("rate");
+      if (!(rate >= 0 && rate < 1)) settings.refuse(`rate: ${rate} is not in 0 … 1`);
+      settings.expect("noise_shape");
+      return rate;
+    },
+    (x, rate, call) =>
+      call.training && rate > 0 ? dropOut(x, call.dropoutMask(rate, maskShape(x)), rate) : x,
+  );
 
-const thresholdRelu: LayerKind = (settings) => {
-  const theta = settings.number("theta", 1);
-  return plain((x) => where(greater(x, theta), x, 0));
-};
-
-const softmaxKind: LayerKind = (settings) => {
-  const axis = settings.number("axis", -1);
-  return plain((x) => softmax(x, axis));
-};
-
-/** Dropout of the mask that `shapeOf` broadcasts. */
-const droppingOut =
-  (shapeOf: (x: Tensor) => readonly number[]): LayerKind =>
-  (settings) => {
-    const rate = settings.number("rate");
-    if (!(rate >= 0 && rate < 1)) settings.refuse(`rate: ${rate} is not in 0 … 1`);
-    settings.expect("noise_shape");
-    return plain((x, call: Call) =>
-      call.training && rate > 0 ? dropOut(x, call.kept(rate, shapeOf(x)), rate) : x,
-    );
-  };
-
-const [dropout, spatialDropout] = [
-  droppingOut(({ shape }) => shape),
-  droppingOut(({ shape }) => shape.map((size, axis) => (axis === 0 || axis === shape.length - 1 ? size : 1))),
-];
+const spatialDropout = dropout(({ shape }) =>
+  shape.map((size, axis) => (axis === 0 || axis === shape.length - 1 ? size : 1)),
+);
 
 const embedding: LayerKind = (settings) => {
   settings.expect("mask_zero", false);
@@ -104,23 +68,49 @@ const embedding: LayerKind = (settings) => {
   };
 };
 
-const rescaling: LayerKind = (settings) => {
-  const [scale, offset] = [settings.number("scale"), settings.number("offset", 0)];
-  return plain((x) => add(mul(x, scale), offset));
-};
-
 export const CORE_LAYERS: Readonly<Record<string, LayerKind>> = {
   Dense: dense,
-  Activation: activation,
-  ReLU: reluKind,
-  LeakyReLU: leakyReluKind,
+  Activation: unary(
+    (settings) => readActivation(settings, "activation", "linear"),
+    (x, activation) => activation(x),
+  ),
+  ReLU: unary(
+    (settings) => {
+      const isBounded = (settings.config["max_value"] ?? undefined) !== undefined;
+      settings.expect("threshold", 0);
+      return {
+        slope: settings.number("negative_slope", 0),
+        max: isBounded ? settings.number("max_value") : undefined,
+      };
+    },
+    (x, { slope, max }) => {
+      const y = slope === 0 ? relu(x) : leakyRelu(x, slope);
+      return max === undefined ? y : clip(y, { max });
+    },
+  ),
+  LeakyReLU: unary(
+    (settings) => settings.number("negative_slope", settings.number("alpha", 0.3)),
+    (x, slope) => leakyRelu(x, slope),
+  ),
   PReLU: prelu,
-  ELU: eluKind,
-  ThresholdedReLU: thresholdRelu,
-  Softmax: softmaxKind,
-  Dropout: dropout,
+  ELU: unary(
+    (settings) => settings.number("alpha", 1),
+    (x, alpha) => elu(x, alpha),
+  ),
+  ThresholdedReLU: unary(
+    (settings) => settings.number("theta", 1),
+    (x, theta) => where(greater(x, theta), x, 0),
+  ),
+  Softmax: unary(
+    (settings) => settings.number("axis", -1),
+    (x, axis) => softmax(x, axis),
+  ),
+  Dropout: dropout(({ shape }) => shape),
   SpatialDropout1D: spatialDropout,
   SpatialDropout2D: spatialDropout,
   Embedding: embedding,
-  Rescaling: rescaling,
+  Rescaling: unary(
+    (settings) => ({ scale: settings.number("scale"), offset: settings.number("offset", 0) }),
+    (x, { scale, offset }) => add(mul(x, scale), offset),
+  ),
 };

@@ -8,7 +8,7 @@ import { RECURRENT_LAYERS } from "./recurrent-table.js";
 import { SHAPE_LAYERS } from "./shape-table.js";
 import { WRAPPER_LAYERS } from "./wrapper-table.js";
 
-/** Every kind of layer that is read, by its class. Models are read as layers too. */
+/** The kinds of layers by class, without models, which are read as layers too. */
 export const LAYERS: Readonly<Record<string, LayerKind>> = {
   ...CORE_LAYERS,
   ...SHAPE_LAYERS,

@@ -24,7 +24,7 @@ const affineNames = (settings: Settings): readonly string[] => [
   ...(settings.flag("center", true) ? ["beta"] : []),
 ];
 
-/** Scale and shift, where the layer has them. */
+/** Scale and shift of shape [size]; ones and zeros where the layer has none. */
 function affineWeights(call: Call, names: readonly string[], size: number): readonly [Tensor, Tensor] {
   return [
     names.includes("gamma") ? call.weight("gamma") : constant(ones([size])),
@@ -71,7 +71,7 @@ function normalizeBatch(x: Tensor, call: Call, { names, momentum, epsilon }: Bat
   const follow = (name: string, running: Tensor, now: Tensor): void =>
     call.follow(name, add(mul(running, momentum), mul(now, 1 - momentum)));
   follow("moving_mean", statistics.mean, mean);
-  // The variance of the batch itself, as in Keras, where PyTorch's would be the unbiased one.
+  // The variance of the batch, as in Keras; PyTorch follows the unbiased variance.
   follow("moving_variance", statistics.variance, variance);
   return y;
 }

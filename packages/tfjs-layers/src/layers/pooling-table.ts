@@ -1,23 +1,23 @@
 import { averagePool, maxPool, reduceMax, reduceMean } from "@mp/graph/ops";
-import { type LayerKind, plain } from "../plan.js";
+import { type LayerKind, unary } from "../plan.js";
 import { channelsFirst, readDataFormat, spatialAxes } from "./channels.js";
 
-const pooling =
-  (pool: typeof maxPool, axes: number): LayerKind =>
-  (settings) => {
-    const size = settings.numbers("pool_size", axes, 2);
-    const strides = settings.config["strides"] == null ? size : settings.numbers("strides", axes);
-    const autoPad = settings.text("padding", "valid", "same");
-    const format = readDataFormat(settings);
-    return plain((x) => channelsFirst(x, format, (first) => pool(first, size, { strides, autoPad })));
-  };
+const pooling = (pool: typeof maxPool, axes: number): LayerKind =>
+  unary(
+    (settings) => {
+      const size = settings.numbers("pool_size", axes, 2);
+      const strides = settings.config["strides"] == null ? size : settings.numbers("strides", axes);
+      const autoPad = settings.text("padding", "valid", "same");
+      return { size, options: { strides, autoPad }, format: readDataFormat(settings) };
+    },
+    (x, { size, options, format }) => channelsFirst(x, format, (first) => pool(first, size, options)),
+  );
 
-const globalPooling =
-  (reduce: typeof reduceMax): LayerKind =>
-  (settings) => {
-    const [format, keepdims] = [readDataFormat(settings), settings.flag("keepdims", false)];
-    return plain((x) => reduce(x, { axes: spatialAxes(x, format), keepdims }));
-  };
+const globalPooling = (reduce: typeof reduceMax): LayerKind =>
+  unary(
+    (settings) => ({ format: readDataFormat(settings), keepdims: settings.flag("keepdims", false) }),
+    (x, { format, keepdims }) => reduce(x, { axes: spatialAxes(x, format), keepdims }),
+  );
 
 export const POOLING_LAYERS: Readonly<Record<string, LayerKind>> = {
   MaxPooling1D: pooling(maxPool, 1),

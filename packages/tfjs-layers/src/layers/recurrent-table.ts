@@ -1,4 +1,4 @@
-// Recurrent layers, batch first. The product of all inputs is one, before the loop.
+// Recurrent layers, batch first. The inputs of all steps are multiplied by the kernel at once, before the loop.
 import { type Tensor, zeros } from "@mp/graph";
 import {
   add,
@@ -19,17 +19,18 @@ import type { Settings } from "../settings.js";
 
 interface Weights {
   readonly recurrent: Tensor;
-  /** Inside the loop, of a GRU that resets after its product. */
+  /** Added within the loop; only of a GRU that resets after its product. */
   readonly recurrentBias?: Tensor;
 }
 
-/** One step, from the inputs' part of the gates and the state to the next state. The output is its first tensor. */
+/** Computes the next state, whose first tensor is the output, from the state and the inputs' part of the gates. */
 type Step = (gates: Tensor, state: readonly Tensor[], weights: Weights) => readonly Tensor[];
 
 interface Cell {
   readonly gates: number;
   readonly states: number;
-  readonly hasRecurrentBias: boolean;
+  /** Default false. */
+  readonly hasRecurrentBias?: boolean;
   readonly step: Step;
 }
 
@@ -45,7 +46,6 @@ const simple: MakeCell = (settings) => {
   return {
     gates: 1,
     states: 1,
-    hasRecurrentBias: false,
     step: (gates, [hidden], { recurrent }) => [outer(add(gates, matMul(hidden as Tensor, recurrent)))],
   };
 };
@@ -56,7 +56,6 @@ const lstm: MakeCell = (settings) => {
   return {
     gates: 4,
     states: 2,
-    hasRecurrentBias: false,
     step: (gates, [hidden, cell], { recurrent }) => {
       const all = add(gates, matMul(hidden as Tensor, recurrent));
       const [input, forget, candidate, output] = split(all, 4, -1) as [Tensor, Tensor, Tensor, Tensor];
@@ -96,8 +95,6 @@ const gru: MakeCell = (settings, units) => {
   };
 };
 
-const reverseTime = (x: Tensor): Tensor => slice(x, [{ axis: 1, step: -1 }]);
-
 function overTime(
   call: Call,
   settings: Settings,
@@ -108,12 +105,12 @@ function overTime(
   const [batch = 1, time = 1, size = 1] = given.shape;
   if (given.shape.length !== 3)
     settings.refuse(`takes [batch, time, features], got ${given.shape.length} axes`);
-  const turned = settings.flag("go_backwards", false) ? reverseTime(given) : given;
+  const turned = settings.flag("go_backwards", false) ? slice(given, [{ axis: 1, step: -1 }]) : given;
   const rate = call.training ? settings.number("dropout", 0) : 0;
-  const x = rate === 0 ? turned : dropOut(turned, call.kept(rate, [batch, 1, size]), rate);
+  const x = rate === 0 ? turned : dropOut(turned, call.dropoutMask(rate, [batch, 1, size]), rate);
   const bias = settings.flag("use_bias", true) ? call.weight("bias") : undefined;
   const [inputBias, recurrentBias] =
-    bias !== undefined && cell.hasRecurrentBias
+    bias !== undefined && cell.hasRecurrentBias === true
       ? split(bias, 2, 0).map((row) => squeeze(row, [0]))
       : [bias, undefined];
   const product = matMul(reshape(transpose(x, [1, 0, 2]), [time * batch, size]), call.weight("kernel"));
@@ -128,13 +125,13 @@ function overTime(
     (_, at) => initial[at] ?? constant(zeros([batch, units])),
   );
   const stateRate = call.training ? settings.number("recurrent_dropout", 0) : 0;
-  const kept = stateRate === 0 ? undefined : call.kept(stateRate, [batch, units]);
+  const mask = stateRate === 0 ? undefined : call.dropoutMask(stateRate, [batch, units]);
   const [state, outputs] = scan(
     (current: readonly Tensor[], element: Tensor) => {
       const [hidden, ...others] = current as readonly [Tensor, ...Tensor[]];
       const next = cell.step(
         element,
-        [kept === undefined ? hidden : dropOut(hidden, kept, stateRate), ...others],
+        [mask === undefined ? hidden : dropOut(hidden, mask, stateRate), ...others],
         weights,
       );
       return [next, next[0] as Tensor];

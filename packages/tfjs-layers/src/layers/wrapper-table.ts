@@ -25,12 +25,12 @@ const MERGED: Readonly<Record<string, (a: Tensor, b: Tensor) => Tensor>> = {
   mul,
 };
 
-/** The config of a layer under another name, with options replaced. */
+/** Replaces options of a layer, and its name. */
 function withOptions(json: JsonObject, options: JsonObject): JsonObject {
   return { ...json, name: options["name"], config: { ...(json["config"] as JsonObject), ...options } };
 }
 
-/** Wrappers name their layers by the direction; the file has some of the names as they were before. */
+/** Bidirectional prefixes the names of its layers; some files have the names without it. */
 function addPrefix(prefix: string, { name }: JsonObject): string {
   return String(name).startsWith(prefix) ? String(name) : `${prefix}${String(name)}`;
 }
@@ -42,13 +42,13 @@ function innerConfig(settings: Settings, { config }: JsonObject): JsonObject {
     : refuseFile(`the layer inside ${settings.className} ${quote(settings.name)} has no config`);
 }
 
-/** Keras 3 writes the layer of the other direction too; for others it is the first one, going backwards. */
+/** The layer of the other direction, which only Keras 3 writes; otherwise the first one, going backwards. */
 function backwardLayer(settings: Settings, layer: JsonObject): JsonObject {
   const given = settings.config["backward_layer"];
-  const written = isObject(given) ? given : undefined;
-  const config = innerConfig(settings, written ?? layer);
+  if (isObject(given))
+    return withOptions(given, { name: addPrefix("backward_", innerConfig(settings, given)) });
+  const config = innerConfig(settings, layer);
   const name = addPrefix("backward_", config);
-  if (written !== undefined) return withOptions(written, { name });
   return withOptions(layer, { name, go_backwards: config["go_backwards"] !== true });
 }
 

@@ -1,16 +1,16 @@
-// The files of a model: its JSON, and the shards that this names. Names are data of strangers: each file lies in the
-// JSON's folder, also after its links are followed.
+// The files of a model: its JSON, and the shards that the JSON names. The names are untrusted: each file must be in the
+// folder of the JSON, after links are followed.
 import { MpError } from "@mp/graph";
 import { quote, refuseFile } from "../problem.js";
 import { isKerasName, refuseKeras } from "./keras-file.js";
 
-/** Models of thousands of layers have some megabytes; a file of this size is not one. */
+/** A model of thousands of layers has some megabytes of JSON. */
 const MOST_JSON_BYTES = 2 ** 27;
 
-/** @throws MP_IO naming the path and the errno, MP_UNSUPPORTED for a file of Keras, MP_PARSE for a file that is too long to be a model */
+/** @throws MP_IO with the path and the errno, MP_UNSUPPORTED for a file of Keras, MP_PARSE for one that is too large */
 export async function readText(path: string): Promise<string> {
   const { readFile } = await import("node:fs/promises");
-  return reading(path, async () => {
+  return onSystem(path, async () => {
     const size = await fileSize(path);
     if (isKerasName(path)) refuseKeras(path);
     if (size > MOST_JSON_BYTES)
@@ -25,10 +25,7 @@ export interface Shard {
   readonly size: number;
 }
 
-/**
- * Finds those files, without opening them. @throws MP_IO, MP_PARSE for a path that leads out of the folder, and for one
- * that is named twice
- */
+/** Finds shards without opening them. @throws MP_IO, MP_PARSE for a path out of the folder, or one that is named twice */
 export async function findShards(modelPath: string, names: readonly string[]): Promise<readonly Shard[]> {
   const shards: Shard[] = [];
   const known = new Set<string>();
@@ -36,18 +33,18 @@ export async function findShards(modelPath: string, names: readonly string[]): P
     if (known.has(name)) refuseFile(`the weights' path ${quote(name)} is named twice`, { shard: name });
     known.add(name);
     const path = await resolveShard(modelPath, name);
-    shards.push({ path, size: await reading(path, () => fileSize(path)) });
+    shards.push({ path, size: await onSystem(path, () => fileSize(path)) });
   }
   return shards;
 }
 
-/** The bytes of those files in a row, read one after another. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
+/** Reads shards into one array. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
 export async function readShards(shards: readonly Shard[]): Promise<Uint8Array> {
   const { open } = await import("node:fs/promises");
   const all = allocate(shards.reduce((sum, { size }) => sum + size, 0));
   let at = 0;
   for (const { path, size } of shards) {
-    await reading(path, async () => {
+    await onSystem(path, async () => {
       const file = await open(path, "r");
       try {
         for (const end = at + size; at < end; ) {
@@ -63,7 +60,7 @@ export async function readShards(shards: readonly Shard[]): Promise<Uint8Array> 
   return all;
 }
 
-/** A system call reads 2 GiB at most. */
+/** One system call reads 2 GiB at most. */
 const MOST_READ_BYTES = 2 ** 30;
 
 function allocate(bytes: number): Uint8Array {
@@ -91,14 +88,14 @@ async function resolveShard(modelPath: string, shard: string): Promise<string> {
     steps.some((step) => step === "" || step === ".." || step === ".")
   )
     refuseFile(`the weights' path ${quote(shard)} is no name of a file beside the model`, { shard });
-  const folder = await reading(modelPath, () => realpath(dirname(modelPath)));
+  const folder = await onSystem(modelPath, () => realpath(dirname(modelPath)));
   const place = join(folder, ...steps);
-  const found = await reading(place, () => realpath(place));
+  const found = await onSystem(place, () => realpath(place));
   if (found.startsWith(`${folder}${sep}`)) return found;
   return refuseFile(`the weights' path ${quote(shard)} is a link out of the model's folder`, { shard });
 }
 
-/** A pipe would be waited for without end, so that it is refused unopened. */
+/** Refuses a pipe, of which a read might never end. */
 async function fileSize(path: string): Promise<number> {
   const { stat } = await import("node:fs/promises");
   const found = await stat(path);
@@ -106,7 +103,8 @@ async function fileSize(path: string): Promise<number> {
   throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "ENOTREG" });
 }
 
-async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+/** @throws MP_IO for an error of the system */
+async function onSystem<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {

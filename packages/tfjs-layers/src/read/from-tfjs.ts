@@ -11,8 +11,8 @@ import { readWeights } from "./weights.js";
 
 export interface FromTfjsOptions {
   /**
-   * The results of the model, by names of its layers: `["features"]` cuts off all that follows, with its weights.
-   * Default: the file's own outputs.
+   * Names of the layers whose results the model returns: `["features"]` removes all later layers and their weights.
+   * Default: the outputs of the file.
    */
   readonly outputs?: readonly string[];
 }
@@ -27,11 +27,11 @@ const OPTIONS = {
 };
 
 /**
- * A LayersModel of TensorFlow.js, or of Keras as its converter writes it, as a layer to be trained: it computes what
- * TensorFlow.js computes of it. Weights are its parameters, nested by the names of layers; moving statistics its state.
- * @throws MP_INVALID_ARGUMENT for what is no path, and an unknown option or layer; MP_IO for files that cannot be read
- * @throws MP_PARSE for a file that is not a well-formed LayersModel, and weights that lie outside of its folder
- * @throws MP_UNSUPPORTED for a GraphModel, and naming the layer that is not read, such as a `Lambda`
+ * Reads a LayersModel of TensorFlow.js, or of Keras as the converter writes it, as a model to train. It computes the same
+ * as in TensorFlow.js. Its weights are parameters, nested by the names of layers; moving statistics are its state.
+ * @throws MP_INVALID_ARGUMENT for an invalid path, an unknown option or layer; MP_IO for files that cannot be read
+ * @throws MP_PARSE for a file that is no well-formed LayersModel, and weights outside of its folder
+ * @throws MP_UNSUPPORTED for a GraphModel, and for a layer that cannot be read, such as a `Lambda`, naming it
  */
 export async function fromTfjs(pathToModelJson: string, options: FromTfjsOptions = {}): Promise<TfjsModel> {
   checks.path("fromTfjs: the path", pathToModelJson);
@@ -50,7 +50,7 @@ export async function fromTfjs(pathToModelJson: string, options: FromTfjsOptions
   return tfjsModel(name, cut, weights.filter(isKept));
 }
 
-/** Every weight of the model with its tensor. @throws MP_PARSE for one that is missing, or a tensor without a layer */
+/** Matches the weights of the model with tensors. @throws MP_PARSE for a weight or a tensor without a match */
 function placeWeights(plan: Plan, tensors: ReadonlyMap<string, HostTensor>): readonly PlacedWeight[] {
   expectNames([...tensors.keys()]);
   const find = weightFinder(tensors.keys());
@@ -64,7 +64,7 @@ function placeWeights(plan: Plan, tensors: ReadonlyMap<string, HostTensor>): rea
   return weights;
 }
 
-/** The converter writes of a `.keras` file the places of weights inside it, which name neither layers nor variables. */
+/** Refuses weights that the converter took from a `.keras` file: it numbers them, instead of naming them by layers. */
 function expectNames(names: readonly string[]): void {
   if (names.length === 0 || !names.every((name) => /(^|\/)vars\/\d+$/.test(name))) return;
   throw new MpError(
@@ -74,7 +74,7 @@ function expectNames(names: readonly string[]): void {
   );
 }
 
-interface Place extends Omit<PlacedWeight, "name" | "tensor"> {
+interface WeightPlace extends Omit<PlacedWeight, "name" | "tensor"> {
   readonly scopes: readonly ScopeName[];
   readonly variables: readonly string[];
 }
@@ -84,7 +84,7 @@ function* weightPlaces(
   scopes: readonly ScopeName[],
   path: readonly string[],
   isFrozenAbove: boolean,
-): Generator<Place> {
+): Generator<WeightPlace> {
   const isFrozen = isFrozenAbove || plan.isFrozen === true;
   const groups = [
     { names: plan.weights, isStatistic: false },
@@ -95,7 +95,7 @@ function* weightPlaces(
       yield { scopes, variables, path: [...path, name].join("/"), isStatistic, isFrozen };
   const isModel = "inputs" in plan;
   for (const { name, plan: child, isNamedByParent } of plan.children ?? []) {
-    // A model's name may be left out of those of its layers, and a wrapper's layer may be named by the wrapper alone.
+    // The names of weights may lack that of the model, and that of a layer in a wrapper.
     const above = isModel ? scopes.map((scope) => ({ ...scope, isOptional: true })) : scopes;
     const scope = { name, isOptional: isNamedByParent === true };
     yield* weightPlaces(child, [...above, scope], [...path, name], isFrozen);

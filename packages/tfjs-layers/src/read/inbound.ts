@@ -1,11 +1,11 @@
-// What a layer of a functional model is called with, in the forms of Keras 2, tfjs and Keras 3.
+// The inputs of each call of a layer in a functional model, in the formats of Keras 2, tfjs and Keras 3.
 import { isObject, type JsonObject } from "../problem.js";
 import type { Settings } from "../settings.js";
 
-/** An output of a call of a layer. */
+/** A reference to one output of one call of a layer. */
 export interface TensorRef {
   readonly layer: string;
-  /** Which call of the layer, as the file counts them. */
+  /** Number of the call, as the file counts them. */
   readonly node: number;
   readonly output: number;
 }
@@ -17,7 +17,7 @@ export function parseRef(value: unknown): TensorRef | undefined {
   return isRef ? { layer, node: node as number, output: output as number } : undefined;
 }
 
-/** The calls of a layer, each with its inputs. @throws MP_UNSUPPORTED for calls with other arguments than tensors */
+/** Reads the inputs of each call of a layer. @throws MP_UNSUPPORTED for calls with other arguments than tensors */
 export function readCalls(settings: Settings, inboundNodes: unknown): readonly (readonly TensorRef[])[] {
   if (!Array.isArray(inboundNodes)) return [];
   return inboundNodes.map((node: unknown) =>
@@ -25,7 +25,7 @@ export function readCalls(settings: Settings, inboundNodes: unknown): readonly (
   );
 }
 
-/** [["layer", 0, 0, {}], …], or one without the list around it. */
+/** Reads [["layer", 0, 0, {}], …], or one entry alone. */
 function kerasTwo(settings: Settings, node: unknown): readonly TensorRef[] {
   const entries = parseRef(node) === undefined ? node : [node];
   if (!Array.isArray(entries)) return settings.refuse("its inbound_nodes are not read");
@@ -37,7 +37,7 @@ function kerasTwo(settings: Settings, node: unknown): readonly TensorRef[] {
   });
 }
 
-/** { args: [a tensor, or a list of them], kwargs } */
+/** Reads { args: [a tensor, or a list of them], kwargs }. */
 function kerasThree(settings: Settings, { args, kwargs }: JsonObject): readonly TensorRef[] {
   const [first, ...rest] = Array.isArray(args) ? (args as readonly unknown[]) : [];
   const inputs = tensorsIn(first);
@@ -46,7 +46,7 @@ function kerasThree(settings: Settings, { args, kwargs }: JsonObject): readonly 
   return [...inputs, ...states, ...readStates(settings, isObject(kwargs) ? kwargs : {})];
 }
 
-/** Options of a call: only first states, and what is its default, are known. */
+/** Reads the first states from the options of a call; other options must have their defaults. */
 function readStates(settings: Settings, options: JsonObject): readonly TensorRef[] {
   return Object.entries(options).flatMap(([name, value]) => {
     if (name === "initial_state") return value === null ? [] : tensorsIn(value);

@@ -1,5 +1,5 @@
-// A model as a layer of its layers. Sequential models and functional ones become the same: calls in an order in which
-// every tensor is made before it is read.
+// A model as a layer that calls other layers, sequential or functional, in an order in which every tensor is computed
+// before it is used.
 import type { Tensor } from "@mp/graph";
 import type { ChildPlan, LayerKind, Plan, ReadLayer } from "../plan.js";
 import { isObject, type JsonObject, quote, refuseArgument, refuseFile } from "../problem.js";
@@ -8,14 +8,14 @@ import { parseRef, readCalls, type TensorRef } from "./inbound.js";
 
 export interface ModelInput {
   readonly name: string;
-  /** Shape with null for sizes that the file leaves open; undefined where it does not say. */
+  /** The shape, with null for open sizes; undefined if the file has none. */
   readonly shape: readonly (number | null)[] | undefined;
 }
 
 export interface ModelPlan extends Plan {
   readonly inputs: readonly ModelInput[];
   readonly outputs: readonly string[];
-  /** The part that gives what these layers give. @throws MP_INVALID_ARGUMENT */
+  /** The part of the model that computes the results of these layers. @throws MP_INVALID_ARGUMENT */
   upTo(outputs: readonly string[]): ModelPlan;
 }
 
@@ -35,11 +35,11 @@ function readLayers(settings: Settings): readonly JsonObject[] {
   return layers;
 }
 
-/** Keras 3 says `batch_shape`, older ones `batch_input_shape`. */
-function inputShape(config: unknown): ModelInput["shape"] {
-  if (!isObject(config)) return undefined;
-  const shape = config["batch_shape"] ?? config["batch_input_shape"];
-  return Array.isArray(shape) ? (shape as readonly (number | null)[]) : undefined;
+/** Reads the shape, `batch_shape` in Keras 3 and `batch_input_shape` before. */
+function readInput(json: JsonObject, name = layerName(json)): ModelInput {
+  const { config } = json;
+  const shape = isObject(config) ? (config["batch_shape"] ?? config["batch_input_shape"]) : undefined;
+  return { name, shape: Array.isArray(shape) ? (shape as readonly (number | null)[]) : undefined };
 }
 
 const isInput = (json: JsonObject): boolean => json["class_name"] === "InputLayer";
@@ -53,9 +53,7 @@ export const sequentialPlan: ModelKind & LayerKind = (settings, read) => {
   const [head, ...rest] = layers as [JsonObject, ...JsonObject[]];
   const children = (isInput(head) ? rest : layers).map(read);
   expectOwnNames(settings, children);
-  const input: ModelInput = isInput(head)
-    ? { name: layerName(head), shape: inputShape(head["config"]) }
-    : { name: `${children[0]?.name}_input`, shape: inputShape(head["config"]) };
+  const input = readInput(head, isInput(head) ? undefined : `${children[0]?.name}_input`);
   return chainPlan(children, input, [children.at(-1)?.name ?? input.name]);
 };
 
@@ -81,7 +79,7 @@ function chainPlan(children: readonly ChildPlan[], input: ModelInput, outputs: r
   };
 }
 
-/** @throws MP_INVALID_ARGUMENT naming the last layers, where a head is cut off */
+/** @throws MP_INVALID_ARGUMENT for an unknown layer, naming the last ones, where heads are cut off */
 function findLayer(children: readonly ChildPlan[], name: string): ChildPlan {
   const last = children.slice(-5).map((child) => quote(child.name));
   return (
@@ -92,11 +90,7 @@ function findLayer(children: readonly ChildPlan[], name: string): ChildPlan {
 
 export const functionalPlan: ModelKind & LayerKind = (settings, read) => {
   const layers = readLayers(settings);
-  const inputLayers = new Map(
-    layers
-      .filter(isInput)
-      .map((json) => [layerName(json), { name: layerName(json), shape: inputShape(json["config"]) }]),
-  );
+  const inputLayers = new Map(layers.filter(isInput).map((json) => [layerName(json), readInput(json)]));
   const calls = new Map<string, LayerCall>();
   const inputs = readRefs(settings, "input_layers");
   const children: ChildPlan[] = [];
@@ -160,7 +154,7 @@ function graphPlan(connections: Connections, outputs: readonly TensorRef[]): Mod
   };
 }
 
-/** @throws MP_INVALID_ARGUMENT for a layer that is unknown, or shared between several places */
+/** @throws MP_INVALID_ARGUMENT for a layer that is unknown, or called several times */
 function findOnlyCall({ children, calls, resolve }: Connections, name: string): TensorRef {
   findLayer(children, name);
   const refs = [0, 1].map((node) => ({ layer: name, node, output: 0 }));
@@ -171,7 +165,7 @@ function findOnlyCall({ children, calls, resolve }: Connections, name: string): 
   return ref;
 }
 
-/** Layers are found by their names. @throws MP_PARSE for two of one name */
+/** @throws MP_PARSE for two layers of one name, by which they are found */
 function expectOwnNames(settings: Settings, children: readonly ChildPlan[]): void {
   const known = new Set<string>();
   for (const { name } of children) {
@@ -181,7 +175,7 @@ function expectOwnNames(settings: Settings, children: readonly ChildPlan[]): voi
   }
 }
 
-/** A list of references, one alone, or in a tree of them. */
+/** Reads references: one, a list, or a tree of them. */
 function readRefs(settings: Settings, option: string): readonly TensorRef[] {
   const inside = (value: unknown): readonly TensorRef[] => {
     const ref = parseRef(value);
@@ -195,8 +189,8 @@ function readRefs(settings: Settings, option: string): readonly TensorRef[] {
 }
 
 /**
- * The call that a reference means. Calls of a model inside another are counted from 1 where making it was its first:
- * then one of the references is beyond the calls that the file lists.
+ * Makes the function from a reference to the id of its call. Files may count the calls of an inner model from 1, because
+ * its construction was the first: then a reference exceeds the calls that the file lists.
  */
 function callResolver(
   calls: ReadonlyMap<string, LayerCall>,
@@ -213,7 +207,7 @@ function callResolver(
   return (ref) => callId(beyond.has(ref.layer) ? { ...ref, node: ref.node - 1 } : ref);
 }
 
-/** @throws MP_PARSE for a tensor that nothing makes, or that needs itself */
+/** Sorts the calls that outputs need. @throws MP_PARSE for a tensor that nothing computes, or that needs itself */
 function inOrder(
   calls: ReadonlyMap<string, LayerCall>,
   inputLayers: ReadonlyMap<string, ModelInput>,
@@ -242,7 +236,7 @@ function inOrder(
   return [...order];
 }
 
-/** Names of the layers that make them, with the number of the output where that is not enough. */
+/** Names outputs by their layers, numbered if a layer has several. */
 function outputNames(outputs: readonly TensorRef[]): readonly string[] {
   const seen = new Map<string, number>();
   return outputs.map(({ layer }) => {

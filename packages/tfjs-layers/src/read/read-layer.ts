@@ -1,24 +1,23 @@
 import { LAYERS } from "../layers/layers.js";
-import type { ChildPlan, ReadLayer } from "../plan.js";
+import type { ReadLayer } from "../plan.js";
 import { isObject, type JsonObject, refuseFile } from "../problem.js";
 import { Settings } from "../settings.js";
 import { functionalPlan, sequentialPlan } from "./model-plan.js";
 
-/** Models inside a model are layers of it; for their own reading they are handed `readLayer`. */
 const MODELS: Readonly<Record<string, typeof functionalPlan>> = {
   Sequential: sequentialPlan,
   Model: functionalPlan,
   Functional: functionalPlan,
 };
 
-/** Why a class is not read, where there is more to say than that. */
+/** Reasons and remedies for classes that are not read. */
 const REFUSED: Readonly<Record<string, string>> = {
   Lambda:
     "its function is code of another language; replace it by layers, or export the model as ONNX and use fromOnnx",
   Masking: "masks of time steps are not read; pad to one length, or mask in the loss",
 };
 
-/** Layers are in wrappers and models to a depth of few; the graph of one that is deeper than this no stack holds. */
+/** Limit of layers in one another; a deeper model would overflow the stack. */
 const MOST_DEEP = 100;
 
 /** @throws MP_UNSUPPORTED naming the layer, for a kind or an option that is not read */
@@ -39,9 +38,9 @@ const readAt = (json: JsonObject, depth: number): ReturnType<ReadLayer> => {
 const own = <T>(table: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined;
 
-function readSettings(json: JsonObject): { readonly name: ChildPlan["name"]; readonly settings: Settings } {
+function readSettings(json: JsonObject): { readonly name: string; readonly settings: Settings } {
   const { class_name: className, config } = json;
-  // Old Keras has a list for the config of a Sequential.
+  // In old files the config of a Sequential is its list of layers.
   const options = Array.isArray(config) ? { layers: config } : config;
   if (typeof className !== "string" || !isObject(options))
     return refuseFile("a layer has no class_name or config");

@@ -1,4 +1,4 @@
-// A LayersModel as a layer: its plan, called with the tensors of a trace.
+// A LayersModel as a layer, which calls its plan with the tensors of a trace.
 import {
   foldIn,
   formatShape,
@@ -21,47 +21,47 @@ import type { ModelInput, ModelPlan } from "./model-plan.js";
 /** Host tensors nested by the names of layers, then of weights. */
 export type TfjsTensors = Tree<HostTensor>;
 
-/** `TfjsTensors` as a traced function sees it. */
+/** `TfjsTensors` in a traced function. */
 export type TracedTfjsTensors = MapLeaves<TfjsTensors, HostTensor, Tensor>;
 
-/** The context of a loss. */
+/** The context that a loss gets. */
 export interface TfjsContext {
-  /** Whether dropouts act, and normalizations follow the batch. */
+  /** Whether dropout is active, and normalization uses the statistics of the batch. */
   readonly training: boolean;
-  /** The stream of this step's dropouts. */
+  /** The random key of this step's dropout. */
   readonly key: Key;
-  /** This model's part of the model state; only of a model with running statistics. */
+  /** This model's part of the model state; needed only by a model with moving statistics. */
   readonly modelState?: unknown;
 }
 
-/** A LayersModel as a layer: what `sequential` of `@mp/nn` takes, and a loss. */
+/** A LayersModel as a layer, for `sequential` of `@mp/nn` or a loss of your own. */
 export interface TfjsModel {
   /** The model's name in the file. */
   readonly name: string;
   /** Names of the inputs that `apply` takes. */
   readonly inputs: readonly string[];
-  /** Names of the outputs that `apply` gives: of the layers that make them. */
+  /** Names of the outputs of `apply`, those of their layers. */
   readonly outputs: readonly string[];
-  /** Name in the file of each parameter and statistic, by its path. */
+  /** The names in the file of parameters and statistics, by path. */
   readonly weightNames: Readonly<Record<string, string>>;
-  /** Paths of the parameters of layers that the file says are not trained. */
+  /** Paths of parameters in layers that the file marks as not trainable. */
   readonly frozen: readonly string[];
-  /** The parameters of the file, f32, laid out as there; the key is not used. */
+  /** The parameters of the file, f32, in its layout; the key is ignored. */
   init(key?: Key): TfjsTensors;
-  /** The moving statistics of the file, f32; `{}` where there are none. */
+  /** The moving statistics of the file, f32; `{}` if it has none. */
   initState(): TfjsTensors;
-  /** The outputs by name, of inputs by name. @throws as with one tensor */
+  /** Takes inputs by name, and returns outputs by name. @throws as with one tensor */
   apply(
     parameters: TracedTfjsTensors,
     inputs: Readonly<Record<string, Tensor>>,
     context?: TfjsContext,
   ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedTfjsTensors];
   /**
-   * The only output of the only input, and the next moving statistics.
-   * @throws MP_SHAPE_MISMATCH for an input that the file does not take, and what its layers' operators throw
+   * Takes the only input, and returns the only output and the next moving statistics.
+   * @throws MP_SHAPE_MISMATCH for an input of another shape than in the file, or that an operator refuses
    * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
    */
-  // The last of several signatures is the one that TypeScript infers from: `predictor` then takes a tensor.
+  // The last signature is the one that TypeScript infers from, so that `predictor` takes a tensor.
   apply(
     parameters: TracedTfjsTensors,
     input: Tensor,
@@ -69,7 +69,7 @@ export interface TfjsModel {
   ): readonly [output: Tensor, state: TracedTfjsTensors];
 }
 
-/** A weight of the file, and where it is in the model. */
+/** A weight of the file at its path in the model. */
 export interface PlacedWeight {
   readonly path: string;
   readonly name: string;
@@ -81,7 +81,7 @@ export interface PlacedWeight {
 interface Run {
   readonly parameters: TracedTfjsTensors;
   readonly context: TfjsContext | undefined;
-  /** Statistics after the layers that were called so far. */
+  /** Statistics after the layers called so far. */
   readonly followed: Map<string, Tensor>;
 }
 
@@ -153,7 +153,7 @@ function layerCall(plan: Plan, run: Run, place: readonly string[], inputs: reado
     },
     statistic: (name) => followed.get(pathTo(name)) ?? statisticAt(context?.modelState, pathTo(name)),
     follow: (name, next) => void followed.set(pathTo(name), next),
-    kept: (rate, shape) => dropoutMask(context, [...place, String(masks++)], rate, shape),
+    dropoutMask: (rate, shape) => dropoutMask(context, [...place, String(masks++)], rate, shape),
     child: (name, tensors) => {
       const child = plan.children?.find((each) => each.name === name)?.plan;
       if (child === undefined) throw new Error(`internal: no layer ${name}`);

@@ -1,4 +1,4 @@
-// The JSON of a model: of tfjs's own `save`, or of its converter from Keras.
+// The JSON of a model, as `save` of tfjs or the converter from Keras writes it.
 import { MpError } from "@mp/graph";
 import type { ReadLayer } from "../plan.js";
 import { isObject, type JsonObject, quote, refuseFile } from "../problem.js";
@@ -40,7 +40,7 @@ function parseJson(path: string, text: string): JsonObject {
   return refuseFile(`${quote(path)} is no object`, { path });
 }
 
-/** Models are in models to any depth; one that no stack holds was not meant. */
+/** @throws MP_PARSE for a file that is nested so deeply that the stack overflows */
 function inDepth<T>(path: string, read: () => T): T {
   try {
     return read();

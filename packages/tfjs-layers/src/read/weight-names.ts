@@ -1,22 +1,23 @@
-// Which weight of the file a layer's variable is. Names are paths of layers, then the variable: `conv/kernel` in tfjs,
-// `model/conv/kernel`, `lstm/lstm_cell/kernel:0` from Keras.
+// Finds the weight of a layer's variable. Its name is the path of the layer, then the variable: `conv/kernel` in tfjs,
+// `model/conv/kernel` or `lstm/lstm_cell/kernel:0` from Keras.
 import { quote, refuseFile } from "../problem.js";
 
-/** A layer around the variable, from the outside in. */
+/** A layer around the variable. */
 export interface ScopeName {
   readonly name: string;
-  /** Whether the file's names may lack it. */
+  /** Whether names in the file may lack it. */
   readonly isOptional: boolean;
 }
 
-export interface WeightPlace {
+export interface VariablePath {
+  /** From the outermost layer inwards. */
   readonly scopes: readonly ScopeName[];
-  /** Names that the variable may have. */
+  /** Possible names of the variable. */
   readonly variables: readonly string[];
 }
 
-/** Finds the weight of a place among these names. @throws MP_PARSE where there is none, and where there are two */
-export function weightFinder(names: Iterable<string>): (place: WeightPlace) => string {
+/** Makes the function that finds a weight among these names. It throws MP_PARSE for none, or for several. */
+export function weightFinder(names: Iterable<string>): (place: VariablePath) => string {
   const byVariable = new Map<string, { readonly name: string; readonly parts: readonly string[] }[]>();
   for (const name of names) {
     const parts = name.replace(/:\d+$/, "").split("/");

@@ -1,4 +1,4 @@
-// The weights of a manifest: groups of files, whose bytes are those of the group's tensors in turn, some of them
+// The weights of a manifest: groups of files whose bytes, joined, are those of the group's tensors in turn. Some are
 // quantized.
 import { decodeArray, type HostTensor, tensor } from "@mp/graph";
 import { isObject, type JsonObject, quote, refuseFile } from "../problem.js";
@@ -6,8 +6,8 @@ import { findShards, readShards } from "./files.js";
 
 type Decode = (bytes: Uint8Array, quantization: JsonObject) => Float32Array;
 
-/** The elements as an array on memory of its own, which is aligned. */
-const alignedBuffer = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
+/** Copies bytes, so that they are aligned for any element. */
+const copyBuffer = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
 
 function dequantize(values: ArrayLike<number>, { scale, min }: JsonObject): Float32Array {
   if (typeof scale !== "number" || typeof min !== "number") refuseFile("a quantization has no scale and min");
@@ -19,25 +19,28 @@ interface Stored {
   readonly decode: Decode;
 }
 
-/** By the dtype that the bytes have: that of the quantization, or the tensor's. */
+/** By dtype of the stored bytes: that of the quantization, or of the tensor. */
 const STORED: Readonly<Record<string, Stored>> = {
-  float32: { bytes: 4, decode: (bytes) => new Float32Array(alignedBuffer(bytes)) },
-  float16: { bytes: 2, decode: (bytes) => decodeArray("f16", new Uint16Array(alignedBuffer(bytes))) },
+  float32: { bytes: 4, decode: (bytes) => new Float32Array(copyBuffer(bytes)) },
+  float16: { bytes: 2, decode: (bytes) => decodeArray("f16", new Uint16Array(copyBuffer(bytes))) },
   uint8: { bytes: 1, decode: (bytes, quantization) => dequantize(bytes, quantization) },
   uint16: {
     bytes: 2,
-    decode: (bytes, quantization) => dequantize(new Uint16Array(alignedBuffer(bytes)), quantization),
+    decode: (bytes, quantization) => dequantize(new Uint16Array(copyBuffer(bytes)), quantization),
   },
 };
 
-/**
- * Bytes per element of everything stored with a model, also beside its weights, such as the number of an optimizer's
- * steps.
- */
-const BYTES_OF: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, uint8: 1, bool: 1 };
+/** Bytes of an element, also of an optimizer's state, such as its number of steps. */
+const ELEMENT_BYTES: Readonly<Record<string, number>> = {
+  float32: 4,
+  float16: 2,
+  int32: 4,
+  uint8: 1,
+  bool: 1,
+};
 
-/** A tensor of a group: where its bytes begin, and how they are read; the optimizer's are not. */
-interface Placed {
+/** A tensor of a group with the range of its bytes. `decode` is undefined for those of an optimizer, which are not read. */
+interface StoredTensor {
   readonly name: string;
   readonly shape: readonly number[];
   readonly begin: number;
@@ -45,7 +48,7 @@ interface Placed {
   readonly decode: ((bytes: Uint8Array) => Float32Array) | undefined;
 }
 
-/** By name, without what the manifest calls the optimizer's. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
+/** Reads the tensors by name, without those of an optimizer. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
 export async function readWeights(
   modelPath: string,
   manifest: unknown,
@@ -69,8 +72,8 @@ export async function readWeights(
   return all;
 }
 
-/** One after another, as the manifest lists them. */
-function layOut(weights: readonly unknown[]): readonly Placed[] {
+/** Finds the range of each tensor: they follow each other as in the manifest. */
+function layOut(weights: readonly unknown[]): readonly StoredTensor[] {
   let at = 0;
   return weights.map((spec) => {
     if (!isObject(spec)) return refuseFile("a weight of the weightsManifest is malformed");
@@ -86,8 +89,8 @@ function layOut(weights: readonly unknown[]): readonly Placed[] {
   });
 }
 
-/** Before anything is read, since numbers in a file may be any. */
-function expectFits(placed: readonly Placed[], size: number): void {
+/** Checks, before anything is read, that the tensors fill the files. */
+function expectFits(placed: readonly StoredTensor[], size: number): void {
   const beyond = placed.find(({ end }) => !(end <= size));
   if (beyond !== undefined) refuseFile(`the files end before the weight ${quote(beyond.name)}`);
   const left = size - (placed.at(-1)?.end ?? 0);
@@ -95,8 +98,10 @@ function expectFits(placed: readonly Placed[], size: number): void {
 }
 
 function elementBytes(name: string, dtype: unknown): number {
-  const isKnown = typeof dtype === "string" && Object.hasOwn(BYTES_OF, dtype);
-  return isKnown ? (BYTES_OF[dtype] as number) : refuseFile(`the weight ${quote(name)} is ${String(dtype)}`);
+  const isKnown = typeof dtype === "string" && Object.hasOwn(ELEMENT_BYTES, dtype);
+  return isKnown
+    ? (ELEMENT_BYTES[dtype] as number)
+    : refuseFile(`the weight ${quote(name)} is ${String(dtype)}`);
 }
 
 function storageFormat({ name, dtype }: JsonObject, quantization: JsonObject): Stored {
