@@ -8,12 +8,12 @@ export interface AppDefinition<F extends Flags = Flags> {
   readonly name: string;
   /** One sentence for `--help`. */
   readonly description: string;
-  /** Defaults of the common flags, where they differ from the usual ones. */
+  /** Other defaults of common flags. */
   readonly defaults?: Partial<CommonOptions>;
   readonly flags: F;
 }
 
-/** Every flag's value, by its name in camel case. */
+/** The values of all flags, by their names in camel case. */
 export type AppOptions<F extends Flags = Record<never, never>> = CommonOptions & FlagValues<F>;
 
 /** The options of a definition: `type Options = OptionsOf<typeof definition>`. */
@@ -28,12 +28,12 @@ export type ParsedCommandLine<F extends Flags> =
 const OWN_HEADING = "Flags of this app:";
 const COMMON_HEADING = "Flags of all apps:";
 
-/** Keeps the flags' types, for a definition outside the call of its `runApp`. */
+/** Returns the definition, with the types of its flags. */
 export function defineApp<const F extends Flags>(definition: AppDefinition<F>): AppDefinition<F> {
   return definition;
 }
 
-/** Reads a command line, the part after `node main.js`. Accesses files only to check whether paths exist. */
+/** Parses a command line, the part after `node main.js`. Accesses files only to check whether paths exist. */
 export function parseCommandLine<F extends Flags>(
   definition: AppDefinition<F>,
   argv: readonly string[],
@@ -98,7 +98,7 @@ function combinationProblem({ lossScale, initialScale }: CommonOptions): string 
   return undefined;
 }
 
-/** The library puts its suggestion on a second line. */
+/** Joins the lines: commander puts its suggestion on a second one. */
 function oneLine(message: string): string {
   return message
     .replace(/^error: /, "")

@@ -40,14 +40,14 @@ export interface CommonOptions {
   readonly backend: BackendName;
   readonly device: DeviceName;
   readonly precision: PrecisionName;
-  /** Undefined means that the precision decides. */
+  /** Undefined lets the precision decide. */
   readonly lossScale: LossScaleName | undefined;
   readonly initialScale: number | undefined;
   readonly masterWeights: MasterWeightsName;
   readonly onOverflow: OnOverflow;
   readonly accumulate: number;
   readonly checkpointing: boolean;
-  /** Counted from the very start, also after a resume. */
+  /** Counted from the start of the run, also after a resume. */
   readonly steps: number;
   readonly seed: number;
   readonly data: string | undefined;
@@ -59,7 +59,7 @@ export interface CommonOptions {
   readonly log: string | undefined;
 }
 
-/** All microbatches of a step are in memory at once, and are the arguments of one call. */
+/** All microbatches of a step are in memory at once, as arguments of one call. */
 const MOST_MICROBATCHES = 2 ** 16;
 
 /** The flags that every app has. */

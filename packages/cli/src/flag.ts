@@ -1,17 +1,14 @@
-/**
- * One flag of the command line: how it is shown, how its text is parsed, and its default. Common flags and an app's own
- * are made by the same functions, so their help and errors have the same form.
- */
+/** A flag of the command line, common or of one app: its help, the parser of its text, and its default. */
 export interface Flag<T> {
   readonly help: string;
-  /** Placeholder after the flag in `--help`; without it the flag is a switch. */
+  /** Placeholder of the value in `--help`; without it the flag is a switch. */
   readonly argument?: string;
   readonly default: T;
   /** Throws a `FlagError` that says which values are allowed. */
   readonly parse: (text: string) => T;
 }
 
-/** An invalid value of a flag; the message continues a sentence that names flag and value. */
+/** An invalid value of a flag. The message continues a sentence that names flag and value. */
 export class FlagError extends Error {
   override readonly name = "FlagError";
 }
@@ -26,39 +23,34 @@ interface Described {
 }
 
 interface Range {
-  /** Smallest value allowed. */
   readonly min?: number;
   readonly max?: number;
 }
 
+type NumberOptions = Described & Range & { readonly default?: number };
+type NumberFlag<O> = Flag<O extends { readonly default: number } ? number : number | undefined>;
+
 /** An integer, at least 1 unless another range is given. */
-export function integer(options: Described & Range & { readonly default: number }): Flag<number>;
-export function integer(options: Described & Range): Flag<number | undefined>;
-export function integer(
-  options: Described & Range & { readonly default?: number },
-): Flag<number | undefined> {
-  const { help, min = 1, max = Number.MAX_SAFE_INTEGER } = options;
-  const wanted = `expected an integer ${max === Number.MAX_SAFE_INTEGER ? `≥ ${min}` : `from ${min} to ${max}`}`;
-  const parse = (text: string): number => {
-    const value = toNumber(text);
-    if (!Number.isSafeInteger(value) || value < min || value > max) throw new FlagError(wanted);
-    return value;
-  };
-  return { help, argument: "N", default: options.default, parse };
-}
+export const integer = <O extends NumberOptions>(options: O): NumberFlag<O> =>
+  numeric({ min: 1, ...options }, "N", "an integer", Number.isSafeInteger) as NumberFlag<O>;
 
 /** A finite number, at least 0 unless another range is given. */
-export function number(options: Described & Range & { readonly default: number }): Flag<number>;
-export function number(options: Described & Range): Flag<number | undefined>;
-export function number(options: Described & Range & { readonly default?: number }): Flag<number | undefined> {
-  const { help, min = 0, max = Number.MAX_VALUE } = options;
-  const wanted = `expected a number ${max === Number.MAX_VALUE ? `≥ ${min}` : `from ${min} to ${max}`}`;
+export const number = <O extends NumberOptions>(options: O): NumberFlag<O> =>
+  numeric({ min: 0, ...options }, "X", "a number", Number.isFinite) as NumberFlag<O>;
+
+function numeric(
+  { help, min, max, default: given }: NumberOptions & { readonly min: number },
+  argument: string,
+  kind: string,
+  isValid: (value: number) => boolean,
+): Flag<number | undefined> {
+  const range = max === undefined ? `≥ ${min}` : `from ${min} to ${max}`;
   const parse = (text: string): number => {
     const value = toNumber(text);
-    if (!Number.isFinite(value) || value < min || value > max) throw new FlagError(wanted);
-    return value;
+    if (isValid(value) && value >= min && value <= (max ?? value)) return value;
+    throw new FlagError(`expected ${kind} ${range}`);
   };
-  return { help, argument: "X", default: options.default, parse };
+  return { help, argument, default: given, parse };
 }
 
 const WIDEST_ARGUMENT = 20;
@@ -75,12 +67,12 @@ export function choice<const V extends string>(
   };
   const listed = values.join("|");
   // A long list as the argument would indent every flag's help too far.
-  return listed.length <= WIDEST_ARGUMENT
-    ? { help: options.help, argument: listed, default: options.default, parse }
-    : { help: `${options.help}: ${values.join(", ")}`, argument: "NAME", default: options.default, parse };
+  const isShort = listed.length <= WIDEST_ARGUMENT;
+  const help = isShort ? options.help : `${options.help}: ${values.join(", ")}`;
+  return { help, argument: isShort ? listed : "NAME", default: options.default, parse };
 }
 
-/** Present or not. */
+/** A switch, false unless given. */
 export function toggle(options: Described): Flag<boolean> {
   return { help: options.help, default: false, parse: () => true };
 }
@@ -99,7 +91,7 @@ function toNumber(value: string): number {
   return value.trim() === "" ? Number.NaN : Number(value);
 }
 
-/** `learningRate` is written `--learning-rate`. */
+/** The flag of a key: `--learning-rate` for `learningRate`. */
 export function flagName(key: string): string {
   return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

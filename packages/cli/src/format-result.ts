@@ -1,14 +1,12 @@
 import type { Comparison, RunResult } from "./result.js";
+import { alignColumns } from "./training/text-table.js";
 
-/** One run as lines of a name and a value. */
+/** Formats a run as lines of a name and a value. */
 export function formatRun(result: RunResult): string {
-  return toColumns(figures(result).map(([name, value]) => [name, value]));
+  return alignColumns(figures(result));
 }
 
-/**
- * Both runs side by side, one row per figure. The ratio of their times says nothing about an engine that emulated one
- * of them.
- */
+/** Formats both runs side by side. Says no speed-up if the engine emulated one of them. */
 export function formatComparison(comparison: Comparison): string {
   const { float32, mixed, speedup, memoryRatio } = comparison;
   const right = figures(mixed);
@@ -16,7 +14,7 @@ export function formatComparison(comparison: Comparison): string {
   const isNative = float32.emulated.length === 0 && mixed.emulated.length === 0;
   const speed = isNative ? speedText(speedup) : "emulated, so there is no speed-up to tell";
   const memory = memoryRatio === null ? "memory not measured" : `memory ${memoryRatio.toFixed(2)}×`;
-  return `${toColumns([["", "float32", mixed.precision], ...rows])}\n${speed}, ${memory}`;
+  return `${alignColumns([["", "float32", mixed.precision], ...rows])}\n${speed}, ${memory}`;
 }
 
 const speedText = (speedup: number | null): string =>
@@ -41,21 +39,8 @@ function figures(result: RunResult): [name: string, value: string][] {
 const figure = (value: number | null | undefined, unit = 1): string =>
   value === null || value === undefined ? "not measured" : significant(value / unit);
 
-/** Up to the second colon: the full text is a warning, which the run has already printed. */
+/** Cuts a warning, which the run has already printed, at its second colon. */
 const briefly = (warning: string): string => /^[^:]*:[^:]*/.exec(warning)?.[0] ?? warning;
 
-function toColumns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
-}
-
-function significant(value: number): string {
-  return Number.isFinite(value) ? String(Number(value.toPrecision(5))) : String(value);
-}
+/** Five significant digits. */
+const significant = (value: number): string => String(Number(value.toPrecision(5)));

@@ -3,7 +3,7 @@ import { constants } from "node:os";
 type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
-/** One key press may be delivered twice, by a shell's process group and by a parent that forwards signals. */
+/** One key press may arrive twice: from the shell, and from a parent process that forwards it. */
 const ONE_PRESS_MS = 300;
 
 /** Turns signals into an `AbortSignal`, so that the current step can end and the state can be saved. */
@@ -15,7 +15,7 @@ export interface Interrupt {
   release(): void;
 }
 
-/** The second signal ends the process at once. `announce` is called at the first. */
+/** Calls `announce` and aborts `signal` at the first signal; a second one ends the process at once. */
 export function catchInterrupts(announce: (signal: StopSignal) => void): Interrupt {
   const controller = new AbortController();
   let code: number | undefined;

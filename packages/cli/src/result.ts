@@ -1,18 +1,18 @@
 import type { DeviceName, LossScaleName, MasterWeightsName } from "./common-flags.js";
 
-/** The object that `--json` writes for one run. A figure that was not measured is null, never an estimate. */
+/** The object that `--json` writes for one run. Figures that were not measured are null. */
 export interface RunResult {
   readonly app: string;
-  /** The backend's name: one of those that `--backend` accepts, or that of a custom backend. */
+  /** Name of the backend: a value of `--backend`, or the name of a custom one. */
   readonly backend: string;
   readonly device: DeviceName | "other";
   readonly engine: { readonly name: string; readonly version: string };
-  /** The precision's own name. */
+  /** Name of the precision. */
   readonly precision: string;
   readonly lossScale: LossScaleName;
   readonly masterWeights: MasterWeightsName;
   readonly seed: number;
-  /** Steps taken since the very start, applied and skipped together. */
+  /** Steps since the start of the run, applied and skipped. */
   readonly steps: number;
   readonly applied: number;
   readonly skipped: number;
@@ -26,9 +26,9 @@ export interface RunResult {
   readonly msPerStep: StepTimes | null;
   readonly flopsPerSecond: number | null;
   readonly peakMemoryBytes: number | null;
-  /** Descriptions of what the engine did not compute natively; empty when everything was native. */
+  /** Warnings of what the engine emulated; empty if everything was native. */
   readonly emulated: readonly string[];
-  /** Data specific to this app, such as its data's hash or its tables. */
+  /** Data of this app, such as a hash of its training data, or tables. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
@@ -57,9 +57,7 @@ export function stepTimes(milliseconds: readonly number[]): StepTimes | null {
   return { min: sorted[0] ?? lower, median: (lower + upper) / 2 };
 }
 
-/**
- * The gains of mixed precision: ratios of time and memory, and the difference in quality, of two runs in one process.
- */
+/** Compares time and memory of two runs in one process. */
 export function compareRuns(float32: RunResult, mixed: RunResult): Comparison {
   const before = float32.peakMemoryBytes;
   const after = mixed.peakMemoryBytes;

@@ -3,9 +3,9 @@ import { type AppDefinition, type AppOptions, parseCommandLine } from "./command
 import type { Flags } from "./flag.js";
 import { catchInterrupts } from "./interrupt.js";
 
-/** The context that an app's `main` gets in addition to its options. */
+/** The second argument of an app's `main`. */
 export interface AppContext {
-  /** The app's. */
+  /** Name of the app. */
   readonly name: string;
   /** Aborted by Ctrl-C: finish the step, save the state if `--save` is given, return. */
   readonly signal: AbortSignal;
@@ -20,14 +20,14 @@ export interface AppContext {
   attempt(what: string, action: () => void | Promise<void>): Promise<void>;
 }
 
-/** The command line asks for something impossible: one line on standard error and exit code 2. */
+/** An impossible command line: one line on standard error, and exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** Codes of errors about the input, if no step was taken. */
+/** Before the first step, errors of these codes are about the input. */
 const INPUT_CODES = new Set(["MP_INVALID_ARGUMENT", "MP_IO", "MP_PARSE", "MP_CHECKPOINT_MISMATCH"]);
 
 /**
@@ -112,12 +112,12 @@ function errorText(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** A system error, such as a full disk or missing permissions: its message names the path, and a stack adds nothing. */
+/** Whether it is an error of the system, such as a full disk, whose message names the path. */
 function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && "errno" in error && "syscall" in error;
 }
 
-/** By property name, so that this package does not depend on the SDK and works with any copy of it. */
+/** The code of an `MpError` of any copy of the SDK. */
 function mpErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== "MpError") return undefined;
   const { code } = error as { code?: unknown };
@@ -128,7 +128,7 @@ function complain({ name }: AppDefinition, line: string): void {
   process.stderr.write(`${name}: ${line}\n`);
 }
 
-/** `app | head` closes the pipe early; that is not a failure of the run. */
+/** Ignores a closed pipe, as in `app | head`. */
 function endQuietlyWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

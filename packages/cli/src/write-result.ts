@@ -1,13 +1,10 @@
 import type { Comparison, RunResult } from "./result.js";
 import { writeWhole } from "./write-whole.js";
 
-/** The result of one command line: a run, two runs to compare, or a table and its runs. */
+/** The result of a command line: a run, two compared runs, or a table and its runs. */
 export type Written = RunResult | Comparison | Readonly<Record<string, unknown>>;
 
-/**
- * Writes the result of a run as JSON, completely or not at all. JSON has no numbers that are not finite: a loss that
- * diverged is written as `"NaN"`, `"Infinity"` or `"-Infinity"`, not as null.
- */
+/** Writes the result of a run as JSON, completely or not at all. Writes NaN and infinities, which JSON lacks, as text. */
 export function writeResult(path: string, result: Written): void {
   writeWhole(path, `${formatJson(result)}\n`);
 }

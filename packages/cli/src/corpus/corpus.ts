@@ -1,9 +1,6 @@
 import { type PackageText, type TextCorpus, textCorpus } from "@mp/data";
 
-/**
- * Packages with much plain English text, under MIT or Apache-2.0. They are dependencies of this package only for their
- * documentation; none of their code is run.
- */
+/** Packages with much English text, under MIT or Apache-2.0. Only their documentation is used, none of their code. */
 export const CORPUS_PACKAGES: readonly PackageText[] = [
   { name: "@types/node" },
   { name: "@types/vscode" },
@@ -16,18 +13,18 @@ export const CORPUS_PACKAGES: readonly PackageText[] = [
 const readCorpus = (packages: readonly PackageText[]): Promise<TextCorpus> =>
   textCorpus({ from: import.meta.url, packages });
 
-/** The apps' corpus without `--data`: about 340 000 tokens of technical prose, the same in every checkout. */
+/** Reads the apps' corpus without `--data`: about 340 000 tokens of technical prose, the same in every checkout. */
 export function defaultCorpus(): Promise<TextCorpus> {
   return readCorpus(CORPUS_PACKAGES);
 }
 
-/** A text with a name, such as a class that a classifier is to recognize. */
+/** A named text, such as a class of a classifier. */
 export interface NamedCorpus {
   readonly name: string;
   readonly corpus: TextCorpus;
 }
 
-/** The same prose, the text of each package for itself and split 90/5/5 by itself. */
+/** Reads the same prose as one corpus for each package, each split 90/5/5. */
 export function defaultCorpora(): Promise<readonly NamedCorpus[]> {
   return Promise.all(
     CORPUS_PACKAGES.map(async (one) => ({ name: one.name, corpus: await readCorpus([one]) })),

@@ -1,18 +1,12 @@
-/**
- * Measures what each technique of mixed precision gains: a run with all of them, one without each, and one in float32.
- */
-import type { RunResult } from "../result.js";
-import type { AppContext } from "../run-app.js";
-import { formatKinds, metricOf } from "./kind-table.js";
 import type { Kind, SeededOptions } from "./over-seeds.js";
 import { plainOptions } from "./plain.js";
-import { trainMany } from "./train-many.js";
+import { type KindTable, trainKinds } from "./train-many.js";
 
 export interface AblatedOptions extends SeededOptions {
   readonly halfReductions: boolean;
 }
 
-/** `mixed` means float16 here: with an engine without halves there would be nothing to remove. */
+/** Takes float16 for `mixed`, which may be float32: then there would be nothing to leave out. */
 function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[] {
   const precision = options.precision === "mixed" ? "mixed_float16" : options.precision;
   const whole = { ...options, precision };
@@ -25,24 +19,7 @@ function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[]
   ];
 }
 
-export interface Ablation<O extends AblatedOptions> {
-  readonly options: O;
-  readonly context: AppContext;
-  readonly run: (options: O, label: string) => Promise<{ readonly result: RunResult }>;
-  /** Formats a value of the metric for the table. */
-  readonly show: (value: number) => string;
-}
-
-/** Runs `--ablation`: trains every kind over `--seeds`, prints the table, and writes it to the `--json` path. */
-export async function ablate<O extends AblatedOptions>(ablation: Ablation<O>): Promise<void> {
-  const { options, context, run, show } = ablation;
-  await trainMany({
-    options,
-    context,
-    run,
-    name: "ablation",
-    kinds: ablationKinds(options),
-    format: (kinds) => formatKinds(kinds, { show }),
-    entry: (kind) => ({ name: kind.name, metric: metricOf(kind) }),
-  });
+/** Runs `--ablation`: a table of a run with every technique, runs without one of them, and one in float32. */
+export function ablate<O extends AblatedOptions>(table: KindTable<O>): Promise<void> {
+  return trainKinds(table, "ablation", ablationKinds(table.options));
 }

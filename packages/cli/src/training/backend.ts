@@ -2,7 +2,7 @@ import type { Backend } from "@mp/core";
 import type { BackendName, CommonOptions, DeviceName } from "../common-flags.js";
 import { UsageError } from "../run-app.js";
 
-/** `threads`: how many the engine may use, where it can be told; its own choice if undefined. */
+/** `threads`: how many the engine may use, if it can be set; undefined lets the engine choose. */
 type Open = (device: DeviceName, threads?: number) => Promise<Backend>;
 
 function requireProcessor(backend: BackendName, device: DeviceName): void {

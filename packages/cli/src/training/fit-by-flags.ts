@@ -4,8 +4,8 @@ import type { Fed, FitCallback, Trainer, TrainingData } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import type { RunResult } from "../result.js";
 import { type AppContext, UsageError } from "../run-app.js";
-import { RunReport } from "./run-report.js";
-import { saving } from "./saving.js";
+import { runReport } from "./run-report.js";
+import { saveCallback } from "./saving.js";
 
 export interface FitByFlags<P, B, M> {
   readonly training: Trainer<P, B, M>;
@@ -16,9 +16,9 @@ export interface FitByFlags<P, B, M> {
   readonly label: string;
 }
 
-/** The record of a training that an app reports. */
+/** The figures of a training that an app reports. */
 export interface TrainingRecord {
-  /** Steps since the very start. */
+  /** Steps since the start of the run, also before a resume. */
   readonly steps: number;
   readonly losses: readonly number[];
   readonly milliseconds: readonly number[];
@@ -30,11 +30,10 @@ export interface TrainingRecord {
 }
 
 /**
- * Runs `fit` as the flags ask. It starts from the file of `--resume`, if there is one, and ends at step `--steps` of the
- * whole run, or at Ctrl-C. It saves as `--save` says, and writes event files for TensorBoard to the folder of `--log`, in
- * a folder named after the label. It writes the page of `--report` at the end, even if a step fails. A checkpoint or
- * page that cannot be written does not end the run.
- * @throws UsageError where no step is left; what `fit` throws
+ * Runs `fit` as the flags ask: from the checkpoint of `--resume`, to step `--steps` of the whole run or Ctrl-C. Saves as
+ * `--save` says, writes event files for TensorBoard to a folder named after the label in that of `--log`, and the page of
+ * `--report` at the end, even if a step fails. A checkpoint or page that cannot be written does not end the run.
+ * @throws UsageError if no step is left; what `fit` throws
  */
 export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<TrainingRecord> {
   const { training, batches, options, context, label } = run;
@@ -49,14 +48,14 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
       milliseconds.push(step.milliseconds);
     },
   };
-  const callbacks: FitCallback<string, Fed<B>>[] = [recording, showing(progress, skipped)];
-  if (save !== undefined) callbacks.push(saving({ training, path: save, progress, context }));
+  const callbacks: FitCallback<string, Fed<B>>[] = [recording, progressCallback(progress, skipped)];
+  if (save !== undefined) callbacks.push(saveCallback({ training, path: save, progress, context }));
   const title = `${context.name}, ${label}`;
   const page =
     report === undefined
       ? undefined
-      : new RunReport({ training, path: report, title, seed: options.seed, progress, context });
-  if (page !== undefined) callbacks.push(page);
+      : runReport({ training, path: report, title, seed: options.seed, progress, context });
+  if (page !== undefined) callbacks.push(page.callback);
   if (log !== undefined) callbacks.push(tensorBoard(join(log, label.replaceAll("/", "-"))));
   await training.fit(batches, { steps, callbacks });
   progress.end();
@@ -68,11 +67,11 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
     applied: counters.applied,
     skipped: counters.skipped,
     finalScale: counters.scale,
-    ...(page === undefined ? {} : { conclude: (metric) => page.conclude(metric) }),
+    ...(page === undefined ? {} : { conclude: page.conclude }),
   };
 }
 
-/** Loads what `--resume` names. */
+/** Loads the checkpoint of `--resume`. @throws UsageError if no step is left */
 async function begin<P, B, M>({ training, options }: FitByFlags<P, B, M>): Promise<{ skipped: number }> {
   const { resume, steps } = options;
   if (resume !== undefined) await training.load(resume);
@@ -83,8 +82,8 @@ async function begin<P, B, M>({ training, options }: FitByFlags<P, B, M>): Promi
   );
 }
 
-/** Draws the progress bar. */
-function showing(progress: ProgressDisplay, skippedBefore: number): FitCallback {
+/** Shows each step on the progress display. */
+function progressCallback(progress: ProgressDisplay, skippedBefore: number): FitCallback {
   let skipped = skippedBefore;
   return {
     onStep: ({ step, loss, scale, applied }) => {

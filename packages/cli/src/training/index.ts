@@ -1,6 +1,6 @@
 // `@mp/cli/training`: turns the apps' common flags into backends, precisions, loops, results and tables.
 
-export { type AblatedOptions, type Ablation, ablate } from "./ablation.js";
+export { type AblatedOptions, ablate } from "./ablation.js";
 export { backendOf, onBackend } from "./backend.js";
 export { firstBatch } from "./first-batch.js";
 export { type FitByFlags, fitByFlags, type TrainingRecord } from "./fit-by-flags.js";
@@ -14,9 +14,9 @@ export type { Finished, Kind, SeededOptions } from "./over-seeds.js";
 export { refuseBeside, refuseLoneSeeds, seedsFlag } from "./over-seeds.js";
 export { plainOptions } from "./plain.js";
 export { precisionOf } from "./precision.js";
-export { type PrecisionTable, precisionKinds, precisionTable } from "./precision-table.js";
+export { precisionKinds, precisionTable } from "./precision-table.js";
 export { type ResultParts, resultOf } from "./result-of.js";
 export { type Outcome, type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
 export { statesFlag } from "./states.js";
 export { textTable } from "./text-table.js";
-export { type ManyRuns, trainMany } from "./train-many.js";
+export { type KindTable, type ManyRuns, trainMany } from "./train-many.js";

@@ -6,11 +6,11 @@ import { textTable } from "./text-table.js";
 export interface KindTableOptions<K> {
   /** Formats a value of the metric for the table. */
   readonly show: (value: number) => string;
-  /** Further columns, between the name and the metric. */
+  /** More columns, between the name and the metric. */
   readonly columns?: Readonly<Record<string, (kind: K) => string>>;
 }
 
-/** One line per kind: its name, the metric over the seeds, and the difference from the first kind at the same seed. */
+/** Formats a line for each kind: its name, the metric over the seeds, and the difference from the first kind, seed by seed. */
 export function formatKinds<K extends Finished<{ readonly name: string }, { readonly result: RunResult }>>(
   kinds: readonly K[],
   { show, columns = {} }: KindTableOptions<K>,

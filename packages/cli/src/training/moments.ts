@@ -1,5 +1,3 @@
-/** How values over several seeds are reported. */
-
 type Show = (value: number) => string;
 
 /** Mean, and the standard deviation of the values (n - 1); 0 for a single value. */
@@ -16,7 +14,7 @@ export function spread(values: readonly number[], show: Show): string {
   return `${show(mean)} ± ${show(deviation)}`;
 }
 
-/** Each value minus the baseline's for the same seed. */
+/** Subtracts the baseline of the same seed from each value. */
 export function differences(values: readonly number[], baseline: readonly number[]): readonly number[] {
   return values.map((value, index) => value - (baseline[index] ?? Number.NaN));
 }

@@ -1,4 +1,4 @@
-/** `--ranks N`: the app starts itself again, N times through MPI's launcher, and each process does its part. */
+/** `--ranks N`: the app starts itself N times through MPI's launcher. */
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
@@ -17,19 +17,19 @@ export interface RanksOptions extends CommonOptions {
   readonly ranks: number;
 }
 
-/** The arguments of one process of the job. */
+/** The part of one process of the job. */
 export interface RankRun<O> {
-  /** Without the files that rank 0 alone writes, on the other ranks. */
+  /** On ranks other than 0 without the files that rank 0 writes. */
   readonly options: O;
   /** Prints and shows progress on rank 0 alone. */
   readonly context: AppContext;
   /** For the trainer; undefined with one process. */
   readonly ranks: Ranks | undefined;
-  /** How many threads the engine may use, so that all ranks together have the machine's. */
+  /** Threads for the engine, so that all ranks together use the machine's cores. */
   readonly threads: number | undefined;
 }
 
-/** Set in the processes that the app has started. */
+/** Environment variable that marks the started processes. */
 const STARTED = "MP_APP_RANKS";
 
 /**
@@ -60,7 +60,7 @@ export async function onRanks<O extends RanksOptions>(
   await ranks.dispose();
 }
 
-/** With the same command line, through the command of `@mp/mpi`. */
+/** Starts this command line again, through the command of `@mp/mpi`. */
 async function startAgain(size: number): Promise<void> {
   const manifest = createRequire(import.meta.url).resolve("@mp/mpi/package.json");
   const command = join(dirname(manifest), "bin", "mp-mpi.js");
@@ -72,11 +72,11 @@ async function startAgain(size: number): Promise<void> {
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on("error", reject).on("exit", resolve);
   });
-  // The command has said what happened.
+  // The command has printed the reason.
   if (code !== 0) process.exit(code ?? 1);
 }
 
-/** Other ranks would say the same again. */
+/** Other ranks would print the same lines again. */
 function silent(context: AppContext): AppContext {
   const progress = { update: () => {}, note: () => {}, end: () => {} };
   return { ...context, print: () => {}, progress: () => progress };

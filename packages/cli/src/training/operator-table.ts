@@ -1,6 +1,3 @@
-/**
- * An engine's profile as a table of time per operator, with the achieved rates for the work that the graph requires.
- */
 import type { ProfileRow } from "@mp/core/graph";
 import { textTable } from "./text-table.js";
 
@@ -16,7 +13,7 @@ export interface OperatorRow {
   readonly milliseconds: number;
   /** Share of all time in the profile, 0 … 1. */
   readonly share: number;
-  /** Null where the graph has no such operator: the engine's internal work. */
+  /** Null for internal work of the engine, which is no operator of the graph. */
   readonly gigaflopsPerSecond: number | null;
   readonly gigabytesPerSecond: number | null;
 }
@@ -29,11 +26,11 @@ export interface OperatorTable {
   readonly milliseconds: number;
 }
 
-/** A quarter of a percent: an operator below it gets no line. */
+/** Operators below a quarter of a percent get no line. */
 const SMALLEST_SHARE = 0.0025;
 
 export interface OperatorTableOptions {
-  /** The graph's nodes: rows of the profile are summed under their operator, whatever op the engine ran for them. */
+  /** The graph's nodes: times are summed by their operators, whatever the engine ran for them. */
   readonly nodes: readonly { readonly name: string; readonly op: string }[];
   /** Work by operator. */
   readonly work: Readonly<Partial<Record<string, OperatorWork>>>;
@@ -41,7 +38,7 @@ export interface OperatorTableOptions {
   readonly smallestShare?: number;
 }
 
-/** Sums a profile by operator. */
+/** Sums the times of a profile by operator, and computes the rates for the work that the graph requires. */
 export function operatorTable(profile: readonly ProfileRow[], options: OperatorTableOptions): OperatorTable {
   const { nodes, work, smallestShare = SMALLEST_SHARE } = options;
   const operators = new Map(nodes.map(({ name, op }) => [name, op]));

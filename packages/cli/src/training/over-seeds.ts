@@ -1,4 +1,3 @@
-/** Runs of several kinds, each with the same seeds: the same initial state and the same batches in all of them. */
 import type { CommonOptions } from "../common-flags.js";
 import { type Flag, flagName, integer } from "../flag.js";
 import { type AppContext, UsageError } from "../run-app.js";
@@ -10,7 +9,7 @@ export interface SeededOptions extends CommonOptions {
 
 export interface Kind<O> {
   readonly name: string;
-  /** Options of its runs, apart from the seed. */
+  /** Options of its runs; each gets a seed of its own. */
   readonly options: O;
 }
 
@@ -35,8 +34,8 @@ export const seedsFlag = (where: string): Flag<number | undefined> =>
   });
 
 /**
- * Trains every kind with every seed, one kind after the other. A failed run prints a line on standard error, and its
- * kind is not among the finished ones; if the first run fails, its error is thrown.
+ * Trains every kind with the same seeds: runs of one seed have the same initial state and batches. A failed run prints a
+ * line on standard error, and its kind is not among the finished ones; if the first run fails, its error is thrown.
  */
 export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
   kinds: readonly K[],
@@ -53,7 +52,7 @@ export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
       const label = `${++begun}/${total} ${kind.name}, seed ${seed}`;
       const once = async (): Promise<void> => {
         const done = await run({ ...kind.options, seed }, label, kind);
-        // An unfinished run cannot be compared.
+        // A run that was stopped cannot be compared.
         if (!context.signal.aborted) own.push(done);
       };
       await (runs.length + own.length === 0 ? once() : context.attempt(label, once));
@@ -73,9 +72,9 @@ function seedList({ seed, seeds = SEEDS }: SeededOptions): readonly number[] {
 }
 
 /**
- * Refuses flags that make no sense beside another one.
- * @param reason that the other one gives; by default, several networks
- * @throws UsageError naming those that are given
+ * Refuses flags that cannot be combined with another one.
+ * @param reason completes a sentence that begins with the other flag
+ * @throws UsageError naming the flags that are given
  */
 export function refuseBeside<O extends CommonOptions>(
   flag: string,
@@ -88,10 +87,7 @@ export function refuseBeside<O extends CommonOptions>(
   throw new UsageError(`${flag} ${reason}: it goes without ${given.map(flagName).join(", ")}`);
 }
 
-/**
- * Refuses `--seeds` without a flag that trains several networks: nothing would use it.
- * @throws UsageError naming those flags
- */
+/** Refuses `--seeds` without a flag that trains several networks. @throws UsageError naming those flags */
 export function refuseLoneSeeds<O extends SeededOptions>(
   options: O,
   names: readonly (keyof O & string)[],

@@ -38,10 +38,7 @@ const masters: Readonly<Record<MasterWeightsName, (half: HalfDType) => MasterWei
   stochastic: stochasticRounding,
 };
 
-/**
- * The precision that the flags describe.
- * @throws UsageError for weight storage that needs a half which the precision does not have
- */
+/** Makes the precision that the flags describe. @throws UsageError for master weights that it cannot have */
 export function precisionOf(options: CommonOptions, manifest: BackendManifest): Precision {
   const base = precisions[options.precision](manifest);
   const half = lowDType(base.policy);

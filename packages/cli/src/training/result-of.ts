@@ -17,15 +17,15 @@ export interface ResultParts {
   };
   readonly record: TrainingRecord;
   readonly metric: RunResult["metric"];
-  /** Floating-point operations of a microbatch, forward and backward; without it no rate is reported. */
+  /** Floating-point operations of a microbatch, forward and backward; needed for a rate. */
   readonly flops?: number;
   readonly details?: RunResult["details"];
 }
 
-/** The result of a run that has finished and been evaluated; it also goes into the page of `--report`. */
+/** Makes the result of an evaluated run, and adds the metric to the page of `--report`. */
 export async function resultOf(parts: ResultParts): Promise<RunResult> {
   const { context, options, backend, training, record, metric, flops, details } = parts;
-  // First: apps dispose of the trainer while this waits.
+  // Before anything else: apps dispose of the trainer meanwhile.
   const peakMemoryBytes = (await training.peakBytes()) ?? null;
   await record.conclude?.(metric);
   const msPerStep = stepTimes(record.milliseconds);

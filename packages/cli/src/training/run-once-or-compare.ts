@@ -1,7 +1,3 @@
-/**
- * Runs a command line: the run of the flags and, with `--compare`, before it one in float32 from the same initial
- * state.
- */
 import type { CommonOptions } from "../common-flags.js";
 import { formatComparison, formatRun } from "../format-result.js";
 import { type Comparison, compareRuns, type RunResult } from "../result.js";
@@ -9,30 +5,34 @@ import type { AppContext } from "../run-app.js";
 import { writeResult } from "../write-result.js";
 import { plainOptions } from "./plain.js";
 
-export interface Runs<O extends CommonOptions, R extends { readonly result: RunResult }> {
+interface Evaluated {
+  readonly result: RunResult;
+}
+
+export interface Runs<O extends CommonOptions, R extends Evaluated> {
   readonly options: O;
   readonly context: AppContext;
-  /** Name of the flags' run; default its precision. */
+  /** Name of the run; default its precision. */
   readonly label?: string;
-  /** The app's own flags for the float32 run. */
+  /** Flags of the app that differ in the float32 run. */
   readonly plain?: Partial<O>;
   /** Trains once and evaluates the result. */
   readonly run: (options: O, label: string) => Promise<R>;
-  /** Text below the figures of the flags' run and, if there is one, of the float32 run. */
+  /** Returns text to print below the figures. */
   readonly conclude?: (own: R, baseline: R | undefined) => string | undefined;
 }
 
 export interface Outcome<R> {
-  /** The flags' run; undefined where Ctrl-C came before it. */
+  /** The run of the flags; undefined if Ctrl-C came before it. */
   readonly own: R | undefined;
   readonly result: RunResult | Comparison;
 }
 
 /**
- * Runs, prints the results, then writes them to the `--json` path. Results of a finished training are printed whatever
- * fails after it.
+ * Trains as the flags say and, with `--compare`, in float32 from the same initial state before. Prints the results, even
+ * if a later step fails, and writes them to the `--json` path.
  */
-export async function runOnceOrCompare<O extends CommonOptions, R extends { readonly result: RunResult }>(
+export async function runOnceOrCompare<O extends CommonOptions, R extends Evaluated>(
   runs: Runs<O, R>,
 ): Promise<Outcome<R>> {
   const { options, context } = runs;
@@ -42,9 +42,7 @@ export async function runOnceOrCompare<O extends CommonOptions, R extends { read
   return outcome;
 }
 
-async function once<O extends CommonOptions, R extends { readonly result: RunResult }>(
-  runs: Runs<O, R>,
-): Promise<Outcome<R>> {
+async function once<O extends CommonOptions, R extends Evaluated>(runs: Runs<O, R>): Promise<Outcome<R>> {
   const { options, context, label = options.precision, conclude } = runs;
   const own = await runs.run(options, label);
   context.print(formatRun(own.result));
@@ -52,7 +50,7 @@ async function once<O extends CommonOptions, R extends { readonly result: RunRes
   return { own, result: own.result };
 }
 
-async function runAndCompare<O extends CommonOptions, R extends { readonly result: RunResult }>(
+async function runAndCompare<O extends CommonOptions, R extends Evaluated>(
   runs: Runs<O, R>,
 ): Promise<Outcome<R>> {
   const { options, context, label = options.precision, conclude } = runs;

@@ -1,5 +1,5 @@
 import type { ProgressDisplay } from "@mp/callbacks";
-import type { Fed, FitCallback, FitStep, PrecisionReport, Trainer } from "@mp/core";
+import type { Fed, FitCallback, PrecisionReport, Trainer } from "@mp/core";
 import type { HistoryStep, SkippedStep } from "@mp/report";
 import { type RunResult, stepTimes } from "../result.js";
 import type { AppContext } from "../run-app.js";
@@ -16,91 +16,84 @@ export interface RunReportOptions<P, B, M> {
   readonly context: AppContext;
 }
 
-/** Replaying a skipped step takes as long as some steps; beyond this number the page only counts the skips. */
+/** Replaying a skipped step takes as long as some steps; later skips are only counted. */
 const MOST_REPLAYS = 20;
 
-/** `--report`: collects the data of a run's precision report during training, and writes the page at its end. */
-export class RunReport<P, B, M> implements FitCallback<string, Fed<B>> {
-  readonly #options: RunReportOptions<P, B, M>;
-  readonly #history: HistoryStep[] = [];
-  readonly #skips: SkippedStep[] = [];
-  readonly #milliseconds: number[] = [];
-  #last: Fed<B> | undefined;
-  #canReplay = true;
-  #report: PrecisionReport | undefined;
-
-  constructor(options: RunReportOptions<P, B, M>) {
-    this.#options = options;
-  }
-
-  /** A skipped step is run again, to see what overflowed. */
-  async onStep({
-    step,
-    loss,
-    scale,
-    applied,
-    gradNorm,
-    batches,
-    milliseconds,
-  }: FitStep<string, Fed<B>>): Promise<void> {
-    this.#last = batches[0];
-    this.#history.push({ step, loss, scale, applied, gradNorm });
-    this.#milliseconds.push(milliseconds);
-    if (applied || !this.#canReplay || this.#skips.length >= MOST_REPLAYS) return;
-    try {
-      const found = await this.#options.training.diagnose(batches, { scale });
-      const overflow = found?.line === undefined ? found : { ...found, line: sourceLine(found.line) };
-      this.#skips.push({ step, scale, overflow });
-    } catch (error) {
-      // A failure of the report must not end the run.
-      this.#canReplay = false;
-      this.#options.progress.note(`--report: skipped steps cannot be replayed: ${errorMessage(error)}`);
-    }
-  }
-
-  /** Also where training failed: then the report is most useful. */
-  onEnd(): Promise<void> {
-    const { context, path, progress } = this.#options;
-    return context.attempt(`--report ${path}`, async () => {
-      if (this.#last === undefined) {
-        progress.note(`--report ${path}: not written, the run made no step`);
-        return;
-      }
-      const report = await this.#options.training.precisionReport(this.#last);
-      this.#report = { ...report, casts: withSourceLines(report.casts) };
-      await this.#write(this.#report);
-      progress.note(`--report ${path}: written`);
-    });
-  }
-
+/** The page of `--report`. */
+export interface RunReport<B> {
+  /** Collects data during training, and writes the page at its end. */
+  readonly callback: FitCallback<string, Fed<B>>;
   /** Writes the page again, with the run's metric in its head. */
-  async conclude({ name, value }: RunResult["metric"]): Promise<void> {
-    const { context, path } = this.#options;
-    const report = this.#report;
-    if (report === undefined) return;
-    await context.attempt(`--report ${path}`, () =>
-      this.#write(report, { [name]: String(Number(value.toPrecision(5))) }),
-    );
-  }
+  conclude(metric: RunResult["metric"]): Promise<void>;
+}
 
-  async #write(report: PrecisionReport, results: Readonly<Record<string, string>> = {}): Promise<void> {
-    const { path, title, seed } = this.#options;
+export function runReport<P, B, M>(options: RunReportOptions<P, B, M>): RunReport<B> {
+  const { training, path, title, seed, progress, context } = options;
+  const history: HistoryStep[] = [];
+  const skips: SkippedStep[] = [];
+  const durations: number[] = [];
+  let lastBatch: Fed<B> | undefined;
+  let canReplay = true;
+  let report: PrecisionReport | undefined;
+
+  const write = async (
+    written: PrecisionReport,
+    results: Readonly<Record<string, string>>,
+  ): Promise<void> => {
     const { precisionReportPage } = await import("@mp/report");
-    const facts: Record<string, string> = { seed: String(seed) };
-    const loss = this.#history.at(-1)?.loss;
-    const times = stepTimes(this.#milliseconds);
-    if (times !== null) facts["median step"] = `${Number(times.median.toPrecision(3))} ms`;
+    const loss = history.at(-1)?.loss;
+    const lastLoss = loss === undefined ? {} : { "last loss": String(Number(loss.toPrecision(4))) };
+    const times = stepTimes(durations);
+    const medianStep = times && { "median step": `${Number(times.median.toPrecision(3))} ms` };
     const page = precisionReportPage({
       title,
-      report,
-      history: this.#history,
-      skips: this.#skips,
-      results: {
-        ...results,
-        ...(loss === undefined ? {} : { "last loss": String(Number(loss.toPrecision(4))) }),
-      },
-      facts,
+      report: written,
+      history,
+      skips,
+      results: { ...results, ...lastLoss },
+      facts: { seed: String(seed), ...medianStep },
     });
     writeWhole(path, page);
-  }
+  };
+
+  const callback: FitCallback<string, Fed<B>> = {
+    /** Runs a skipped step again, to find out what overflowed. */
+    async onStep({ step, loss, scale, applied, gradNorm, batches, milliseconds }) {
+      lastBatch = batches[0];
+      history.push({ step, loss, scale, applied, gradNorm });
+      durations.push(milliseconds);
+      if (applied || !canReplay || skips.length >= MOST_REPLAYS) return;
+      try {
+        const found = await training.diagnose(batches, { scale });
+        const overflow = found?.line === undefined ? found : { ...found, line: sourceLine(found.line) };
+        skips.push({ step, scale, overflow });
+      } catch (error) {
+        // A failure of the report must not end the run.
+        canReplay = false;
+        progress.note(`--report: skipped steps cannot be replayed: ${errorMessage(error)}`);
+      }
+    },
+    /** Writes the page, also after training failed: then it is most useful. */
+    onEnd: () =>
+      context.attempt(`--report ${path}`, async () => {
+        if (lastBatch === undefined) {
+          progress.note(`--report ${path}: not written, the run made no step`);
+          return;
+        }
+        const { casts, ...rest } = await training.precisionReport(lastBatch);
+        report = { ...rest, casts: withSourceLines(casts) };
+        await write(report, {});
+        progress.note(`--report ${path}: written`);
+      }),
+  };
+
+  return {
+    callback,
+    async conclude({ name, value }) {
+      if (report === undefined) return;
+      const results = { [name]: String(Number(value.toPrecision(5))) };
+      const written = report;
+      await context.attempt(`--report ${path}`, () => write(written, results));
+    },
+  };
 }

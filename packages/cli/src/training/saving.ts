@@ -3,7 +3,7 @@ import type { FitCallback } from "@mp/core";
 import type { AppContext } from "../run-app.js";
 import { errorMessage } from "./error-message.js";
 
-export interface SavingOptions {
+export interface SaveOptions {
   readonly training: { save(path: string): Promise<void> };
   readonly path: string;
   readonly progress: ProgressDisplay;
@@ -13,10 +13,10 @@ export interface SavingOptions {
 const SAVE_EVERY = 100;
 
 /**
- * `--save`: every 100 steps and at the end. Unlike the `save` of `fit`, a file that cannot be written does not end the
- * training, which may have taken hours.
+ * Makes the callback of `--save`, which saves every 100 steps and at the end. Unlike with the option `save` of `fit`, a
+ * file that cannot be written does not end the training, which may have taken hours.
  */
-export function saving({ training, path, progress, context }: SavingOptions): FitCallback {
+export function saveCallback({ training, path, progress, context }: SaveOptions): FitCallback {
   return {
     onStep: async ({ step }) => {
       if (step % SAVE_EVERY !== 0) return;

@@ -6,8 +6,8 @@ import type { CastReport } from "@mp/core";
 const maps = new Map<string, SourceMap | undefined>();
 
 /**
- * The line of the source that a line of a bundle, `file:line:column`, was made from; the same line where there is no map
- * beside the bundle. Node's own `--enable-source-maps` would slow down each node of a trace.
+ * Maps a line of a bundle, `file:line:column`, to the line of its source; returns it unchanged if no source map is beside
+ * the bundle. Node's `--enable-source-maps` would slow down each node of a trace.
  */
 export function sourceLine(line: string): string {
   const [, file = "", row, column] = /^(.*):(\d+):(\d+)$/.exec(line) ?? [];
@@ -17,7 +17,7 @@ export function sourceLine(line: string): string {
   return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
 }
 
-/** A report whose lines are those of the sources. */
+/** Maps the lines of a report to those of the sources. */
 export function withSourceLines(casts: CastReport): CastReport {
   const nodes = casts.nodes.map((node) =>
     node.line === undefined ? node : { ...node, line: sourceLine(node.line) },
@@ -26,15 +26,13 @@ export function withSourceLines(casts: CastReport): CastReport {
 }
 
 function readMapOnce(file: string): SourceMap | undefined {
-  if (!maps.has(file)) maps.set(file, readMap(`${file}.map`));
-  return maps.get(file);
-}
-
-function readMap(path: string): SourceMap | undefined {
+  if (maps.has(file)) return maps.get(file);
+  let map: SourceMap | undefined;
   try {
-    return new SourceMap(JSON.parse(readFileSync(path, "utf8")) as SourceMapPayload);
+    map = new SourceMap(JSON.parse(readFileSync(`${file}.map`, "utf8")) as SourceMapPayload);
   } catch {
-    // Without a readable map the bundle's own line is the best there is.
-    return undefined;
+    // Without a readable map the line of the bundle is the best there is.
   }
+  maps.set(file, map);
+  return map;
 }

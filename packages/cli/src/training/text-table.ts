@@ -1,16 +1,22 @@
-/** Columns aligned by spaces: the first one left, the others right. */
-export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...all.map((row) => (row[column] ?? "").length)));
-  return all
-    .map((row) =>
-      widths
-        .map((width, column) => {
-          const cell = row[column] ?? "";
-          return column === 0 ? cell.padEnd(width) : cell.padStart(width);
-        })
-        .join("  ")
-        .trimEnd(),
-    )
+type Pad = (cell: string, width: number, column: number) => string;
+
+/** Aligns the columns of a table by spaces, to the left unless `pad` says otherwise. */
+export function alignColumns(
+  rows: readonly (readonly string[])[],
+  pad: Pad = (cell, width) => cell.padEnd(width),
+): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? "").length)),
+  );
+  return rows
+    .map((row) => widths.map((width, column) => pad(row[column] ?? "", width, column)))
+    .map((cells) => cells.join("  ").trimEnd())
     .join("\n");
+}
+
+/** Formats a table with the first column to the left and the others to the right. */
+export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  return alignColumns([header, ...rows], (cell, width, column) =>
+    column === 0 ? cell.padEnd(width) : cell.padStart(width),
+  );
 }

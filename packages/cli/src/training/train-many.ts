@@ -1,6 +1,7 @@
 import type { RunResult } from "../result.js";
 import type { AppContext } from "../run-app.js";
 import { writeResult } from "../write-result.js";
+import { formatKinds, type KindTableOptions, metricOf } from "./kind-table.js";
 import { type Finished, type Kind, overSeeds, type SeededOptions } from "./over-seeds.js";
 
 export interface ManyRuns<
@@ -14,13 +15,13 @@ export interface ManyRuns<
   readonly run: (options: O, label: string, kind: K) => Promise<R>;
   /** Formats the table of the finished kinds. */
   readonly format: (kinds: readonly Finished<K, R>[]) => string;
-  /** Name of the table in the `--json` file, which also holds all runs. */
+  /** Key of the table in the `--json` file, which also contains all runs. */
   readonly name: string;
   /** The table's entry for one kind. */
   readonly entry: (kind: Finished<K, R>) => Readonly<Record<string, unknown>>;
 }
 
-/** Trains all kinds over the seeds, prints the table, then writes it where `--json` says. */
+/** Trains all kinds over the seeds, prints the table, and writes it to the `--json` path. */
 export async function trainMany<
   O extends SeededOptions,
   K extends Kind<O>,
@@ -35,7 +36,34 @@ export async function trainMany<
   await context.attempt(`--json ${json}`, () => writeResult(json, tables));
 }
 
-/** Several runs on the same data do not each describe it. */
+/** A table of the metric of each kind. */
+export interface KindTable<O extends SeededOptions> {
+  readonly options: O;
+  readonly context: AppContext;
+  readonly run: (options: O, label: string) => Promise<{ readonly result: RunResult }>;
+  /** Formats a value of the metric for the table. */
+  readonly show: (value: number) => string;
+}
+
+type Columns = KindTableOptions<Finished<Kind<SeededOptions>, { readonly result: RunResult }>>["columns"];
+
+/** Trains all kinds over `--seeds`, prints their metrics, and writes them to the `--json` path. */
+export function trainKinds<O extends SeededOptions>(
+  { show, ...table }: KindTable<O>,
+  name: string,
+  kinds: readonly Kind<O>[],
+  columns: Columns = {},
+): Promise<void> {
+  return trainMany({
+    ...table,
+    name,
+    kinds,
+    format: (finished) => formatKinds(finished, { show, columns }),
+    entry: (kind) => ({ name: kind.name, metric: metricOf(kind) }),
+  });
+}
+
+/** Leaves out the description of the data, which is the same for all runs. */
 function withoutData({ details, ...result }: RunResult): RunResult {
   return details === undefined ? result : { ...result, details: { ...details, data: undefined } };
 }
