@@ -32,7 +32,7 @@ const OPTIONS = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-/** Reads the part after `node mp-doctor.js`. */
+/** Parses a command line, the part after `node mp-doctor.js`. */
 export function parseCommandLine(argv: readonly string[]): ParsedCommandLine {
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
@@ -41,10 +41,10 @@ export function parseCommandLine(argv: readonly string[]): ParsedCommandLine {
     if (help) return { kind: "help" };
     if (command === undefined) {
       if (all) return refuse("--all belongs to inspect FILE");
-      const seconds = limit === undefined ? undefined : Number(limit);
-      if (seconds !== undefined && !(seconds >= 1 && seconds <= 3600))
-        return refuse(`--limit takes seconds from 1 to 3600, got "${limit}"`);
-      return { kind: "diagnose", json, limitMs: seconds === undefined ? undefined : seconds * 1000 };
+      if (limit === undefined) return { kind: "diagnose", json, limitMs: undefined };
+      const seconds = Number(limit);
+      if (seconds >= 1 && seconds <= 3600) return { kind: "diagnose", json, limitMs: seconds * 1000 };
+      return refuse(`--limit takes seconds from 1 to 3600, got "${limit}"`);
     }
     if (command !== "inspect") return refuse(`unknown command "${command}", the only one is inspect FILE`);
     if (file === undefined || rest.length > 0) return refuse("inspect takes one file");

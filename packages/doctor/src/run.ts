@@ -9,10 +9,7 @@ const EXIT_OK = 0;
 const EXIT_UNHEALTHY = 1;
 const EXIT_REFUSED = 2;
 
-/**
- * Runs the command line. Results go to standard output; a failure is one line on standard error.
- * @returns the exit code
- */
+/** Runs the command line: results on standard output, a failure as one line on standard error. @returns the exit code */
 export async function run(argv: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(argv);
   switch (parsed.kind) {
@@ -23,14 +20,14 @@ export async function run(argv: readonly string[]): Promise<number> {
       process.stderr.write(`${COMMAND}: ${parsed.message}; --help explains\n`);
       return EXIT_REFUSED;
     case "diagnose":
-      return failing(parsed, async () => {
+      return withErrors(parsed, async () => {
         const { limitMs, json } = parsed;
         const diagnosis = await diagnose(limitMs === undefined ? {} : { limitMs });
         process.stdout.write(json ? asJson(diagnosis) : printDiagnosis(diagnosis));
         return diagnosis.healthy ? EXIT_OK : EXIT_UNHEALTHY;
       });
     case "inspect":
-      return failing(parsed, async () => {
+      return withErrors(parsed, async () => {
         const { file, json, all } = parsed;
         const inspection = await inspectFile(file);
         process.stdout.write(json ? asJson(inspection) : printInspection(inspection, { all }));
@@ -39,8 +36,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The code that it gives, or that of an error with a code, which is told in one line. */
-async function failing({ json }: { readonly json: boolean }, work: () => Promise<number>): Promise<number> {
+/** Runs the work, and prints an error that has a code. @returns the exit code */
+async function withErrors(
+  { json }: { readonly json: boolean },
+  work: () => Promise<number>,
+): Promise<number> {
   try {
     return await work();
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Which majors of CUDA and cuDNN the installed engines were built for, and whether they are there. */
+/** Findings on CUDA: the major versions of its libraries that engines need, and those that are installed. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { libraryDependencies } from "../machine/elf-needed.js";
@@ -10,13 +10,12 @@ import type { FoundEngine } from "./find-engine.js";
 const PROVIDER = "libonnxruntime_providers_cuda.so";
 
 export function nvidiaFinding({ devices, driver, found }: Nvidia): Finding {
-  const facts = { devices, driver, found };
-  if (devices.length === 0) {
-    const text = `no NVIDIA device (nvidia-smi lists none); libraries: ${describeMajors(found)}`;
-    return { about: "CUDA", status: "note", text, facts };
-  }
-  const text = `${devices.join(", ")}; driver ${driver}; libraries: ${describeMajors(found)}`;
-  return { about: "CUDA", status: "ok", text, facts };
+  const hasDevice = devices.length > 0;
+  const device = hasDevice
+    ? `${devices.join(", ")}; driver ${driver}`
+    : "no NVIDIA device (nvidia-smi lists none)";
+  const text = `${device}; libraries: ${describeMajors(found)}`;
+  return { about: "CUDA", status: hasDevice ? "ok" : "note", text, facts: { devices, driver, found } };
 }
 
 const describeMajors = (majors: Majors): string =>
@@ -24,10 +23,7 @@ const describeMajors = (majors: Majors): string =>
     .map((library) => `${library} ${majors[library].join(" and ")}`)
     .join(", ") || "none found";
 
-/**
- * Reports what ONNX Runtime's CUDA provider needs, read from the library itself. Without a device nothing is needed, so
- * that only what is installed is described.
- */
+/** Reports what ONNX Runtime's CUDA provider needs, read from its library. A missing provider matters with a device only. */
 function providerFinding({ libraries }: FoundEngine, nvidia: Nvidia): Finding | undefined {
   const [library] = libraries;
   if (library === undefined || process.platform !== "linux") return undefined;
@@ -51,18 +47,14 @@ function providerIn(folder: string): string | undefined {
     .find((file) => existsSync(file));
 }
 
-/** The majors that releases of TensorFlow were built with; they load them when a device is opened. */
-const TENSORFLOW_BUILDS: readonly {
-  readonly since: readonly [number, number];
-  readonly cuda: number;
-  readonly cudnn: number;
-}[] = [
+/** The majors that releases of TensorFlow were built with, the newest first. They are loaded when a device is opened. */
+const TENSORFLOW_BUILDS = [
   { since: [2, 18], cuda: 12, cudnn: 9 },
   { since: [2, 15], cuda: 12, cudnn: 8 },
   { since: [2, 5], cuda: 11, cudnn: 8 },
-];
+] as const;
 
-/** Reports on TensorFlow where there is a device. */
+/** Reports what TensorFlow needs, if there is a device. */
 function tensorFlowFinding(version: string, nvidia: Nvidia): Finding | undefined {
   if (nvidia.devices.length === 0) return undefined;
   const [major = 0, minor = 0] = version.split(".").map(Number);
@@ -78,19 +70,16 @@ function needsFinding(about: string, needed: Majors, nvidia: Nvidia, facts: obje
       .filter((major) => !nvidia.found[library].includes(major))
       .map((major) => `${library} ${major}`),
   );
-  const common = { about, facts: { ...facts, needed, found: nvidia.found, lacking } };
-  const text = `needs ${describeMajors(needed)}`;
-  if (lacking.length === 0) return { ...common, status: "ok", text: `${text}: all found` };
+  const rest = lacking.length === 0 ? ": all found" : `; not found: ${lacking.join(", ")}`;
+  const text = `needs ${describeMajors(needed)}${rest}`;
+  const common = { about, text, facts: { ...facts, needed, found: nvidia.found, lacking } };
+  if (lacking.length === 0) return { ...common, status: "ok" };
+  if (nvidia.devices.length === 0) return { ...common, status: "note" };
   const remedy = `install CUDA ${needed.cudart[0] ?? needed.cublas[0] ?? ""} and cuDNN ${needed.cudnn[0] ?? ""} where the loader finds them (LD_LIBRARY_PATH)`;
-  return nvidia.devices.length === 0
-    ? { ...common, status: "note", text: `${text}; not found: ${lacking.join(", ")}` }
-    : { ...common, status: "problem", text: `${text}; not found: ${lacking.join(", ")}`, remedy };
+  return { ...common, status: "problem", remedy };
 }
 
-/**
- * The libraries that an engine needs for CUDA: from what is installed, and the version that the engine reported when it
- * was loaded.
- */
+/** Reports what an engine needs for CUDA. `loaded` is the version that the engine reported when it was loaded. */
 export const CUDA_NEEDS: Readonly<
   Record<EngineName, (found: FoundEngine, nvidia: Nvidia, loaded: string | undefined) => Finding | undefined>
 > = {

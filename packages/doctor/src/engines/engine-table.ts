@@ -1,18 +1,16 @@
-/** The engines that the doctor knows: which packages each consists of, and what installs them. */
-
 export type EngineName = "ort" | "tfjs" | "openvino";
 
 export interface Engine {
   readonly title: string;
   /** The package with the backend. */
   readonly backend: string;
-  /** The packages with the native library, in order of preference: one of them is needed. */
+  /** Packages with the native library, of which one is needed, the preferred first. */
   readonly libraries: readonly string[];
-  /** The one of the libraries that has CUDA, if any has. */
+  /** The library that has CUDA, if any. */
   readonly cudaLibrary: string | undefined;
-  /** Whether it computes by WebGPU, on any GPU. */
+  /** Whether it can compute on any GPU by WebGPU. */
   readonly hasWebgpu: boolean;
-  /** One line for the shell of that platform. */
+  /** The shell command that installs it on a platform. */
   readonly install: (platform: NodeJS.Platform) => string;
 }
 

@@ -20,7 +20,7 @@ export function findEngine(name: EngineName, folder: string): FoundEngine {
   };
 }
 
-/** Whether both its backend and its library are there, so that a step can be tried. */
+/** Whether backend and library are installed, so that a step can be tried. */
 export function isComplete({ backend, libraries }: FoundEngine): boolean {
   return backend !== undefined && libraries.length > 0;
 }
@@ -28,28 +28,28 @@ export function isComplete({ backend, libraries }: FoundEngine): boolean {
 export function engineFinding(found: FoundEngine, platform: NodeJS.Platform = process.platform): Finding {
   const { title, backend: backendName, libraries: names, install } = ENGINES[found.name];
   const { backend, libraries } = found;
-  const facts = { backend, libraries };
-  const versions = [backend, ...libraries].flatMap((one) =>
-    one === undefined ? [] : `${one.name} ${one.version}`,
-  );
+  const common = { about: title, facts: { backend, libraries } };
+  const remedy = install(platform);
+  const versions = [...(backend === undefined ? [] : [backend]), ...libraries]
+    .map(({ name, version }) => `${name} ${version}`)
+    .join(", ");
   if (backend !== undefined && entryUrl("@mp/graph", backend.folder) === undefined) {
     const text = `${backendName} ${backend.version} is installed without @mp/graph`;
-    return { about: title, status: "problem", text, remedy: install(platform), facts };
+    return { ...common, status: "problem", text, remedy };
   }
-  if (isComplete(found)) return { about: title, status: "ok", text: versions.join(", "), facts };
+  if (isComplete(found)) return { ...common, status: "ok", text: versions };
   const missing = [
     ...(backend === undefined ? [backendName] : []),
     ...(libraries.length === 0 ? [names.join(" or ")] : []),
   ];
-  const rest = versions.length > 0 ? ` (found: ${versions.join(", ")})` : "";
-  const text = `not installed here: ${missing.join(", ")}${rest}`;
-  return { about: title, status: "missing", text, remedy: install(platform), facts };
+  const text = `not installed here: ${missing.join(", ")}${versions && ` (found: ${versions})`}`;
+  return { ...common, status: "missing", text, remedy };
 }
 
-/** tfjs-node of these releases calls functions of `node:util` that Node 23 removed. */
+/** Versions of tfjs-node that call functions of `node:util` removed in Node 23. */
 const TFJS_NODE_WITHOUT_FIX = /^[0-4]\.([0-9]|1[0-9]|2[0-2])\./;
 
-/** Findings on what an engine's package cannot do on that Node, although its addon loads. */
+/** Problems of an engine's package on a version of Node on which its addon loads. */
 export function nodeProblems({ libraries }: FoundEngine, nodeVersion: string): readonly Finding[] {
   if (Number(nodeVersion.split(".")[0]) < 23) return [];
   return libraries

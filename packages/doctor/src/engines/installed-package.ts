@@ -10,7 +10,7 @@ export interface InstalledPackage {
   readonly folder: string;
 }
 
-/** The package that an `import` in one of the folders would find; they are searched in order, each with its parents. */
+/** Finds the package that an `import` in a folder would load. Searches the folders in order, each with its parents. */
 export function findPackage(name: string, from: readonly string[]): InstalledPackage | undefined {
   for (const folder of from.flatMap((place) => upwards(resolve(place)))) {
     const candidate = join(folder, "node_modules", name);
@@ -21,7 +21,7 @@ export function findPackage(name: string, from: readonly string[]): InstalledPac
   return undefined;
 }
 
-/** The URL that an `import` of this entry gives to a file in the folder. Undefined if it finds none. */
+/** The URL that an `import` of an entry in a folder resolves to; undefined if there is none. */
 export function entryUrl(entry: string, folder: string): string | undefined {
   try {
     return pathToFileURL(createRequire(join(folder, "package.json")).resolve(entry)).href;
@@ -37,10 +37,8 @@ function upwards(folder: string): readonly string[] {
 
 function versionIn(folder: string): string {
   try {
-    const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
-      version?: unknown;
-    };
-    return String(version);
+    const manifest: { version?: unknown } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    return String(manifest.version);
   } catch {
     return "of an unreadable package.json";
   }

@@ -2,7 +2,7 @@ import { arrayOf, type SafetensorsTensor } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";
 import type { CheckpointInspection, InspectedTensor } from "./inspection.js";
 
-/** Reads all data, so that the hash is checked. @throws SAFETENSORS_IO, SAFETENSORS_PARSE, SAFETENSORS_OUT_OF_MEMORY */
+/** Reads all data, to check the hash. @throws SAFETENSORS_IO, SAFETENSORS_PARSE, SAFETENSORS_OUT_OF_MEMORY */
 export async function inspectCheckpoint(path: string): Promise<CheckpointInspection> {
   const { tensors: loaded, metadata } = await loadFile(path);
   const tensors = Object.entries(loaded)

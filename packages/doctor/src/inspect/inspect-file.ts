@@ -2,13 +2,13 @@ import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { MpError } from "@mp/core";
 import { inspectCheckpoint } from "./checkpoint.js";
 import type { Inspection } from "./inspection.js";
+import { onSystem } from "./on-system.js";
 import { inspectOnnx } from "./onnx.js";
-import { reading } from "./reading.js";
 
-/** A checkpoint begins with the length of its header in 8 bytes, then the header's brace. */
+/** A safetensors file begins with 8 bytes, the length of its header, and the header's brace. */
 const HEADER_AT = 8;
 const BRACE = 0x7b;
-/** The tag of `ir_version`, the first field that writers of ONNX write. */
+/** The tag of `ir_version`, the first field of an ONNX file. */
 const IR_VERSION = 0x08;
 
 /**
@@ -27,11 +27,11 @@ export async function inspectFile(path: string): Promise<Inspection> {
   });
 }
 
-/** Data of a larger model lies beside it. */
+/** A larger model has its data in other files. */
 const MOST_ONNX_BYTES = 2 ** 31 - 1;
 
 function modelBytes(path: string): Uint8Array {
-  return reading(path, () => {
+  return onSystem(path, () => {
     const { size } = statSync(path);
     if (size <= MOST_ONNX_BYTES) return new Uint8Array(readFileSync(path));
     throw new MpError("MP_PARSE", `${path} has ${size} bytes, an ONNX model has less than 2 GiB`, {
@@ -41,8 +41,8 @@ function modelBytes(path: string): Uint8Array {
 }
 
 function firstBytes(path: string): Uint8Array {
-  return reading(path, () => {
-    // A pipe would be waited for without end.
+  return onSystem(path, () => {
+    // A read of a pipe might never end.
     if (!statSync(path).isFile()) throw Object.assign(new Error(), { code: "no regular file" });
     const file = openSync(path, "r");
     try {

@@ -1,19 +1,17 @@
-/** The contents of a file, as data. */
-
 export interface InspectedTensor {
   readonly name: string;
-  /** The file's name for the dtype: `F32` in a checkpoint, `f32` in an ONNX model. */
+  /** The dtype as the file names it: `F32` in a checkpoint, `f32` in an ONNX model. */
   readonly dtype: string;
   readonly shape: readonly number[];
   readonly bytes: number;
-  /** The value of a single number in a checkpoint. */
+  /** The value of a scalar in a checkpoint. */
   readonly value?: number | string;
 }
 
 export interface CheckpointInspection {
   readonly kind: "checkpoint";
   readonly path: string;
-  /** Whether a run of `trainer` wrote it: the settings then are those of the run. */
+  /** Whether a run of `trainer` wrote it. Then the settings are those of the run. */
   readonly isTraining: boolean;
   /** The metadata: of a training run its optimizer, precision, loss scaler and position in the data. */
   readonly settings: Readonly<Record<string, string>>;
@@ -31,30 +29,30 @@ export interface OnnxInspection {
   readonly producer: string;
   readonly inputs: readonly InspectedValue[];
   readonly outputs: readonly InspectedValue[];
-  /** How many nodes of each operator there are, bodies and functions included; the most frequent first. */
+  /** The number of nodes of each operator, bodies and functions included; the most frequent first. */
   readonly operators: Readonly<Record<string, number>>;
   /** Operators among them that `fromOnnx` and `readGraph` do not read. */
   readonly notRead: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
-  /** The nodes of the graph in the file's order, without those of bodies and functions. */
+  /** The nodes of the graph in the order of the file, without those of bodies and functions. */
   readonly nodes: readonly InspectedNode[];
   readonly tensors: readonly InspectedTensor[];
-  /** Files beside the model that hold data of its tensors. */
+  /** Other files with data of its tensors. */
   readonly dataFiles: readonly string[];
 }
 
 export interface InspectedNode {
   readonly operator: string;
-  /** Names of the values it reads; `""` is one left out. */
+  /** Names of its inputs; `""` for one that is omitted. */
   readonly inputs: readonly string[];
-  /** Names of the values it makes, which `fromOnnx` takes as `outputs`. */
+  /** Names of its results, which `fromOnnx` takes as `outputs`. */
   readonly outputs: readonly string[];
 }
 
 export interface InspectedValue {
   readonly name: string;
   readonly dtype: string;
-  /** A string names a size that is open. */
+  /** A string is the name of an open size. */
   readonly shape: readonly (number | string)[] | undefined;
 }
 

@@ -1,9 +1,7 @@
 import { MpError } from "@mp/core";
 
-/**
- * Returns the result of `read`. @throws MP_IO for an error of the system, naming the `subject`, which is at the path
- */
-export function reading<T>(path: string, read: () => T, subject: string = path): T {
+/** Returns the result of `read`. @throws MP_IO for an error of the system, naming the `subject` at the path */
+export function onSystem<T>(path: string, read: () => T, subject: string = path): T {
   try {
     return read();
   } catch (cause) {

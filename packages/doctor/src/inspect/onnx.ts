@@ -12,9 +12,9 @@ import {
   READ_OPERATORS,
 } from "@mp/onnx";
 import type { InspectedValue, OnnxInspection } from "./inspection.js";
-import { reading } from "./reading.js";
+import { onSystem } from "./on-system.js";
 
-/** Data beside the model is not read, and takes no memory until it is touched. */
+/** Data in other files is not read: its arrays take no memory until they are written to. */
 const MAX_TENSOR_BYTES = 2 ** 40;
 
 /** @throws MP_PARSE, MP_UNSUPPORTED; MP_IO for files of external data that are missing */
@@ -98,5 +98,5 @@ function fileSize(file: string): number {
     if (!found.isFile()) throw Object.assign(new Error(), { code: "no regular file" });
     return found.size;
   };
-  return reading(file, size, `${file}, which holds data of the model`);
+  return onSystem(file, size, `${file}, which holds data of the model`);
 }

@@ -1,7 +1,3 @@
-/**
- * The libraries that a shared library for Linux names as needed: the entries DT_NEEDED of its dynamic section. Reads
- * only the parts that it needs, since such files have hundreds of megabytes.
- */
 import { closeSync, openSync, readSync } from "node:fs";
 
 const ELF64_LITTLE_ENDIAN = "7f454c460201";
@@ -10,10 +6,14 @@ const PT_DYNAMIC = 2;
 const DT_NEEDED = 1n;
 const DT_STRTAB = 5n;
 const DT_STRSZ = 10n;
-/** Names of libraries take kilobytes; a damaged file may say anything. */
+/** The names of libraries take kilobytes; a damaged file may claim more. */
 const MAX_SECTION_BYTES = 2 ** 24;
 
-/** Undefined for a file that cannot be read, is damaged, or is no 64-bit ELF file. */
+/**
+ * The libraries that a shared library for Linux depends on: the entries DT_NEEDED of its dynamic section. Reads only parts
+ * of the file, which may have hundreds of megabytes. Undefined for a file that cannot be read, is damaged, or is no 64-bit
+ * ELF file.
+ */
 export function libraryDependencies(path: string): readonly string[] | undefined {
   try {
     const file = openSync(path, "r");

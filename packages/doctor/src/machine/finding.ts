@@ -1,16 +1,16 @@
-/** One finding of the doctor: a line of the report. */
+/** A finding of the doctor, a line of its report. */
 export interface Finding {
   /** The subject of the finding: `Node`, `ONNX Runtime`, `step on TensorFlow (cpu)`. */
   readonly about: string;
   /**
-   * `ok`; `note`: worth knowing, nothing to repair; `missing`: not installed, which is fine unless you want it;
-   * `problem`: something that is there does not work.
+   * `ok`; `note`: nothing to repair; `missing`: not installed, which is fine unless you want it; `problem`: installed, and
+   * does not work.
    */
   readonly status: "ok" | "note" | "missing" | "problem";
   /** One line. */
   readonly text: string;
   /** One line: what to do. */
   readonly remedy?: string;
-  /** The same as data: versions, paths, dtypes. */
+  /** Details as data: versions, paths, dtypes. */
   readonly facts: Readonly<Record<string, unknown>>;
 }

@@ -1,11 +1,11 @@
-// Imports nothing at run time: it is what an old Node gets as far as.
+// Imports nothing at run time, so that an old Node can load it.
 import type { Finding } from "./finding.js";
 
 const OLDEST = [20, 19] as const;
 /** The newest major that this release was tried on. */
 const NEWEST_TRIED = 26;
 
-/** Whether the packages run on that Node. */
+/** Whether the packages run on a version of Node. */
 export function runsOn(version: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1]);

@@ -1,7 +1,3 @@
-/**
- * Finds out what this machine has for CUDA: the driver, its devices, and the majors of the libraries that a loader
- * would find.
- */
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -16,13 +12,14 @@ export type CudaLibrary = (typeof CUDA_LIBRARIES)[number];
 export type Majors = Readonly<Record<CudaLibrary, readonly number[]>>;
 
 export interface Nvidia {
-  /** One for each device, as nvidia-smi names it. */
+  /** The name of each device, from nvidia-smi. */
   readonly devices: readonly string[];
   readonly driver: string | undefined;
   /** The majors of each library that the loader finds. */
   readonly found: Majors;
 }
 
+/** Finds the driver, the devices, and the majors of the libraries that the loader would find. */
 export async function describeNvidia(environment: NodeJS.ProcessEnv = process.env): Promise<Nvidia> {
   const [listed, cached] = await Promise.all([
     output("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"]),
@@ -72,7 +69,7 @@ function filesIn(folder: string): readonly string[] {
   }
 }
 
-/** The output of the program; nothing if it is not there, fails or hangs. */
+/** The output of a program; empty if it is missing, fails or hangs. */
 function output(program: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve) => {
     execFile(program, [...args], { timeout: LIMIT_MS, killSignal: "SIGKILL" }, (error, stdout) =>

@@ -16,7 +16,7 @@ export function systemFinding(): Finding {
   return { about: "system", status: "problem", text, remedy, facts };
 }
 
-/** Units of x64 that multiply matrices of halves, as Linux names them. */
+/** Units of x64 that multiply halves, by their names in Linux. */
 const UNITS = ["avx512_bf16", "amx_bf16", "avx512_fp16", "amx_fp16"];
 
 export function processorFinding(): Finding {
@@ -38,7 +38,7 @@ function describeHalves(halves: readonly HalfDType[] | undefined): string {
   return `units that multiply halves: ${described.join(", ")}`;
 }
 
-/** Undefined where the system does not report them. */
+/** The features of the processor; undefined if the system does not report them. */
 function processorFlags(): string | undefined {
   try {
     return readFileSync("/proc/cpuinfo", "utf8")

@@ -1,7 +1,4 @@
-/**
- * Rows in columns, two spaces apart; the last one is not padded. Names come from files: their control characters are
- * escaped, so that they cannot steer a terminal.
- */
+/** Aligns rows in columns, two spaces apart. Escapes control characters, which names from files may contain. */
 export function columns(cells: readonly (readonly string[])[], indent = ""): string {
   const rows = cells.map((row) => row.map(visible));
   const widths: number[] = [];
@@ -13,7 +10,7 @@ export function columns(cells: readonly (readonly string[])[], indent = ""): str
     .join("");
 }
 
-/** Without characters that steer a terminal, or that show what follows in another order. */
+/** Escapes characters that control a terminal or change the direction of text. */
 export const visible = (text: string): string =>
   text.replaceAll(
     /\p{Cc}|\p{Bidi_Control}/gu,

@@ -21,13 +21,13 @@ import type { StepDevice, StepTask } from "../step/step-task.js";
 import { type StepOutcome, tryStep } from "../step/try-step.js";
 
 export interface DiagnoseOptions {
-  /** The folder of the programs in question: packages are looked for from there. Default: the working directory. */
+  /** The folder of your program, from which packages are found. Default: the working directory. */
   readonly folder?: string;
   /** Time limit of each step, in milliseconds. Default 15 000; all steps run at the same time. */
   readonly limitMs?: number;
 }
 
-/** Findings of `diagnose`. */
+/** The result of `diagnose`. */
 export interface Diagnosis {
   /** Whether an engine makes a training step and nothing that is installed is broken. */
   readonly healthy: boolean;
@@ -48,8 +48,8 @@ const OPTIONS = {
 };
 
 /**
- * Reports what this machine has for training in that folder, and what it lacks. Tries one training step on each engine
- * that is installed, each in a process of its own. Changes nothing.
+ * Reports what this machine has for training and what it lacks. Tries a training step on each installed engine, each in a
+ * process of its own. Changes nothing.
  * @throws MP_INVALID_ARGUMENT for options out of range, MP_IO for a working directory that was removed
  * @example
  * ```ts
@@ -63,13 +63,10 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
   const folder = given ?? workingFolder();
   const engines = ENGINE_NAMES.map((name) => findEngine(name, folder));
   const nvidia = await describeNvidia();
-  const core = findCore(folder);
+  const core = findPackage("@mp/core", [folder, HERE]);
   const trials = await Promise.all(
     [...referenceTrial(core), ...engines.flatMap((engine) => engineTrials(engine, nvidia, core))].map(
-      async (trial) => ({
-        ...trial,
-        outcome: await tryStep(trial.task, { folder, limitMs }),
-      }),
+      async (trial) => ({ ...trial, outcome: await tryStep(trial.task, { folder, limitMs }) }),
     ),
   );
   const steps = trials.map(({ about, task, outcome, reinstall }) =>
@@ -102,7 +99,7 @@ function workingFolder(): string {
   }
 }
 
-/** A machine need not have a GPU, and the package of OpenVINO's backend comes without the library. */
+/** Whether a failure is no problem: a machine may lack a GPU, and OpenVINO's library is installed separately. */
 const isOptional = ({ engine, device }: StepTask): boolean => device === "webgpu" || engine === "openvino";
 
 interface Trial {
@@ -110,9 +107,6 @@ interface Trial {
   readonly task: StepTask;
   readonly reinstall: string;
 }
-
-/** The user's own core if there is one. */
-const findCore = (folder: string): InstalledPackage | undefined => findPackage("@mp/core", [folder, HERE]);
 
 function referenceTrial(core: InstalledPackage | undefined): readonly Trial[] {
   if (core === undefined) return [];

@@ -10,7 +10,7 @@ import { columns } from "./columns.js";
 /** Rows of a list that are printed without `--all`. */
 const SHOWN = 20;
 
-/** Number of nodes shown at the end of a list that is cut off. */
+/** Nodes that are printed without `--all`: the last ones. */
 const SHOWN_NODES = -8;
 
 export interface PrintOptions {
@@ -52,19 +52,17 @@ function checkpointParts({
     { title: `${path}: ${what}`, rows: Object.entries(settings) },
     {
       title: "groups",
-      rows: groupsWorthwhile(groups).map(([name, group]) => [
-        name,
-        countText(group.tensors, "tensor"),
-        sizeText(group.bytes),
-      ]),
+      // Without meaning where each tensor is a group of its own.
+      rows: Object.values(groups).some((group) => group.tensors > 1)
+        ? Object.entries(groups).map(([name, group]) => [
+            name,
+            countText(group.tensors, "tensor"),
+            sizeText(group.bytes),
+          ])
+        : [],
     },
     tensorPart(tensors),
   ];
-}
-
-/** A file in which each tensor is a group of its own has none. */
-function groupsWorthwhile(groups: CheckpointInspection["groups"]) {
-  return Object.values(groups).some(({ tensors }) => tensors > 1) ? Object.entries(groups) : [];
 }
 
 function onnxParts(model: OnnxInspection): readonly Part[] {

@@ -2,12 +2,12 @@ import type { Finding } from "../machine/finding.js";
 import type { StepAnswer } from "./step-task.js";
 import type { StepOutcome } from "./try-step.js";
 
-/** Halves keep three digits or two. */
+/** Halves have two or three digits. */
 const TOLERANCE = 0.02;
 
 export interface StepRemedies {
   readonly reinstall: string;
-  /** Whether a machine need not have the device: one without it lacks something, and nothing is broken. */
+  /** Whether the device may be missing, which then is no problem. */
   readonly isOptional: boolean;
 }
 
@@ -17,25 +17,20 @@ export function stepFinding(
   outcome: StepOutcome,
   { reinstall, isOptional }: StepRemedies,
 ): Finding {
-  const problem = (text: string, remedy: string): Finding => ({
-    about,
-    status: "problem",
-    text,
-    remedy,
-    facts: { ...outcome },
-  });
+  const common = { about, facts: { ...outcome } };
+  const problem = (text: string, remedy: string): Finding => ({ ...common, status: "problem", text, remedy });
   switch (outcome.kind) {
     case "made":
       return isRight(outcome)
-        ? { about, status: "ok", text: describe(outcome), facts: { ...outcome } }
+        ? { ...common, status: "ok", text: describe(outcome) }
         : problem(`made with the loss ${outcome.loss} where ${outcome.expected} is right`, reinstall);
     case "failed":
       if (isOptional && outcome.code === "MP_BACKEND_UNAVAILABLE")
-        return { about, status: "missing", text: outcome.message, facts: { ...outcome } };
+        return { ...common, status: "missing", text: outcome.message };
       return problem(`${outcome.message} [${outcome.code}]`, outcome.install ?? reinstall);
     case "crashed":
       return problem(
-        `the process crashed (${outcome.how})${outcome.lastLine === "" ? "" : `: ${outcome.lastLine}`}`,
+        `the process crashed (${outcome.how})${outcome.lastLine && `: ${outcome.lastLine}`}`,
         reinstall,
       );
     case "hung":

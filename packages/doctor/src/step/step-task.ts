@@ -8,7 +8,7 @@ export interface StepTask {
   readonly device: StepDevice;
   /** URL of the backend's entry. */
   readonly entry: string;
-  /** URL of `@mp/core`: the copy that the backend uses. */
+  /** URL of the entry of `@mp/core`. */
   readonly core: string;
 }
 
@@ -24,7 +24,7 @@ export type StepAnswer =
       readonly loss: number;
       readonly expected: number;
       readonly applied: boolean;
-      /** From loading the backend to the end of the step, compiling included. */
+      /** Time of loading, compiling and the step. */
       readonly seconds: number;
     }
   | { readonly kind: "failed"; readonly code: string; readonly message: string; readonly install?: string };

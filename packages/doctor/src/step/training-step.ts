@@ -1,4 +1,3 @@
-/** The step that every engine is tried on: a linear layer, a mean of squares, one update. */
 import type { Backend } from "@mp/core";
 import type { StepAnswer, StepDevice, StepTask } from "./step-task.js";
 
@@ -23,26 +22,26 @@ const OPEN: {
   openvino: ({ openvino }) => openvino(),
 };
 
-async function open<E extends keyof Openers>(engine: E, { entry, device }: StepTask): Promise<Backend> {
-  return OPEN[engine]((await import(entry)) as Openers[E], device);
-}
+const open = async <E extends keyof Openers>(engine: E, { entry, device }: StepTask): Promise<Backend> =>
+  OPEN[engine]((await import(entry)) as Openers[E], device);
 
-/** Numbers that halves hold exactly, so that every engine should give nearly the same loss. */
+/** Numbers that halves hold exactly, so that all engines compute nearly the same loss. */
 const X = [1, 2, 0.5, -1, 0, 1, 2, 1, -0.5, 0.25, 1, -2];
 const W = [0.5, -1, 1, 0.25, -0.5, 2];
 const [ROWS, INNER, COLUMNS] = [4, 3, 2];
 
-const correctLoss = (): number => {
-  let sum = 0;
-  for (let row = 0; row < ROWS; row++)
-    for (let column = 0; column < COLUMNS; column++) {
-      let y = 0;
-      for (let i = 0; i < INNER; i++) y += (X[row * INNER + i] ?? 0) * (W[i * COLUMNS + column] ?? 0);
-      sum += y * y;
-    }
-  return sum / (ROWS * COLUMNS);
-};
+/** The mean of the squares of X·W. */
+function correctLoss(): number {
+  const squares = Array.from({ length: ROWS * COLUMNS }, (_, at) => {
+    const [row, column] = [Math.floor(at / COLUMNS), at % COLUMNS];
+    let y = 0;
+    for (let i = 0; i < INNER; i++) y += (X[row * INNER + i] ?? 0) * (W[i * COLUMNS + column] ?? 0);
+    return y * y;
+  });
+  return squares.reduce((sum, square) => sum + square, 0) / squares.length;
+}
 
+/** Makes the step that every engine is tried on: a linear layer, the mean of squares, an update. */
 export async function trainingStep(task: StepTask): Promise<StepAnswer> {
   const since = performance.now();
   const { adamW, mixed, ops, tensor, trainer } = (await import(task.core)) as Core;
@@ -53,7 +52,7 @@ export async function trainingStep(task: StepTask): Promise<StepAnswer> {
     loss: ({ w }, { x }) => ops.reduceMean(ops.square(ops.matMul(x, w))),
     optimizer: adamW({ learningRate: 1e-2 }),
     precision: mixed(),
-    // The doctor says it in its own lines.
+    // The doctor reports it in its own words.
     onWarning: () => undefined,
   });
   const { loss, applied } = await training.step({ x: tensor(Float32Array.from(X), [ROWS, INNER]) });

@@ -9,19 +9,19 @@ export type StepOutcome =
   | { readonly kind: "hung"; readonly seconds: number };
 
 export interface TryOptions {
-  /** The working directory of the child: engines are looked for from there. */
+  /** The working directory of the child, from which engines are found. */
   readonly folder: string;
   readonly limitMs: number;
   /** Default: the built child beside this file. */
   readonly child?: string;
 }
 
-/** How long after its end the child's last words are waited for: what it has started may hold their pipe open. */
+/** How long to wait for the last output of a child that has ended: its own children may hold the pipe open. */
 const LAST_WORDS_MS = 1000;
 
 const CHILD: string = fileURLToPath(new URL("./step-child.js", import.meta.url));
 
-/** Never rejects: a crash or a hang is an outcome too. */
+/** Makes a step in a process of its own. Never rejects: a crash or a hang is an outcome. */
 export function tryStep(
   task: StepTask,
   { folder, limitMs, child = CHILD }: TryOptions,
@@ -61,13 +61,13 @@ export function tryStep(
   });
 }
 
-/** The last lines that it printed; below an error Node prints where it was thrown, and its own version. */
+/** The last line of output that is no part of a stack trace. */
 function lastWords(said: string): string {
   const lines = said.split("\n").filter((line) => !/^\s*$|^\s+at |^Node\.js v/.test(line));
   return lines.at(-1)?.trim() ?? "";
 }
 
-/** An engine may send messages of its own. */
+/** Distinguishes the answer from messages that an engine sends. */
 const isAnswer = (message: unknown): message is StepAnswer => {
   const { kind } = (message ?? {}) as Partial<StepAnswer>;
   return kind === "made" || kind === "failed";
