@@ -2,7 +2,7 @@ import { type PlotOptions, plot } from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import { html, Markup } from "./html.js";
 
-/** Room for a plot; text in it is of one size on every screen, so that there is one drawing for each. */
+/** The room for a plot. Text has one size on every screen, so there is a drawing for each of two widths. */
 export interface Room {
   readonly width: number;
   readonly isNarrow: boolean;
@@ -13,9 +13,9 @@ export interface Figure {
   /** Text alternative to the figure. */
   readonly description: string;
   readonly draw: (room: Room) => PlotOptions;
-  /** Has a narrow column on a wide page too. */
+  /** Whether its column is narrow on a wide page, too. */
   readonly isNarrow?: boolean;
-  /** Colors and signs in words. */
+  /** The meaning of colors and signs. */
   readonly legend?: readonly LegendEntry[];
   readonly caption?: Markup | string;
 }
@@ -26,19 +26,18 @@ export interface LegendEntry {
   readonly text: string;
 }
 
-/** In CSS pixels, no more than there are, so that text is not made smaller: a phone held upright, half of a wide page. */
+/** Widths in CSS pixels, so small that text is never scaled down: an upright phone, and half of a wide page. */
 const NARROW: Room = { width: 336, isNarrow: true };
 const WIDE: Room = { width: 536, isNarrow: false };
 
-/** Smaller text cannot be read on a phone. */
 const FONT_SIZE = 12;
 
-/** An upper bound of how wide a label is, in pixels; there is no font to ask. */
+/** An upper bound of the width of a label in pixels. */
 export const textWidth = (text: string): number => text.length * FONT_SIZE * 0.62;
 
 /**
- * At most so many characters of a path: `4/0/body` for `4/0 residual/body`, without what the first places are, and then
- * its end, at which the names of layers differ.
+ * Shortens a path to `length` characters: first it drops the kinds of outer layers, `4/0/body` for `4/0 residual/body`,
+ * then it keeps the end, at which the names of layers differ.
  */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;
@@ -46,7 +45,7 @@ export function shorten(text: string, length: number): string {
   return shorter === text ? `…${text.slice(1 - length)}` : shorten(shorter, length);
 }
 
-/** For a page whose style sheet has the palette. */
+/** Draws a figure for the page, whose style sheet has the palette. */
 export function figure(figure: Figure): Markup {
   const { title, description, draw, isNarrow = false, legend = [], caption } = figure;
   const drawings = (isNarrow ? [NARROW] : [NARROW, WIDE]).map((room) =>
@@ -78,7 +77,7 @@ export function drawing(
     className: "plot",
     style: { fontSize: `${FONT_SIZE}px` },
   });
-  // The style sheet around it serves all of them.
+  // The page has one style sheet for all drawings.
   svg.querySelector("style")?.remove();
   for (const [name, value] of Object.entries(attributes)) svg.setAttribute(name, value);
   return new Markup(`${svg.outerHTML}\n`);

@@ -1,4 +1,4 @@
-/** Text that is markup already, and goes into a page as it is. */
+/** Text that is markup, which `html` does not escape. */
 export class Markup {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Markup {
 
 type Content = Markup | string | number | undefined | readonly Content[];
 
-/** Markup with everything that is put into it escaped, unless it is markup itself. */
+/** Makes markup. Escapes the contents, unless they are markup. */
 export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   return new Markup(strings.reduce((text, literal, index) => text + markup(contents[index - 1]) + literal));
 }

@@ -1,27 +1,27 @@
 import type { PrecisionReport } from "@mp/core";
 
-/** Part `0` of a `sequential`, `0 dense`; layers open a scope of their own name within it. */
+/** A part of a `sequential`: `0 dense`. Inside it the layer opens a scope of its own name. */
 const PART = /^(\d+) (.+)$/;
 
-/** One step of a path: as the parameters' paths have it, and as it is shown. */
-interface Step {
+/** A part of a path, as in paths of parameters and as the page shows it. */
+interface PathPart {
   readonly key: string;
   readonly shown: string;
 }
 
-/** Names a path for the reader. */
+/** Returns the name that the page shows for a path. */
 export type NameOf = (path: string, label?: string) => string;
 
 /**
- * Names of layers by their labels: parts of a `sequential` with what they are, once. A path without a label gets that
- * of the scope it is, or else the name of the scope whose path it shares, such as a parameter's.
+ * Names layers by their labels, which tell the kinds of parts of a `sequential`. A path without a label gets that of its
+ * scope; another, such as a parameter's, begins with the name of the scope that it is in.
  */
 export function layerNames({ groups, casts }: PrecisionReport): NameOf {
   const scopes = groups.map(({ layer, label }) => [layer, label] as const);
   scopes.push(...casts.nodes.map(({ scope, label }) => [scope, label] as const));
   const labels = new Map<string, string | undefined>();
   for (const [scope, label] of scopes) {
-    // Two models called within one scope of the caller's can share the paths of their parts.
+    // Two models that are called in one scope can have parts with the same paths.
     labels.set(scope, labels.has(scope) && labels.get(scope) !== label ? undefined : label);
   }
   const known = namesByPath(scopes.flatMap(([, label]) => label ?? []));
@@ -29,7 +29,7 @@ export function layerNames({ groups, casts }: PrecisionReport): NameOf {
     label === undefined ? nameByPath(path, known) : displayPath(parseLabel(label));
 }
 
-/** The report with these names of layers. */
+/** Replaces the paths of layers in a report by their names. */
 export function withLayerNames(
   report: PrecisionReport,
   nameOf: NameOf = layerNames(report),
@@ -50,8 +50,8 @@ export function withLayerNames(
   };
 }
 
-function parseLabel(label: string): readonly Step[] {
-  const steps: Step[] = [];
+function parseLabel(label: string): readonly PathPart[] {
+  const steps: PathPart[] = [];
   let own: string | undefined;
   for (const shown of label.split("/")) {
     const [, index, kind] = PART.exec(shown) ?? [];
@@ -61,9 +61,9 @@ function parseLabel(label: string): readonly Step[] {
   return steps;
 }
 
-const displayPath = (steps: readonly Step[]): string => steps.map(({ shown }) => shown).join("/");
+const displayPath = (steps: readonly PathPart[]): string => steps.map(({ shown }) => shown).join("/");
 
-/** The name of each path, or undefined where scopes disagree. */
+/** The name of each path; undefined if scopes disagree. */
 function namesByPath(labels: readonly string[]): ReadonlyMap<string, string | undefined> {
   const names = new Map<string, string | undefined>();
   for (const label of new Set(labels)) {

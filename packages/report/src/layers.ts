@@ -6,14 +6,14 @@ export interface LayerHistogram {
   readonly histogram: ExponentHistogram;
 }
 
-/** More rows than this cannot be distinguished. */
+/** With more rows they could not be distinguished. */
 const MOST_ROWS = 24;
-/** Fewer than this say nothing of where in the model something is. */
+/** With fewer rows a plot would not show where in the model something is. */
 const FEWEST_ROWS = 8;
 
 /**
- * Histograms by layer, in the order in which the layers come. Where there are more than a plot has room for, the
- * deepest parts of their paths are joined while that leaves enough of them, and then neighbors.
+ * Sums histograms by layer, in the order of the model. If a plot has no room for all layers, those that differ only in the
+ * deepest parts of their paths share a row, as long as enough rows remain; then neighbors do.
  */
 export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistogram[] {
   const deepest = Math.max(1, ...groups.map(({ layer }) => layer.split("/").length));
@@ -23,7 +23,7 @@ export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistog
     if (fewer.length < FEWEST_ROWS) break;
     rows = fewer;
   }
-  return neighborsJoined(rows, Math.ceil(rows.length / MOST_ROWS));
+  return mergeNeighbors(rows, Math.ceil(rows.length / MOST_ROWS));
 }
 
 function atDepth(groups: readonly GroupHistogram[], depth: number): readonly LayerHistogram[] {
@@ -38,13 +38,13 @@ function atDepth(groups: readonly GroupHistogram[], depth: number): readonly Lay
   return mergeByName(groups, (layer) => rowName(rowPath(layer), [...(within.get(rowPath(layer)) ?? [])]));
 }
 
-/** A row of a `sequential` is named by its first part, as rows of neighbors are: `0/0 conv +2`. */
+/** Names a row. That of a `sequential` is named after its first part, and the number of others: `0/0 conv +2`. */
 function rowName(row: string, [first, ...more]: readonly string[]): string {
   if (first === undefined || !/(^|\/)\d+ sequential$/.test(row)) return layerName(row);
   return `${layerName(`${row}/${first}`)}${more.length === 0 ? "" : ` +${more.length}`}`;
 }
 
-function neighborsJoined(rows: readonly LayerHistogram[], size: number): readonly LayerHistogram[] {
+function mergeNeighbors(rows: readonly LayerHistogram[], size: number): readonly LayerHistogram[] {
   if (size <= 1) return rows;
   return Array.from({ length: Math.ceil(rows.length / size) }, (_, index) => {
     const part = rows.slice(index * size, (index + 1) * size);
@@ -61,18 +61,16 @@ function mergeByName(
   const parts = new Map<string, ExponentHistogram[]>();
   for (const { layer, histogram } of groups) {
     const name = nameOf(layer);
-    const known = parts.get(name);
-    if (known === undefined) parts.set(name, [histogram]);
-    else known.push(histogram);
+    parts.set(name, [...(parts.get(name) ?? []), histogram]);
   }
   return [...parts].map(([layer, histograms]) => ({ layer, histogram: addHistograms(histograms) }));
 }
 
-/** A scope path as it is shown. */
+/** The path of a scope, as the page shows it. */
 export const layerName = (layer: string): string =>
   layer.replace(/(^|\/)(\d+) sequential(?=\/)/g, "$1$2") || "(top level)";
 
-/** Values of a histogram, zeros and what is not finite included. */
+/** Number of values in a histogram, zeros, infinities and NaN included. */
 export function valueCount({ counts, zeros, infinities, nans }: ExponentHistogram): number {
   return counts.reduce((sum, count) => sum + count, zeros + infinities + nans);
 }

@@ -2,9 +2,9 @@ import type { HalfDType } from "@mp/core";
 import { floatFormats } from "@mp/core/graph";
 import type { ExponentHistogram } from "@mp/core/report";
 
-/** The axis that magnitudes are drawn on: exponents, and a place for zeros to the left of them. */
+/** The axis of magnitudes: binary exponents, and a column for zeros to their left. */
 export interface MagnitudeAxis {
-  /** Exponents from `low` up to but without `high`. */
+  /** The exponents: `low` is the first, `high` follows the last. */
   readonly low: number;
   readonly high: number;
   /** Position of the column of zeros. */
@@ -15,7 +15,7 @@ export interface MagnitudeAxis {
 
 const TICK_EVERY = 8;
 
-/** Wide enough for all of the histograms and for f16's range, in whole ticks. */
+/** Makes an axis wide enough for all histograms and for f16's range, in whole ticks. */
 export function magnitudeAxis(histograms: readonly ExponentHistogram[]): MagnitudeAxis {
   const filled = histograms.filter(({ counts }) => counts.length > 0);
   const least = Math.min(-26, ...filled.map(({ first }) => first));
@@ -30,14 +30,14 @@ export function magnitudeAxis(histograms: readonly ExponentHistogram[]): Magnitu
   return { low, high, zeros: [low - 4, low - 2], domain: [low - 5, high], ticks };
 }
 
-/** The effect of a half on the magnitudes in a stretch of exponents. */
+/** A range of exponents, and what a half makes of its magnitudes. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly what: "zero" | "subnormal" | "normal" | "infinite";
 }
 
-/** The stretches of the axis, in order; those that lie outside it are left out. */
+/** The ranges of a half on the axis, in order, without those outside of it. */
 export function stretches(half: HalfDType, { low, high }: MagnitudeAxis): readonly Stretch[] {
   const { minExponent, maxExponent, fractionBits } = floatFormats[half];
   const edges = [low, minExponent - fractionBits - 1, minExponent, maxExponent + 1, high];

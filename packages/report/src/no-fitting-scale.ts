@@ -4,7 +4,7 @@ import { html, type Markup } from "./html.js";
 import { layerName } from "./layers.js";
 import { percent, scaleText, significant } from "./numbers.js";
 
-/** A scale that turns a larger share of the gradients into 0 does not fit. */
+/** A scale does not fit if it turns a larger share of the gradients into 0. */
 const MOST_LOST = 0.1;
 
 const BF16 = html`use bfloat16 (<code>mixedBfloat16()</code>)`;
@@ -20,8 +20,7 @@ export function noFittingScale({ groups, gradients }: PrecisionReport): Markup |
     const { kind, layer, histogram } = forward;
     return html`the ${kind} of ${layerName(layer)} reach ${significant(histogram.largest)}, beyond 65504, and a loss scale multiplies gradients only. To do: ${BF16}, rescale the inputs (standardize them), or keep this layer in float32 by its scope`;
   }
-  const where =
-    largestIn === undefined ? undefined : html`, in ${layerName(largestIn.layer)} (${largestIn.kind})`;
+  const where = inLayer(largestIn);
   if (overflows(4 * largest)) {
     return html`four times the largest gradient of this batch, ${significant(largest)}${where}, is beyond 65504 at scale 1 already. To do: ${BF16}, rescale the inputs, or take the mean in the loss instead of the sum`;
   }
@@ -29,5 +28,9 @@ export function noFittingScale({ groups, gradients }: PrecisionReport): Markup |
   if (lost <= MOST_LOST) return undefined;
   return html`at ${scaleText(recommendedScale)}, the largest from ${scaleText(1)} to ${scaleText(2 ** 24)} at which four times the largest gradient, ${significant(largest)}${where}, is finite, <b>${percent(lost)}</b> of the gradients are still 0. To do: ${BF16}, rescale the inputs, or keep the layer of the largest gradient in float32 by its scope`;
 }
+
+/** The layer of the largest gradient in words, if it is known. */
+export const inLayer = (found: PrecisionReport["gradients"]["largestIn"]): Markup | undefined =>
+  found && html`, in ${layerName(found.layer)} (${found.kind})`;
 
 const overflows = (number: number): boolean => !Number.isFinite(roundTo("f16", number));

@@ -2,19 +2,19 @@
 
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-/** `2⁻¹⁴`. */
+/** Formats a power of two: `2⁻¹⁴`. */
 export function powerOfTwo(exponent: number): string {
   const digits = [...String(Math.abs(exponent))].map((digit) => superscripts[Number(digit)]).join("");
   return `2${exponent < 0 ? "⁻" : ""}${digits}`;
 }
 
-/** A loss scale: a power of two as such, anything else in digits. */
+/** Formats a loss scale, as a power of two if it is one. */
 export function scaleText(scale: number): string {
   const exponent = Math.log2(scale);
   return Number.isInteger(exponent) ? powerOfTwo(exponent) : significant(scale);
 }
 
-/** Three significant digits. */
+/** Formats a number with three significant digits. */
 export function significant(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);
@@ -22,7 +22,7 @@ export function significant(value: number): string {
   return String(Number(value.toPrecision(size < 1e4 ? 3 : 6))).replace("-", "−");
 }
 
-/** A share of 1 in percent, without a place to break a line. What is not nothing is not written as 0, nor what is not all as 100. */
+/** Formats a share of 1 in percent, without a line break. Only 0 is written as 0 %, and only 1 as 100 %. */
 export function percent(share: number): string {
   if (share === 0) return "0 %";
   if (share === 1) return "100 %";

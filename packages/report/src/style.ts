@@ -1,4 +1,4 @@
-/** Colors for light and dark surroundings, as custom properties: two palettes, and everything else is the same. */
+/** Colors for light and dark pages, as custom properties. */
 export const palettes: Readonly<Record<"light" | "dark", string>> = {
   light: `
   --page: #fbfbfa; --panel: #ffffff; --ink: #1c2127; --muted: #59636e; --line: #e2e5e9; --axis: #8b949e;
@@ -12,7 +12,7 @@ export const palettes: Readonly<Record<"light" | "dark", string>> = {
 
 export const fonts: string = `system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif`;
 
-/** The page's whole style sheet. */
+/** The style sheet of the page. */
 export const style: string = `
 :root {
   color-scheme: light dark;${palettes.light}

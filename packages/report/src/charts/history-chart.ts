@@ -1,4 +1,4 @@
-/** Figures of the training for pages of the reader's own: SVG that needs nothing around it. */
+/** Figures of the training as SVG for other pages. */
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { drawing, type Figure, textWidth } from "../figure.js";
 import { html, Markup } from "../html.js";
@@ -13,20 +13,20 @@ import {
 import { fonts, palettes } from "../style.js";
 
 const FIGURES = { loss: lossFigure, scale: scaleFigure, gradients: gradientFigure };
-/** A narrower one has no room for the labels of its axis. */
+/** A narrower figure has no room for the labels of its axis. */
 const OPTIONS = { width: withDefault(536, checks.integer(240)) };
 
 /**
- * Draws a figure of the precision report's page as SVG: a file for an `<img>`, or text to put into a page. It has its
- * title, its legend and its own background, is light or dark as the reader's system is, and loads nothing.
+ * Draws a figure of the precision report's page as SVG: a file for an `<img>`, or text for a page. It has a title, a legend
+ * and a background, is light or dark like the reader's system, and loads nothing.
  *
  * - `"loss"`: the loss of each step, not scaled, with lines where steps were skipped;
  * - `"scale"`: the loss scale of each step as a power of two, with dots at skipped steps;
  * - `"gradients"`: the norm of all gradients of each step, unscaled and before clipping, with lines at skipped steps.
- * @param history the results of `training.step`, or what `fit` gives to `onStep`; up to five runs by name are drawn over
- * each other
- * @param options `width` in CSS pixels, at least 240 and by default 536, at which text has 12 pixels. As a part of a
- * page it is shown smaller where there is less room; an `<img>` needs `max-width: 100%` for that
+ * @param history the results of `training.step`, or those that `fit` passes to `onStep`; or up to five runs by name, which
+ * are drawn over each other
+ * @param options `width` in CSS pixels, at least 240 and by default 536, at which text has 12 pixels. Within a page it
+ * shrinks to the available room; an `<img>` needs `max-width: 100%` for that
  * @example
  * ```ts
  * const history = [];
@@ -72,10 +72,10 @@ const PADDING = 14;
 const LINE = 18;
 const TITLE_Y = 24;
 const SQUARE = 10;
-/** The label of its axis is 3 pixels inside a plot, and at its right is no text. */
+/** The label of the axis is 3 pixels inside the plot, which needs no padding at its right. */
 const PLOT_X = PADDING - 3;
 
-/** Its style is within its own class, since that of SVG in a page is the page's. */
+/** Restricts styles to a class of its own, because those of SVG in a page apply to the whole page. */
 function renderSvg({ title, description, legend = [], draw }: Figure, width: number): string {
   const room = { width: width - PLOT_X, isNarrow: width < 480 };
   let [x, y] = [PADDING, TITLE_Y + LINE + 2];

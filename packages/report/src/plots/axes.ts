@@ -1,6 +1,6 @@
 import type { AxisXOptions, AxisYOptions } from "@observablehq/plot";
 
-/** The axis below a plot that leaves 40 pixels for it. */
+/** The axis below a plot, which needs 40 pixels. */
 export const below = (label: string): AxisXOptions => ({
   tickSize: 4,
   label,
@@ -9,7 +9,7 @@ export const below = (label: string): AxisXOptions => ({
   labelArrow: false,
 });
 
-/** The axis at the left, with its label above. */
+/** The axis at the left of a plot, with its label above. */
 export const beside = (label: string): AxisYOptions => ({
   tickSize: 0,
   label,

@@ -25,14 +25,14 @@ export interface ExponentsOptions {
   readonly groups: readonly GroupHistogram[];
   readonly axis: MagnitudeAxis;
   readonly half: HalfDType;
-  /** In pixels; that of the plot by layer, so that the axes of both line up. */
+  /** In pixels; the same as in the plot by layer, so that their axes line up. */
   readonly marginLeft: number;
 }
 
 const MARGIN_RIGHT = 14;
-/** Between bars, in pixels; where one far value makes an axis of many exponents, a fifth of a bar. */
+/** Pixels between bars; at most a fifth of a bar, if the axis has many exponents. */
 const GAP = 1;
-/** Height of the plot, in heights of the highest bar: the strips of both halves are above that. */
+/** Height of the plot, relative to the highest bar: the strips of the halves are above the bars. */
 const TOP = 1.45;
 
 interface Bar {
@@ -50,7 +50,7 @@ function gapIn({ domain: [low, high] }: MagnitudeAxis, width: number) {
   return { insetLeft: inset, insetRight: inset };
 }
 
-/** How many values of one kind have which magnitude, before the ranges of both halves. */
+/** Draws how many values of one kind have each magnitude, in front of the ranges of the halves. */
 export function exponentsFigure({ title, groups, axis, half, marginLeft }: ExponentsOptions): Figure {
   const sumHistograms = (own: readonly GroupHistogram[]) =>
     addHistograms(own.map(({ histogram }) => histogram));
@@ -119,7 +119,7 @@ export function exponentsFigure({ title, groups, axis, half, marginLeft }: Expon
   };
 }
 
-/** A slanted gap through the bar of zeros where it is higher than the plot, and how high it is. */
+/** Marks the bar of zeros as cut, with its height, if it is higher than the plot. */
 function breakMarks({ zeros }: MagnitudeAxis, highest: number, label: string): readonly Markish[] {
   const slant = (height: number, options: LinkOptions): Markish =>
     link([height], {
@@ -136,7 +136,6 @@ function breakMarks({ zeros }: MagnitudeAxis, highest: number, label: string): r
     text([label], {
       x: zeros[1],
       y: highest,
-      text: (found: string) => found,
       dx: 3,
       dy: 1,
       textAnchor: "start",
@@ -158,14 +157,14 @@ export function magnitudeAxisMark(axis: MagnitudeAxis, { isNarrow }: Room): Mark
   });
 }
 
-/** Bands behind the bars for what f16 cannot hold exactly; bf16 holds all that is drawn. */
+/** Bands behind the bars where f16 is not exact; bf16 is, wherever something is drawn. */
 function bands(axis: MagnitudeAxis, top: number): readonly Markish[] {
   return stretches("f16", axis)
     .filter(({ what }) => what !== "normal")
     .map((stretch) => box(stretch, 0, top, { fillOpacity: 0.1, ariaHidden: "true" }));
 }
 
-/** A stretch of the axis from one height to another. */
+/** A box over a range of the axis, from one height to another. */
 const box = ({ from, to, what }: Stretch, y1: number, y2: number, options: RectOptions): Markish =>
   rect([0], { x1: from, x2: to, y1, y2, fill: `var(--${what})`, ...options });
 
@@ -176,7 +175,7 @@ const words: Readonly<Record<Stretch["what"], string>> = {
   infinite: "∞",
 };
 
-/** The ranges of both halves as two labeled strips above the bars. */
+/** The ranges of the halves as two labeled strips above the bars. */
 function strips(axis: MagnitudeAxis, highest: number, width: number): readonly Markish[] {
   const perExponent = width / (axis.domain[1] - axis.domain[0]);
   return (["f16", "bf16"] as const).flatMap((half, row) => {
@@ -193,7 +192,6 @@ function strips(axis: MagnitudeAxis, highest: number, width: number): readonly M
           : text([label], {
               x: (from + to) / 2,
               y: (y1 + y2) / 2,
-              text: (found: string) => found,
               fill: "var(--ink)",
             }),
       ];
@@ -201,7 +199,7 @@ function strips(axis: MagnitudeAxis, highest: number, width: number): readonly M
   });
 }
 
-/** Edges of f16's ranges, for plots in which nothing else shows them. */
+/** The edges of f16's ranges, for plots without strips. */
 export function f16Edges(axis: MagnitudeAxis): Markish {
   const inner = stretches("f16", axis)
     .slice(1)

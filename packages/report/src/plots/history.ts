@@ -3,26 +3,26 @@ import type { Figure, LegendEntry } from "../figure.js";
 import { powerOfTwo, significant } from "../numbers.js";
 import { below, beside } from "./axes.js";
 
-/** One step, as it is drawn: results of `training.step`, and those that `fit` gives to `onStep`, are such. */
+/** A step in a figure: a result of `training.step`, or one that `fit` passes to `onStep`. */
 export interface HistoryStep {
-  /** Counted from the very start of the run, from 1; its place in the history unless given. */
+  /** Number of the step in the run, from 1. Default: its position in the history. */
   readonly step?: number;
-  /** Not scaled; not finite where the forward pass was not. */
+  /** The unscaled loss; not finite if the forward pass was not. */
   readonly loss: number;
   readonly scale: number;
-  /** False where the step was skipped. */
+  /** False if the step was skipped. */
   readonly applied: boolean;
   /** Norm of all gradients together, unscaled, before clipping. */
   readonly gradNorm?: number;
 }
 
-/** The steps of one run in order, or those of several by the name of the run. */
+/** The steps of one run, or of several runs by name. */
 export type History = readonly HistoryStep[] | Readonly<Record<string, readonly HistoryStep[]>>;
 
-/** More points than a plot has pixels are drawn over each other. */
+/** More points than pixels would be drawn over each other. */
 const MOST_POINTS = 400;
 
-/** Colors of runs in one figure, beside the red of skipped steps. */
+/** The colors of runs, without the red of skipped steps. */
 const COLORS = ["var(--half)", "var(--subnormal)", "var(--normal)", "var(--zero)", "var(--ink)"];
 export const MOST_RUNS: number = COLORS.length;
 
@@ -45,13 +45,13 @@ function toRuns(history: History): readonly Run[] {
   return Object.entries(isOfOneRun(history) ? { "": history } : history).map(([name, steps], run, all) => ({
     name,
     color: COLORS[run % MOST_RUNS] ?? "",
-    // Wider where others are drawn over it, so that lines that lie on each other are both seen.
+    // Wider below other lines, so that equal lines are both visible.
     strokeWidth: 1.8 + 1.8 * (all.length - 1 - run),
     steps: steps.map((one, index) => ({ ...one, step: one.step ?? index + 1 })),
   }));
 }
 
-/** Means of neighbors, so many that no more than MOST_POINTS are left. */
+/** Averages neighbors, so that at most MOST_POINTS remain. */
 function averageNeighbors(points: readonly Point[]): readonly Point[] {
   const every = Math.ceil(points.length / MOST_POINTS);
   if (every <= 1) return points;
@@ -62,17 +62,18 @@ function averageNeighbors(points: readonly Point[]): readonly Point[] {
   });
 }
 
-/** Every point at which the value changes, and the one before it: all that a step line needs. */
+/** The points before and after each change, which are all that a step line needs. */
 function changes(points: readonly Point[]): readonly Point[] {
   return points.filter(
     ({ value }, index) => value !== points[index - 1]?.value || value !== points[index + 1]?.value,
   );
 }
 
-const everySo = <T>(items: readonly T[]): readonly T[] => {
+/** Keeps at most MOST_POINTS items, at equal distances. */
+function sample<T>(items: readonly T[]): readonly T[] {
   const every = Math.ceil(items.length / MOST_POINTS);
-  return every <= 1 ? items : items.filter((_, index) => index % every === 0);
-};
+  return items.filter((_, index) => index % every === 0);
+}
 
 const margins = { marginLeft: 56, marginRight: 22, marginTop: 28, marginBottom: 40, height: 210 } as const;
 
@@ -83,11 +84,11 @@ const stepsAxis = () =>
     tickFormat: (step: number) => (Number.isInteger(step) ? String(step) : ""),
   });
 
-/** The loss of each run. */
+/** Draws the loss of each run. */
 export const lossFigure = (history: History): Figure =>
   lineFigure(toRuns(history), { title: "Loss", label: "loss", numberOf: ({ loss }) => loss });
 
-/** The norm of each run's gradients. */
+/** Draws the norm of each run's gradients. */
 export const gradientFigure = (history: History): Figure =>
   lineFigure(toRuns(history), {
     title: "Gradients",
@@ -101,7 +102,7 @@ interface Line {
   readonly numberOf: (step: HistoryStep) => number;
 }
 
-/** One number of each step, where it is finite, and where steps were skipped. */
+/** Draws a number of each step, where it is finite, and marks skipped steps. */
 function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Figure {
   const lines = runs.map(({ steps, ...run }) => ({
     ...run,
@@ -111,7 +112,7 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
       .filter(({ value }) => Number.isFinite(value)),
   }));
   const drawn = lines.filter(({ points }) => points.length > 0);
-  const skipped = everySo(findSkips(runs).map(({ step }) => step));
+  const skipped = sample(findSkips(runs).map(({ step }) => step));
   return {
     title,
     description: lines
@@ -125,7 +126,7 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
     draw: () => ({
       ...margins,
       x: { domain: stepDomain(runs), label: null },
-      // Without a line there is nothing to find a domain from.
+      // Without a line there is no domain.
       y: { label: null, nice: true, ...(drawn.length === 0 ? { domain: [0, 1] } : {}) },
       marks: [
         gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
@@ -142,17 +143,17 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
   };
 }
 
-/** The loss scale of each run, and its skipped steps. */
+/** Draws the loss scale of each run, and its skipped steps. */
 export function scaleFigure(history: History): Figure {
   const runs = toRuns(history);
-  // A scale that is no positive number has no place among powers of two.
+  // Only a positive number has a logarithm.
   const shown = runs.map(({ steps, ...run }) => ({
     ...run,
     steps: steps.filter(({ scale }) => scale > 0 && Number.isFinite(scale)),
   }));
-  const skipped = everySo(findSkips(shown));
+  const skipped = sample(findSkips(shown));
   const powers = shown.flatMap(({ steps }) => steps.map(({ scale }) => Math.log2(scale)));
-  // One by one: a long run has more steps than a call may have arguments.
+  // Not Math.min(...powers): a long run has more steps than a call can have arguments.
   const low = Math.floor(powers.reduce((a, b) => Math.min(a, b), powers[0] ?? 0)) - 1;
   const high = Math.ceil(powers.reduce((a, b) => Math.max(a, b), powers[0] ?? 0)) + 1;
   const every = Math.ceil((high - low) / 5);
@@ -207,7 +208,7 @@ const findSkips = (runs: readonly Run[]): Run["steps"] =>
 
 const inRun = (name: string): string => (name === "" ? "" : `${name}: `);
 
-/** The only run needs no name beside the title. */
+/** A single run needs no entry beside the title. */
 const runLegend = (runs: readonly Run[], skips: LegendEntry, isSkipping = true): readonly LegendEntry[] => [
   ...runs.filter(({ name }) => name !== "").map(({ name, color }) => ({ color, text: name })),
   ...(isSkipping ? [skips] : []),

@@ -9,15 +9,15 @@ export interface LayersOptions {
   readonly title: string;
   readonly groups: readonly GroupHistogram[];
   readonly axis: MagnitudeAxis;
-  /** Room for the rows' names, in pixels. */
+  /** Width of the rows' names, in pixels. */
   readonly marginLeft: number;
 }
 
-/** Characters of a row's name: more would leave no room for the rows. */
+/** Most characters of a row's name, which leaves room for the row. */
 const LONGEST = 16;
 const rowLabel = (layer: string): string => shorten(layer, LONGEST);
 
-/** The room that the names of these rows need. */
+/** The width of the names of rows in pixels. */
 export const namesWidth = (groups: readonly GroupHistogram[]): number =>
   Math.ceil(Math.max(0, ...byLayer(groups).map(({ layer }) => textWidth(rowLabel(layer))))) + 10;
 
@@ -28,13 +28,13 @@ interface Cell {
   readonly opacity: number;
 }
 
-/** The magnitudes of each layer as a row of cells, the darker the more of its values are there. */
+/** Draws the magnitudes of each layer as a row of cells, the darker the more values they have. */
 export function layersFigure({ title, groups, axis, marginLeft }: LayersOptions): Figure {
   const rows = byLayer(groups);
   const cells = rows.flatMap(({ layer, histogram }): readonly Cell[] => {
     const total = valueCount(histogram);
     const most = Math.max(...histogram.counts, 1);
-    // The root lets a thousandth of the fullest cell still be seen.
+    // The root keeps a cell visible that has a thousandth of the values of the fullest.
     const cell = (x1: number, x2: number, count: number, whole: number): Cell | undefined =>
       count === 0 || total === 0
         ? undefined

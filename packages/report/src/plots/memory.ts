@@ -14,7 +14,7 @@ const kindNames: Readonly<Record<keyof MemoryKinds, string>> = {
   batch: "one batch",
 };
 
-/** Bytes by what they are for, and the peak of them all. */
+/** Draws bytes by their purpose, and the peak of all. */
 export function memoryFigure({ kinds, optimizerInF32, plannedPeak, measuredPeak }: StepMemory): Figure {
   const aside = (name: string, size: number) => ({ name, size, fill: "var(--single)" });
   const rows = Object.entries(kindNames).flatMap(([kind, name]) => {

@@ -6,15 +6,15 @@ import { below, beside } from "./axes.js";
 
 export interface ScalesOptions {
   readonly shares: readonly ScaleShare[];
-  /** Undefined where none fits. */
+  /** Undefined if no scale fits. */
   readonly recommended: number | undefined;
-  /** The scale of the next step; undefined where this half is not the run's own. */
+  /** The scale of the next step; undefined if the run does not use f16. */
   readonly used: number | undefined;
 }
 
 const FATES = ["zero", "subnormal", "normal", "infinite"] as const;
 
-/** Draws the outcome of the gradients in f16 at each loss scale: a column of four parts for each. */
+/** Draws what f16 makes of the gradients at each loss scale, as a column of four parts. */
 export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figure {
   const columns = shares.flatMap(({ scale, zero, subnormal, overflow }) => {
     const parts = [zero, subnormal, 1 - zero - subnormal - overflow, overflow];
@@ -66,7 +66,7 @@ export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figu
   };
 }
 
-/** Rules at the recommended scale and at the one in use, with their names above, away from each other. */
+/** Marks the recommended scale and the one in use, with names that do not overlap. */
 function markers(recommended: number | undefined, used: number | undefined): readonly Markish[] {
   if (recommended === undefined) return used === undefined ? [] : marker(used, `in use ${scaleText(used)}`);
   if (used === undefined) return marker(recommended, `recommended ${scaleText(recommended)}`);
@@ -78,19 +78,19 @@ function markers(recommended: number | undefined, used: number | undefined): rea
   const [left, right] = both.sort((a, b) => a.scale - b.scale);
   if (left === undefined || right === undefined) return [];
   const sides = [isNamedLeft(left.scale, true), isNamedLeft(right.scale, false)] as const;
-  // With both names on the left, the rule on the right passes above the other's name, and the other way round.
+  // With both names on one side, one rule crosses the name of the other: that name is drawn above it.
   const lower = sides[0] && sides[1] ? left : right;
   return [left, right].flatMap((one, index) =>
     marker(one.scale, one.label, { isLeft: sides[index], dy: one === lower ? -10 : -24 }),
   );
 }
 
-/** Scales nearer to an end than this have no room for a name on that side. */
+/** Scales nearer to an end have no room for a name on that side. */
 const NAME = 9;
 
 const axisPosition = (scale: number): number => Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
 
-/** Whether a name is to the left of its rule: where it should be, if there is room. */
+/** Whether a name is at the left of its rule: where it should be, if there is room. */
 function isNamedLeft(scale: number, shouldBe: boolean): boolean {
   const k = axisPosition(scale);
   return k >= NAME && (k > 24 - NAME || shouldBe);
@@ -109,13 +109,12 @@ function marker(
     ruleX([k], { stroke: "var(--ink)", strokeWidth: 1.5, insetTop: dy + 4 }),
     text([label], {
       x: k,
-      text: (found: string) => found,
       frameAnchor: "top",
       textAnchor: isLeft ? "end" : "start",
       dx: isLeft ? -4 : 4,
       dy,
       fill: "var(--ink)",
-      // So that the rule of the other one does not run through it.
+      // Hides the other rule behind the name.
       stroke: "var(--panel)",
       strokeWidth: 4,
       fontWeight: 600,

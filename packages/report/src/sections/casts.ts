@@ -6,7 +6,7 @@ import { count } from "../numbers.js";
 import { foldable } from "./foldable.js";
 import { type Column, table } from "./table.js";
 
-/** Operators at one place with the same reason. */
+/** Operators of one line with the same reason. */
 interface CastRow extends CastExplanation {
   readonly times: number;
 }
@@ -24,12 +24,9 @@ const columns: readonly Column<CastRow>[] = [
 export function castSection({ policy, hash, nodes, casts, lints }: CastReport): Markup {
   const floats = nodes.filter(({ rule }) => rule !== "not floating" && rule !== "constant");
   const rows = countEqual(floats);
-  const dtypes = [...new Set(floats.map(({ dtype }) => dtype))];
-  const inWords = dtypes
-    .map(
-      (dtype) => `${floats.filter((node) => node.dtype === dtype).length.toLocaleString("en")} in ${dtype}`,
-    )
-    .join(", ");
+  const counts = new Map<string, number>();
+  for (const { dtype } of floats) counts.set(dtype, (counts.get(dtype) ?? 0) + 1);
+  const inWords = [...counts].map(([dtype, times]) => `${times.toLocaleString("en")} in ${dtype}`).join(", ");
   return html`<section aria-labelledby="casts">
 <h2 id="casts">What computes in which dtype</h2>
 <p>Policy <code>${policy}</code>, plan <code>${hash}</code>: ${count(floats.length, "floating operator")} of the loss, ${inWords}; ${count(casts.length, "cast")} inserted. The backward pass of an operator computes in its dtype.</p>
@@ -39,7 +36,7 @@ ${foldable({ summary: `${count(rows.length, "place")} with dtype and reason`, ro
 `;
 }
 
-/** A row where a table would be wider than the screen. */
+/** A row in the list for narrow pages. */
 function card({ scope, op, times, dtype, rule, because, line }: CastRow): Markup {
   return html`<li><span><b>${op}</b>${times === 1 ? undefined : ` × ${times}`}</span> <span>computes in <b class="${dtype}">${dtype}</b></span>
 <p>${layerName(scope)}${line === undefined ? undefined : ` · ${lineName(line)}`}</p><p>${reasonText({ rule, because })}</p></li>
@@ -50,7 +47,7 @@ function reasonText({ rule, because }: Pick<CastRow, "rule"> & { because?: strin
   return because === undefined ? rule : `${rule}: ${because}`;
 }
 
-/** Copies of one line, such as the steps of a recurrence, are one row. */
+/** Counts equal nodes, such as the steps of a recurrence, as one row. */
 function countEqual(nodes: readonly CastExplanation[]): readonly CastRow[] {
   const rows = new Map<string, CastRow>();
   for (const node of nodes) {
@@ -62,7 +59,7 @@ function countEqual(nodes: readonly CastExplanation[]): readonly CastRow[] {
   return [...rows.values()];
 }
 
-/** File and line, without the folders of the machine it ran on. */
+/** The name of the file and the line, without folders. */
 export function lineName(line: string): string {
   return line.split(/[\\/]/).at(-1)?.replace(/:\d+$/, "") ?? line;
 }

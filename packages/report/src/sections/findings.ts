@@ -1,9 +1,10 @@
 import type { PrecisionReport } from "@mp/core";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
+import { inLayer } from "../no-fitting-scale.js";
 import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
 
-/** Sums up the numbers in sentences. `misfit` says why no loss scale fits, if none does. */
+/** Sums up the report in sentences. `misfit` is the reason if no loss scale fits. */
 export function findings(report: PrecisionReport, misfit: Markup | undefined): readonly (Markup | string)[] {
   return [lossOfRange(report), recommendation(report, misfit), bf16(report), notFinite(report)].filter(
     (finding) => finding !== undefined,
@@ -27,9 +28,7 @@ function recommendation({ gradients, half, usesHalf }: PrecisionReport, misfit: 
   if (misfit !== undefined) return html`<b>No loss scale fits</b> float16: ${misfit}.`;
   if (largest === 0) return html`All gradients of this batch are 0: it tells of no loss scale.`;
   const at = gradients.shares.f16.find(({ scale }) => scale === recommendedScale);
-  const where =
-    largestIn === undefined ? undefined : html`, in ${layerName(largestIn.layer)} (${largestIn.kind})`;
-  return html`Recommended loss scale${usesHalf && half === "f16" ? undefined : " for float16"}: <b>${scaleText(recommendedScale)}</b> (${recommendedScale.toLocaleString("en")}), the largest power of two from ${powerOfTwo(0)} to ${powerOfTwo(24)} at which four times the largest gradient of this batch, ${significant(largest)}${where}, is still finite. <b>${percent(at?.zero ?? 0)}</b> of the gradients are then 0, <b>${percent(at?.subnormal ?? 0)}</b> subnormal.`;
+  return html`Recommended loss scale${usesHalf && half === "f16" ? undefined : " for float16"}: <b>${scaleText(recommendedScale)}</b> (${recommendedScale.toLocaleString("en")}), the largest power of two from ${powerOfTwo(0)} to ${powerOfTwo(24)} at which four times the largest gradient of this batch, ${significant(largest)}${inLayer(largestIn)}, is still finite. <b>${percent(at?.zero ?? 0)}</b> of the gradients are then 0, <b>${percent(at?.subnormal ?? 0)}</b> subnormal.`;
 }
 
 function bf16({ gradients: { shares } }: PrecisionReport): Markup {

@@ -21,7 +21,7 @@ const columns: readonly Column<StateTensor>[] = [
   ...places,
 ];
 
-/** Lists the tensors of the optimizer's state, those that have lost most first. */
+/** Lists the tensors of the optimizer's state, those with the most lost values first. */
 export function optimizerSection({ optimizer }: PrecisionReport, nameOf: NameOf): Markup | undefined {
   const rows = optimizer.tensors.map((row) => ({
     ...row,
@@ -37,7 +37,7 @@ ${foldable({ summary: `${count(rows.length, "tensor")} with format and range`, r
 `;
 }
 
-/** A row where a table would be wider than the screen. */
+/** A row in the list for narrow pages. */
 function card(row: StateTensor): Markup {
   return html`<li><span>${row.parameter}</span> <span>${row.slot}</span> <span>${bytes(row.bytes)} in ${row.format}</span>
 <p>${places.map(({ head, cell }) => html`${head} ${cell(row)} `)}</p></li>

@@ -12,30 +12,30 @@ import { rangesSection } from "./ranges.js";
 import { scalesSection } from "./scales.js";
 import { type SkippedStep, skipSection } from "./skips.js";
 
-/** A run as its page tells it. */
+/** The content of a run's page. */
 export interface ReportedRun {
   /** Name of the run, such as the app's. */
   readonly title: string;
   readonly report: PrecisionReport;
-  /** Its steps in order; may be empty. */
+  /** The steps in order; may be empty. */
   readonly history: readonly HistoryStep[];
-  /** The skipped ones among them that were replayed. */
+  /** The skipped steps that were replayed. */
   readonly skips: readonly SkippedStep[];
-  /** The run's main results, at the head of the page, in words: `{ "test accuracy": "0.912" }`. */
+  /** Main results for the head of the page, as text: `{ "test accuracy": "0.912" }`. */
   readonly results?: Readonly<Record<string, string>>;
-  /** When it ended; now unless given. Shown in UTC. */
+  /** End of the run, shown in UTC. Default: now. */
   readonly date?: Date;
-  /** Further facts for the head of the page, in words: `{ "seed": "1" }`. */
+  /** Further facts for the head of the page, as text: `{ "seed": "1" }`. */
   readonly facts?: Readonly<Record<string, string>>;
 }
 
-/** Nothing may be loaded and nothing may run, whatever a name in the report says. */
+/** Forbids loading and scripts, whatever names are in the report. */
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /**
- * One self-contained HTML page: no scripts, no fonts, nothing that is loaded. Dark or light as the reader's system is,
- * for phones and wide screens.
+ * Makes a self-contained HTML page, without scripts and fonts, for phones and wide screens. It is dark or light like the
+ * reader's system.
  * @example
  * ```ts
  * const report = await training.precisionReport(batch);

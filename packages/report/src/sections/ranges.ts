@@ -9,17 +9,13 @@ import { exponentsFigure } from "../plots/exponents.js";
 import { layersFigure, namesWidth } from "../plots/layers.js";
 import { type Column, table } from "./table.js";
 
-const kinds = [
-  {
-    title: "Gradients",
-    isOf: ({ kind }: GroupHistogram) => kind === "gradients" || kind === "weight gradients",
-    isBackward: true,
-  },
-  { title: "Activations", isOf: ({ kind }: GroupHistogram) => kind === "activations", isBackward: false },
-  { title: "Weights", isOf: ({ kind }: GroupHistogram) => kind === "weights", isBackward: false },
-] as const;
+const sections: Readonly<Record<string, readonly GroupHistogram["kind"][]>> = {
+  Gradients: ["gradients", "weight gradients"],
+  Activations: ["activations"],
+  Weights: ["weights"],
+};
 
-/** The zeros and the smallest and largest exponent of a histogram. */
+/** Columns of the zeros and the smallest and largest exponent of a histogram. */
 export const rangeColumns: readonly Column<Pick<GroupHistogram, "histogram">>[] = [
   { head: "zero", isNumber: true, cell: ({ histogram }) => percent(histogram.zeros / valueCount(histogram)) },
   { head: "smallest", isNumber: true, cell: ({ histogram }) => exponentAt(histogram, 0) },
@@ -48,17 +44,17 @@ const columns: readonly Column<GroupHistogram>[] = [
   { head: "∞, NaN", isNumber: true, cell: ({ histogram }) => histogram.infinities + histogram.nans },
 ];
 
-/** Draws the ranges of the step's numbers against those of both halves. */
+/** Draws the ranges of the step's numbers and those of the halves. */
 export function rangesSection({ groups, half }: PrecisionReport): Markup {
   const axis = magnitudeAxis(groups.map(({ histogram }) => histogram));
-  const looked = kinds
-    // All from the first layer to the last, though the backward pass comes to them the other way round.
-    .map(({ title, isOf, isBackward }) => {
-      const own = groups.filter(isOf);
-      return { title, groups: isBackward ? own.reverse() : own };
+  const looked = Object.entries(sections)
+    .map(([title, kinds]) => {
+      const own = groups.filter(({ kind }) => kinds.includes(kind));
+      // From the first layer to the last, also for the backward pass.
+      return { title, groups: title === "Gradients" ? own.reverse() : own };
     })
     .filter(({ groups: own }) => own.length > 0);
-  // One for all, so that the axes of neighbors line up; at least for the ticks of shares.
+  // The same for all, so that the axes of neighbors line up. Ticks of shares need 40.
   const marginLeft = Math.max(40, ...looked.map(({ groups: own }) => namesWidth(own)));
   return html`<section aria-labelledby="ranges">
 <h2 id="ranges">Where the numbers lie</h2>

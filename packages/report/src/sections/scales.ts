@@ -19,7 +19,7 @@ const columns: readonly Column<Row>[] = [
   ]),
 ];
 
-/** Compares loss scales by their effect on the gradients, and names the one that fits. */
+/** Compares the effects of loss scales on the gradients, and recommends one. */
 export function scalesSection(report: PrecisionReport): Markup {
   const { shares, recommendedScale } = report.gradients;
   const misfit = noFittingScale(report);

@@ -8,20 +8,20 @@ import { lineName } from "./casts.js";
 import { foldable } from "./foldable.js";
 import { type Column, table } from "./table.js";
 
-/** A skipped step and what its replay found; `undefined` where it found nothing. */
+/** A skipped step, and the cause that its replay found, if any. */
 export interface SkippedStep {
   readonly step: number;
   readonly scale: number;
   readonly overflow: Diagnosis | undefined;
 }
 
-/** A skipped step in words; empty where its replay found nothing. */
+/** A skipped step as text; parts are empty if its replay found nothing. */
 interface SkipRow {
   readonly step: number;
   readonly scale: string;
   readonly cause: string;
   readonly phase: string;
-  /** The layer of the first tensor, or the input's name. */
+  /** The layer of the first tensor that was not finite, or the name of the input. */
   readonly place: string;
   readonly operator: string;
   readonly type: string;
@@ -65,7 +65,7 @@ ${found === "" ? undefined : html`<p>${found}</p><p>${where}</p>`}</li>
 `;
 }
 
-/** Each cause once, the most frequent first, with what it means and what to do about its first step. */
+/** Lists the causes, the most frequent first, with the explanation and the remedy for its first step. */
 function causeList(skips: readonly SkippedStep[]): Markup | undefined {
   const byCause = new Map<string, Diagnosis[]>();
   for (const { overflow } of skips)
@@ -87,7 +87,7 @@ export interface SkipParts {
   readonly nameOf: NameOf;
 }
 
-/** Which tensor of each skipped step was the first that was not finite, and why. */
+/** Lists the first tensor that was not finite in each skipped step, and why. */
 export function skipSection({ skips, history, nameOf }: SkipParts): Markup {
   const rows = skips.map((skip) => describeSkip(skip, nameOf));
   const skipped = history.filter(({ applied }) => !applied).length;

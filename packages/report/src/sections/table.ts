@@ -2,16 +2,16 @@ import { html, type Markup } from "../html.js";
 
 export interface Column<Row> {
   readonly head: string;
-  /** Digits are set in a column of their own width and to the right. */
+  /** Numbers, aligned to the right. */
   readonly isNumber?: boolean;
-  /** A path or a name that may be broken anywhere. */
+  /** A path or a name, in which lines may break anywhere. */
   readonly isName?: boolean;
-  /** More than a word or two. */
+  /** Text of several words. */
   readonly isWords?: boolean;
   readonly cell: (row: Row) => Markup | string | number;
 }
 
-/** A table that scrolls by itself where it is wider than the page. */
+/** Makes a table that scrolls if it is wider than the page. */
 export function table<Row>(label: string, columns: readonly Column<Row>[], rows: readonly Row[]): Markup {
   const cellClass = ({ isNumber, isName, isWords }: Column<Row>): string =>
     isNumber ? "number" : isName ? "name" : isWords ? "words" : "";
