@@ -47,13 +47,6 @@ export { END_OF_SENTENCE, tokenize, UNKNOWN_WORD } from "./text/tokenize.js";
 export type { Vocabulary } from "./text/vocabulary.js";
 export { buildVocabulary, decodeWords, encodeCorpus, vocabularyOf } from "./text/vocabulary.js";
 
-// Audio
-
-export type { LogMelOptions } from "./audio/log-mel.js";
-export { logMel } from "./audio/log-mel.js";
-export type { Sound } from "./audio/read-wav.js";
-export { readWav } from "./audio/read-wav.js";
-
 // Boxes
 
 export type { AnnotatedImage, Box, BoxAnnotations, LabeledBox } from "./boxes/annotations.js";

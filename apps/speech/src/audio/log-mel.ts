@@ -1,44 +1,26 @@
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import { fft } from "fourier-transform";
-import { claim, integer, optional, optionsOf } from "../check-arguments.js";
 import type { Sound } from "./read-wav.js";
 
-export interface LogMelOptions {
-  /** Filters, evenly spaced on the mel scale from 0 to half the sample rate; default 40. */
-  readonly mels?: number;
-  /** Seconds of a frame; default 0.025. */
-  readonly window?: number;
-  /** Seconds from one frame to the next; default 0.01. */
-  readonly hop?: number;
-}
+/** Seconds of a frame, and from one frame to the next. */
+const [WINDOW, HOP] = [0.025, 0.01];
 
-const seconds = claim(
-  "a number above 0",
-  (value) => typeof value === "number" && value > 0 && Number.isFinite(value),
-);
-const checkOptions = optionsOf<LogMelOptions>(
-  { mels: optional(integer(1)), window: optional(seconds), hop: optional(seconds) },
-  "{ mels: 40 }",
-);
-
-/** Below it, a filter's energy counts as this: the logarithm of silence. */
+/** The least energy of a filter: that of silence. */
 const SILENCE = 1e-10;
 
 /**
  * Log-mel features of a sound, f32 [frames, mels]: the logarithm of the energy in triangular filters (O'Shaughnessy's
  * mel scale, 2595 · log10(1 + f / 700)) of the spectrum of each frame under a Hann window.
- * @throws MP_INVALID_ARGUMENT for an invalid option, or a sound shorter than one frame
+ * @throws MP_INVALID_ARGUMENT for a sound shorter than one frame
  */
-export function logMel({ samples, sampleRate }: Sound, options: LogMelOptions = {}): HostTensor<"f32"> {
-  checkOptions("logMel", options);
-  const { mels = 40, window = 0.025, hop = 0.01 } = options;
-  const length = Math.round(window * sampleRate);
-  const step = Math.max(1, Math.round(hop * sampleRate));
+export function logMel({ samples, sampleRate }: Sound, mels: number): HostTensor<"f32"> {
+  const length = Math.round(WINDOW * sampleRate);
+  const step = Math.max(1, Math.round(HOP * sampleRate));
   const frames = Math.floor((samples.length - length) / step) + 1;
   if (frames < 1 || length < 2) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
-      `logMel: a frame has ${length} samples, the sound has ${samples.length}; take a shorter window`,
+      `logMel: a frame has ${length} samples, the sound has ${samples.length}; take a longer one`,
     );
   }
   const size = 2 ** Math.ceil(Math.log2(length));
@@ -68,13 +50,13 @@ interface Filter {
   readonly weights: readonly number[];
 }
 
-const melOf = (frequency: number): number => 2595 * Math.log10(1 + frequency / 700);
-const frequencyOf = (mel: number): number => 700 * (10 ** (mel / 2595) - 1);
+const frequencyToMel = (frequency: number): number => 2595 * Math.log10(1 + frequency / 700);
+const melToFrequency = (mel: number): number => 700 * (10 ** (mel / 2595) - 1);
 
 /** Triangles that each rise from the center of the one before and fall to the center of the next. */
 function melFilters(mels: number, size: number, sampleRate: number): readonly Filter[] {
   const binOf = (place: number): number =>
-    (frequencyOf((place * melOf(sampleRate / 2)) / (mels + 1)) * size) / sampleRate;
+    (melToFrequency((place * frequencyToMel(sampleRate / 2)) / (mels + 1)) * size) / sampleRate;
   return Array.from({ length: mels }, (_, mel) => {
     const [low, center, high] = [binOf(mel), binOf(mel + 1), binOf(mel + 2)];
     const first = Math.max(0, Math.ceil(low));

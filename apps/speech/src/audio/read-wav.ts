@@ -1,9 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { MpError } from "@mp/core";
 import wavefile from "wavefile";
-import { path as checkPath } from "../check-arguments.js";
-import { MOST_BYTES } from "../data-size.js";
-import { asMpError, sizeOfFile } from "../regular-file.js";
 
 /** One channel of sound. */
 export interface Sound {
@@ -14,15 +11,12 @@ export interface Sound {
 }
 
 /**
- * Reads a WAV file of any bit depth, its channels mixed into one.
+ * Reads a WAV file of any bit depth and averages its channels.
  * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is no WAV file or has no samples
  */
 export async function readWav(path: string): Promise<Sound> {
-  checkPath("readWav: path", path);
-  const size = await sizeOfFile(path);
-  if (size > MOST_BYTES) throw unreadable(path, `has ${size} bytes, the most is ${MOST_BYTES}; split it`);
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw asMpError(path, error);
+  const bytes = await readFile(path).catch((cause: NodeJS.ErrnoException) => {
+    throw new MpError("MP_IO", `${path}: cannot be read, ${cause.code}`, { details: { path }, cause });
   });
   let channels: readonly Float32Array[];
   let sampleRate: number;
@@ -34,11 +28,7 @@ export async function readWav(path: string): Promise<Sound> {
     const samples = wav.getSamples(false, Float32Array) as unknown as Float32Array | readonly Float32Array[];
     channels = samples instanceof Float32Array ? [samples] : samples;
   } catch (cause) {
-    throw unreadable(
-      path,
-      `is no WAV file that can be read: ${String((cause as Error).message ?? cause)}`,
-      cause,
-    );
+    throw unreadable(path, `is no WAV file that can be read: ${(cause as Error).message ?? cause}`, cause);
   }
   const [first] = channels;
   if (first === undefined || first.length === 0 || !(sampleRate > 0))
@@ -50,9 +40,5 @@ export async function readWav(path: string): Promise<Sound> {
   return { samples, sampleRate };
 }
 
-function unreadable(path: string, message: string, cause?: unknown): MpError<"MP_PARSE"> {
-  return new MpError("MP_PARSE", `${path}: ${message}`, {
-    details: { path },
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
+const unreadable = (path: string, problem: string, cause?: unknown): MpError<"MP_PARSE"> =>
+  new MpError("MP_PARSE", `${path}: ${problem}`, { details: { path }, cause });

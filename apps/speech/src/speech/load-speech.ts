@@ -1,5 +1,6 @@
 import { type HostTensor, tensor } from "@mp/core";
-import { logMel, permutation, randomStream } from "@mp/data";
+import { permutation, randomStream } from "@mp/data";
+import { logMel } from "../audio/log-mel.js";
 import type { Options } from "../flags.js";
 import { LETTERS, utterance } from "./tones.js";
 import { readTranscribed, type Transcribed } from "./transcribed.js";
@@ -58,7 +59,7 @@ function padded(
   mels: number,
 ): Pick<Speech, "train" | "test"> {
   const heard = (set: readonly Transcribed[]) =>
-    set.map(({ sound, text }) => ({ features: logMel(sound, { mels }), text }));
+    set.map(({ sound, text }) => ({ features: logMel(sound, mels), text }));
   const [a, b] = [heard(train), heard(test)];
   const frames = Math.max(...[...a, ...b].map(({ features }) => features.shape[0] as number));
   const most = Math.max(...[...a, ...b].map(({ text }) => text.length));

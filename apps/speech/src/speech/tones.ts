@@ -2,7 +2,8 @@
  * Generated speech: each letter is a pair of tones, as on a telephone's keys, of its own length, loudness and slightly wrong pitch, in
  * noise. Utterances are sequences of letters, each unlike the one before half of the time.
  */
-import { type RandomStream, randomStream, type Sound } from "@mp/data";
+import { type RandomStream, randomStream } from "@mp/data";
+import type { Sound } from "../audio/read-wav.js";
 
 const SAMPLE_RATE = 8000;
 const LOW = [697, 770, 852, 941];

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError } from "@mp/core";
-import { readWav, type Sound } from "@mp/data";
+import { readWav, type Sound } from "../audio/read-wav.js";
 
 /** A sound and what is said, as indices of letters. */
 export interface Transcribed {
