@@ -14,7 +14,6 @@ export default preset(
     reference: "src/entries/reference.ts",
     "checkpoint-files": "src/checkpoint/files.ts",
     "no-checkpoint-files": "src/checkpoint/no-files.ts",
-    internal: "src/entries/internal.ts",
   },
   // Symbol.asyncDispose, of Trainer.
   { typeLibrary: "esnext.disposable" },

@@ -60,6 +60,7 @@ export type { AllReduce } from "./train/objective/window.js";
 // Weights of a run: serving them, starting from them
 export { predictor } from "./predict/predictor.js";
 export type { Predictor } from "./predict/predictor-interface.js";
+export { statefulPredictor, type StatefulPredictor } from "./predict/stateful-predictor.js";
 export { loadParameters } from "./train/checkpoint/load-parameters.js";
 
 // Reports of a run: its casts and ranges
