@@ -1,7 +1,7 @@
 """Writes tiny random language models, and what transformers and peft make of them: logits, greedy tokens, the losses of a LoRA
 run in float32 and under autocast in bfloat16, adapters. Needs torch, transformers 5 and peft:
 
-    python fine_tuning.py ../../packages/nn/test/fixtures/transformers [name of a model …]
+    python fine_tuning.py ../../packages/language-models/test/fixtures/transformers [name of a model …]
 
 Tokens come out of the integer hash, so that the tests make the same ones without this file. With `check <folder>` it loads
 an adapter that was saved from TypeScript and compares its logits with those beside it, `logits.json`.

@@ -1,7 +1,7 @@
 """Prints what bitsandbytes 0.50 makes of weights on a processor: codes and scales of int8 by rows and of NF4 with double
 quantization, and the numbers that they stand for. The fixture of the tests of quantized bases. Needs torch and bitsandbytes:
 
-    python quantized_weights.py > ../../packages/nn/test/fixtures/transformers/quantized-weights.json
+    python quantized_weights.py > ../../packages/nn/test/fixtures/quantized-weights.json
 
 Arrays are base64 of their bytes. PyTorch runs on one thread: with more, the mean of more than 32 767 scales has another
 last bit. Of a row that is a multiple of 16 but not of 64 long, the library's AVX-512 path takes the scale of another block;

@@ -1,7 +1,7 @@
 """Writes two byte-level tokenizers and what Python's tokenizers and transformers make of random Unicode text and of chats.
 Needs tokenizers and transformers (5.24 was used), no PyTorch:
 
-    python tokenizers_chats.py ../../packages/data/test/fixtures/tokenizer
+    python tokenizers_chats.py ../../packages/language-models/test/fixtures/tokenizer
 
 They are trained on this repository's LICENSE. `gpt2` splits words as GPT-2 does; `qwen` as Qwen and Llama 3 do, after NFC,
 and puts a token before each text. Messages of chats have no control characters: Python's `trim` takes U+001C to U+001F for

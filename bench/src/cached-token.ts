@@ -4,8 +4,7 @@
  */
 import { ort } from "@mp/backend-ort";
 import { float32, key, predictor, tensor } from "@mp/core";
-import { generator } from "@mp/nn/generate";
-import { type CausalLmInput, causalLm } from "@mp/nn/transformers";
+import { type CausalLmInput, causalLm, generator } from "@mp/language-models";
 import { median } from "./statistics.js";
 
 const LENGTH = 512;

@@ -10,8 +10,8 @@ import { openvino } from "@mp/backend-openvino";
 import { ort } from "@mp/backend-ort";
 import { adamW, float32, key, mixedBfloat16, type Tensor, tensor, trainer } from "@mp/core";
 import { planMemory } from "@mp/core/report";
+import { causalLm, loadCausalLm, nextTokenLoss, saveCausalLm } from "@mp/language-models";
 import { lora } from "@mp/nn/adapters";
-import { causalLm, loadCausalLm, nextTokenLoss, saveCausalLm } from "@mp/nn/transformers";
 import { median } from "./statistics.js";
 
 const { values } = parseArgs({

@@ -3,6 +3,5 @@ import { preset } from "@mp/build/tsup";
 export default preset({
   index: "src/index.ts",
   rows: "src/rows/index.ts",
-  tokenizer: "src/tokenizer/index.ts",
   worker: "src/prefetch/worker.ts",
 });

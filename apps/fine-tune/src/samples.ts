@@ -1,6 +1,6 @@
 import type { Backend } from "@mp/core";
 import type { CausalExample } from "@mp/data/rows";
-import { generator } from "@mp/nn/generate";
+import { generator } from "@mp/language-models";
 import type { Tuning, Weights } from "./tuning.js";
 
 /** Tokens of a sample at most. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { loadTokenizer } from "@mp/data/tokenizer";
+import { loadTokenizer } from "@mp/language-models/tokenizer";
 import { expect, it } from "vitest";
 import { exampleOf, examplesOf } from "./texts.js";
 

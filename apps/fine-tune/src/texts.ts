@@ -1,7 +1,7 @@
 import { MpError } from "@mp/core";
 import { type Dataset, mapDataset } from "@mp/data";
 import { type CausalExample, readRows } from "@mp/data/rows";
-import type { ChatMessage, Tokenizer } from "@mp/data/tokenizer";
+import type { ChatMessage, Tokenizer } from "@mp/language-models/tokenizer";
 
 type Encode = (row: Row, by: Tokenizer) => CausalExample;
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { key } from "@mp/core";
 import { permutation, randomStream } from "@mp/data";
-import { causalLm, saveCausalLm } from "@mp/nn/transformers";
+import { causalLm, saveCausalLm } from "@mp/language-models";
 
 const PARTS = fileURLToPath(new URL("../tiny", import.meta.url));
 const SUMMANDS = 20;

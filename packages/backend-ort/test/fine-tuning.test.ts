@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { adamW, float32, mixedBfloat16, type PrecisionChoice, predictor, trainer } from "@mp/core";
 import { type HostTensor, key, type Tensor, tensor } from "@mp/graph";
+import { type CausalLm, type CausalLmInput, loadCausalLm, nextTokenLoss } from "@mp/language-models";
 import { type Lora, loadAdapter, lora, type NamedParameters, saveAdapter } from "@mp/nn/adapters";
-import { type CausalLm, type CausalLmInput, loadCausalLm, nextTokenLoss } from "@mp/nn/transformers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 
@@ -21,7 +21,7 @@ interface Expected {
 }
 
 const folderOf = (name: string): string =>
-  fileURLToPath(new URL(`../../nn/test/fixtures/transformers/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../language-models/test/fixtures/transformers/${name}`, import.meta.url));
 const expectedOf = async (name: string): Promise<Expected> =>
   JSON.parse(await readFile(join(folderOf(name), "expected.json"), "utf8"));
 const floats = (text: string): Float32Array => {

@@ -5,14 +5,13 @@ import { fileURLToPath } from "node:url";
 import { float32, mixedBfloat16 } from "@mp/core";
 import { type Backend, full } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
+import { generate, generator, loadCausalLm, type TextGenerator, type TokenStream } from "@mp/language-models";
 import { loadAdapter } from "@mp/nn/adapters";
-import { generate, generator, type TextGenerator, type TokenStream } from "@mp/nn/generate";
-import { loadCausalLm } from "@mp/nn/transformers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 
 const folderOf = (name: string): string =>
-  fileURLToPath(new URL(`../../nn/test/fixtures/transformers/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../language-models/test/fixtures/transformers/${name}`, import.meta.url));
 const greedyOf = async (name: string): Promise<readonly number[]> =>
   JSON.parse(await readFile(join(folderOf(name), "expected.json"), "utf8")).greedy;
 

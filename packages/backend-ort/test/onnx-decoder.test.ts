@@ -17,17 +17,18 @@ import {
   traceInto,
 } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
-import { loadAdapter } from "@mp/nn/adapters";
-import { generate, onnxDecoder } from "@mp/nn/generate";
 import {
   type CausalLm,
   type CausalLmConfig,
   type CausalLmInput,
   type CausalLmParameters,
   causalLm,
+  generate,
   loadCausalLm,
+  onnxDecoder,
   saveCausalLm,
-} from "@mp/nn/transformers";
+} from "@mp/language-models";
+import { loadAdapter } from "@mp/nn/adapters";
 import { type ExportOptions, encodeModel, exportOnnx } from "@mp/onnx";
 import fc from "fast-check";
 import * as engine from "onnxruntime-node";
@@ -118,7 +119,7 @@ async function greedyTokens(loaded: Loaded, prompt: readonly number[], length: n
 }
 
 const folderOf = (name: string): string =>
-  fileURLToPath(new URL(`../../nn/test/fixtures/transformers/${name}`, import.meta.url));
+  fileURLToPath(new URL(`../../language-models/test/fixtures/transformers/${name}`, import.meta.url));
 const greedyOf = async (name: string): Promise<readonly number[]> =>
   JSON.parse(await readFile(join(folderOf(name), "expected.json"), "utf8")).greedy;
 

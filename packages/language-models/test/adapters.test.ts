@@ -3,15 +3,17 @@ import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HostTensor, isHostTensor, key, mapTree, type Tensor, tensor } from "@mp/core";
-import { decodeArray, encodeArray } from "@mp/core/graph";
-import { reference } from "@mp/core/reference";
-import { loadFile, saveFile } from "@mp/safetensors/file";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { numbers, run } from "../../test/run-layer.js";
-import { generator } from "../generate/index.js";
-import { type CausalLm, causalLm, loadCausalLm, saveCausalLm } from "../transformers/index.js";
-import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
+import {
+  decodeArray,
+  encodeArray,
+  type HostTensor,
+  isHostTensor,
+  key,
+  mapTree,
+  type Tensor,
+  tensor,
+} from "@mp/graph";
+import { reference } from "@mp/graph/reference";
 import {
   type Lora,
   type LoraOptions,
@@ -19,9 +21,14 @@ import {
   lora,
   type NamedParameters,
   saveAdapter,
-} from "./index.js";
+} from "@mp/nn/adapters";
+import { loadFile, saveFile } from "@mp/safetensors/file";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import { ADAPTER_FIELDS } from "../../nn/src/adapters/adapter-fields-table.js";
+import { numbers, run } from "../../nn/test/run-layer.js";
+import { type CausalLm, causalLm, generator, loadCausalLm, saveCausalLm } from "../src/index.js";
 
-const fixtures = fileURLToPath(new URL("../../test/fixtures/transformers", import.meta.url));
+const fixtures = fileURLToPath(new URL("./fixtures/transformers", import.meta.url));
 
 const config = {
   model_type: "llama",

@@ -4,14 +4,14 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/core";
+import { type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/graph";
+import { loadAdapter } from "@mp/nn/adapters";
 import type { SafetensorsTensor } from "@mp/safetensors";
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadCausalLm } from "../transformers/index.js";
-import { loadAdapter } from "./index.js";
+import { loadCausalLm } from "../src/index.js";
 
-const fixtures = fileURLToPath(new URL("../../test/fixtures/transformers", import.meta.url));
+const fixtures = fileURLToPath(new URL("./fixtures/transformers", import.meta.url));
 
 let directory = "";
 beforeAll(async () => {

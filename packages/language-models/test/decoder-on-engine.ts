@@ -1,12 +1,12 @@
 /** Tests of a decoder of Hugging Face on an engine: its text with the cache, and adapters beside a base. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { adamW, type Backend, float32, key, type Tensor, tensor, trainer } from "@mp/core";
-import { reference } from "@mp/core/reference";
+import { adamW, float32, trainer } from "@mp/core";
+import { type Backend, key, type Tensor, tensor } from "@mp/graph";
+import { reference } from "@mp/graph/reference";
+import { lora } from "@mp/nn/adapters";
 import { describe, expect, it } from "vitest";
-import { lora } from "../src/adapters/index.js";
-import { generate } from "../src/generate/index.js";
-import { loadCausalLm, nextTokenLoss } from "../src/transformers/index.js";
+import { generate, loadCausalLm, nextTokenLoss } from "../src/index.js";
 
 type Base = "f32" | "bf16" | "int8" | "nf4";
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { refusal } from "../../data/test/refusal.js";
 import { type ChatMessage, checkFits, loadTokenizer, type Tokenizer } from "../src/tokenizer/index.js";
-import { refusal } from "./refusal.js";
 
 const fixtures = fileURLToPath(new URL("fixtures/tokenizer", import.meta.url));
 const FOLDERS = ["gpt2", "qwen"] as const;

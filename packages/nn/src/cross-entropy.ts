@@ -1,4 +1,5 @@
-import type { Tensor } from "@mp/core";
+import type { Tensor } from "@mp/graph";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
   add,
   cast,
@@ -15,8 +16,7 @@ import {
   reshape,
   softmaxCrossEntropyLoss,
   where,
-} from "@mp/core/ops";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
+} from "@mp/graph/ops";
 import { expectAlike, expectLabels } from "./check-tensor.js";
 import { meanBy, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction } from "./option-kinds.js";

@@ -1,4 +1,6 @@
-import { autocast, castingPolicy, MpError, type Tensor, tensor } from "@mp/core";
+import { autocast, castingPolicy } from "@mp/core";
+import { MpError, type Tensor, tensor } from "@mp/graph";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
   add,
   and,
@@ -25,8 +27,7 @@ import {
   sub,
   unsqueeze,
   where,
-} from "@mp/core/ops";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
+} from "@mp/graph/ops";
 import { expectTensor } from "./check-tensor.js";
 import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";

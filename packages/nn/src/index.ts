@@ -49,7 +49,7 @@ export {
   sigmoid,
   softplus,
   tanh,
-} from "@mp/core/ops";
+} from "@mp/graph/ops";
 
 // Normalization
 

@@ -1,4 +1,4 @@
-import { foldIn, key } from "@mp/core";
+import { foldIn, key } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import {
   constantValue,

@@ -1,4 +1,5 @@
-import { autocast, mixedFloat16, type Tensor, tensor } from "@mp/core";
+import { autocast, mixedFloat16 } from "@mp/core";
+import { type Tensor, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { accuracy, topKAccuracy } from "./index.js";

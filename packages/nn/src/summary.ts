@@ -1,14 +1,15 @@
-import type { DType, Shape } from "@mp/core";
+import { type PlannedMemory, type PlannedStep, planMemory } from "@mp/core/report";
 import {
   type AnyNode,
   consumers,
+  type DType,
   elementCount,
   type Graph,
   isFloat,
   PRODUCT_OPS,
+  type Shape,
   type Value,
-} from "@mp/core/graph";
-import { type PlannedMemory, type PlannedStep, planMemory } from "@mp/core/report";
+} from "@mp/graph";
 
 /** A layer of a model, as a scope of a training step. */
 export interface LayerSummary {

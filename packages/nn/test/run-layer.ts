@@ -1,3 +1,4 @@
+import type { Traced } from "@mp/core";
 import {
   type HostTensor,
   isHostTensor,
@@ -7,11 +8,10 @@ import {
   rebuildTree,
   type Tensor,
   type TensorTree,
-  type Traced,
   type Tree,
-} from "@mp/core";
-import { traceInto } from "@mp/core/graph";
-import { evaluateRaw, type RawTensor } from "@mp/core/reference";
+  traceInto,
+} from "@mp/graph";
+import { evaluateRaw, type RawTensor } from "@mp/graph/reference";
 
 export interface RunOptions {
   /** `f64` (default) computes in doubles; `exact` as an engine does. */

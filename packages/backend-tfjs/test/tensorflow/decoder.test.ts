@@ -1,4 +1,4 @@
-import { describeDecoder } from "../../../nn/test/decoder-on-engine.js";
+import { describeDecoder } from "../../../language-models/test/decoder-on-engine.js";
 import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 

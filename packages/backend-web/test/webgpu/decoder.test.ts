@@ -1,5 +1,5 @@
 import { beforeAll } from "vitest";
-import { describeDecoder } from "../../../nn/test/decoder-on-engine.js";
+import { describeDecoder } from "../../../language-models/test/decoder-on-engine.js";
 import { ortWeb } from "../../src/index.js";
 import { installWebgpu } from "./dawn.js";
 

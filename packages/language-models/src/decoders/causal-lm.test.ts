@@ -1,10 +1,11 @@
 // What holds for any configuration of a family: generated ones, in double precision.
-import { type HostTensor, key, tensor } from "@mp/core";
+
+import { type HostTensor, key, tensor } from "@mp/graph";
+import { type FieldTable, readFields } from "@mp/nn/internal";
 import { describe, expect, it } from "vitest";
-import { numbers, run } from "../../test/run-layer.js";
-import { type FieldRule, readFields } from "./config-fields.js";
+import { numbers, run } from "../../../nn/test/run-layer.js";
+import { type CausalLm, type CausalLmConfig, causalLm, nextTokenLoss } from "../index.js";
 import { FAMILIES } from "./families.js";
-import { type CausalLm, type CausalLmConfig, causalLm, nextTokenLoss } from "./index.js";
 
 /** Numbers in 0 … 1 by a linear congruence. */
 function draws(seed: number): () => number {
@@ -135,7 +136,9 @@ describe.each(FAMILY_NAMES)("a configuration of %s", (family) => {
   const refused = rules.flatMap(([name, rule]) =>
     typeof rule === "object" && "only" in rule ? [[name, rule.only]] : [],
   );
-  const unused = rules.flatMap(([name, rule]: [string, FieldRule]) => (rule === "unused" ? [name] : []));
+  const unused = rules.flatMap(([name, rule]: [string, FieldTable[string]]) =>
+    rule === "unused" ? [name] : [],
+  );
 
   it.each(unused)("may have %s, which changes nothing", (name) => {
     for (const value of [7, "text", { any: true }])

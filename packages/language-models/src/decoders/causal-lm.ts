@@ -1,14 +1,21 @@
-import { type HostTensor, MpError, remat, scope, type Tensor, type TensorTree, type Tree } from "@mp/core";
-import { elementCount } from "@mp/core/graph";
-import { asTensor, attention, expand, range, reshape } from "@mp/core/ops";
+import {
+  elementCount,
+  type HostTensor,
+  MpError,
+  remat,
+  scope,
+  type Tensor,
+  type TensorTree,
+  type Tree,
+} from "@mp/graph";
 import { checks, readOptions, shown } from "@mp/graph/internal";
-import type { Layer } from "../layer.js";
-import { type FieldValues, readFields } from "./config-fields.js";
+import { asTensor, attention, expand, range, reshape } from "@mp/graph/ops";
+import type { Layer } from "@mp/nn";
+import type { LinearPlace } from "@mp/nn/adapters";
+import { type FieldValues, ignoreOption, readFields } from "@mp/nn/internal";
 import type { Attend, CausalLmInput, Decoder, DecoderInput, Family, ModelSizes } from "./decoder.js";
 import { FAMILIES } from "./families.js";
-import { ignoreOption } from "./field-checks.js";
 import { HEAD } from "./linear.js";
-import type { LinearPlace } from "./linear-place.js";
 import { initialized, linearLayersOf, mapSpecs } from "./parameter-spec.js";
 
 /** The object that a config.json holds. */

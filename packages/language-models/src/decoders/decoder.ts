@@ -1,7 +1,8 @@
 /** A family of models, as `causalLm` needs to know it. */
-import type { remat, Tensor, TensorTree } from "@mp/core";
-import type { LayerContext } from "../layer.js";
-import type { FieldTable, FieldValues } from "./config-fields.js";
+
+import type { remat, Tensor, TensorTree } from "@mp/graph";
+import type { LayerContext } from "@mp/nn";
+import type { FieldTable, FieldValues } from "@mp/nn/internal";
 import type { SpecTree } from "./parameter-spec.js";
 
 /** The tensors of a batch. */

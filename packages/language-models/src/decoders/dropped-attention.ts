@@ -1,7 +1,7 @@
-import { scope, type Tensor } from "@mp/core";
-import { matMul, mul, softmax, transpose, where } from "@mp/core/ops";
-import { dropout } from "../dropout.js";
-import { isPast } from "../multi-head-attention.js";
+import { scope, type Tensor } from "@mp/graph";
+import { matMul, mul, softmax, transpose, where } from "@mp/graph/ops";
+import { dropout } from "@mp/nn";
+import { isPast } from "@mp/nn/internal";
 import type { DecoderInput, Heads } from "./decoder.js";
 
 /** Causal attention with dropout on its weights in training, which the operator `attention` lacks. */

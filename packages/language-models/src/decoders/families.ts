@@ -1,8 +1,8 @@
 /** The families of models by their `model_type`. */
+
 import { checks } from "@mp/graph/internal";
-import { type FieldTable, type FieldValues, optional, unused } from "./config-fields.js";
+import { extent, type FieldTable, type FieldValues, optional, unused } from "@mp/nn/internal";
 import type { Family } from "./decoder.js";
-import { extent } from "./field-checks.js";
 import { GPT2_FIELDS, gpt2Decoder } from "./gpt2.js";
 import { LLAMA_FIELDS, type LlamaParts, llamaDecoder } from "./llama.js";
 

@@ -1,16 +1,18 @@
 /** The decoder of GPT-2: learned positions, layer normalization, one projection to queries, keys and values. */
-import { MpError, scope, type Tensor } from "@mp/core";
-import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/core/ops";
+
+import { MpError, scope, type Tensor } from "@mp/graph";
 import { checks } from "@mp/graph/internal";
-import { dropout } from "../dropout.js";
+import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/graph/ops";
+import { dropout } from "@mp/nn";
+import type { LinearPart } from "@mp/nn/internal";
+import { extent, type FieldTable, type FieldValues, optional, rate, unused } from "@mp/nn/internal";
 import { activationName, activationOf } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
-import { type FieldTable, type FieldValues, optional, unused } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { droppedAttention } from "./dropped-attention.js";
 import { embedded } from "./embedded.js";
-import { depth, extent, nonNegative, rate } from "./field-checks.js";
-import { HEAD, type LinearPart, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
+import { depth, nonNegative } from "./field-checks.js";
+import { HEAD, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { SHARED } from "./shared-fields-table.js";
 

@@ -1,31 +1,10 @@
 /** Linear layers as published files have them, alone or with an adapter beside the weight. */
-import type { Tensor } from "@mp/core";
-import { add, cast, matMul, mul, reshape, transpose } from "@mp/core/ops";
-import { dropout } from "../dropout.js";
-import type { LayerContext } from "../layer.js";
+
+import type { Tensor } from "@mp/graph";
+import { add, cast, matMul, mul, reshape, transpose } from "@mp/graph/ops";
+import { dropout, type LayerContext } from "@mp/nn";
+import { type LinearPart, withWeight } from "@mp/nn/internal";
 import { type ParameterSpec, spec } from "./parameter-spec.js";
-import { type StoredWeight, withWeight } from "./stored-weight.js";
-
-/** The parameters of a linear layer in a traced tree. */
-export interface LinearPart {
-  /** [outputs, inputs], or as `isInputsFirst` says, of any float dtype or quantized. */
-  readonly weight: StoredWeight<Tensor>;
-  readonly bias?: Tensor;
-  readonly adapter?: LinearAdapter;
-  /** Whether the weight is [inputs, outputs]: GPT-2's `Conv1D`. */
-  readonly isInputsFirst?: boolean;
-}
-
-/** A product of two low-rank matrices that is added to a frozen one: LoRA (Hu et al., arXiv 2106.09685). */
-export interface LinearAdapter {
-  /** [rank, inputs] */
-  readonly down: Tensor;
-  /** [outputs, rank] */
-  readonly up: Tensor;
-  readonly scale: number;
-  /** Rate of dropout of the adapter's input. */
-  readonly dropout: number;
-}
 
 /** The path of the linear layer that gives the logits, where embeddings do not. */
 export const HEAD = "lm_head";

@@ -1,14 +1,16 @@
 /** The decoders of the Llama line: RMS normalization before each part, rotary positions, grouped queries, a gated feed-forward. */
-import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
-import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
+
+import { type HostTensor, MpError, scope, type Tensor } from "@mp/graph";
 import { checks } from "@mp/graph/internal";
+import { add, mul, reshape, rmsNormalization, transpose } from "@mp/graph/ops";
+import type { LinearPart } from "@mp/nn/internal";
+import { extent, type FieldTable, type FieldValues, optional, positive } from "@mp/nn/internal";
 import { activationName, activationOf } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
-import { type FieldTable, type FieldValues, optional } from "./config-fields.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { embedded } from "./embedded.js";
-import { depth, extent, nonNegative, positionCount, positive } from "./field-checks.js";
-import { HEAD, type LinearPart, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
+import { depth, nonNegative, positionCount } from "./field-checks.js";
+import { HEAD, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, type RotaryConfig, rotated } from "./rotary.js";
 import { SHARED } from "./shared-fields-table.js";

@@ -3,10 +3,10 @@ import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HostTensor, isHostTensor, key, leavesOf } from "@mp/core";
+import { type HostTensor, isHostTensor, key, leavesOf } from "@mp/graph";
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { afterAll, beforeEach, expect, it } from "vitest";
-import { type CausalLmParameters, causalLm, loadCausalLm, saveCausalLm } from "./index.js";
+import { type CausalLmParameters, causalLm, loadCausalLm, saveCausalLm } from "../index.js";
 
 const fixtures = fileURLToPath(new URL("../../test/fixtures/transformers", import.meta.url));
 const GROUPED = join(fixtures, "llama-grouped");

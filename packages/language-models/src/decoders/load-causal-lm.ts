@@ -1,10 +1,16 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { MpError, zeros } from "@mp/core";
+import { MpError, zeros } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { type Store, stored } from "../safetensors/filling.js";
-import { readJson } from "../safetensors/json-file.js";
-import { loadStored } from "../safetensors/load-safetensors.js";
+import {
+  ignoreOption,
+  loadStored,
+  type Quantization,
+  readJson,
+  type Store,
+  stored,
+  WEIGHT_FORMATS,
+} from "@mp/nn/internal";
 import {
   type CausalLm,
   type CausalLmOptions,
@@ -14,10 +20,8 @@ import {
   rematOption,
 } from "./causal-lm.js";
 import type { Decoder, Family } from "./decoder.js";
-import { ignoreOption } from "./field-checks.js";
 import { HEAD } from "./linear.js";
 import { mapSpecs } from "./parameter-spec.js";
-import { type Quantization, WEIGHT_FORMATS } from "./stored-weight.js";
 
 export interface LoadCausalLmOptions extends CausalLmOptions {
   /**

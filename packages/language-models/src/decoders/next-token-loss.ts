@@ -1,6 +1,6 @@
-import { MpError, type Tensor } from "@mp/core";
-import { slice } from "@mp/core/ops";
-import { softmaxCrossEntropy } from "../cross-entropy.js";
+import { MpError, type Tensor } from "@mp/graph";
+import { slice } from "@mp/graph/ops";
+import { softmaxCrossEntropy } from "@mp/nn";
 
 /** The label of a token that does not count, as in transformers. */
 const IGNORED = -100;

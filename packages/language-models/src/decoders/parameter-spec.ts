@@ -1,7 +1,8 @@
 /** The parameters of a model before there are any: shapes by their published names, and how each starts. */
-import { foldIn, type HostTensor, type Key, leavesOf, mapTree, type Shape, type Tree } from "@mp/core";
-import { constantValue, type Initializer, normal } from "../initializers.js";
-import type { LinearPlace } from "./linear-place.js";
+
+import { foldIn, type HostTensor, type Key, leavesOf, mapTree, type Shape, type Tree } from "@mp/graph";
+import { constantValue, type Initializer, normal } from "@mp/nn";
+import type { LinearPlace } from "@mp/nn/adapters";
 
 type Start = "normal" | "zeros" | "ones";
 

@@ -2,11 +2,11 @@
  * Rotary positions (Su et al., arXiv 2104.09864) in the layout of Hugging Face: a pair is an element of the first half
  * of a head and its counterpart of the second.
  */
-import { type HostTensor, MpError, type Tensor, tensor } from "@mp/core";
-import { add, cast, concat, constant, cos, mul, reshape, sin, split, sub } from "@mp/core/ops";
+
+import { type HostTensor, MpError, type Tensor, tensor } from "@mp/graph";
 import { checks, shown } from "@mp/graph/internal";
-import { type FieldTable, type FieldValues, optional, readFields, required } from "./config-fields.js";
-import { positive } from "./field-checks.js";
+import { add, cast, concat, constant, cos, mul, reshape, sin, split, sub } from "@mp/graph/ops";
+import { type FieldTable, type FieldValues, optional, positive, readFields, required } from "@mp/nn/internal";
 
 /** The fields of config.json that decide the angles; `rope_scaling` is of files before transformers 5. */
 export interface RotaryConfig {

@@ -1,6 +1,6 @@
-import { type HostTensor, isHostTensor, leavesOf } from "@mp/core";
+import { type HostTensor, isHostTensor, leavesOf } from "@mp/graph";
 import { checks } from "@mp/graph/internal";
-import { saveFolder } from "../safetensors/save-weights.js";
+import { saveFolder } from "@mp/nn/internal";
 import type { CausalLm, CausalLmConfig, CausalLmParameters } from "./causal-lm.js";
 
 /**

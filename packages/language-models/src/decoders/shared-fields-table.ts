@@ -1,7 +1,8 @@
 // Fields of any config.json that do not change what a model computes, and those that would, but are not computed here.
+
 import { checks } from "@mp/graph/internal";
-import { type FieldTable, optional, unused } from "./config-fields.js";
-import { names, nonNegative } from "./field-checks.js";
+import { type FieldTable, names, optional, unused } from "@mp/nn/internal";
+import { nonNegative } from "./field-checks.js";
 
 export const SHARED: FieldTable = {
   // They choose the family.

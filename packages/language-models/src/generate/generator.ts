@@ -1,26 +1,11 @@
-import {
-  type Backend,
-  type HostTensor,
-  key,
-  MpError,
-  mixed,
-  type PrecisionChoice,
-  type Tensor,
-  type TensorTree,
-  type TrainingWarning,
-  tensor,
-} from "@mp/core";
-import {
-  backendPart,
-  parametersPart,
-  printWarning,
-  type StatefulFunction,
-  StatefulRun,
-} from "@mp/core/internal";
-import { reshape } from "@mp/core/ops";
+import { mixed, type PrecisionChoice, statefulPredictor, type TrainingWarning } from "@mp/core";
+import { type Backend, key, MpError, type Tensor, tensor } from "@mp/graph";
 import { checks, later, readOptions, shown, withDefault } from "@mp/graph/internal";
-import type { Lora, NamedParameters } from "../adapters/index.js";
-import type { CausalLm, CausalLmInput, CausalLmParameters } from "../transformers/index.js";
+import { reshape } from "@mp/graph/ops";
+import type { LayerContext } from "@mp/nn";
+import type { Lora, NamedParameters } from "@mp/nn/adapters";
+import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
+import type { CausalLmInput } from "../decoders/decoder.js";
 import { type Cache, emptyCache, promptAttention, tokenAttention } from "./cache.js";
 import { sampled } from "./sampling.js";
 import { StopSequences } from "./stop-sequences.js";
@@ -67,9 +52,9 @@ export const modelPart: checks.Check = checks.claim(
 );
 
 const OPTIONS = {
-  backend: backendPart,
+  backend: later,
   model: modelPart,
-  params: parametersPart,
+  params: later,
   adapter: checks.optional(
     checks.claim(
       "the { adapted, adapters } that loadAdapter gives",
@@ -78,7 +63,7 @@ const OPTIONS = {
   ),
   length: checks.optional(checks.count),
   precision: withDefault(mixed(), later),
-  onWarning: withDefault(printWarning, checks.callback),
+  onWarning: checks.optional(checks.callback),
 };
 
 const DEFAULT_LENGTH = 1024;
@@ -103,17 +88,16 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
   const length = cacheLength(read.length ?? Math.min(DEFAULT_LENGTH, sizes.positions), sizes.positions);
   // Refuses an adapter of another model before anything goes to the engine.
   adapter?.adapted.join(adapter.adapters as never, params as never);
-  const weights = adapter === undefined ? { base: params } : { base: params, adapters: adapter.adapters };
-  const run = await StatefulRun.start({
-    owner: "generator",
+  const running = await statefulPredictor({
+    name: "generator",
     backend,
     precision,
-    params: weights,
-    state: { cache: emptyCache(sizes, length) },
+    model: cachedModel(model, adapter?.adapted),
+    params: adapter === undefined ? { base: params } : { base: params, adapters: adapter.adapters },
+    modelState: { cache: emptyCache(sizes, length) },
     programs: PROGRAMS,
-    onWarning,
+    ...(onWarning === undefined ? {} : { onWarning }),
   });
-  const logits = logitsOf(model, adapter?.adapted);
   let latest: TextPlan | undefined;
   const ask = async (plan: TextPlan, tokens: readonly number[], place: number): Promise<Float32Array> => {
     if (latest !== plan)
@@ -122,15 +106,15 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
     const ids = new Int32Array(time);
     ids.set(tokens);
     const data = { ids: tensor(ids, [1, time]), place: tensor(Int32Array.of(place), []) };
-    const { results, areFinite } = await run.run(time === 1 ? "token" : `prompt of ${time}`, logits, data);
-    if (!areFinite)
+    const { result, applied } = await running.predict(data);
+    if (!applied)
       throw new MpError(
         "MP_NON_FINITE",
         `generate: logits after ${place + 1} tokens are not finite; compute in a wider precision, such as float32()`,
       );
-    return (results["logits"] as HostTensor<"f32">).data;
+    return result.data as Float32Array;
   };
-  const dispose = (): Promise<void> => run.dispose();
+  const dispose = (): Promise<void> => running.dispose();
   return {
     length,
     generate: (prompt, given = {}) => {
@@ -180,22 +164,23 @@ export function cacheLength(wanted: number, positions: number): number {
   );
 }
 
-/** The model over the cache, for a prompt at the first place, or one token at any. */
-function logitsOf(model: CausalLm, adapted: Lora<CausalLmInput> | undefined): StatefulFunction {
-  return (weights, data, context) => {
-    const { base, adapters } = weights as unknown as Readonly<Record<"base" | "adapters", never>>;
-    const { ids, place } = data as Readonly<Record<"ids" | "place", Tensor>>;
-    const { cache } = context.modelState as unknown as { readonly cache: Cache<Tensor> };
-    const time = ids.shape[1] as number;
-    const isToken = time === 1;
+/** The model over the cache, for a prompt at the first place or one token at any. */
+const cachedModel =
+  (model: CausalLm, adapted: Lora<CausalLmInput> | undefined) =>
+  (
+    { base, adapters }: { readonly base: unknown; readonly adapters?: unknown },
+    { ids, place }: Readonly<Record<"ids" | "place", Tensor>>,
+    context: LayerContext & { readonly modelState: { readonly cache: Cache<Tensor> } },
+  ): readonly [logits: Tensor, state: { readonly cache: Cache<Tensor> }] => {
+    const { cache } = context.modelState;
+    const isToken = ids.shape[1] === 1;
     const { attend, next } = isToken ? tokenAttention(cache, place) : promptAttention(cache);
     const input: CausalLmInput = isToken
       ? { ids, attend, positions: reshape(place, [1, 1]) }
       : { ids, attend, place };
     const logits =
       adapted === undefined
-        ? model.apply(base, input, context)
-        : adapted.apply(adapters, base, input, context);
-    return { results: { logits }, state: { cache: next } as unknown as TensorTree };
+        ? model.apply(base as never, input, context)
+        : adapted.apply(adapters as never, base as never, input, context);
+    return [logits, { cache: next }];
   };
-}

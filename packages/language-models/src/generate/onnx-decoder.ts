@@ -2,10 +2,13 @@
  * A model as a decoder of optimum and Transformers.js, which keeps nothing between runs: keys and values of earlier
  * tokens come in, none at first, and go out with those of the new tokens after them.
  */
-import type { Shape, Tensor, Traced } from "@mp/core";
-import { and, attention, cast, concat, equal, lessOrEqual, or, range, reshape } from "@mp/core/ops";
-import type { LayerContext } from "../layer.js";
-import type { Attend, CausalLm, CausalLmParameters } from "../transformers/index.js";
+
+import type { Traced } from "@mp/core";
+import type { Shape, Tensor } from "@mp/graph";
+import { and, attention, cast, concat, equal, lessOrEqual, or, range, reshape } from "@mp/graph/ops";
+import type { LayerContext } from "@mp/nn";
+import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
+import type { Attend } from "../decoders/decoder.js";
 import { modelPart } from "./generator.js";
 
 /** A layer for `exportOnnx`, and the options that say what its inputs are. */

@@ -1,8 +1,7 @@
-import { MpError } from "@mp/core";
-import { signalPart } from "@mp/core/internal";
+import { MpError } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { nonNegative } from "../transformers/field-checks.js";
-import type { ModelSizes } from "../transformers/index.js";
+import type { ModelSizes } from "../decoders/decoder.js";
+import { nonNegative } from "../decoders/field-checks.js";
 import type { Sampling } from "./sampling.js";
 
 /** Options of one text. */
@@ -40,7 +39,12 @@ const OPTIONS = {
   ),
   maxTokens: checks.optional(checks.count),
   seed: withDefault(0, checks.integer(0)),
-  signal: checks.optional(signalPart),
+  signal: checks.optional(
+    checks.claim(
+      "the signal of an AbortController",
+      (value) => typeof (value as Partial<AbortSignal> | null)?.throwIfAborted === "function",
+    ),
+  ),
 };
 
 export const DEFAULT_TOKENS = 256;

@@ -1,8 +1,8 @@
-import { MpError } from "@mp/core";
-import { claim, integer } from "../check-arguments.js";
+import { MpError } from "@mp/graph";
+import { checks } from "@mp/graph/internal";
 import type { Tokenizer } from "./tokenizer.js";
 
-const isTokenizer = claim(
+const isTokenizer = checks.claim(
   "a tokenizer of loadTokenizer",
   (value) => typeof (value as Tokenizer | undefined)?.vocabularySize === "number",
 );
@@ -14,7 +14,7 @@ const isTokenizer = claim(
  */
 export function checkFits(tokenizer: Tokenizer, vocabularySize: number): void {
   isTokenizer("checkFits: tokenizer", tokenizer);
-  integer(1)("checkFits: vocabularySize", vocabularySize);
+  checks.integer(1)("checkFits: vocabularySize", vocabularySize);
   const { file, vocabularySize: needed } = tokenizer;
   if (needed <= vocabularySize) return;
   throw new MpError(

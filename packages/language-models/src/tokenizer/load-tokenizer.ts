@@ -1,11 +1,8 @@
 /** The tokenizer of a model's folder, by the library of its authors. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { MpError } from "@mp/core";
-import { shown } from "@mp/graph/internal";
-import { path as checkPath } from "../check-arguments.js";
-import { loadReader } from "../load-reader.js";
-import { asMpError, sizeOfFile } from "../regular-file.js";
+import { MpError } from "@mp/graph";
+import { checks, shown } from "@mp/graph/internal";
+import { readJson, readText } from "@mp/nn/internal";
 import { ChatTemplate, type Jinja } from "./chat-template.js";
 import { type LibraryTokenizer, Tokenizer, type TokenizerParts } from "./tokenizer.js";
 import { vocabularyOf } from "./vocabulary.js";
@@ -20,11 +17,11 @@ type Library = { readonly Tokenizer: new (tokenizer: Fields, config: Fields) => 
  * for a `bos_token`, `eos_token` or `pad_token` that is none of its tokens
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
-  checkPath("loadTokenizer: folder", folder);
+  checks.path("loadTokenizer: folder", folder);
   const file = join(folder, "tokenizer.json");
-  const description = await fieldsOf(file);
+  const description = await readJson("loadTokenizer", file);
   const configFile = join(folder, "tokenizer_config.json");
-  const config = (await ifThere(fieldsOf(configFile))) ?? {};
+  const config = (await ifThere(readJson("loadTokenizer", configFile))) ?? {};
   const { Tokenizer: LibraryClass } = await load<Library>("@huggingface/tokenizers");
   const model = modelOf(file, description);
   const ids = usedBy(file, () => vocabularyOf(model, description["added_tokens"]));
@@ -72,29 +69,10 @@ function modelOf(file: string, { model }: Fields): Fields {
   throw refused(file, `its model must be of type BPE, WordPiece or Unigram, got ${shown(found)}`);
 }
 
-async function fieldsOf(file: string): Promise<Fields> {
-  const text = await textOf(file);
-  let fields: unknown;
-  try {
-    fields = JSON.parse(text);
-  } catch (cause) {
-    throw refused(file, `it is not JSON (${String(cause)})`, cause);
-  }
-  if (typeof fields === "object" && fields !== null && !Array.isArray(fields)) return fields as Fields;
-  throw refused(file, "it is not an object");
-}
-
-async function textOf(file: string): Promise<string> {
-  await sizeOfFile(file);
-  return readFile(file, "utf8").catch((error) => {
-    throw asMpError(file, error);
-  });
-}
-
 /** Undefined for a file that is not there. */
 const ifThere = <T>(read: Promise<T>): Promise<T | undefined> =>
   read.catch((error) => {
-    if (MpError.is(error) && error.details["reason"] === "ENOENT") return undefined;
+    if (MpError.is(error) && error.details["errno"] === "ENOENT") return undefined;
     throw error;
   });
 
@@ -115,7 +93,7 @@ async function templateOf(
   config: Fields,
 ): Promise<{ readonly file: string; readonly text: string } | undefined> {
   const file = join(folder, "chat_template.jinja");
-  const text = await ifThere(textOf(file));
+  const text = await ifThere(readText("loadTokenizer", file));
   if (text !== undefined) return { file, text };
   const { chat_template: field } = config;
   const named = Array.isArray(field)
@@ -155,10 +133,16 @@ function specialsOf(
   return { special, specialTokens };
 }
 
-/** A name in a variable: types of the package are then needed by nobody who loads no tokenizer. */
-const load = <T>(name: string): Promise<T> =>
-  loadReader(
-    "loadTokenizer: a tokenizer",
-    "@huggingface/tokenizers @huggingface/jinja",
-    () => import(name) as Promise<T>,
-  );
+/** The name is a variable so that only those who load tokenizers need the types of the package. */
+async function load<T>(name: string): Promise<T> {
+  try {
+    return (await import(name)) as T;
+  } catch (cause) {
+    const packages = ["@huggingface/tokenizers", "@huggingface/jinja"];
+    throw new MpError(
+      "MP_BACKEND_UNAVAILABLE",
+      `loadTokenizer: a tokenizer is read by ${packages.join(" and ")}, which cannot be loaded; npm install ${packages.join(" ")}`,
+      { details: { packages }, cause },
+    );
+  }
+}

@@ -1,6 +1,5 @@
-import { MpError } from "@mp/core";
-import { readOptions, shown } from "@mp/graph/internal";
-import { claim, optional, text as textCheck, truth } from "../check-arguments.js";
+import { MpError } from "@mp/graph";
+import { checks, readOptions, shown } from "@mp/graph/internal";
 import type { ChatMessage, ChatTemplate, ChatVariables, Span } from "./chat-template.js";
 import { DecodeStream } from "./decode-stream.js";
 
@@ -58,15 +57,17 @@ export interface TokenizerParts {
   readonly isCleanedUp: boolean;
 }
 
-const ENCODE = { addSpecialTokens: optional(truth) };
-const DECODE = { skipSpecialTokens: optional(truth) };
+const ENCODE = { addSpecialTokens: checks.optional(checks.truth) };
+const DECODE = { skipSpecialTokens: checks.optional(checks.truth) };
 const CHAT = {
-  addGenerationPrompt: optional(truth),
-  variables: optional(claim("an object", (value) => typeof value === "object" && value !== null)),
+  addGenerationPrompt: checks.optional(checks.truth),
+  variables: checks.optional(
+    checks.claim("an object", (value) => typeof value === "object" && value !== null),
+  ),
 };
 const isId = (id: unknown): boolean => Number.isSafeInteger(id) && (id as number) >= 0;
-const idCheck = claim("a list of integers ≥ 0", (value) => isListOf(value, isId));
-const messagesCheck = claim("a list of messages, each with a role", (value) =>
+const idCheck = checks.claim("a list of integers ≥ 0", (value) => isListOf(value, isId));
+const messagesCheck = checks.claim("a list of messages, each with a role", (value) =>
   isListOf(value, (message) => typeof (message as ChatMessage | undefined)?.role === "string"),
 );
 
@@ -95,7 +96,7 @@ export class Tokenizer {
 
   /** @throws MP_INVALID_ARGUMENT for a text of which the vocabulary lacks a part */
   encode(text: string, options: EncodeOptions = {}): number[] {
-    textCheck("encode: text", text);
+    checks.text("encode: text", text);
     const { addSpecialTokens = true } = readOptions("encode", options, ENCODE);
     return this.#encode(text, addSpecialTokens);
   }

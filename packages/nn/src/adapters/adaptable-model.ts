@@ -1,7 +1,7 @@
-import { type HostTensor, MpError, type Tensor, type Tree } from "@mp/core";
+import { type HostTensor, MpError, type Tensor, type Tree } from "@mp/graph";
 import { shown } from "@mp/graph/internal";
 import type { LayerContext, Parameters } from "../layer.js";
-import type { LinearPlace } from "../transformers/index.js";
+import type { LinearPlace } from "./linear-place.js";
 import type { Targets } from "./targets.js";
 
 /** Trees of weights by the names of a model: of the model itself, or of adapters at some of its linear layers. */

@@ -1,7 +1,7 @@
 // The fields of an adapter_config.json of peft.
 import { checks } from "@mp/graph/internal";
-import { type FieldTable, optional, required, unused } from "../transformers/config-fields.js";
-import { extent, positive, rate } from "../transformers/field-checks.js";
+import { type FieldTable, optional, required, unused } from "../fields/config-fields.js";
+import { extent, positive, rate } from "../fields/field-checks.js";
 
 const anything: checks.Check = () => {};
 const off = (because: string): { readonly only: readonly unknown[]; readonly because: string } => ({

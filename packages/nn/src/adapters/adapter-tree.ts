@@ -1,17 +1,18 @@
 /** Trees of adapters: at the path of each adapted layer its two low-rank matrices, with peft's names. */
 import {
+  formatShape,
   type HostTensor,
   isHostTensor,
   isTensor,
   leavesOf,
   MpError,
   type Shape,
+  sameShape,
   type Tensor,
-} from "@mp/core";
-import { formatShape, sameShape } from "@mp/core/graph";
-import type { LinearPlace } from "../transformers/index.js";
-import { shapeOf } from "../transformers/stored-weight.js";
+} from "@mp/graph";
+import { shapeOf } from "../quantized/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
+import type { LinearPlace } from "./linear-place.js";
 
 /** The matrices of a layer: A, [rank, inputs], and B, [outputs, rank]. */
 interface Matrices<T> {

@@ -4,6 +4,7 @@ import { hideFromOrigins } from "@mp/graph/internal";
 hideFromOrigins(import.meta.url);
 
 export type { AdaptableModel, NamedParameters } from "./adaptable-model.js";
+export type { LinearPlace } from "./linear-place.js";
 export { type LoadAdapterOptions, type LoadedAdapter, loadAdapter } from "./load-adapter.js";
 export { type Lora, type LoraOptions, lora } from "./lora.js";
 export { type SaveAdapterOptions, saveAdapter } from "./save-adapter.js";

@@ -1,12 +1,12 @@
-import { foldIn, type HostTensor, type Key, type Tensor, type Tree, zeros } from "@mp/core";
+import { foldIn, type HostTensor, type Key, type Tensor, type Tree, zeros } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { positive, rate } from "../fields/field-checks.js";
 import { uniform } from "../initializers.js";
 import type { LayerContext, Parameters } from "../layer.js";
-import { positive, rate } from "../transformers/field-checks.js";
-import type { LinearPlace } from "../transformers/index.js";
-import type { LinearAdapter, LinearPart } from "../transformers/linear.js";
 import { type AdaptableModel, expectAdaptable, type NamedParameters } from "./adaptable-model.js";
 import { joined, treeOf } from "./adapter-tree.js";
+import type { LinearAdapter, LinearPart } from "./linear-part.js";
+import type { LinearPlace } from "./linear-place.js";
 import { inF32, merged, type Weight } from "./merge.js";
 import { expectFound, placesOf, type Targets } from "./targets.js";
 

@@ -1,6 +1,5 @@
-import { type HostTensor, MpError, mapTree, type Tree, tensor } from "@mp/core";
-import { decodeArray, isFloat } from "@mp/core/graph";
-import { isStoredWeight, type StoredWeight, weightOnHost } from "../transformers/stored-weight.js";
+import { decodeArray, type HostTensor, isFloat, MpError, mapTree, type Tree, tensor } from "@mp/graph";
+import { isStoredWeight, type StoredWeight, weightOnHost } from "../quantized/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 import type { AdaptedLayer } from "./adapter-tree.js";
 

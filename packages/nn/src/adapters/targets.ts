@@ -1,6 +1,6 @@
 /** Selects the linear layers that get adapters, by names as in peft. */
-import { MpError } from "@mp/core";
-import type { LinearPlace } from "../transformers/index.js";
+import { MpError } from "@mp/graph";
+import type { LinearPlace } from "./linear-place.js";
 
 /** Names of linear layers, the last parts of their paths; or all of them but the one that gives the logits. */
 export type Targets = readonly string[] | "all-linear";

@@ -4,12 +4,6 @@ import { checks } from "@mp/graph/internal";
 /** The size of a tensor or a part of it. More than of any model that is published has no room in a tensor. */
 export const extent: checks.Check = checks.integer(1, 2 ** 22);
 
-/** A number of positions, which are i32. */
-export const positionCount: checks.Check = checks.integer(1, 2 ** 31 - 1);
-
-/** The number of layers: more would fill the memory before there are any weights. */
-export const depth: checks.Check = checks.integer(1, 2 ** 12);
-
 export const positive: checks.Check = checks.claim(
   "a number above 0",
   (value) => typeof value === "number" && value > 0 && value < 2 ** 64,
@@ -19,11 +13,6 @@ export const positive: checks.Check = checks.claim(
 export const rate: checks.Check = checks.claim(
   "at least 0 and below 1",
   (value) => typeof value === "number" && value >= 0 && value < 1,
-);
-
-export const nonNegative: checks.Check = checks.claim(
-  "a number ≥ 0",
-  (value) => typeof value === "number" && value >= 0 && Number.isFinite(value),
 );
 
 export const names: checks.Check = checks.listOf("names", (value) => typeof value === "string");

@@ -1,5 +1,8 @@
 /** Metrics of classes: shares of labels that are found, counts of what is taken for what. */
-import { MpError, type Tensor } from "@mp/core";
+
+import type { StreamedMetric } from "@mp/core/report";
+import { MpError, type Tensor } from "@mp/graph";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
   cast,
   equal,
@@ -11,9 +14,7 @@ import {
   topK,
   transpose,
   unsqueeze,
-} from "@mp/core/ops";
-import type { StreamedMetric } from "@mp/core/report";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
+} from "@mp/graph/ops";
 import {
   type ClassOptions,
   classified,

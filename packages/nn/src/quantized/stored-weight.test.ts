@@ -2,7 +2,7 @@
 // the fixture; FOLDER=… compares the large cases of `quantized_weights.py large FOLDER` too.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HostTensor } from "@mp/core";
+import type { HostTensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { run } from "../../test/run-layer.js";
 import { WEIGHT_FORMATS, weightOnHost, withWeight } from "./stored-weight.js";
@@ -17,7 +17,7 @@ interface Case {
 
 const read = (path: string | URL): unknown => JSON.parse(readFileSync(path, "utf8"));
 const fixture = read(
-  new URL("../../test/fixtures/transformers/quantized-weights.json", import.meta.url),
+  new URL("../../test/fixtures/quantized-weights.json", import.meta.url),
 ) as readonly Case[];
 const folder = process.env["FOLDER"];
 const large = folder === undefined ? [] : readdirSync(folder).map((name) => read(join(folder, name)) as Case);

@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { MpError } from "@mp/core";
+import { MpError } from "@mp/graph";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -27,14 +27,18 @@ export async function reading<T>(what: string, path: string, read: () => Promise
   }
 }
 
-/** The object in a file. @throws MP_IO, also for a pipe or a device; MP_PARSE */
-export async function readJson(what: string, path: string): Promise<Fields> {
-  const text = await reading(what, path, async () => {
+/** The text of a file of at most 64 MiB. @throws MP_IO, also for a pipe or a device; MP_PARSE for a larger one */
+export const readText = (what: string, path: string): Promise<string> =>
+  reading(what, path, async () => {
     const found = await stat(path);
     if (!found.isFile()) throw Object.assign(new Error("no regular file"), { code: "ENOTREG" });
     if (found.size > MOST_BYTES) throw unusable(what, path, `has ${found.size} bytes`);
     return await readFile(path, "utf8");
   });
+
+/** The object in a JSON file. @throws MP_IO and MP_PARSE, as `readText` */
+export async function readJson(what: string, path: string): Promise<Fields> {
+  const text = await readText(what, path);
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
