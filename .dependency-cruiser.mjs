@@ -126,13 +126,14 @@ const FOLDERS = {
     "suite",
     "entries",
   ],
-  data: [".", "audio", "boxes", "image", "prefetch", "rows", "shapes", "text", "tokenizer"],
+  data: [".", "boxes", "image", "prefetch", "rows", "shapes", "text"],
   doctor: ["inspect", "machine", "engines", "step", "report", "."],
   hub: ["."],
+  "language-models": ["decoders", "generate", "tokenizer"],
   libopenvino: ["."],
   libtensorflow: ["."],
   mpi: [".", "command", "nccl"],
-  nn: [".", "metrics", "safetensors", "transformers", "adapters", "generate"],
+  nn: [".", "metrics", "safetensors", "fields", "quantized", "adapters", "entries"],
   onnx: [
     "proto", // ONNX's messages, generated
     ".", // files as models and back: element types, limits, external data, metadata

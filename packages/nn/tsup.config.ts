@@ -3,7 +3,7 @@ import { preset } from "@mp/build/tsup";
 export default preset({
   index: "src/index.ts",
   adapters: "src/adapters/index.ts",
-  internal: "src/internal.ts",
+  internal: "src/entries/internal.ts",
   metrics: "src/metrics/index.ts",
   safetensors: "src/safetensors/index.ts",
 });

@@ -3,17 +3,9 @@ import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  decodeArray,
-  encodeArray,
-  type HostTensor,
-  isHostTensor,
-  key,
-  mapTree,
-  type Tensor,
-  tensor,
-} from "@mp/graph";
-import { reference } from "@mp/graph/reference";
+import { type HostTensor, isHostTensor, key, mapTree, type Tensor, tensor } from "@mp/core";
+import { decodeArray, encodeArray } from "@mp/core/graph";
+import { reference } from "@mp/core/reference";
 import {
   type Lora,
   type LoraOptions,

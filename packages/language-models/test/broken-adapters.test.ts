@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/graph";
+import { type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/core";
 import { loadAdapter } from "@mp/nn/adapters";
 import type { SafetensorsTensor } from "@mp/safetensors";
 import { loadFile, saveFile } from "@mp/safetensors/file";

@@ -1,9 +1,8 @@
 /** Tests of a decoder of Hugging Face on an engine: its text with the cache, and adapters beside a base. */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { adamW, float32, trainer } from "@mp/core";
-import { type Backend, key, type Tensor, tensor } from "@mp/graph";
-import { reference } from "@mp/graph/reference";
+import { adamW, type Backend, float32, key, type Tensor, tensor, trainer } from "@mp/core";
+import { reference } from "@mp/core/reference";
 import { lora } from "@mp/nn/adapters";
 import { describe, expect, it } from "vitest";
 import { generate, loadCausalLm, nextTokenLoss } from "../src/index.js";

@@ -1,8 +1,17 @@
 import { readFileSync } from "node:fs";
-import { mixedFloat16, sgd, trainer } from "@mp/core";
-import { type HostTensor, key, type Tensor, tensor, valueAndGrad } from "@mp/graph";
-import { mul, reduceSum, relu } from "@mp/graph/ops";
-import { type RawTensor, reference } from "@mp/graph/reference";
+import {
+  type HostTensor,
+  key,
+  mixedFloat16,
+  sgd,
+  type Tensor,
+  tensor,
+  trainer,
+  valueAndGrad,
+} from "@mp/core";
+import { mul, reduceSum, relu } from "@mp/core/ops";
+import type { RawTensor } from "@mp/core/reference";
+import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { batchNorm, dense, sequential, softmaxCrossEntropy } from "./index.js";

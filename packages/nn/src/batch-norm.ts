@@ -1,6 +1,7 @@
-import { elementCount, foldIn, type HostTensor, MpError, ones, scope, type Tensor, zeros } from "@mp/graph";
+import { foldIn, type HostTensor, MpError, ones, scope, type Tensor, zeros } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
+import { add, batchNormalization, mul, normalizeByStatistics, transpose } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { add, batchNormalization, mul, normalizeByStatistics, transpose } from "@mp/graph/ops";
 import { constantValue } from "./initializers.js";
 import type { Parameters } from "./layer.js";
 import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";

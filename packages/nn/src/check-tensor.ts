@@ -1,5 +1,5 @@
-import { MpError, type Tensor } from "@mp/graph";
-import { asTensor } from "@mp/graph/ops";
+import { MpError, type Tensor } from "@mp/core";
+import { asTensor } from "@mp/core/ops";
 
 /**
  * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor: a name that the batch does not have, host data

@@ -1,6 +1,6 @@
-import { foldIn, type HostTensor, type Key, MpError, scope, type Tensor } from "@mp/graph";
+import { foldIn, type HostTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { add, type ConvOptions, conv, convTranspose, reshape } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { add, type ConvOptions, conv, convTranspose, reshape } from "@mp/graph/ops";
 import { constantValue, heNormal, type Initializer } from "./initializers.js";
 import type { Layer, Parameters } from "./layer.js";
 import { checkSizes, initializer, integers } from "./option-kinds.js";

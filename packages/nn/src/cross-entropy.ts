@@ -1,5 +1,4 @@
-import type { Tensor } from "@mp/graph";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import type { Tensor } from "@mp/core";
 import {
   add,
   cast,
@@ -16,7 +15,8 @@ import {
   reshape,
   softmaxCrossEntropyLoss,
   where,
-} from "@mp/graph/ops";
+} from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike, expectLabels } from "./check-tensor.js";
 import { meanBy, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction } from "./option-kinds.js";

@@ -1,5 +1,4 @@
-import { autocast, mixedFloat16 } from "@mp/core";
-import { type HostTensor, type Tensor, tensor, valueAndGrad } from "@mp/graph";
+import { autocast, type HostTensor, mixedFloat16, type Tensor, tensor, valueAndGrad } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { run } from "../test/run-layer.js";
 import { type CtcLossOptions, ctcLoss } from "./index.js";

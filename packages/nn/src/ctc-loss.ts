@@ -1,6 +1,4 @@
-import { autocast, castingPolicy } from "@mp/core";
-import { MpError, type Tensor, tensor } from "@mp/graph";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { autocast, castingPolicy, MpError, type Tensor, tensor } from "@mp/core";
 import {
   add,
   and,
@@ -27,7 +25,8 @@ import {
   sub,
   unsqueeze,
   where,
-} from "@mp/graph/ops";
+} from "@mp/core/ops";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectTensor } from "./check-tensor.js";
 import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";

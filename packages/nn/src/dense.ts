@@ -1,6 +1,6 @@
-import { foldIn, type HostTensor, scope } from "@mp/graph";
+import { foldIn, type HostTensor, scope } from "@mp/core";
+import { add, matMul } from "@mp/core/ops";
 import { readOptions, withDefault } from "@mp/graph/internal";
-import { add, matMul } from "@mp/graph/ops";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, initializer } from "./option-kinds.js";

@@ -1,8 +1,18 @@
-import { float32, sgd, trainer } from "@mp/core";
-import { type HostTensor, key, remat, type Tensor, tensor, valueAndGrad, zeros } from "@mp/graph";
+import {
+  float32,
+  type HostTensor,
+  key,
+  remat,
+  sgd,
+  type Tensor,
+  tensor,
+  trainer,
+  valueAndGrad,
+  zeros,
+} from "@mp/core";
+import { expand, literal, mul, reduceMean, reduceSum } from "@mp/core/ops";
+import { reference } from "@mp/core/reference";
 import { setRandomCounter } from "@mp/graph/internal";
-import { expand, literal, mul, reduceMean, reduceSum } from "@mp/graph/ops";
-import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { dropout, type LayerContext, sequential } from "./index.js";

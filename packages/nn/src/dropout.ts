@@ -1,6 +1,6 @@
-import { MpError, scope, type Tensor } from "@mp/graph";
+import { MpError, scope, type Tensor } from "@mp/core";
+import { mul, randomBernoulli, where } from "@mp/core/ops";
 import { shown } from "@mp/graph/internal";
-import { mul, randomBernoulli, where } from "@mp/graph/ops";
 import type { Layer, LayerContext, Nothing } from "./layer.js";
 
 /**

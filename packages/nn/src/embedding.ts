@@ -1,6 +1,6 @@
-import { foldIn, type HostTensor, scope } from "@mp/graph";
+import { foldIn, type HostTensor, scope } from "@mp/core";
+import { gather } from "@mp/core/ops";
 import { readOptions, withDefault } from "@mp/graph/internal";
-import { gather } from "@mp/graph/ops";
 import { type Initializer, uniform } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, initializer } from "./option-kinds.js";

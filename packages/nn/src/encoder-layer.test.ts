@@ -1,5 +1,5 @@
-import { type HostTensor, isHostTensor, key, leavesOf, tensor } from "@mp/graph";
-import { add, gelu } from "@mp/graph/ops";
+import { type HostTensor, isHostTensor, key, leavesOf, tensor } from "@mp/core";
+import { add, gelu } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";
 import { dense, encoderLayer, layerNorm, multiHeadAttention } from "./index.js";

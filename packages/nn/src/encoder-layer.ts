@@ -1,6 +1,6 @@
-import { foldIn, isTensor, type Key, MpError, scope, type Tensor } from "@mp/graph";
+import { foldIn, isTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { add, gelu } from "@mp/core/ops";
 import { checks, readOptions, shown, withDefault } from "@mp/graph/internal";
-import { add, gelu } from "@mp/graph/ops";
 import { type DenseParameters, dense } from "./dense.js";
 import { dropout } from "./dropout.js";
 import { glorotUniform, type Initializer } from "./initializers.js";

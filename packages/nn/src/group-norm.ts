@@ -1,6 +1,6 @@
-import { foldIn, type HostTensor, MpError, scope } from "@mp/graph";
+import { foldIn, type HostTensor, MpError, scope } from "@mp/core";
+import { groupNormalization } from "@mp/core/ops";
 import { readOptions, withDefault } from "@mp/graph/internal";
-import { groupNormalization } from "@mp/graph/ops";
 import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";

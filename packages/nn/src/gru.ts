@@ -1,6 +1,6 @@
-import { foldIn, type HostTensor, scope, type Tensor } from "@mp/graph";
+import { foldIn, type HostTensor, scope, type Tensor } from "@mp/core";
+import { add, matMul, mul, sigmoid, split, sub, tanh } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { add, matMul, mul, sigmoid, split, sub, tanh } from "@mp/graph/ops";
 import { constantValue, glorotUniform, type Initializer, orthogonal } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, initializer } from "./option-kinds.js";

@@ -49,7 +49,7 @@ export {
   sigmoid,
   softplus,
   tanh,
-} from "@mp/graph/ops";
+} from "@mp/core/ops";
 
 // Normalization
 

@@ -1,4 +1,4 @@
-import { foldIn, key } from "@mp/graph";
+import { foldIn, key } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import {
   constantValue,

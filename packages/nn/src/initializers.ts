@@ -1,5 +1,6 @@
 /** Initial values, drawn on the host from a key: the same numbers on every engine. */
-import { elementCount, foldIn, type HostTensor, type Key, MpError, type Shape, tensor } from "@mp/graph";
+import { foldIn, type HostTensor, type Key, MpError, type Shape, tensor } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
 import { hostUniform } from "@mp/graph/internal";
 
 /** Fills a parameter of that shape. `fanIn` and `fanOut` count the inputs and outputs of a unit. */

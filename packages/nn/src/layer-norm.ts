@@ -1,6 +1,6 @@
-import { foldIn, type HostTensor, scope } from "@mp/graph";
+import { foldIn, type HostTensor, scope } from "@mp/core";
+import { layerNormalization } from "@mp/core/ops";
 import { readOptions, withDefault } from "@mp/graph/internal";
-import { layerNormalization } from "@mp/graph/ops";
 import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";

@@ -1,6 +1,15 @@
-import { adamW, mixed, type Traced, trainer } from "@mp/core";
-import { type Backend, type HostTensor, key, type Tensor, tensor } from "@mp/graph";
-import { relu } from "@mp/graph/ops";
+import {
+  adamW,
+  type Backend,
+  type HostTensor,
+  key,
+  mixed,
+  type Tensor,
+  type Traced,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { describe, expectTypeOf, it } from "vitest";
 import {
   batchNorm,

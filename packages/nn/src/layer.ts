@@ -1,4 +1,5 @@
-import type { HostTensor, Key, MapLeaves, Tensor, Tree } from "@mp/graph";
+import type { HostTensor, Key, Tensor, Tree } from "@mp/core";
+import type { MapLeaves } from "@mp/core/graph";
 
 /** Everything that layers may depend on besides parameters and input; the loss's `context` is one. */
 export interface LayerContext {

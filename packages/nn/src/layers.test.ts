@@ -1,19 +1,17 @@
 // Layers and losses, with their gradients, against PyTorch's in double precision.
 import { readFileSync } from "node:fs";
 import {
-  type Graph,
   type HostTensor,
-  isNode,
   key,
   type Tensor,
   type TensorTree,
   type Tree,
   tensor,
-  traceInto,
   valueAndGrad,
-} from "@mp/graph";
-import { add, constant, mul, reduceSum } from "@mp/graph/ops";
-import type { RawTensor } from "@mp/graph/reference";
+} from "@mp/core";
+import { type Graph, isNode, traceInto } from "@mp/core/graph";
+import { add, constant, mul, reduceSum } from "@mp/core/ops";
+import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import {

@@ -1,6 +1,7 @@
-import { formatShape, type LossReduction, MpError, type Tensor } from "@mp/graph";
+import { MpError, type Tensor } from "@mp/core";
+import { formatShape, type LossReduction } from "@mp/core/graph";
+import { cast, div, equal, mul, reduceMean, reduceSum, reshape, where } from "@mp/core/ops";
 import type { checks } from "@mp/graph/internal";
-import { cast, div, equal, mul, reduceMean, reduceSum, reshape, where } from "@mp/graph/ops";
 import { expectTensor } from "./check-tensor.js";
 
 /** How a loss combines its elements, and how much each counts. */

@@ -1,6 +1,15 @@
-import { autocast, type CastingPolicy, float32, mixedBfloat16, mixedFloat16 } from "@mp/core";
-import { type Tensor, tensor, valueAndGrad, zeros } from "@mp/graph";
-import { constant, mul, reduceSum } from "@mp/graph/ops";
+import {
+  autocast,
+  type CastingPolicy,
+  float32,
+  mixedBfloat16,
+  mixedFloat16,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+  zeros,
+} from "@mp/core";
+import { constant, mul, reduceSum } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import {

@@ -1,6 +1,6 @@
-import { type HostTensor, scope, type Tensor, zeros } from "@mp/graph";
+import { type HostTensor, scope, type Tensor, zeros } from "@mp/core";
+import { add, matMul, mul, sigmoid, split, tanh } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { add, matMul, mul, sigmoid, split, tanh } from "@mp/graph/ops";
 import { glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, initializer } from "./option-kinds.js";

@@ -1,5 +1,4 @@
-import { autocast, mixedFloat16 } from "@mp/core";
-import { type Tensor, tensor } from "@mp/graph";
+import { autocast, mixedFloat16, type Tensor, tensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { accuracy, topKAccuracy } from "./index.js";

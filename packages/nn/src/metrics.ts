@@ -1,5 +1,5 @@
-import { MpError, type Tensor } from "@mp/graph";
-import { argMax, cast, equal, reduceMean, reduceSum, topK, unsqueeze } from "@mp/graph/ops";
+import { MpError, type Tensor } from "@mp/core";
+import { argMax, cast, equal, reduceMean, reduceSum, topK, unsqueeze } from "@mp/core/ops";
 import { expectLabels } from "./check-tensor.js";
 
 /**

@@ -1,7 +1,6 @@
-import { momentum, trainer } from "@mp/core";
-import { foldIn, key, tensor } from "@mp/graph";
-import { relu } from "@mp/graph/ops";
-import { reference } from "@mp/graph/reference";
+import { foldIn, key, momentum, tensor, trainer } from "@mp/core";
+import { relu } from "@mp/core/ops";
+import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { batchNorm } from "./batch-norm.js";
 import { softmaxCrossEntropy } from "./cross-entropy.js";

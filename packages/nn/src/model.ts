@@ -1,4 +1,4 @@
-import { MpError, type Tensor } from "@mp/graph";
+import { MpError, type Tensor } from "@mp/core";
 import { shown } from "@mp/graph/internal";
 import type { Layer, Parameters, ParameterTree } from "./layer.js";
 import { applyPart, isStateful, type Part } from "./part.js";

@@ -1,6 +1,5 @@
-import { mixedFloat16, type Traced } from "@mp/core";
-import { autocastGraph } from "@mp/core/graph";
-import { isHostTensor, key, leavesOf, rebuildTree, tensor, traceInto } from "@mp/graph";
+import { isHostTensor, key, leavesOf, mixedFloat16, rebuildTree, type Traced, tensor } from "@mp/core";
+import { autocastGraph, traceInto } from "@mp/core/graph";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { gru, multiHeadAttention } from "./index.js";

@@ -1,6 +1,6 @@
-import { foldIn, type HostTensor, isTensor, type Key, MpError, scope, type Tensor } from "@mp/graph";
+import { foldIn, type HostTensor, isTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { add, lessOrEqual, matMul, mul, range, reshape, softmax, transpose, where } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { add, lessOrEqual, matMul, mul, range, reshape, softmax, transpose, where } from "@mp/graph/ops";
 import { dropout } from "./dropout.js";
 import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer, LayerContext, Parameters } from "./layer.js";

@@ -1,5 +1,5 @@
 /** Checks of the options of layers and losses, besides those of every package. */
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { checks, shown } from "@mp/graph/internal";
 
 /** Checks a number that is added to a variance. */

@@ -1,5 +1,5 @@
 /** The parts of composed layers: layers, layers with statistics, and plain functions of a tensor. */
-import type { Tensor } from "@mp/graph";
+import type { Tensor } from "@mp/core";
 import type { Layer, LayerContext, Nothing, Parameters } from "./layer.js";
 import type { StatefulLayer } from "./stateful-layer.js";
 

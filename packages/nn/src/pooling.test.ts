@@ -1,8 +1,8 @@
 // Pools and group normalization, with their gradients, against PyTorch's in double precision.
 import { readFileSync } from "node:fs";
-import { grad, key, type Tensor, tensor } from "@mp/graph";
-import { constant, mul, reduceSum } from "@mp/graph/ops";
-import type { RawTensor } from "@mp/graph/reference";
+import { grad, key, type Tensor, tensor } from "@mp/core";
+import { constant, mul, reduceSum } from "@mp/core/ops";
+import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";
 import { averagePooling, dense, globalAveragePool, groupNorm, maxPooling, sequential } from "./index.js";

@@ -1,6 +1,6 @@
-import { scope, type Tensor } from "@mp/graph";
+import { scope, type Tensor } from "@mp/core";
+import { averagePool, maxPool } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { averagePool, maxPool } from "@mp/graph/ops";
 import type { Layer, Nothing } from "./layer.js";
 import { integers } from "./option-kinds.js";
 import { axesOf, coreWindow, type WindowOptions, windowTable } from "./window-options.js";

@@ -1,6 +1,6 @@
 /** Shared by recurrent layers: parameters for gates along the last axis, and the checks of a sequence. */
-import { foldIn, type HostTensor, type Key, MpError, type Tensor, type TensorTree } from "@mp/graph";
-import { add, concat, matMul, reshape, scan, split } from "@mp/graph/ops";
+import { foldIn, type HostTensor, type Key, MpError, type Tensor, type TensorTree } from "@mp/core";
+import { add, concat, matMul, reshape, scan, split } from "@mp/core/ops";
 import { constantValue, type Initializer } from "./initializers.js";
 
 export type RecurrentParameters = {

@@ -1,5 +1,5 @@
-import { key, tensor } from "@mp/graph";
-import { relu } from "@mp/graph/ops";
+import { key, tensor } from "@mp/core";
+import { relu } from "@mp/core/ops";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import { batchNorm, convolution, dense, type Layer, residual, sequential } from "./index.js";

@@ -1,5 +1,5 @@
-import { foldIn, type Key, MpError, scope, type Tensor } from "@mp/graph";
-import { add } from "@mp/graph/ops";
+import { foldIn, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { add } from "@mp/core/ops";
 import type { Layer, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";

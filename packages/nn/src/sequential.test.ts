@@ -1,7 +1,17 @@
-import { adamW, mixedFloat16, trainer } from "@mp/core";
-import { type HostTensor, isHostTensor, key, mapTree, scope, type Tensor, tensor } from "@mp/graph";
-import { add, reduceMean, relu, reshape } from "@mp/graph/ops";
-import { reference } from "@mp/graph/reference";
+import {
+  adamW,
+  type HostTensor,
+  isHostTensor,
+  key,
+  mapTree,
+  mixedFloat16,
+  scope,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { add, reduceMean, relu, reshape } from "@mp/core/ops";
+import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";
 import { dense, dropout, layerNorm, sequential, softmaxCrossEntropy, summary, tanh } from "./index.js";

@@ -1,4 +1,4 @@
-import { foldIn, type Key, MpError, type Tensor } from "@mp/graph";
+import { foldIn, type Key, MpError, type Tensor } from "@mp/core";
 import { labeledPart, shown } from "@mp/graph/internal";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";

@@ -1,4 +1,4 @@
-import type { Key, Tensor } from "@mp/graph";
+import type { Key, Tensor } from "@mp/core";
 import type { LayerContext, Parameters } from "./layer.js";
 
 /** The context of a layer with statistics; `modelState` is the layer's own state, initially from `initState`. */

@@ -1,7 +1,6 @@
-import { adam, float32, mixedFloat16, trainer } from "@mp/core";
-import { key, scope, type Tensor, zeros } from "@mp/graph";
-import { reshape } from "@mp/graph/ops";
-import { reference } from "@mp/graph/reference";
+import { adam, float32, key, mixedFloat16, scope, type Tensor, trainer, zeros } from "@mp/core";
+import { reshape } from "@mp/core/ops";
+import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import {
   batchNorm,

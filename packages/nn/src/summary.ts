@@ -1,15 +1,14 @@
-import { type PlannedMemory, type PlannedStep, planMemory } from "@mp/core/report";
+import type { DType, Shape } from "@mp/core";
 import {
   type AnyNode,
   consumers,
-  type DType,
   elementCount,
   type Graph,
   isFloat,
   PRODUCT_OPS,
-  type Shape,
   type Value,
-} from "@mp/graph";
+} from "@mp/core/graph";
+import { type PlannedMemory, type PlannedStep, planMemory } from "@mp/core/report";
 
 /** A layer of a model, as a scope of a training step. */
 export interface LayerSummary {

@@ -1,6 +1,5 @@
-import { adamW, trainer } from "@mp/core";
-import { key, type Tensor, tensor, zeros } from "@mp/graph";
-import { reference } from "@mp/graph/reference";
+import { adamW, key, type Tensor, tensor, trainer, zeros } from "@mp/core";
+import { reference } from "@mp/core/reference";
 import { expect, it } from "vitest";
 import {
   batchNorm,

@@ -1,8 +1,16 @@
 /** Losses whose samples have weights, against Keras and PyTorch. */
 import { readFileSync } from "node:fs";
-import { autocast, type CastingPolicy, float16, float32, mixedFloat16 } from "@mp/core";
-import { type Tensor, tensor, valueAndGrad } from "@mp/graph";
-import { cast } from "@mp/graph/ops";
+import {
+  autocast,
+  type CastingPolicy,
+  float16,
+  float32,
+  mixedFloat16,
+  type Tensor,
+  tensor,
+  valueAndGrad,
+} from "@mp/core";
+import { cast } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { numbers, run, shapeOf } from "../test/run-layer.js";
 import {

@@ -1,7 +1,7 @@
 /** The options that convolutions and pools share, checked when the layer is made and converted to core's. */
 
+import type { WindowOptions as CoreWindowOptions } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
-import type { WindowOptions as CoreWindowOptions } from "@mp/graph/ops";
 import { integers } from "./option-kinds.js";
 
 export interface WindowOptions {

@@ -1,6 +1,6 @@
 /** Wrong arguments of layers in JavaScript programs: refused where the layer is made, by name. */
-import { tensor } from "@mp/graph";
-import { constant } from "@mp/graph/ops";
+import { tensor } from "@mp/core";
+import { constant } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { run } from "../test/run-layer.js";
 import {

@@ -1,4 +1,3 @@
-import type { Traced } from "@mp/core";
 import {
   type HostTensor,
   isHostTensor,
@@ -8,10 +7,11 @@ import {
   rebuildTree,
   type Tensor,
   type TensorTree,
+  type Traced,
   type Tree,
-  traceInto,
-} from "@mp/graph";
-import { evaluateRaw, type RawTensor } from "@mp/graph/reference";
+} from "@mp/core";
+import { traceInto } from "@mp/core/graph";
+import { evaluateRaw, type RawTensor } from "@mp/core/reference";
 
 export interface RunOptions {
   /** `f64` (default) computes in doubles; `exact` as an engine does. */

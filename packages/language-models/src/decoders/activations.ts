@@ -1,7 +1,7 @@
 /** Activations by the names that a config.json has for them. */
-import type { Tensor } from "@mp/graph";
+import type { Tensor } from "@mp/core";
+import { gelu, mul, relu, sigmoid } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
-import { gelu, mul, relu, sigmoid } from "@mp/graph/ops";
 
 export type Activation = (x: Tensor) => Tensor;
 

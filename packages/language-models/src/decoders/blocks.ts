@@ -1,5 +1,5 @@
-import { scope, type Tensor } from "@mp/graph";
-import { gather, reshape } from "@mp/graph/ops";
+import { scope, type Tensor } from "@mp/core";
+import { gather, reshape } from "@mp/core/ops";
 import type { DecoderInput } from "./decoder.js";
 
 /**

@@ -1,6 +1,6 @@
 // What holds for any configuration of a family: generated ones, in double precision.
 
-import { type HostTensor, key, tensor } from "@mp/graph";
+import { type HostTensor, key, tensor } from "@mp/core";
 import { type FieldTable, readFields } from "@mp/nn/internal";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../../../nn/test/run-layer.js";

@@ -1,15 +1,7 @@
-import {
-  elementCount,
-  type HostTensor,
-  MpError,
-  remat,
-  scope,
-  type Tensor,
-  type TensorTree,
-  type Tree,
-} from "@mp/graph";
+import { type HostTensor, MpError, remat, scope, type Tensor, type TensorTree, type Tree } from "@mp/core";
+import { elementCount } from "@mp/core/graph";
+import { asTensor, attention, expand, range, reshape } from "@mp/core/ops";
 import { checks, readOptions, shown } from "@mp/graph/internal";
-import { asTensor, attention, expand, range, reshape } from "@mp/graph/ops";
 import type { Layer } from "@mp/nn";
 import type { LinearPlace } from "@mp/nn/adapters";
 import { type FieldValues, ignoreOption, readFields } from "@mp/nn/internal";

@@ -1,6 +1,6 @@
 /** A family of models, as `causalLm` needs to know it. */
 
-import type { remat, Tensor, TensorTree } from "@mp/graph";
+import type { remat, Tensor, TensorTree } from "@mp/core";
 import type { LayerContext } from "@mp/nn";
 import type { FieldTable, FieldValues } from "@mp/nn/internal";
 import type { SpecTree } from "./parameter-spec.js";

@@ -1,5 +1,5 @@
-import { scope, type Tensor } from "@mp/graph";
-import { matMul, mul, softmax, transpose, where } from "@mp/graph/ops";
+import { scope, type Tensor } from "@mp/core";
+import { matMul, mul, softmax, transpose, where } from "@mp/core/ops";
 import { dropout } from "@mp/nn";
 import { isPast } from "@mp/nn/internal";
 import type { DecoderInput, Heads } from "./decoder.js";

@@ -1,5 +1,5 @@
-import type { Tensor } from "@mp/graph";
-import { cast, gather } from "@mp/graph/ops";
+import type { Tensor } from "@mp/core";
+import { cast, gather } from "@mp/core/ops";
 
 /** Rows of a table by their indices. Only the rows are widened, not the table. */
 export function embedded(table: Tensor, indices: Tensor): Tensor {

@@ -1,8 +1,8 @@
 /** The decoder of GPT-2: learned positions, layer normalization, one projection to queries, keys and values. */
 
-import { MpError, scope, type Tensor } from "@mp/graph";
+import { MpError, scope, type Tensor } from "@mp/core";
+import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
-import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/graph/ops";
 import { dropout } from "@mp/nn";
 import type { LinearPart } from "@mp/nn/internal";
 import { extent, type FieldTable, type FieldValues, optional, rate, unused } from "@mp/nn/internal";

@@ -1,7 +1,7 @@
 /** Linear layers as published files have them, alone or with an adapter beside the weight. */
 
-import type { Tensor } from "@mp/graph";
-import { add, cast, matMul, mul, reshape, transpose } from "@mp/graph/ops";
+import type { Tensor } from "@mp/core";
+import { add, cast, matMul, mul, reshape, transpose } from "@mp/core/ops";
 import { dropout, type LayerContext } from "@mp/nn";
 import { type LinearPart, withWeight } from "@mp/nn/internal";
 import { type ParameterSpec, spec } from "./parameter-spec.js";

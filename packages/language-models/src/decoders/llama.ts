@@ -1,8 +1,8 @@
 /** The decoders of the Llama line: RMS normalization before each part, rotary positions, grouped queries, a gated feed-forward. */
 
-import { type HostTensor, MpError, scope, type Tensor } from "@mp/graph";
+import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
+import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
-import { add, mul, reshape, rmsNormalization, transpose } from "@mp/graph/ops";
 import type { LinearPart } from "@mp/nn/internal";
 import { extent, type FieldTable, type FieldValues, optional, positive } from "@mp/nn/internal";
 import { activationName, activationOf } from "./activations.js";

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HostTensor, isHostTensor, key, leavesOf } from "@mp/graph";
+import { type HostTensor, isHostTensor, key, leavesOf } from "@mp/core";
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { afterAll, beforeEach, expect, it } from "vitest";
 import { type CausalLmParameters, causalLm, loadCausalLm, saveCausalLm } from "../index.js";

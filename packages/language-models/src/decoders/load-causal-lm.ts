@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { MpError, zeros } from "@mp/graph";
+import { MpError, zeros } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
   ignoreOption,

@@ -1,5 +1,5 @@
-import { MpError, type Tensor } from "@mp/graph";
-import { slice } from "@mp/graph/ops";
+import { MpError, type Tensor } from "@mp/core";
+import { slice } from "@mp/core/ops";
 import { softmaxCrossEntropy } from "@mp/nn";
 
 /** The label of a token that does not count, as in transformers. */

@@ -1,6 +1,6 @@
 /** The parameters of a model before there are any: shapes by their published names, and how each starts. */
 
-import { foldIn, type HostTensor, type Key, leavesOf, mapTree, type Shape, type Tree } from "@mp/graph";
+import { foldIn, type HostTensor, type Key, leavesOf, mapTree, type Shape, type Tree } from "@mp/core";
 import { constantValue, type Initializer, normal } from "@mp/nn";
 import type { LinearPlace } from "@mp/nn/adapters";
 

@@ -3,9 +3,9 @@
  * of a head and its counterpart of the second.
  */
 
-import { type HostTensor, MpError, type Tensor, tensor } from "@mp/graph";
+import { type HostTensor, MpError, type Tensor, tensor } from "@mp/core";
+import { add, cast, concat, constant, cos, mul, reshape, sin, split, sub } from "@mp/core/ops";
 import { checks, shown } from "@mp/graph/internal";
-import { add, cast, concat, constant, cos, mul, reshape, sin, split, sub } from "@mp/graph/ops";
 import { type FieldTable, type FieldValues, optional, positive, readFields, required } from "@mp/nn/internal";
 
 /** The fields of config.json that decide the angles; `rope_scaling` is of files before transformers 5. */

@@ -1,4 +1,4 @@
-import { type HostTensor, isHostTensor, leavesOf } from "@mp/graph";
+import { type HostTensor, isHostTensor, leavesOf } from "@mp/core";
 import { checks } from "@mp/graph/internal";
 import { saveFolder } from "@mp/nn/internal";
 import type { CausalLm, CausalLmConfig, CausalLmParameters } from "./causal-lm.js";

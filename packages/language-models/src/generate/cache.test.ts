@@ -1,6 +1,6 @@
 // Logits with the cache are those of the whole text, for generated models, prompts and lengths, in double precision.
-import { type HostTensor, key, type Tensor, tensor } from "@mp/graph";
-import { constant, literal } from "@mp/graph/ops";
+import { type HostTensor, key, type Tensor, tensor } from "@mp/core";
+import { constant, literal } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../../../nn/test/run-layer.js";
 import { type CausalLm, causalLm } from "../index.js";

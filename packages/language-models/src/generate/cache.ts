@@ -2,17 +2,8 @@
  * A cache of keys and values of a fixed length: a prompt fills it from the start, then each token takes its place. What
  * lies after a token's place is of no meaning and not seen.
  */
-import { type HostTensor, type Tensor, zeros } from "@mp/graph";
-import {
-  attention,
-  concat,
-  expand,
-  lessOrEqual,
-  range,
-  reshape,
-  scatterElements,
-  slice,
-} from "@mp/graph/ops";
+import { type HostTensor, type Tensor, zeros } from "@mp/core";
+import { attention, concat, expand, lessOrEqual, range, reshape, scatterElements, slice } from "@mp/core/ops";
 import type { Attend, ModelSizes } from "../decoders/decoder.js";
 
 /** The keys and values of a block, each [1, keyHeads, length, size]. */

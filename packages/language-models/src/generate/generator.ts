@@ -1,7 +1,16 @@
-import { mixed, type PrecisionChoice, statefulPredictor, type TrainingWarning } from "@mp/core";
-import { type Backend, key, MpError, type Tensor, tensor } from "@mp/graph";
+import {
+  type Backend,
+  key,
+  MpError,
+  mixed,
+  type PrecisionChoice,
+  statefulPredictor,
+  type Tensor,
+  type TrainingWarning,
+  tensor,
+} from "@mp/core";
+import { reshape } from "@mp/core/ops";
 import { checks, later, readOptions, shown, withDefault } from "@mp/graph/internal";
-import { reshape } from "@mp/graph/ops";
 import type { LayerContext } from "@mp/nn";
 import type { Lora, NamedParameters } from "@mp/nn/adapters";
 import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";

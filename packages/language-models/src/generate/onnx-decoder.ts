@@ -3,9 +3,8 @@
  * tokens come in, none at first, and go out with those of the new tokens after them.
  */
 
-import type { Traced } from "@mp/core";
-import type { Shape, Tensor } from "@mp/graph";
-import { and, attention, cast, concat, equal, lessOrEqual, or, range, reshape } from "@mp/graph/ops";
+import type { Shape, Tensor, Traced } from "@mp/core";
+import { and, attention, cast, concat, equal, lessOrEqual, or, range, reshape } from "@mp/core/ops";
 import type { LayerContext } from "@mp/nn";
 import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
 import type { Attend } from "../decoders/decoder.js";

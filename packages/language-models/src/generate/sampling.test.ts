@@ -1,5 +1,5 @@
 // What may be drawn, beside a direct computation with everything sorted, and how often it is.
-import { key } from "@mp/graph";
+import { key } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { candidates, type Sampling, sampled } from "./sampling.js";
 

@@ -1,5 +1,5 @@
 /** The choice of a token from the logits of a place, on the host: one row is little beside what the model reads. */
-import { foldIn, type Key } from "@mp/graph";
+import { foldIn, type Key } from "@mp/core";
 import { hostUniform } from "@mp/graph/internal";
 
 export interface Sampling {

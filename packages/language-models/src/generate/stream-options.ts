@@ -1,4 +1,4 @@
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { ModelSizes } from "../decoders/decoder.js";
 import { nonNegative } from "../decoders/field-checks.js";

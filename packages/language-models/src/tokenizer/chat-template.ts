@@ -1,6 +1,6 @@
 /** Chat templates: a chat as text, and which parts of the text are answers. */
 import { randomUUID } from "node:crypto";
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 
 /** A message of a chat, with the fields that the template reads. */
 export interface ChatMessage {

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { checks } from "@mp/graph/internal";
 import type { Tokenizer } from "./tokenizer.js";
 

@@ -1,6 +1,6 @@
 /** The tokenizer of a model's folder, by the library of its authors. */
 import { join } from "node:path";
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { checks, shown } from "@mp/graph/internal";
 import { readJson, readText } from "@mp/nn/internal";
 import { ChatTemplate, type Jinja } from "./chat-template.js";

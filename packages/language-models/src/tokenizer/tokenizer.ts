@@ -1,4 +1,4 @@
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { checks, readOptions, shown } from "@mp/graph/internal";
 import type { ChatMessage, ChatTemplate, ChatVariables, Span } from "./chat-template.js";
 import { DecodeStream } from "./decode-stream.js";

@@ -1,4 +1,4 @@
-import { type HostTensor, MpError, type Tensor, type Tree } from "@mp/graph";
+import { type HostTensor, MpError, type Tensor, type Tree } from "@mp/core";
 import { shown } from "@mp/graph/internal";
 import type { LayerContext, Parameters } from "../layer.js";
 import type { LinearPlace } from "./linear-place.js";

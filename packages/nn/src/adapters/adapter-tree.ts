@@ -1,15 +1,14 @@
 /** Trees of adapters: at the path of each adapted layer its two low-rank matrices, with peft's names. */
 import {
-  formatShape,
   type HostTensor,
   isHostTensor,
   isTensor,
   leavesOf,
   MpError,
   type Shape,
-  sameShape,
   type Tensor,
-} from "@mp/graph";
+} from "@mp/core";
+import { formatShape, sameShape } from "@mp/core/graph";
 import { shapeOf } from "../quantized/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 import type { LinearPlace } from "./linear-place.js";

@@ -1,4 +1,4 @@
-import type { Tensor } from "@mp/graph";
+import type { Tensor } from "@mp/core";
 import type { StoredWeight } from "../quantized/stored-weight.js";
 
 /** The traced parameters of a linear layer, with its adapter where it has one. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Tensor, zeros } from "@mp/graph";
+import { type Tensor, zeros } from "@mp/core";
 import { checks, readOptions } from "@mp/graph/internal";
 import { readFields } from "../fields/config-fields.js";
 import { ignoreOption } from "../fields/field-checks.js";

@@ -1,4 +1,4 @@
-import { foldIn, type HostTensor, type Key, type Tensor, type Tree, zeros } from "@mp/graph";
+import { foldIn, type HostTensor, type Key, type Tensor, type Tree, zeros } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { positive, rate } from "../fields/field-checks.js";
 import { uniform } from "../initializers.js";

@@ -1,4 +1,5 @@
-import { decodeArray, type HostTensor, isFloat, MpError, mapTree, type Tree, tensor } from "@mp/graph";
+import { type HostTensor, MpError, mapTree, type Tree, tensor } from "@mp/core";
+import { decodeArray, isFloat } from "@mp/core/graph";
 import { isStoredWeight, type StoredWeight, weightOnHost } from "../quantized/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 import type { AdaptedLayer } from "./adapter-tree.js";

@@ -1,5 +1,5 @@
 /** Selects the linear layers that get adapters, by names as in peft. */
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import type { LinearPlace } from "./linear-place.js";
 
 /** Names of linear layers, the last parts of their paths; or all of them but the one that gives the logits. */

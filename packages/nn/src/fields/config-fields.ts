@@ -3,7 +3,7 @@
  * it is neutral, or known not to change the result. A field that is not in the table is refused: it may change the
  * result.
  */
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { type checks, shown } from "@mp/graph/internal";
 import { AGAIN } from "../safetensors/json-file.js";
 

@@ -1,8 +1,5 @@
 /** Metrics of classes: shares of labels that are found, counts of what is taken for what. */
-
-import type { StreamedMetric } from "@mp/core/report";
-import { MpError, type Tensor } from "@mp/graph";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { MpError, type Tensor } from "@mp/core";
 import {
   cast,
   equal,
@@ -14,7 +11,9 @@ import {
   topK,
   transpose,
   unsqueeze,
-} from "@mp/graph/ops";
+} from "@mp/core/ops";
+import type { StreamedMetric } from "@mp/core/report";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
   type ClassOptions,
   classified,

@@ -1,9 +1,8 @@
 /** Metrics of events: scores against what happened. */
-
+import { MpError, type Tensor } from "@mp/core";
+import { cast, equal, greater, mul, reduceSum } from "@mp/core/ops";
 import type { StreamedMetric, StreamedValues } from "@mp/core/report";
-import { MpError, type Tensor } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { cast, equal, greater, mul, reduceSum } from "@mp/graph/ops";
 import { type PrecisionRecall, ratios } from "./classes.js";
 import {
   expectInside,

@@ -1,10 +1,9 @@
 /** Streamed metrics over batches of 32, 32 and 19 samples, against scikit-learn, torchmetrics and Keras over all 83. */
 import { readFileSync } from "node:fs";
-import { float32, mixedFloat16, type PrecisionChoice, sgd, trainer } from "@mp/core";
+import { float32, mixedFloat16, type PrecisionChoice, sgd, type Tensor, tensor, trainer } from "@mp/core";
+import { add, cast, equal, log, mul, reduceMean, sigmoid, sub, where } from "@mp/core/ops";
+import { reference } from "@mp/core/reference";
 import type { DatasetEvaluation, StreamedMetrics } from "@mp/core/report";
-import { type Tensor, tensor } from "@mp/graph";
-import { add, cast, equal, log, mul, reduceMean, sigmoid, sub, where } from "@mp/graph/ops";
-import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import * as metrics from "./index.js";
 

@@ -1,8 +1,5 @@
 /** Parts that the metrics of a whole data set share. */
-import { autocast, float32 } from "@mp/core";
-import type { StreamedValues } from "@mp/core/report";
-import { MpError, type Tensor, type TensorTree } from "@mp/graph";
-import { checks } from "@mp/graph/internal";
+import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
 import {
   and,
   argMax,
@@ -17,7 +14,9 @@ import {
   reduceSum,
   reshape,
   where,
-} from "@mp/graph/ops";
+} from "@mp/core/ops";
+import type { StreamedValues } from "@mp/core/report";
+import { checks } from "@mp/graph/internal";
 import { expectLabels, expectTensor } from "../check-tensor.js";
 
 /** Which samples of a metric count. */

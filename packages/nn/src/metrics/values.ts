@@ -1,9 +1,8 @@
 /** Metrics of numbers: errors of predictions, and means. */
-
+import type { Tensor } from "@mp/core";
+import { abs, cast, div, equal, mul, reduceSum, reshape, sub, where } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
-import type { Tensor } from "@mp/graph";
 import { readOptions } from "@mp/graph/internal";
-import { abs, cast, div, equal, mul, reduceSum, reshape, sub, where } from "@mp/graph/ops";
 import { inFloat32, samples, scalarOf, tensorOption, type WeightOptions, weightedSum } from "./parts.js";
 
 const check = (what: string, options: WeightOptions): void => {

@@ -1,6 +1,6 @@
 /** Weights in 8 bits by rows, with the numbers of bitsandbytes' `int8_vectorwise_quant` without outliers. */
-import { type HostTensor, type Shape, type Tensor, tensor } from "@mp/graph";
-import { add, cast, mul, reshape } from "@mp/graph/ops";
+import { type HostTensor, type Shape, type Tensor, tensor } from "@mp/core";
+import { add, cast, mul, reshape } from "@mp/core/ops";
 
 export type Int8Weight<T> = {
   /** Codes from -127 to 127 with 128 added, u8 [outputs, inputs]. */

@@ -3,8 +3,8 @@
  * `quantize_4bit(compress_statistics=True)`. Rows and blocks of 64 are independent: blocks are those of the flattened
  * weight.
  */
-import { type HostTensor, MpError, type Shape, type Tensor, tensor } from "@mp/graph";
-import { add, cast, constant, expand, gather, mul, reshape, slice } from "@mp/graph/ops";
+import { type HostTensor, MpError, type Shape, type Tensor, tensor } from "@mp/core";
+import { add, cast, constant, expand, gather, mul, reshape, slice } from "@mp/core/ops";
 import { DYNAMIC_NUMBERS, dynamicCodes } from "./dynamic-codes.js";
 import { torchMean } from "./torch-mean.js";
 

@@ -2,7 +2,7 @@
 // the fixture; FOLDER=… compares the large cases of `quantized_weights.py large FOLDER` too.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HostTensor } from "@mp/graph";
+import type { HostTensor } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { run } from "../../test/run-layer.js";
 import { WEIGHT_FORMATS, weightOnHost, withWeight } from "./stored-weight.js";

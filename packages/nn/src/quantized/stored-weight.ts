@@ -1,5 +1,5 @@
 /** The weight of a linear layer as a tree holds it: a tensor, or a record of codes and scales of a frozen one. */
-import { type HostTensor, isHostTensor, isTensor, remat, type Shape, type Tensor } from "@mp/graph";
+import { type HostTensor, isHostTensor, isTensor, remat, type Shape, type Tensor } from "@mp/core";
 import * as int8 from "./int8.js";
 import * as nf4 from "./nf4.js";
 

@@ -1,15 +1,6 @@
 // The leaves of a model filled from a file, with what became of each.
-import {
-  encodeArray,
-  formatShape,
-  type HostTensor,
-  isHostTensor,
-  leavesOf,
-  mapTree,
-  type Shape,
-  type Tree,
-  tensor,
-} from "@mp/graph";
+import { type HostTensor, isHostTensor, leavesOf, mapTree, type Shape, type Tree, tensor } from "@mp/core";
+import { encodeArray, formatShape } from "@mp/core/graph";
 import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
 import type { FileTensors } from "./open-weights.js";
 import type { WeightMismatch, WeightsReport } from "./report.js";

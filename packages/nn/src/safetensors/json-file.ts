@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

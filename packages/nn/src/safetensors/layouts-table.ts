@@ -1,6 +1,6 @@
 // Conversions of the tensors that PyTorch keeps for a kind of layer into the parameters of ours. A kind is recognized by the
 // leaves of its tree, never by a path.
-import type { Shape } from "@mp/graph";
+import type { Shape } from "@mp/core";
 import type { Numbers, Source } from "./source.js";
 
 /** Tensors of the file, by their names below the layer's path, and what they make. */

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HostTensor, key, MpError, type Tensor, tensor } from "@mp/graph";
+import { type HostTensor, key, MpError, type Tensor, tensor } from "@mp/core";
 import {
   add,
   expand,
@@ -15,7 +15,7 @@ import {
   slice,
   tanh,
   transpose,
-} from "@mp/graph/ops";
+} from "@mp/core/ops";
 import { save } from "@mp/safetensors";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbers, run } from "../../test/run-layer.js";

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type Filling, filled } from "./filling.js";
 import { type FileTensors, openWeights } from "./open-weights.js";

@@ -3,7 +3,7 @@
 // of the hub, where files of snapshots are links, among the blobs of the same repository.
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { checks } from "@mp/graph/internal";
 import type { SafetensorsTensor } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";

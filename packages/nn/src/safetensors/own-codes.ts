@@ -1,4 +1,4 @@
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { SafetensorsError, type SafetensorsErrorCode } from "@mp/safetensors";
 import { AGAIN } from "./json-file.js";
 

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import { shown } from "@mp/graph/internal";
 
 /**

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/graph";
+import { MpError } from "@mp/core";
 import type { Opening } from "./open-weights.js";
 
 export interface WeightMismatch {

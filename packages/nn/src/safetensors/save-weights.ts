@@ -1,7 +1,7 @@
 /** Files of a folder as Hugging Face publishes models and adapters; each is replaced whole or not at all. */
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/graph";
+import { type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/core";
 import { saveFile, writeFileAtomically } from "@mp/safetensors/file";
 import { inOwnCodes } from "./own-codes.js";
 

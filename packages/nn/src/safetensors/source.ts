@@ -1,5 +1,6 @@
 // A tensor of a file as numbers in f32, decoded when it is asked for.
-import { decodeArray, MpError, type Shape } from "@mp/graph";
+import { MpError, type Shape } from "@mp/core";
+import { decodeArray } from "@mp/core/graph";
 import { arrayOf, type SafetensorsDType, type SafetensorsTensor } from "@mp/safetensors";
 
 /** Numbers and their shape, before they are a tensor of the model. */
