@@ -1,5 +1,6 @@
-import type { Executable, Graph, MemoryReport, ProfileRow } from "@mp/graph";
+import { type Executable, type Graph, type MemoryReport, MpError, type ProfileRow } from "@mp/graph";
 import type { FeedFunctions, Place, Program } from "@mp/graph/backend";
+import { failureInNode } from "@mp/onnx-lowering";
 import {
   type PingPongSlots,
   PreparedBindings,
@@ -9,7 +10,6 @@ import {
 } from "@mp/onnx-lowering/program";
 import { type NativeBinding, type NativeRuntime, type NativeTensor, profileRun } from "./native/index.js";
 import type { Opened } from "./open-session.js";
-import { explainRunFailure } from "./run-failure.js";
 import { RunPeak } from "./run-peak.js";
 import { snapshot } from "./snapshot.js";
 
@@ -99,7 +99,10 @@ export class BoundProgram implements Program<NativeTensor> {
       if (onRow !== undefined) await this.#profile(binding, onRow);
       else await (this.#peak === undefined ? run() : this.#peak.watch(run));
     } catch (error) {
-      throw explainRunFailure(error, graph, lowered.nodeOf);
+      if (!MpError.is(error)) throw error;
+      // An engine error about arguments is about data that was accepted here.
+      const isAboutData = error.code === "MP_INVALID_ARGUMENT" || error.code === "MP_UNSUPPORTED";
+      throw failureInNode(error, graph, lowered.nodeOf, isAboutData ? "MP_BACKEND_FAILED" : error.code);
     }
     if (state !== undefined)
       for (const [first, ...others] of this.#repeated)

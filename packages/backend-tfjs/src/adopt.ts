@@ -1,4 +1,4 @@
-import { type DType, type HostTensor, MpError } from "@mp/graph";
+import { type HostTensor, MpError } from "@mp/graph";
 
 /** The part of a `tf.Tensor` that is read. */
 interface TfTensor {
@@ -10,14 +10,12 @@ interface TfTensor {
   dispose(): void;
 }
 
-type Adopted = "f32" | "i32" | "bool";
-
-/** By tfjs's names. Its other two dtypes, `complex64` and `string`, cannot be used in a graph. */
-const dtypes: Readonly<Record<string, Adopted>> = { float32: "f32", int32: "i32", bool: "bool" };
-const arrays = { f32: Float32Array, i32: Int32Array, bool: Uint8Array } as const satisfies Record<
-  Adopted,
-  unknown
->;
+/** Our dtypes and their arrays by tfjs's names. Its other two, `complex64` and `string`, cannot be used in a graph. */
+const adopted = new Map([
+  ["float32", { own: "f32", arrayOf: Float32Array }],
+  ["int32", { own: "i32", arrayOf: Int32Array }],
+  ["bool", { own: "bool", arrayOf: Uint8Array }],
+] as const satisfies [string, object][]);
 
 export function isTfTensor(value: unknown): value is TfTensor {
   return (
@@ -43,15 +41,16 @@ export function adoptTensor(value: TfTensor): HostTensor {
       `tf.Tensor ${dtype} [${shape}] has been disposed, keep it until the step has resolved`,
     );
   }
-  const own: DType | undefined = dtypes[dtype];
-  if (own === undefined) {
+  const found = adopted.get(dtype as "float32");
+  if (found === undefined) {
     throw new MpError(
       "MP_UNSUPPORTED",
       `tf.Tensor is ${dtype}, which no graph has, cast it to float32, int32 or bool`,
       { details: { dtype } },
     );
   }
+  const { own, arrayOf } = found;
   const read = value.dataSync();
-  const data = read instanceof arrays[own] ? read : arrays[own].from(read as ArrayLike<number>);
+  const data = read instanceof arrayOf ? read : arrayOf.from(read as ArrayLike<number>);
   return { dtype: own, shape: [...shape], data } as HostTensor;
 }

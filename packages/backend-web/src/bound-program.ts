@@ -77,8 +77,14 @@ export class BoundProgram implements Program<WebTensor> {
     } catch (error) {
       throw MpError.is(error) ? failureInNode(error, graph, lowered.nodeOf) : error;
     }
-    this.#copyRepeated();
-    const returned = [...this.#results, ...this.#flag()];
+    const returned = [...this.#results];
+    const { bound, state } = this.#parts;
+    if (state !== undefined)
+      for (const [output, [first, ...others]] of bound.taken) {
+        // An output is bound to the buffer of its first slot; the others get copies.
+        for (const slot of others) engine.memory.copy(state.next(first), state.next(slot));
+        if (output === bound.applied) returned.push([output, state.next(first)]);
+      }
     const values = await engine.memory.read(returned.map(([, tensor]) => tensor));
     return Object.fromEntries(returned.map(([name], index) => [name, values[index] as HostTensor]));
   }
@@ -115,22 +121,5 @@ export class BoundProgram implements Program<WebTensor> {
         for (const slot of others) state.next(slot);
       }
     return outputs.map(([name, buffer]) => [lowered.outputName(name), buffer]);
-  }
-
-  /** An output is bound to the buffer of its first slot; the others get copies. */
-  #copyRepeated(): void {
-    const { bound, state, engine } = this.#parts;
-    if (state === undefined) return;
-    for (const [first, ...others] of bound.taken.values())
-      for (const slot of others) engine.memory.copy(state.next(first), state.next(slot));
-  }
-
-  /** The flag, if it replaces a slot as well: what the run wrote there. */
-  #flag(): readonly (readonly [string, GpuTensor])[] {
-    const { bound, state } = this.#parts;
-    const { applied, taken } = bound;
-    const [slot] = (applied === undefined ? undefined : taken.get(applied)) ?? [];
-    if (applied === undefined || slot === undefined || state === undefined) return [];
-    return [[applied, state.next(slot)]];
   }
 }

@@ -1,30 +1,41 @@
-import { describe, expect, it } from "vitest";
-import { parseCommandLine } from "./command-line.js";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { commandLine, type InstallChoice } from "./command-line.js";
+import { run } from "./run.js";
 
-const parse = (text: string) => parseCommandLine(text.split(" ").filter(Boolean));
+const parse = async (text: string): Promise<unknown> => {
+  const act = vi.fn(async (_: InstallChoice) => {});
+  await commandLine(act).parseAsync(text.split(" ").filter(Boolean), { from: "user" });
+  return act.mock.lastCall?.[0];
+};
 
-describe("parseCommandLine", () => {
-  it("installs the pinned release for the CPU when nothing is said", () => {
-    expect(parse("")).toEqual({
-      kind: "run",
-      choice: { device: "cpu", release: "2.21.0", wheel: undefined, folder: undefined, checkOnly: false },
-    });
+const prints = (stream: "stdout" | "stderr") =>
+  vi.spyOn(process[stream], "write").mockImplementation(() => true).mock.calls;
+afterEach(() => vi.restoreAllMocks());
+
+describe("commandLine", () => {
+  it("installs the pinned release for the CPU when nothing is said", async () => {
+    const choice = {
+      device: "cpu",
+      release: "2.21.0",
+      wheel: undefined,
+      folder: undefined,
+      checkOnly: false,
+    };
+    expect(await parse("")).toEqual(choice);
   });
 
-  it("takes every flag", () => {
-    expect(parse("--cuda --version 2.12.1 --package some/dir")).toMatchObject({
-      choice: { device: "cuda", release: "2.12.1", folder: "some/dir" },
-    });
-    expect(parse("--check --cuda")).toMatchObject({ choice: { checkOnly: true, device: "cuda" } });
-    expect(parse("--wheel a.whl")).toMatchObject({ choice: { wheel: "a.whl" } });
+  it("takes every flag", async () => {
+    const choice = { device: "cuda", release: "2.12.1", folder: "some/dir" };
+    expect(await parse("--cuda --version 2.12.1 --package some/dir")).toMatchObject(choice);
+    expect(await parse("--check --cuda")).toMatchObject({ checkOnly: true, device: "cuda" });
+    expect(await parse("--wheel a.whl")).toMatchObject({ wheel: "a.whl" });
   });
 
-  it("lists the flags", () => {
-    const help = parse("--help");
-    expect(help.kind).toBe("help");
-    for (const flag of ["--cuda", "--version", "--wheel", "--package", "--check"]) {
-      expect(help).toHaveProperty("text", expect.stringContaining(flag));
-    }
+  it("lists the flags", async () => {
+    const printed = prints("stdout");
+    expect(await run(["--help"])).toBe(0);
+    const flags = ["--cuda", "--version", "--wheel", "--package", "--check"];
+    for (const flag of flags) expect(printed.join("")).toContain(flag);
   });
 
   it.each([
@@ -35,9 +46,10 @@ describe("parseCommandLine", () => {
     ["--version latest", /got "latest"/],
     ["--wheel a.whl --version 2.20.0", /cannot be used with/],
     ["--check --wheel a.whl", /cannot be used with/],
-  ])("refuses %s in one line", (text, message) => {
-    const parsed = parse(text);
-    expect(parsed).toMatchObject({ kind: "refused", message: expect.stringMatching(message) });
-    expect(parsed).toHaveProperty("message", expect.not.stringContaining("\n"));
+  ])("refuses %s in one line", async (text, message) => {
+    const printed = prints("stderr");
+    expect(await run(text.split(" "))).toBe(2);
+    expect(printed.join("")).toMatch(message);
+    expect(printed.join("")).toMatch(/^[^\n]+\n$/);
   });
 });

@@ -1,7 +1,5 @@
-import { Command, CommanderError, Option } from "commander";
+import { Command, Option } from "commander";
 import { DEFAULT_RELEASE, OLDEST_RELEASE } from "./releases.js";
-
-export const COMMAND = "mp-libtensorflow";
 
 export interface InstallChoice {
   readonly device: "cpu" | "cuda";
@@ -10,12 +8,6 @@ export interface InstallChoice {
   readonly folder: string | undefined;
   readonly checkOnly: boolean;
 }
-
-export type ParsedCommandLine =
-  | { readonly kind: "run"; readonly choice: InstallChoice }
-  | { readonly kind: "help"; readonly text: string }
-  /** One line, without the command's name. */
-  | { readonly kind: "refused"; readonly message: string };
 
 interface Given {
   readonly cuda?: boolean;
@@ -36,10 +28,9 @@ kept in $XDG_CACHE_HOME/mp or ~/.cache/mp (0.9 GB), which may be deleted at any 
 Exit status: 0 done, 1 failed, 2 invalid arguments, 3 the package index cannot be reached.
 `;
 
-/** Reads the part after `node mp-libtensorflow.js`. */
-export function parseCommandLine(argv: readonly string[]): ParsedCommandLine {
-  let output = "";
-  const command = new Command(COMMAND)
+/** The command line; `act` is called with what its arguments choose. */
+export function commandLine(act: (choice: InstallChoice) => Promise<unknown>): Command {
+  return new Command("mp-libtensorflow")
     .description(DESCRIPTION)
     .usage("[flags]")
     .option("--cuda", "take the wheel for CUDA, and prefer @tensorflow/tfjs-node-gpu")
@@ -56,25 +47,15 @@ export function parseCommandLine(argv: readonly string[]): ParsedCommandLine {
     .addHelpText("after", AFTER_HELP)
     .allowExcessArguments(false)
     .exitOverride()
-    .configureOutput({ writeOut: (text) => (output += text), writeErr: () => {} });
-  try {
-    command.parse(argv, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    if (error.code === "commander.helpDisplayed") return { kind: "help", text: output };
-    return { kind: "refused", message: error.message.replace(/^error: /, "").replaceAll("\n", " ") };
-  }
-  return choose(command.opts());
-}
-
-function choose(given: Given): ParsedCommandLine {
-  const { cuda = false, version = DEFAULT_RELEASE, wheel, package: folder, check = false } = given;
-  if (!/^\d+\.\d+\.\d+$/.test(version) || isOlder(version, OLDEST_RELEASE)) {
-    const message = `--version: a release of TensorFlow from ${OLDEST_RELEASE} on is needed, such as ${DEFAULT_RELEASE}, got "${version}"`;
-    return { kind: "refused", message };
-  }
-  const device = cuda ? "cuda" : "cpu";
-  return { kind: "run", choice: { device, release: version, wheel, folder, checkOnly: check } };
+    .configureOutput({ writeErr: () => {} })
+    .action(async (given: Given, command: Command) => {
+      const { cuda = false, version = DEFAULT_RELEASE, wheel, package: folder, check = false } = given;
+      if (!/^\d+\.\d+\.\d+$/.test(version) || isOlder(version, OLDEST_RELEASE))
+        command.error(
+          `--version: a release of TensorFlow from ${OLDEST_RELEASE} on is needed, such as ${DEFAULT_RELEASE}, got "${version}"`,
+        );
+      await act({ device: cuda ? "cuda" : "cpu", release: version, wheel, folder, checkOnly: check });
+    });
 }
 
 function isOlder(version: string, than: string): boolean {

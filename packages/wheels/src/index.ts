@@ -6,4 +6,5 @@ export { installPinned, type PinnedOptions, type PinnedWheel } from "./install-p
 export { linkOrCopy, partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
 export { megabytes, type Report, since } from "./report.js";
 export { type CommandResult, runCommand } from "./run-command.js";
+export { printStep, runCommandLine } from "./run-command-line.js";
 export { openWheel, requireDigest, type WheelArchive } from "./wheel-archive.js";

@@ -1,9 +1,9 @@
 /** Reads a wheel: a zip file with the SHA-256 of every file in its RECORD. No file is held in memory as a whole. */
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { Transform } from "node:stream";
+import * as consumers from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { MpError } from "@mp/graph";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
@@ -20,11 +20,6 @@ export interface WheelArchive {
   /** Writes one file. @throws MP_PARSE as `text` does */
   extract(name: string, to: string): Promise<void>;
   close(): void;
-}
-
-interface RecordRow {
-  /** SHA-256 in base64url without padding. */
-  readonly digest: string;
 }
 
 /**
@@ -50,7 +45,8 @@ interface OpenWheel {
   readonly wanted: string;
   readonly zip: ZipFile;
   readonly entries: ReadonlyMap<string, Entry>;
-  readonly record: ReadonlyMap<string, RecordRow>;
+  /** By file, SHA-256 in base64url without padding. */
+  readonly record: ReadonlyMap<string, string>;
 }
 
 function archive({ path, wanted, zip, entries, record }: OpenWheel): WheelArchive {
@@ -59,30 +55,25 @@ function archive({ path, wanted, zip, entries, record }: OpenWheel): WheelArchiv
     if (entry === undefined) throw damageError(path, `it holds no ${name}; ${wanted} does`);
     return entry;
   };
-  /** Streams a file into the sink and computes its checksum on the way. */
-  const copy = async (name: string, sink: NodeJS.WritableStream): Promise<void> => {
+  /** Reads a file and compares its checksum. */
+  const read = async <R>(name: string, use: (chunks: AsyncIterable<Buffer>) => Promise<R>): Promise<R> => {
     const entry = findEntry(name);
     const recorded = record.get(name);
     if (recorded === undefined) throw damageError(path, `its RECORD does not list ${name}`);
     const hash = createHash("sha256");
-    await inflate(zip, entry, path, (stream) => pipeline(stream, through(hash), sink));
-    if (hash.digest("base64url") !== recorded.digest) {
-      throw damageError(path, `${name} is not what its RECORD says`);
-    }
+    const result = await inflate(zip, entry, path, (stream) => use(through(hash, stream)));
+    if (hash.digest("base64url") !== recorded) throw damageError(path, `${name} is not what its RECORD says`);
+    return result;
   };
   return {
     names: [...entries.keys()].filter((name) => !name.endsWith("/")),
     has: (name) => entries.has(name),
     sizeOf: (name) => findEntry(name).uncompressedSize,
-    text: async (name) => {
-      const chunks: Buffer[] = [];
-      await copy(name, collector(chunks));
-      return Buffer.concat(chunks).toString("utf8");
-    },
+    text: (name) => read(name, (chunks) => consumers.text(chunks)),
     extract: async (name, to) => {
       findEntry(name);
       await mkdir(dirname(to), { recursive: true });
-      await copy(name, createWriteStream(to, { flags: "wx", mode: 0o444 }));
+      await read(name, (chunks) => pipeline(chunks, createWriteStream(to, { flags: "wx", mode: 0o444 })));
     },
     close: () => zip.close(),
   };
@@ -103,28 +94,27 @@ async function readRecord(
   zip: ZipFile,
   entries: ReadonlyMap<string, Entry>,
   path: string,
-): Promise<ReadonlyMap<string, RecordRow>> {
+): Promise<ReadonlyMap<string, string>> {
   const entry = [...entries.values()].find(({ fileName }) => /^[^/]+\.dist-info\/RECORD$/.test(fileName));
   if (entry === undefined) throw damageError(path, "it has no RECORD");
-  const chunks: Buffer[] = [];
-  await inflate(zip, entry, path, (stream) => pipeline(stream, collector(chunks)));
-  const rows = new Map<string, RecordRow>();
-  for (const line of Buffer.concat(chunks).toString("utf8").split("\n")) {
+  const text = await inflate(zip, entry, path, (stream) => consumers.text(stream));
+  const digests = new Map<string, string>();
+  for (const line of text.split("\n")) {
     const [, name, digest] = /^([^",]+),sha256=([\w-]+),\d*\r?$/.exec(line) ?? [];
-    if (name !== undefined && digest !== undefined) rows.set(name, { digest });
+    if (name !== undefined && digest !== undefined) digests.set(name, digest);
   }
-  return rows;
+  return digests;
 }
 
 /** Distinguishes errors in the compressed data, which have a zlib code or none, from errors of the disk. */
-async function inflate(
+async function inflate<R>(
   zip: ZipFile,
   entry: Entry,
   path: string,
-  use: (stream: NodeJS.ReadableStream) => Promise<void>,
-): Promise<void> {
+  use: (stream: AsyncIterable<Buffer>) => Promise<R>,
+): Promise<R> {
   try {
-    await use(await zip.openReadStreamPromise(entry));
+    return await use(await zip.openReadStreamPromise(entry));
   } catch (cause) {
     const code = errorCode(cause);
     if (code !== undefined && /^E[A-Z]+$/.test(code)) throw cause;
@@ -132,22 +122,12 @@ async function inflate(
   }
 }
 
-function through(hash: ReturnType<typeof createHash>): Transform {
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      done(null, chunk);
-    },
-  });
-}
-
-function collector(chunks: Buffer[]): Transform {
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      chunks.push(chunk);
-      done();
-    },
-  }).resume();
+/** The same chunks, hashed on the way. */
+async function* through(hash: Hash, chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
 }
 
 /** @throws MP_PARSE when the file's digest is not the wanted one */

@@ -92,42 +92,36 @@ export const COUNTER: TypeObject = koffi.struct("ov_profiling_info_t", {
 });
 koffi.struct("ov_profiling_info_list_t", { infos: "ov_profiling_info_t *", size: "size_t" });
 
-type Signature = (name: string) => string;
-const status =
-  (parameters: string): Signature =>
-  (name) =>
-    `int ${name}(${parameters})`;
-const nothing =
-  (parameters: string): Signature =>
-  (name) =>
-    `void ${name}(${parameters})`;
-
-/** Declarations of the functions in C. */
-export const FUNCTIONS: Readonly<Record<keyof NativeFunctions, Signature>> = {
-  ov_get_last_err_msg: (name) => `const char *${name}()`,
-  ov_get_openvino_version: status("_Out_ ov_version_t *version"),
-  ov_core_create: status("_Out_ void **out"),
-  ov_core_free: nothing("void *core"),
-  ov_core_get_property: status("void *core, const char *device, const char *key, _Out_ const char **out"),
-  ov_core_read_model_from_memory_buffer: status(
+/** The result and the parameters of each function in C. */
+export const FUNCTIONS: Readonly<
+  Record<keyof NativeFunctions, readonly [result: string, parameters: string]>
+> = {
+  ov_get_last_err_msg: ["const char *", ""],
+  ov_get_openvino_version: ["int", "_Out_ ov_version_t *version"],
+  ov_core_create: ["int", "_Out_ void **out"],
+  ov_core_free: ["void", "void *core"],
+  ov_core_get_property: ["int", "void *core, const char *device, const char *key, _Out_ const char **out"],
+  ov_core_read_model_from_memory_buffer: [
+    "int",
     "void *core, const void *model, size_t bytes, void *weights, _Out_ void **out",
-  ),
-  ov_core_compile_model_props: status(
+  ],
+  ov_core_compile_model_props: [
+    "int",
     "void *core, void *model, const char *device, size_t count, ov_property_t *properties, _Out_ void **out",
-  ),
-  ov_model_free: nothing("void *model"),
-  ov_compiled_model_get_property: status("void *model, const char *key, _Out_ const char **out"),
-  ov_compiled_model_free: nothing("void *model"),
-  ov_compiled_model_create_infer_request: status("void *model, _Out_ void **out"),
-  ov_infer_request_free: nothing("void *request"),
-  ov_infer_request_set_tensor: status("void *request, const char *name, void *tensor"),
-  ov_infer_request_infer: status("void *request"),
-  ov_infer_request_start_async: status("void *request"),
-  ov_infer_request_wait: status("void *request"),
-  ov_infer_request_get_profiling_info: status("void *request, _Out_ ov_profiling_info_list_t *counters"),
-  ov_profiling_info_list_free: nothing("ov_profiling_info_list_t *counters"),
-  ov_tensor_create: status("int type, ov_shape_t shape, _Out_ void **out"),
-  ov_tensor_create_from_host_ptr: status("int type, ov_shape_t shape, void *memory, _Out_ void **out"),
-  ov_tensor_data: status("void *tensor, _Out_ void **out"),
-  ov_tensor_free: nothing("void *tensor"),
+  ],
+  ov_model_free: ["void", "void *model"],
+  ov_compiled_model_get_property: ["int", "void *model, const char *key, _Out_ const char **out"],
+  ov_compiled_model_free: ["void", "void *model"],
+  ov_compiled_model_create_infer_request: ["int", "void *model, _Out_ void **out"],
+  ov_infer_request_free: ["void", "void *request"],
+  ov_infer_request_set_tensor: ["int", "void *request, const char *name, void *tensor"],
+  ov_infer_request_infer: ["int", "void *request"],
+  ov_infer_request_start_async: ["int", "void *request"],
+  ov_infer_request_wait: ["int", "void *request"],
+  ov_infer_request_get_profiling_info: ["int", "void *request, _Out_ ov_profiling_info_list_t *counters"],
+  ov_profiling_info_list_free: ["void", "ov_profiling_info_list_t *counters"],
+  ov_tensor_create: ["int", "int type, ov_shape_t shape, _Out_ void **out"],
+  ov_tensor_create_from_host_ptr: ["int", "int type, ov_shape_t shape, void *memory, _Out_ void **out"],
+  ov_tensor_data: ["int", "void *tensor, _Out_ void **out"],
+  ov_tensor_free: ["void", "void *tensor"],
 };

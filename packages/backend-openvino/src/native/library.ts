@@ -59,8 +59,11 @@ function open(path: string): OpenVinoLibrary {
 function bind(path: string): NativeFunctions {
   try {
     const library = koffi.load(path);
-    const made = Object.entries(FUNCTIONS).map(([name, signature]) => [name, library.func(signature(name))]);
-    return Object.freeze(Object.fromEntries(made)) as NativeFunctions;
+    const functions = Object.entries(FUNCTIONS).map(([name, [result, parameters]]) => [
+      name,
+      library.func(`${result} ${name}(${parameters})`),
+    ]);
+    return Object.freeze(Object.fromEntries(functions)) as NativeFunctions;
   } catch (cause) {
     const said = cause instanceof Error ? cause.message : String(cause);
     // The command replaces nothing that is there.

@@ -24,8 +24,6 @@ const variable = ({ dtype, name: start }: Term): LoopVariable => ({ dtype, start
 
 const scan: Lowering<"Scan"> = (node, operands, writer) => {
   const { body, carries, sequences, length, reverse } = node.attributes;
-  const on = (op: string, a: Term, b: Term): Term => writer.term(op, [a, b], { T: type("i32") }, a);
-  const placeType = { dtype: "i32", shape: [] } as const;
 
   const stacked = body.outputs.slice(carries).map(({ value: row }, index) => {
     const { dtype, shape } = resultAt(node, carries + index);
@@ -47,10 +45,8 @@ const scan: Lowering<"Scan"> = (node, operands, writer) => {
     variables: variables.map(variable),
     invariants: given.map(variable),
     goesOn: ([name = ""]) => {
-      const place = writer.at(name, placeType);
-      return reverse
-        ? on("GreaterEqual", place, writer.scalar(0, "i32")).name
-        : on("Less", place, writer.scalar(length, "i32")).name;
+      const [op, bound] = reverse ? ["GreaterEqual", 0] : ["Less", length];
+      return writer.one(op, [name, writer.scalar(bound, "i32")], { T: type("i32") });
     },
     step: (names, sameNames) => {
       const [place, ...rest] = inside(names, variables) as readonly [Term, ...Term[]];
@@ -64,8 +60,10 @@ const scan: Lowering<"Scan"> = (node, operands, writer) => {
         const one = (results[index] as Term).reshape([1, ...row.shape]);
         return writer.one("InplaceUpdate", [buffer, at, one], { T: type(dtype) });
       });
-      const next = on(reverse ? "Sub" : "AddV2", place, writer.scalar(1, "i32"));
-      return [next.name, ...results.slice(0, carries).map(({ name }) => name), ...rows];
+      const next = writer.one(reverse ? "Sub" : "AddV2", [place, writer.scalar(1, "i32")], {
+        T: type("i32"),
+      });
+      return [next, ...results.slice(0, carries).map(({ name }) => name), ...rows];
     },
   });
   const after = inside(left, variables).slice(1);

@@ -1,0 +1,43 @@
+import { MpError } from "@mp/graph";
+import { isIndexUnreachable } from "./index-failure.js";
+import type { Report } from "./report.js";
+
+const EXIT_FAILED = 1;
+const EXIT_REFUSED = 2;
+/** For callers that can do without the library: the package index cannot be reached, and nothing else is wrong. */
+const EXIT_UNREACHABLE = 3;
+
+/** A command of commander, set to throw instead of ending the process. */
+interface CommandLine {
+  name(): string;
+  parseAsync(argv: readonly string[], options: { readonly from: "user" }): Promise<unknown>;
+}
+
+/** Runs the command line of an installer. A failure is one line on standard error. @returns the exit code */
+export async function runCommandLine(command: CommandLine, argv: readonly string[]): Promise<number> {
+  const complain = (line: string): void => void process.stderr.write(`${command.name()}: ${line}\n`);
+  try {
+    await command.parseAsync(argv, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (isRefusal(error)) {
+      if (error.exitCode === 0) return 0;
+      complain(`${error.message.replace(/^error: /, "").replaceAll("\n", " ")}; --help lists the flags`);
+      return EXIT_REFUSED;
+    }
+    if (!MpError.is(error)) throw error;
+    complain(`${error.message} [${error.code}]`);
+    if (isIndexUnreachable(error)) return EXIT_UNREACHABLE;
+    return error.code === "MP_INVALID_ARGUMENT" ? EXIT_REFUSED : EXIT_FAILED;
+  }
+}
+
+/** Whether commander refused the arguments, or printed help and ended with 0. */
+function isRefusal(error: unknown): error is Error & { readonly exitCode: number } {
+  return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
+}
+
+/** Prints a step on standard output. */
+export const printStep: Report = (step, text) => {
+  process.stdout.write(`${step.padEnd(9)} ${text}\n`);
+};
