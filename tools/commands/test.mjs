@@ -4,15 +4,15 @@ import { parseArgs } from "node:util";
 import { ADDED, runAdded } from "../workspace/added-tests.mjs";
 import { fail } from "../workspace/fail.mjs";
 import { testPackages } from "../workspace/package-tests.mjs";
-import { apps, root } from "../workspace/packages.mjs";
+import { root } from "../workspace/packages.mjs";
 import { expectRequired } from "../workspace/required.mjs";
-import { smoke } from "../workspace/smoke.mjs";
+import { smokeApps } from "../workspace/smoke.mjs";
 import { runStages } from "../workspace/stages.mjs";
 
 /** Tests that run without a flag. */
 const PLAIN = [
   { name: "packages", run: () => testPackages("test") },
-  ...apps().map((app) => ({ name: `apps/${app.folder}, small`, run: () => smoke(app) })),
+  { name: "apps, small", run: smokeApps },
   {
     name: "the first program",
     run: () =>
