@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL("browser-program.js", import.meta.url));
 const worker = join(root, "apps/browser/src/page/worker.ts");
 
 /** The packages that `bundleForBrowser` reads as they were built. */
-export const BUNDLED = ["@mp/core", "@mp/onnx", "@mp/backend-web", "@mp/nn"];
+export const BUNDLED = ["@mp/core", "@mp/graph", "@mp/onnx", "@mp/backend-web", "@mp/nn"];
 
 /** Options that all bundles for a browser share. @satisfies {import("esbuild").BuildOptions} */
 const common = /** @type {const} */ ({
