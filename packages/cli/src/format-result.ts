@@ -1,5 +1,5 @@
 import type { Comparison, RunResult } from "./result.js";
-import { alignColumns } from "./training/text-table.js";
+import { alignColumns } from "./text-table.js";
 
 /** Formats a run as lines of a name and a value. */
 export function formatRun(result: RunResult): string {

@@ -1,5 +1,6 @@
 // `@mp/cli/training`: turns the apps' common flags into backends, precisions, loops, results and tables.
 
+export { textTable } from "../text-table.js";
 export { type AblatedOptions, ablate } from "./ablation.js";
 export { backendOf, onBackend } from "./backend.js";
 export { firstBatch } from "./first-batch.js";
@@ -18,5 +19,4 @@ export { precisionKinds, precisionTable } from "./precision-table.js";
 export { type ResultParts, resultOf } from "./result-of.js";
 export { type Outcome, type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
 export { statesFlag } from "./states.js";
-export { textTable } from "./text-table.js";
 export { type KindTable, type ManyRuns, trainMany } from "./train-many.js";

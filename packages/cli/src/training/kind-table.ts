@@ -1,7 +1,7 @@
 import type { RunResult } from "../result.js";
+import { textTable } from "../text-table.js";
 import { differences, signedSpread, spread } from "./moments.js";
 import type { Finished } from "./over-seeds.js";
-import { textTable } from "./text-table.js";
 
 export interface KindTableOptions<K> {
   /** Formats a value of the metric for the table. */

@@ -1,5 +1,5 @@
 import type { ProfileRow } from "@mp/core/graph";
-import { textTable } from "./text-table.js";
+import { textTable } from "../text-table.js";
 
 /** Work of all nodes of one operator: a row of `graphCost(graph).byOp`. */
 export interface OperatorWork {
