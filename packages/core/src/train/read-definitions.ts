@@ -11,7 +11,6 @@ import {
 } from "@mp/graph/internal";
 import { normLimit } from "../optim/clip.js";
 import { scalerPart } from "../precision/choose-precision.js";
-import type { LossScaler } from "../precision/loss-scaler.js";
 import { checkScales, optimizerPart } from "./batch/check-parts.js";
 import type { FitPosition } from "./callbacks/callback.js";
 import type { AnyLoss, Definitions, StepDefinition } from "./definition/definition.js";
@@ -28,7 +27,7 @@ type Single = TrainerOptions<unknown, unknown, unknown>;
 type Several = ObjectivesOptions<unknown, unknown, unknown, Readonly<Record<string, AnyObjective>>>;
 type AnyObjective = Objective<unknown, unknown, unknown>;
 
-/** The options are checked apart from what they say of the parameters. @throws MP_INVALID_ARGUMENT */
+/** The definitions of options whose other settings have been checked. @throws MP_INVALID_ARGUMENT */
 export function readDefinitions(options: Single | Several, common: CommonDefinition): Definitions {
   if (hasObjectives(options)) return readObjectives(options, common);
   const { params, loss, optimizer, frozen, clipNorm } = options;
@@ -74,12 +73,17 @@ function readObjectives({ params, frozen, objectives }: Several, common: CommonD
     const trained = selectTrained(`${what}: params`, params, objective.params, untrained);
     for (const path of trained) {
       const other = trainedBy.get(path);
-      if (other !== undefined) throw duplicateTraining(path, other, name);
+      if (other !== undefined)
+        throw invalid(
+          `objectives: ${other} and ${name} both train ${path}; a parameter has one optimizer: add their losses in one objective`,
+        );
       trainedBy.set(path, name);
     }
+    const lossScaler = scaler ?? common.precision.lossScaler;
+    checkScales(lossScaler);
     return {
       ...common,
-      precision: { ...common.precision, lossScaler: expectScales(scaler ?? common.precision.lossScaler) },
+      precision: { ...common.precision, lossScaler },
       objective: { name, all },
       loss: loss as unknown as AnyLoss,
       optimizer,
@@ -114,17 +118,6 @@ function selectTrained(
   if (paths.length > 0) return new Set(paths);
   throw invalid(
     `${what}: names no parameter to train; it is a tree such as { generator: true }, and what is frozen does not count`,
-  );
-}
-
-function expectScales(scaler: LossScaler): LossScaler {
-  checkScales(scaler);
-  return scaler;
-}
-
-function duplicateTraining(path: string, first: string, second: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return invalid(
-    `objectives: ${first} and ${second} both train ${path}; a parameter has one optimizer: add their losses in one objective`,
   );
 }
 

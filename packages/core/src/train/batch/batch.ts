@@ -89,7 +89,7 @@ function tryAdopt(adopt: Adopt, value: object, place: string): RunInput | undefi
   throw new MpError("MP_BACKEND_FAILED", `${place}: the backend's adopt gave neither a tensor nor a handle`);
 }
 
-/** An instance of some class: neither plain object, array nor bare data, which are core's to judge. */
+/** Whether it is an instance of a class: no plain object, array or typed array. */
 function isInstance(value: unknown): value is object {
   return (
     typeof value === "object" &&
@@ -130,7 +130,7 @@ function isHandle(value: unknown): value is Handle {
   );
 }
 
-/** Numbers that nobody has wrapped as a tensor. */
+/** Whether it holds bare numbers: a typed array, or a (nested) array of numbers. */
 function isData(value: unknown): value is ArrayBufferView | readonly unknown[] {
   let first: unknown = value;
   for (let depth = 0; Array.isArray(first) && depth < DEEPEST_TREE; depth++) first = first[0];

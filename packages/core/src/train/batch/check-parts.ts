@@ -8,7 +8,7 @@ type Parts = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Parts => typeof value === "object" && value !== null;
 
-/** A backend that was awaited. */
+/** A backend, and not the promise of one. */
 export const backendPart: Check = partWith(
   ["compile", "createState"],
   "await the factory: backend: await ort()",
@@ -16,7 +16,7 @@ export const backendPart: Check = partWith(
 
 const optimizerFunctions = partWith(["init", "update"], "make one: optimizer: adamW({ learningRate: 1e-3 })");
 
-/** An optimizer, not its factory, and nothing that gives gradients: by these, parameters would climb. */
+/** An optimizer: not its factory, and no gradient transformation, whose updates would increase the loss. */
 export const optimizerPart: Check = (what, optimizer) => {
   optimizerFunctions(what, optimizer);
   const { name, kind } = optimizer as Parts;

@@ -1,6 +1,6 @@
 /**
- * Labels and indices of a batch that are out of range, found on the host before a run: engines find them too, each with
- * a message of its own that names neither the batch nor the place.
+ * Checks labels and indices of host data before a run. Engines check them too, but their messages name neither the batch
+ * nor the element.
  */
 import {
   type AnyNode,
@@ -23,7 +23,7 @@ interface IndexRange {
   readonly input: string;
   readonly low: number;
   readonly high: number;
-  /** A label that does not count. */
+  /** The label that the loss ignores. */
   readonly ignored: number | undefined;
   /** Name of the elements, for the message. */
   readonly what: string;

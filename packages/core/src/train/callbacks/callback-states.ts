@@ -6,8 +6,8 @@ import { checkJson, type Json } from "./json.js";
 export type SavedStates = Readonly<Record<string, Json>>;
 
 /**
- * The states of a run's callbacks: of those that a `fit` under way has, as they are now, and of others, as a checkpoint
- * or an earlier `fit` left them.
+ * The states of a run's callbacks: the current ones while their `fit` runs, otherwise those that a checkpoint or an
+ * earlier `fit` left.
  */
 export class CallbackStates {
   #kept: SavedStates = {};

@@ -76,7 +76,7 @@ export async function readCheckpoint(
 }
 
 /**
- * The part of a checkpoint that each of several ranks gives: its model state and position. @throws as `checkpointOf`
+ * The part of a checkpoint that each of several ranks gives: its model state and position. @throws as `readCheckpoint`
  */
 export const readRankPart = (state: State, position: RunPosition, what: string): Promise<LoadedTensors> =>
   readPart(state, position, what, (slot) => slotGroupName(slot) === "model");
@@ -96,8 +96,8 @@ async function readPart(
 
 /**
  * Reads a checkpoint whole, checks it against the state, then replaces the state. Warns about settings of the
- * checkpoint that differ from this run's, although the state fits. Returns the position. All that may fail is in
- * `check`, which `all` runs: where there are several processes, in all of them before any goes on.
+ * checkpoint that differ from this run's, although the state fits. Returns the position. `all` runs the checks, which
+ * are all that may fail: with several processes, in each of them before any continues.
  * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
  */
 export async function loadCheckpoint(
@@ -123,7 +123,7 @@ export async function loadCheckpoint(
 }
 
 interface Checked extends LoadedTensors {
-  /** The changes that made it fit. */
+  /** Says what was changed to make it fit. */
   readonly notes: readonly string[];
   readonly position: RunPosition;
 }
@@ -171,7 +171,7 @@ function writeMetadata(info: CheckpointInfo): LoadedTensors["metadata"] {
   return { key, precision, ...printSettings(settings), ...(weightsAt === undefined ? {} : { weightsAt }) };
 }
 
-/** The settings that the structure of the state follows from. */
+/** The settings that determine the structure of the state. */
 function decisive({ precision, settings }: CheckpointInfo): readonly Setting[] {
   return [
     { name: "precision", text: precision, shapesState: true },

@@ -14,10 +14,10 @@ export interface ModelTrees {
 }
 
 /**
- * Loads parameters from a training checkpoint, given by its path or its bytes, and model state if requested, as new
- * values of the trees in `like`; parameters are f32 for any storage dtype, or in the dtype of a frozen one. It ignores seed, optimizer and precision of
- * the run that wrote it, and entries that are not in `like`. Use it to start fine-tuning. With `weights: "ema"` they are
- * the moving average that the run kept.
+ * Loads parameters, and model state if `like` has it, from the path or the bytes of a training checkpoint, as new values
+ * of the trees in `like`: to start fine-tuning. Parameters are f32 whatever their storage dtype, or in the dtype of a
+ * frozen one; with `weights: "ema"` they are the moving average. Seed, optimizer and precision of the run that wrote the
+ * file, and entries that are not in `like`, are ignored.
  * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming what is missing, of another shape or not finite
  */
 export async function loadParameters<L extends ModelTrees>(

@@ -13,10 +13,7 @@ import type { Bounds } from "./restored-state.js";
 export interface ScalerRules {
   /** By slot. */
   readonly bounds: Bounds;
-  /**
-   * The fault of the scale that such a state gives, found by running the scaler on the engine; undefined where nothing
-   * is.
-   */
+  /** Runs the scalers on the engine and returns the fault of their scale, if any. */
   faultOf(tensors: Outputs): Promise<string | undefined>;
 }
 

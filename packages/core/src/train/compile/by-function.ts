@@ -1,6 +1,6 @@
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** Something for each function object, made when it is first seen; the third one warns. */
+/** Makes a value once for each function object; warns at the third one. */
 export class ByFunction<F extends object, T> {
   readonly #made = new WeakMap<F, T>();
   readonly #what: string;

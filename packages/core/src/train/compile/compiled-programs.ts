@@ -23,7 +23,7 @@ export class CompiledPrograms {
   #latest = "";
   readonly #kept: number;
   readonly #warn: (warning: TrainingWarning) => void;
-  /** The backend's function for leaves of a batch that core does not know. */
+  /** The backend's conversion of batch leaves that are no tensors of ours. */
   readonly adopt: Adopt | undefined;
 
   /** @param kept compilations kept; the least recently used is disposed beyond this */

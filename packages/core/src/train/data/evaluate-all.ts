@@ -75,22 +75,18 @@ const EVALUATE_ALL = {
   metrics: optional(callback),
 } satisfies OptionTable<AnyEvaluateAllOptions<unknown>>;
 
-/**
- * One evaluation for each objective. The data is gone through from its beginning; the run's position in its own data
- * does not move.
- */
+/** One evaluation for each objective, over the data from its beginning. The run's position in its data stays. */
 export async function evaluateAll<T>(
   run: EvaluatingRun,
   data: TrainingData<T>,
   options: AnyEvaluateAllOptions<T>,
 ): Promise<readonly DatasetEvaluation[]> {
+  const hints = { example: "{ batches: 100 }" };
   const read = readOptions<AnyEvaluateAllOptions<T>, typeof EVALUATE_ALL>(
     "evaluateAll",
     options,
     EVALUATE_ALL,
-    {
-      example: "{ batches: 100 }",
-    },
+    hints,
   );
   const { modelState, samples, signal } = read;
   const model = modelState === undefined ? undefined : run.take(modelState, "model");

@@ -7,7 +7,7 @@ import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
 type Shapes = { readonly [place: string]: readonly number[] };
 
-/** A place in the data: how many passes are over, the place in the one under way, and the shapes of a full batch. */
+/** A position in the data: completed passes, the position in the current one, and the shapes of a full batch. */
 export interface FeedPlace {
   readonly pass: number;
   readonly place: Json;
@@ -106,7 +106,7 @@ function writeCursor({ pass, place, shapes }: FeedPlace): Json {
   return { feed: 1, pass, place, shapes };
 }
 
-/** The place of a cursor: null for the beginning, one of ours, or one of the data itself. */
+/** Parses a cursor: null for the beginning, one that `fit` wrote, or one of the data source. */
 export function readCursor(cursor: Json): FeedPlace {
   if (typeof cursor !== "object" || cursor === null || !("feed" in cursor)) {
     return { pass: 0, place: cursor, shapes: null };
@@ -118,7 +118,7 @@ export function readCursor(cursor: Json): FeedPlace {
   throw new MpError("MP_INVALID_ARGUMENT", `fit: no cursor of fit, ${JSON.stringify(cursor)}`);
 }
 
-/** The beginning of a cursor's pass, or of all for a cursor of the data itself; text and result as a checkpoint has it. */
+/** Rewinds a cursor (JSON text) to the beginning of its pass; one of the data source, to the beginning of the first. */
 export function passOnly(text: string): Json {
   const { pass } = readCursor(JSON.parse(text) as Json);
   return pass === 0 ? null : writeCursor({ pass, place: null, shapes: null });
@@ -133,7 +133,7 @@ function batchShapes({ inputs }: FlatBatch): Shapes {
   return Object.fromEntries(Object.entries(inputs).map(([place, { shape }]) => [place, shape]));
 }
 
-/** Fewer rows somewhere, and otherwise the same. */
+/** Whether the shapes are those of a full batch, but with fewer rows. */
 function isPartial(shapes: Shapes, full: Shapes): boolean {
   const places = Object.keys(shapes);
   let isSmaller = false;

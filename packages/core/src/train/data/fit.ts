@@ -63,7 +63,7 @@ export interface FitOptions<
   readonly save?: { readonly path: string; readonly every?: number };
 }
 
-/** The options, whatever the types of the results are. */
+/** The options without the static types of the results. */
 export type AnyFitOptions<T> = FitOptions<string, T, never, never, unknown>;
 
 /** Data that is evaluated during training, and when; with options of `evaluateAll`. */

@@ -61,11 +61,11 @@ export interface FeedingRun {
   iteration(): Promise<number>;
   /** The position of the run's state, after earlier calls are done. */
   cursor(): Promise<Json>;
-  /** By objective where there are some. Undefined where another rank ends training. */
+  /** Makes a step; undefined if another rank ends training. */
   step(batches: readonly FlatBatch[], cursor: Json): Promise<StepResult | undefined>;
-  /** The end of a pass, on all ranks: false where another rank ends training. */
+  /** Ends a pass on all ranks; false if another rank ends training. */
   passes(pass: number): Promise<boolean>;
-  /** How all ranks end, one of them by this. */
+  /** Tells how this rank ends, and returns how training ends on all. */
   endsBy(end: FitResult["ended"]): Promise<FitResult["ended"]>;
   /** Records a position between steps. */
   moveTo(cursor: Json): void;
@@ -156,7 +156,7 @@ export async function* stepsOfPass<T>(
 ): AsyncGenerator<FitStep<string, T>, undefined> {
   const feeding = readOptions("steps", options, FEEDING, { example: '{ partial: "keep" }' });
   const start = await findStart(run, feeding);
-  // What it is if the loop over the steps is left.
+  // How training ends if the caller breaks out of the loop.
   let end: FitResult["ended"] | undefined = "stopped";
   try {
     for await (const made of makeSteps(run, data, feeding, { start, passes: start.place.pass + 1 })) {

@@ -33,7 +33,7 @@ export function sampleCount({ inputs }: FlatBatch): number {
   );
 }
 
-/** The samples by a function of the user. */
+/** Counts the samples with the user's function. */
 export function countBy(samples: (batch: never) => number, batch: unknown): number {
   const count: unknown = samples(batch as never);
   if (typeof count === "number" && count >= 0 && Number.isFinite(count)) return count;

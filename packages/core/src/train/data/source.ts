@@ -24,7 +24,7 @@ export type TrainingData<T> = DataSource<T> | AsyncIterable<T> | Iterable<T>;
 /** The current pass over the data: its batches, and the position after the last one. */
 export interface DataPass<T> {
   next(): Promise<T | undefined>;
-  /** The start of the next pass, instead of the beginning. */
+  /** The position after the last batch; a pass can be opened there. */
   readonly place: Json;
   close(): Promise<void>;
 }

@@ -34,12 +34,12 @@ export interface StepDefinition {
   readonly shard?: Shard;
   /** Paths of parameters that are not trained. */
   readonly frozen: ReadonlySet<string>;
-  /** Paths of parameters, frozen ones, that were given in another dtype than f32 and stay in it. */
+  /** Paths of frozen parameters that were given in a dtype other than f32 and keep it. */
   readonly keptAsGiven: ReadonlySet<string>;
   readonly clipNorm: number | undefined;
   readonly ema: Ema | undefined;
   readonly accumulate: number;
-  /** How a step's gradients follow from its microbatches'. */
+  /** Whether a step's gradients are the mean or the sum of its microbatches'. */
   readonly accumulation: "mean" | "sum";
   readonly onOverflow: "skip" | "retry";
   readonly maxRetries: number;

@@ -30,6 +30,18 @@ const OWN = [
 /** The only part of the window that an objective owns: objectives take turns, and each leaves the rest empty. */
 const OWN_OF_WINDOW = "gradients";
 
+/** Maps the parts of a state, and of its window, that objectives own; the others stay. */
+function mapOwn(tree: Groups, map: (part: unknown, group: string) => unknown): Groups {
+  const own = OWN.map((group) => [group, map(tree[group], group)]);
+  const { window } = tree;
+  const gradients = window && map(window[OWN_OF_WINDOW], OWN_OF_WINDOW);
+  return {
+    ...tree,
+    ...Object.fromEntries(own),
+    ...(window && { window: { ...window, [OWN_OF_WINDOW]: gradients } }),
+  };
+}
+
 type ByObjective<T> = T | { readonly [name: string]: T };
 
 /** One value for each objective: under their names, or the value itself where the objective has none. */
@@ -85,7 +97,7 @@ export function readSlot({ objectives, paths }: SlotNames, name: string): Slot |
   return { group, objective, part, path };
 }
 
-/** Whether the slot is the objective's, or of all of them. */
+/** Whether the slot is the objective's own, or shared by all. */
 export function isOwnSlot({ objective }: Placed, slot: string): boolean {
   if (objective === undefined) return true;
   const [group, name, ofWindow] = slot.split("/");
@@ -95,23 +107,18 @@ export function isOwnSlot({ objective }: Placed, slot: string): boolean {
 
 /** The state of a run, from that of each of its objectives. */
 export function joinStates(definitions: readonly Placed[], states: readonly TensorTree[]): TensorTree {
-  const [first] = states as readonly Record<string, TensorTree>[];
-  if (definitions[0]?.objective === undefined) return first as TensorTree;
-  const joinTrees = (at: string, of: readonly TensorTree[]): TensorTree =>
-    byObjective(
-      definitions,
-      of.map((tree) => (tree as Record<string, TensorTree>)[at] as TensorTree),
-    );
-  const own = Object.fromEntries(OWN.map((group) => [group, joinTrees(group, states)]));
-  const windows = states.flatMap((state) => (state as { readonly window?: TensorTree }).window ?? []);
-  const [window] = windows as readonly Record<string, TensorTree>[];
-  const gradients = window === undefined ? {} : { [OWN_OF_WINDOW]: joinTrees(OWN_OF_WINDOW, windows) };
-  return { ...first, ...own, ...(window === undefined ? {} : { window: { ...window, ...gradients } }) };
+  const trees = states as readonly Groups[];
+  const [first] = trees as readonly [Groups];
+  if (definitions[0]?.objective === undefined) return first;
+  return mapOwn(first, (_part, group) => {
+    const parts = trees.map((tree) => (group === OWN_OF_WINDOW ? tree["window"] : tree)?.[group]);
+    return byObjective(definitions, parts);
+  });
 }
 
 /**
- * The part of the run's state that the programs of an objective read: all but what only other objectives read. Of
- * `weights` they read all.
+ * The part of the run's state that an objective's programs read: its own parts, the shared ones, and of `weights` those of
+ * all objectives.
  */
 export function statePart(
   { objective }: Placed,
@@ -120,18 +127,12 @@ export function statePart(
 ): TypeTree {
   if (objective === undefined) return types;
   const { name } = objective;
-  const only = (group: unknown): unknown => ({ [name]: (group as Record<string, unknown>)[name] });
-  const tree = types as Readonly<Record<string, unknown>>;
-  const own = OWN.filter((group) => group !== weights).map((group) => [group, only(tree[group])] as const);
-  const window = tree["window"] as Readonly<Record<string, unknown>> | undefined;
-  return {
-    ...tree,
-    ...Object.fromEntries(own),
-    ...(window === undefined ? {} : { window: { ...window, [OWN_OF_WINDOW]: only(window[OWN_OF_WINDOW]) } }),
-  } as TypeTree;
+  return mapOwn(types as unknown as Groups, (part, group) =>
+    group === weights ? part : { [name]: (part as Groups)[name] },
+  ) as unknown as TypeTree;
 }
 
-/** The objective's training state; what it does not train is among the frozen parameters. */
+/** The objective's training state; parameters that other objectives train count as frozen. */
 export function selectState<S extends TrainingState = TrainingState>(
   { objective, precision }: Placed & { readonly precision: { readonly masterWeights: MasterWeights } },
   tree: TensorTree,
@@ -139,20 +140,14 @@ export function selectState<S extends TrainingState = TrainingState>(
   if (objective === undefined) return tree as S;
   const { name, all } = objective;
   const groups = tree as Groups;
-  const own = Object.fromEntries(OWN.map((group) => [group, groups[group]?.[name] as TensorTree]));
   const frozen = all
     .filter((other) => other !== name)
     .map((other) => precision.masterWeights.parameters(groups["master"]?.[other] as TensorTree))
     .reduceRight<TensorTree>((rest, part) => mergeFrozen(part, rest), groups["frozen"] ?? {});
-  const window = groups["window"];
-  return {
-    ...groups,
-    ...own,
-    frozen,
-    ...(window === undefined
-      ? {}
-      : { window: { ...window, [OWN_OF_WINDOW]: (window[OWN_OF_WINDOW] as Groups)[name] } }),
-  } as unknown as S;
+  return mapOwn(
+    { ...groups, frozen } as Groups,
+    (part) => (part as Groups | undefined)?.[name],
+  ) as unknown as S;
 }
 
 /** The next state of the run. `iteration` and `drawn` advance once, with the last objective of a step. */

@@ -1,6 +1,6 @@
 import type { SlotGroupName } from "./state.js";
 
-/** A part of a run's state, which has a name only on the engine and in files. */
+/** The parsed name of a tensor of a run's state. */
 export interface Slot {
   readonly group: SlotGroupName;
   /** The objective that it belongs to, in a run of objectives. */

@@ -43,12 +43,8 @@ export interface ProgramResult {
   readonly outputs: Readonly<Record<string, TensorTree>>;
 }
 
-const join = (head: string, path: string): string => (path === "" ? head : `${head}/${path}`);
-
-/** Name of the graph input that carries that leaf of a fed tree. */
-export function feedName(tree: string, path: string): string {
-  return join(tree, path);
-}
+/** The name of the graph input or output that carries a leaf of a tree. */
+export const feedName = (tree: string, path: string): string => (path === "" ? tree : `${tree}/${path}`);
 
 /** Traces `body` over a state and fed trees into a cleaned-up, scheduled graph. */
 export function traceProgram(
@@ -61,7 +57,7 @@ export function traceProgram(
   );
   const declared = [
     ...stateLeaves.map(([path, type]) => ({
-      name: join("state", path),
+      name: feedName("state", path),
       role: findSlotGroup(path).role,
       type,
     })),
@@ -86,7 +82,7 @@ export function traceProgram(
     checkNextState(new Map(stateLeaves), nextLeaves, new Set(Object.keys(nextState ?? {})));
     const next: Record<string, Tensor> = {};
     stateLeaves.forEach(([slot], index) => {
-      const input = join("state", slot);
+      const input = feedName("state", slot);
       const leaf = nextLeaves.get(slot);
       const before = Tensor.valueIn(own[index] as Tensor, builder, slot);
       if (leaf === undefined || Tensor.valueIn(leaf, builder, slot) === before) {
@@ -97,7 +93,7 @@ export function traceProgram(
       // `a/b` and `a.b` are two slots.
       while (Object.hasOwn(next, name)) name += "'";
       next[name] = leaf;
-      bindings.push({ slot, input, output: join("next", name), commit: findSlotGroup(slot).commit });
+      bindings.push({ slot, input, output: feedName("next", name), commit: findSlotGroup(slot).commit });
     });
     return { ...outputs, next };
   });
@@ -105,7 +101,7 @@ export function traceProgram(
   return { graph: prepareGraph(traced.graph), bindings, outputs: outputTypes(outputs) };
 }
 
-/** A part of the state is replaced whole, by values of the same types, or it is left out. */
+/** Checks that each part of the state is replaced whole, by values of the same types, or left out. */
 function checkNextState(
   before: ReadonlyMap<string, ValueType>,
   after: ReadonlyMap<string, Tensor>,
@@ -142,5 +138,5 @@ export function outputTree(
   name: string,
   values: Readonly<Record<string, HostTensor>>,
 ): unknown {
-  return mapTree(types ?? {}, isValueType, (_type, path) => values[join(name, path)] as HostTensor);
+  return mapTree(types ?? {}, isValueType, (_type, path) => values[feedName(name, path)] as HostTensor);
 }

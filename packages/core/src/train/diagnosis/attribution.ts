@@ -61,8 +61,8 @@ export function diagnosisProgram({ graph, bindings }: Program): Program {
 }
 
 /**
- * Runs such a program and names the first value in running order that is not finite throughout and by which loss,
- * gradients or the next state are not; undefined when there is none.
+ * Runs such a program and names the first value, in running order, that is not finite and makes the loss, a gradient or
+ * the next state non-finite; undefined if there is none.
  */
 export async function attribute(
   { executable, probes }: Compiled,

@@ -130,7 +130,7 @@ async function findCause(inspected: Inspected, { attribution, feed, place }: Fou
 }
 
 interface Conditions {
-  /** So many microbatches from here; below 0 are those that have been. */
+  /** Offset in microbatches from the next one; negative for past ones. */
   readonly place: number;
   readonly scale: number;
   readonly inF32: boolean;

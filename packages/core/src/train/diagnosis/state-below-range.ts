@@ -1,7 +1,7 @@
 import { type Outputs, sharesIn } from "../definition/outputs.js";
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** Fewer elements of a tensor may lie below the range of its format: those with next to no gradient. */
+/** A tensor warns if a larger share lies below its format's range; elements with hardly any gradient always may. */
 const MOST = 0.1;
 
 /** The warning of a step whose optimizer state lies below its formats' normal range; undefined for one that does not. */

@@ -2,22 +2,22 @@ import { MpError, type State } from "@mp/graph";
 import { LARGEST_COUNTER } from "../../precision/loss-scaler.js";
 import { numberIn } from "../definition/outputs.js";
 
-/** Ends a run before its count of microbatches leaves i32. */
+/** Fails a step before the run's counter of microbatches overflows i32. */
 export class DrawCount {
   readonly #state: Pick<State, "read">;
-  /** At least what the state counts: a retry counts here, and not there. */
+  /** Upper bound of the counter in the state: retries count here, but not there. */
   #bound = 0;
 
   constructor(state: Pick<State, "read">) {
     this.#state = state;
   }
 
-  /** The state may count anything now. */
+  /** Drops the bound: the counter was replaced, and the next `add` reads it. */
   forget(): void {
     this.#bound = LARGEST_COUNTER;
   }
 
-  /** @throws MP_OUT_OF_RANGE where a step of so many microbatches would count beyond 2^31 - 2 */
+  /** @throws MP_OUT_OF_RANGE if these microbatches would raise the counter above 2^31 - 2 */
   async add(microbatches: number): Promise<void> {
     if (this.#bound + microbatches > LARGEST_COUNTER)
       this.#bound = numberIn(await this.#state.read(["drawn"]), "drawn");

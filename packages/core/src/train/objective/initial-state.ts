@@ -17,7 +17,7 @@ import { feedName, type TypeTree } from "../definition/traced-program.js";
 import { initProgram } from "../programs/step-programs.js";
 import { frozenInAll } from "../weights/frozen.js";
 
-/** Types of what a run is made of. */
+/** The types of the parameters and the model state given to a run. */
 export interface GivenTypes {
   readonly parameters: TypeTree;
   readonly model: TypeTree;
@@ -77,7 +77,7 @@ export async function initialState(
   return { given: types, types: stateTypes, slots };
 }
 
-/** The state of a new run of parameters and model state by their names, `parameters/…` and `model/…`, unchecked. */
+/** Makes the state of a new run from parameters (`parameters/…`) and model state (`model/…`), without checks. */
 export async function makeState(
   backend: Backend,
   definitions: readonly StepDefinition[],
@@ -97,15 +97,12 @@ export async function makeState(
 const SKIPPED = "every step would be skipped; start from finite numbers";
 
 interface NumberRule {
-  /** A running minimum starts at ∞; it is finite from the first step on, or that is skipped. */
+  /** True for slots such as a running minimum, which starts at ∞. */
   readonly allowsInfinity: boolean;
   readonly remedy: string;
 }
 
-/**
- * The rule for a value in the state that was made of the parameters; undefined for what has been checked, or need not
- * be.
- */
+/** How a slot of the initial state is checked; undefined if it has been checked before, or need not be. */
 function numberRule(
   slot: string,
   { precision, optimizer, checkNewParameters }: StepDefinition,

@@ -29,8 +29,8 @@ export class ObjectiveRun {
   }
 
   /**
-   * One step of each, in their order: a later one sees what earlier ones committed. `onCommitted` is called once the
-   * state comes after these batches.
+   * Runs one step of each objective in order: a later one sees what earlier ones committed. Calls `onCommitted` when all
+   * have run: the state is then past these batches.
    */
   static async step(
     objectives: readonly ObjectiveRun[],
@@ -48,7 +48,7 @@ export class ObjectiveRun {
     return results;
   }
 
-  /** Compiles a step of each. What all ranks must have alike in it: batches, and hashes of the programs. */
+  /** Compiles a step of each. Returns what must be equal on all ranks: batch signatures and hashes of the programs. */
   static async facts(
     objectives: readonly ObjectiveRun[],
     feeds: readonly FlatBatch[],
@@ -60,7 +60,7 @@ export class ObjectiveRun {
     };
   }
 
-  /** The outputs of evaluating a batch for each; the first also has the statistics of the metrics. */
+  /** Evaluates a batch for each objective; the outputs of the first include the statistics of the metrics. */
   static async evaluateAll(
     objectives: readonly ObjectiveRun[],
     [feed, model, average, metrics]: Parameters<ObjectiveRun["runEvaluation"]>,
@@ -82,7 +82,7 @@ export class ObjectiveRun {
     return { ...evaluationIn(values), modelState: outputTree(outputs["model"], "model", values) };
   }
 
-  /** The outputs of evaluating a batch, and their types; with the statistics of the metrics. */
+  /** Evaluates a batch: the outputs, with the statistics of `metrics` if given, and their types. */
   async runEvaluation(
     feed: FlatBatch,
     model: FlatBatch | undefined,
@@ -105,9 +105,7 @@ export class ObjectiveRun {
   }
 
   async counters(): Promise<Counters> {
-    const [applied, skipped] = (["applied", "skipped"] as const).map((group) =>
-      ownSlot(this.definition, group),
-    ) as [string, string];
+    const [applied, skipped] = [ownSlot(this.definition, "applied"), ownSlot(this.definition, "skipped")];
     const values = await this.#programs.state.read([applied, "iteration", skipped]);
     return {
       applied: numberIn(values, applied),

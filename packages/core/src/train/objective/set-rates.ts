@@ -9,7 +9,7 @@ import type { TypeTree } from "../definition/traced-program.js";
 import { readPart } from "./state-part.js";
 
 /**
- * The rates that a call sets, by their slots.
+ * Checks the rates of a `setRates` call and returns them by slot.
  * @throws MP_INVALID_ARGUMENT for an unknown objective or group, one whose rate is not settable, or a rate that is
  * negative or not finite in f32
  */
@@ -32,7 +32,7 @@ export function expectRates(
   return Object.fromEntries(values);
 }
 
-/** The settable rates as they are, by group; with objectives, by objective and group. */
+/** The current settable rates by group; with objectives, by objective and group. */
 export async function readRates(state: State, types: TypeTree): Promise<RatesByGroup> {
   const rates = await readPart(state, types, "rates");
   return mapTree(rates, isHostTensor, ({ data }) => Number(data[0])) as RatesByGroup;

@@ -2,7 +2,7 @@ import { type HostTensor, leavesOf, type State, type Tree } from "@mp/graph";
 import { isValueType } from "../definition/state.js";
 import { feedName, outputTree, type TypeTree } from "../definition/traced-program.js";
 
-/** One part of a run's state on the host, as the tree that it is. */
+/** Downloads one part of a run's state as a tree. */
 export async function readPart(
   state: State,
   types: TypeTree,

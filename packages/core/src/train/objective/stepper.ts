@@ -37,7 +37,7 @@ export interface StepperOptions {
 /** The signature of the program that applies a window: it is fed no batch. */
 const APPLY = "";
 
-/** A step that was applied or skipped, before it is judged. */
+/** A step that was run, applied or skipped, before its result is reported. */
 export interface Ran {
   readonly outputs: Outputs;
   readonly retries: number;
@@ -49,8 +49,8 @@ export function isWindowed({ accumulate }: Pick<StepDefinition, "accumulate">, i
 }
 
 /**
- * Runs the steps of one objective on an engine, as one program or as a window of microbatches; repeats a step whose overflow is retried. One
- * step at a time.
+ * Runs the steps of one objective on an engine, one at a time, as one program or as a window of microbatches. Repeats a
+ * step whose overflow is retried.
  */
 export class Stepper {
   readonly #programs: CompiledPrograms;
@@ -58,9 +58,7 @@ export class Stepper {
   readonly #windowed: boolean;
   /** Kind of the program that is fed a batch. */
   readonly #kind: string;
-  /**
-   * Hashes of the programs that were compiled, by the signature of the batch; kept where other ranks compare them.
-   */
+  /** Hashes of the compiled programs by batch signature; kept if other ranks compare them. */
   readonly #hashes = new Map<string, string>();
   #hasSearchedData = false;
   #hasWarnedOfState = false;
@@ -137,7 +135,6 @@ export class Stepper {
     }
   }
 
-  /** The program for a batch. */
   program(feed: FlatBatch, reports?: TraceReports): Program {
     const { definition, stateTypes } = this.#options;
     const build = this.#windowed ? accumulateProgram : trainProgram;
@@ -228,7 +225,7 @@ export class Stepper {
     return metrics;
   }
 
-  /** The names of the scalars that accumulating these batches gives. */
+  /** The output names of the metrics that accumulating these batches computes. */
   async #metricNames([first]: readonly FlatBatch[]): Promise<readonly string[]> {
     const { outputs } = await this.#pass(first as FlatBatch);
     return leavesOf(outputs["metrics"] ?? {}, isValueType, "metrics").map(([path]) =>
@@ -260,7 +257,7 @@ export class Stepper {
     if (fault !== undefined) warn({ type: "numerics", message: fault });
   }
 
-  /** Warns at the first step after which it is so. */
+  /** Warns once: at the first step that leaves optimizer state below the range of its format. */
   #warnOfState(outputs: Outputs): void {
     const warning = this.#hasWarnedOfState ? undefined : stateBelowRange(outputs);
     if (warning === undefined) return;
@@ -268,7 +265,7 @@ export class Stepper {
     this.#options.warn(warning);
   }
 
-  /** At the first skip that a batch's own numbers may be the cause of, if they are. */
+  /** Warns once: at the first skipped step whose batch holds numbers that overflow in the half. */
   async #warnOfData(outputs: Outputs, feeds: readonly FlatBatch[]): Promise<void> {
     const { definition, warn } = this.#options;
     const half = lowDType(definition.precision.policy);
@@ -307,7 +304,7 @@ export class Stepper {
     );
   }
 
-  /** Returns text also if the engine cannot run the search or runs out of memory. */
+  /** Names the first non-finite value of the step. Does not throw, even if the engine cannot run the search. */
   async #culprit(
     feeds: readonly FlatBatch[],
     scale: number,

@@ -18,7 +18,7 @@ export interface FullWindow {
   readonly state: State;
   /** The objective that owns the window. */
   readonly of: Placed;
-  /** The names of the scalars that `run` gives. */
+  /** The names of the scalars that `run` returns. */
   readonly metrics: readonly string[];
 }
 
@@ -28,16 +28,19 @@ export interface WindowReduction {
   reduce(window: FullWindow, run: () => Promise<Outputs>): Promise<Outputs>;
   /** The sum of the verdicts on the parts of a divided update. */
   judge?(verdict: number): Promise<number>;
-  /** Ends a step whose update is divided, from its outputs. */
+  /** Ends a step of a divided update: exchanges the new weights if the outputs say that it was applied. */
   gather?(state: State, outputs: Outputs): Promise<void>;
 }
 
-/** The reduction of a hook, which gets no metrics. */
+/** Passes the sums of a window through the user's hook; metrics stay this process's own. */
 export function hookReduction(allReduce: AllReduce): WindowReduction {
   return {
     reduce: async ({ state, of }, run) => {
       const metrics = await run();
-      await reduceWindow(state, allReduce, of);
+      const sums = await state.read([...gradientSlots(Object.keys(state.types), of), ...REDUCED_SCALARS]);
+      const reduced: unknown = await allReduce(sums);
+      checkReduced(sums, reduced);
+      await state.write(reduced);
       return metrics;
     },
   };
@@ -66,17 +69,6 @@ export function emptyWindowSlots(state: State, model: Outputs): Outputs {
 export async function resetWindow(state: State): Promise<void> {
   const model = Object.keys(state.types).filter((slot) => Object.hasOwn(state.types, WINDOW + slot));
   await state.write(emptyWindowSlots(state, await state.read(model)));
-}
-
-/**
- * Passes the window's sums through the hook.
- * @throws what the hook throws; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for what it returns
- */
-async function reduceWindow(state: State, allReduce: AllReduce, of: Placed): Promise<void> {
-  const sums = await state.read([...gradientSlots(Object.keys(state.types), of), ...REDUCED_SCALARS]);
-  const reduced: unknown = await allReduce(sums);
-  checkReduced(sums, reduced);
-  await state.write(reduced);
 }
 
 function checkReduced(sums: Outputs, reduced: unknown): asserts reduced is Outputs {

@@ -2,13 +2,13 @@ import { foldIn, type Tensor, type TensorTree } from "@mp/graph";
 import { poisonOf, tensorsOf, withoutLines, withPhase } from "@mp/graph/internal";
 import { add, and, cast, equal, greater, literal, mul, not, or, reduceSum, where } from "@mp/graph/ops";
 import { checkUpdate } from "../../optim/check-update.js";
-import { computeRates, type UpdateContext } from "../../optim/optimizer.js";
+import { computeRates } from "../../optim/optimizer.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import { nextAverage } from "../weights/average.js";
 import { sharesBelowRange } from "../weights/below-range.js";
-import { type Moved, moveMasters, selectMasters } from "./masters.js";
+import { moveMasters, selectMasters } from "./masters.js";
 import { poisonOfUpdate } from "./poison.js";
 import { computeScale, isUsable } from "./scale.js";
 import { lossesIn, unscale } from "./unscale.js";
@@ -44,19 +44,6 @@ export interface Applied {
 /** bool scalar of a floating scalar: neither infinite nor NaN. */
 const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
 
-/** The state that an update proposes, before anything is decided. */
-interface Proposal {
-  readonly scale: Tensor;
-  readonly gradNorm: Tensor;
-  readonly gradients: TensorTree;
-  /** This process's part of the gradients. */
-  readonly own: TensorTree;
-  readonly moved: Moved;
-  readonly optimizer: TensorTree;
-  readonly rates: readonly Tensor[];
-  readonly context: UpdateContext;
-}
-
 /**
  * Unscale → clip → optimizer on masters → finite check → scaler and counters: the transactional half of the step.
  * @param verdict 0, or NaN for a rank's part of a divided update; only where that is judged
@@ -70,7 +57,7 @@ export function applyGradients(
   return withPhase("update", () => withoutLines(() => apply(definition, state, window, verdict)));
 }
 
-/** f32 scalar: 0, or NaN if what this process would make of its part of the update is not finite. */
+/** f32 scalar: 0, or NaN if this process's part of the update would not be finite. */
 export function verdictOn(definition: StepDefinition, state: TrainingState, window: Window): Tensor {
   return withPhase("update", () =>
     withoutLines(() => {
@@ -84,7 +71,8 @@ export function verdictOn(definition: StepDefinition, state: TrainingState, wind
   );
 }
 
-function propose(definition: StepDefinition, state: TrainingState, window: Window): Proposal {
+/** The update that a step would make, before it is decided. `own`: this process's part of the gradients. */
+function propose(definition: StepDefinition, state: TrainingState, window: Window) {
   const { optimizer } = definition;
   const scale = computeScale(definition, state);
   const { gradients, own, gradNorm } = unscale(definition, window.gradients, scale);
@@ -110,19 +98,19 @@ function apply(
   window: Window,
   verdict: Tensor | undefined,
 ): Applied {
-  const { lossScaler } = definition.precision;
+  const { ema, precision } = definition;
   const losses = lossesIn(definition);
   const proposal = propose(definition, state, window);
   const { scale, gradNorm, moved, optimizer, context } = proposal;
   const { finite, finiteAtScale } = judge(definition, { window, proposal, verdict });
-  const scaler = lossScaler.update(state.scaler, finiteAtScale);
+  const scaler = precision.lossScaler.update(state.scaler, finiteAtScale);
   const counters = count(definition, state, { scaler, finite, finiteAtScale });
   return {
     state: {
       master: moved.master,
       optimizer,
       model: window.model,
-      ema: averageAfter(definition, state, moved.weights),
+      ema: ema === undefined ? state.ema : nextAverage(ema, state.ema, moved.weights, state.applied),
       applied: add(state.applied, 1),
       frozen: state.frozen,
       scaler,
@@ -142,13 +130,9 @@ function apply(
   };
 }
 
-function averageAfter({ ema }: StepDefinition, state: TrainingState, weights: TensorTree): TensorTree {
-  return ema === undefined ? state.ema : nextAverage(ema, state.ema, weights, state.applied);
-}
-
 interface Evidence {
   readonly window: Window;
-  readonly proposal: Proposal;
+  readonly proposal: ReturnType<typeof propose>;
   readonly verdict: Tensor | undefined;
 }
 
@@ -172,7 +156,7 @@ function judge(definition: StepDefinition, { window, proposal, verdict }: Eviden
   // Clipping by a norm that overflowed would make every gradient 0 and count the step as applied.
   const canClip = clipNorm === undefined ? ratesAreFinite : and(ratesAreFinite, normIsFinite);
   const written = checkNewParameters ? { gradients, weights: moved.master, optimizer } : { gradients };
-  // A verdict is on all of that.
+  // A verdict covers all of these.
   const finite = verdict === undefined ? and(canClip, equal(poisonOfUpdate(written), 0)) : canClip;
   // If the norm is finite, so are the gradients; a non-finite value then comes from a later computation.
   return { finite, finiteAtScale: or(finite, and(passed, normIsFinite)) };
@@ -198,7 +182,7 @@ function count(
           and(not(finiteAtScale), differs(state.scaler, scaler)),
           not(greater(retries, definition.maxRetries)),
         )
-      : // No step is both, so this is false, as a value of the graph.
+      : // Always false, as a value of the graph: no step is both.
         and(skipped, finite);
   const advanceBy = (steps: number): Tensor => where(again, literal(0, "i32"), steps);
   const skips = where(and(skipped, not(again)), literal(1, "i32"), 0);

@@ -1,7 +1,7 @@
 import { type AnyNode, elementCount, isFloat, type Op, producers, Tensor, type Value } from "@mp/graph";
 import { currentBuilder } from "@mp/graph/internal";
 
-/** Operands whose infinities and NaN are infinities and NaN of the result, whatever the other operand is. */
+/** Positions of operands whose infinities and NaN always make the result infinite or NaN. */
 const CARRIED: { readonly [K in Op]?: readonly number[] } = {
   Add: [0, 1],
   Sub: [0, 1],
@@ -34,14 +34,14 @@ export function withoutImplied(tensors: readonly Tensor[]): readonly Tensor[] {
     .map(({ tensor }) => tensor);
 }
 
-/** Adds `value` and what shows in it. */
+/** Adds `value` and all values whose infinities and NaN show in it. */
 function addCovered(value: Value, makers: ReadonlyMap<Value, AnyNode>, covered: Set<Value>): void {
   const open = [value];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     if (covered.has(next)) continue;
     covered.add(next);
     const node = makers.get(next);
-    // Nothing shows in what has no elements, nor in what is no float.
+    // A value without elements, or of no float dtype, shows nothing.
     if (node === undefined || !isFloat(next.dtype) || elementCount(next.shape, "update") === 0) continue;
     for (const place of CARRIED[node.op] ?? []) open.push(node.inputs[place] as Value);
   }

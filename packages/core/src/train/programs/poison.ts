@@ -4,8 +4,8 @@ import { add, cast, constant, literal, matMul, reduceSum, reshape } from "@mp/gr
 import { withoutImplied } from "./implied-checks.js";
 
 /**
- * `poisonOf` for what is as large as the parameters: gradients, new parameters, optimizer state. Only what does not
- * show in the rest is read.
+ * `poisonOf` for trees as large as the parameters: gradients, new parameters, optimizer state. Does not read tensors whose
+ * infinities and NaN show in others.
  */
 export function poisonOfUpdate(tree: TensorTree): Tensor {
   return withoutImplied(tensorsOf(tree).filter(({ dtype }) => isFloat(dtype)))
@@ -14,8 +14,8 @@ export function poisonOfUpdate(tree: TensorTree): Tensor {
 }
 
 /**
- * For at least two rows and two columns it is 0 · X, a row of zeros times the matrix, in which infinities and NaN
- * become NaN as in x · 0, and which engines run at the speed of reading X once. The first axis is the rows.
+ * `poison` of a tensor. If it has two rows (first axis) and two columns or more, computed as a row of zeros times the
+ * matrix, where infinities and NaN become NaN as in x · 0: engines do this at the speed of reading X once.
  */
 function poisonOfLarge(x: Tensor): Tensor {
   const [rows = 1, ...rest] = x.shape;

@@ -20,8 +20,8 @@ import type { TracedMetrics } from "../metrics/traced-metrics.js";
 import { selectParameters, strictLoss } from "./forward.js";
 
 /**
- * Traces what reads the weights and changes nothing. With `average` their moving average is in their place; it is a tree
- * like the parameters, whatever the master weights are.
+ * Traces a program that reads the weights, or with `average` their moving average, a tree like the parameters whatever
+ * the master weights are.
  */
 function readingProgram(
   definition: StepDefinition,
@@ -70,7 +70,7 @@ export function evaluateProgram(
   });
 }
 
-/** The result of the user's function for that data. */
+/** Calls the user's function on the data under the casting policy. */
 function readFunction(
   read: StepDefinition,
   { model, ...current }: TrainingState,
@@ -100,7 +100,7 @@ export function predictProgram(
   });
 }
 
-/** The parameters in f32, for any storage dtype; those given in another one as they are. */
+/** The parameters in f32, whatever their storage dtype; frozen ones given in another dtype keep it. */
 export function parametersProgram(definition: StepDefinition, state: ReadState): Program {
   return readingProgram(definition, state, {}, (read, current) => {
     const weights = selectParameters(read, current);

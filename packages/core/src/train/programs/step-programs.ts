@@ -21,7 +21,7 @@ import { computeScale } from "./scale.js";
 
 const SCALAR: TypeTree = { dtype: "f32", shape: [] };
 
-/** Fed: parameters, model. Outputs: the initial state of a run with those objectives. */
+/** Makes the initial state of a run. Fed: `parameters`, `model`. Output: `state`. */
 export function initProgram(
   definitions: readonly StepDefinition[],
   parameters: TypeTree,
@@ -81,7 +81,7 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
     setRandomCounter(add(selectState(definition, tree).drawn, fed["place"] as Tensor));
     const { precision, rank } = definition;
     const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
-    // It draws as this rank does, and has the loss of no other.
+    // Draws the numbers of this rank, but sums no losses of others.
     const alone = rank === undefined ? undefined : { ...rank, size: 1 };
     const asked = { ...definition, accumulate: 1, rank: alone, precision: { ...precision, lossScaler } };
     return wholeStep(asked, tree, fed["batch"] as TensorTree);
@@ -148,8 +148,8 @@ const addWindow = (window: WindowState, own: Omit<WindowState, "micro">): Window
 });
 
 /**
- * Adds one microbatch to the window; state slots `window/…` beside the training state's. The only microbatch of a step
- * replaces what is there, which saves a pass over all gradients here and one where the window would be emptied.
+ * Adds one microbatch to the window, in state slots `window/…`. The only microbatch of a step replaces the window's
+ * contents, which saves a pass over all gradients here and another to empty the window.
  */
 export function accumulateProgram(
   definition: StepDefinition,
@@ -178,8 +178,8 @@ export function accumulateProgram(
 }
 
 /**
- * Applies a full window, and empties one that microbatches add to; processes add theirs between the last and this. Fed,
- * where parts of a divided update are judged: `verdict` (f32 scalar), the sum of those of all ranks.
+ * Applies a full window, reduced over processes, and empties it if microbatches add to it. Fed if a divided update is
+ * judged: `verdict` (f32 scalar), the sum over ranks.
  */
 export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
   const fed = definition.shard?.isJudged === true ? { verdict: SCALAR } : {};
@@ -209,7 +209,7 @@ export function verdictProgram(definition: StepDefinition, state: TypeTree): Pro
   });
 }
 
-/** The scale from a state of the scaler. Fed: scaler. */
+/** The scale that a scaler's state gives. Fed: `scaler`. */
 export function scaleOfScalerProgram(definition: StepDefinition, scaler: TypeTree): Program {
   return traceProgram({ fed: { scaler } }, (_state, fed) => ({
     outputs: { scale: computeScale(definition, { scaler: fed["scaler"] as TensorTree }) },

@@ -19,13 +19,10 @@ export interface Unscaled {
  * Up to this scale the squares of scaled gradients are finite in f32 while the norm of the unscaled ones is below 2^40.
  */
 const LARGEST_SQUARED_SCALE = 2 ** 24;
-/** From this scale on they are no closer to 0 than the squares of unscaled ones. */
+/** From this scale on, squares of scaled gradients are no smaller than those of unscaled ones. */
 const SMALLEST_SQUARED_SCALE = 1;
 
-/**
- * How many losses the sums of a window are of; their gradients are divided by it. Ranks add up theirs, and a step is of
- * the mean over ranks.
- */
+/** The number of losses that a window sums, over microbatches and ranks; means divide by it. */
 export const lossesIn = ({ accumulate, rank }: Pick<StepDefinition, "accumulate" | "rank">): number =>
   accumulate * (rank?.size ?? 1);
 
@@ -47,7 +44,7 @@ export function unscale(definition: StepDefinition, sums: TensorTree, scale: Ten
     const gradNorm = mul(sqrt(sumOfSquares(sums)), factor);
     const clipped = mul(factor, clipFactor(gradNorm, clipNorm));
     const gradients = times(sums, clipped);
-    // Of a part alone where nothing reads the whole.
+    // Computed from the part alone, so that nothing reads the whole tree.
     return {
       gradients,
       own: definition.shard === undefined ? gradients : times(own(sums), clipped),
@@ -60,7 +57,7 @@ export function unscale(definition: StepDefinition, sums: TensorTree, scale: Ten
   return { gradients, own: own(gradients), gradNorm };
 }
 
-/** Sums of several losses may be as many times larger. */
+/** Whether squares of scaled gradients stay in range; sums of several losses may be that many times larger. */
 const isSquared = ({ from, to }: ScaleRange, parts: number): boolean =>
   from >= SMALLEST_SQUARED_SCALE && to * parts <= LARGEST_SQUARED_SCALE;
 

@@ -16,11 +16,11 @@ export class Agreement {
   }
 
   /**
-   * All ranks make this call with the same facts. What `prepare` throws all are told, and throw too.
+   * Makes a call that all ranks make with the same facts. If `prepare` throws on one rank, all are told, and throw.
    * @throws MP_RANK_MISMATCH naming the rank that makes another call, with other facts, or failed
    */
   async enter(call: string, prepare: () => Facts | Promise<Facts>): Promise<void> {
-    const end = await this.#meet(await this.#prepared(call, prepare));
+    const end = await this.#exchange(call, prepare);
     if (end === undefined) return;
     throw this.#shared(new MpError("MP_RANK_MISMATCH", `${call}: another rank ended training (${end})`));
   }
@@ -37,7 +37,7 @@ export class Agreement {
 
   /** Enters a call of `fit` or `steps`: false if a rank ends training instead. */
   async goesOn(call: string, prepare: () => Facts | Promise<Facts>): Promise<boolean> {
-    this.#end = await this.#meet(await this.#prepared(call, prepare));
+    this.#end = await this.#exchange(call, prepare);
     return this.#end === undefined;
   }
 
@@ -51,7 +51,7 @@ export class Agreement {
    * @throws MP_RANK_MISMATCH if another rank goes on
    */
   async endsBy(end: End): Promise<End> {
-    // A rank that was told of an end has answered with what it was about to do.
+    // A rank that learned of an end in `goesOn` has exchanged its header there.
     this.#end ??= (await this.#meet({ call: "end", facts: { by: end } })) ?? end;
     return this.#end;
   }
@@ -60,10 +60,11 @@ export class Agreement {
   async tell(error: unknown): Promise<void> {
     if (this.#told.has(error)) return;
     this.#shared(error);
-    await this.#meet(failureHeader(error)).catch(() => undefined);
+    const failed = error instanceof Error ? error.message : String(error);
+    await this.#meet({ failed }).catch(() => undefined);
   }
 
-  /** Starts something on every rank by itself. What it throws here all are told. */
+  /** Runs something on this rank alone, and tells the others if it throws. */
   async orTell<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run();
@@ -79,9 +80,7 @@ export class Agreement {
     return error;
   }
 
-  /**
-   * The error of a rank that failed inside of what all do together; `error` is this rank's own, if it is one of them.
-   */
+  /** The error after ranks failed in the middle of a collective operation: this rank's own, or one that names them. */
   failure(call: string, failing: readonly number[], own: { readonly error: unknown } | undefined): unknown {
     return this.#shared(
       own === undefined
@@ -96,13 +95,8 @@ export class Agreement {
     );
   }
 
-  async #prepared(call: string, prepare: () => Facts | Promise<Facts>): Promise<Header> {
-    try {
-      return { call, facts: await prepare() };
-    } catch (error) {
-      await this.tell(error);
-      throw error;
-    }
+  async #exchange(call: string, prepare: () => Facts | Promise<Facts>): Promise<End | undefined> {
+    return this.#meet({ call, facts: await this.orTell(async () => prepare()) });
   }
 
   /** @throws MP_RANK_MISMATCH on all ranks */
@@ -114,8 +108,4 @@ export class Agreement {
       throw this.#shared(error);
     }
   }
-}
-
-function failureHeader(error: unknown): Header {
-  return { failed: error instanceof Error ? error.message : String(error) };
 }

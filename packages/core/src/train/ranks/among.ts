@@ -7,9 +7,9 @@ import { startFacts } from "./start-facts.js";
 
 /** A run of one rank among others. */
 export function among(agreement: Agreement, options: RankReductionOptions): Collective {
-  /** Steps that all have made. */
+  /** Steps that all ranks have made. */
   let steps = 0;
-  /** Since the start or the last load. */
+  /** Rates set since the start or the last load. */
   let rates: Outputs = {};
   return {
     place: agreement.ranks,

@@ -17,15 +17,15 @@ export interface Collective {
   /** Checks that all start alike. */
   starts(...given: Parameters<typeof startFacts>): Promise<void>;
   /**
-   * Whether all make the next step, with those facts: not where training ends in one of them. Left out where there is
-   * nobody to ask, which costs a step no promise.
+   * Whether all processes make the next step, with equal facts; false if training ends in one. Undefined for a single
+   * process, whose steps then await no promise for it.
    */
   makesStep?(facts: () => Promise<Facts>, signal: AbortSignal | undefined): Promise<boolean>;
   /** A call of `fit` or `steps` begins. */
   begins(): void;
-  /** The end of a pass, in all of them: false where training ends in one. */
+  /** Ends a pass in all processes; false if training ends in one. */
   passes(pass: number): Promise<boolean>;
-  /** How all end, one of them by this. */
+  /** Tells how this process ends, and returns how all do. */
   endsBy(end: End): Promise<End>;
   /** Tells the others of a failure. */
   tell(error: unknown): Promise<void>;
@@ -33,13 +33,13 @@ export interface Collective {
   ratesSet(rates: Outputs): void;
   store<T>(what: string, checkpoint: RankCheckpoint, target: CheckpointTarget<T>): Promise<T>;
   source(what: string, source: CheckpointSource): CheckpointSource;
-  /** Runs it in all of them; none goes on where it fails in one. */
+  /** Runs it in all processes; if it fails in one, none continues. */
   all<T>(what: string, run: () => Promise<T>): Promise<T>;
-  /** The state is now that of this iteration, in all of them. */
+  /** Notes that all processes have loaded the state of this iteration. */
   loaded(iteration: number): void;
 }
 
-/** A run of one process; its hook, if it has one, is all that it knows of others. */
+/** A run of one process, with the user's `allReduce` hook if there is one. */
 export function alone(allReduce: AllReduce | undefined): Collective {
   const reduction = allReduce && hookReduction(allReduce);
   return {

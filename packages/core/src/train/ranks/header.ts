@@ -7,10 +7,11 @@ export type End = FitResult["ended"];
 /** Facts that must be the same on all ranks, in the order in which differences are named. */
 export type Facts = Readonly<Record<string, string | number>>;
 
+type Call = { readonly call: string; readonly facts: Facts };
 /** The header that a rank sends before the ranks do something together. */
-export type Header = { readonly call: string; readonly facts: Facts } | { readonly failed: string };
+export type Header = Call | { readonly failed: string };
 
-/** Ends that a single rank decides, the first of them first; the others are of the data and the options. */
+/** Ends that a single rank decides, by priority; the others follow from data and options. */
 const OWN_ENDS: readonly End[] = ["aborted", "stopped"];
 
 /**
@@ -26,7 +27,7 @@ export function compareHeaders(texts: readonly string[]): End | undefined {
     const { failed } = all[failing] as Extract<Header, { failed: string }>;
     throw mismatch(failing, `rank ${failing} failed: ${failed}`);
   }
-  const calls = all as readonly Extract<Header, { call: string }>[];
+  const calls = all as readonly Call[];
   const ends = calls.filter(({ call }) => call === "end").map(({ facts }) => facts["by"] as End);
   const stopped = OWN_ENDS.find((end) => ends.includes(end));
   if (stopped !== undefined) return stopped;
@@ -34,8 +35,8 @@ export function compareHeaders(texts: readonly string[]): End | undefined {
   return ends[0];
 }
 
-function differing(calls: readonly Extract<Header, { call: string }>[]): MpError {
-  const [zero] = calls as [Extract<Header, { call: string }>];
+function differing(calls: readonly Call[]): MpError {
+  const [zero] = calls as [Call];
   const rank = calls.findIndex((header) => JSON.stringify(header) !== JSON.stringify(zero));
   const other = calls[rank] as typeof zero;
   if (other.call !== zero.call) {
@@ -52,7 +53,7 @@ function differing(calls: readonly Extract<Header, { call: string }>[]): MpError
 }
 
 /** `makes step 3`, `is at the end of pass 1`. */
-function doing({ call, facts }: Extract<Header, { call: string }>): string {
+function doing({ call, facts }: Call): string {
   if (call === "step") return `makes step ${facts["step"]}`;
   if (call === "pass") return `is at the end of its data (pass ${facts["pass"]})`;
   return call === "end" ? `ends training (${facts["by"]})` : `calls ${call}`;

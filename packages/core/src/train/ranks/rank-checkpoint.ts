@@ -14,9 +14,7 @@ export interface RankCheckpoint {
   part(): Promise<LoadedTensors>;
 }
 
-/**
- * Rank 0 stores a checkpoint of all ranks; the others wait for it, and fail if it fails.
- */
+/** Rank 0 stores a checkpoint of all ranks; the others wait for it, and fail if it fails. */
 export async function storeFromRankZero<T>(
   agreement: Agreement,
   what: string,

@@ -66,7 +66,7 @@ async function averageModel(ranks: Ranks, state: State): Promise<void> {
   await allReduceCopies(ranks, state, slots, (sum) => sum / ranks.size);
 }
 
-/** Without a copy where the engine's memory is the host's. */
+/** Sums slots over ranks, without a copy if the engine's memory is the host's. */
 async function allReduceSlots(ranks: Ranks, state: State, slots: readonly string[]): Promise<void> {
   if (state.inPlace !== undefined) return state.inPlace(slots, (values) => ranks.allReduce(values));
   return allReduceCopies(ranks, state, slots);

@@ -1,6 +1,6 @@
 import { byteLength, type Graph, isHalf, leavesOf, type Value } from "@mp/graph";
 import { Storages, totalBytes } from "@mp/graph/internal";
-import { isValueType, type TrainingState } from "../definition/state.js";
+import { isValueType } from "../definition/state.js";
 import type { TypeTree } from "../definition/traced-program.js";
 
 /** Bytes by purpose. Not all kinds are live at the same time, and an engine may store the state twice. */
@@ -30,22 +30,13 @@ export interface StepMemory {
   readonly measuredPeak: number | null;
 }
 
-const kindOfState: Readonly<Record<keyof TrainingState | "window", keyof MemoryKinds | undefined>> = {
+/** The other parts of the state have no kind: sums of gradient accumulation count as gradients, scalars not at all. */
+const kindOfState: Readonly<Partial<Record<string, keyof MemoryKinds>>> = {
   master: "masters",
   frozen: "masters",
   optimizer: "optimizer",
   model: "modelState",
   ema: "optimizer",
-  // The sums of gradient accumulation count as gradients.
-  window: undefined,
-  applied: undefined,
-  scaler: undefined,
-  rates: undefined,
-  iteration: undefined,
-  drawn: undefined,
-  skipped: undefined,
-  consecutiveSkips: undefined,
-  retries: undefined,
 };
 
 /** @param gradients types of the gradients of one step */
@@ -53,7 +44,7 @@ export function memoryKinds(graph: Graph, gradients: TypeTree): MemoryKinds {
   const bytes = { masters: 0, optimizer: 0, modelState: 0, batch: 0 } as Record<keyof MemoryKinds, number>;
   for (const { name, value } of graph.inputs) {
     const [tree, part] = name.split("/");
-    const kind = tree === "batch" ? "batch" : kindOfState[part as keyof typeof kindOfState];
+    const kind = tree === "batch" ? "batch" : kindOfState[part ?? ""];
     if (kind !== undefined) bytes[kind] += byteLength(value);
   }
   const parameters = new Set(

@@ -100,7 +100,7 @@ export async function optimizerState(
     .sort((a, b) => shareLost(b) - shareLost(a));
 }
 
-/** Zeros of a format with the range of f32 were zeros before. */
+/** The share of digits or elements lost; a format with the range of f32 flushes none to 0. */
 function shareLost({ format, zero, subnormal }: StateTensor): number {
   const hasRange = isFloat(format) && floatFormats[format].minExponent === floatFormats.f32.minExponent;
   return hasRange ? subnormal : zero + subnormal;

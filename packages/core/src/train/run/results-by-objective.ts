@@ -1,4 +1,4 @@
-/** The results of a run: themselves with a single loss, where `O` is never; with objectives one for each, by name. */
+/** Types of a run's results: with a single loss (`O` is never) one result; with objectives one for each, by name. */
 import type { FitEpoch, FitPosition, FitStep, FitValidation } from "../callbacks/callback.js";
 import type { Evaluation, StepResult } from "../definition/result.js";
 import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";

@@ -21,7 +21,7 @@ import type { Collective } from "../ranks/collective.js";
 import type { RunSteps } from "./run-steps.js";
 
 export interface CheckpointedRun {
-  /** The definitions of the whole run, where its update is divided among ranks. */
+  /** The definitions of the undivided run. */
   readonly definitions: Definitions;
   /** The state as checkpoints hold it. */
   readonly state: State;
@@ -60,7 +60,7 @@ export class RunCheckpoints {
     return collective.store(what, checkpoint, target);
   }
 
-  /** The position in the data. */
+  /** Loads a checkpoint and returns its position in the data. */
   async load(what: string, from: CheckpointSource): Promise<Json> {
     const { definitions, state, stateTypes, programs, collective, warn } = this.#run;
     const { backend } = programs;

@@ -13,7 +13,7 @@ export interface RunParts extends InitialState {
   /** The definitions of this process's programs. */
   readonly definitions: Definitions;
   readonly state: State;
-  /** Definitions and state as checkpoints hold them: of the whole run, where its update is divided among ranks. */
+  /** Definitions and state as checkpoints hold them: those of the undivided run. */
   readonly kept: { readonly definitions: Definitions; readonly state: State };
   /** Reads the parameters where the update is divided. */
   readonly parameters: (() => Promise<unknown>) | undefined;
@@ -57,7 +57,7 @@ export async function makeRunParts(options: RunOptions): Promise<RunParts> {
   }
 }
 
-/** Loaded where it is asked for, as what ranks do collective: a page that trains alone need not have it. */
+/** Imported on demand, as `among` is: a page that trains alone does not download it. */
 async function loadSharding({ agreement, shard, ...run }: RunOptions): Promise<Sharding | undefined> {
   if (agreement === undefined || shard === undefined) return undefined;
   const { sharding } = await import("../ranks/shard/sharding.js");

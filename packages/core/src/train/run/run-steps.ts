@@ -71,7 +71,7 @@ export class RunSteps implements FeedingRun {
   readonly take = (batch: unknown, name?: string): FlatBatch =>
     feedBatch(batch, name, this.#parts.programs.adopt);
 
-  /** A step that the caller makes. @throws as `step` of the trainer */
+  /** Makes a step for a call of the trainer's `step`. @throws as it */
   async stepOn(batches: readonly unknown[]): Promise<StepResult> {
     this.expectIdle("step");
     let result: StepResult | undefined;
@@ -89,7 +89,7 @@ export class RunSteps implements FeedingRun {
     return result;
   }
 
-  /** The result, or those of the objectives by their names: the class does not know which. */
+  /** Makes a step. With objectives the result has one entry for each, which its type does not say. */
   step(feeds: readonly FlatBatch[], cursor: Json): Promise<StepResult | undefined> {
     const { definitions, objectives, calls, collective } = this.#parts;
     return calls.add(async () => {
@@ -130,7 +130,7 @@ export class RunSteps implements FeedingRun {
     return byObjective(definitions, await evaluateAll(run, data, options));
   }
 
-  /** A call of `fit` or `steps` begins. @throws MP_DISPOSED; MP_INVALID_ARGUMENT where another is under way */
+  /** Begins a call of `fit` or `steps`. @throws MP_DISPOSED; MP_INVALID_ARGUMENT if another is running */
   enter(what: string): void {
     this.#parts.calls.expectOpen();
     this.expectIdle(what);
@@ -142,7 +142,7 @@ export class RunSteps implements FeedingRun {
     this.#isFeeding = false;
   }
 
-  /** A step during `fit` would change its count and its position in the data. @throws MP_INVALID_ARGUMENT */
+  /** @throws MP_INVALID_ARGUMENT during `fit` or `steps`, whose count and position another step would change */
   expectIdle(what: string): void {
     if (!this.#isFeeding) return;
     throw new MpError(

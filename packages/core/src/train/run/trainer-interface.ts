@@ -95,7 +95,7 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
     data: Fed<D>,
     options?: WeightsChoice,
   ): Promise<MapLeaves<R, Tensor, HostTensor>>;
-  /** A copy of the parameters after all earlier calls, including frozen ones, in f32 for any storage dtype; frozen ones of another dtype as given. */
+  /** Copies of all parameters after all earlier calls, in f32. Frozen ones given in another dtype keep it. */
   parameters(options?: WeightsChoice): Promise<P>;
   modelState(): Promise<M>;
   /**
@@ -104,13 +104,12 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
    */
   scalerState(): Promise<Tree<HostTensor>>;
   /**
-   * Sets learning rates by group, those that are `settable`; without groups the only one is `default`. With
-   * objectives, for those that are named. They hold from
-   * the next step on, and are saved with the run. Nothing is compiled. Callbacks of `fit` may call it.
+   * Sets `settable` learning rates by group (`default` without groups); with objectives, by objective and group. They hold
+   * from the next step on and are saved with the run. Nothing is compiled. Callbacks of `fit` may call it.
    * @throws MP_INVALID_ARGUMENT for a group without a settable rate, or a rate that is negative or not finite in f32
    */
   setRates(rates: Some<O, Readonly<Record<string, number>>>): Promise<void>;
-  /** The rates that can be set, by group, as the next step takes them; none if no rate is `settable`. */
+  /** The `settable` rates by group, as the next step will use them. */
   rates(): Promise<Each<O, Readonly<Record<string, number>>>>;
   /** With objectives, of each; `iteration` is the run's. */
   counters(): Promise<Each<O, Counters>>;
@@ -141,9 +140,9 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
   explain<D extends object>(batch: FedBatch<B, D>): Each<O, CastReport>;
   /**
    * The first non-finite value in the next step on these batches, and the cause: the scale is too high or outside the
-   * scaler's range, the half is too narrow, the model produces it, or the data contains it. With the `scale` of a step
-   * that was just skipped, in that step: call it before the next one; other objectives have the parameters of now. Undefined if everything is finite; changes no
-   * state.
+   * scaler's range, the half is too narrow, the model produces it, or the data contains it. Given the `scale` of the step
+   * that was just skipped, it examines that step: call it before the next one. Undefined if everything is finite; changes
+   * no state.
    * @throws MP_INVALID_ARGUMENT for a scale that is not a number, or batches that are not a nonempty list
    */
   diagnose<D extends object>(

@@ -55,17 +55,11 @@ interface Frozen {
  */
 export function readMask(what: string, parameters: unknown, mask: unknown): ReadonlySet<string> {
   const paths = new Set<string>();
-  collect({ what, into: paths }, parameters, mask, "");
+  collect(what, paths, parameters, mask, "");
   return paths;
 }
 
-interface Collected {
-  readonly what: string;
-  readonly into: Set<string>;
-}
-
-function collect(found: Collected, tree: unknown, mask: unknown, path: string): void {
-  const { what, into } = found;
+function collect(what: string, into: Set<string>, tree: unknown, mask: unknown, path: string): void {
   const place = path === "" ? what : `${what} at ${path}`;
   const below = (key: string): string => (path === "" ? key : `${path}/${key}`);
   if (mask === undefined || mask === false) return;
@@ -87,7 +81,7 @@ function collect(found: Collected, tree: unknown, mask: unknown, path: string): 
       const instead = isHostTensor(tree) ? "" : namesInstead(key, tree);
       throw new MpError("MP_INVALID_ARGUMENT", `${place}: the parameters have no ${below(key)}${instead}`);
     }
-    collect(found, (tree as Readonly<Record<string, unknown>>)[key], part, below(key));
+    collect(what, into, (tree as Readonly<Record<string, unknown>>)[key], part, below(key));
   }
 }
 
@@ -119,10 +113,7 @@ export function mergeFrozen(trained: TensorTree, frozen: TensorTree): TensorTree
   );
 }
 
-/**
- * Weights as they are stored where nothing trains them: f32 ones as the masters keep them, others, such as those of a base
- * in bf16 or codes, as they were given.
- */
+/** How untrained weights are stored: f32 ones as the master weights store them; others, such as bf16 or codes, as given. */
 export function storeUntrained(weights: TensorTree, masters: MasterWeights): TensorTree {
   const others = leavesOf(weights, isTensor, "params").flatMap(([path, { dtype }]) =>
     dtype === "f32" ? [] : path,

@@ -1,4 +1,4 @@
-import type { Shape } from "@mp/graph";
+import { elementCount, type Shape } from "@mp/graph";
 
 export interface Leaf {
   readonly path: string;
@@ -14,7 +14,7 @@ export interface Part {
 /** The parts of the leaves that each rank has, by path. It does not name a leaf of which it has nothing. */
 export type Partition = readonly ReadonlyMap<string, Part>[];
 
-const countElements = ({ shape }: Leaf): number => shape.reduce((product, size) => product * size, 1);
+export const countElements = ({ shape }: Pick<Leaf, "shape">): number => elementCount(shape, "shard");
 
 /** Divides the leaves among ranks as evenly as the scope of the optimizer permits. */
 export function partition(leaves: readonly Leaf[], size: number, scope: "element" | "leaf"): Partition {

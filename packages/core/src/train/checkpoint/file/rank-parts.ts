@@ -34,7 +34,7 @@ export function withRankParts(checkpoint: LoadedTensors, parts: readonly LoadedT
 
 /** A checkpoint as one rank reads it. */
 export interface OwnCheckpoint extends LoadedTensors {
-  /** The message about its fate where another number of ranks made it. */
+  /** The message if another number of ranks made it. */
   readonly note: string | undefined;
 }
 
@@ -85,20 +85,15 @@ export function ownPart(
   };
 }
 
-/** An entry of a file: of all ranks, or what one of them has instead. */
-interface Entry {
-  readonly rank: number | undefined;
-  readonly slot: string;
-}
-
-function parseEntry(name: string): Entry {
+/** The slot of an entry, and the rank if the entry is one rank's own. */
+function parseEntry(name: string): { readonly rank: number | undefined; readonly slot: string } {
   const [head, rank, ...rest] = name.split("/");
   return head === "rank" && rest.length > 0
     ? { rank: Number(rank), slot: rest.join("/") }
     : { rank: undefined, slot: name };
 }
 
-/** The mean of f32; the first one's in other dtypes, such as counts. */
+/** The mean of f32 tensors; of another dtype, such as counts, the first one. */
 function averageTensors(values: readonly HostTensor[]): HostTensor {
   const [first] = values as readonly [HostTensor];
   if (first.dtype !== "f32" || values.every((value) => value === first)) return first;

@@ -57,7 +57,7 @@ export function printSettings(settings: readonly Setting[]): Metadata {
   return Object.fromEntries(settings.map(({ name, text }) => [name, text]));
 }
 
-/** Whether an optimizer of a run, by the entries of its file, is one of groups; `byPath` names itself. */
+/** Whether the settings name an optimizer with groups of parameters, a `byPath`. */
 export function hasGroups(metadata: Metadata): boolean {
   return Object.entries(metadata).some(
     ([name, text]) => name.startsWith(OPTIMIZER) && text.includes("byPath("),

@@ -10,8 +10,9 @@ const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
 };
 
 /**
- * The weights of a checkpoint by the path of the parameter, trained or frozen: as they are stored if that is the dtype
- * asked for, otherwise in f32; with `average` their moving average. @throws MP_CHECKPOINT_MISMATCH for an average that it does not hold
+ * Reads the weights of a checkpoint, or with `average` their moving average, by the path of the parameter, trained or
+ * frozen: as stored if that is the wanted dtype, otherwise in f32.
+ * @throws MP_CHECKPOINT_MISMATCH for an average that the file does not hold
  */
 export function weightsIn(
   { tensors, metadata, refuse }: OpenCheckpoint,

@@ -68,6 +68,6 @@ export async function convertStates(
   };
 }
 
-/** Whether an optimizer keeps the dtype in a way of its own: without the scales that the format has. */
+/** Whether a custom optimizer stores the dtype by itself, without the scales of the format. */
 const isOwn = (format: StateFormat, { scales }: Place): boolean =>
   scales === undefined && formatScales(format) !== undefined;

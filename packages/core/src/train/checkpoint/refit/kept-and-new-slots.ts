@@ -10,7 +10,7 @@ import { isOptionalSlot } from "../../definition/state.js";
 
 /** A checkpoint and the run that it does not fit. */
 export interface Mismatch {
-  /** The slots of the run that files have, and those of the file, by their names. */
+  /** By name: the slots of the run that a file should have, and those that this file has. */
   readonly wanted: ReadonlyMap<string, Slot>;
   readonly held: ReadonlyMap<string, Slot>;
   readonly types: State["types"];
@@ -57,7 +57,7 @@ export function adaptSlots(mismatch: Mismatch): Adapted | undefined {
 
 type Named = readonly [name: string, slot: Slot];
 
-/** Slots by what is kept whole or not at all: the optimizer's state of one parameter, or a slot of its own. */
+/** Groups slots that are kept together or not at all: the optimizer's state of one parameter, or a single slot. */
 function groupUnits(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[])[] {
   const units = new Map<string, Named[]>();
   for (const [name, slot] of slots) {
@@ -68,7 +68,7 @@ function groupUnits(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[
   return [...units.values()];
 }
 
-/** The entry of the file that has a slot: of its name, or the same part of an optimizer's state in another group. */
+/** The file's entry for a slot: one of its name, or the same part of an optimizer's state in another group. */
 function findSource(mismatch: Mismatch, name: string, slot: Slot): string | undefined {
   const { held, types, tensors, isGrouped } = mismatch;
   const fits = (entry: string): boolean =>

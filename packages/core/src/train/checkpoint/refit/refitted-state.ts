@@ -20,8 +20,8 @@ interface Refit {
 }
 
 /**
- * The state that the file has under another mask, other groups or without optional parts, and what to say of it;
- * undefined where it does not fit.
+ * Fits the file's state to a run with another frozen mask, other groups or other optional parts, and notes the change for
+ * the user; undefined if it does not fit.
  */
 export async function refitState(
   opened: OpenCheckpoint,
@@ -47,7 +47,7 @@ export async function refitState(
       }),
     );
   const held = selectSlots(Object.keys(tensors));
-  // An entry of no group.
+  // Some entry belongs to no group.
   if (held.size < Object.keys(tensors).length) return undefined;
   const fit = adaptSlots({
     wanted: selectSlots(Object.keys(state.types).filter((slot) => findSlotGroup(slot).isSaved)),
@@ -78,7 +78,7 @@ export function slotReader(
   return (name) => readSlot(names, name);
 }
 
-/** Weights keep their values wherever they are, so only the rest is new. */
+/** Says what starts new and what is left out; weights always keep their values. */
 function describeChange({ begun, dropped }: Adapted): string {
   const [started, left] = [begun, dropped].map((slots) =>
     [...slots].flatMap(([name, { group }]) => (group === "master" || group === "frozen" ? [] : name)),

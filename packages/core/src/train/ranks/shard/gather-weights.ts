@@ -1,15 +1,7 @@
-/** How all ranks get the new weights, of which each has made a part. */
-import {
-  type ComputeDType,
-  elementCount,
-  type HostTensor,
-  hostArrayOf,
-  MpError,
-  type Ranks,
-  type State,
-} from "@mp/graph";
+/** Gives all ranks the new weights after each has updated its part. */
+import { type ComputeDType, type HostTensor, hostArrayOf, MpError, type Ranks, type State } from "@mp/graph";
 import { feedName } from "../../definition/traced-program.js";
-import type { Leaf, Part, Partition } from "../../weights/partition.js";
+import { countElements, type Leaf, type Part, type Partition } from "../../weights/partition.js";
 
 export interface Exchange {
   readonly ranks: Ranks;
@@ -24,8 +16,6 @@ export type GatherWeights = (state: State) => Promise<void>;
 
 /** The slot of a parameter's copy. */
 export const copyName = (path: string): string => feedName("master/copy", path);
-
-const countElements = ({ shape }: Leaf): number => elementCount(shape, "shard");
 
 /** Gathers the parts, into memory that is used in every step. */
 export function gatherWeights({ ranks, leaves, divided, storage }: Exchange): GatherWeights {
@@ -68,7 +58,7 @@ export function gatherWeights({ ranks, leaves, divided, storage }: Exchange): Ga
   };
 }
 
-/** A rank that fails tells it by a gather as well, which here would pass for its weights. */
+/** A failing rank announces itself by an `allGather` too, whose bytes would otherwise pass for its weights. */
 const notWeights = (rank: number, length: number): MpError =>
   new MpError(
     "MP_RANK_MISMATCH",
@@ -81,12 +71,12 @@ function partBytes({ data }: HostTensor, { from, to }: Part): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset + from * width, (to - from) * width);
 }
 
-/** Each slot of a group is at the next multiple of so many elements, 64 bytes. */
+/** Slots of a group are aligned to this many elements, 64 bytes. */
 const BLOCK = 16;
 
 /**
- * Adds the copies up where the engine keeps them: every rank puts -0 where others have their parts, which changes no bit of
- * what it is added to.
+ * Sums the copies over ranks in the engine's memory: each rank writes -0 over the parts of the others, and adding -0
+ * changes no bit.
  */
 export function gatherWeightsInPlace(exchange: Exchange): GatherWeights {
   const { ranks, leaves, divided } = exchange;

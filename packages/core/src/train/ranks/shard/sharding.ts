@@ -33,12 +33,12 @@ export interface Sharding {
   isCommon(slot: string): boolean;
   /** Slots that `gather` changes in place, for `createState`. */
   readonly adjacent: readonly (readonly string[])[];
-  /** The rank's state as that of a run that is not divided, and its parameters. On all ranks, as what it gives. */
+  /** This rank's state as that of an undivided run, and a reader of its parameters. All ranks call both. */
   whole(
     state: State,
     given: GivenTypes,
   ): Promise<{ readonly state: State; readonly parameters: () => Promise<unknown> }>;
-  /** Gives all ranks the weights that a step has made, from its outputs. On all ranks. */
+  /** Gives all ranks the new weights of a step, if its outputs say that it was applied. All ranks call it. */
   gather(state: State, outputs: Outputs): Promise<void>;
 }
 

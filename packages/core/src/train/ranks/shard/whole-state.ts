@@ -1,18 +1,17 @@
 import {
   type ComputeDType,
-  elementCount,
   encodeArray,
   type HostTensor,
   hostArrayOf,
   isHalf,
   type Ranks,
-  type Shape,
   type State,
   type ValueType,
 } from "@mp/graph";
 import { bytesOfTensors, tensorsOfBytes } from "../../../checkpoint/bytes.js";
 import type { Outputs } from "../../definition/outputs.js";
 import { slotGroupName } from "../../definition/state.js";
+import { countElements } from "../../weights/partition.js";
 
 type Types = Readonly<Record<string, ValueType>>;
 
@@ -31,16 +30,14 @@ const masterPath = (slot: string): string => slot.slice(MASTER.length + 1);
 const inMaster = (entry: "copy" | "own", path: string): string =>
   [MASTER, entry, ...(path === "" ? [] : [path])].join("/");
 
-const countElements = ({ shape }: { readonly shape: Shape }): number => elementCount(shape, "shard");
-
 /**
- * The state of a divided run as that of one that is not: with the same slots, for checkpoints. What is divided is gathered
- * from all ranks, so each `read` is made on all of them, of the same slots.
+ * A divided run's state as that of an undivided one, with its slots, for checkpoints. `read` gathers from all ranks, so
+ * all of them must read the same slots.
  */
 export class WholeState implements State {
   readonly types: Types;
   readonly #parts: WholeParts;
-  /** How many elements of each of its slots every rank has. */
+  /** For each rank, the number of elements that it has of each slot. */
   readonly #elements: readonly Readonly<Record<string, number>>[];
 
   private constructor(parts: WholeParts, elements: readonly Readonly<Record<string, number>>[]) {
@@ -49,7 +46,7 @@ export class WholeState implements State {
     this.#elements = elements;
   }
 
-  /** On all ranks: they tell each other what they have. */
+  /** All ranks call this; they exchange the sizes of their slots. */
   static async of(parts: WholeParts): Promise<WholeState> {
     const { state, ranks } = parts;
     const own = Object.entries(state.types).map(([slot, type]) => [slot, countElements(type)] as const);
@@ -92,7 +89,7 @@ export class WholeState implements State {
     return this.#elements.some((slots) => own in slots) ? own : inMaster("copy", masterPath(name));
   }
 
-  /** Ranks that have the same have all of it. */
+  /** Whether the ranks' elements add up to the slot once; of a slot that is not divided each rank has all. */
   #isDivided(name: string): boolean {
     const slot = this.#keptAt(name);
     const total = this.#elements.reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);

@@ -36,7 +36,7 @@ export const SCALE = "scale";
 const WEIGHTS = "weights/";
 const GRADIENTS = "gradients/";
 
-/** Whether its results are existing numbers or are not computed. What is looked up is counted: a table is no activation. */
+/** Whether the operator only moves existing numbers. Rows looked up are counted: their table is no activation. */
 function movesOnly(op: Op): boolean {
   const { moves } = opTable[op];
   return moves !== undefined && moves !== "looks-up";
