@@ -14,7 +14,7 @@ it("gives the data's and the result's types of a function", async () => {
   });
   expectTypeOf(await serving.predict({ x })).toEqualTypeOf<{ readonly y: HostTensor }>();
   // @ts-expect-error: the data is by name
-  serving.predict(x);
+  await serving.predict(x);
 });
 
 it("gives those of layers", async () => {
