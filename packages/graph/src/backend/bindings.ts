@@ -11,8 +11,8 @@ export interface Bound {
   readonly whenApplied: readonly Replacement[];
   readonly applied: string | undefined;
   /**
-   * Outputs that replace slots and so are not results of a run, each with those slots. An engine that writes an output to
-   * one buffer has to copy it for the second slot and those after it.
+   * The outputs that replace slots, and so are not results of a run, each with its slots. An engine that writes an
+   * output to one buffer must copy it for every slot after the first.
    */
   readonly taken: ReadonlyMap<string, readonly [slot: string, ...others: string[]]>;
 }
@@ -40,7 +40,7 @@ export function resolveBindings(
   const always: Replacement[] = [];
   const whenApplied: Replacement[] = [];
   for (const binding of bindings) {
-    // A name such as "constructor" is on every object.
+    // Every object inherits names such as "constructor".
     const slot = slots !== undefined && Object.hasOwn(slots, binding.slot) ? slots[binding.slot] : undefined;
     const type = expectFound(slot, `the state has no slot "${binding.slot}"`);
     const input = expectFound(inputs.get(binding.input), `the graph has no input "${binding.input}"`);

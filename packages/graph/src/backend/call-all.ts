@@ -1,4 +1,4 @@
-/** Makes all of the calls, then throws what the first of those that failed threw. */
+/** Makes all calls, even if some throw, then throws the first error. */
 export function callAll(calls: Iterable<() => void>): void {
   const failures: unknown[] = [];
   for (const call of calls) {

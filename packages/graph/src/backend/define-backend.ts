@@ -115,13 +115,13 @@ class DefinedBackend<T, S> implements Backend {
   readonly name: string;
   readonly specVersion = "v1";
   readonly manifest: BackendManifest;
-  /** Present only if the author has one. */
+  /** Present only if the backend's author wrote the hook. */
   readonly adopt?: (value: object) => HostTensor | undefined;
   readonly #definition: Definition<T, S>;
   readonly #handles: HandleTable<Stored<T>>;
   readonly #states = new Set<DefinedState<S>>();
   readonly #executables = new Set<Executable>();
-  /** Every state of this backend, also one that was disposed of. */
+  /** Every state of this backend, including disposed ones. */
   readonly #known = new WeakMap<State, DefinedState<S>>();
   /** Pending calls that use the engine. */
   readonly #unsettled = new Set<Promise<unknown>>();
@@ -253,8 +253,8 @@ class DefinedBackend<T, S> implements Backend {
   }
 
   async #disposeAll(): Promise<void> {
-    // From here on all of them reject further calls, before anything is awaited. States first: programs then know that
-    // nothing of them need be kept.
+    // From here on all objects reject further calls, before anything is awaited. States are disposed of first, so that
+    // programs know not to preserve their values.
     const ending = [...this.#states, ...this.#executables].map((one) => one.dispose());
     // Objects under construction free themselves once they find the backend disposed.
     await Promise.allSettled(this.#unsettled);

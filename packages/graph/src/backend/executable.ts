@@ -24,7 +24,10 @@ export interface ExecutableParts<T, S> extends Omit<RunParts<T>, "outputs"> {
   readonly onDispose: (executable: Executable) => void;
 }
 
-/** An executable as its users see it: checks when a call is made, work in the queue of its state, or in its own. */
+/**
+ * The executable that users get: checks arguments when a method is called, then queues the work, in its state's queue
+ * if it has a state, otherwise in its own.
+ */
 export class DefinedExecutable<T, S> implements Executable {
   readonly warnings: readonly BackendWarning[];
   readonly profile?: (inputs: Inputs) => Promise<readonly ProfileRow[]>;

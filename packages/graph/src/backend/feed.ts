@@ -11,10 +11,12 @@ import { type Storages, type Stored, withTruths } from "./storages.js";
 
 type Given = readonly (readonly [input: string, value: RunInput])[];
 
-/** The operands of a run whose turn it is, each one use for the run to drop. Called once. */
+/**
+ * Returns the operands when the run's turn has come. Each is one use of its storage, which the run drops. Called once.
+ */
 export type Feed<T> = () => Awaitable<ReadonlyMap<string, T>>;
 
-/** The storages of handles, and new storages for host data. */
+/** Passes the storages of handles, and uploads host data into new storages. */
 export function storageFeed<T>(
   given: Given,
   handles: HandleTable<Stored<T>>,
@@ -29,7 +31,7 @@ export function storageFeed<T>(
   }
   if (host.length === 0) return () => operands;
   const uploading = storages.uploadAll(host);
-  // If you await the run, you get the failure; until then it must not count as unhandled.
+  // The run rejects with this failure; until the run awaits it, it must not count as unhandled.
   uploading.catch(() => undefined);
   return async () => {
     try {
@@ -42,7 +44,10 @@ export function storageFeed<T>(
   };
 }
 
-/** Writes into the program's buffers: at once when this run is the next one, otherwise from copies in its turn. */
+/**
+ * Writes inputs into the program's buffers: at once if no other run comes first, otherwise from copies when its turn
+ * has come.
+ */
 export function bufferFeed<T>(
   given: Given,
   handles: HandleTable<Stored<T>>,

@@ -1,7 +1,8 @@
 /**
- * The hooks that the author of a backend writes, and `defineBackend` calls. A hook gets checked arguments, is called in
- * its turn, and never after what it works on was disposed of. What it throws reaches the caller as MP_BACKEND_FAILED
- * (or MP_OUT_OF_MEMORY) with its name; an MpError is passed on as it is.
+ * The hooks that the author of a backend writes, and `defineBackend` calls. Their arguments have been checked. They are
+ * called in the order of the user's calls, and never for an object that has been disposed of. An error that a hook
+ * throws reaches the user as MP_BACKEND_FAILED (or MP_OUT_OF_MEMORY) with the hook's name; an MpError is passed on as
+ * it is.
  */
 import type { BackendWarning, MemoryReport, ProfileRow } from "../contract/backend.js";
 import type { BackendManifest } from "../contract/manifest.js";
@@ -20,13 +21,15 @@ export interface StorageFunctions<T> {
   readonly download: (data: T, type: ValueType) => Awaitable<HostTensor>;
   /** Called once, after a storage's last use. If omitted, the garbage collector frees storages. */
   readonly release?: (data: T) => void;
-  /** Bytes of a storage; by default elements times those of the manifest's `storage` dtype. */
+  /** Bytes of a storage. Default: the number of elements times the size of the manifest's `storage` dtype. */
   readonly bytes?: (data: T, type: ValueType) => number;
 }
 
-/** The states of an engine that keeps them itself, as buffers or variables. The queue of each state is the kit's. */
+/** For an engine that keeps states itself, as buffers or variables. `defineBackend` queues the calls on each state. */
 export interface StateFunctions<S> {
-  /** Reads the arrays before the first await. All of the values, or a throw that leaves nothing behind. */
+  /**
+   * Creates a state with these values. Reads the arrays before the first await. If it throws, it leaves nothing behind.
+   */
   readonly create: (values: Named<HostTensor>, adjacent: readonly (readonly string[])[]) => Awaitable<S>;
   /** Copies of the committed values. */
   readonly read: (state: S, names: readonly string[]) => Awaitable<Named<HostTensor>>;
@@ -53,11 +56,11 @@ export interface FeedFunctions<T> {
 /** A graph that is ready to run. Its functions are called one at a time, in the order of the callers' calls. */
 export interface Program<T> {
   /**
-   * Runs once. Operands are read-only and on loan until the result is there. Returns a storage for every output of the
-   * graph; it may be an operand, and one storage may be several outputs. A state that the engine keeps is neither among
-   * the operands nor, with what replaces its slots, among the results (only `applied` is, if there is a `commit`): this
-   * function or `commit` replaces them.
-   * @param onRow given for a profiled run, which is a run: call it with each row
+   * Runs once. Operands are read-only, and may be used only until the result is there. Returns a storage for every
+   * output of the graph; it may be that of an operand or of another output. If the engine keeps the state, its slots
+   * are not among the operands, and the outputs that replace them are not among the results, except `applied` if there
+   * is a `commit`: this function or `commit` replaces the slots.
+   * @param onRow given for a profiled run, which is also a normal run: call it with each row
    */
   run(inputs: Named<T>, onRow?: (row: ProfileRow) => void): Awaitable<Named<T>>;
   /** For a state that the engine keeps: called when all results are on the host. It may not fail. */
@@ -66,11 +69,14 @@ export interface Program<T> {
   readonly feed?: FeedFunctions<T>;
   /** False for an input that needs no storage because nothing reads it. */
   isRead?(input: string): boolean;
-  /** Beside the warnings of emulation. */
+  /** Warnings in addition to those about emulated dtypes. */
   readonly warnings?: readonly BackendWarning[];
   /** Present if the manifest declares `memory`. */
   memory?(): MemoryReport;
-  /** Called once, after the last run. `isStateEnding`: its state ends too, and nothing of it need be kept. */
+  /**
+   * Called once, after the last run. `isStateEnding`: the state is being disposed of too, so its values need not be
+   * kept.
+   */
   dispose?(isStateEnding: boolean): void;
 }
 
@@ -84,21 +90,21 @@ export interface Place<S> {
 }
 
 export interface BackendHooks<T, S> extends StorageFunctions<T> {
-  /** Begins every message. */
+  /** The backend's name, which begins every error message. */
   readonly name: string;
   readonly manifest: BackendManifest;
-  /** Makes a graph ready to run. What becomes obsolete while this waits is disposed of afterwards. */
+  /** Makes a graph ready to run. If it becomes obsolete meanwhile, it is disposed of as soon as it is ready. */
   readonly compile: (graph: Graph, place: Place<S>) => Awaitable<Program<T>>;
   /**
-   * Who owns the storages that `run` returns: `own` (the default), each is released after its last use;
-   * `until-next-run`, they are the program's, which may write to them in its next run.
+   * Owner of the storages that `run` returns. `own` (default): each is released after its last use. `until-next-run`:
+   * they stay the program's, which may overwrite them in its next run.
    */
   readonly results?: "own" | "until-next-run";
-  /** Left out, a state's values are storages, which runs exchange. */
+  /** If omitted, the values of a state are storages, and a run replaces them by its results. */
   readonly states?: StateFunctions<S>;
   /** `Backend.adopt` for tensors of the engine's library: a host view of one, or undefined for anything else. */
   readonly adopt?: (value: object) => HostTensor | undefined;
-  /** Advice on the speed of an emulated dtype; ends the warning of it. */
+  /** Advice on the speed of an emulated dtype, added to the end of its warning. */
   readonly emulationAdvice?: string;
   /** Bytes of everything that the backend holds, if the engine counts them. */
   readonly heldBytes?: () => number;

@@ -5,8 +5,8 @@ const HALVES = { f16: 1, bf16: 1 } as const;
 
 /**
  * Tolerance in ulps beyond the default, relative to the correctly rounded result: for manifests of engines whose
- * kernels accumulate in f32 and round halves once. Sums in blocks and on several threads are the widest: their error
- * grows with the number of terms.
+ * kernels accumulate in f32 and round halves once. Sums that are computed in blocks and on several threads have the
+ * widest, since their error grows with the number of terms.
  */
 export const libraryTolerance: BackendManifest["tolerance"] = {
   default: { f32: 4, ...HALVES },

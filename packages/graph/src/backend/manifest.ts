@@ -55,7 +55,7 @@ export function opSupport(missing: Missing): BackendManifest["ops"] {
 }
 
 /**
- * A manifest that is total over dtypes and ops: without storage or kernel they are unsupported, with that as the
+ * Completes a manifest over all dtypes and ops: those without storage or kernel are unsupported, with that as the
  * reason.
  */
 export function deriveManifest(claims: KernelManifest, hasKernel: (op: Op) => boolean): BackendManifest {

@@ -8,8 +8,8 @@ import type { Slots } from "./slots.js";
 import type { Storages } from "./storages.js";
 
 /**
- * Who owns the storages of a run. `own`: results are new uses of them. `until-next-run`: results are the program's.
- * `counted`: every operand is a use for the program to drop, every result a use that it gives.
+ * How the uses of a run's storages are counted. `own`: each result is a new use. `until-next-run`: results stay the
+ * program's. `counted`: the program drops one use of every operand, and every result comes with one use.
  */
 export type Ownership = "own" | "until-next-run" | "counted";
 
@@ -21,7 +21,7 @@ export interface RunParts<T> {
   readonly results: Ownership;
   /** The state, unless the engine keeps it. */
   readonly slots: Slots<T> | undefined;
-  /** See `outputsOf`. */
+  /** The outputs that the program returns; see `collectOutputs`. */
   readonly outputs: ReadonlyMap<string, ValueType>;
 }
 
@@ -43,8 +43,8 @@ export function collectOutputs<T>({
 }
 
 /**
- * Runs a program whose turn it is: results are copied to the host first, since nothing may fail after the commit.
- * Waits only for what is a promise: a step of a small model takes microseconds.
+ * Runs a program when its turn has come. Results are copied to the host before the commit, since nothing may fail after
+ * it. Awaits promises only, since a step of a small model takes microseconds.
  * @param fed one use of each operand, which the run drops
  */
 export async function runProgram<T>(
@@ -93,7 +93,9 @@ function withSlots<T>(
   return operands;
 }
 
-/** Counts what a program gave. @throws MP_BACKEND_FAILED if a result is missing or belongs to no output */
+/**
+ * Checks and counts the results of a program. @throws MP_BACKEND_FAILED if a result is missing or belongs to no output
+ */
 function takeOutputs<T>(
   { storages, results: ownership, outputs: types }: RunParts<T>,
   given: Named<T>,
@@ -121,7 +123,10 @@ function takeOutputs<T>(
 
 const NO_TYPE: ValueType = { dtype: "u8", shape: [0] };
 
-/** Whether the slots that commit when applied do. An engine that commits by itself returns no flag that a slot takes. */
+/**
+ * Whether the `when-applied` slots are committed. False if the program does not return the flag: such an engine commits
+ * by itself.
+ */
 function readFlag<T>(
   { bound: { applied, whenApplied }, storages, outputs: types }: RunParts<T>,
   outputs: Outputs<T>,
@@ -138,7 +143,7 @@ function readFlag<T>(
 
 const isTrue = ({ data }: HostTensor): boolean => data[0] !== 0;
 
-/** Replaces slots by outputs, all at once. What a program may overwrite is copied before. */
+/** Replaces slots by outputs, all at once. Storages that the program may overwrite are copied first. */
 async function commit<T>(
   { bound, storages, results: ownership, outputs: types }: RunParts<T>,
   slots: Slots<T>,

@@ -21,16 +21,16 @@ export interface StateParts<S> {
   readonly onDispose: (state: DefinedState<S>) => void;
 }
 
-/** A state as its users see it: checks when a call is made, work in the queue. */
+/** The state that users get: checks arguments when a method is called, then queues the work. */
 export class DefinedState<S> implements State {
-  /** Everything that uses the state takes turns: runs, reads, writes, disposals. */
+  /** Runs, reads, writes and disposals of the state, one at a time. */
   readonly queue: WorkQueue = new WorkQueue();
-  /** Present only if the author has one. */
+  /** Present only if the backend's author wrote the hook. */
   readonly inPlace?: NonNullable<State["inPlace"]>;
   readonly #parts: StateParts<S>;
-  /** Calls that compile for the state, which stays as long as they take. */
+  /** Pending compilations for the state; it is not released before they settle. */
   readonly #compiling = new Set<Promise<unknown>>();
-  /** End the programs that were compiled for the state. */
+  /** Functions that end the programs compiled for the state. */
   readonly #programs = new Set<() => void>();
   #disposal: Promise<void> | undefined;
 
@@ -54,7 +54,7 @@ export class DefinedState<S> implements State {
     return this.#disposal !== undefined;
   }
 
-  /** The value that the engine keeps, for its functions. */
+  /** The engine's own state, to pass to its hooks. */
   get kept(): S {
     return this.#parts.kept;
   }
@@ -79,7 +79,7 @@ export class DefinedState<S> implements State {
     const given = types.writing(values).map(([name, value]) => [name, withTruths(value)] as const);
     const write = (entries: typeof given): unknown =>
       storages.attempt("write", () => functions.write(this.kept, Object.fromEntries(entries)));
-    // Writes what the caller's arrays hold now, even when queued runs come first.
+    // The values to write are those that the arrays hold now, even if queued runs come first.
     if (this.queue.isIdle) {
       const writing = write(given);
       return this.queue.push(async () => void (await writing));
@@ -98,7 +98,7 @@ export class DefinedState<S> implements State {
     return this.#disposal;
   }
 
-  /** Keeps what the engine has until the call has settled. */
+  /** Delays the release of the engine's state until the call has settled. */
   holdFor(call: Promise<unknown>): void {
     this.#compiling.add(call);
     const settle = (): void => void this.#compiling.delete(call);
@@ -136,7 +136,7 @@ export class DefinedState<S> implements State {
       throw new MpError("MP_INVALID_ARGUMENT", `inPlace: ${slots.join()} is no group of adjacent`);
     return this.queue.push(async () => {
       const failures: unknown[] = [];
-      // Its errors are the caller's, not the engine's.
+      // An error of `change` is the caller's, not the engine's.
       const own = (values: Float32Array): Promise<void> =>
         change(values).catch((error: unknown) => void failures.push(error));
       await storages.attempt("inPlace", () => inPlace(this.kept, group, own));

@@ -23,7 +23,7 @@ export function withTruths(tensor: HostTensor): HostTensor {
 }
 
 /**
- * Checks what the author's code gave the user: a result of `download`, a value of a state.
+ * Checks a tensor that the author's code returns to the user: a result of `download`, a value of a state.
  * @throws Error if it is not of that type; not an MpError, which `failure` would treat as the user's mistake
  */
 export function checkDownload(tensor: HostTensor, type: ValueType): HostTensor {
@@ -35,7 +35,7 @@ export function checkDownload(tensor: HostTensor, type: ValueType): HostTensor {
   }
 }
 
-/** Typed arrays and ArrayBuffers report it only by these messages. */
+/** Typed arrays and ArrayBuffers report a lack of memory only by these messages. */
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof RangeError && /allocation failed|invalid (typed )?array length/i.test(error.message);
 
@@ -91,7 +91,9 @@ export class Storages<T> {
     }
   }
 
-  /** A copy of a storage that stays for as long as this takes; a promise only if the author gives one. */
+  /**
+   * A host copy of a storage, which must stay in use meanwhile; a promise only if the author's `download` returns one.
+   */
   copy(data: T, type: ValueType): Awaitable<HostTensor> {
     const fail = (error: unknown): never => {
       throw this.failure("download", error);
@@ -133,8 +135,8 @@ export class Storages<T> {
   }
 
   /**
-   * The number that a hook gives that counts bytes.
-   * @throws MP_BACKEND_FAILED with the hook's name, also for what is no count
+   * The number of bytes that a hook returns.
+   * @throws MP_BACKEND_FAILED with the hook's name, also if the result is not a count
    */
   countBytes(what: string, count: () => unknown): number {
     return this.attempt(what, () => {

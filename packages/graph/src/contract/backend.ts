@@ -35,11 +35,11 @@ export interface State {
    */
   write(values: Readonly<Record<string, HostTensor>>): Promise<void>;
   /**
-   * Lets `change` work on the committed values of these slots, one group of `adjacent`, where the engine keeps them: one
-   * array that holds them in their order, each at the next multiple of 64 bytes, with numbers of no meaning between them.
-   * It waits its turn, and nothing else uses the state until the promise of `change` settles; then the array is not to be
-   * used any more. What a failed change has written stays. Present if the engine's memory is the host's.
-   * @throws MP_INVALID_ARGUMENT for slots that are no such group, or a constant state
+   * Calls `change` with the engine's own memory of these slots, which are one group of `adjacent`. The array holds
+   * their committed values in the group's order, each from a multiple of 64 bytes on, with arbitrary numbers in the
+   * gaps. The call waits its turn, and nothing else uses the state until the promise of `change` settles; do not use
+   * the array after that. If `change` fails, what it has written stays. Present if the engine's memory is the host's.
+   * @throws MP_INVALID_ARGUMENT for slots that are not such a group, or a constant state
    */
   inPlace?(slots: readonly string[], change: (values: Float32Array) => Promise<void>): Promise<void>;
   dispose(): Promise<void>;
@@ -48,13 +48,14 @@ export interface State {
 /** Options of a state. */
 export interface StateOptions {
   /**
-   * Groups of f32 slots, each of which `inPlace` gives as one array. A slot is in one of them at most. Default none. An
-   * engine without `inPlace` may ignore them.
+   * Groups of f32 slots that `inPlace` passes as one array. A slot is in at most one group. Default none. An engine
+   * without `inPlace` may ignore them.
    */
   readonly adjacent?: readonly (readonly string[])[];
   /**
-   * Whether its values stay as they are: nothing writes them, and no output replaces a slot. An engine may then compute
-   * with them when it compiles, so that results differ from those of a state that changes by its rounding. Default false.
+   * Whether the values never change: nothing writes them, and no output replaces a slot. An engine may then compute
+   * with them at compilation, so that the rounding of results may differ from that with a changing state. Default
+   * false.
    */
   readonly constant?: boolean;
 }
@@ -107,8 +108,8 @@ export interface Executable {
   readonly warnings: readonly BackendWarning[];
   /**
    * Runs once. `inputs` holds every graph input that is not bound to the state. Resolves to copies of the outputs that
-   * are not bound, in the graph's order, after the state has been committed. Runs on one state are serialized. A failed run leaves the state
-   * unchanged.
+   * are not bound, in the graph's order, after the state has been committed. Runs on one state are serialized. A failed
+   * run leaves the state unchanged.
    */
   run(inputs: Readonly<Record<string, RunInput>>): Promise<Readonly<Record<string, HostTensor>>>;
   /** Runs once with the engine's profiler on. Present if the manifest declares `profile`. */

@@ -14,8 +14,8 @@ export interface DTypeSupport {
   /** The dtype that stores a tensor of this dtype in the engine: f32 for f16 emulated in f32, i32 for i64 on a GPU without it. */
   readonly storage: DType;
   /**
-   * `emulated`: exact results of this dtype, computed in another dtype; never faster. Of i64 stored as i32 only as far as
-   * i32 holds them: data beyond it is refused with MP_OUT_OF_RANGE, results beyond it are unspecified.
+   * `emulated`: exact results of this dtype, computed in another dtype; never faster. An i64 stored as i32 is exact
+   * only within the range of i32: larger data is refused with MP_OUT_OF_RANGE, larger results are unspecified.
    */
   readonly compute: Nativeness;
 }
@@ -63,13 +63,13 @@ export interface BackendManifest {
   /** Whether `Executable.memory` is present. */
   readonly memory: Support;
   /**
-   * When a run takes memory for the state that it leaves: `from-the-start`, as buffers that swap places do (the
-   * default), or `as-computed`. Estimates of a step's peak depend on it.
+   * When a run allocates the memory of the next state: `from-the-start` (default), as with two buffers that swap
+   * places, or `as-computed`. Estimates of a step's peak depend on it.
    */
   readonly nextState?: "from-the-start" | "as-computed";
   /**
-   * The fate of the memory of an intermediate result that is no longer read: it is `freed` (the default), or
-   * `kept-for-its-shape` until the last result of its shape is no longer read. Estimates of a step's peak depend on it.
+   * When the memory of an intermediate result is released: `freed` (default) after its last read, or
+   * `kept-for-its-shape` until the last read of the last result of its shape. Estimates of a step's peak depend on it.
    */
   readonly intermediates?: "freed" | "kept-for-its-shape";
   /**

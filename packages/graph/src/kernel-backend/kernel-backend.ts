@@ -25,9 +25,9 @@ export interface KernelBackendOptions<T> extends StorageFunctions<T> {
 }
 
 /**
- * Makes a backend from a table of kernels over a storage type that the author chooses. To what `defineBackend` does it
- * adds execution in order, release of storages after their last use, and the manifest. A wrong result of a kernel,
- * `upload` or `download` throws MP_BACKEND_FAILED with its name.
+ * Makes a backend from a table of kernels over a storage type that the author chooses. In addition to `defineBackend`,
+ * it executes nodes in order, releases storages after their last use, and derives the manifest. A wrong result of a
+ * kernel, `upload` or `download` throws MP_BACKEND_FAILED with its name.
  * @throws MP_INVALID_ARGUMENT for rows of unknown operators or dtypes
  */
 export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {

@@ -2,8 +2,8 @@ import { type AnyNode, isNode } from "../graph/graph.js";
 import type { HostTensor } from "../host/host-tensor.js";
 
 /**
- * A scan whose body has copies of its constants: a kernel reads them in each run, when their host data may have changed.
- * Other nodes as they are.
+ * A scan with copies of the constants in its body, since a kernel reads them in each run, when their host data may have
+ * changed. Other nodes are returned as they are.
  */
 export function withOwnConstants(node: AnyNode): AnyNode {
   if (!isNode(node, "Scan")) return node;
