@@ -36,17 +36,17 @@ interface CustomGradientOptions {
 }
 
 /**
- * Gives a function a gradient of your own, as `jax.custom_vjp`, `tf.custom_gradient` and `torch.autograd.Function`: the
- * rule gets the cotangents of the result, a tree like the result, and returns a list of one cotangent for each input, of its
- * shape and dtype (f32 for f8); undefined or null, also for a tree of inputs, means none, as for integers. The rule is traced
- * with the function and may use any operator, so that gradients have gradients; what it reads is kept, or recomputed by
- * `remat`. Residuals are values of the function that the rule needs beside inputs and result; in a gradient of the
- * gradient they are differentiated as the function computed them.
+ * Gives a function a gradient of your own, like `jax.custom_vjp`, `tf.custom_gradient` and `torch.autograd.Function`.
+ * The rule gets the cotangents of the result, a tree like the result, and returns a list of one cotangent for each
+ * input, of its shape and dtype (f32 for f8). Undefined or null, also for a tree of inputs, means none, as for
+ * integers. The rule is traced with the function and may use any operator, so that gradients have gradients. Values
+ * that it reads are kept, or recomputed under `remat`. Residuals are values of the function that the rule needs besides
+ * inputs and result; in a gradient of the gradient they are differentiated as the function computed them.
  *
- * A casting policy around it decides on the function, but not on the rule, which computes in the dtypes as it is written:
- * cast there where you want a half. Tensors from outside that the function closes over are constants.
+ * A casting policy changes the dtypes of the function, but not of the rule, which stays as written: cast in the rule
+ * where you want a half. Tensors from outside that the function closes over are constants.
  * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for cotangents that do not match the inputs;
- *   MP_NOT_DIFFERENTIABLE, when differentiated, for a tensor that a gradient is wanted for and the function closes over
+ *   MP_NOT_DIFFERENTIABLE for a gradient with respect to a tensor that the function closes over
  * @example
  * ```ts
  * const reverseGradient = customGradient(
@@ -83,13 +83,13 @@ export function customGradient<A extends readonly TensorTree[], Y extends Tensor
     }
     const builder = currentBuilder("customGradient");
     const valueIn = (tensor: Tensor): Value => Tensor.valueIn(tensor, builder, "customGradient");
-    // Values of its own: what the function reads of a tensor other than through its inputs, it closes over.
+    // Copies, so that a tensor which the function reads other than through its inputs counts as closed over.
     const inputs = mapTree(passed, isTensor, identity, "customGradient: the inputs") as unknown as A;
     const given = leavesOf(inputs, isTensor, "customGradient: the inputs");
     const x = given.map(([, leaf]) => valueIn(leaf));
     const start = builder.nodes.length;
     const [returned, residuals] = checkReturned(fn(...inputs), hasResiduals === true);
-    // Nodes of its own: a result that is also an input has another gradient.
+    // Copies, since a result that is also an input has another gradient.
     const result = mapTree(returned, isTensor, identity, "customGradient: the result") as unknown as Y;
     const y = tensorsOf(result);
     if (y.length === 0) throw invalid("the function must return a tensor or a tree of tensors, got none");
@@ -139,7 +139,7 @@ function checkReturned(
   throw invalid(`with hasResiduals the function must return [result, residuals], got ${shown(returned)}`);
 }
 
-/** Floats that the nodes read but do not make, other than the inputs. */
+/** Floating values that the nodes read but do not make, other than the inputs. */
 function findOutside(nodes: readonly AnyNode[], inputs: readonly Value[]): readonly Value[] {
   const own = new Set([...inputs, ...nodes.flatMap(({ outputs }) => outputs)]);
   const read = nodes.flatMap((node) => node.inputs);
@@ -147,8 +147,8 @@ function findOutside(nodes: readonly AnyNode[], inputs: readonly Value[]): reado
 }
 
 /**
- * The rule without the inputs that it does not read, and the values of those that it reads. The cotangents, `count` of its
- * inputs from `first` on, become the last ones.
+ * The rule without the inputs that it does not read, and the values of those that it reads. The cotangents, `count` of
+ * its inputs from `first` on, move to the end.
  */
 function onlyRead(
   { inputs, nodes, outputs }: Graph,
@@ -203,7 +203,7 @@ function checkCotangents(
   return cotangents;
 }
 
-/** The path at which the cotangent of a leaf stands: the leaf's own, or that of an input that has none. */
+/** The path of the cotangent for a leaf: the leaf's own, or that of its input if the whole input has none. */
 function findPlace(path: string, found: ReadonlyMap<string, Cotangent>): string | undefined {
   if (found.has(path)) return path;
   const [input = ""] = path.split("/");

@@ -15,8 +15,8 @@ interface Segment {
  * The values of a forward pass that backward rules read: its own values, or, for a rule of a node inside a checkpoint
  * segment, copies of that segment's values. Copies are made on demand, in forward order, from the segment's outer
  * inputs behind `Barrier(input, gate)`, so that neither common subexpressions nor an engine can find them equal to the
- * forward nodes. Parameters kept in a half are widened again in the same way, in and outside segments: what they take
- * in f32 is not alive from the forward pass to the backward pass.
+ * forward nodes. Parameters kept in a half are widened again in the same way, inside and outside of segments, so that
+ * their f32 copies do not stay in memory from the forward pass to the backward pass.
  */
 export class ForwardValues {
   readonly #builder: GraphBuilder;
@@ -24,15 +24,15 @@ export class ForwardValues {
   readonly #origins: (node: AnyNode) => Origin;
   readonly #producers: ReadonlyMap<Value, AnyNode>;
   readonly #positions = new Map<AnyNode, number>();
-  /** The node that the user's gradient rule of a value hangs on. */
+  /** For a value with a custom gradient, the node that carries the rule. */
   readonly #rules: ReadonlyMap<Value, AnyNode>;
-  /** By number, and those that widen one parameter by its value. */
+  /** By segment number, or, for copies of one widened parameter, by its value. */
   readonly #segments = new Map<number | Value, Segment>();
   /** Parameters kept in a half. */
   readonly #halves: ReadonlySet<Value>;
   readonly #enclosing: number | undefined;
 
-  /** `counterparts` are the builder's values for those of the graph; `origins` the origin of what stems from a node. */
+  /** `counterparts` maps values of the graph to the builder's; `origins` gives the origin of nodes made for a node. */
   constructor(
     builder: GraphBuilder,
     graph: Graph,
@@ -91,7 +91,7 @@ export class ForwardValues {
       const node = this.#producers.get(value);
       if (copies.has(value) || node === undefined || pending.has(node)) continue;
       pending.add(node);
-      // The copy of a result has its rule in turn, for a gradient of the gradient.
+      // The copy of a result gets its rule too, for a gradient of the gradient.
       const rule = this.#rules.get(value);
       if (rule !== undefined) pending.add(rule);
       for (const input of [...node.inputs, ...(rule?.inputs ?? [])]) {

@@ -24,7 +24,10 @@ export function gradientRow(node: AnyNode): GradientRow<Op> {
   return custom === undefined ? (gradientRules[node.op] as GradientRow<Op>) : customGradientRule(custom);
 }
 
-/** Forward reachability from `wrt` over floats, cut at ops whose gradient is zero; past a rule of the user's, by its inputs. */
+/**
+ * Values that depend on `wrt` through floats, but not through ops whose gradient is zero. A function with a custom
+ * gradient is passed from its inputs to its results.
+ */
 export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Value> {
   const active = new Set(wrt);
   for (const node of graph.nodes) {
@@ -67,7 +70,7 @@ export function gradientCuts(graph: Graph, loss: Value, wrt: Iterable<Value>): r
 function findAncestors(graph: Graph, value: Value): ReadonlySet<Value> {
   const producer = producers(graph);
   const found = new Set([value]);
-  // A set hands out what is added while it is gone through.
+  // Iterating over a set also visits elements that are added meanwhile.
   for (const next of found) for (const input of producer.get(next)?.inputs ?? []) found.add(input);
   return found;
 }

@@ -78,7 +78,7 @@ class BackwardPass {
     if ("zero" in row) return;
     if ("notDifferentiable" in row) throw notDifferentiable(node, row.notDifferentiable);
     const contributions = row(this.#site(node, gate));
-    // The results of a function with a rule of its own get nothing for their own nodes, nor for what enters a body.
+    // A custom rule consumes the gradients of its results, even those asked for: the nodes that made them get nothing.
     const isConsumed = (result: Value): boolean => node.origin.custom !== undefined || !this.#wrt.has(result);
     for (const result of results) if (isConsumed(result)) this.#gradients.delete(result);
     node.inputs.forEach((input, index) => {
@@ -138,7 +138,7 @@ class BackwardPass {
     };
   }
 
-  /** Everything of the forward node's origin but its segment, which a gradient is not part of, and its rule. */
+  /** The forward node's origin without its segment, which a gradient is not part of, and without its custom rule. */
   #origin({ name, origin }: AnyNode): Origin {
     const { segment: _left, custom: _rule, ...rest } = origin;
     const { segment } = this.#outer;

@@ -6,9 +6,9 @@ import { activeValues } from "./gradient-cuts.js";
 import { backwardBody } from "./rules/backward-body.js";
 
 /**
- * The graph with scans that also stack what their gradients with respect to `wrt` will read. All values of the graph stay,
- * so that it can stand for it; a graph without such scans is returned unchanged.
- * @param saved how many of the graph's last outputs are there for a gradient alone
+ * Returns the graph with scans that also stack the values that their gradients with respect to `wrt` will read. All
+ * values of the graph stay, so the result can replace it; a graph without such scans is returned unchanged.
+ * @param saved how many of the graph's last outputs only a gradient reads
  */
 export function saveResiduals(graph: Graph, wrt: Iterable<Value>, saved = 0): Graph {
   if (!graph.nodes.some(({ op }) => op === "Scan")) return graph;
@@ -36,7 +36,7 @@ function withResiduals(
   const { attributes } = node;
   const { carries } = attributes;
   const floats = attributes.body.inputs.map(({ value }) => value).filter(({ dtype }) => isFloat(dtype));
-  // What was saved for one gradient is an ordinary result for the gradient of that.
+  // Residuals of one gradient are ordinary results for the gradient of that gradient.
   const isSaved =
     attributes.saved > 0 && !node.outputs.slice(-attributes.saved).some((output) => read.has(output));
   const saved = isSaved ? attributes.saved : 0;

@@ -27,8 +27,8 @@ export interface AttentionShares {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * The bias of the scores. Masks mostly broadcast, so it is smaller than the scores, and rows that attend to nothing
- * are found here: an offset of 0 instead of -∞ keeps NaN out of their softmax.
+ * The bias of the scores. Rows that attend to nothing are found here, since a mask mostly broadcasts and so is smaller
+ * than the scores. Such rows get an offset of 0 instead of -∞, which keeps NaN out of their softmax.
  */
 function maskBias(
   mask: Tensor | undefined,
@@ -40,7 +40,7 @@ function maskBias(
   const bias = isCausal ? where(isPast(), given ?? literal(0), NEVER) : given;
   if (mask === undefined || bias === undefined) return { bias, attends: undefined };
   const most = reduceMax(bias, { axes: [-1], keepdims: true });
-  // Not `greater`, which NaN is not either: a NaN in a mask would be hidden, and the step applied.
+  // Not `greater`, which is false for NaN too: a NaN in the mask would be hidden, and the step applied.
   const attends = not(lessOrEqual(most, NEVER));
   return { bias: where(attends, bias, 0), attends };
 }

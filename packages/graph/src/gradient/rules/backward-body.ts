@@ -1,6 +1,6 @@
 /**
- * The body of the scan that computes a scan's gradient. One step of it takes the gradients of a step's results to those of
- * its operands, and reads what the step itself computed: residuals, which the forward scan stacks.
+ * The body of the scan that computes a scan's gradient. One step of it takes the gradients of a forward step's results
+ * to those of its operands. Values that the forward step computed are residuals, which the forward scan stacks.
  */
 import { isComputeFloat } from "../../dtype.js";
 import type { OpAttributes } from "../../graph/attributes.js";
@@ -11,7 +11,7 @@ import type { Differentiate, EmittedGradient } from "./gradient-request.js";
 import { gradientDType } from "./rule.js";
 import { isFree, type StepTerm, stepTerms } from "./step-terms.js";
 
-/** Which gradients there are, by the positions of the scan's outputs and inputs. */
+/** Which gradients the scan receives and which are wanted, by the positions of its outputs and inputs. */
 export interface AskedGradients {
   readonly receives: (output: number) => boolean;
   readonly needs: (input: number) => boolean;
@@ -21,7 +21,7 @@ export interface AskedGradients {
 export type StepSource =
   | { readonly kind: "input" | "gradient"; readonly position: number }
   | { readonly kind: "residual"; readonly value: Value }
-  /** Stacked by the backward scan, at that position behind the gradients of the sequences. */
+  /** Stacked by the backward scan: its output at that position after the gradients of the sequences. */
   | { readonly kind: "stacked"; readonly position: number };
 
 /** The gradient of an invariant: a sum over steps. */
@@ -53,8 +53,8 @@ export interface BackwardBody {
 const ORIGIN: Origin = { scope: "", phase: "backward" };
 
 /**
- * The backward body of a scan whose nested scans stack their residuals already. `differentiate` is given by the caller, since a rule
- * cannot import what all rules are part of.
+ * The backward body of a scan whose nested scans already stack their residuals. The caller passes `differentiate`,
+ * since a rule cannot import the table of all rules.
  */
 export function backwardBody(
   scan: OpAttributes["Scan"],
@@ -152,7 +152,7 @@ class Backward {
     return new Map(wanted.map((position, index) => [position, emitted[index] as EmittedGradient]));
   }
 
-  /** Not the same in every step, as invariants and constants are. */
+  /** Whether a value may differ between steps, unlike invariants and constants. */
   #isPerStep(value: Value): boolean {
     return this.#known.has(value) || !this.#forward.has(value);
   }
@@ -165,7 +165,7 @@ class Backward {
   }
 }
 
-/** Takes the backward part of a graph out of it: what the forward part computed becomes inputs. */
+/** Extracts the backward part of a graph; values that the forward part computes become inputs. */
 class Closing {
   readonly #source: GraphBuilder;
   readonly #forward: ReadonlyMap<Value, Value>;
@@ -243,14 +243,14 @@ class Closing {
     return this.#closed.emitOne("Add", [sum, wide], {});
   }
 
-  /** The nodes that the results need, in order, up to the values that enter: of the forward part, and gradients. */
+  /** The nodes that the results need, in order, and the values that they start from: forward values and gradients. */
   #needed(): { readonly nodes: readonly AnyNode[]; readonly entering: readonly Value[] } {
     const makers = new Map<Value, AnyNode>();
     for (const node of this.#source.nodes) for (const output of node.outputs) makers.set(output, node);
     const rules = customRules(this.#source.nodes);
     const nodes = new Set<AnyNode>();
     const entering = new Set<Value>();
-    // A set hands out what is added while it is gone through.
+    // Iterating over a set also visits elements that are added meanwhile.
     const reached = new Set(this.#results.map(({ value }) => value));
     for (const value of reached) {
       if (this.#values.has(value)) continue;

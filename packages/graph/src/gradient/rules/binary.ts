@@ -35,7 +35,7 @@ function forOperand<K extends Op>(
 
 const PREDICATE = { zero: "its output is bool" };
 
-/** Equal operands share the gradient in halves. `loses(a, b)`: where a is not the one that was taken. */
+/** Equal operands get half of the gradient each. `loses(a, b)`: where the result is b, not a. */
 const extremum =
   <K extends "Max" | "Min">(loses: (a: Tensor, b: Tensor) => Tensor): GradientRule<K> =>
   (site) => {
@@ -48,7 +48,7 @@ const extremum =
     ];
   };
 
-/** b · a^(b-1) · g, which is 0 where b is 0 also at a = 0, where the formula reads 0 · ∞. */
+/** b · a^(b-1) · g; 0 where b is 0, even at a = 0, where the formula gives 0 · ∞. */
 function powBase({ gradient, input, literal }: GradientSite<"Pow">): Tensor {
   const [g, a] = [gradient(0), input(0)];
   const exponent = literal(1);

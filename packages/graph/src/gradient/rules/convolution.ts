@@ -37,7 +37,7 @@ const shapeAt = (site: Pick<GradientSite<"Conv">, "inputTypes">, index: number):
 const biasGradient = (g: Tensor): Tensor =>
   reduceSum(g, { axes: g.shape.flatMap((_, axis) => (axis === 1 ? [] : [axis])) });
 
-/** dw of an image and of what is convolved of it. */
+/** The gradient with respect to the weights, from the operand and the result of a convolution. */
 const forWeights = (image: Tensor, result: Tensor, kernel: Shape, attributes: Attributes): Tensor =>
   emit("ConvWeightGradient", [image, result], { ...pickWindow(attributes), kernelShape: kernel.slice(2) });
 

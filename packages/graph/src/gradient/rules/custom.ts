@@ -11,8 +11,8 @@ export function customResults({ inputs, outputs, origin: { custom } }: AnyNode):
 }
 
 /**
- * The node that the user's rule for a value hangs on. Code that copies the value copies the node, too, for a gradient of the
- * gradient.
+ * For each value with a custom gradient, the node that carries the rule. Code that copies the value must copy the node,
+ * too, for a gradient of the gradient.
  */
 export function customRules(nodes: readonly AnyNode[]): ReadonlyMap<Value, AnyNode> {
   const marked = nodes.filter(({ origin }) => origin.custom !== undefined);
@@ -20,8 +20,8 @@ export function customRules(nodes: readonly AnyNode[]): ReadonlyMap<Value, AnyNo
 }
 
 /**
- * The rule that the user wrote, in the dtypes in which it was traced: a casting policy has changed the forward pass around it, so
- * what it reads is cast to those dtypes and its cotangents are cast from them.
+ * The user's rule, in the dtypes in which it was traced. A casting policy may have changed the forward pass around it,
+ * so values that it reads are cast to those dtypes, and its cotangents are cast back.
  */
 export function customGradientRule({ body, results, inputs, closedOver }: CustomRule): GradientRule<Op> {
   return ({ input, gradient, inputTypes, needs, refuse }) => {

@@ -8,7 +8,7 @@ export interface GradientRequest {
   /** The builder's value for every value of `graph`, and its name for every node: what `inlineAll` returns. */
   readonly values: ReadonlyMap<Value, Value>;
   readonly names: ReadonlyMap<string, string>;
-  /** Floating values of `graph`, and in the builder the gradient that each starts with, of its type. */
+  /** Floating values of `graph`, each with its initial gradient: a value of the builder, of the same type. */
   readonly seeds: readonly (readonly [value: Value, gradient: Value])[];
   /** Values of `graph` to differentiate with respect to; f32, f16 or bf16. */
   readonly wrt: readonly Value[];

@@ -41,7 +41,7 @@ function gatherGradient({
   return [transpose(summed, back)];
 }
 
-/** ScatterND knows no batch axes: they become one more coordinate of every index. */
+/** ScatterND has no batch axes: the batch becomes one more coordinate of every index. */
 function gatherNDGradient({
   attributes: { batchDims },
   gradient,
@@ -74,7 +74,7 @@ export const indexingGradients: GradientTable<OpOf<"indexing">> = {
       : scatterElements(zeroGradient(data), input(1), gradient(0), { axis, reduction: "add" }),
   ],
   GatherND: gatherNDGradient,
-  // With reduction none what was overwritten gets nothing; repeated indices are undefined there, as in ONNX.
+  // With reduction none, overwritten elements get no gradient; repeated indices are undefined there, as in ONNX.
   ScatterElements: ({ attributes: { axis, reduction }, gradient, input, inputTypes, needs, refuse }) => {
     if (reduction !== "none" && reduction !== "add") return refuse(UNSCATTERABLE);
     const [, , updates] = inputTypes;

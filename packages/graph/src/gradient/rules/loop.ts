@@ -9,7 +9,7 @@ import { type GradientRule, type GradientTable, gradientDType, zeroGradient } fr
 
 /**
  * A scan in the other direction, over what the forward scan stacked for it. The gradient of an invariant is a sum over
- * steps: where its terms are products or sums over rows, of all steps at once outside of the scan.
+ * steps. Terms that are matrix products or sums over rows are computed for all steps at once, outside of the scan.
  */
 const scanGradient: GradientRule<"Scan"> = (site) => {
   const { attributes, inputTypes } = site;

@@ -120,7 +120,7 @@ function operandGradient(
   return labels.length === own.length ? whole : onDiagonal(whole, own, sizes);
 }
 
-/** x on the diagonals of those labels, of which it has each first one as an axis; 0 beside them. */
+/** Puts x on the diagonals of a tensor with these labels, 0 elsewhere. x has one axis for each distinct label. */
 function onDiagonal(x: Tensor, labels: readonly string[], sizes: Contraction["sizes"]): Tensor {
   const shape = labels.map((label) => sizes.get(label) ?? 1);
   const along = (axis: number): Shape => shape.map((size, at) => (at === axis ? size : 1));

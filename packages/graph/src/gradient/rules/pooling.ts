@@ -27,7 +27,7 @@ const around = (x: Tensor, axis: number, before: number, after: number): Tensor 
         x.shape.map((_, at): [number, number] => (at === axis ? [before, after] : [0, 0])),
       );
 
-/** The axis from `start`, that long; zeros where it was not. */
+/** `length` elements of the axis from `start` on, with zeros beyond its ends. */
 function cut(x: Tensor, axis: number, start: number, length: number): Tensor {
   const size = x.shape[axis] ?? 0;
   const padded = around(x, axis, Math.max(0, -start), Math.max(0, start + length - size));
@@ -40,7 +40,7 @@ function withAxis(x: Tensor, axis: number, sizes: readonly number[]): Tensor {
   return reshape(x, [...x.shape.slice(0, axis), ...sizes, ...x.shape.slice(axis + 1)]);
 }
 
-/** Each element of the axis in every place that its window took: the inverse of summing windows. */
+/** Adds each element at all places of its window along the axis: the transpose of summing over windows. */
 function spread(x: Tensor, axis: number, { kernel, stride, dilation, begin, size }: Step): Tensor {
   const windows = x.shape[axis] ?? 0;
   const column = withAxis(x, axis, [windows, 1]);
@@ -56,7 +56,7 @@ function spread(x: Tensor, axis: number, { kernel, stride, dilation, begin, size
   return taps.reduce((sum, part) => add(sum, part));
 }
 
-/** Each window's dy, divided by what it was divided by, in all of its places; axis by axis, and summed in f32. */
+/** Divides each window's dy by the window's divisor and adds it at all its places, axis by axis, in f32. */
 function averagePoolGradient({
   attributes,
   gradient,

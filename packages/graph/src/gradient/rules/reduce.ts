@@ -18,7 +18,7 @@ import {
 
 type Site = Pick<GradientSite<ReduceOp>, "attributes" | "gradient" | "input" | "output" | "inputTypes">;
 
-/** A reduced value shaped so that it broadcasts against what was reduced; a scalar does as it is. */
+/** Reshapes a reduced value so that it broadcasts against the operand; a scalar stays as it is. */
 function keepAxes({ attributes, inputTypes }: Site, reduced: Tensor): Tensor {
   if (reduced.shape.length === 0) return reduced;
   return toShape(reduced, reduceShape(inputTypes[0]?.shape ?? [], attributes.axes, true));
@@ -49,9 +49,9 @@ const shares = rule<"ReduceMax" | "ReduceMin">(({ g, x, y }, { attributes: { axe
 });
 
 /**
- * Each element's gradient is the product of the others. Zeros are left out of the product P: it is P/x without
- * a zero, P at a lone zero (0 elsewhere), and 0 with two or more. Right everywhere; the gradient of this
- * gradient is right only where no element is 0.
+ * Each element's gradient is the product of the others. With P the product of the nonzero elements, that is P/x if no
+ * element is 0; P at a lone zero and 0 elsewhere; 0 if there are several zeros. It is right everywhere, but the
+ * gradient of this gradient only where no element is 0.
  */
 const products = rule<"ReduceProd">(({ g, x }, { attributes: { axes } }) => {
   const values = wide(x());

@@ -10,8 +10,8 @@ import type { Tensor } from "../../trace/tensor.js";
 import type { Differentiate } from "./gradient-request.js";
 
 /**
- * A forward node as its gradient rule sees it. Types are free to look at; `input` and `output` make the
- * backward pass read a forward value, which keeps it alive until then (or has it recomputed).
+ * A forward node as its gradient rule sees it. Types can be read at no cost; `input` and `output` make the backward
+ * pass read a forward value, which keeps it alive until then (or has it recomputed).
  */
 export interface GradientSite<K extends Op> {
   readonly attributes: OpAttributes[K];
@@ -27,7 +27,7 @@ export interface GradientSite<K extends Op> {
   readonly needs: (index: number) => boolean;
   /** Whether two operands are one value. */
   readonly same: (a: number, b: number) => boolean;
-  /** The number that an operand is a literal of. */
+  /** The number of an operand that is a literal; undefined for other operands. */
   readonly literal: (index: number) => number | undefined;
   /** Differentiates a graph that is an attribute of the node. */
   readonly differentiate: Differentiate;
@@ -35,7 +35,7 @@ export interface GradientSite<K extends Op> {
   readonly refuse: (reason: string) => never;
 }
 
-/** Gives, in the order of the inputs, each one's gradient in its shape and dtype; undefined stands for zero. */
+/** Returns the gradient of each input, in the input's shape and dtype; undefined stands for zero. */
 export type GradientRule<K extends Op> = (site: GradientSite<K>) => readonly (Tensor | undefined)[];
 
 /** The gradient is zero: the operator is constant almost everywhere, or its output is not a float. */
@@ -43,7 +43,7 @@ export interface ZeroGradient {
   readonly zero: string;
 }
 
-/** Asking for a gradient through it is an error with this reason. */
+/** A gradient through the operator is an error with this reason. */
 export interface NoGradient {
   readonly notDifferentiable: string;
 }

@@ -26,7 +26,7 @@ export interface StepSum {
   readonly rest: Value | undefined;
 }
 
-/** Splits a value of each step, of which the sum over all steps is wanted. `isPerStep`: its value is the step's own. */
+/** Splits a value whose sum over all steps is wanted. `isPerStep`: whether a value may differ between steps. */
 export function stepTerms(builder: GraphBuilder, sum: Value, isPerStep: (value: Value) => boolean): StepSum {
   const makers = new Map<Value, AnyNode>();
   for (const node of builder.nodes) for (const output of node.outputs) makers.set(output, node);

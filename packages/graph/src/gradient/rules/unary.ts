@@ -10,7 +10,7 @@ const ofInput =
   <K extends Op>(rule: (gradient: Tensor, x: Tensor) => Tensor): GradientRule<K> =>
   ({ gradient, input }) => [rule(gradient(0), input(0))];
 
-/** For those whose derivative is cheap in y = f(x), so that x need not be kept. */
+/** For functions whose derivative is cheap to compute from y = f(x), so that x need not be kept. */
 const ofOutput =
   <K extends Op>(rule: (gradient: Tensor, y: Tensor) => Tensor): GradientRule<K> =>
   ({ gradient, output }) => [rule(gradient(0), output(0))];
