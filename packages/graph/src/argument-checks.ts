@@ -18,7 +18,7 @@ export function claim(allowed: string, accepts: (value: unknown) => boolean): Ch
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** Without a range any that JavaScript holds exactly. */
+/** Without a range, any integer that a double holds exactly. */
 export function integer(
   low: number = Number.MIN_SAFE_INTEGER,
   high: number = Number.MAX_SAFE_INTEGER,
@@ -62,7 +62,7 @@ export function listOf(what: string, accepts: (value: unknown) => boolean): Chec
   return claim(`a list of ${what}`, (value) => Array.isArray(value) && value.every(accepts));
 }
 
-/** One that is undefined is one left out. */
+/** Also allows undefined, which counts as left out. */
 export function optional(check: Check): Check {
   return (what, value) => {
     if (value !== undefined) check(what, value);

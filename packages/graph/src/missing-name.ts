@@ -4,8 +4,8 @@ import { meantInstead } from "./options.js";
 const MOST_NAMES = 8;
 
 /**
- * The hint at the end of a message about a name that a tree does not have: the one that was likely meant, or those that
- * there are.
+ * The hint at the end of a message about a name that a tree does not have: the name that was likely meant, or the
+ * existing ones.
  */
 export function namesInstead(name: string, node: unknown): string {
   const names = typeof node === "object" && node !== null ? Object.keys(node) : [];

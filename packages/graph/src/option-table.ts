@@ -1,13 +1,16 @@
 import type { Check } from "./argument-checks.js";
 import { checkOptions, type OptionNames } from "./options.js";
 
-/** An option that may be left out: what it is then, and what may be given. */
+/** An option that may be left out: its default and its check. */
 export interface Defaulted<T> {
   readonly accepts: Check;
   readonly default: T;
 }
 
-/** An option that is checked where more is known: the precision with the manifest, a mask with the parameters. */
+/**
+ * For an option that is checked later, where more is known: the precision with the manifest, a mask with the
+ * parameters.
+ */
 export const later: Check = () => {};
 
 /**
@@ -65,8 +68,8 @@ export function readOptions<O extends object, const T extends OptionTable<O>>(
 }
 
 /**
- * The values without those that are the defaults of some options. A description that checkpoints are compared by leaves
- * them out of options that it once had not, and so stays as it was.
+ * The values without those that equal the defaults of some options. Checkpoints are compared by descriptions: leaving
+ * out options that were added later, at their defaults, keeps the descriptions of old checkpoints valid.
  */
 export function withoutDefaults<V extends object>(
   values: V,

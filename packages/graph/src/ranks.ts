@@ -19,7 +19,7 @@ export interface Ranks {
   allReduce(values: Float32Array): Promise<void>;
   /** The bytes that every rank passed, in the order of ranks; lengths may differ. */
   allGather(bytes: Uint8Array): Promise<readonly Uint8Array[]>;
-  /** Rank 0's bytes, on all ranks. Other ranks pass none. */
+  /** Resolves on all ranks to rank 0's bytes. Other ranks pass none. */
   broadcast(bytes?: Uint8Array): Promise<Uint8Array>;
   /** Resolves when all ranks have called it. */
   barrier(): Promise<void>;

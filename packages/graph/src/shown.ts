@@ -4,8 +4,8 @@ import { isPlainObject } from "./plain-object.js";
 const MOST_ELEMENTS = 16;
 
 /**
- * How a value that was refused reads in a message: text in quotes, a list by its elements, an object by its keys or its
- * class, and never a function's source.
+ * A refused value as a message shows it: text in quotes, a list by its elements, an object by its keys or its class,
+ * and never a function's source.
  */
 export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);

@@ -22,7 +22,7 @@ export type MapLeaves<T, From, To> = T extends From
 
 type AnyTuple = readonly [] | readonly [unknown, ...unknown[]] | readonly [...unknown[], unknown];
 
-/** Deeper than any tree that is meant; what is deeper was nested by mistake. */
+/** Deeper trees were nested by mistake. */
 export const DEEPEST_TREE = 64;
 
 export type LeafTest<L> = (value: unknown) => value is L;
@@ -95,7 +95,7 @@ function listChildren(
   );
 }
 
-/** Why a key cannot be part of a name: two leaves would share one, or a file or an engine could not hold it. */
+/** Why a key cannot be part of a name: two leaves would share the name, or a file or an engine could not hold it. */
 export function keyProblem(key: string): string | undefined {
   if (key === "") return "is empty";
   if (key.includes("/")) return "contains a slash";

@@ -1,4 +1,4 @@
-// Typed arrays by what the JavaScript engine keeps inside them and not by their constructor: another realm (a vm
+// Identifies typed arrays by the JavaScript engine's internal slots, not by their constructor: another realm (a vm
 // context, a frame, the sandbox of a test runner) has constructors of its own, and an object can claim any.
 import { type DType, type HostArrays, hostArrayOf } from "./dtype.js";
 
@@ -7,14 +7,16 @@ const tag = Object.getOwnPropertyDescriptor(
   Symbol.toStringTag,
 )?.get;
 
-/** `Float32Array` for one of any realm and of any subclass; undefined for what is no typed array. */
+/**
+ * The class's name, such as `Float32Array`, for an array of any realm and of any subclass; undefined for other values.
+ */
 export function arrayClassOf(value: unknown): string | undefined {
   return tag?.call(value) as string | undefined;
 }
 
 /**
- * The data as an array of this realm's own class for that dtype, over the same memory; itself where it is one.
- * Undefined for what does not store that dtype.
+ * The data as an array of this realm's own class for that dtype, over the same memory; the data itself if it is one.
+ * Undefined for data that does not store that dtype.
  */
 export function storageFor<D extends DType>(dtype: D, data: unknown): HostArrays[D] | undefined {
   const Own = hostArrayOf[dtype];
@@ -24,7 +26,7 @@ export function storageFor<D extends DType>(dtype: D, data: unknown): HostArrays
   return new Own(array.buffer, array.byteOffset, array.length);
 }
 
-/** How data reads in a message: the class that it is by its content, or what it calls itself. */
+/** The class of data as a message shows it: its real class if it is a typed array, otherwise the one that it claims. */
 export function classNameOf(data: unknown): string {
   return (
     arrayClassOf(data) ??

@@ -276,7 +276,7 @@ export type Phase = "forward" | "loss" | "backward" | "update";
 export interface Origin {
   /** Path of name scopes, `encoder/layer0/attention`; empty at the top. */
   readonly scope: string;
-  /** The scope in words for readers, where they differ: a part of a `sequential` is `0 dense`, not `0`. */
+  /** The scope as reports show it, where that differs: `0 dense` instead of `0` for a part of a `sequential`. */
   readonly label?: string;
   readonly phase: Phase;
   /** The user's line that made it, `file:line:column`. */
@@ -289,15 +289,16 @@ export interface Origin {
   readonly stopsGradient?: true;
   /** Name of the forward node that a backward node is the gradient of. */
   readonly forward?: string;
-  /** The gradient of what `customGradient` computed; the mark of a Barrier that nobody reads. */
+  /** The rule of a `customGradient`; only on the Barrier that carries it. */
   readonly custom?: CustomRule;
 }
 
 /**
- * A gradient that the user wrote. The Barrier that it marks comes after the function and reads the function's `results`,
- * then the `inputs` that get a cotangent, then what the function is `closedOver`, then what the rule reads. The body takes
- * the latter and the cotangents of the results; it gives the cotangents of the inputs. Since nobody reads the Barrier, the
- * first pass that drops dead code drops it, and no engine sees it.
+ * A gradient that the user wrote. It is carried by a Barrier after the function, which reads the function's `results`,
+ * the `inputs` that get a cotangent, the values that the function is `closedOver`, and the values that the rule reads,
+ * in this order. The body takes the values that the rule reads and the cotangents of the results; it returns the
+ * cotangents of the inputs. Since nothing reads the Barrier, the first pass that drops dead code drops it, and no
+ * engine sees it.
  */
 export interface CustomRule {
   readonly body: Graph;

@@ -41,7 +41,10 @@ const leadingOperands: Readonly<Partial<Record<Op, number>>> = {
   Barrier: 1,
 };
 
-/** The operands of a node that are cast to its dtype together. What a gradient rule hangs on computes nothing. */
+/**
+ * The operands of a node that are cast to its dtype together. A node that carries a custom gradient has none, since it
+ * computes nothing.
+ */
 export function leadingInputs({ op, inputs, origin }: AnyNode): AnyNode["inputs"] {
   return inputs.slice(0, origin.custom === undefined ? leadingOperands[op] : 0);
 }

@@ -13,7 +13,7 @@ export interface Pairing {
 }
 
 export interface ContractionPath {
-  /** The labels of each operand that are in no other one and not in the result: it is summed over them first. */
+  /** For each operand, its labels that neither another operand nor the result has: it is summed over them first. */
   readonly alone: readonly string[];
   readonly pairings: readonly Pairing[];
 }

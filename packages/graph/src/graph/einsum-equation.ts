@@ -19,7 +19,8 @@ interface Equation {
 }
 
 /**
- * The computation of an equation on operands of given shapes. Every label is one letter; ellipses have been given some.
+ * The computation of an equation on operands of given shapes. Every label is one letter, also those of the axes of
+ * ellipses.
  */
 export interface Contraction {
   /** The label of each axis of each operand; undefined for an axis of size 1 that broadcasts. */
@@ -69,8 +70,8 @@ export function readContraction(equation: string, shapes: readonly Shape[]): Con
 }
 
 /**
- * The equation without ellipses, where it multiplies two operands and has no diagonals, no axes that broadcast
- * and no empty ones: what the Einsum of every engine is the same for. Undefined otherwise.
+ * The equation without ellipses, if it multiplies two operands and has no diagonals, no axes that broadcast and no
+ * empty ones: for such an equation all engines' Einsum agrees. Undefined otherwise.
  */
 export function plainEquation(equation: string, shapes: readonly Shape[]): string | undefined {
   const { operands, output, sizes } = readContraction(equation, shapes);

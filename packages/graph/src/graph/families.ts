@@ -118,7 +118,7 @@ export const PRODUCT_OPS: readonly OpOf<"matrix" | "convolution">[] = [
   ...FAMILIES.convolution,
 ];
 
-/** Rows of a table in which these operators are alike. */
+/** A table with a row for each of these operators, made by one function. */
 export function rowsOf<K extends string, V>(ops: readonly K[], row: (op: K) => V): { readonly [P in K]: V } {
   return Object.fromEntries(ops.map((op) => [op, row(op)])) as { readonly [P in K]: V };
 }

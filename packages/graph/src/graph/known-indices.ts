@@ -5,7 +5,7 @@ import type { OpAttributes } from "./attributes.js";
 import { type AnyNode, isNode, type Value } from "./graph.js";
 import { opTable } from "./op-table.js";
 
-/** Whether its result holds all elements of its first operand and no others, maybe in another dtype. */
+/** Whether its result holds exactly the elements of its first operand, possibly in another dtype. */
 function keepsElements({ op }: AnyNode): boolean {
   const { moves } = opTable[op];
   return moves === "view" || moves === "copies" || op === "Cast";
@@ -27,7 +27,7 @@ export function sourceOfIndices(indices: Value | undefined, makerOf: MakerOf): V
   return from;
 }
 
-/** @throws MP_OUT_OF_RANGE for a constant or a range that has indices which data does not */
+/** @throws MP_OUT_OF_RANGE for a constant or a range with indices outside of data */
 export function expectKnownIndices(
   op: "Gather" | "GatherElements",
   [data, indices]: readonly Value[],
@@ -48,7 +48,7 @@ export function expectKnownIndices(
   }
 }
 
-/** The known indices, for a range its ends. */
+/** The known indices; of a range only its ends. */
 function findIndices(maker: AnyNode): Iterable<number | bigint> {
   if (isNode(maker, "Constant")) return maker.attributes.value.data;
   if (!isNode(maker, "Range")) return [];

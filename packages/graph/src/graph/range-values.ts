@@ -24,7 +24,7 @@ export function rangeValues({ attributes, outputs }: GraphNode<"Range">): HostTe
 }
 
 /**
- * The values of a Range whose numbers engines do not count alike: the values of fractions depend on how they are summed.
+ * The values of a Range on which engines may disagree: with fractions, they depend on how the steps are summed.
  * @returns undefined for integers, which every engine counts exactly
  */
 export const uncountableRange = (node: GraphNode<"Range">): HostTensor | undefined =>

@@ -1,8 +1,8 @@
 import { MpError } from "../errors.js";
 
 /**
- * The engine's error for what it cannot load or run; undefined if it can. A lack of memory says nothing about an engine,
- * and neither does an error that is no MpError: they are thrown.
+ * The engine's error if it cannot load or run something; undefined if it can. Errors that say nothing about the engine
+ * are rethrown: a lack of memory, and errors that are no MpError.
  */
 export async function refusalOf(call: () => Promise<unknown>): Promise<string | undefined> {
   try {

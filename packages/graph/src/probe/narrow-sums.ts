@@ -5,8 +5,8 @@ import type { ProbeGraph, ProbeResults } from "./probe-pairs.js";
 import { sumProbe } from "./sum-probe.js";
 
 /**
- * The operators that do not accumulate that half in f32 and round once: probed all together, and one by one where the
- * engine fails for any. One that cannot be probed is not known to be right.
+ * Finds the operators that do not accumulate that half in f32 and round once. Probes all of them together, and one by
+ * one if the engine fails. An operator that cannot be probed is not known to be right, so it is included.
  */
 export async function narrowSums(
   half: HalfDType,

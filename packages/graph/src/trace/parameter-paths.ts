@@ -1,4 +1,4 @@
-/** Finds the place, in a run's parameters, of a tree that a user's function hands on to a layer. */
+/** Finds the path, within a run's parameters, of a subtree that a user's function passes to a layer. */
 import { isTensor } from "./tensor.js";
 import { currentBuilder, scope, withLabel } from "./trace.js";
 
@@ -12,9 +12,9 @@ export function notePaths(tree: unknown, path = ""): void {
 }
 
 /**
- * A part of a layer, in a scope of that name that readers see under another. The place of the layer's parameters comes
- * first, as in PyTorch's names of modules, so that two layers of one kind have different names: unless the caller has
- * opened a scope, or they are all parameters of the run.
+ * Runs a part of a layer in the scope `name`, which reports show as `label`. The path of the layer's parameters comes
+ * first, as in PyTorch's module names, so that two layers of one kind have different names. It is left out if the
+ * caller has opened a scope, or if they are all parameters of the run.
  */
 export function labeledPart<T>(parameters: object, name: string, label: string, body: () => T): T {
   const path = paths.get(parameters) ?? "";

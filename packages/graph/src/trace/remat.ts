@@ -19,9 +19,9 @@ export interface RematOptions {
 const REMAT = { masks: withDefault("recompute" as const, oneOf("recompute", "keep")) };
 
 /**
- * Gradient checkpointing, called rematerialization (`remat`) in JAX: intermediate values of the function are
- * not kept for the backward pass but recomputed there from the function's inputs. Costs about one more forward pass of `fn`; random numbers are the same again. Inside
- * another `remat` it has no effect: the outermost one decides.
+ * Gradient checkpointing, called rematerialization (`remat`) in JAX: intermediate values of the function are not kept
+ * for the backward pass but recomputed there from the function's inputs. Costs about one more forward pass of `fn`;
+ * random numbers are the same again. Inside another `remat` it has no effect: the outermost one decides.
  * @throws MP_INVALID_ARGUMENT for unknown options
  */
 export function remat<A extends readonly unknown[], R>(
@@ -40,7 +40,7 @@ export function remat<A extends readonly unknown[], R>(
   };
 }
 
-/** Runs what draws a random mask: outside the segment, so that its result is kept, if the segment keeps masks. */
+/** Runs code that draws a random mask: outside the segment, so that the mask is kept, if the segment keeps masks. */
 export function drawingMask<T>(body: () => T): T {
   const builder = currentBuilder("remat");
   const { segment } = builder.origin;

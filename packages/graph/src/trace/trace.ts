@@ -68,7 +68,7 @@ export function scope<T>(name: string, body: () => T): T {
   );
 }
 
-/** A scope that readers see under another name. */
+/** Like `scope`, but reports show the label instead of the name. */
 export function withLabel<T>(name: string, label: string, body: () => T): T {
   return withOrigin(
     (origin) => ({
@@ -80,7 +80,7 @@ export function withLabel<T>(name: string, label: string, body: () => T): T {
   );
 }
 
-/** One path of several; empty ones are left out. */
+/** Joins paths by `/`; empty ones are left out. */
 export const joinPaths = (...paths: readonly string[]): string =>
   paths.filter((path) => path !== "").join("/");
 
@@ -92,12 +92,12 @@ export function withSegment<T>(segment: number, body: () => T): T {
   return withOrigin((origin) => ({ segment, ...origin }), body);
 }
 
-/** Keeps everything that `body` emits, also within a segment that is recomputed. */
+/** Runs `body` outside of any checkpoint segment: the values that it emits are kept, not recomputed. */
 export function withoutSegment<T>(body: () => T): T {
   return withOrigin(({ segment: _left, ...origin }) => origin, body);
 }
 
-/** No gradient flows through what `body` emits. */
+/** Runs `body` so that no gradient flows through the nodes that it emits. */
 export function withoutGradient<T>(body: () => T): T {
   return withOrigin((origin) => ({ ...origin, stopsGradient: true }), body);
 }

@@ -8,7 +8,7 @@ import { sameBytes } from "../same-bytes.js";
 /** Ops whose bits do not depend on the order of operands. Not Max and Min: of -0 and +0 engines take either. */
 const COMMUTATIVE: ReadonlySet<Op> = new Set<Op>(["Add", "Mul", "And", "Or", "Xor", "Equal"]);
 
-/** Across these a merged value would have to be kept for long, often longer than computing it again costs. */
+/** Nodes of different sides do not merge: keeping the value that long often costs more than computing it again. */
 const sides: Readonly<Record<Phase, string>> = {
   forward: "forward",
   loss: "forward",
@@ -17,9 +17,9 @@ const sides: Readonly<Record<Phase, string>> = {
 };
 
 /**
- * Makes nodes that compute the same value one, the first of them. A Barrier is never merged, so that what is
- * recomputed behind one stays apart from its forward copy; nor do nodes merge across checkpoint segments, or
- * between the forward pass, the backward pass and the update. Constants merge by content everywhere.
+ * Merges nodes that compute the same value into the first of them. A Barrier is never merged, so that recomputed nodes
+ * behind it stay apart from their forward copies. Nodes do not merge across checkpoint segments, nor between the
+ * forward pass, the backward pass and the update. Constants merge by content everywhere.
  */
 export function eliminateCommonSubexpressions(graph: Graph): Graph {
   const contents = new ContentKeys();

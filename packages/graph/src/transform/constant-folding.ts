@@ -9,7 +9,7 @@ import { opTable } from "../graph/op-table.js";
 import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { broadcastShapes, elementCount, type Shape, sameShape } from "../shape.js";
 
-/** A node whose operands are values of the new graph; gives what can stand for its output, if anything can. */
+/** Takes a node and its operands in the new graph; returns a value that can replace its output, if there is one. */
 type Fold<K extends Op> = (node: GraphNode<K>, inputs: readonly Value[], at: Rebuilding) => Value | undefined;
 type FoldTable = { readonly [K in Op]?: Fold<K> };
 
@@ -56,7 +56,7 @@ function findSource(value: Value, follows: (op: Op) => boolean, at: Rebuilding):
   return source;
 }
 
-/** A chain of views is one Reshape of what it starts from, or nothing. */
+/** Replaces a chain of views by one Reshape of its source, or by the source itself. */
 const view: Fold<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, [x], at) => {
   const [output] = node.outputs;
   if (x === undefined || output === undefined) return undefined;
@@ -106,7 +106,7 @@ const expand: Fold<"Expand"> = ({ attributes: { shape } }, [x], at) => {
   return source === x ? undefined : at.builder.emitOne("Expand", [source], { shape });
 };
 
-/** x where the other operand is the number that leaves every x as it is, and does not broadcast it. */
+/** x, if the other operand is the neutral element and does not broadcast it. */
 function withoutNeutral(
   x: Value | undefined,
   other: Value | undefined,

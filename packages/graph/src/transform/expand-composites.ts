@@ -5,7 +5,10 @@ import { expandEinsums } from "./expand-einsum.js";
 /** A graph without Attention and Einsum. */
 export interface ExpandedGraph {
   readonly graph: Graph;
-  /** The name of the node that a node of the new graph is part of; its own name where it was not expanded. */
+  /**
+   * Maps the name of a node of the new graph to that of the node that it is part of; its own name if it was not
+   * expanded.
+   */
   readonly sourceOf: (name: string) => string;
 }
 

@@ -27,10 +27,11 @@ interface Labeled {
 
 /**
  * The same graph with the chosen Einsum nodes replaced, also in bodies of loops. A graph without any is returned
- * unchanged. A product of halves that rounds once stays in the half, and one of several steps is computed in f32 and
+ * unchanged. An Einsum of halves that takes one rounding stays in the half; one of several steps is computed in f32 and
  * rounded at its end.
  * @param isExpanded called for each Einsum; default all
- * @param onNode called with the name of each node of the new graph, bodies apart, and the node that it is part of
+ * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
+ * part of
  */
 export function expandEinsums(
   graph: Graph,

@@ -60,7 +60,7 @@ function findPiece(value: Value, makers: ReadonlyMap<Value, AnyNode>): Piece | u
   return { value, part, axis, start, end: start + (part.shape[axis] ?? 0) };
 }
 
-/** In order of position, leaving out what overlaps one before. */
+/** Pieces in order of position, without those that overlap an earlier one. */
 function disjoint(pieces: readonly Piece[]): readonly Piece[] {
   const kept: Piece[] = [];
   for (const piece of [...pieces].sort((a, b) => a.start - b.start)) {

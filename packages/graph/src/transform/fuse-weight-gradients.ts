@@ -9,7 +9,9 @@ import { singleUseTest, sumTrees } from "./sum-trees.js";
 /** Below that many terms the copies cost more than the products save. */
 const MIN_TERMS = 4;
 
-/** The largest cost of one product in place of many: that share of the step's peak, or that many bytes. */
+/**
+ * The most memory that one product in place of many may add to the step's peak: this share of it, or this many bytes.
+ */
 const MAX_GROWTH = 0.05;
 const NEGLIGIBLE_BYTES = 2 ** 16;
 
@@ -32,10 +34,10 @@ interface Fusion {
 
 /**
  * The gradient of a weight that is used in many steps of a recurrence is a sum of Aᵗᵀ·Gᵗ: one Gemm over the
- * concatenated rows of all Aᵗ and Gᵗ computes it in one pass, and in halves rounds once. Its bias is a sum of
- * sums over the rows of Gᵗ: one ReduceSum over the same concatenation. Terms of other kinds stay as they are.
- * So does a sum whose operands would have to be kept until the last of them is there, at a price: those of a
- * weight that many checkpointed blocks share are all that checkpointing saves.
+ * concatenated rows of all Aᵗ and Gᵗ computes it in one pass, and in halves rounds once. Its bias is a sum of sums over
+ * the rows of Gᵗ: one ReduceSum over the same concatenation. Terms of other kinds stay as they are. So does a sum whose
+ * operands would take too much memory while they wait for the last of them: for a weight that many checkpointed blocks
+ * share, keeping them would undo the checkpointing.
  */
 export function fuseWeightGradients(graph: Graph): Graph {
   const fusions = findFusions(graph);
@@ -55,7 +57,7 @@ export function fuseWeightGradients(graph: Graph): Graph {
   return best;
 }
 
-/** The peak of the graph as it will run: fusing puts nodes where the schedule then moves others. */
+/** The peak of the graph in its final order: after a fusion the schedule moves other nodes. */
 function peakBytes(graph: Graph): number {
   return peakLiveBytes(scheduleGraph(eliminateCommonSubexpressions(graph)), { outputsHeld: true }).bytes;
 }

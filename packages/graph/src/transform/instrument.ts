@@ -18,7 +18,7 @@ export interface Probe {
 
 /** Probes with their dependencies. */
 export interface Probes {
-  /** The graph of the numbers, with its scans unrolled. */
+  /** The original graph, with its scans unrolled; probed values are of it. */
   readonly graph: Graph;
   /** In the order in which their values are computed. */
   readonly all: readonly Probe[];
@@ -88,8 +88,8 @@ function findPaths(
 }
 
 /**
- * The first of the values that are not finite (in the order of `all`) from which others that are not lead to a
- * result. A non-finite value that does not propagate is intended: a mask of -∞ ends in the softmax that reads it.
+ * The first non-finite value (in the order of `all`) from which non-finite values lead to a result. A non-finite value
+ * that does not propagate is intended: a mask of -∞ ends in the softmax that reads it.
  */
 export function firstCulprit(
   { all, sources, results }: Probes,

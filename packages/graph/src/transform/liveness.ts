@@ -11,7 +11,7 @@ export class Storages {
   /** Held from their node to the end. */
   readonly returned: ReadonlySet<Value>;
 
-  /** @param successors values that take the memory of an earlier one, `reusedMemory` finds them */
+  /** @param successors maps a value to the earlier one whose memory it takes; see `findReuse` */
   constructor(graph: Graph, successors: ReadonlyMap<Value, Value> = new Map()) {
     const held = new Set<Value>(graph.inputs.map((input) => input.value));
     for (const node of graph.nodes) {
@@ -75,8 +75,9 @@ export interface LivenessOptions {
 }
 
 /**
- * Values that take the memory of an earlier one of their shape and width, by that earlier one: the last that became
- * free. It is held from the first of such a row to the last reader of the last, also while none of them is alive.
+ * Maps a value to the earlier one whose memory it takes: of those with its shape and width, the last that became free.
+ * The memory of such a chain is held from its first value to the last reader of its last, even while none of them is
+ * alive.
  */
 function findReuse(graph: Graph): ReadonlyMap<Value, Value> {
   const storages = new Storages(graph);

@@ -5,7 +5,7 @@
  *   until a node that reads it is about to run;
  * - nodes that follow from gradients (casts to f32, the optimizer) run as soon as a group of them that frees more
  *   than it leaves behind can run as a whole: a parameter is updated right after its gradient is complete;
- * - where all that still reads a value can run, and leaves less behind than that value takes, it runs: a saved
+ * - when all remaining readers of a value can run, and their results take less memory than the value, they run: a saved
  *   activation ends as a mask and a weight gradient before the gradient of its layer's input is made;
  * - everything else keeps the given order, in which gradients come in reverse order of the forward pass.
  */
@@ -15,7 +15,7 @@ import { type AnyNode, consumers, type Graph, producers, type Value } from "../g
 import { byteLength, totalBytes } from "../host/host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
-/** At their position their operands are in the caches, and profiles are read by them. */
+/** These stay in place: there their operands are in the caches, and profiles are read by them. */
 const ANCHORED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Attention"]);
 
 /** Bytes that are ignored: scalars, counters, rates. */
@@ -38,7 +38,10 @@ class Scheduling {
   readonly #positions = new Map<AnyNode, number>();
   /** Wait for a reader. */
   readonly #delayed = new Set<AnyNode>();
-  /** Values widened from what is held anyway, as weights and state in few bits: all of them wait, which keeps nothing more. */
+  /**
+   * Values widened from memory that is held anyway, such as weights and state in few bits. All of them wait, which
+   * keeps nothing else alive.
+   */
   readonly #decoded = new Set<Value>();
   /** Follow from gradients without being part of the backward pass. */
   readonly #eager = new Set<AnyNode>();
@@ -78,7 +81,7 @@ class Scheduling {
     const afterGradient = new Set<AnyNode>();
     const movable: AnyNode[] = [];
     for (const node of this.#graph.nodes) {
-      // A literal that the backward pass made first may be anybody's.
+      // A literal that the backward pass made first may be read by other phases.
       const isBackward = node.origin.phase === "backward" && node.inputs.length > 0;
       const follows = node.inputs.some((input) => {
         const producer = this.#producers.get(input);
@@ -101,7 +104,7 @@ class Scheduling {
     }
   }
 
-  /** Whether the node widens what is held, or follows from such nodes and from what is held alone. */
+  /** Whether the node widens held memory, or reads only the results of such nodes and held memory. */
   #decodes({ op, inputs, outputs }: AnyNode): boolean {
     const isDecoded = (input: Value): boolean => this.#decoded.has(input);
     const isHeld = (input: Value): boolean => this.#storages.held.has(this.#storages.root(input));

@@ -17,8 +17,7 @@ export interface CopyTarget {
 }
 
 /**
- * A graph that is being copied node by node into a builder: which value stands for which, and what the nodes are called
- * there.
+ * A copy in progress of a graph into a builder, node by node: the counterparts of values and the new names of nodes.
  */
 export class GraphCopy<B extends CopyTarget = CopyTarget> {
   readonly builder: B;

@@ -10,7 +10,7 @@ export interface Rewriting {
   readonly visit: (builder: GraphBuilder, node: AnyNode, inputs: readonly Value[]) => readonly Value[];
   /** Maps the counterpart of an output to the output of the new graph. Default: the counterpart itself. */
   readonly leave?: (builder: GraphBuilder, output: Value, counterpart: Value, index: number) => Value;
-  /** Called with the name of each node of the new graph, bodies of loops apart, and the node that it is part of. */
+  /** Called for each node of the new graph outside of loop bodies, with its name and the node that it is part of. */
   readonly onNode?: ((made: string, source: AnyNode) => void) | undefined;
 }
 

@@ -8,7 +8,10 @@ export function* deepNodes({ nodes }: Graph): Generator<AnyNode> {
   }
 }
 
-/** A pass that also transforms the bodies of scans, before the graph that they are part of. A body in two nodes stays one. */
+/**
+ * A pass that also transforms the bodies of scans, before the graph that they are part of. A body that two nodes share
+ * stays shared.
+ */
 export function withBodies(pass: (graph: Graph) => Graph): (graph: Graph) => Graph {
   return (graph) => {
     const known = new Map<Graph, Graph>();

@@ -1,8 +1,8 @@
 import { type AnyNode, type Graph, type GraphNode, producers, type Value } from "../graph.js";
 
 /**
- * The scan without what nobody reads: stacked results, carries that nothing read depends on, and operands that are then
- * unused. The node itself if all of it is used.
+ * The scan without unused parts: stacked results that nothing reads, carries that no read result depends on, and
+ * operands that are then unused. The node itself if all of it is used.
  * @param clean drops the dead nodes of a body
  */
 export function withoutDeadResults(
@@ -43,7 +43,9 @@ export function withoutDeadResults(
   } as AnyNode;
 }
 
-/** Positions of the body's inputs that its read outputs depend on, in any step. A carry is used if one of a later step is. */
+/**
+ * Positions of the body's inputs that its read outputs depend on, in any step. A carry is used if a later step uses it.
+ */
 function findUsedInputs(
   body: Graph,
   carries: number,
@@ -52,7 +54,7 @@ function findUsedInputs(
   const makers = producers(body);
   const positions = new Map(body.inputs.map(({ value }, position) => [value, position]));
   const used = new Set<number>();
-  // A set hands out what is added while it is gone through.
+  // Iterating over a set also visits elements that are added meanwhile.
   const reached = new Set(body.outputs.flatMap(({ value }, output) => (isRead(output) ? [value] : [])));
   for (const value of reached) {
     const position = positions.get(value);
@@ -63,7 +65,7 @@ function findUsedInputs(
     }
     for (const input of makers.get(value)?.inputs ?? []) reached.add(input);
   }
-  // A carry whose last value alone is read needs its position, too.
+  // A carry of which only the last value is read is used, too.
   for (let position = 0; position < carries; position++) if (isRead(position)) used.add(position);
   return used;
 }

@@ -1,8 +1,8 @@
 import { type AnyNode, type Graph, type GraphInput, type GraphNode, isNode, type Value } from "../graph.js";
 
 /**
- * Takes what is the same in every step out of the bodies of scans: the cast or the transpose of a weight is computed once.
- * Values of the graph stay, so that it can stand for it.
+ * Moves computations that are the same in every step out of the bodies of scans, such as the cast or transpose of a
+ * weight. Values of the graph stay, so that the result can replace it.
  */
 export function hoistInvariants(graph: Graph): Graph {
   if (!graph.nodes.some(({ op }) => op === "Scan")) return graph;
@@ -13,7 +13,7 @@ export function hoistInvariants(graph: Graph): Graph {
   };
 }
 
-/** Makes values of a graph that has these already. */
+/** Returns a function that makes new values of the graph, with unused ids. */
 export function freshValues({ inputs, nodes }: Graph): (type: Pick<Value, "dtype" | "shape">) => Value {
   let last = -1;
   for (const { value } of inputs) last = Math.max(last, value.id);
@@ -24,7 +24,7 @@ export function freshValues({ inputs, nodes }: Graph): (type: Pick<Value, "dtype
 function hoistNodes(scan: GraphNode<"Scan">, fresh: ReturnType<typeof freshValues>): readonly AnyNode[] {
   const { carries, sequences } = scan.attributes;
   const body = hoistInvariants(scan.attributes.body);
-  /** The counterparts outside of what is the same in every step. */
+  /** For body values that are the same in every step, their counterparts outside. */
   const outside = new Map<Value, Value>();
   body.inputs.slice(carries + sequences).forEach(({ value }, index) => {
     outside.set(value, scan.inputs[carries + sequences + index] as Value);

@@ -1,6 +1,6 @@
-// The definition of "exact". A store rounds what is written to it: a Float32Array to f32, a Float64Array not at all. So
-// each kernel is written once, keeps its intermediates in stores of `floats`, and rounds its result to its dtype with
-// `round`: an op on halves computes in f32 and rounds once.
+// These modes define "exact". A store rounds what is written to it: a Float32Array to f32, a Float64Array not at all.
+// So each kernel is written once, keeps its intermediates in stores of `floats`, and rounds its result to its dtype
+// with `round`: an op on halves computes in f32 and rounds once.
 import { type DType, isFloat } from "../../dtype.js";
 import { roundArray, roundTo } from "../../float-format/round.js";
 import { type FloatStore, newStore, type Store } from "./store.js";

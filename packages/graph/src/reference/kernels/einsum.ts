@@ -15,7 +15,7 @@ export const einsumKernel: ReferenceKernel<"Einsum"> = (inputs, { equation }, ou
     inputs.map((input) => input.shape),
   );
   const labels = [...output, ...[...sizes.keys()].filter((label) => !output.includes(label))];
-  // Along an axis that it does not have an operand repeats; along a diagonal all axes of the label advance.
+  // An operand repeats along an axis that it does not have; along a diagonal all axes of the label advance.
   const strides = operands.map((axes, index) => {
     const own = stridesOf((inputs[index] as (typeof inputs)[number]).shape);
     return labels.map((label) =>

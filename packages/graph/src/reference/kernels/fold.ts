@@ -12,7 +12,7 @@ function resultStrides(shape: Shape, axes: readonly number[]): number[] {
 
 /**
  * sums[position] = step(sums[position], x) over all elements in row-major order. Each intermediate is stored, and so
- * rounded to what `sums` holds.
+ * rounded to the precision of `sums`.
  */
 export function fold(
   x: NumberStore,

@@ -25,7 +25,9 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
     return [out];
   },
 
-  /** out[i][j] = x[i][index[i][j]] along axis 1, and so for any axis; other axes of `indices` may be shorter. */
+  /**
+   * out[i][j] = x[i][index[i][j]] along axis 1, and likewise for other axes; other axes of `indices` may be shorter.
+   */
   GatherElements: (inputs, { axis }, _, arithmetic) => {
     const x = operand(inputs, 0);
     const indices = operand(inputs, 1);

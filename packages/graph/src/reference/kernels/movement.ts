@@ -57,7 +57,7 @@ export const movementKernels: ReferenceTable<OpOf<"movement">> = {
   Tile: (inputs, { repeats }, _, arithmetic) => {
     const x = operand(inputs, 0);
     const own = stridesOf(x.shape);
-    // Each axis becomes two: a repeat that moves nothing, and the axis itself.
+    // Each axis becomes two: the repeats, which have stride 0, and the axis itself.
     const shape = x.shape.flatMap((size, axis) => [repeats[axis] as number, size]);
     const strides = own.flatMap((stride) => [0, stride]);
     return readStrided(x, 0, shape, strides, arithmetic);

@@ -8,11 +8,11 @@ export interface AttentionOptions {
    * attends, or numbers in the queries' dtype or f32 that are added to the scores. Default: queries attend to all keys.
    */
   readonly mask?: Tensor;
-  /** Whether query i attends to the keys 0 … i only, and of those to what the mask lets it; default false. */
+  /** Whether query i attends only to keys 0 … i, of those to the ones that the mask allows; default false. */
   readonly isCausal?: boolean;
   /** Factor of the scores; default 1 / √size. */
   readonly scale?: number;
-  /** Bounds the scores s, before the mask, to softcap · tanh(s / softcap); default 0, which is none. */
+  /** Bounds the scores s, before the mask, to softcap · tanh(s / softcap); default 0, no bound. */
   readonly softcap?: number;
 }
 

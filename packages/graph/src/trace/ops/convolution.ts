@@ -18,8 +18,8 @@ export interface ConvOptions extends WindowOptions {
 
 export interface ConvTransposeOptions extends ConvOptions {
   /**
-   * Rows added to the end of each axis, fewer than its stride, since several sizes give the same size under `conv`;
-   * default 0.
+   * Rows added to the end of each axis, fewer than its stride: they choose among the sizes that `conv` maps to the same
+   * size. Default 0.
    */
   readonly outputPadding?: number | readonly number[];
 }

@@ -22,13 +22,14 @@ export interface ScanOptions {
 }
 
 /**
- * Runs a step over the elements of sequences and carries values from step to step, as `jax.lax.scan`. The step is traced once, so
- * the graph is as large for 2000 elements as for 20; engines run it in a loop, its gradient is a loop too. `sequences` is a tree
- * of tensors [length, …], the step gets one element [ … ] of each. It returns the next carry, of the shapes and dtypes of
- * `start`, and a tree of results, which are stacked to [length, …].
+ * Runs a step over the elements of sequences and carries values from step to step, like `jax.lax.scan`. The step is
+ * traced once, so the graph is as large for 2000 elements as for 20; engines run it in a loop, and its gradient is a
+ * loop too. `sequences` is a tree of tensors [length, …], of which the step gets one element [ … ] each. The step
+ * returns the next carry, of the shapes and dtypes of `start`, and a tree of results, which are stacked to [length, …].
  *
- * Tensors from outside are the same in each step. So are random numbers that the step draws: draw them outside, for
- * all elements, and pass them as a sequence. `remat` around the step keeps nothing of it for the backward pass but its carries and elements.
+ * Tensors from outside are the same in each step. So are random numbers that the step draws: draw them outside, for all
+ * elements, and pass them as a sequence. With `remat` around the step, only its carries and elements are kept for the
+ * backward pass.
  * @returns the last carry and the stacked results
  * @throws MP_SHAPE_MISMATCH for sequences of different length or none, or a carry of another shape than `start`
  * @throws MP_DTYPE_MISMATCH for a carry of another dtype; MP_INVALID_ARGUMENT for trees of another structure
@@ -100,7 +101,10 @@ type Leaves = readonly (readonly [path: string, leaf: Tensor])[];
 
 const leafName = (what: string, path: string): string => (path === "" ? what : `${what}/${path}`);
 
-/** The body is recomputed with its loop; a segment of its own would be recomputed once more. */
+/**
+ * The origin without its segment: the body is recomputed with its loop, and a segment of its own would be recomputed
+ * twice.
+ */
 function withoutSegment({ segment: _left, ...origin }: Origin): Origin {
   return origin;
 }

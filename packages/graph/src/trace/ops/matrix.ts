@@ -17,11 +17,11 @@ export function matMul(a: Tensor, b: Tensor): Tensor {
 
 /**
  * Sums of products along named axes (NumPy's and PyTorch's `einsum`): `einsum("bij,bjk->bik", a, b)` is a batch of
- * matrix products. A term of letters names the axes of each operand. Letters that the result lacks are summed over, a
- * letter that a term repeats takes the diagonal, `...` stands for axes that broadcast (aligned at their ends), and without `->` the result has
- * the letters that occur once, in alphabetical order. Operands have one dtype, of floats or integers, which is that of
- * the result; halves accumulate in f32 and are rounded once, integers wrap. More than two operands are multiplied
- * two at a time, the cheapest pair first.
+ * matrix products. A term of letters names the axes of each operand. Letters that the result lacks are summed over. A
+ * letter repeated in a term takes the diagonal. `...` stands for axes that broadcast, aligned at their ends. Without
+ * `->` the result has the letters that occur once, in alphabetical order. Operands have one dtype, floating or integer,
+ * which the result has too; halves accumulate in f32 and are rounded once, integers wrap. More than two operands are
+ * multiplied two at a time, the cheapest pair first.
  * @throws MP_INVALID_ARGUMENT for an equation outside ONNX's grammar, and for another number of operands than terms
  * @throws MP_SHAPE_MISMATCH for an operand of another rank than its term, and for a letter of two sizes
  * @throws MP_DTYPE_MISMATCH for operands of two dtypes

@@ -22,8 +22,8 @@ export function literal(number: number, dtype: DType = "f32"): Tensor {
 }
 
 /**
- * Host data as a tensor of the graph: it is part of the program, and not trained. It is uploaded to the engine once, not in every
- * run.
+ * Host data as a tensor of the graph: a part of the program, not trained. It is uploaded to the engine once, not in
+ * every run.
  */
 export function constant(value: HostTensor): Tensor {
   if (!isHostTensor(value)) {

@@ -15,7 +15,7 @@ type Unary = (x: Tensor) => Tensor;
 
 const unary = (op: Plain): Unary => {
   const operator: Unary = (x) => emit(op, [x], {});
-  // By its name reports say what a part of a `sequential` is.
+  // Reports use this name for a part of a `sequential`.
   return Object.defineProperty(operator, "name", { value: `${op[0]?.toLowerCase()}${op.slice(1)}` });
 };
 

@@ -1,12 +1,15 @@
 /**
- * The inverse of the normal distribution, piecewise linear, for `randomNormal`. The product of a slope and a place in its
- * piece has at most 24 significant bits: it is exact in f32, and a fused multiply-add gives the same sum.
+ * The inverse of the normal distribution, piecewise linear, for `randomNormal`. The product of a slope and a position
+ * in its piece has at most 24 significant bits: it is exact in f32, and a fused multiply-add gives the same sum.
  */
 
 /** Pieces in each level. The lowest 16 of a level, where the distribution bends most, are covered by the level below. */
 export const PIECES = 1024;
 
-/** A level: its pieces hold so many of the integers below 2^30, and so many places are distinguished in a piece. */
+/**
+ * A level: how many of the integers below 2^30 each of its pieces holds, and how many positions are distinguished in a
+ * piece.
+ */
 export interface Level {
   readonly integers: number;
   readonly places: number;
@@ -19,7 +22,7 @@ export const LEVELS: readonly Level[] = [
   { integers: 2 ** 20, places: 2 ** 12 },
 ];
 
-/** The ends of pieces are multiples of it, so that slopes have few bits. */
+/** Values at the ends of pieces are multiples of this, so that slopes have few significant bits. */
 const GRID = 2 ** -16;
 
 /** The probability that a normal number is above z ≥ 0: a series for the integral from 0 to z. */
@@ -33,7 +36,7 @@ function probabilityAbove(z: number, density: number): number {
   return 0.5 - density * sum;
 }
 
-/** The number that a normal one is above with probability p ≤ ½: Newton's method, from a number below it. */
+/** The number that a normal variable exceeds with probability p ≤ ½, by Newton's method from a number below it. */
 function quantile(p: number, below: number): number {
   let z = below;
   for (let step = 1; step > GRID / 64; z += step) {
@@ -43,7 +46,10 @@ function quantile(p: number, below: number): number {
   return z;
 }
 
-/** Each piece of each level, from the lowest: the value at the middle of its first place, and what a place adds. */
+/**
+ * For each piece of each level, from the lowest: the value at the middle of its first position, and the increment per
+ * position.
+ */
 export interface NormalTable {
   readonly starts: Float32Array<ArrayBuffer>;
   readonly slopes: Float32Array<ArrayBuffer>;
@@ -51,7 +57,7 @@ export interface NormalTable {
 
 let known: NormalTable | undefined;
 
-/** The integers from 0 to 2^30 stand for the probabilities from 0 to ½ of a larger number: values fall from 6.3 to 0. */
+/** Integers from 0 to 2^30 stand for probabilities from 0 to ½ of a larger number: values fall from 6.3 to 0. */
 export function normalTable(): NormalTable {
   known ??= makeTable();
   return known;

@@ -13,7 +13,8 @@ import { type Key, randomBits } from "./random.js";
  * random integers. Its distribution function differs from the normal one's by less than 1e-5; no number is beyond ±6.3.
  */
 export function randomNormal(source: Key, shape: Shape): Tensor {
-  // In integers, which no casting policy rounds: the top 30 bits for the piece and the place in it, the next for the sign.
+  // In integers, which no casting policy rounds: the top 30 bits for the piece and the position in it, the next for the
+  // sign.
   const bits = randomBits(source, shape);
   const lowest = mod(bits, 4);
   const integer = mod(div(sub(bits, lowest), 4), 2 ** 30);

@@ -70,7 +70,10 @@ interface RandomState {
 
 const states = new WeakMap<GraphBuilder, RandomState>();
 
-/** Sets where this trace and those nested in it read their streams: after that many microbatches (i32 scalar). */
+/**
+ * Sets the position at which this trace and those nested in it read their streams: the number of microbatches so far
+ * (i32 scalar).
+ */
 export function setRandomCounter(drawn: Tensor): void {
   states.set(currentBuilder("setRandomCounter"), { drawn, calls: new Map() });
 }

@@ -28,7 +28,8 @@ function isExact(node: AnyNode): boolean {
  * bits as the op definitions, which compute in f32 and round once. Inputs and outputs of the graph keep their dtype; a
  * graph without these halves is returned unchanged. Loops are rewritten with their bodies: their sequences and stacked
  * results stay halves, which take half the memory; carries and invariants are f32, so that no step converts them.
- * @param onNode called with the name of each node of the new graph, bodies of loops apart, and the node that it is part of
+ * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
+ * part of
  */
 export function emulateHalves(graph: Graph, halves: readonly HalfDType[], onNode?: OnNode): Graph {
   const isEmulated: IsEmulated = (dtype) => isHalf(dtype) && (halves as readonly DType[]).includes(dtype);
@@ -41,7 +42,7 @@ type IsEmulated = (dtype: DType) => boolean;
 /** The values of a loop's body that are carried in f32 from outside. */
 interface Carried {
   readonly inputs?: ReadonlySet<Value>;
-  /** The first so many outputs. */
+  /** Number of leading outputs that are carried in f32. */
   readonly outputs?: number;
   readonly onNode?: OnNode | undefined;
 }

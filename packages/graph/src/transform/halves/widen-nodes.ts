@@ -5,11 +5,12 @@ import { emitWidened } from "./widen-halves.js";
 
 /**
  * The same graph with the chosen nodes computed in f32: their half operands are cast to f32, their results are rounded
- * back. That is how the ops are defined; it is for engines whose own kernel does otherwise. The casts are right at the
- * node, so that values kept between nodes stay halves. So it is in bodies of loops; a loop itself only moves halves and is not asked about. A graph without
- * such nodes is returned unchanged.
+ * back. So the ops are defined; this is for engines whose own kernels deviate. The casts are next to the node, so that
+ * values kept between nodes stay halves. Nodes in bodies of loops are included; a loop itself only moves halves, so
+ * `isWidened` is not called for it. A graph without such nodes is returned unchanged.
  * @param isWidened called for each node that reads or returns a half
- * @param onNode called with the name of each node of the new graph, bodies apart, and the node that it is part of
+ * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
+ * part of
  */
 export function widenNodes(
   graph: Graph,
