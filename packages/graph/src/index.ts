@@ -4,8 +4,7 @@
  * find the rest in `@mp/graph/backend`, `@mp/graph/probe` and `@mp/graph/reference`.
  */
 
-// Backends and the processes of a run
-// Running without a trainer, on a backend
+// Backends, and running a graph on one
 export type {
   Backend,
   BackendStats,

@@ -93,7 +93,7 @@ export interface BackendHooks<T, S> extends StorageFunctions<T> {
   /** The backend's name, which begins every error message. */
   readonly name: string;
   readonly manifest: BackendManifest;
-  /** Makes a graph ready to run. If it becomes obsolete meanwhile, it is disposed of as soon as it is ready. */
+  /** Makes a graph ready to run. If the backend or the state is disposed of meanwhile, so is the program. */
   readonly compile: (graph: Graph, place: Place<S>) => Awaitable<Program<T>>;
   /**
    * Owner of the storages that `run` returns. `own` (default): each is released after its last use. `until-next-run`:

@@ -138,7 +138,7 @@ class BackwardPass {
     };
   }
 
-  /** The forward node's origin without its segment, which a gradient is not part of, and without its custom rule. */
+  /** The forward node's origin without its custom rule, in the segment around the differentiated function, if any. */
   #origin({ name, origin }: AnyNode): Origin {
     const { segment: _left, custom: _rule, ...rest } = origin;
     const { segment } = this.#outer;

@@ -4,7 +4,6 @@ import type { Shape } from "../shape.js";
 import type { PoolingWindow } from "./attributes.js";
 import { windowExtent } from "./window.js";
 
-/** One axis of a pool. */
 interface AxisWindow {
   readonly size: number;
   readonly kernel: number;

@@ -101,10 +101,7 @@ type Leaves = readonly (readonly [path: string, leaf: Tensor])[];
 
 const leafName = (what: string, path: string): string => (path === "" ? what : `${what}/${path}`);
 
-/**
- * The origin without its segment: the body is recomputed with its loop, and a segment of its own would be recomputed
- * twice.
- */
+/** The origin for a body: recomputed with its loop, so without a segment of its own. */
 function withoutSegment({ segment: _left, ...origin }: Origin): Origin {
   return origin;
 }

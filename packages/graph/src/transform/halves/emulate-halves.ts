@@ -133,7 +133,6 @@ function emulateGraph(
   });
 }
 
-/** Which operands of a loop are sequences. */
 const isSequence =
   ({ carries, sequences }: Pick<OpAttributes["Scan"], "carries" | "sequences">) =>
   (index: number): boolean =>
