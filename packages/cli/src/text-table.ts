@@ -20,3 +20,12 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
     column === 0 ? cell.padEnd(width) : cell.padStart(width),
   );
 }
+
+/** Formats a table of rows by its columns: the heading of each, and its cell in a row. */
+export function columnTable<R>(
+  rows: readonly R[],
+  columns: Readonly<Record<string, (row: R) => string>>,
+): string {
+  const cells = rows.map((row) => Object.values(columns).map((cell) => cell(row)));
+  return textTable(Object.keys(columns), cells);
+}
