@@ -28,7 +28,7 @@ console.log(`${files.length + 1} files in ${folder}`);
 
 /**
  * @param {Readonly<Record<string, string>>} programs by the name of their file
- * @param {object} [kept] what the program `offline` keeps, known to it as KEPT
+ * @param {object} [kept] the value of KEPT in the program `offline`: the files that it keeps
  */
 async function bundle(programs, kept) {
   await build({
@@ -38,7 +38,7 @@ async function bundle(programs, kept) {
     outdir: folder,
     bundle: true,
     minify: true,
-    // What only some need, such as the reference backend, is loaded when it is.
+    // Parts that few need, such as the reference backend, are files of their own.
     splitting: true,
     format: "esm",
     platform: "browser",

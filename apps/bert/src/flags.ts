@@ -1,5 +1,5 @@
 import { choice, defineApp, integer, number, type OptionsOf, text, toggle } from "@mp/cli";
-import { seedsFlag, statesFlag } from "@mp/cli/training";
+import { statesFlag, tableFlags } from "@mp/cli/training";
 
 /** The command line of bert: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
@@ -26,12 +26,7 @@ export const definition = defineApp({
     from: text({ argument: "FILE", help: "start from the encoder of a checkpoint that --save wrote" }),
     memory: toggle({ help: "print the memory of each technique, estimated and measured" }),
     budget: text({ argument: "SIZE", help: "print the largest batch that fits, such as 2GiB" }),
-    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
-    table: toggle({ help: "train in float32 and both mixed precisions, and print the table" }),
-    ablation: toggle({
-      help: "train with each technique of mixed precision off in turn, and print the table",
-    }),
-    seeds: seedsFlag("--table and --ablation"),
+    ...tableFlags,
   },
 });
 

@@ -59,7 +59,7 @@ export function encoder(options: EncoderOptions) {
 export type Encoder = ReturnType<typeof encoder>;
 export type EncoderParameters = ReturnType<Encoder["init"]>;
 
-/** Scores of all pieces, at places of the batch in row-major order; the embedding is also the last kernel. */
+/** Scores of all pieces at given places of the batch, in row-major order. The embedding table is the last kernel, too. */
 export function pieceHead({ vocabulary, size }: EncoderOptions) {
   const transform = dense(size, size, { kernel });
   const norm = layerNorm(size);
@@ -83,7 +83,7 @@ export function pieceHead({ vocabulary, size }: EncoderOptions) {
   return { init, apply };
 }
 
-/** Scores of classes from what the encoder says of `[CLS]`. */
+/** Scores of classes, from the encoder's output at `[CLS]`. */
 export function classHead({ size, dropout: rate }: EncoderOptions, classes: number) {
   const pool = dense(size, size, { kernel });
   const project = dense(size, classes, { kernel });

@@ -1,41 +1,23 @@
-import type { AppContext, RunResult } from "@mp/cli";
-import { firstBatch, fitByFlags, onBackend, resultOf } from "@mp/cli/training";
+import type { RunResult } from "@mp/cli";
+import { firstBatch, fitByFlags, type Run, resultOf } from "@mp/cli/training";
 import { graphCost } from "@mp/core/graph";
 import { planMemory } from "@mp/core/report";
 import type { Options } from "./flags.js";
 import { withTask } from "./tasks/open-task.js";
 import type { Text } from "./text/load-text.js";
-import { trainingOf } from "./training.js";
+import { openTraining } from "./training.js";
 
 /** One training run from its first step to its metric. */
-export function runBert(
-  options: Options,
-  label: string,
-  text: Text,
-  context: AppContext,
-): Promise<RunResult> {
-  return onBackend(options, (backend) =>
-    withTask(options, text, async (task): Promise<RunResult> => {
-      await using training = await trainingOf(task, options, backend, context.signal);
-      const { batches } = task;
-      const record = await fitByFlags({ training, batches, options, context, label });
-      const metric = await task.judge(training);
-      const graph = training.graph(await firstBatch(batches));
-      const { manifest } = backend;
-      return resultOf({
-        context,
-        options,
-        backend,
-        training,
-        record,
-        metric,
-        flops: graphCost(graph).flops,
-        details: {
-          task: options.task,
-          text: text.summary,
-          memory: planMemory(graph, { manifest, precision: training.precision }),
-        },
-      });
-    }),
-  );
-}
+export const runBert = (run: Run<Options>, text: Text): Promise<{ readonly result: RunResult }> =>
+  withTask(run.options, text, async (task) => {
+    await using training = await openTraining(task, run);
+    const { batches } = task;
+    const record = await fitByFlags({ ...run, training, batches });
+    const metric = await task.judge(training);
+    const graph = training.graph(await firstBatch(batches));
+    const { flops } = graphCost(graph);
+    const { precision } = training;
+    const memory = planMemory(graph, { manifest: run.backend.manifest, precision });
+    const details = { task: run.options.task, text: text.summary, memory };
+    return { result: await resultOf({ ...run, training, record, metric, flops, details }) };
+  });

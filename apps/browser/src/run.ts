@@ -1,36 +1,17 @@
-import type { AppContext, RunResult } from "@mp/cli";
-import { fitByFlags, onBackend, precisionOf, resultOf } from "@mp/cli/training";
-import { adamW, key, remat, trainer } from "@mp/core";
+import type { RunResult } from "@mp/cli";
+import { fitByFlags, type Run, resultOf, trainerOptions } from "@mp/cli/training";
 import { graphCost } from "@mp/core/graph";
-import { digitBatch, digitBatches, heldOutBatches } from "./digits/batches.js";
+import { digitBatch, digitBatches, unseenBatches } from "./digits/batches.js";
 import type { Options } from "./flags.js";
-import { loss, model } from "./model.js";
+import { digitTraining } from "./training.js";
 
 /** The page's run in Node, by the flags: without any it is the page's. */
-export function runDigits(options: Options, label: string, context: AppContext): Promise<RunResult> {
-  return onBackend(options, async (backend) => {
-    const { seed, accumulate, onOverflow, batch, learningRate, checkpointing } = options;
-    await using training = await trainer({
-      backend,
-      params: model.init(key(seed)),
-      loss: checkpointing ? remat(loss) : loss,
-      optimizer: adamW({ learningRate }),
-      precision: precisionOf(options, backend.manifest),
-      seed,
-      accumulate,
-      onOverflow,
-      signal: context.signal,
-    });
-    const record = await fitByFlags({ training, batches: digitBatches(batch), options, context, label });
-    const { metrics } = await training.evaluateAll(heldOutBatches(8, batch));
-    return resultOf({
-      context,
-      options,
-      backend,
-      training,
-      record,
-      metric: { name: "accuracy", value: metrics.accuracy },
-      flops: graphCost(training.graph(digitBatch(0, batch))).flops,
-    });
-  });
+export async function runDigits(run: Run<Options>): Promise<{ readonly result: RunResult }> {
+  const { batch, learningRate, checkpointing } = run.options;
+  await using training = await digitTraining({ ...trainerOptions(run), learningRate, checkpointing });
+  const record = await fitByFlags({ ...run, training, batches: digitBatches(batch) });
+  const { metrics } = await training.evaluateAll(unseenBatches(8, batch));
+  const metric = { name: "accuracy", value: metrics.accuracy };
+  const { flops } = graphCost(training.graph(digitBatch(0, batch)));
+  return { result: await resultOf({ ...run, training, record, metric, flops }) };
 }

@@ -47,6 +47,6 @@ export function product(a: Values, b: Values): number[] {
 }
 
 /** A matrix with rows and columns exchanged. */
-export function transposed({ shape: [m = 0, n = 0], data }: Values): Values {
+export function transpose({ shape: [m = 0, n = 0], data }: Values): Values {
   return { shape: [n, m], data: spread({ shape: [m, n], data }, [n, m], [1, n]) };
 }

@@ -1,6 +1,6 @@
 import { defineApp, integer, number, runApp, UsageError, writeResult } from "@mp/cli";
-import { backendOf } from "@mp/cli/training";
-import { trainOn } from "./run.js";
+import { backendOf, refuseData } from "@mp/cli/training";
+import { train } from "./run.js";
 import { sideBySide } from "./side-by-side.js";
 import { tinyBackend } from "./tiny-backend.js";
 
@@ -15,19 +15,19 @@ const definition = defineApp({
 });
 
 await runApp(definition, async (options, context) => {
-  if (options.data !== undefined) {
-    throw new UsageError(`--data ${options.data}: this app makes its points itself, leave it out`);
-  }
+  refuseData(options, "this app makes its points itself");
   if (options.compare) throw new UsageError("--compare: this app always compares, with what --backend names");
   const tiny = tinyBackend();
   const other = await backendOf(options);
   try {
     // The report counts with operators that the tiny backend does not have.
-    const own = await trainOn(tiny, { ...options, report: undefined }, context);
-    const theirs = await trainOn(other, { ...options, save: undefined }, context);
-    context.print(sideBySide({ [tiny.name]: own.loss, [options.backend]: theirs.loss }));
+    const own = { ...options, report: undefined };
+    const result = await train({ options: own, label: tiny.name, context, backend: tiny });
+    const theirs = { ...options, save: undefined };
+    const { loss } = await train({ options: theirs, label: other.name, context, backend: other });
+    context.print(sideBySide({ [tiny.name]: result.loss, [options.backend]: loss }));
     const { json } = options;
-    if (json !== undefined) await context.attempt(`--json ${json}`, () => writeResult(json, own));
+    if (json !== undefined) await context.attempt(`--json ${json}`, () => writeResult(json, result));
   } finally {
     await Promise.all([tiny.dispose(), other.dispose()]);
   }

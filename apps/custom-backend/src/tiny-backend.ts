@@ -1,7 +1,7 @@
 import type { Backend, HostTensor } from "@mp/core";
 import { exactNumerics, type Kernel, type KernelTable, kernelBackend } from "@mp/core/backend";
 import { hostArrayOf } from "@mp/core/graph";
-import { product, spread, sum, transposed, type Values } from "./arrays.js";
+import { product, spread, sum, transpose, type Values } from "./arrays.js";
 
 /** How the backend stores a tensor: as the typed array of its dtype. */
 type Data = HostTensor["data"];
@@ -41,7 +41,7 @@ const kernels: KernelTable<Data> = {
   ),
   Equal: each((x, y) => Number(x === y)),
   Gemm: kernel(([a, b, c], { transA, transB, alpha, beta }, shape) => {
-    const sums = product(transA ? transposed(a) : a, transB ? transposed(b) : b);
+    const sums = product(transA ? transpose(a) : a, transB ? transpose(b) : b);
     const bias = c === undefined ? [] : spread(c, shape);
     return sums.map((value, index) => alpha * value + beta * (bias[index] ?? 0));
   }),

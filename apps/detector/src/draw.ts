@@ -25,8 +25,8 @@ const COLORS = [
 const isSure = ({ score }: { readonly score: number }): boolean => score >= LEAST_SCORE;
 
 /**
- * Writes the first test images as PNG, true boxes dashed and detected ones in their class's color; prints what it
- * wrote.
+ * Writes the first test images as PNG, with true boxes dashed and detected ones in their class's color.
+ * @returns a description of the pictures
  */
 export async function drawScenes(
   directory: string,

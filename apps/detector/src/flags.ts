@@ -9,14 +9,14 @@ import {
   text,
   toggle,
 } from "@mp/cli";
-import { seedsFlag } from "@mp/cli/training";
+import { seedsFlag, tableFlags } from "@mp/cli/training";
 
 const scales: Flag<readonly number[] | undefined> = {
   help: "train at each of these static loss scales, in float32 and with the dynamic one; print the table",
   argument: "S,S,…",
   default: undefined,
   parse: (value) => {
-    const list = value.split(",").map(scaleOf);
+    const list = value.split(",").map(parseScale);
     if (list.some((scale) => !Number.isFinite(scale) || scale <= 0)) {
       throw new FlagError("expected numbers above 0 with commas between them, such as 1,8,2^10");
     }
@@ -25,7 +25,7 @@ const scales: Flag<readonly number[] | undefined> = {
 };
 
 /** A number, or 2^k. */
-function scaleOf(text: string): number {
+function parseScale(text: string): number {
   const power = /^2\^(-?\d+)$/.exec(text.trim());
   if (power !== null) return 2 ** Number(power[1]);
   return text.trim() === "" ? Number.NaN : Number(text);
@@ -61,11 +61,9 @@ export const definition = defineApp({
     }),
     draw: text({ argument: "DIR", help: "write a few test images with the boxes found" }),
     histogram: toggle({ help: "print the gradients by their exponents, as they are at the end" }),
-    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
+    halfReductions: tableFlags.halfReductions,
     scales,
-    ablation: toggle({
-      help: "train with each technique of mixed precision off in turn, and print the table",
-    }),
+    ablation: tableFlags.ablation,
     seeds: seedsFlag("--scales and --ablation"),
   },
 });

@@ -1,4 +1,4 @@
-/** The gradients of a step by their binary exponents, as the MXNet talk plots them, and what a half loses of them. */
+/** The gradients of a step by binary exponent, as the MXNet talk plots them, and the share that float16 loses. */
 import { textTable } from "@mp/cli/training";
 import { floatFormats } from "@mp/core/graph";
 import { type ExponentHistogram, shareAtScale } from "@mp/core/report";
@@ -39,7 +39,7 @@ export function formatHistogram(histogram: ExponentHistogram): string {
     `2^${exponent} … 2^${exponent + 2}`,
     percent(count / all),
     "█".repeat(Math.round((WIDEST_BAR * count) / most)).padEnd(WIDEST_BAR),
-    rangeOf(exponent),
+    rangeName(exponent),
   ]);
   return [
     textTable(["gradients, not scaled", "share", "".padEnd(WIDEST_BAR), "in float16"], rows),
@@ -47,7 +47,7 @@ export function formatHistogram(histogram: ExponentHistogram): string {
   ].join("\n");
 }
 
-function rangeOf(exponent: number): string {
+function rangeName(exponent: number): string {
   if (exponent >= SMALLEST_NORMAL) return exponent > LARGEST ? "infinite" : "normal";
   return exponent + 2 <= SMALLEST_KEPT
     ? "0"

@@ -43,7 +43,7 @@ export function multiboxLoss(
   const negative = equal(labels, BACKGROUND);
   const each = softmaxCrossEntropy(predicted.scores, labels, { reduction: "none", ignoreIndex: IGNORED });
   const entropy = reshape(each, [batch, anchors]);
-  const hardest = hardestOf(stopGradient(entropy), positive, negative);
+  const hardest = selectHardest(stopGradient(entropy), positive, negative);
   const counted = or(positive, hardest);
   const classes = reduceSum(where(counted, entropy, 0));
   const held = reshape(positive, [batch, anchors, 1]);
@@ -53,7 +53,7 @@ export function multiboxLoss(
 }
 
 /** Whether each negative anchor [batch, anchors] is among the hardest of its image. */
-function hardestOf(entropy: Tensor, positive: Tensor, negative: Tensor): Tensor {
+function selectHardest(entropy: Tensor, positive: Tensor, negative: Tensor): Tensor {
   const [, anchors = 1] = entropy.shape;
   const most = Math.max(1, Math.floor(anchors * MOST_NEGATIVES));
   const { values } = topK(where(negative, entropy, -1), most);

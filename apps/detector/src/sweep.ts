@@ -33,7 +33,7 @@ export function sweepKinds(options: Options, scales: readonly number[]): readonl
     { kind: "float32", name: "float32", options: plain },
     ...scales.map((scale) => {
       const own = { ...mixed, lossScale: scale };
-      return { kind: "static" as const, scale, name: nameOf(scale), options: own };
+      return { kind: "static" as const, scale, name: scaleName(scale), options: own };
     }),
     { kind: "dynamic", name: "dynamic", options: { ...mixed, lossScale: "dynamic" } },
   ];
@@ -51,8 +51,9 @@ type Swept = Finished<SweepKind, SweepRun>;
 export function formatSweep(kinds: readonly Swept[]): string {
   const mean = (values: readonly number[]): number => moments(values).mean;
   const columns = {
-    "flushed to 0": (kind: Swept): string => (kind.kind === "float32" ? "" : percent(mean(flushedOf(kind)))),
-    skipped: (kind: Swept): string => String(Math.round(mean(skippedOf(kind)))),
+    "flushed to 0": (kind: Swept): string =>
+      kind.kind === "float32" ? "" : percent(mean(flushedShares(kind))),
+    skipped: (kind: Swept): string => String(Math.round(mean(skipCounts(kind)))),
   };
   return formatKinds(kinds, { show: (value) => value.toFixed(4), columns });
 }
@@ -62,16 +63,16 @@ export const sweepEntry = (kind: Swept): Readonly<Record<string, unknown>> => ({
   kind: kind.kind,
   ...(kind.scale === undefined ? {} : { scale: kind.scale }),
   metric: metricOf(kind),
-  flushed: flushedOf(kind),
-  skipped: skippedOf(kind),
+  flushed: flushedShares(kind),
+  skipped: skipCounts(kind),
 });
 
-const flushedOf = ({ runs }: Swept): readonly number[] =>
+const flushedShares = ({ runs }: Swept): readonly number[] =>
   runs.flatMap(({ flushed }) => (flushed === undefined ? [] : [flushed]));
-const skippedOf = ({ runs }: Swept): readonly number[] => runs.map(({ result }) => result.skipped);
+const skipCounts = ({ runs }: Swept): readonly number[] => runs.map(({ result }) => result.skipped);
 
 /** Small and large powers of two are written as such. */
-function nameOf(scale: number): string {
+function scaleName(scale: number): string {
   const exponent = Math.log2(scale);
   const isLong = exponent < 0 || exponent > 10;
   return `scale ${Number.isInteger(exponent) && isLong ? `2^${exponent}` : scale}`;

@@ -1,13 +1,12 @@
+import { type Run, trainerOptions } from "@mp/cli/training";
 import {
   adam,
-  type Backend,
   chain,
   cosineDecay,
   foldIn,
   key,
   momentum,
   type Optimizer,
-  type Precision,
   type Tensor,
   trainer,
   warmup,
@@ -31,7 +30,7 @@ const LARGEST_NORM = 10;
  * With L2 weight decay, and independent of the loss divisor; the learning rate rises for a tenth of all steps, then
  * falls along a cosine.
  */
-function optimizerOf(options: Options): Optimizer {
+function scheduledOptimizer(options: Options): Optimizer {
   const { optimizer, steps, lossDivisor, learningRate: highest = rates[optimizer] } = options;
   const rising = Math.max(1, Math.round(steps / 10));
   const rate = (top: number) => warmup(rising, cosineDecay(top, { steps: Math.max(1, steps - rising) }));
@@ -42,34 +41,18 @@ function optimizerOf(options: Options): Optimizer {
   return chain(weightDecay(options.weightDecay / lossDivisor), last);
 }
 
-interface TrainingParts {
-  readonly backend: Backend;
-  readonly precision: Precision;
-  readonly options: Options;
-  /** Stops the step between microbatches. */
-  readonly signal: AbortSignal;
-}
-
 /** A trainer for the network. */
-export function detectorTraining(
-  model: DetectorModel,
-  { backend, precision, options, signal }: TrainingParts,
-) {
-  const { seed, accumulate, onOverflow } = options;
+export function detectorTraining(model: DetectorModel, run: Run<Options>) {
+  const { options } = run;
   return trainer({
-    backend,
-    params: model.init(foldIn(key(seed), "model")),
+    ...trainerOptions(run),
+    params: model.init(foldIn(key(options.seed), "model")),
     modelState: model.initState(),
     loss: (parameters, batch: SceneTensors, context) => {
       const [predicted, modelState] = model.apply(parameters, batch.x, context);
       return { loss: div(multiboxLoss(predicted, batch), options.lossDivisor), modelState };
     },
-    optimizer: optimizerOf(options),
-    precision,
-    seed,
-    accumulate,
-    onOverflow,
-    signal,
+    optimizer: scheduledOptimizer(options),
     // Early batches with many boxes have large gradients.
     clipNorm: LARGEST_NORM / options.lossDivisor,
   });

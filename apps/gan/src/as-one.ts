@@ -6,7 +6,7 @@ export type Training = Awaited<ReturnType<typeof ganTraining>>;
 type Data = Fed<Batch>;
 
 /**
- * The training as the common flags take one: told by the results of one of its networks. Steps, files and the position
+ * The training as the common flags need it: with the results of one of its two networks. Steps, files and the position
  * in the data are those of both.
  */
 export function asOne(training: Training, network: Network): Trainer<unknown, Batch, unknown> {
@@ -28,6 +28,6 @@ export function asOne(training: Training, network: Network): Trainer<unknown, Ba
       (await training.diagnose(batches, scale === undefined ? {} : { scale: { [network]: scale } }))[network],
     precisionReport: async (batch: Data) => (await training.precisionReport(batch))[network],
   };
-  // The rest of a trainer is not asked for by flags.
+  // The common flags use no other member of a trainer.
   return one as unknown as Trainer<unknown, Batch, unknown>;
 }

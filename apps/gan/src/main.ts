@@ -2,8 +2,8 @@ import { runApp, UsageError } from "@mp/cli";
 import {
   formatKinds,
   metricOf,
-  refuseBeside,
-  refuseLoneSeeds,
+  onEngine,
+  refuseOneRunFlags,
   runOnceOrCompare,
   textTable,
   trainMany,
@@ -14,24 +14,17 @@ import { type GanRun, runGan } from "./run.js";
 import { checkSheet, writeSheet } from "./samples.js";
 import { tableColumns, tableKinds } from "./table.js";
 
-const OF_ONE_RUN = [
-  "compare",
-  "save",
-  "resume",
-  "report",
-  "samples",
-] as const satisfies readonly (keyof Options)[];
+const SINGLE = ["compare", "save", "resume", "report", "samples"] as const;
 
 await runApp(definition, async (options, context) => {
   const { size, samples, table } = options;
   if (size % 4 !== 0) {
     throw new UsageError(`--size must be a multiple of 4, got ${size}; take ${4 * Math.ceil(size / 4)}`);
   }
-  if (table) refuseBeside("--table", options, OF_ONE_RUN);
-  refuseLoneSeeds(options, ["table"]);
+  refuseOneRunFlags(options, { many: ["table"], single: SINGLE });
   if (samples !== undefined) checkSheet(samples);
   const pictures = await loadPictures(options);
-  const run = (own: Options, label: string): Promise<GanRun> => runGan(own, label, pictures, context);
+  const run = onEngine<Options, GanRun>(context, (one) => runGan(one, pictures));
   if (table) {
     return await trainMany({
       options,
@@ -48,7 +41,7 @@ await runApp(definition, async (options, context) => {
     context,
     plain: { discriminatorScale: undefined, generatorScale: undefined },
     run,
-    conclude: scalesOf,
+    conclude: describeScalers,
   });
   if (own === undefined || samples === undefined) return;
   await context.attempt(`--samples ${samples}`, async () => {
@@ -62,7 +55,7 @@ function distance(value: number): string {
 }
 
 /** Prints how each network's scaler moved. */
-function scalesOf({ result, networks }: GanRun): string {
+function describeScalers({ result, networks }: GanRun): string {
   const rows = NETWORKS.map((name) => {
     const { applied, skipped, finalScale } = networks[name];
     return [name, String(applied), String(skipped), String(finalScale)];

@@ -66,12 +66,12 @@ export function networks(options: NetworkOptions): Networks {
     ),
   };
   return checkpointing
-    ? { discriminator: recomputed(made.discriminator), generator: recomputed(made.generator) }
+    ? { discriminator: recompute(made.discriminator), generator: recompute(made.generator) }
     : made;
 }
 
-/** The network whose activations are recomputed in the backward pass. */
-function recomputed(model: Model): Model {
+/** Recomputes the network's activations in the backward pass. */
+function recompute(model: Model): Model {
   const apply: Model["apply"] = (parameters, x, context) =>
     remat((input: Tensor) => model.apply(parameters, input, context))(x);
   return { ...model, apply };

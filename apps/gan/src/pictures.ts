@@ -53,11 +53,11 @@ export function trainingBatches({ train, channels }: Pictures, options: Options)
   let taken = 0;
   return mapDataset(images, ({ x }) => {
     const step = Math.floor(taken++ / accumulate) + 1;
-    const factorOf = (network: Network): HostTensor<"f32"> => {
+    const lossFactor = (network: Network): HostTensor<"f32"> => {
       const isHit = network === overflow && step === OVERFLOWING_STEP;
       return tensor(Float32Array.of(isHit ? Number.POSITIVE_INFINITY : 1), []);
     };
-    const [discriminator, generator] = NETWORKS.map(factorOf) as [HostTensor<"f32">, HostTensor<"f32">];
+    const [discriminator, generator] = NETWORKS.map(lossFactor) as [HostTensor<"f32">, HostTensor<"f32">];
     return { x, factor: { discriminator, generator } };
   });
 }

@@ -11,7 +11,7 @@ import type { Networks } from "./model.js";
 const SHEET = 8;
 /** A sheet is enlarged to about this side. */
 const SIDE = 512;
-/** Sets the noise of pictures to judge apart from other uses of the seed. */
+/** Gives the noise of judged pictures another random stream than other uses of the seed. */
 const NOISE = 7;
 
 type Trees = { readonly generator: Tree<Tensor> };
@@ -20,7 +20,7 @@ type Trees = { readonly generator: Tree<Tensor> };
  * Generates `count` pictures in -1 … 1, f32 [count, channels, size, size], with the running statistics; equal for equal
  * seeds.
  */
-export async function madePictures(
+export async function makePictures(
   training: Training,
   { generator }: Networks,
   { count, noise, seed, batch }: Record<"count" | "noise" | "seed" | "batch", number>,

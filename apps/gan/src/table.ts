@@ -13,11 +13,10 @@ const median = (values: readonly number[]): number | undefined =>
 
 /** The columns of time and memory; a dash for what the engine does not report. */
 export const tableColumns: Readonly<Record<string, (kind: Runs) => string>> = {
-  "ms per step": ({ runs }) => shown(median(runs.flatMap(({ result }) => result.msPerStep?.median ?? []))),
-  "peak MiB": ({ runs }) =>
-    shown(median(runs.flatMap(({ result }) => result.peakMemoryBytes ?? [])), 2 ** 20),
+  "ms per step": ({ runs }) => show(median(runs.flatMap(({ result }) => result.msPerStep?.median ?? []))),
+  "peak MiB": ({ runs }) => show(median(runs.flatMap(({ result }) => result.peakMemoryBytes ?? [])), 2 ** 20),
   skipped: ({ runs }) => String(runs.reduce((sum, { result }) => sum + result.skipped, 0)),
 };
 
-const shown = (value: number | undefined, unit = 1): string =>
+const show = (value: number | undefined, unit = 1): string =>
   value === undefined ? "-" : (value / unit).toFixed(1);

@@ -1,13 +1,12 @@
+import { type Run, trainerOptions } from "@mp/cli/training";
 import {
   adam,
-  type Backend,
   dynamicLossScale,
   foldIn,
   type Key,
   key,
   type LossContext,
   type LossScaler,
-  type Precision,
   type Tensor,
   type Tree,
   trainer,
@@ -17,55 +16,44 @@ import type { Model } from "@mp/nn";
 import type { Network, Options } from "./flags.js";
 import type { Networks } from "./model.js";
 
-/** Pictures of [batch, channels, size, size] in -1 … 1, and what each loss is multiplied by: 1, or ∞ to overflow it. */
+/** Pictures [batch, channels, size, size] in -1 … 1, and the factor of each network's loss: 1, or ∞ to overflow it. */
 export type Batch = { readonly x: Tensor; readonly factor: { readonly [N in Network]: Tensor } };
 
-export interface TrainingParts {
-  readonly backend: Backend;
-  readonly precision: Precision;
-  readonly options: Options;
-  /** Stops the step between microbatches. */
-  readonly signal: AbortSignal;
-}
-
 /** The paper's optimizer: gradients are averaged over fewer steps than usual. */
-const optimizerOf = ({ learningRate }: Options) => adam({ learningRate, beta1: 0.5 });
+const optimizer = ({ learningRate }: Options) => adam({ learningRate, beta1: 0.5 });
 
 /** -log of the probability that the discriminator gives to pictures being real, or made: the losses of Goodfellow et al. */
 const ifReal = (logits: Tensor): Tensor => reduceMean(softplus(neg(cast(logits, "f32"))));
 const ifMade = (logits: Tensor): Tensor => reduceMean(softplus(cast(logits, "f32")));
 
 /** Noise in -1 … 1. */
-const noiseOf = (stream: Key, [batch = 1]: readonly number[], count: number): Tensor =>
+const drawNoise = (stream: Key, [batch = 1]: readonly number[], count: number): Tensor =>
   sub(mul(randomUniform(foldIn(stream, "noise"), [batch, count]), 2), 1);
 
 /**
  * A trainer of both networks. In a step the discriminator learns to tell real pictures from made ones, then the generator
  * to mislead the new discriminator; each has its own optimizer and its own loss scaler, and may skip without the other.
  */
-export function ganTraining(models: Networks, { backend, precision, options, signal }: TrainingParts) {
-  const { discriminator, generator } = models;
-  const { seed, noise, accumulate, onOverflow } = options;
+export function ganTraining({ discriminator, generator }: Networks, run: Run<Options>) {
+  const { options } = run;
+  const { seed, noise } = options;
+  const shared = trainerOptions(run);
+  const { lossScaler } = shared.precision;
   return trainer({
-    backend,
-    precision,
+    ...shared,
     params: {
       discriminator: discriminator.init(foldIn(key(seed), "discriminator")),
       generator: generator.init(foldIn(key(seed), "generator")),
     },
     modelState: { discriminator: discriminator.initState(), generator: generator.initState() },
-    seed,
-    accumulate,
-    onOverflow,
-    signal,
     objectives: {
       discriminator: {
         loss: (parameters: Both, { x, factor }: Batch, context: LossContext<Both>) => {
           const { modelState } = context;
-          const z = noiseOf(context.key, x.shape, noise);
-          const [made] = run(generator, parameters.generator, z, context, modelState.generator);
+          const z = drawNoise(context.key, x.shape, noise);
+          const [made] = applyNetwork(generator, parameters.generator, z, context, modelState.generator);
           const judge = (pictures: Tensor, state: Trees) =>
-            run(discriminator, parameters.discriminator, pictures, context, state);
+            applyNetwork(discriminator, parameters.discriminator, pictures, context, state);
           // Real and made pictures have batch statistics of their own, as in the paper's code.
           const [ofReal, seen] = judge(x, modelState.discriminator);
           const [ofMade, next] = judge(made, seen);
@@ -75,15 +63,21 @@ export function ganTraining(models: Networks, { backend, precision, options, sig
           };
         },
         params: { discriminator: true },
-        optimizer: optimizerOf(options),
-        scaler: scalerOf(precision.lossScaler, options.discriminatorScale),
+        optimizer: optimizer(options),
+        scaler: scaler(lossScaler, options.discriminatorScale),
       },
       generator: {
         loss: (parameters: Both, { x, factor }: Batch, context: LossContext<Both>) => {
           const { modelState } = context;
-          const z = noiseOf(context.key, x.shape, noise);
-          const [made, next] = run(generator, parameters.generator, z, context, modelState.generator);
-          const [logits] = run(
+          const z = drawNoise(context.key, x.shape, noise);
+          const [made, next] = applyNetwork(
+            generator,
+            parameters.generator,
+            z,
+            context,
+            modelState.generator,
+          );
+          const [logits] = applyNetwork(
             discriminator,
             parameters.discriminator,
             made,
@@ -96,8 +90,8 @@ export function ganTraining(models: Networks, { backend, precision, options, sig
           };
         },
         params: { generator: true },
-        optimizer: optimizerOf(options),
-        scaler: scalerOf(precision.lossScaler, options.generatorScale),
+        optimizer: optimizer(options),
+        scaler: scaler(lossScaler, options.generatorScale),
       },
     },
   });
@@ -108,7 +102,7 @@ type Trees = Tree<Tensor>;
 type Both = { readonly [N in Network]: Trees };
 
 /** A network's result and its next statistics. */
-function run(
+function applyNetwork(
   model: Model,
   parameters: Trees,
   x: Tensor,
@@ -119,5 +113,5 @@ function run(
 }
 
 /** The scaler of the precision, or a dynamic one that starts elsewhere. */
-const scalerOf = (natural: LossScaler, initialScale: number | undefined): LossScaler =>
+const scaler = (natural: LossScaler, initialScale: number | undefined): LossScaler =>
   initialScale === undefined ? natural : dynamicLossScale({ initialScale });

@@ -1,5 +1,5 @@
 import { choice, defineApp, integer, number, type OptionsOf, toggle } from "@mp/cli";
-import { seedsFlag } from "@mp/cli/training";
+import { tableFlags } from "@mp/cli/training";
 import { MODELS } from "./models/index.js";
 import { OPTIMIZERS } from "./optimizers.js";
 
@@ -27,14 +27,10 @@ export const definition = defineApp({
     }),
     prefetch: integer({ default: 2, min: 0, help: "batches made ahead on a thread of their own" }),
     manual: toggle({ help: "cast by hand, as in MXNet, instead of by a policy; with a mixed precision" }),
-    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
+    ...tableFlags,
     table: toggle({
       help: "train several networks in float32 and both mixed precisions, and print the table",
     }),
-    ablation: toggle({
-      help: "train with each technique of mixed precision off in turn, and print the table",
-    }),
-    seeds: seedsFlag("--table and --ablation"),
   },
 });
 

@@ -1,38 +1,36 @@
-import { type RunResult, runApp } from "@mp/cli";
-import { ablate, refuseBeside, refuseLoneSeeds, runOnceOrCompare, trainMany } from "@mp/cli/training";
-import { definition, type Options } from "./flags.js";
+import { runApp } from "@mp/cli";
+import { ONE_RUN_FLAGS, refuseOneRunFlags, trainByFlags, trainMany } from "@mp/cli/training";
+import { definition } from "./flags.js";
 import { loadImages } from "./images.js";
 import { runClassifier } from "./run.js";
 import { formatTable, percent, tableEntry, tableKinds } from "./table.js";
 
-const OF_ONE_RUN = ["compare", "save", "resume", "report", "manual", "halfReductions"] as const;
-
 await runApp(definition, async (options, context) => {
-  if (options.table) refuseBeside("--table", options, [...OF_ONE_RUN, "ablation"]);
-  if (options.ablation) refuseBeside("--ablation", options, OF_ONE_RUN);
-  refuseLoneSeeds(options, ["table", "ablation"]);
+  refuseOneRunFlags(options, { many: ["table", "ablation"], single: [...ONE_RUN_FLAGS, "manual"] });
   const images = await loadImages(options);
-  const run = async (own: Options, label: string): Promise<{ readonly result: RunResult }> => ({
-    result: await runClassifier(own, label, images, context),
-  });
-  if (options.ablation) return await ablate({ options, context, run, show: percent });
-  if (options.table) {
-    const parts = { options, context, run, kinds: tableKinds(options) };
-    return await trainMany({ ...parts, name: "table", format: formatTable, entry: tableEntry });
-  }
-  await runOnceOrCompare({
+  await trainByFlags({
     options,
     context,
+    show: percent,
     label: options.manual ? "manual" : options.precision,
     plain: { manual: false, halfReductions: false },
-    run,
-    conclude: (own, baseline) =>
-      baseline === undefined
-        ? undefined
-        : `Accuracy differs by ${points(own.result.metric.value - baseline.result.metric.value)} percentage points.`,
+    run: (run) => runClassifier(run, images),
+    table: (run) => {
+      const kinds = tableKinds(options);
+      return trainMany({
+        options,
+        context,
+        run,
+        kinds,
+        name: "table",
+        format: formatTable,
+        entry: tableEntry,
+      });
+    },
+    conclude: (own, baseline) => {
+      if (baseline === undefined) return undefined;
+      const difference = own.result.metric.value - baseline.result.metric.value;
+      return `Accuracy differs by ${difference < 0 ? "" : "+"}${percent(difference)} percentage points.`;
+    },
   });
 });
-
-function points(difference: number): string {
-  return `${difference < 0 ? "" : "+"}${percent(difference)}`;
-}

@@ -7,8 +7,8 @@ import { shapeImages } from "@mp/data";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { definition, type Options } from "./flags.js";
 import { MODELS, type ModelName } from "./models/index.js";
-import { precisionsOf } from "./precision.js";
-import { classifierTraining, modelOf } from "./run.js";
+import { choosePrecision } from "./precision.js";
+import { buildModel, classifierTraining } from "./run.js";
 
 let backend: Backend;
 beforeAll(async () => {
@@ -34,12 +34,9 @@ const batch = { x: tensor(new Float32Array(4 * 3 * 16 * 16), [4, 3, 16, 16]), y:
 
 /** The step's graph as the engine gets it. */
 async function stepGraph(options: Options): Promise<Graph> {
-  const { precision, castTo } = precisionsOf(options, backend.manifest);
-  const training = await classifierTraining(modelOf(options, images, castTo), {
-    backend,
-    precision,
-    options,
-  });
+  const { precision, castTo } = choosePrecision({ options, backend });
+  const model = buildModel(options, images, castTo);
+  const training = await classifierTraining(model, { options, backend }, precision);
   try {
     return training.graph(batch as never);
   } finally {
@@ -114,7 +111,7 @@ describe("casting by hand", () => {
     const make =
       (...flags: string[]) =>
       () =>
-        precisionsOf(optionsOf(...flags), backend.manifest);
+        choosePrecision({ options: optionsOf(...flags), backend });
     expect(make("--precision", "float32", "--manual")).toThrow(/--manual casts to a half, float32 has none/);
     expect(make("--precision", "float32", "--half-reductions")).toThrow(/float32 has none/);
     expect(make("--precision", "mixed_float16", "--manual", "--half-reductions")).toThrow(/is cast by hand/);

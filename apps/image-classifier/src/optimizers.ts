@@ -41,7 +41,7 @@ const makers: Readonly<Record<OptimizerName, (rate: Schedule, options: Optimizer
 /**
  * The optimizer with L2 weight decay; the learning rate rises for a twentieth of all steps, then falls along a cosine.
  */
-export function optimizerOf(options: OptimizerOptions): Optimizer {
+export function scheduledOptimizer(options: OptimizerOptions): Optimizer {
   const { model, optimizer, steps, learningRate = rates[optimizer][model] } = options;
   const rising = Math.max(1, Math.round(steps / 20));
   const rate = warmup(rising, cosineDecay(learningRate, { steps: Math.max(1, steps - rising) }));

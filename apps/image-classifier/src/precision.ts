@@ -1,23 +1,28 @@
-import type { CommonOptions } from "@mp/cli";
 import { UsageError } from "@mp/cli";
-import { precisionOf, withHalfReductions } from "@mp/cli/training";
-import { type BackendManifest, type HalfDType, lowDType, manual, type Precision } from "@mp/core";
+import { type Run, trainerOptions } from "@mp/cli/training";
+import { type HalfDType, lowDType, manual, type Precision } from "@mp/core";
+import type { Options } from "./flags.js";
 
-/** The precision of the flags, with `--half-reductions`; and the half that `--manual` casts to by hand. */
-export function precisionsOf(
-  options: CommonOptions & { readonly manual: boolean; readonly halfReductions: boolean },
-  manifest: BackendManifest,
-): { readonly precision: Precision; readonly castTo: HalfDType | undefined } {
-  const given = precisionOf(options, manifest);
-  if (options.halfReductions && options.manual) {
-    throw new UsageError(`--half-reductions changes the policy of a half, ${given.name} is cast by hand`);
+interface ChosenPrecision {
+  readonly precision: Precision;
+  /** The half that `--manual` casts to by hand. */
+  readonly castTo: HalfDType | undefined;
+}
+
+/** The precision of the flags. @throws UsageError where `--manual` has no half, or half reductions beside it */
+export function choosePrecision(run: Pick<Run<Options>, "options" | "backend">): ChosenPrecision {
+  const { options, backend } = run;
+  const { precision } = trainerOptions({ options: { ...options, halfReductions: false }, backend });
+  if (!options.manual) return { ...trainerOptions(run), castTo: undefined };
+  if (options.halfReductions) {
+    throw new UsageError(`--half-reductions changes the policy of a half, ${precision.name} is cast by hand`);
   }
-  if (options.halfReductions) return { precision: withHalfReductions(given), castTo: undefined };
-  if (!options.manual) return { precision: given, castTo: undefined };
-  const half = lowDType(given.policy);
-  if (half === undefined) {
-    throw new UsageError(`--manual casts to a half, ${given.name} has none; add --precision mixed_float16`);
+  const castTo = lowDType(precision.policy);
+  if (castTo === undefined) {
+    throw new UsageError(
+      `--manual casts to a half, ${precision.name} has none; add --precision mixed_float16`,
+    );
   }
-  const byHand = manual(given.lossScaler);
-  return { precision: { ...given, policy: byHand.policy, name: `manual(${half})` }, castTo: half };
+  const { policy } = manual(precision.lossScaler);
+  return { precision: { ...precision, policy, name: `manual(${castTo})` }, castTo };
 }

@@ -5,7 +5,7 @@ import {
   type Kind,
   metricOf,
   moments,
-  plainOptions,
+  precisionKinds,
   signedSpread,
   spread,
   textTable,
@@ -27,12 +27,13 @@ export type TableEntry = Pick<TableKind, "net" | "precision"> & {
 /** Each network in float32 and in both halves. */
 export function tableKinds(options: Options): readonly TableKind[] {
   return NETS.flatMap((net) => {
-    const of = (precision: PrecisionName): TableKind => {
-      const own = { ...options, model: net, precision };
-      const isPlain = precision === "float32";
-      return { name: `${net} ${precision}`, net, precision, options: isPlain ? plainOptions(own) : own };
-    };
-    return [of("float32"), ...MIXED.map(of)];
+    const kinds = precisionKinds({ ...options, model: net });
+    return kinds.map((kind) => ({
+      ...kind,
+      name: `${net} ${kind.name}`,
+      net,
+      precision: kind.options.precision,
+    }));
   });
 }
 
@@ -45,12 +46,12 @@ export const percent = (share: number): string => (100 * share).toFixed(2);
 export function formatTable(entries: readonly TableEntry[]): string {
   const apart: string[] = [];
   const lines = NETS.flatMap((net) => {
-    const valuesOf = (precision: PrecisionName): readonly number[] | undefined => {
+    const accuracies = (precision: PrecisionName): readonly number[] | undefined => {
       const entry = entries.find((one) => one.net === net && one.precision === precision);
       return entry === undefined ? undefined : metricOf(entry);
     };
-    const float32 = valuesOf("float32");
-    const mixed = MIXED.map((precision) => ({ precision, values: valuesOf(precision) }));
+    const float32 = accuracies("float32");
+    const mixed = MIXED.map((precision) => ({ precision, values: accuracies(precision) }));
     if (float32 === undefined) return [];
     const cells = mixed.flatMap(({ precision, values }) => {
       if (values === undefined) return [];

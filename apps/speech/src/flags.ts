@@ -1,5 +1,5 @@
-import { defineApp, integer, number, type OptionsOf, toggle } from "@mp/cli";
-import { seedsFlag } from "@mp/cli/training";
+import { defineApp, integer, number, type OptionsOf } from "@mp/cli";
+import { tableFlags } from "@mp/cli/training";
 
 /** The command line of speech: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
@@ -17,12 +17,7 @@ export const definition = defineApp({
     noise: number({ default: 0.8, help: "of the generated utterances, beside tones of about 1" }),
     trainUtterances: integer({ default: 1500, help: "generated utterances to learn from" }),
     testUtterances: integer({ default: 200, help: "generated utterances to be judged by" }),
-    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
-    table: toggle({ help: "train in float32 and both mixed precisions, and print the table" }),
-    ablation: toggle({
-      help: "train with each technique of mixed precision off in turn, and print the table",
-    }),
-    seeds: seedsFlag("--table and --ablation"),
+    ...tableFlags,
   },
 });
 

@@ -1,5 +1,5 @@
 import { defineApp, integer, number, type OptionsOf, toggle } from "@mp/cli";
-import { seedsFlag } from "@mp/cli/training";
+import { tableFlags } from "@mp/cli/training";
 
 /** The translator's command line: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
@@ -26,14 +26,10 @@ export const definition = defineApp({
       min: 2,
       help: "words of a sentence; longer pairs of files are left out",
     }),
-    halfReductions: toggle({ help: "sums, softmax and normalization in the half as well" }),
+    ...tableFlags,
     table: toggle({
       help: "train in float32 and both mixed precisions over several seeds, and print the table",
     }),
-    ablation: toggle({
-      help: "train with each technique of mixed precision off in turn, and print the table",
-    }),
-    seeds: seedsFlag("--table and --ablation"),
   },
 });
 

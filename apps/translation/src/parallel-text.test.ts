@@ -48,8 +48,8 @@ describe("files", () => {
 
 it("words have ids by frequency, and those beyond the limit share one", () => {
   const words = new Words([["b", "a", "b", "c"]], 2);
-  expect(words.idsOf(["b", "a", "c"])).toEqual([4, 5, UNKNOWN]);
-  expect(words.wordsOf([4, 5, END, 4])).toEqual(["b", "a"]);
+  expect(words.encode(["b", "a", "c"])).toEqual([4, 5, UNKNOWN]);
+  expect(words.decode([4, 5, END, 4])).toEqual(["b", "a"]);
 });
 
 it("pairs are padded, and the decoder sees what it is to say one place earlier", async () => {
@@ -69,6 +69,6 @@ it("pairs are padded, and the decoder sees what it is to say one place earlier",
       ...own.slice(0, end),
     ]);
     expect(own.slice(end + 1).every((id) => id === PAD)).toBe(true);
-    expect(text.target.wordsOf(own)).toEqual(text.train[row]?.target);
+    expect(text.target.decode(own)).toEqual(text.train[row]?.target);
   }
 });

@@ -28,7 +28,7 @@ export class Words {
   readonly #words: readonly string[];
   readonly #ids: ReadonlyMap<string, number>;
 
-  /** The most frequent words of the sentences, at most `limit`, those of the same frequency by code unit. */
+  /** Keeps the `limit` most frequent words of the sentences; equally frequent ones in the order of code units. */
   constructor(sentences: readonly (readonly string[])[], limit: number) {
     const counts = new Map<string, number>();
     for (const word of sentences.flat()) counts.set(word, (counts.get(word) ?? 0) + 1);
@@ -41,12 +41,12 @@ export class Words {
     return this.#words.length;
   }
 
-  idsOf(words: readonly string[]): readonly number[] {
+  encode(words: readonly string[]): readonly number[] {
     return words.map((word) => this.#ids.get(word) ?? UNKNOWN);
   }
 
   /** The words up to the end mark. */
-  wordsOf(ids: readonly number[]): readonly string[] {
+  decode(ids: readonly number[]): readonly string[] {
     const end = ids.indexOf(END);
     return ids.slice(0, end === -1 ? undefined : end).map((id) => this.#words[id] ?? "");
   }
@@ -57,33 +57,30 @@ export async function loadParallelText(options: Options): Promise<ParallelText> 
   const { data, pairs, testPairs, vocab } = options;
   if (data === undefined) {
     const parts = { train: sentencesToLearn(pairs), test: unseenSentences(testPairs) };
-    return textOf(parts, Number.POSITIVE_INFINITY, { generated: pairs });
+    return buildText(parts, Number.POSITIVE_INFINITY, { generated: pairs });
   }
-  return textOf(await readPairs(data, options), vocab, { path: data });
+  return buildText(await readPairs(data, options), vocab, { path: data });
 }
 
 type Parts = Pick<ParallelText, "train" | "test">;
 
-function textOf({ train, test }: Parts, vocab: number, summary: ParallelText["summary"]): ParallelText {
-  const both = [...train, ...test];
-  const longestOf = (side: keyof Pair): number => Math.max(...both.map((pair) => pair[side].length));
-  const wordsOf = (side: keyof Pair): Words =>
-    new Words(
-      train.map((pair) => pair[side]),
-      vocab,
-    );
-  const [source, target] = [wordsOf("source"), wordsOf("target")];
+function buildText({ train, test }: Parts, vocab: number, summary: ParallelText["summary"]): ParallelText {
+  const sentences = (pairs: readonly Pair[], side: keyof Pair) => pairs.map((pair) => pair[side]);
+  const source = new Words(sentences(train, "source"), vocab);
+  const target = new Words(sentences(train, "target"), vocab);
+  const longest = (side: keyof Pair): number =>
+    Math.max(...sentences([...train, ...test], side).map(({ length }) => length));
   return {
     train,
     test,
     source,
     target,
-    longest: { source: longestOf("source"), target: longestOf("target") },
+    longest: { source: longest("source"), target: longest("target") },
     summary: { ...summary, train: train.length, test: test.length, words: [source.size, target.size] },
   };
 }
 
-/** One in this many pairs of a file is held out where there is no file of test pairs. */
+/** Without a file of test pairs, every pair of this number is one. */
 const HELD_OUT = 20;
 
 async function readPairs(path: string, options: Options): Promise<Parts> {
@@ -114,7 +111,7 @@ function absent(error: unknown): undefined {
 async function readPart(path: string, part: string, isFolder: boolean): Promise<readonly Pair[]> {
   const tsv = isFolder ? join(path, `${part}.tsv`) : path;
   if (!isFolder || existsSync(tsv)) {
-    return (await linesOf(tsv)).map((line, index) => {
+    return (await readLines(tsv)).map((line, index) => {
       const [source, target, ...more] = line.split("\t");
       if (source === undefined || target === undefined || more.length > 0) {
         throw new MpError(
@@ -125,10 +122,8 @@ async function readPart(path: string, part: string, isFolder: boolean): Promise<
       return { source: wordsIn(source), target: wordsIn(target) };
     });
   }
-  const [source, target] = await Promise.all([
-    linesOf(join(path, `${part}.source`)),
-    linesOf(join(path, `${part}.target`)),
-  ]);
+  const files = [`${part}.source`, `${part}.target`].map((name) => readLines(join(path, name)));
+  const [source = [], target = []] = await Promise.all(files);
   if (source.length !== target.length) {
     throw new MpError(
       "MP_PARSE",
@@ -138,7 +133,7 @@ async function readPart(path: string, part: string, isFolder: boolean): Promise<
   return source.map((line, index) => ({ source: wordsIn(line), target: wordsIn(target[index] as string) }));
 }
 
-async function linesOf(file: string): Promise<readonly string[]> {
+async function readLines(file: string): Promise<readonly string[]> {
   const text = await readFile(file, "utf8").catch((cause: unknown) => {
     throw new MpError(
       "MP_IO",
@@ -157,31 +152,22 @@ const wordsIn = (line: string): readonly string[] =>
 export type EncodedPairs = {
   /** [pairs, source] */
   readonly source: HostTensor<"i32">;
-  /** [pairs, target + 1]: the begin mark, then the translation: what the decoder sees. */
+  /** [pairs, target + 1], the decoder's input: the begin mark, then the translation. */
   readonly seen: HostTensor<"i32">;
-  /** [pairs, target + 1]: the translation, then the end mark: what it is to say. */
+  /** [pairs, target + 1], the decoder's labels: the translation, then the end mark. */
   readonly said: HostTensor<"i32">;
 };
 
 export function encodePairs(pairs: readonly Pair[], { source, target, longest }: ParallelText): EncodedPairs {
-  const padded = (rows: readonly (readonly number[])[], length: number): HostTensor<"i32"> => {
+  const pad = (rows: readonly (readonly number[])[], length: number): HostTensor<"i32"> => {
     const data = new Int32Array(rows.length * length).fill(PAD);
     for (const [row, ids] of rows.entries()) data.set(ids, row * length);
     return tensor(data, [rows.length, length]);
   };
-  const translations = pairs.map((pair) => target.idsOf(pair.target));
-  return {
-    source: padded(
-      pairs.map((pair) => source.idsOf(pair.source)),
-      longest.source,
-    ),
-    seen: padded(
-      translations.map((ids) => [BEGIN, ...ids]),
-      longest.target + 1,
-    ),
-    said: padded(
-      translations.map((ids) => [...ids, END]),
-      longest.target + 1,
-    ),
-  };
+  const sources = pairs.map((pair) => source.encode(pair.source));
+  const targets = pairs.map((pair) => target.encode(pair.target));
+  const seen = targets.map((ids) => [BEGIN, ...ids]);
+  const said = targets.map((ids) => [...ids, END]);
+  const length = longest.target + 1;
+  return { source: pad(sources, longest.source), seen: pad(seen, length), said: pad(said, length) };
 }

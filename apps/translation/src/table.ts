@@ -14,7 +14,8 @@ const peakBytes = ({ runs }: Row): number | undefined =>
   least(runs.flatMap(({ result }) => result.peakMemoryBytes ?? []));
 const least = (values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : Math.min(...values);
-const shown = (value: number | undefined, digits: number): string => value?.toFixed(digits) ?? "not measured";
+const show = (value: number | undefined, digits: number, unit = 1): string =>
+  value === undefined ? "not measured" : (value / unit).toFixed(digits);
 
 export const percent = (share: number): string => (100 * share).toFixed(1);
 
@@ -23,14 +24,11 @@ export function formatTable(kinds: readonly Row[]): string {
     show: (value) => value.toFixed(2),
     columns: {
       "exact match, %": (kind) => percent(moments(exactMatches(kind)).mean),
-      "fastest step, ms": (kind) => shown(milliseconds(kind), 1),
-      "peak, MiB": (kind) => shown(mebibytes(peakBytes(kind)), 1),
+      "fastest step, ms": (kind) => show(milliseconds(kind), 1),
+      "peak, MiB": (kind) => show(peakBytes(kind), 1, 2 ** 20),
     },
   });
 }
-
-const mebibytes = (bytes: number | undefined): number | undefined =>
-  bytes === undefined ? undefined : bytes / 2 ** 20;
 
 /** The `--json` data of an entry. */
 export const tableEntry = (kind: Row): Readonly<Record<string, unknown>> => ({

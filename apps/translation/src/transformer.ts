@@ -92,14 +92,14 @@ export function transformer(options: TransformerOptions) {
   const recomputed = options.checkpointing ? remat : <F>(layer: F): F => layer;
 
   /** Embeddings with sines of the positions added. */
-  const placed = (side: "source" | "target", weights: Weights, ids: Tensor, context: Context): Tensor =>
+  const embedWords = (side: "source" | "target", weights: Weights, ids: Tensor, context: Context): Tensor =>
     scope(side, () => {
       const scaled = mul(embed[side].apply(weights[side], ids), Math.sqrt(size));
       return drop.apply({}, add(scaled, positions(ids.shape[1] ?? 0, size)), context);
     });
 
   const encode = (weights: Weights, source: Tensor, mask: Tensor, context: Context): Tensor => {
-    let x = placed("source", weights, source, context);
+    let x = embedWords("source", weights, source, context);
     for (const [index, own] of weights.encoder.entries()) {
       const layer = (value: Tensor): Tensor =>
         feed(own.feed, attend(own.self, value, mask, context), context);
@@ -116,7 +116,7 @@ export function transformer(options: TransformerOptions) {
     const [batch = 0, length = 0] = source.shape;
     const mask = reshape(greater(source, PAD), [batch, 1, 1, length]);
     const memory = encode(weights, source, mask, context);
-    let x = placed("target", weights, seen, context);
+    let x = embedWords("target", weights, seen, context);
     for (const [index, own] of weights.decoder.entries()) {
       const layer = (value: Tensor, from: Tensor): Tensor => {
         const past = around("self", value, context, (y) =>

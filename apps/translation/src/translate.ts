@@ -30,9 +30,9 @@ export async function judge(
   const judged: { readonly translation: readonly string[]; readonly reference: readonly string[] }[] = [];
   for (let start = 0; start < text.test.length; start += batch) {
     const pairs = text.test.slice(start, start + batch);
-    const ids = await greedy(padded(pairs, batch), text, (seen) => training.predict(likeliest, seen));
+    const ids = await greedy(fillBatch(pairs, batch), text, (seen) => training.predict(likeliest, seen));
     for (const [row, { target }] of pairs.entries())
-      judged.push({ translation: text.target.wordsOf(ids[row] ?? []), reference: target });
+      judged.push({ translation: text.target.decode(ids[row] ?? []), reference: target });
   }
   const isRight = ({ translation, reference }: (typeof judged)[number]): boolean =>
     translation.join(" ") === reference.join(" ");
@@ -46,7 +46,7 @@ export async function judge(
 }
 
 /** Repeats the last pair until the batch is full: a program is compiled for one shape. */
-const padded = (pairs: readonly Pair[], batch: number): readonly Pair[] =>
+const fillBatch = (pairs: readonly Pair[], batch: number): readonly Pair[] =>
   Array.from({ length: batch }, (_, index) => pairs[Math.min(index, pairs.length - 1)] as Pair);
 
 type Predict = (seen: {

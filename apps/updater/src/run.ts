@@ -1,7 +1,15 @@
-import { type AppContext, type RunResult, UsageError } from "@mp/cli";
-import { fitByFlags, onBackend, precisionOf, resultOf } from "@mp/cli/training";
+import { type RunResult, UsageError } from "@mp/cli";
 import {
-  type Backend,
+  fitByFlags,
+  type PointBatch,
+  pointBatch,
+  pointBatches,
+  type Run,
+  resultOf,
+  trainerOptions,
+  unseenPoints,
+} from "@mp/cli/training";
+import {
   chain,
   clipByGlobalNorm,
   dynamicLossScale,
@@ -10,7 +18,6 @@ import {
   key,
   leavesOf,
   momentum,
-  type Precision,
   staticLossScale,
   type Tensor,
   type TensorTree,
@@ -23,98 +30,82 @@ import { argMax } from "@mp/core/ops";
 import type { Values } from "./by-hand/engine-program.js";
 import { ScalingLoop } from "./by-hand/scaling-loop.js";
 import type { Options } from "./flags.js";
-import { POINTS, type PointBatch, pointBatch, pointBatches, pointFeeder } from "./points.js";
-import { simulatedWorkers } from "./simulated-workers.js";
+import { pointFeeder } from "./point-feeder.js";
+import { simulateWorkers } from "./simulate-workers.js";
 import { pointTask, type TracedBatch } from "./task.js";
 
-/** Batches that no run trains on. */
-const HELD_OUT = { first: 2 ** 20, count: 16 };
+type Task = ReturnType<typeof pointTask>;
+
 /** NNabla's first scale. */
 const SCALE = 8;
 const MAX_RETRIES = 100;
 
 /** Trains with the updater and by hand, on the same batches, and says whether every bit is the same. */
-export function runUpdater(options: Options, label: string, context: AppContext): Promise<RunResult> {
+export async function runUpdater(run: Run<Options>): Promise<{ readonly result: RunResult }> {
+  const { options, label, context } = run;
   if (options.masterWeights === "stochastic") {
     throw new UsageError(
       "--master-weights stochastic: its randomness counts a trainer's steps, a loop by hand has none",
     );
   }
-  return onBackend(options, async (backend) => {
-    const task = pointTask(options);
-    const parts = { backend, task, precision: precisionOf(options, backend.manifest), options };
-    await using training = await trainingOf(parts, context.signal);
-    const record = await fitByFlags({ training, batches: pointBatches(), options, context, label });
-    const own = Object.fromEntries(leavesOf(await training.parameters(), isHostTensor, "parameters"));
-    const hand = context.signal.aborted ? undefined : await byHand(parts, record.steps);
-    if (hand !== undefined && !hasSameBits(own, hand)) {
-      await context.attempt(label, () => {
-        throw new UsageError("step by step gives other parameters; was --resume made with other flags?");
-      });
-    } else if (hand !== undefined) {
-      context.print(
-        `${label}: ${record.steps} updates written out step by step give the same bits in every parameter.`,
-      );
-    }
-    const classify = (weights: Parameters<typeof task.logits>[0], { x }: { readonly x: Tensor }): Tensor =>
-      argMax(task.logits(weights, x), { axis: 1 });
-    let hits = 0;
-    for (let index = 0; index < HELD_OUT.count; index++) {
-      const { x, y } = pointBatch(HELD_OUT.first + index);
-      const classes = await training.predict(classify, { x });
-      hits += classes.data.filter((found, point) => found === y.data[point]).length;
-    }
-    return resultOf({
-      context,
-      options,
-      backend,
-      training,
-      record,
-      metric: { name: "accuracy", value: hits / (HELD_OUT.count * POINTS) },
-      ...(hand === undefined ? {} : { details: { sameBits: hasSameBits(own, hand) } }),
+  const task = pointTask(options);
+  await using training = await openTraining(run, task);
+  const record = await fitByFlags({ ...run, training, batches: pointBatches() });
+  const own = Object.fromEntries(leavesOf(await training.parameters(), isHostTensor, "parameters"));
+  const hand = context.signal.aborted ? undefined : await trainByHand(run, task, record.steps);
+  if (hand !== undefined && !hasSameBits(own, hand)) {
+    await context.attempt(label, () => {
+      throw new UsageError("step by step gives other parameters; was --resume made with other flags?");
     });
-  });
-}
-
-interface RunParts {
-  readonly backend: Backend;
-  readonly task: ReturnType<typeof pointTask>;
-  /** The loss scaler follows its parts from `scalingOf`. */
-  readonly precision: Precision;
-  readonly options: Options;
+  } else if (hand !== undefined) {
+    context.print(
+      `${label}: ${record.steps} updates written out step by step give the same bits in every parameter.`,
+    );
+  }
+  const classify = (weights: Parameters<typeof task.logits>[0], { x }: { readonly x: Tensor }): Tensor =>
+    argMax(task.logits(weights, x), { axis: 1 });
+  const isRight: boolean[] = [];
+  for (const { x, y } of unseenPoints()) {
+    const classes = await training.predict(classify, { x });
+    for (const [point, label] of y.data.entries()) isRight.push(classes.data[point] === label);
+  }
+  const metric = { name: "accuracy", value: isRight.filter(Boolean).length / isRight.length };
+  const details = hand === undefined ? {} : { details: { sameBits: hasSameBits(own, hand) } };
+  return { result: await resultOf({ ...run, training, record, metric, ...details }) };
 }
 
 /** The scaling that the flags name: NNabla's dynamic one unless they say otherwise. */
-function scalingOf({ lossScale, initialScale = SCALE, scalingFactor, scalingInterval }: Options) {
+function lossScaling({ lossScale, initialScale = SCALE, scalingFactor, scalingInterval }: Options) {
   if (typeof lossScale === "number") return { scale: lossScale, dynamic: undefined };
   if (lossScale === "none") return { scale: 1, dynamic: undefined };
   return { scale: initialScale, dynamic: { scalingFactor, N: scalingInterval } };
 }
 
-const solverOf = ({ learningRate }: Options) => momentum({ learningRate });
-const workersOf = ({ workers }: Options) => (workers === 1 ? {} : { comm: simulatedWorkers(workers) });
+/** The sum of the gradients of `--workers`, where there are several. */
+const communicator = ({ workers }: Options) => (workers === 1 ? undefined : simulateWorkers(workers));
 
-/** The updater's trainer; a trainer with a static scale, or one that skips, where the flags ask for what NNabla's lacks. */
-async function trainingOf({ backend, task, precision, options }: RunParts, signal: AbortSignal) {
-  const { seed, accumulate, clip } = options;
-  const { scale, dynamic } = scalingOf(options);
-  const clipped = chain(clipByGlobalNorm(clip), solverOf(options));
-  const shared = { backend, loss: task.loss, params: task.init(key(seed)), seed, signal };
-  if (dynamic !== undefined && options.onOverflow === "retry") {
+/** The updater's trainer, or for flags that NNabla's updater lacks a trainer with a static scale or one that skips. */
+async function openTraining(run: Run<Options>, task: Task) {
+  const { options } = run;
+  const { onOverflow, accumulate, ...shared } = trainerOptions(run);
+  const { scale, dynamic } = lossScaling(options);
+  const comm = communicator(options);
+  const clipped = chain(clipByGlobalNorm(options.clip), momentum({ learningRate: options.learningRate }));
+  const own = { ...shared, loss: task.loss, params: task.init(key(options.seed)) };
+  if (dynamic !== undefined && onOverflow === "retry") {
     const { training } = await updater({
-      ...shared,
-      ...workersOf(options),
+      ...own,
+      ...(comm && { comm }),
       solver: clipped,
       dataFeeder: pointFeeder(),
       scale,
       ...dynamic,
       accumGrad: accumulate,
       weightDecay: options.weightDecay,
-      precision,
     });
     return training;
   }
-  if (options.workers > 1)
+  if (comm !== undefined)
     throw new UsageError("--workers: is of the updater, which scales dynamically and retries");
   const lossScaler =
     dynamic === undefined
@@ -127,32 +118,34 @@ async function trainingOf({ backend, task, precision, options }: RunParts, signa
           minScale: 2 ** -126,
         });
   return trainer({
-    ...shared,
+    ...own,
     optimizer: chain(weightDecay(options.weightDecay), clipped),
-    precision: { ...precision, lossScaler },
+    precision: { ...shared.precision, lossScaler },
     accumulate,
     accumulation: "sum",
-    onOverflow: options.onOverflow,
+    onOverflow,
   });
 }
 
-async function byHand({ backend, task, precision, options }: RunParts, updates: number): Promise<Values> {
-  const { seed, accumulate, clip } = options;
+/** Takes the updates with `ScalingLoop`, and returns the parameters. */
+async function trainByHand(run: Run<Options>, task: Task, updates: number): Promise<Values> {
+  const { options, backend } = run;
+  const { precision, seed, accumulate, onOverflow } = trainerOptions(run);
   const loop = await ScalingLoop.start<PointBatch>(
     {
       backend,
       params: task.init(key(seed)),
       loss: task.loss as (weights: TensorTree, batch: Traced<PointBatch> & TracedBatch) => Tensor,
-      solver: solverOf(options),
+      solver: momentum({ learningRate: options.learningRate }),
       precision,
       dataFeeder: pointFeeder(),
       seed,
-      ...scalingOf(options),
-      maxRetries: options.onOverflow === "retry" ? MAX_RETRIES : 0,
+      ...lossScaling(options),
+      maxRetries: onOverflow === "retry" ? MAX_RETRIES : 0,
       accumGrad: accumulate,
       weightDecay: options.weightDecay,
-      clip,
-      comm: workersOf(options).comm,
+      clip: options.clip,
+      comm: communicator(options),
     },
     pointBatch(0),
   );

@@ -1,8 +1,7 @@
-import { backendOf } from "@mp/cli/training";
+import { backendOf, pointBatch } from "@mp/cli/training";
 import type { Backend } from "@mp/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { pointBatch } from "../src/points.js";
-import { simulatedWorkers } from "../src/simulated-workers.js";
+import { simulateWorkers } from "../src/simulate-workers.js";
 import { describeSameBits, inOneCall, type Setting, settings } from "./same-bits.js";
 
 describeSameBits("reference");
@@ -36,7 +35,7 @@ describe("the settings hold what they say", () => {
     const of = (setting: Partial<Setting>) => run({ updates: 1, scale: 8, ...setting });
     const same = () => () => pointBatch(0);
     const doubled = await of({ accumGrad: 2, feeder: same });
-    expect(doubled.bits).toEqual((await of({ comm: simulatedWorkers(2), feeder: same })).bits);
+    expect(doubled.bits).toEqual((await of({ comm: simulateWorkers(2), feeder: same })).bits);
     expect(doubled.bits).not.toEqual((await of({ feeder: same })).bits);
   });
 });

@@ -1,5 +1,5 @@
 // `updater` and the loop written out by hand give the same numbers, bit for bit, on every engine.
-import { backendOf } from "@mp/cli/training";
+import { backendOf, type PointBatch, pointBatch } from "@mp/cli/training";
 import {
   type Backend,
   chain,
@@ -20,8 +20,8 @@ import { type Communicator, updater } from "@mp/core/compat";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Values } from "../src/by-hand/engine-program.js";
 import { type LoopOptions, ScalingLoop, type Update } from "../src/by-hand/scaling-loop.js";
-import { type PointBatch, pointBatch, pointFeeder } from "../src/points.js";
-import { simulatedWorkers } from "../src/simulated-workers.js";
+import { pointFeeder } from "../src/point-feeder.js";
+import { simulateWorkers } from "../src/simulate-workers.js";
 import { pointTask } from "../src/task.js";
 
 const { init, loss } = pointTask({ hidden: 16, checkpointing: false });
@@ -121,13 +121,13 @@ export const settings: Readonly<Record<string, Setting>> = {
   "NNabla's own scale": { updates: 10, scale: 8 },
   "another factor": { updates: 24, scale: 2 ** 20, scalingFactor: 4, N: 3 },
   accumulation: { updates: 12, scale: 2 ** 22, N: 3, accumGrad: 3 },
-  "other workers": { updates: 12, scale: 2 ** 22, N: 3, comm: simulatedWorkers(3) },
+  "other workers": { updates: 12, scale: 2 ** 22, N: 3, comm: simulateWorkers(3) },
   "accumulation and other workers": {
     updates: 10,
     scale: 2 ** 22,
     N: 3,
     accumGrad: 2,
-    comm: simulatedWorkers(2),
+    comm: simulateWorkers(2),
   },
   "a batch that overflows at every scale": { updates: 8, scale: 8, N: 3, feeder: () => brokenFeeder() },
 };

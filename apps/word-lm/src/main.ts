@@ -1,5 +1,5 @@
 import { type Comparison, type RunResult, runApp, UsageError, writeResult } from "@mp/cli";
-import { onRanks, type RankRun, refuseBeside, runOnceOrCompare } from "@mp/cli/training";
+import { onEngine, onRanks, type RankRun, refuseBeside, runOnceOrCompare } from "@mp/cli/training";
 import { definition, type Options } from "./flags.js";
 import { runWordModel } from "./run.js";
 import { loadText } from "./text.js";
@@ -7,7 +7,7 @@ import { loadText } from "./text.js";
 const SWEPT = ["seed", "batch", "cells", "layers"] as const;
 
 /** Expands `cells=200,400` to one set of options per value. @throws UsageError */
-function swept(options: Options): readonly Options[] {
+function expandSweep(options: Options): readonly Options[] {
   if (options.sweep === undefined) return [options];
   const [name, list = ""] = options.sweep.split("=");
   const values = list.split(",").map(Number);
@@ -21,17 +21,17 @@ function swept(options: Options): readonly Options[] {
 await runApp(definition, (given, context) => onRanks(given, context, train));
 
 async function train(part: RankRun<Options>): Promise<void> {
-  const { options: given, context } = part;
+  const { options: given, context, ranks, threads } = part;
   if (given.sweep !== undefined) refuseBeside("--sweep", given, ["save", "resume", "report"]);
   const text = await loadText(given.data, given.vocab);
   const runs: (RunResult | Comparison)[] = [];
-  for (const options of swept(given)) {
+  for (const options of expandSweep(given)) {
     if (context.signal.aborted) break;
     if (given.sweep !== undefined) context.print(SWEPT.map((name) => `${name} ${options[name]}`).join(", "));
     const { result } = await runOnceOrCompare({
       options: given.sweep === undefined ? options : { ...options, json: undefined },
       context,
-      run: async (own, label) => ({ result: await runWordModel(own, label, text, part) }),
+      run: onEngine(context, (run) => runWordModel(run, text, ranks), threads),
       conclude: (own, baseline) =>
         baseline === undefined
           ? undefined

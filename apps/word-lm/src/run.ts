@@ -1,15 +1,14 @@
-import type { AppContext, RunResult } from "@mp/cli";
+import type { RunResult } from "@mp/cli";
 import {
   firstBatch,
   fitByFlags,
   formatOperatorTable,
-  onBackend,
   operatorTable,
-  precisionOf,
-  type RankRun,
+  type Run,
   resultOf,
+  trainerOptions,
 } from "@mp/cli/training";
-import { type Backend, key, momentum, type Ranks, type Trainer, trainer } from "@mp/core";
+import { key, momentum, type Ranks, type Trainer, trainer } from "@mp/core";
 import { graphCost } from "@mp/core/graph";
 import { exponentialDecay } from "@mp/core/optim";
 import { languageModelBatches } from "@mp/data";
@@ -20,79 +19,61 @@ import type { Text } from "./text.js";
 /** Uniform ±0.05, the initial scale of Zaremba et al.'s medium model. */
 const INITIAL_SCALE = 0.05;
 
-/** One training run from its first step to its held-out perplexity. */
-export function runWordModel(
-  options: Options,
-  label: string,
+/** One training run from its first step to its held-out perplexity; one of several `ranks`, where there are some. */
+export async function runWordModel(
+  run: Run<Options>,
   text: Text,
-  { context, ranks, threads }: RankRun<Options>,
-): Promise<RunResult> {
-  const train = async (backend: Backend): Promise<RunResult> => {
-    const { batch, sequence, seed, accumulate, onOverflow } = options;
-    const vocabulary = text.vocabularySize;
-    const { layers, cells, dropout, checkpointing } = options;
-    const model = wordModel({
-      vocabulary,
-      layers,
-      cells,
-      dropout,
-      checkpointing,
-      initialScale: INITIAL_SCALE,
-    });
-    const own = partOf(text.train, ranks);
-    const batches = languageModelBatches(own, { batch, sequence, epochs: Number.POSITIVE_INFINITY });
-    // Made before training, so that a held-out text too short for the batch is refused before hours are spent.
-    const heldOut = languageModelBatches(text.valid, { batch, sequence });
-    const stepsPerEpoch = Math.max(1, Math.floor((own.length - 1) / batch / sequence / accumulate));
-    await using training = await trainer({
-      backend,
-      params: model.init(key(seed)),
-      modelState: model.carried(batch),
-      loss: model.loss,
-      optimizer: momentum({
-        learningRate: exponentialDecay(options.learningRate, { decay: options.decay, every: stepsPerEpoch }),
-        momentum: options.momentum,
-        states: options.states,
-      }),
-      clipNorm: options.clip,
-      precision: precisionOf(options, backend.manifest),
-      seed,
-      accumulate,
-      onOverflow,
-      signal: context.signal,
-      ...(ranks === undefined ? {} : { ranks }),
-    });
-    const record = await fitByFlags({ training, batches, options, context, label });
-    const operators = options.profile ? await profiled(training, batches, context, label) : undefined;
-    const perplexity = await heldOutPerplexity(training, heldOut, model.carried(batch));
-    return resultOf({
-      context,
-      options,
-      backend,
-      training,
-      record,
-      metric: { name: "perplexity", value: perplexity },
-      flops: model.flopsPerStep(batch * sequence),
-      details: {
-        parameters: model.parameterCount,
-        corpus: text.summary,
-        ...(operators === undefined ? {} : { operators }),
-        ...(ranks === undefined ? {} : { ranks: ranks.size }),
-      },
-    });
-  };
-  return onBackend(options, train, threads);
+  ranks: Ranks | undefined,
+): Promise<{ readonly result: RunResult }> {
+  const { options } = run;
+  const { batch, sequence, seed, accumulate } = options;
+  const model = wordModel({ ...options, vocabulary: text.vocabularySize, initialScale: INITIAL_SCALE });
+  const own = rankPart(text.train, ranks);
+  const batches = languageModelBatches(own, { batch, sequence, epochs: Number.POSITIVE_INFINITY });
+  // Made before training, so that a held-out text too short for the batch is refused before hours are spent.
+  const heldOut = languageModelBatches(text.valid, { batch, sequence });
+  const stepsPerEpoch = Math.max(1, Math.floor((own.length - 1) / batch / sequence / accumulate));
+  await using training = await trainer({
+    ...trainerOptions(run),
+    params: model.init(key(seed)),
+    modelState: model.carried(batch),
+    loss: model.loss,
+    optimizer: momentum({
+      learningRate: exponentialDecay(options.learningRate, { decay: options.decay, every: stepsPerEpoch }),
+      momentum: options.momentum,
+      states: options.states,
+    }),
+    clipNorm: options.clip,
+    ...(ranks && { ranks }),
+  });
+  const record = await fitByFlags({ ...run, training, batches });
+  const operators = options.profile ? await profileStep(run, training, batches) : undefined;
+  const perplexity = await validationPerplexity(training, heldOut, model.carried(batch));
+  const result = await resultOf({
+    ...run,
+    training,
+    record,
+    metric: { name: "perplexity", value: perplexity },
+    flops: model.flopsPerStep(batch * sequence),
+    details: {
+      parameters: model.parameterCount,
+      corpus: text.summary,
+      ...(operators === undefined ? {} : { operators }),
+      ...(ranks === undefined ? {} : { ranks: ranks.size }),
+    },
+  });
+  return { result };
 }
 
 /** A rank's part of the text: contiguous, and of the same length on every rank. */
-function partOf(tokens: Int32Array, ranks: Ranks | undefined): Int32Array {
+function rankPart(tokens: Int32Array, ranks: Ranks | undefined): Int32Array {
   if (ranks === undefined) return tokens;
   const length = Math.floor(tokens.length / ranks.size);
   return tokens.subarray(length * ranks.rank, length * (ranks.rank + 1));
 }
 
 /** exp of the mean cross entropy over the text, read in order with carried state. */
-async function heldOutPerplexity<P>(
+async function validationPerplexity<P>(
   training: Trainer<P, WordBatch, CarriedState>,
   heldOut: ReturnType<typeof languageModelBatches>,
   start: CarriedState,
@@ -110,12 +91,11 @@ async function heldOutPerplexity<P>(
   return Math.exp(sum / words);
 }
 
-/** Time per operator of one extra step, from the engine's own profiler. */
-async function profiled<P>(
+/** Prints the time per operator of one extra step, from the engine's own profiler, and returns the table. */
+async function profileStep<P>(
+  { context, label }: Run<Options>,
   training: Trainer<P, WordBatch, CarriedState>,
   batches: ReturnType<typeof languageModelBatches>,
-  context: AppContext,
-  label: string,
 ): Promise<unknown> {
   const batch = await firstBatch(batches);
   const graph = training.graph(batch);

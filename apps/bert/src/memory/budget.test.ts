@@ -1,17 +1,17 @@
 import { UsageError } from "@mp/cli";
 import { describe, expect, it } from "vitest";
-import { bytesOf, largest } from "./budget.js";
+import { largest, parseSize } from "./budget.js";
 
 describe("--budget", () => {
   it("reads sizes", () => {
-    expect(["2GiB", "512M", "1.5 kB", "1000", "1e9"].map(bytesOf)).toEqual([
+    expect(["2GiB", "512M", "1.5 kB", "1000", "1e9"].map(parseSize)).toEqual([
       2 ** 31,
       2 ** 29,
       1536,
       1000,
       1e9,
     ]);
-    for (const wrong of ["", "much", "2XB", "-1G", "0"]) expect(() => bytesOf(wrong)).toThrow(UsageError);
+    for (const wrong of ["", "much", "2XB", "-1G", "0"]) expect(() => parseSize(wrong)).toThrow(UsageError);
   });
 
   it("finds the largest batch that fits, in few trials", () => {

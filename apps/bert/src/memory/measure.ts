@@ -1,19 +1,32 @@
 /**
- * A process of its own that trains for a few steps and writes one line of JSON: what was planned, and what was used.
+ * A process of its own that trains for a few steps and writes one line of JSON: planned and measured memory.
  * Its command line is the app's.
  */
 import { parseCommandLine } from "@mp/cli";
 import { backendOf } from "@mp/cli/training";
-import { planMemory } from "@mp/core/report";
+import { type PlannedMemory, planMemory } from "@mp/core/report";
 import { definition } from "../flags.js";
 import { withTask } from "../tasks/open-task.js";
 import { loadText } from "../text/load-text.js";
-import { trainingOf } from "../training.js";
-import type { Measured } from "./measured.js";
+import { openTraining } from "../training.js";
 import { residentPeak, startPeak } from "./resident.js";
 
+/** Figures of one way of training, measured by a process of its own. */
+export interface Measured {
+  /** The precision's name. */
+  readonly precision: string;
+  readonly planned: PlannedMemory;
+  /**
+   * The engine's own peak, which counts tensors alone. Engines that report none: how much the process's resident memory
+   * grew at its peak.
+   */
+  readonly peak: { readonly of: "tensors" | "process"; readonly bytes: number };
+  /** The fastest step. */
+  readonly msPerStep: number;
+}
+
 const STEPS = 8;
-/** Steps until everything is compiled, and what that took has been freed. */
+/** Steps until everything is compiled and the memory of compilation has been freed. */
 const SETTLED = 2;
 
 const parsed = parseCommandLine(definition, process.argv.slice(2));
@@ -25,23 +38,20 @@ const measured = await withTask(options, text, async (task): Promise<Measured> =
   const batch = task.sample(options.batch);
   startPeak();
   const before = process.memoryUsage.rss();
-  await using training = await trainingOf(task, options, backend);
+  await using training = await openTraining(task, { options, backend });
   const milliseconds: number[] = [];
   for (let step = 0; step < STEPS; step++) {
     const startedAt = performance.now();
     await training.step(...Array.from({ length: options.accumulate }, () => batch));
     milliseconds.push(performance.now() - startedAt);
-    // What tracing, compiling and uploading passed on is not a step's.
+    // Memory that tracing, compiling and uploading took does not count.
     if (step < SETTLED) startPeak();
   }
   const peak = await training.peakBytes();
   const added = residentPeak() - before;
   return {
     precision: training.precision.name,
-    planned: planMemory(training.graph(batch), {
-      manifest: backend.manifest,
-      precision: training.precision,
-    }),
+    planned: planMemory(training.graph(batch), { manifest: backend.manifest, precision: training.precision }),
     peak: peak === undefined ? { of: "process", bytes: added } : { of: "tensors", bytes: peak },
     msPerStep: Math.min(...milliseconds.slice(SETTLED)),
   };

@@ -38,7 +38,7 @@ export async function printMemory(options: Options, context: AppContext): Promis
   if (mixed !== "float32") kinds.push({ ...options, precision: mixed });
   const rows: MemoryRow[] = [];
   for (const kind of kinds) {
-    const beside = besideTensorsOf(kind, context);
+    const beside = measureBesideTensors(kind, context);
     for (const { name, options: own } of techniques(kind)) {
       if (context.signal.aborted) return;
       const measured = await measure(own, context.signal);
@@ -55,7 +55,7 @@ export async function printMemory(options: Options, context: AppContext): Promis
  * Memory that a process takes besides tensors, measured once with the smallest batch for whole steps, and once for
  * microbatches, which are two programs with sums between them.
  */
-function besideTensorsOf(kind: Options, context: AppContext): (own: Options) => Promise<number> {
+function measureBesideTensors(kind: Options, context: AppContext): (own: Options) => Promise<number> {
   const known = new Map<number, number>();
   return async ({ accumulate }) => {
     const micro = Math.min(accumulate, 2);

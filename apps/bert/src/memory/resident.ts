@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 
-/** Files in which Linux reports a process's peak memory, and lets it be reset. */
+/** Linux resets a process's peak memory when 5 is written to the first file, and reports it in the second. */
 const RESET = "/proc/self/clear_refs";
 const STATUS = "/proc/self/status";
 
 /**
- * Frees what JavaScript no longer uses, if the process was started with `--expose-gc`, and starts a new peak; where that
- * is not possible, the peak stays that since the process's start.
+ * Collects garbage, if the process was started with `--expose-gc`, and resets the peak. Outside Linux the peak cannot be
+ * reset, and is that since the process's start.
  */
 export function startPeak(): void {
   (globalThis as { readonly gc?: () => void }).gc?.();

@@ -1,16 +1,16 @@
-/** `--memory`: what each technique takes, estimated from the step's graph and measured in processes of their own. */
-import { textTable } from "@mp/cli/training";
-import type { Measured } from "./measured.js";
+/** The table of `--memory`: each technique's memory, estimated from the step's graph and measured in its own process. */
+import { columnTable } from "@mp/cli/training";
+import type { Measured } from "./measure.js";
 
 export interface MemoryRow {
   readonly technique: string;
   readonly measured: Measured;
-  /** Bytes of tensors at the measured peak: for a process, less what it takes besides. */
+  /** Bytes of tensors at the measured peak. Of a process's peak, the memory beside tensors has been subtracted. */
   readonly tensors: number;
 }
 
 /**
- * Memory that a process takes besides tensors: what it was measured to take, less what was planned for its tensors.
+ * Memory of a process beside its tensors: its measured peak less the planned peak of its tensors.
  */
 export const besideTensors = ({ peak, planned }: Measured): number => peak.bytes - planned.peak;
 
@@ -19,30 +19,18 @@ const mib = (bytes: number): string => (bytes / MIB).toFixed(bytes < 10 * MIB ? 
 
 /** One line per technique, in MiB. */
 export function formatMemory(rows: readonly MemoryRow[]): string {
-  const header = [
-    "MiB",
-    "weights",
-    "halves of them",
-    "gradients",
-    "optimizer",
-    "activations",
-    "estimated peak",
-    "measured",
-    "off",
-    "ms per step",
-  ];
-  const lines = rows.map(({ technique, measured, tensors }) => {
-    const { kinds, peak } = measured.planned;
-    return [
-      `${measured.precision}${technique}`,
-      ...[kinds.masters, kinds.halfWeights, kinds.gradients, kinds.optimizer, kinds.activations].map(mib),
-      mib(peak),
-      mib(tensors),
-      signedPercent(peak / tensors - 1),
-      measured.msPerStep.toFixed(0),
-    ];
+  return columnTable(rows, {
+    MiB: ({ technique, measured }) => `${measured.precision}${technique}`,
+    weights: ({ measured }) => mib(measured.planned.kinds.masters),
+    "halves of them": ({ measured }) => mib(measured.planned.kinds.halfWeights),
+    gradients: ({ measured }) => mib(measured.planned.kinds.gradients),
+    optimizer: ({ measured }) => mib(measured.planned.kinds.optimizer),
+    activations: ({ measured }) => mib(measured.planned.kinds.activations),
+    "estimated peak": ({ measured }) => mib(measured.planned.peak),
+    measured: ({ tensors }) => mib(tensors),
+    off: ({ measured, tensors }) => percentWithSign(measured.planned.peak / tensors - 1),
+    "ms per step": ({ measured }) => measured.msPerStep.toFixed(0),
   });
-  return textTable(header, lines);
 }
 
-const signedPercent = (share: number): string => `${share < 0 ? "" : "+"}${(100 * share).toFixed(1)} %`;
+const percentWithSign = (share: number): string => `${share < 0 ? "" : "+"}${(100 * share).toFixed(1)} %`;

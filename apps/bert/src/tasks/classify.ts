@@ -15,7 +15,7 @@ import { accuracy } from "@mp/nn/metrics";
 import type { Options } from "../flags.js";
 import { classHead, type Encoder, type EncoderOptions, type EncoderParameters } from "../model.js";
 import type { Text } from "../text/load-text.js";
-import { sequencesOf } from "../text/sequences.js";
+import { cutSequences } from "../text/sequences.js";
 
 export type Labeled = { readonly ids: Tensor; readonly labels: Tensor };
 
@@ -33,8 +33,8 @@ export function classifyTask(
   }
   const head = classHead(model.options, text.sources.length);
   const params = { encoder: start.encoder, head: head.init(foldIn(start.key, "head")) };
-  const examplesOf = (part: "train" | "test") => {
-    const bySource = text.sources.map((source) => sequencesOf([source[part]], sequence));
+  const examples = (part: "train" | "test") => {
+    const bySource = text.sources.map((source) => cutSequences([source[part]], sequence));
     const count = bySource.reduce((sum, own) => sum + own.count, 0);
     const ids = new Int32Array(count * sequence);
     const labels = new Int32Array(count);
@@ -51,12 +51,12 @@ export function classifyTask(
   const metrics = (parameters: Traced<typeof params>, { ids, labels }: Labeled, context: LossContext) => ({
     accuracy: accuracy(scores(parameters, ids, context), labels),
   });
-  const test = arrayDataset(examplesOf("test"), { batch, partial: "keep" });
+  const test = arrayDataset(examples("test"), { batch, partial: "keep" });
   return {
     params,
     loss: (parameters: Traced<typeof params>, { ids, labels }: Labeled, context: LossContext) =>
       softmaxCrossEntropy(scores(parameters, ids, context), labels),
-    batches: arrayDataset(examplesOf("train"), {
+    batches: arrayDataset(examples("train"), {
       batch,
       epochs: Number.POSITIVE_INFINITY,
       shuffle: { seed },

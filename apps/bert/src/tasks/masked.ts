@@ -3,8 +3,8 @@ import { softmaxCrossEntropy } from "@mp/nn";
 import type { Options } from "../flags.js";
 import { type Encoder, type EncoderOptions, type EncoderParameters, pieceHead } from "../model.js";
 import type { Text } from "../text/load-text.js";
-import { hiddenPerSequence, maskedBatches } from "../text/masked-batches.js";
-import { sequencesOf } from "../text/sequences.js";
+import { maskedBatches, predictionsPerSequence } from "../text/masked-batches.js";
+import { cutSequences } from "../text/sequences.js";
 
 export type Masked = { readonly ids: Tensor; readonly places: Tensor; readonly pieces: Tensor };
 
@@ -24,7 +24,7 @@ export function maskedTask(
   const params = { encoder: start.encoder, head: head.init(foldIn(start.key, "head")) };
   const vocabulary = text.pieces.length;
   const sequences = (part: "train" | "valid") =>
-    sequencesOf(
+    cutSequences(
       text.sources.map((source) => source[part]),
       sequence,
     );
@@ -53,7 +53,7 @@ export function maskedTask(
       shuffle: true,
     }),
     sample: (count: number) => {
-      const hidden = count * hiddenPerSequence(sequence);
+      const hidden = count * predictionsPerSequence(sequence);
       return {
         ids: zeros([count, sequence], "i32"),
         places: zeros([hidden], "i32"),

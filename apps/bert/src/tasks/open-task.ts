@@ -13,7 +13,7 @@ export type TaskUser<R> = <P extends Tree<HostTensor>, B>(task: Task<P, B>) => P
 export async function withTask<R>(options: Options, text: Text, use: TaskUser<R>): Promise<R> {
   const own = encoderOptions(options, text);
   const model = { encoder: encoder(own), options: own };
-  const start = await startOf(options, model.encoder);
+  const start = await startingPoint(options, model.encoder);
   return options.task === "masked"
     ? use(maskedTask(options, text, model, start))
     : use(classifyTask(options, text, model, start));
@@ -25,8 +25,8 @@ function encoderOptions(options: Options, text: Text): EncoderOptions {
   return { vocabulary, sequence, layers, size, heads, hidden, dropout, checkpointing };
 }
 
-/** The run's key, and the encoder's initial parameters: drawn, or those of the checkpoint `--from` names. */
-async function startOf({ seed, from }: Options, model: Encoder) {
+/** The run's key, and the encoder's initial parameters: random, or from the checkpoint of `--from`. */
+async function startingPoint({ seed, from }: Options, model: Encoder) {
   const start = foldIn(key(seed), "model");
   const params = { encoder: model.init(foldIn(start, "encoder")) };
   if (from === undefined) return { key: start, encoder: params.encoder };

@@ -1,3 +1,4 @@
+import type { RunResult } from "@mp/cli";
 import type { Fed, HostTensor, LossContext, Tensor, Traced, Trainer, Tree } from "@mp/core";
 import type { Dataset } from "@mp/data";
 
@@ -10,10 +11,7 @@ export interface Task<P extends Tree<HostTensor>, B> {
   readonly batches: Dataset<Fed<B>>;
   /** A batch of that many sequences, of zeros: memory depends on shapes alone. */
   readonly sample: (batch: number) => Fed<B>;
-  readonly judge: (training: Trainer<P, B, Readonly<Record<never, never>>, never>) => Promise<Metric>;
-}
-
-export interface Metric {
-  readonly name: string;
-  readonly value: number;
+  readonly judge: (
+    training: Trainer<P, B, Readonly<Record<never, never>>, never>,
+  ) => Promise<RunResult["metric"]>;
 }

@@ -2,15 +2,12 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { UsageError } from "@mp/cli";
 import { defaultCorpora, type NamedCorpus } from "@mp/cli/corpus";
-import { END_OF_SENTENCE, readText, type TextCorpus, UNKNOWN_WORD } from "@mp/data";
+import { type CorpusParts, END_OF_SENTENCE, readText, type TextCorpus, UNKNOWN_WORD } from "@mp/data";
 import { trainTokenizer, type WordPieces } from "./tokenizer.js";
 
 /** The word pieces of one source of text, without marks between sentences. */
-export interface Source {
+export interface Source extends CorpusParts {
   readonly name: string;
-  readonly train: Int32Array;
-  readonly valid: Int32Array;
-  readonly test: Int32Array;
 }
 
 /** A text as the model reads it, and what a result says about its source. */
@@ -73,12 +70,12 @@ const isMark = (word: string): boolean => word === END_OF_SENTENCE || word === U
 
 function encode(name: string, corpus: TextCorpus, wordPieces: WordPieces): Source {
   const ids = corpus.words.map((word) => (word === END_OF_SENTENCE ? [] : wordPieces.encode(word)));
-  const encoded = (part: Int32Array): Int32Array =>
+  const encodePart = (part: Int32Array): Int32Array =>
     Int32Array.from(Array.from(part).flatMap((token) => ids[token] ?? []));
   return {
     name,
-    train: encoded(corpus.train),
-    valid: encoded(corpus.valid),
-    test: encoded(corpus.test),
+    train: encodePart(corpus.train),
+    valid: encodePart(corpus.valid),
+    test: encodePart(corpus.test),
   };
 }

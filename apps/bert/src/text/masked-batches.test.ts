@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { type MaskedBatch, maskedBatches } from "./masked-batches.js";
-import { sequencesOf } from "./sequences.js";
+import { cutSequences } from "./sequences.js";
 import { CLS, MASK, SEP } from "./tokenizer.js";
 
 const text = Int32Array.from({ length: 62 * 40 }, (_, index) => 5 + (index % 90));
-const sequences = sequencesOf([text], 64);
+const sequences = cutSequences([text], 64);
 const options = { vocabulary: 100, seed: 3, epochs: 2, shuffle: true };
 
 async function all(batch: number): Promise<readonly MaskedBatch[]> {

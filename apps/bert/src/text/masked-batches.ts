@@ -3,7 +3,7 @@ import { type Dataset, datasetSignature, indexedDataset, permutation, randomStre
 import type { Sequences } from "./sequences.js";
 import { MASK, SPECIAL } from "./tokenizer.js";
 
-/** Sequences with hidden pieces, and what was hidden. */
+/** Sequences with hidden pieces, and the pieces that were hidden. */
 export interface MaskedBatch {
   /** i32 [batch, sequence] */
   readonly ids: HostTensor<"i32">;
@@ -23,17 +23,18 @@ export interface MaskedOptions {
   readonly shuffle: boolean;
 }
 
-/** BERT's: this share of the pieces is to be predicted; of them so many are hidden, or replaced by any piece. */
+/** BERT's shares: of all pieces, those to predict; of these, those hidden, and those replaced by a random piece. */
 const SHARE = 0.15;
 const HIDDEN = 0.8;
 const REPLACED = 0.1;
 
-/** Pieces that are predicted in each sequence, all of the same number, so that batches of any size weigh them alike. */
-export const hiddenPerSequence = (length: number): number => Math.max(1, Math.round(SHARE * (length - 2)));
+/** Predicted pieces of a sequence. All sequences have as many, so that they weigh the same in batches of any size. */
+export const predictionsPerSequence = (length: number): number =>
+  Math.max(1, Math.round(SHARE * (length - 2)));
 
 /**
- * Batches for the masked language model (Devlin et al., arXiv 1810.04805). Which pieces are hidden is drawn for each
- * sequence and epoch, and does not depend on the batch: 32 batches of 8 hold what one of 256 does.
+ * Batches for the masked language model (Devlin et al., arXiv 1810.04805). The hidden pieces are drawn for each sequence
+ * and epoch, independent of the batch size: 32 batches of 8 hide the same pieces as one of 256.
  * @throws MP_INVALID_ARGUMENT when the text is too short for one batch
  */
 export function maskedBatches(sequences: Sequences, options: MaskedOptions): Dataset<MaskedBatch> {
@@ -46,9 +47,9 @@ export function maskedBatches(sequences: Sequences, options: MaskedOptions): Dat
       `the text has ${count} sequences of ${length}, fewer than a batch of ${batch}; use a smaller --batch or --sequence, or more text`,
     );
   }
-  const hidden = hiddenPerSequence(length);
+  const hidden = predictionsPerSequence(length);
   let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
-  const orderOf = (epoch: number): Uint32Array => {
+  const epochOrder = (epoch: number): Uint32Array => {
     drawn = drawn?.epoch === epoch ? drawn : { epoch, order: permutation(count, randomStream(seed, epoch)) };
     return drawn.order;
   };
@@ -67,7 +68,7 @@ export function maskedBatches(sequences: Sequences, options: MaskedOptions): Dat
       const places = new Int32Array(batch * hidden);
       const pieces = new Int32Array(batch * hidden);
       for (let row = 0; row < batch; row++) {
-        const example = shuffle ? (orderOf(epoch)[index * batch + row] as number) : index * batch + row;
+        const example = shuffle ? (epochOrder(epoch)[index * batch + row] as number) : index * batch + row;
         const own = input.subarray(row * length, (row + 1) * length);
         own.set(ids.subarray(example * length, (example + 1) * length));
         const random = randomStream(seed, epoch, example, 1);

@@ -8,8 +8,8 @@ export interface Sequences {
   readonly length: number;
 }
 
-/** Cuts texts into sequences; what is left at the end of a text is dropped. */
-export function sequencesOf(texts: readonly Int32Array[], length: number): Sequences {
+/** Cuts texts into sequences, and drops the incomplete one at the end of each text. */
+export function cutSequences(texts: readonly Int32Array[], length: number): Sequences {
   const stride = length - 2;
   const starts = texts.flatMap((text) =>
     Array.from({ length: Math.floor(text.length / stride) }, (_, index) =>

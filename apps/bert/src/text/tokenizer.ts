@@ -1,12 +1,12 @@
 import { Tokenizer } from "@huggingface/tokenizers";
 import { CONTINUES, wordPieces } from "./word-piece-training.js";
 
-/** BERT's own pieces; their indices are the first ones. */
+/** BERT's special pieces, which have the first indices. */
 export const SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] as const;
-const indexOf = (piece: (typeof SPECIAL)[number]): number => SPECIAL.indexOf(piece);
-export const [CLS, SEP, MASK] = [indexOf("[CLS]"), indexOf("[SEP]"), indexOf("[MASK]")];
+const specialIndex = (piece: (typeof SPECIAL)[number]): number => SPECIAL.indexOf(piece);
+export const [CLS, SEP, MASK] = [specialIndex("[CLS]"), specialIndex("[SEP]"), specialIndex("[MASK]")];
 
-/** The library's description of BERT's uncased tokenizer with those pieces. */
+/** BERT's uncased tokenizer with those pieces. */
 function bertTokenizer(pieces: readonly string[]): Tokenizer {
   const vocab = Object.fromEntries(pieces.map((piece, index) => [piece, index]));
   const description = {

@@ -11,9 +11,9 @@ interface Word {
   readonly count: number;
 }
 
-const joined = (left: string, right: string): string => left + right.slice(CONTINUES.length);
+const join = (left: string, right: string): string => left + right.slice(CONTINUES.length);
 /** No piece holds a space. */
-const keyOf = (left: string, right: string): string => `${left} ${right}`;
+const pairKey = (left: string, right: string): string => `${left} ${right}`;
 
 /** Counts of neighboring pieces, and the words in which each pair occurs. */
 class Pairs {
@@ -24,7 +24,7 @@ class Pairs {
     word.pieces.forEach((left, index) => {
       const right = word.pieces[index + 1];
       if (right === undefined) return;
-      const key = keyOf(left, right);
+      const key = pairKey(left, right);
       const count = (this.#counts.get(key) ?? 0) + sign * word.count;
       if (count > 0) this.#counts.set(key, count);
       else this.#counts.delete(key);
@@ -44,8 +44,8 @@ class Pairs {
     return best === undefined ? undefined : (best.split(" ") as [string, string]);
   }
 
-  wordsOf(left: string, right: string): readonly Word[] {
-    return [...(this.#words.get(keyOf(left, right)) ?? [])];
+  wordsWith(left: string, right: string): readonly Word[] {
+    return [...(this.#words.get(pairKey(left, right)) ?? [])];
   }
 }
 
@@ -54,7 +54,7 @@ function merge(pieces: readonly string[], left: string, right: string): string[]
   for (let index = 0; index < pieces.length; index++) {
     const piece = pieces[index] as string;
     if (piece === left && pieces[index + 1] === right) {
-      merged.push(joined(left, right));
+      merged.push(join(left, right));
       index++;
     } else merged.push(piece);
   }
@@ -86,12 +86,12 @@ export function wordPieces(counts: ReadonlyMap<string, number>, size: number): r
   while (vocabulary.size < size) {
     const pair = pairs.mostFrequent();
     if (pair === undefined) break;
-    for (const word of pairs.wordsOf(...pair)) {
+    for (const word of pairs.wordsWith(...pair)) {
       pairs.add(word, -1);
       word.pieces = merge(word.pieces, ...pair);
       pairs.add(word, 1);
     }
-    vocabulary.add(joined(...pair));
+    vocabulary.add(join(...pair));
   }
   return [...vocabulary];
 }

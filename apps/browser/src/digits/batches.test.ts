@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { digitBatch, digitBatches, heldOutBatches } from "./batches.js";
+import { digitBatch, digitBatches, unseenBatches } from "./batches.js";
 import { paint, SIDE } from "./paint.js";
 import { randomNumbers } from "./random.js";
-import { fitted } from "./stroke.js";
+import { fitToSquare } from "./stroke.js";
 import { writeDigit } from "./write-digit.js";
 
 it("makes the same digits of the same index, and others of another", () => {
   expect(digitBatch(3, 16)).toEqual(digitBatch(3, 16));
   expect(digitBatch(4, 16).x.data).not.toEqual(digitBatch(3, 16).x.data);
-  expect(heldOutBatches(1, 16)[0]?.x.data).not.toEqual(digitBatch(0, 16).x.data);
+  expect(unseenBatches(1, 16)[0]?.x.data).not.toEqual(digitBatch(0, 16).x.data);
 });
 
 it("makes images of all digits, from paper to ink", () => {
@@ -45,5 +45,5 @@ it("sees a drawing alike wherever and however large it is drawn", () => {
 });
 
 it("keeps a drawing of one dot in the middle", () => {
-  expect(fitted([[{ x: 0.1, y: 0.9 }]])).toEqual([[{ x: 0.5, y: 0.5 }]]);
+  expect(fitToSquare([[{ x: 0.1, y: 0.9 }]])).toEqual([[{ x: 0.5, y: 0.5 }]]);
 });

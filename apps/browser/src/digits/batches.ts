@@ -26,7 +26,7 @@ export function digitBatch(index: number, size: number): DigitBatch {
   return { x: tensor(images, [size, 1, SIDE, SIDE]), y: tensor(labels) };
 }
 
-export const heldOutBatches = (count: number, size: number): readonly DigitBatch[] =>
+export const unseenBatches = (count: number, size: number): readonly DigitBatch[] =>
   Array.from({ length: count }, (_, index) => digitBatch(HELD_OUT + index, size));
 
 /** New digits at every step, endlessly. The cursor of a checkpoint is the number of batches before it. */

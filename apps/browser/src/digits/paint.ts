@@ -1,4 +1,4 @@
-import { fitted, type Point, type Stroke } from "./stroke.js";
+import { fitToSquare, type Point, type Stroke } from "./stroke.js";
 
 /** The side of an image in pixels. */
 export const SIDE = 20;
@@ -8,21 +8,21 @@ export const PEN = 1.1;
 
 /** The drawing as an image [SIDE, SIDE], 0 for paper and 1 for ink, written to `out`. */
 export function paint(strokes: readonly Stroke[], out: Float32Array, pen = PEN): void {
-  const pieces = fitted(strokes).flatMap((stroke) =>
+  const pieces = fitToSquare(strokes).flatMap((stroke) =>
     stroke.map((point, index) => [stroke[index - 1] ?? point, point] as const),
   );
   for (let row = 0; row < SIDE; row++) {
     for (let column = 0; column < SIDE; column++) {
       const pixel = { x: (column + 0.5) / SIDE, y: (row + 0.5) / SIDE };
       let nearest = Number.POSITIVE_INFINITY;
-      for (const [from, to] of pieces) nearest = Math.min(nearest, squaredDistance(pixel, from, to));
+      for (const [from, to] of pieces) nearest = Math.min(nearest, distanceSquared(pixel, from, to));
       // One pixel from ink to paper.
       out[row * SIDE + column] = Math.min(1, Math.max(0, pen + 0.5 - Math.sqrt(nearest) * SIDE));
     }
   }
 }
 
-function squaredDistance(point: Point, from: Point, to: Point): number {
+function distanceSquared(point: Point, from: Point, to: Point): number {
   const [dx, dy] = [to.x - from.x, to.y - from.y];
   const length = dx * dx + dy * dy;
   const along = length === 0 ? 0 : ((point.x - from.x) * dx + (point.y - from.y) * dy) / length;

@@ -14,10 +14,10 @@ const EXTENT = 0.74;
  * The drawing moved to the middle of the unit square, and scaled by one factor so that its longer side takes EXTENT of it.
  * Drawings of people and generated ones go through it, so that a network sees both alike.
  */
-export function fitted(strokes: readonly Stroke[]): readonly Stroke[] {
+export function fitToSquare(strokes: readonly Stroke[]): readonly Stroke[] {
   const points = strokes.flat();
-  const [left, right] = rangeOf(points.map(({ x }) => x));
-  const [top, bottom] = rangeOf(points.map(({ y }) => y));
+  const [left, right] = range(points.map(({ x }) => x));
+  const [top, bottom] = range(points.map(({ y }) => y));
   // A dot has no extent.
   const scale = EXTENT / Math.max(right - left, bottom - top, 1e-6);
   return strokes.map((stroke) =>
@@ -28,7 +28,7 @@ export function fitted(strokes: readonly Stroke[]): readonly Stroke[] {
   );
 }
 
-const rangeOf = (numbers: readonly number[]): readonly [number, number] =>
+const range = (numbers: readonly number[]): readonly [number, number] =>
   numbers.reduce(
     ([least, most], number) => [Math.min(least, number), Math.max(most, number)],
     [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],

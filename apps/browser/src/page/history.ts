@@ -1,6 +1,6 @@
 import type { RunName, Step } from "./messages.js";
 
-/** Records what a run has done so far. */
+/** The record of a run so far. */
 export class RunHistory {
   readonly losses: number[] = [];
   readonly scales: number[] = [];

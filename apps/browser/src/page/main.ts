@@ -1,5 +1,5 @@
 import { paint, SIDE } from "../digits/paint.js";
-import { fitted, type Stroke } from "../digits/stroke.js";
+import { fitToSquare, type Stroke } from "../digits/stroke.js";
 import { writeDigit } from "../digits/write-digit.js";
 import { histories } from "./history.js";
 import { keepOffline } from "./keep-offline.js";
@@ -23,12 +23,12 @@ let asked = 0;
 
 const answers: { readonly [K in FromWorker["type"]]: (message: Extract<FromWorker, { type: K }>) => void } = {
   opened: ({ runs }) => {
-    view.opened(runs);
+    view.showEngines(runs);
     setTraining(true);
   },
   step: (step) => {
     runs[step.run].add(step);
-    view.changed(runs);
+    view.redraw(runs);
     if (step.run === "float16" && step.step % REPORT_EVERY === 1) send({ type: "report" });
   },
   accuracy: ({ run, accuracy }) => {
@@ -43,7 +43,7 @@ const answers: { readonly [K in FromWorker["type"]]: (message: Extract<FromWorke
     asked--;
   },
   failed: ({ message }) => {
-    view.failed(message);
+    view.showFailure(message);
     isTraining = false;
     view.setTraining(false);
   },
@@ -51,7 +51,7 @@ const answers: { readonly [K in FromWorker["type"]]: (message: Extract<FromWorke
 
 worker.onmessage = ({ data }: MessageEvent<FromWorker>) =>
   (answers[data.type] as (message: FromWorker) => void)(data);
-worker.onerror = ({ message }) => view.failed(message);
+worker.onerror = ({ message }) => view.showFailure(message);
 
 function setTraining(isWanted: boolean): void {
   isTraining = isWanted;
@@ -70,7 +70,7 @@ function classify(): void {
   send({ type: "classify", image });
 }
 
-function drawn(strokes: readonly Stroke[]): void {
+function readDrawing(strokes: readonly Stroke[]): void {
   if (strokes.length === 0) {
     image = undefined;
     view.showNothing();
@@ -82,10 +82,10 @@ function drawn(strokes: readonly Stroke[]): void {
 }
 
 function showExample(): void {
-  paper.show(fitted(writeDigit(Math.floor(Math.random() * 10), Math.random)));
+  paper.show(fitToSquare(writeDigit(Math.floor(Math.random() * 10), Math.random)));
 }
 
-const paper = new Paper(byId("paper", HTMLCanvasElement), drawn);
+const paper = new Paper(byId("paper", HTMLCanvasElement), readDrawing);
 
 byId("clear", HTMLButtonElement).onclick = () => paper.show([]);
 byId("example", HTMLButtonElement).onclick = showExample;

@@ -15,7 +15,7 @@ export type ToWorker =
 /** The device that a run computes on, in words. */
 export interface OpenedRun {
   readonly engine: string;
-  /** Why it is not on the GPU, or what there is to know of its arithmetic. */
+  /** The reason why it is not on the GPU. */
   readonly remark: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export interface GradientSummary {
   readonly step: number;
   readonly scale: number;
   readonly recommendedScale: number;
-  /** Shares of the gradients that are not 0, at scale 1 and at the run's scale: what f16 loses. */
+  /** Shares of the nonzero gradients that f16 loses, at scale 1 and at the run's scale. */
   readonly shares: readonly {
     readonly scale: number;
     readonly zero: number;

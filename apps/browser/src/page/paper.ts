@@ -16,13 +16,13 @@ export class Paper {
       canvas.setPointerCapture(event.pointerId);
       if (this.#isShown) this.#strokes = [];
       this.#isShown = false;
-      this.#strokes.push([this.#placeOf(event)]);
-      this.#changed();
+      this.#strokes.push([this.#place(event)]);
+      this.#update();
     });
     canvas.addEventListener("pointermove", (event) => {
       if (!canvas.hasPointerCapture(event.pointerId)) return;
-      this.#strokes.at(-1)?.push(this.#placeOf(event));
-      this.#changed();
+      this.#strokes.at(-1)?.push(this.#place(event));
+      this.#update();
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
   }
@@ -31,15 +31,15 @@ export class Paper {
   show(strokes: readonly Stroke[]): void {
     this.#strokes = strokes.map((stroke) => [...stroke]);
     this.#isShown = true;
-    this.#changed();
+    this.#update();
   }
 
-  #changed(): void {
+  #update(): void {
     this.#draw();
     this.#onDrawn(this.#strokes);
   }
 
-  #placeOf({ clientX, clientY }: PointerEvent): Point {
+  #place({ clientX, clientY }: PointerEvent): Point {
     const { left, top, width, height } = this.#canvas.getBoundingClientRect();
     return { x: (clientX - left) / width, y: (clientY - top) / height };
   }

@@ -1,6 +1,6 @@
 import { float32, mixedFloat16, type Tensor, type Traced, type Trainer, tensor } from "@mp/core";
 import { softmax } from "@mp/core/ops";
-import { digitBatch, digitBatches, heldOutBatches } from "../digits/batches.js";
+import { digitBatch, digitBatches, unseenBatches } from "../digits/batches.js";
 import { SIDE } from "../digits/paint.js";
 import { type Batch, model, type Parameters } from "../model.js";
 import { BATCH, digitTraining } from "../training.js";
@@ -32,7 +32,7 @@ export class Runs {
       digitTraining({
         backend: engines[run].backend,
         precision: precisions[run](),
-        // What there is to know of the engine is in its remark.
+        // The page shows the engine's remark instead.
         onWarning: () => undefined,
       });
     return new Runs({ float32: await open("float32"), float16: await open("float16") }, send);
@@ -47,7 +47,7 @@ export class Runs {
 
   async train(): Promise<void> {
     this.#isWanted = true;
-    // Asked for again before the step after `pause` has ended.
+    // `train` after `pause`, before the current step has ended.
     if (this.#isTraining) return;
     this.#isTraining = true;
     try {
@@ -72,7 +72,7 @@ export class Runs {
     const { step, loss, scale, applied, milliseconds } = value;
     this.#send({ type: "step", run, step, loss, scale, applied, milliseconds });
     if (step % LOOK_EVERY !== 0) return;
-    const { metrics } = await this.#trainings[run].evaluateAll(heldOutBatches(LOOKS, BATCH));
+    const { metrics } = await this.#trainings[run].evaluateAll(unseenBatches(LOOKS, BATCH));
     this.#send({ type: "accuracy", run, step, accuracy: metrics.accuracy });
   }
 
@@ -110,7 +110,7 @@ export class Runs {
 const probabilities = (parameters: Traced<Parameters>, x: Tensor): Tensor =>
   softmax(model.apply(parameters, x), 1);
 
-/** Lets the messages in that came during a step. */
+/** Waits until the messages that came during a step have been handled. */
 const turn = (): Promise<void> =>
   new Promise((done) => {
     setTimeout(done, 0);

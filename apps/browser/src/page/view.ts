@@ -1,5 +1,5 @@
 import { drawBars, drawLines } from "./chart.js";
-import { differences, type Histories } from "./history.js";
+import { differences, type Histories, histories } from "./history.js";
 import { type GradientSummary, type OpenedRun, RUNS, type RunName } from "./messages.js";
 
 /** The element of that id and class. */
@@ -9,8 +9,7 @@ export function byId<E extends Element>(id: string, kind: new () => E): E {
   return element;
 }
 
-type Fact = "engine" | "step" | "loss" | "accuracy" | "milliseconds" | "skipped" | "scale";
-const labels: Readonly<Record<Fact, string>> = {
+const labels = {
   engine: "computed on",
   step: "steps",
   loss: "loss, mean of 20 steps",
@@ -18,7 +17,8 @@ const labels: Readonly<Record<Fact, string>> = {
   milliseconds: "milliseconds a step",
   skipped: "skipped steps",
   scale: "loss scale",
-};
+} as const;
+type Fact = keyof typeof labels;
 
 /** The exponents of f16: below the first it has fewer bits, below the second 0; above the last it is infinite. */
 const [NORMAL, KEPT, LARGEST] = [-14, -25, 15];
@@ -63,7 +63,7 @@ export class View {
       this.#rows.push(row);
       list.append(row);
     }
-    this.#drawPlots({ losses: { float32: [], float16: [] }, skipped: [], scales: [], differences: [] });
+    this.#drawPlots(histories());
     drawBars(byId("gradients", SVGElement), {
       first: 0,
       counts: [],
@@ -72,7 +72,7 @@ export class View {
     });
   }
 
-  opened(runs: Readonly<Record<RunName, OpenedRun>>): void {
+  showEngines(runs: Readonly<Record<RunName, OpenedRun>>): void {
     for (const run of RUNS) this.#set("engine", run, runs[run].engine);
     const remarks = new Set(RUNS.flatMap((run) => runs[run].remark ?? []));
     byId("remarks", HTMLUListElement).replaceChildren(
@@ -89,7 +89,7 @@ export class View {
     byId("status", HTMLElement).textContent = text;
   }
 
-  failed(message: string): void {
+  showFailure(message: string): void {
     this.say(`Failed: ${message}`);
   }
 
@@ -99,8 +99,8 @@ export class View {
     if (isTraining) this.say("Training. The first step takes longest.");
   }
 
-  /** Draws at the next frame what has come until then. */
-  changed(histories: Histories): void {
+  /** Draws the page at the next frame. */
+  redraw(histories: Histories): void {
     if (this.#isDue) return;
     this.#isDue = true;
     requestAnimationFrame(() => {
@@ -119,35 +119,25 @@ export class View {
       this.#set("skipped", run, String(skipped.length));
       this.#set("scale", run, String(scales.at(-1) ?? ""));
     }
-    const { float32, float16 } = histories;
-    this.#drawPlots({
-      losses: { float32: float32.losses, float16: float16.losses },
-      skipped: float16.skipped,
-      scales: float16.scales,
-      differences: differences(histories),
-    });
-    if (this.#isTraining && float16.losses.length > 0) this.say("Training.");
+    this.#drawPlots(histories);
+    if (this.#isTraining && histories.float16.losses.length > 0) this.say("Training.");
   }
 
-  #drawPlots(shown: {
-    readonly losses: Readonly<Record<RunName, readonly number[]>>;
-    readonly skipped: readonly number[];
-    readonly scales: readonly number[];
-    readonly differences: readonly number[];
-  }): void {
-    const { losses, skipped, scales, differences } = shown;
+  #drawPlots(histories: Histories): void {
+    const { losses, skipped, scales } = histories.float16;
+    const apart = differences(histories);
     const last = (values: readonly number[]): string => significant(values.at(-1) ?? Number.NaN);
     drawLines(byId("loss", SVGElement), {
-      lines: RUNS.map((run) => ({ class: run, values: losses[run] })),
+      lines: RUNS.map((run) => ({ class: run, values: histories[run].losses })),
       marks: skipped,
       tick: significant,
-      description: `Losses, now ${last(losses.float32)} in float32 and ${last(losses.float16)} in float16`,
+      description: `Losses, now ${last(histories.float32.losses)} in float32 and ${last(losses)} in float16`,
     });
     drawLines(byId("difference", SVGElement), {
-      lines: [{ class: "float16", values: differences }],
+      lines: [{ class: "float16", values: apart }],
       marks: [],
       tick: significant,
-      description: `Loss in float16 less that in float32, now ${last(differences)}`,
+      description: `Loss in float16 less that in float32, now ${last(apart)}`,
     });
     drawLines(byId("scale", SVGElement), {
       lines: [{ class: "float16", values: scales.map(Math.log2) }],

@@ -17,10 +17,10 @@ let opened: Promise<Runs> | undefined;
 async function open(engine: "webgpu" | "reference"): Promise<Runs> {
   const engines = await openEngines(engine);
   const runs = await Runs.open(engines, send);
-  const described = ({ engine, remark }: (typeof engines)["float32"]) => ({ engine, remark });
+  const describe = ({ engine, remark }: (typeof engines)["float32"]) => ({ engine, remark });
   send({
     type: "opened",
-    runs: { float32: described(engines.float32), float16: described(engines.float16) },
+    runs: { float32: describe(engines.float32), float16: describe(engines.float16) },
   });
   return runs;
 }

@@ -30,7 +30,7 @@ export function anchorMaps(size: number): readonly AnchorMap[] {
 }
 
 /** The anchors of all maps in pixels, in the order of a head's outputs: map, row, column, shape. */
-export function anchorsOf(maps: readonly AnchorMap[], size: number): readonly Box[] {
+export function placeAnchors(maps: readonly AnchorMap[], size: number): readonly Box[] {
   return maps.flatMap(({ side, shapes }) => {
     const stride = size / side;
     return Array.from({ length: side * side }, (_, place) => {

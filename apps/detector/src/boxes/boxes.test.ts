@@ -1,7 +1,7 @@
 import type { Box, LabeledBox } from "@mp/data";
 import { describe, expect, it } from "vitest";
-import { anchorMaps, anchorsOf } from "./anchors.js";
-import { type Detection, detect, suppressed } from "./detect.js";
+import { anchorMaps, placeAnchors } from "./anchors.js";
+import { type Detection, detect, suppressOverlaps } from "./detect.js";
 import { decodeBox, encodeBox, intersectionOverUnion } from "./geometry.js";
 import { BACKGROUND, IGNORED, matchAnchors } from "./match.js";
 import { meanAveragePrecision } from "./mean-average-precision.js";
@@ -34,7 +34,7 @@ describe("boxes", () => {
 describe("anchors", () => {
   it("stand around every place of every map, in the heads' order", () => {
     const maps = anchorMaps(64);
-    const anchors = anchorsOf(maps, 64);
+    const anchors = placeAnchors(maps, 64);
     expect(maps.map(({ side }) => side)).toEqual([16, 8, 4]);
     expect(anchors).toHaveLength(4 * (16 ** 2 + 8 ** 2 + 4 ** 2));
     const center = ([left, top, right, bottom]: Box) => [(left + right) / 2, (top + bottom) / 2];
@@ -101,7 +101,7 @@ describe("two boxes with one best anchor", () => {
 
 describe("detection", () => {
   it("keeps the surest of those that overlap", () => {
-    const kept = suppressed([
+    const kept = suppressOverlaps([
       detection(0, 0.9, [0, 0, 10, 10]),
       detection(0, 0.8, [1, 0, 11, 10]),
       detection(0, 0.7, [6, 0, 16, 10]),

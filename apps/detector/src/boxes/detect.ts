@@ -39,7 +39,7 @@ export function detect(
         const box = decodeBox(own, anchor).map((edge) => Math.min(side, Math.max(0, edge)));
         return { label, score, box: box as unknown as Box };
       });
-    return suppressed(candidates);
+    return suppressOverlaps(candidates);
   });
   return detections
     .flat()
@@ -48,7 +48,7 @@ export function detect(
 }
 
 /** Non-maximum suppression: of overlapping detections, given in order of decreasing score, only the first is kept. */
-export function suppressed(candidates: readonly Detection[]): readonly Detection[] {
+export function suppressOverlaps(candidates: readonly Detection[]): readonly Detection[] {
   const kept: Detection[] = [];
   for (const candidate of candidates) {
     if (kept.every(({ box }) => intersectionOverUnion(box, candidate.box) <= SAME_OBJECT))

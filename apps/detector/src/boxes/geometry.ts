@@ -19,8 +19,8 @@ export type Offsets = readonly [x: number, y: number, width: number, height: num
 
 /** A box relative to an anchor: center in units of the anchor's size, sizes as logarithms, divided by the variances. */
 export function encodeBox(box: Box, anchor: Box): Offsets {
-  const [x, y, width, height] = centered(box);
-  const [anchorX, anchorY, anchorWidth, anchorHeight] = centered(anchor);
+  const [x, y, width, height] = toCenter(box);
+  const [anchorX, anchorY, anchorWidth, anchorHeight] = toCenter(anchor);
   return [
     (x - anchorX) / anchorWidth / PLACE,
     (y - anchorY) / anchorHeight / PLACE,
@@ -31,7 +31,7 @@ export function encodeBox(box: Box, anchor: Box): Offsets {
 
 /** The inverse of `encodeBox`. */
 export function decodeBox(offsets: Offsets, anchor: Box): Box {
-  const [anchorX, anchorY, anchorWidth, anchorHeight] = centered(anchor);
+  const [anchorX, anchorY, anchorWidth, anchorHeight] = toCenter(anchor);
   const x = anchorX + offsets[0] * PLACE * anchorWidth;
   const y = anchorY + offsets[1] * PLACE * anchorHeight;
   const width = anchorWidth * Math.exp(offsets[2] * SIZE);
@@ -39,7 +39,7 @@ export function decodeBox(offsets: Offsets, anchor: Box): Box {
   return [x - width / 2, y - height / 2, x + width / 2, y + height / 2];
 }
 
-const centered = ([left, top, right, bottom]: Box): Offsets => [
+const toCenter = ([left, top, right, bottom]: Box): Offsets => [
   (left + right) / 2,
   (top + bottom) / 2,
   right - left,

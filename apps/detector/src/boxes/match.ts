@@ -10,7 +10,7 @@ const MATCHED = 0.5;
 
 /**
  * The training target of each anchor in an image: the box with which it overlaps most, where that overlap is at least a
- * half. In addition, each box gets the anchor that overlaps it most of those that are left, however small the overlap.
+ * half. In addition, each box gets the free anchor that overlaps it most, however small the overlap.
  * Writes labels [anchors] and offsets [anchors, 4], the latter only where there is a box.
  */
 export function matchAnchors(

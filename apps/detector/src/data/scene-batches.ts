@@ -29,10 +29,10 @@ export interface SceneBatchOptions {
   readonly flip: boolean;
 }
 
-/** More than this should not be in one array. */
+/** The largest array of images. */
 const MOST_BYTES = 2 ** 31;
 
-/** Separates the random streams of augmentation from those of shuffling. */
+/** Gives augmentation other random streams than shuffling. */
 const FLIPS = 1;
 
 /** Endless shuffled batches, each a function of its index, so that a resumed run continues with the next one. */

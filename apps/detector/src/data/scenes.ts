@@ -18,7 +18,7 @@ export interface Scenes extends SceneSplits {
 /** Reads the files in `--data`, or generates figures. @throws MP_IO, MP_PARSE, MP_INVALID_ARGUMENT */
 export async function loadScenes(options: Options): Promise<Scenes> {
   const { data, size, difficulty } = options;
-  const splits = data === undefined ? generated(options) : await readScenes(data, size);
+  const splits = data === undefined ? generateScenes(options) : await readScenes(data, size);
   const { train, test, classes } = splits;
   const count = (images: SceneImages): number => images.boxes.reduce((sum, { length }) => sum + length, 0);
   return {
@@ -37,7 +37,7 @@ export async function loadScenes(options: Options): Promise<Scenes> {
 
 const noLabels = ({ boxes }: SceneImages): HostTensor<"i32"> => tensor(new Int32Array(boxes.length));
 
-function generated({ size, difficulty, trainImages, testImages }: Options): SceneSplits {
+function generateScenes({ size, difficulty, trainImages, testImages }: Options): SceneSplits {
   const made = shapeScenes({ seed: 0, train: trainImages, test: testImages, side: size, difficulty });
   const part = ({ x, annotations }: typeof made.train): SceneImages => ({
     x,

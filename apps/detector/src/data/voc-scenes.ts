@@ -13,12 +13,16 @@ const FIFTH = 5;
  */
 export async function vocScenes(directory: string, side: number): Promise<SceneSplits> {
   const { images, classes } = await vocBoxes(join(directory, "Annotations"));
-  const [training, testing] = await Promise.all(["trainval", "test"].map((name) => listed(directory, name)));
-  const nameOf = (file: string): string => file.replace(/\.[^.]*$/, "");
+  const [training, testing] = await Promise.all(
+    ["trainval", "test"].map((name) => readList(directory, name)),
+  );
+  const withoutExtension = (file: string): string => file.replace(/\.[^.]*$/, "");
   const isTest = (file: string, index: number): boolean =>
-    testing === undefined ? index % FIFTH === FIFTH - 1 : testing.has(nameOf(file));
+    testing === undefined ? index % FIFTH === FIFTH - 1 : testing.has(withoutExtension(file));
   const isTraining = (file: string, index: number): boolean =>
-    training === undefined || testing === undefined ? !isTest(file, index) : training.has(nameOf(file));
+    training === undefined || testing === undefined
+      ? !isTest(file, index)
+      : training.has(withoutExtension(file));
   const parts = [isTraining, isTest].map((isIn) => images.filter(({ file }, index) => isIn(file, index)));
   if (parts.some(({ length }) => length === 0)) {
     const counts = parts.map(({ length }) => length).join(" and ");
@@ -35,7 +39,7 @@ export async function vocScenes(directory: string, side: number): Promise<SceneS
   return { train, test, classes };
 }
 
-async function listed(directory: string, name: string): Promise<ReadonlySet<string> | undefined> {
+async function readList(directory: string, name: string): Promise<ReadonlySet<string> | undefined> {
   const text = await readFile(join(directory, "ImageSets", "Main", `${name}.txt`), "utf8").catch(
     () => undefined,
   );

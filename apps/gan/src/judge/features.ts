@@ -18,14 +18,14 @@ const FEATURES: number = FILTERS * QUARTERS;
  */
 export function features({ data, shape }: HostTensor<"f32">): readonly Float64Array[] {
   const [count = 0, channels = 1, size = 1] = shape;
-  const filters = filtersOf(channels);
+  const filters = randomFilters(channels);
   const area = channels * size * size;
   return Array.from({ length: count }, (_, at) =>
-    described(data.subarray(at * area, (at + 1) * area), filters, size),
+    describe(data.subarray(at * area, (at + 1) * area), filters, size),
   );
 }
 
-function filtersOf(channels: number): readonly Float64Array[] {
+function randomFilters(channels: number): readonly Float64Array[] {
   const length = channels * SIDE * SIDE;
   return Array.from({ length: FILTERS }, (_, filter) => {
     const stream = randomStream(1, filter);
@@ -33,7 +33,7 @@ function filtersOf(channels: number): readonly Float64Array[] {
   });
 }
 
-function described(picture: Float32Array, filters: readonly Float64Array[], size: number): Float64Array {
+function describe(picture: Float32Array, filters: readonly Float64Array[], size: number): Float64Array {
   const places = Math.floor((size - SIDE) / STRIDE) + 1;
   const half = places / 2;
   const result = new Float64Array(FEATURES);

@@ -5,7 +5,7 @@ import { eigen, type Matrix, product, root } from "./symmetric.js";
  * 1706.08500): ‖μ₁ - μ₂‖² + tr(C₁ + C₂ - 2 (C₁ C₂)^½). 0 for equal sets; larger is worse.
  */
 export function frechetDistance(a: readonly Float64Array[], b: readonly Float64Array[]): number {
-  const [one, two] = [normalOf(a), normalOf(b)];
+  const [one, two] = [fitNormal(a), fitNormal(b)];
   const apart = one.mean.reduce((sum, value, at) => sum + (value - (two.mean[at] as number)) ** 2, 0);
   const half = root(one.covariance);
   // √C₁ C₂ √C₁ has the eigenvalues of C₁ C₂, and is symmetric.
@@ -16,7 +16,7 @@ export function frechetDistance(a: readonly Float64Array[], b: readonly Float64A
 
 const trace = (matrix: Matrix): number => matrix.reduce((sum, row, at) => sum + (row[at] as number), 0);
 
-function normalOf(set: readonly Float64Array[]): {
+function fitNormal(set: readonly Float64Array[]): {
   readonly mean: Float64Array;
   readonly covariance: Matrix;
 } {

@@ -54,7 +54,7 @@ function rotate(
   }
 }
 
-/** The root of a symmetric matrix without negative eigenvalues; those that rounding made negative count as 0. */
+/** The square root of a positive semidefinite matrix. Eigenvalues that rounding made negative count as 0. */
 export function root(matrix: Matrix): Matrix {
   const { values, vectors } = eigen(matrix);
   return matrix.map((row, i) =>

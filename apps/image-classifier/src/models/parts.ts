@@ -17,7 +17,7 @@ export interface ModelOptions {
   readonly castTo?: HalfDType | undefined;
 }
 
-/** A layer whose activations are recomputed in the backward pass, where requested. */
+/** The layer, with its activations recomputed in the backward pass if `checkpointing` is on. */
 export function block<L extends StatefulLayer<unknown, unknown>>(
   layer: L,
   { checkpointing }: ModelOptions,
@@ -42,12 +42,12 @@ export function meanPool(options: ModelOptions): (x: Tensor) => Tensor {
   };
 }
 
-/** Casts x to float32 where the network is cast by hand and x goes directly into such a reduction, as a policy does. */
+/** Casts the input of such a reduction to float32 in a network that is cast by hand, as a policy does. */
 export function beforeMean({ castTo }: ModelOptions): (x: Tensor) => Tensor {
   return (x) => (castTo === undefined ? x : cast(x, "f32"));
 }
 
-/** A layer with a function applied to its input, which does not become a layer of its own. */
+/** The layer with a function applied to its input, without a layer for the function. */
 export function after<P, S>(change: (x: Tensor) => Tensor, layer: StatefulLayer<P, S>): StatefulLayer<P, S> {
   return { ...layer, apply: (parameters, x, context) => layer.apply(parameters, change(x), context) };
 }

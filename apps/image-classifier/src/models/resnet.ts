@@ -25,7 +25,7 @@ const lastConvNorm = (inputs: number, size: number, { outputs, stride, atEnd }: 
   ] as const;
 
 /** The input itself, or its projection where the block changes the shape. */
-const shortcutOf = (shape: Shape) =>
+const shortcut = (shape: Shape) =>
   shape.inputs === shape.outputs && shape.stride === 1
     ? shape.atEnd
     : sequential(...lastConvNorm(shape.inputs, 1, shape));
@@ -34,10 +34,10 @@ function basicBlock(shape: Shape) {
   const { inputs, outputs, stride } = shape;
   const last = lastConvNorm(outputs, 3, { ...shape, stride: 1 });
   const body = sequential(...convNorm(inputs, outputs, 3, stride), relu, ...last);
-  return sequential(residual(body, shortcutOf(shape)), relu);
+  return sequential(residual(body, shortcut(shape)), relu);
 }
 
-/** Three convolutions, of which the middle one has a quarter of the channels and the stride, as in later work. */
+/** Three convolutions. The middle one has a quarter of the channels, and the stride, as in later work. */
 function bottleneck(shape: Shape) {
   const { inputs, outputs, stride } = shape;
   const inner = outputs / 4;
@@ -48,7 +48,7 @@ function bottleneck(shape: Shape) {
     relu,
     ...lastConvNorm(inner, 1, { ...shape, stride: 1 }),
   );
-  return sequential(residual(body, shortcutOf(shape)), relu);
+  return sequential(residual(body, shortcut(shape)), relu);
 }
 
 /** A stem, stages of blocks, and a classifier; the first block of every stage but the first halves the image's side. */

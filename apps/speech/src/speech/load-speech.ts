@@ -36,11 +36,11 @@ const TEST_SHARE = 0.1;
 export async function loadSpeech(options: Source): Promise<Speech> {
   const { data, mels, noise, trainUtterances, testUtterances } = options;
   if (data === undefined) {
-    const made = (seed: number, count: number): readonly Transcribed[] =>
+    const generate = (seed: number, count: number): readonly Transcribed[] =>
       Array.from({ length: count }, (_, index) => utterance(seed, index, noise));
-    const [train, test] = [made(TRAIN, trainUtterances), made(TEST, testUtterances)];
+    const [train, test] = [generate(TRAIN, trainUtterances), generate(TEST, testUtterances)];
     const summary = { source: "generated tones", noise, train: train.length, test: test.length };
-    return { ...padded(train, test, mels), letters: LETTERS, summary };
+    return { ...padTogether(train, test, mels), letters: LETTERS, summary };
   }
   const { utterances, letters } = await readTranscribed(data);
   const order = permutation(utterances.length, randomStream(TEST));
@@ -49,25 +49,25 @@ export async function loadSpeech(options: Source): Promise<Speech> {
     [...places].map((place) => utterances[place] as Transcribed);
   const [test, train] = [pick(order.subarray(0, kept)), pick(order.subarray(kept))];
   const summary = { source: data, letters: letters.join(""), train: train.length, test: test.length };
-  return { ...padded(train, test, mels), letters, summary };
+  return { ...padTogether(train, test, mels), letters, summary };
 }
 
 /** Both sets of one shape, so that one program runs both. */
-function padded(
+function padTogether(
   train: readonly Transcribed[],
   test: readonly Transcribed[],
   mels: number,
 ): Pick<Speech, "train" | "test"> {
-  const heard = (set: readonly Transcribed[]) =>
+  const extractFeatures = (set: readonly Transcribed[]) =>
     set.map(({ sound, text }) => ({ features: logMel(sound, mels), text }));
-  const [a, b] = [heard(train), heard(test)];
+  const [a, b] = [extractFeatures(train), extractFeatures(test)];
   const frames = Math.max(...[...a, ...b].map(({ features }) => features.shape[0] as number));
   const most = Math.max(...[...a, ...b].map(({ text }) => text.length));
-  const stacked = (set: ReturnType<typeof heard>): Utterances => {
+  const stack = (set: ReturnType<typeof extractFeatures>): Utterances => {
     const features = new Float32Array(set.length * frames * mels);
     const labels = new Int32Array(set.length * most).fill(1);
     set.forEach(({ features: own, text }, row) => {
-      features.set(standardized(own.data), row * frames * mels);
+      features.set(standardize(own.data), row * frames * mels);
       labels.set(
         text.map((letter) => letter + 1),
         row * most,
@@ -80,10 +80,10 @@ function padded(
       lengths: tensor(Int32Array.from(set, ({ text }) => text.length)),
     };
   };
-  return { train: stacked(a), test: stacked(b) };
+  return { train: stack(a), test: stack(b) };
 }
 
-function standardized(data: Float32Array): Float32Array {
+function standardize(data: Float32Array): Float32Array {
   const mean = data.reduce((sum, x) => sum + x, 0) / data.length;
   const variance = data.reduce((sum, x) => sum + (x - mean) ** 2, 0) / data.length;
   const scale = 1 / Math.sqrt(variance + 1e-6);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Pair, pairOf, sentencesToLearn, unseenSentences } from "./grammar.js";
+import { type Pair, say, sentencesToLearn, unseenSentences } from "./grammar.js";
 import { adjectives, adverbs, nouns, prepositions, verbs } from "./lexicon.js";
 
 const text = (words: readonly string[]): string => words.join(" ");
@@ -22,7 +22,7 @@ describe("the languages", () => {
     const verb = found(verbs.find(({ base }) => base === "see"));
     const adverb = found(adverbs[0]);
     const [cat, dog] = [noun("cat"), noun("dog")];
-    const pair = pairOf({
+    const pair = say({
       subject: { article: "the", adjective, noun: cat, count: "plural" },
       verb,
       tense: "present",

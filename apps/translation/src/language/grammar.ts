@@ -1,7 +1,7 @@
 /**
- * Sentences as meanings, and how either language says one. What translating takes: the verb goes to the end and the
- * adverb to the front, an adjective follows its noun and a preposition its phrase; articles and adjectives take the
- * noun's gender and number, the verb its subject's number and its tense.
+ * Sentences as meanings, and their words in both languages. In the target language the verb is at the end and the adverb
+ * at the front, an adjective follows its noun and a preposition its phrase; articles and adjectives agree with the noun
+ * in gender and number, the verb with its subject in number.
  */
 import { type RandomStream, randomStream } from "@mp/data";
 import {
@@ -67,14 +67,14 @@ const TARGET_VERB = {
 } as const;
 
 /** How both languages say it. */
-export function pairOf(sentence: Sentence): Pair {
+export function say(sentence: Sentence): Pair {
   const { subject, verb, tense, object, place, adverb } = sentence;
   return {
     source: [
       ...sourcePhrase(subject),
       sourceVerb(sentence),
       ...sourcePhrase(object),
-      ...(place === undefined ? [] : [place.preposition.word, ...sourcePhrase(place.of)]),
+      ...(place ? [place.preposition.word, ...sourcePhrase(place.of)] : []),
       ...optional(adverb?.word),
     ],
     target: [
@@ -87,13 +87,13 @@ export function pairOf(sentence: Sentence): Pair {
   };
 }
 
-const oneOf = <T>(list: readonly T[], stream: RandomStream): T => list[stream.integer(list.length)] as T;
+const pick = <T>(list: readonly T[], stream: RandomStream): T => list[stream.integer(list.length)] as T;
 
 function randomPhrase(stream: RandomStream): NounPhrase {
   return {
     article: stream.integer(2) === 0 ? "the" : "some",
-    adjective: stream.uniform() < 0.6 ? oneOf(adjectives, stream) : undefined,
-    noun: oneOf(nouns, stream),
+    adjective: stream.uniform() < 0.6 ? pick(adjectives, stream) : undefined,
+    noun: pick(nouns, stream),
     count: stream.uniform() < 0.6 ? "singular" : "plural",
   };
 }
@@ -101,24 +101,24 @@ function randomPhrase(stream: RandomStream): NounPhrase {
 function randomSentence(stream: RandomStream): Sentence {
   return {
     subject: randomPhrase(stream),
-    verb: oneOf(verbs, stream),
+    verb: pick(verbs, stream),
     tense: stream.integer(2) === 0 ? "present" : "past",
     object: randomPhrase(stream),
     place:
       stream.uniform() < 0.4
-        ? { preposition: oneOf(prepositions, stream), of: randomPhrase(stream) }
+        ? { preposition: pick(prepositions, stream), of: randomPhrase(stream) }
         : undefined,
-    adverb: stream.uniform() < 0.4 ? oneOf(adverbs, stream) : undefined,
+    adverb: stream.uniform() < 0.4 ? pick(adverbs, stream) : undefined,
   };
 }
 
-const phrasesOf = ({ subject, object, place }: Sentence): readonly NounPhrase[] => [
+const nounPhrases = ({ subject, object, place }: Sentence): readonly NounPhrase[] => [
   subject,
   object,
   ...optional(place?.of),
 ];
 
-/** One in five combinations of an adjective and a noun: in no sentence to learn from, in each to be judged by. */
+/** One in five combinations of an adjective and a noun is in no training sentence, and in every test sentence. */
 function isHeldOut({ adjective, noun }: NounPhrase): boolean {
   if (adjective === undefined) return false;
   return (3 * adjectives.indexOf(adjective) + nouns.indexOf(noun)) % 5 === 0;
@@ -131,7 +131,7 @@ function distinct(count: number, key: number, isWanted: (sentence: Sentence) => 
   while (pairs.size < count) {
     const sentence = randomSentence(stream);
     if (!isWanted(sentence)) continue;
-    const pair = pairOf(sentence);
+    const pair = say(sentence);
     pairs.set(pair.source.join(" "), pair);
   }
   return [...pairs.values()];
@@ -139,8 +139,8 @@ function distinct(count: number, key: number, isWanted: (sentence: Sentence) => 
 
 /** Sentences without any held-out combination. */
 export const sentencesToLearn = (count: number): readonly Pair[] =>
-  distinct(count, 1, (sentence) => !phrasesOf(sentence).some(isHeldOut));
+  distinct(count, 1, (sentence) => !nounPhrases(sentence).some(isHeldOut));
 
 /** Sentences with a held-out combination or more. */
 export const unseenSentences = (count: number): readonly Pair[] =>
-  distinct(count, 2, (sentence) => phrasesOf(sentence).some(isHeldOut));
+  distinct(count, 2, (sentence) => nounPhrases(sentence).some(isHeldOut));

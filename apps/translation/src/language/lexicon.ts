@@ -1,6 +1,6 @@
 /**
- * The words of both languages. The source is plain English; the target is made up, its stems are spelled from the
- * places of the words in these lists. A noun has one of two genders, which only the target shows.
+ * The words of both languages. The source is plain English. The target is made up: stems are spelled from the index of a
+ * word in these lists. A noun has one of two genders, which only the target shows.
  */
 
 const NOUNS = [

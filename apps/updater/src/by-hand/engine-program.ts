@@ -23,16 +23,16 @@ export type Values = Readonly<Record<string, HostTensor>>;
 /** A tree's leaves by path: how values go in and out of a program. */
 const flat = (trees: Trees): Values => Object.fromEntries(leavesOf(trees, isHostTensor, "values"));
 
-/** The casting policy lets parameters take the dtype of what they meet, where other f32 would widen it. */
-function roleOf(path: string): "parameter" | "state" | "batch" {
+/** Casting policies cast parameters to the dtype of the other operand; other f32 inputs widen the operation. */
+function inputRole(path: string): "parameter" | "state" | "batch" {
   if (path.startsWith("fed/")) return "batch";
   return path === "state/master" || path.startsWith("state/master/") ? "parameter" : "state";
 }
 
-function traced(trees: Trees, body: (inputs: never) => unknown) {
+function traceGraph(trees: Trees, body: (inputs: never) => unknown) {
   const inputs = leavesOf(trees, isHostTensor, "inputs").map(([name, type]) => ({
     name,
-    role: roleOf(name),
+    role: inputRole(name),
     type,
   }));
   const result = traceInto(inputs, (tensors) => body(rebuildTree(trees, isHostTensor, tensors) as never));
@@ -45,7 +45,7 @@ async function runOnce<T extends Trees>(
   trees: T,
   body: (inputs: Traced<T>) => unknown,
 ): Promise<Values> {
-  const executable = await backend.compile(traced(trees, body as never));
+  const executable = await backend.compile(traceGraph(trees, body as never));
   try {
     return await executable.run(flat(trees));
   } finally {
@@ -107,7 +107,7 @@ export class EngineState<S extends StateTrees> {
   }: ProgramParts<S, F>): Promise<(fed: F) => Promise<Values>> {
     let commit: "always" | "when-applied" = "always";
     let replaced = new Set<string>();
-    const graph = traced({ state: this.#types, fed: example }, (inputs) => {
+    const graph = traceGraph({ state: this.#types, fed: example }, (inputs) => {
       const { state, fed } = inputs as { readonly state: S; readonly fed: Traced<F> };
       const made = body(state, fed);
       commit = made.commit;

@@ -65,7 +65,7 @@ interface LoopState extends StateTrees {
   readonly loss: Tensor;
 }
 
-/** From here on f32 cannot divide by the scale; NNabla's goes on to 0. */
+/** Below it f32 cannot hold the scale's inverse. NNabla's falls to 0. */
 const SMALLEST_SCALE = 2 ** -126;
 /** NNabla's grows to infinity. */
 const LARGEST_SCALE = 2 ** 24;
@@ -77,14 +77,14 @@ const numberIn = (values: Values, name: string): number => Number(values[name]?.
 export class ScalingLoop<B extends Batch> {
   readonly #options: LoopOptions<B>;
   readonly #state: EngineState<LoopState>;
-  readonly #programs: Awaited<ReturnType<typeof programsOf<B>>>;
+  readonly #programs: Awaited<ReturnType<typeof compilePrograms<B>>>;
   #scale: number;
   #counter = 0;
 
   private constructor(
     options: LoopOptions<B>,
     state: EngineState<LoopState>,
-    programs: Awaited<ReturnType<typeof programsOf<B>>>,
+    programs: Awaited<ReturnType<typeof compilePrograms<B>>>,
   ) {
     this.#options = options;
     this.#state = state;
@@ -108,7 +108,7 @@ export class ScalingLoop<B extends Batch> {
         loss: literal(0),
       };
     });
-    return new ScalingLoop(options, state, await programsOf(options, state, example));
+    return new ScalingLoop(options, state, await compilePrograms(options, state, example));
   }
 
   /** One update. */
@@ -195,8 +195,8 @@ export class ScalingLoop<B extends Batch> {
 
 const inF32 = (tree: TensorTree): TensorTree => mapTensors((leaf) => cast(leaf, "f32"), tree);
 
-/** Traces and compiles what one update runs. */
-async function programsOf<B extends Batch>(
+/** Traces and compiles the programs of an update. */
+async function compilePrograms<B extends Batch>(
   options: LoopOptions<B>,
   state: EngineState<LoopState>,
   example: B,
@@ -210,7 +210,7 @@ async function programsOf<B extends Batch>(
     ...(options.weightDecay === undefined ? [] : [weightDecay(options.weightDecay)]),
     ...(options.clip === undefined ? [] : [clipByGlobalNorm(options.clip)]),
   ];
-  const unscaled = (gradients: TensorTree, scale: Tensor): TensorTree => {
+  const unscale = (gradients: TensorTree, scale: Tensor): TensorTree => {
     const inverse = div(1, scale);
     return mapTensors((gradient) => mul(gradient, inverse), gradients);
   };
@@ -237,7 +237,7 @@ async function programsOf<B extends Batch>(
       next: {},
       commit: "always",
       outputs: {
-        finite: allFinite({ loss, gradients: unscaled(gradients, scale as Tensor) }),
+        finite: allFinite({ loss, gradients: unscale(gradients, scale as Tensor) }),
         loss: accumGrad === 1 ? loss : mul(loss, 1 / accumGrad),
       },
     }),
@@ -247,7 +247,7 @@ async function programsOf<B extends Batch>(
     example: scaleType,
     body: ({ master, solver: before, step, gradients: scaled }, { scale }) => {
       const weights = inF32(masterWeights.parameters(master));
-      let gradients = unscaled(scaled, scale as Tensor);
+      let gradients = unscale(scaled, scale as Tensor);
       for (const part of parts) gradients = part.update(gradients, {}, weights, { step }).updates;
       const { updates, state: after } = solver.update(gradients, before, weights, { step });
       const next = {
@@ -255,7 +255,7 @@ async function programsOf<B extends Batch>(
         solver: after,
         step: add(step, 1),
       };
-      // NNabla writes what comes out; an update that is not finite is skipped here, though no scale would help it.
+      // NNabla applies any update; here one that is not finite is skipped, though no other scale would help.
       const applied = allFinite({ master: next.master, solver: after });
       return { next, commit: "when-applied", outputs: { applied } };
     },
