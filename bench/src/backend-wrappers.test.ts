@@ -1,12 +1,12 @@
 import { float32 } from "@mp/core";
 import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
-import { hollowBackend, timedBackend } from "./backend-wrappers.js";
+import { hollowBackend, timeBackend } from "./backend-wrappers.js";
 import { tinyModel } from "./scenarios/tiny-model.js";
 
 describe("timedBackend", () => {
   it("times what a training compiles and runs, and changes nothing", async () => {
-    const { backend, timings } = timedBackend(await reference());
+    const { backend, timings } = timeBackend(await reference());
     const training = await tinyModel().train(backend, float32());
     const bare = await tinyModel().train(await reference(), float32());
     const runs = timings.runMilliseconds.length;

@@ -1,13 +1,26 @@
-/** Wrappers around a backend that show from outside what a trainer makes its engine do. */
+/** Wrappers around a backend, for measurements of a trainer from outside. */
 import { type Backend, type HostTensor, zeros } from "@mp/core";
-import {
-  type CompileOptions,
-  type Executable,
-  type Graph,
-  GraphBuilder,
-  type Value,
-  type ValueType,
-} from "@mp/core/graph";
+import { type CompileOptions, type Graph, GraphBuilder, type Value, type ValueType } from "@mp/core/graph";
+import { time } from "./timing.js";
+
+/** The backend with some of its functions replaced. */
+export function withFunctions(
+  backend: Backend,
+  replaced: Partial<Pick<Backend, "compile" | "createState">>,
+): Backend {
+  return {
+    name: backend.name,
+    specVersion: backend.specVersion,
+    manifest: backend.manifest,
+    compile: (graph, options) => backend.compile(graph, options),
+    createState: (values, options) => backend.createState(values, options),
+    upload: (tensor) => backend.upload(tensor),
+    download: (handle) => backend.download(handle),
+    stats: () => backend.stats(),
+    dispose: () => backend.dispose(),
+    ...replaced,
+  };
+}
 
 export interface Timings {
   /** One entry per compilation, in order. */
@@ -16,48 +29,18 @@ export interface Timings {
   readonly runMilliseconds: number[];
 }
 
-type Compile = (graph: Graph, options?: CompileOptions) => Promise<Executable>;
-
-function withCompile(backend: Backend, compile: Compile): Backend {
-  return {
-    name: backend.name,
-    specVersion: backend.specVersion,
-    manifest: backend.manifest,
-    compile,
-    createState: (values, options) => backend.createState(values, options),
-    upload: (tensor) => backend.upload(tensor),
-    download: (handle) => backend.download(handle),
-    stats: () => backend.stats(),
-    dispose: () => backend.dispose(),
-  };
-}
-
 /** Times every compilation and run. */
-export function timedBackend(backend: Backend): { readonly backend: Backend; readonly timings: Timings } {
-  const timings: Timings = {
-    compileMilliseconds: [],
-    runMilliseconds: [],
+export function timeBackend(backend: Backend): { readonly backend: Backend; readonly timings: Timings } {
+  const timings: Timings = { compileMilliseconds: [], runMilliseconds: [] };
+  const compile: Backend["compile"] = async (graph, options) => {
+    const executable = await time(timings.compileMilliseconds, () => backend.compile(graph, options));
+    return {
+      warnings: executable.warnings,
+      run: (inputs) => time(timings.runMilliseconds, () => executable.run(inputs)),
+      dispose: () => executable.dispose(),
+    };
   };
-  const compile: Compile = async (graph, options) => {
-    const startedAt = performance.now();
-    const inner = await backend.compile(graph, options);
-    timings.compileMilliseconds.push(performance.now() - startedAt);
-    return timed(inner, timings);
-  };
-  return { backend: withCompile(backend, compile), timings };
-}
-
-function timed(inner: Executable, timings: Timings): Executable {
-  return {
-    warnings: inner.warnings,
-    run: async (inputs) => {
-      const startedAt = performance.now();
-      const outputs: Readonly<Record<string, HostTensor>> = await inner.run(inputs);
-      timings.runMilliseconds.push(performance.now() - startedAt);
-      return outputs;
-    },
-    dispose: () => inner.dispose(),
-  };
+  return { backend: withFunctions(backend, { compile }), timings };
 }
 
 /**
@@ -65,7 +48,9 @@ function timed(inner: Executable, timings: Timings): Executable {
  * of inputs or constants. The remaining time of a step is the cost around the engine's work.
  */
 export function hollowBackend(backend: Backend): Backend {
-  return withCompile(backend, (graph, options) => backend.compile(hollow(graph, options), options));
+  return withFunctions(backend, {
+    compile: (graph, options) => backend.compile(hollow(graph, options), options),
+  });
 }
 
 function hollow(graph: Graph, options: CompileOptions = {}): Graph {
@@ -73,17 +58,16 @@ function hollow(graph: Graph, options: CompileOptions = {}): Graph {
   const inputs = new Map<string, Value>();
   for (const { name, role, value } of graph.inputs) inputs.set(name, builder.input(name, value, role));
   const replaced = new Map((options.bindings ?? []).map(({ input, output }) => [output, input]));
-  const outputs = new Map<string, Value>();
-  for (const { name, value } of graph.outputs) {
+  const outputs = graph.outputs.map(({ name, value }): [string, Value] => {
     const before = inputs.get(replaced.get(name) ?? "");
-    outputs.set(
+    return [
       name,
       before === undefined
         ? builder.constant(placeholder(value, name === options.applied))
         : builder.emitOne("Identity", [before], {}),
-    );
-  }
-  return builder.finish(outputs);
+    ];
+  });
+  return builder.finish(new Map(outputs));
 }
 
 /** Zeros; ones for the commit flag. */

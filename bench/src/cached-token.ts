@@ -6,6 +6,7 @@ import { ort } from "@mp/backend-ort";
 import { float32, key, predictor, tensor } from "@mp/core";
 import { type CausalLmInput, causalLm, generator } from "@mp/language-models";
 import { median } from "./statistics.js";
+import { milliseconds } from "./timing.js";
 
 const LENGTH = 512;
 const TOKENS = 100;
@@ -33,11 +34,6 @@ const serving = await predictor({
 });
 const writer = await generator({ backend, model, params, precision, length: LENGTH });
 
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now();
-  await work();
-  return performance.now() - start;
-}
 const whole = (): Promise<unknown> => serving.predict({ ids: tensor(ids, [1, LENGTH]) } as never);
 
 // Both are compiled and warm before anything counts; then they take turns.
@@ -45,9 +41,9 @@ const text = writer.generate(ids.subarray(0, LENGTH - TOKENS), { temperature: 0,
 const wholes: number[] = [];
 const tokens: number[] = [];
 for (let round = 0; round < 12; round++) {
-  const pass = await timed(whole);
+  const pass = await milliseconds(whole);
   for (let count = 0; count < 8; count++) {
-    const token = await timed(() => text.next());
+    const token = await milliseconds(() => text.next());
     if (round > 0) tokens.push(token);
   }
   if (round > 0) wholes.push(pass);

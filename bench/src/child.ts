@@ -1,71 +1,52 @@
 /** The fresh process: does the one job in its argument and prints the answer as its last line. */
 import { MpError } from "@mp/core";
-import { openEngine, precisionOf, versionsOf } from "./engine.js";
+import { engineVersions, onEngine, precisions } from "./engine.js";
 import type { ChildJob, OwnStepReport, ProfileReport, Refusal, ScenarioReport } from "./job.js";
-import { profiledOperators } from "./operator-profile.js";
+import { profileOperators } from "./operator-profile.js";
 import { watchOthers } from "./processor-load.js";
 import { scenarioNamed } from "./scenarios/scenarios.js";
-import { rounded } from "./statistics.js";
-import { timedSteps } from "./timed-steps.js";
-import { workloadOf } from "./workloads/workloads.js";
+import { timeSteps } from "./time-steps.js";
+import { makeWorkload } from "./workloads/workloads.js";
 
 type StepsJob = Extract<ChildJob, { readonly kind: "steps" }>;
 type ProfileJob = Extract<ChildJob, { readonly kind: "profile" }>;
 type ScenarioJob = Extract<ChildJob, { readonly kind: "scenario" }>;
 
-async function timeSteps({ job, choice }: StepsJob): Promise<OwnStepReport> {
+const runSteps = ({ job, choice }: StepsJob): Promise<OwnStepReport> => {
   const startedAt = performance.now();
-  const backend = await openEngine(choice);
-  try {
-    const workload = workloadOf(job);
-    const training = await workload.train(backend, precisionOf(job.precision));
+  return onEngine(choice, async (backend) => {
+    const workload = makeWorkload(job);
+    const training = await workload.train(backend, precisions[job.precision]());
     const step = async (): Promise<number> => (await training.step()).loss / workload.lossDivisor;
-    const report = await timedSteps(step, job, startedAt);
+    const report = await timeSteps(step, job, startedAt);
     await training.dispose();
     const { title, matrixFlops } = workload;
-    return { ...report, title, matrixFlops, versions: versionsOf(backend) };
-  } finally {
-    await backend.dispose();
-  }
-}
+    return { ...report, title, matrixFlops, versions: engineVersions(backend) };
+  });
+};
 
-async function profile({ workload, precision, choice, quick }: ProfileJob): Promise<ProfileReport> {
-  const backend = await openEngine(choice);
-  try {
+const profile = ({ workload, precision, choice, quick }: ProfileJob): Promise<ProfileReport> =>
+  onEngine(choice, async (backend) => {
     const support = backend.manifest.profile;
     if (support !== true) return support;
-    const training = await workloadOf(workload).train(backend, precisionOf(precision));
-    const table = await profiledOperators(
-      training,
-      quick ? { warmup: 1, steps: 1 } : { warmup: 5, steps: 9 },
-    );
+    const training = await makeWorkload(workload).train(backend, precisions[precision]());
+    const counts = quick ? { warmup: 1, steps: 1 } : { warmup: 5, steps: 9 };
+    const table = await profileOperators(training, counts);
     await training.dispose();
     return { table };
-  } finally {
-    await backend.dispose();
-  }
-}
+  });
 
-async function runScenario(job: ScenarioJob): Promise<ScenarioReport> {
-  const backend = await openEngine(job.choice);
-  try {
+const runScenario = ({ scenario, part, choice, quick }: ScenarioJob): Promise<ScenarioReport> =>
+  onEngine(choice, async (backend) => {
     const others = watchOthers();
-    const outcome = await scenarioNamed(job.scenario).run({ backend, part: job.part, quick: job.quick });
-    const cores = others();
-    return {
-      ...outcome,
-      otherCores: cores === null ? null : rounded(cores, 2),
-      versions: versionsOf(backend),
-    };
-  } finally {
-    await backend.dispose();
-  }
-}
+    const figures = await scenarioNamed(scenario).run({ backend, part, quick });
+    return { figures, otherCores: others(), versions: engineVersions(backend) };
+  });
 
 const answers: {
   readonly [K in ChildJob["kind"]]: (job: Extract<ChildJob, { readonly kind: K }>) => Promise<unknown>;
 } = {
-  steps: timeSteps,
+  steps: runSteps,
   profile,
   scenario: runScenario,
 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseCommandLine, UsageError } from "./command-line.js";
-import { nameOf, type SizedWorkload } from "./workloads/workloads.js";
+import { displayName, type SizedWorkload } from "./workloads/workloads.js";
 
 const defaults = { python: "python3", results: "results" };
 const parse = (line: string) => parseCommandLine(line.split(" ").filter(Boolean), defaults);
@@ -24,7 +24,7 @@ describe("parseCommandLine", () => {
       against: [],
       choice: { engine: "ort", device: "cpu" },
     });
-    expect(parse("")?.scenarios).toContain("soak");
+    expect(parse("")?.scenarios).toContain("memory");
   });
 
   it("takes several peers", () => {
@@ -48,7 +48,7 @@ describe("parseCommandLine", () => {
       workload: "w2",
       sizes: { batch: 128, time: 35, vocabulary: 10_000, cells: 1024, layers: 2 },
     });
-    expect(nameOf(large as SizedWorkload)).toBe("w2:batch=128,cells=1024");
+    expect(displayName(large as SizedWorkload)).toBe("w2:batch=128,cells=1024");
     expect(parse("w5:size=64 --largest-batch 4 --operators")).toMatchObject({
       workloads: [{ workload: "w5", sizes: { size: 64, blocks: [3, 4, 6, 3] } }],
       largestBatch: 4,
@@ -77,14 +77,14 @@ describe("parseCommandLine", () => {
     ["w2:cell=4", /w2:cell=4: its sizes are batch, time, vocabulary, cells, layers, got cell/],
     ["w2:cells=1.5", /w2:cells=1.5: cells must be an integer ≥ 1, got 1.5/],
     ["w5:blocks=3", /its sizes are batch, size, width, classes, got blocks/],
-    ["w1 --device gpu", /--device gpu: expected cpu, cuda, webgpu/],
+    ["w1 --device gpu", /--device gpu: expected one of cpu, cuda, webgpu/],
     ["w1 --device webgpu --against torch", /no peer runs on webgpu/],
     ["w1 --backend tfjs --device webgpu", /TensorFlow has no webgpu/],
     ["w1 --backend openvino --device cuda", /it has no device but cpu, got cuda/],
     ["w1 --cuda 1", /--cuda 1: expected a JSON object/],
     ["w1 --largest-batch 0", /--largest-batch 0: expected an integer/],
-    ["w1 --backend wasm", /--backend wasm: expected ort, tfjs, openvino/],
-    ["w1 --precision f16", /--precision f16: expected float32/],
+    ["w1 --backend wasm", /--backend wasm: expected one of ort, tfjs, openvino/],
+    ["w1 --precision f16", /--precision f16: expected one of float32/],
     ["w1 --against torch --precision mixed_float16", /bfloat16 only/],
     ["w1 --against keras --device cuda", /on the CPU only/],
   ])("refuses %s", (line, message) => {

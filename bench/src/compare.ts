@@ -1,13 +1,13 @@
 /** Ours compared with peers: fresh processes in turn, medians, and the ratio of the medians. */
-import { textTable } from "@mp/cli/training";
+import { columnTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
 import type { OwnStepReport, StepJob, StepReport } from "./job.js";
 import { largestBatches } from "./largest-batch.js";
 import { formatGain, type OperatorGain, operatorGain } from "./operator-gain.js";
 import { idleMachine, isDisturbedBy } from "./processor-load.js";
 import { ask, OURS, type SideName } from "./side.js";
-import { median, rounded } from "./statistics.js";
-import { nameOf, type SizedWorkload } from "./workloads/workloads.js";
+import { median, toDecimals } from "./statistics.js";
+import { displayName, type SizedWorkload } from "./workloads/workloads.js";
 
 export interface SideRun extends StepReport {
   readonly side: string;
@@ -46,7 +46,7 @@ async function runOnce(side: SideName, round: number, job: StepJob, options: Ben
     return {
       side,
       round,
-      medianMilliseconds: rounded(median(report.milliseconds), 3),
+      medianMilliseconds: toDecimals(median(report.milliseconds), 3),
       isDisturbed,
       ...report,
     };
@@ -79,11 +79,14 @@ export async function compareWorkload(
   );
   const ratios = options.against.map((peer) => [
     peer,
-    rounded((medians[OURS] ?? Number.NaN) / (medians[peer] ?? Number.NaN), 4),
+    toDecimals((medians[OURS] ?? Number.NaN) / (medians[peer] ?? Number.NaN), 4),
   ]);
-  const { title, matrixFlops } = runs.find(isOurs) ?? { title: nameOf(workload), matrixFlops: Number.NaN };
+  const { title, matrixFlops } = runs.find(isOurs) ?? {
+    title: displayName(workload),
+    matrixFlops: Number.NaN,
+  };
   return {
-    workload: nameOf(workload),
+    workload: displayName(workload),
     title,
     precision,
     threads,
@@ -107,33 +110,21 @@ export function formatRun(run: SideRun): string {
 
 export function formatWorkload(result: WorkloadResult): string {
   const { workload, title, precision, threads, runs, matrixGigaflops } = result;
-  const rows = runs.map((run) => [
-    run.side,
-    String(run.round),
-    `${run.medianMilliseconds.toFixed(1)}${run.isDisturbed ? "*" : ""}`,
-    Math.min(...run.milliseconds).toFixed(1),
-    ((matrixGigaflops / run.medianMilliseconds) * 1000).toFixed(0),
-    String(run.milliseconds.length),
-    lossText(run.losses[0]),
-    lossText(run.losses[5]),
-    (run.peakResidentBytes / 2 ** 20).toFixed(0),
-    run.otherCores === null ? "" : run.otherCores.toFixed(2),
-  ]);
-  const header = [
-    "side",
-    "round",
-    "median ms",
-    "min ms",
-    "GFLOP/s",
-    "steps",
-    "loss 1",
-    "loss 6",
-    "peak MB",
-    "others",
-  ];
+  const table = columnTable(runs, {
+    side: ({ side }) => side,
+    round: ({ round }) => String(round),
+    "median ms": (run) => `${run.medianMilliseconds.toFixed(1)}${run.isDisturbed ? "*" : ""}`,
+    "min ms": ({ milliseconds }) => Math.min(...milliseconds).toFixed(1),
+    "GFLOP/s": (run) => ((matrixGigaflops / run.medianMilliseconds) * 1000).toFixed(0),
+    steps: ({ milliseconds }) => String(milliseconds.length),
+    "loss 1": ({ losses }) => lossText(losses[0]),
+    "loss 6": ({ losses }) => lossText(losses[5]),
+    "peak MB": ({ peakResidentBytes }) => (peakResidentBytes / 2 ** 20).toFixed(0),
+    others: ({ otherCores }) => otherCores?.toFixed(2) ?? "",
+  });
   const lines = [
     `${workload}: ${title}; ${precision}, ${threads} threads`,
-    textTable(header, rows),
+    table,
     Object.entries(result.medianMilliseconds)
       .map(([side, time]) => `${side} ${time.toFixed(1)} ms`)
       .join(", "),

@@ -4,15 +4,13 @@
  * step of one rank of two threads, on the same number of samples, in fresh processes in turn; what the ranks keep; and
  * MPI's own all-reduce of as many bytes. It needs MPI: `npx --no mp-mpi install`.
  */
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { askRanks } from "./ask-ranks.js";
 import type { RankJob, RankReport } from "./data-parallel/rank-steps.js";
-import { askProcess } from "./fresh-process.js";
 import { ENGINES, PRECISIONS } from "./job.js";
 import { thisMachine } from "./machine.js";
 import { median } from "./statistics.js";
-import { nameOf, readWorkload, type SizedWorkload } from "./workloads/workloads.js";
+import { displayName, readWorkload, type SizedWorkload } from "./workloads/workloads.js";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -29,9 +27,6 @@ const precision = PRECISIONS.find((name) => name === values.precision);
 const whole = readWorkload(positionals[0] ?? "w2");
 if (engine === undefined || precision === undefined || whole === undefined)
   throw new RangeError("data-parallel: no such engine, precision or workload");
-
-const command = join(dirname(fileURLToPath(import.meta.resolve("@mp/mpi"))), "mp-mpi.js");
-const program = fileURLToPath(new URL("./rank-steps.js", import.meta.url));
 
 /** Processes of one measurement: how many, on which workload, and whether they divide the optimizer. */
 interface Side {
@@ -50,8 +45,7 @@ async function time({ ranks, workload, isSharded, reports }: Side): Promise<void
     isSharded,
     steps: Number(values.steps),
   };
-  const words = ["run", "-n", String(ranks), process.execPath, program, JSON.stringify(job)];
-  reports.push(await askProcess<RankReport>(process.execPath, [command, ...words]));
+  reports.push(await askRanks<RankReport>(ranks, "./rank-steps.js", JSON.stringify(job)));
 }
 
 const batch = whole.sizes["batch"];
@@ -80,7 +74,7 @@ const megabytes = ({ reports }: Side, slots: RegExp): number =>
     (sum, [slot, bytes]) => sum + (slots.test(slot) ? bytes / 1e6 : 0),
     0,
   );
-const kept = (what: string, slots: RegExp): string => {
+const memoryLine = (what: string, slots: RegExp): string => {
   const [undivided, divided] = [megabytes(two, slots), megabytes(sharded, slots)];
   const share = undivided === 0 ? "" : `, ${(divided / undivided).toFixed(3)} times`;
   return `${what.padEnd(26)}${undivided.toFixed(1)} MB, divided ${divided.toFixed(1)} MB${share}`;
@@ -94,14 +88,14 @@ const lossDifference = Math.max(
 );
 const { processor, cores, node } = thisMachine();
 console.log(`${processor}, ${cores} cores, node ${node}, ${new Date().toISOString().slice(0, 10)}
-${nameOf(whole)} on ${engine}, ${precision}, accumulate ${values.accumulate}, medians of ${values.rounds} processes
+${displayName(whole)} on ${engine}, ${precision}, accumulate ${values.accumulate}, medians of ${values.rounds} processes
 one rank, two threads     ${milliseconds(one, "stepSeconds").toFixed(1)} ms
 two ranks, a thread each  ${milliseconds(two, "stepSeconds").toFixed(1)} ms, ${times(two, one)} times
 optimizer divided         ${milliseconds(sharded, "stepSeconds").toFixed(1)} ms, ${times(sharded, two)} times two ranks that do not; losses differ by ${lossDifference === 0 ? 0 : lossDifference.toExponential(1)} at most
 gradients summed in       ${milliseconds(two, "reductionSeconds").toFixed(1)} ms
 MPI's all-reduce alone    ${milliseconds(two, "allReduceSeconds").toFixed(1)} ms
 A rank keeps:
-${kept("masters and moments", /^(master(?!\/copy\/)|optimizer)\//)}
-${kept("copies of the weights", /^master\/copy\//)}
-${kept("all but the window", /^(?!window\/)/)}
-${kept("with the window", /^/)}`);
+${memoryLine("masters and moments", /^(master(?!\/copy\/)|optimizer)\//)}
+${memoryLine("copies of the weights", /^master\/copy\//)}
+${memoryLine("all but the window", /^(?!window\/)/)}
+${memoryLine("with the window", /^/)}`);

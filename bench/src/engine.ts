@@ -20,18 +20,25 @@ const engines: Readonly<Record<EngineName, (choice: EngineChoice) => Promise<Bac
 /** Opens the engine that is measured. @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT */
 export const openEngine = (choice: EngineChoice): Promise<Backend> => engines[choice.engine](choice);
 
-const precisions: Readonly<Record<PrecisionName, () => Precision>> = {
+/** Opens the engine for as long as the function runs. @throws as `openEngine` */
+export async function onEngine<R>(choice: EngineChoice, run: (backend: Backend) => Promise<R>): Promise<R> {
+  const backend = await openEngine(choice);
+  try {
+    return await run(backend);
+  } finally {
+    await backend.dispose();
+  }
+}
+
+/** The precisions by the names of the command line. */
+export const precisions: Readonly<Record<PrecisionName, () => Precision>> = {
   float32,
   mixed_bfloat16: mixedBfloat16,
   mixed_float16: mixedFloat16,
 };
 
-export function precisionOf(name: PrecisionName): Precision {
-  return precisions[name]();
-}
-
 /** Versions that a report lists with its figures. */
-export function versionsOf(backend: Backend): Readonly<Record<string, string>> {
+export function engineVersions(backend: Backend): Readonly<Record<string, string>> {
   const { name, version } = backend.manifest.engine;
   return { [name]: version, node: process.version };
 }

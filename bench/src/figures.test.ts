@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { busySeconds } from "./processor-load.js";
 import { formatJson } from "./result-file.js";
-import { median, rounded } from "./statistics.js";
+import { median, toDecimals } from "./statistics.js";
 
 describe("median", () => {
   it("is the middle value, or the mean of the two", () => {
@@ -11,10 +11,10 @@ describe("median", () => {
   });
 });
 
-describe("rounded", () => {
+describe("toDecimals", () => {
   it("keeps so many decimals", () => {
-    expect(rounded(1.23456, 3)).toBe(1.235);
-    expect(rounded(2, 3)).toBe(2);
+    expect(toDecimals(1.23456, 3)).toBe(1.235);
+    expect(toDecimals(2, 3)).toBe(2);
   });
 });
 

@@ -1,8 +1,8 @@
 /**
- * `node dist/half-products.js`: what float16 products lose on ONNX Runtime's WebGPU provider in float32, in float16, and in
- * blocks of the inner dimension that are accumulated in float32.
+ * `node dist/half-products.js`: the errors of float16 products on ONNX Runtime's WebGPU provider, computed in float32, in
+ * float16, and in blocks of the inner dimension that are accumulated in float32.
  */
-import { exactProduct, lossOf } from "./half-products/loss.js";
+import { exactProduct, relativeLoss } from "./half-products/loss.js";
 import { DRAWINGS } from "./half-products/operands.js";
 import { BLOCKS, METHODS, multiply } from "./half-products/products.js";
 import { trafficRows } from "./half-products/traffic.js";
@@ -21,7 +21,7 @@ for (const { name, draw } of DRAWINGS)
     const exact = exactProduct(operands);
     const cells: string[] = [];
     for (const method of METHODS) {
-      cells.push(lossOf(await multiply(operands, method), exact).toPrecision(3));
+      cells.push(relativeLoss(await multiply(operands, method), exact).toPrecision(3));
     }
     console.log(row([name, inner, ...cells]));
   }

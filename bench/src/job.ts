@@ -8,7 +8,7 @@ export const ENGINES = ["ort", "tfjs", "openvino"] as const;
 export type EngineName = (typeof ENGINES)[number];
 export const DEVICES = ["cpu", "cuda", "webgpu"] as const;
 export type DeviceName = (typeof DEVICES)[number];
-/** Programs in `peers/`, and what their jobs say besides the workload. */
+/** The peers' programs in `peers/`, and additional fields of their jobs. */
 export const PEERS = {
   torch: { script: "torch_step.py", job: {} },
   "torch-compile": { script: "torch_step.py", job: { compile: true } },
@@ -61,8 +61,6 @@ export type ProfileReport = { readonly table: OperatorTable } | { readonly unsup
 /** Figures of one scenario's part, by name. */
 export interface ScenarioReport {
   readonly figures: Readonly<Record<string, number>>;
-  /** Lines to print with them. */
-  readonly text?: string;
   readonly otherCores: number | null;
   readonly versions: Readonly<Record<string, string>>;
 }

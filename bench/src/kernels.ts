@@ -7,11 +7,17 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadTfjsNode, tfjs } from "@mp/backend-tfjs";
-import { precisionOf } from "./engine.js";
+import { precisions } from "./engine.js";
 import { askProcess } from "./fresh-process.js";
 import { PRECISIONS, type PrecisionName } from "./job.js";
 import { observeTensorFlow } from "./observed-tensorflow.js";
-import { nameOf, readWorkload, type SizedWorkload, WORKLOADS, workloadOf } from "./workloads/workloads.js";
+import {
+  displayName,
+  makeWorkload,
+  readWorkload,
+  type SizedWorkload,
+  WORKLOADS,
+} from "./workloads/workloads.js";
 
 interface Trace {
   readonly milliseconds: number;
@@ -27,7 +33,7 @@ async function traceStep(workload: SizedWorkload, precision: PrecisionName): Pro
   try {
     const observed = observeTensorFlow(await loadTfjsNode(), folder);
     const backend = await tfjs({ tf: observed.tf });
-    const training = await workloadOf(workload).train(backend, precisionOf(precision));
+    const training = await makeWorkload(workload).train(backend, precisions[precision]());
     await training.step();
     const runs = observed.runs();
     await training.dispose();
@@ -47,7 +53,7 @@ if (workload === undefined || precision === undefined) {
 } else {
   const { milliseconds, kernels, versions } = await traceStep(workload, precision);
   console.log(
-    `${nameOf(workload)} ${precision}: ${milliseconds} ms a step, TensorFlow ${versions["tensorflow"]}`,
+    `${displayName(workload)} ${precision}: ${milliseconds} ms a step, TensorFlow ${versions["tensorflow"]}`,
   );
   for (const { op, count, milliseconds: spent } of kernels.slice(0, 20)) {
     console.log(`${spent.toFixed(2).padStart(9)} ms ${String(count).padStart(5)} ${op}`);

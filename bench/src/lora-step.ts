@@ -13,6 +13,7 @@ import { planMemory } from "@mp/core/report";
 import { causalLm, loadCausalLm, nextTokenLoss, saveCausalLm } from "@mp/language-models";
 import { lora } from "@mp/nn/adapters";
 import { median } from "./statistics.js";
+import { time } from "./timing.js";
 
 const { values } = parseArgs({
   options: {
@@ -72,10 +73,8 @@ const ids = tensor(
 );
 const times: number[] = [];
 for (let round = -WARM_UP; round < Number(values.rounds); round++) {
-  const start = performance.now();
-  const { loss } = await training.step({ ids });
+  const { loss } = await time(round < 0 ? [] : times, () => training.step({ ids }));
   if (round < 0) console.error(`loss ${loss}`);
-  else times.push(performance.now() - start);
 }
 const plan = planMemory(training.graph({ ids }), {
   manifest: backend.manifest,

@@ -5,7 +5,7 @@ import { dissect, formatScenario, type ScenarioResult } from "./dissect.js";
 import { ProcessFailed } from "./fresh-process.js";
 import { thisMachine } from "./machine.js";
 import { writeBenchResult } from "./result-file.js";
-import { nameOf } from "./workloads/workloads.js";
+import { displayName } from "./workloads/workloads.js";
 
 const RESULTS = fileURLToPath(new URL("../results", import.meta.url));
 
@@ -36,7 +36,7 @@ async function bench(argv: readonly string[]): Promise<void> {
     console.log("\n--quick: these figures mean nothing and were not written");
     return;
   }
-  const parts = [...options.workloads.map(nameOf), ...options.scenarios];
+  const parts = [...options.workloads.map(displayName), ...options.scenarios];
   parts.push(options.choice.engine);
   if (options.workloads.length > 0) parts.push(options.precision);
   parts.push(...options.against);

@@ -6,11 +6,11 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { MpError } from "@mp/core";
-import { openEngine, versionsOf } from "./engine.js";
+import { engineVersions, openEngine } from "./engine.js";
 import { ENGINES } from "./job.js";
 import { thisMachine } from "./machine.js";
 import { compareModel } from "./models/compare-model.js";
-import { exportedModel, MODELS } from "./models/exported.js";
+import { MODELS, readExportedModel } from "./models/exported.js";
 import { roundTrip } from "./models/round-trip.js";
 import { isWithin, isWrittenWithin, page, type Row, type WrittenRow } from "./models/table.js";
 
@@ -32,9 +32,9 @@ const fails = (what: string): void => {
 const versions: Record<string, string> = {};
 for (const engine of ENGINES.filter((name) => values.backend.split(",").includes(name))) {
   const backend = await openEngine({ engine, threads: 1, device: "cpu" });
-  Object.assign(versions, versionsOf(backend));
+  Object.assign(versions, engineVersions(backend));
   for (const model of chosen) {
-    const exported = await exportedModel(folder, model);
+    const exported = await readExportedModel(folder, model);
     const found = await compareModel(backend, exported).catch((error: unknown) => {
       if (!MpError.is(error)) throw error;
       // The line is one of this command.

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatGain, gainOf } from "./operator-gain.js";
+import { compareTables, formatGain } from "./operator-gain.js";
 
 const row = (op: string, milliseconds: number, share: number, gigaflopsPerSecond: number | null) => ({
   op,
@@ -18,7 +18,7 @@ it("sets each operator beside its time in float32, with what only one of them ha
     rest,
     milliseconds: 2,
   };
-  const gain = gainOf("mixed_float16", single, mixed);
+  const gain = compareTables("mixed_float16", single, mixed);
   expect(gain).toMatchObject({ float32Milliseconds: 10, milliseconds: 2 });
   expect(gain.rows).toEqual([
     {

@@ -4,7 +4,7 @@ import { median } from "./statistics.js";
 import type { Training } from "./workloads/workload.js";
 
 /** Time by operator of a training's step: of each node the median over several profiled steps. */
-export async function profiledOperators(
+export async function profileOperators(
   training: Training,
   counts: { readonly warmup: number; readonly steps: number },
 ): Promise<OperatorTable> {

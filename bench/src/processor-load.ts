@@ -1,6 +1,7 @@
 /** CPU load of other processes during a measurement: a timing taken under such load says nothing. */
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
+import { toDecimals } from "./statistics.js";
 
 /** Load of other processes, in cores, above which a figure is marked and measured again. */
 const BUSY_CORES = 0.15;
@@ -29,8 +30,8 @@ function readBusySeconds(): number | undefined {
 }
 
 /**
- * Starts watching; the returned function gives the cores that other processes used since, null where the system does
- * not report it.
+ * Starts watching; the returned function gives the cores that other processes used since then, to two decimals; null
+ * where the system does not report it.
  */
 export function watchOthers(): () => number | null {
   const startedAt = performance.now();
@@ -41,7 +42,7 @@ export function watchOthers(): () => number | null {
     if (busy === undefined || now === undefined) return null;
     const used = process.cpuUsage(own);
     const others = now - busy - (used.user + used.system) / 1e6;
-    return Math.max(0, others) / ((performance.now() - startedAt) / 1000);
+    return toDecimals(Math.max(0, others) / ((performance.now() - startedAt) / 1000), 2);
   };
 }
 

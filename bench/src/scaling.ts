@@ -4,30 +4,22 @@
  * docs/data-parallel-scaling.md. It needs MPI: `npx --no mp-mpi install`.
  */
 import { writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { askProcess } from "./fresh-process.js";
+import { askRanks } from "./ask-ranks.js";
 import { PRECISIONS, type StepJob } from "./job.js";
 import { thisMachine } from "./machine.js";
 import { scalingPage } from "./scaling/page.js";
 import type { AllReduceReport } from "./scaling/two-ranks.js";
 import { ask, OURS } from "./side.js";
 import { median } from "./statistics.js";
-import { usualSizes, workloadOf } from "./workloads/workloads.js";
+import { makeWorkload, usualSizes } from "./workloads/workloads.js";
 
 const { values } = parseArgs({ options: { write: { type: "boolean", default: false } } });
-const beside = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const w2 = usualSizes("w2");
-const { parameterCount } = workloadOf(w2);
+const { parameterCount } = makeWorkload(w2);
 const gradientBytes = 4 * parameterCount;
 
-// As an app starts it: through the program that `npx --no mp-mpi` is.
-const command = join(dirname(fileURLToPath(import.meta.resolve("@mp/mpi"))), "mp-mpi.js");
-const exchange = await askProcess<AllReduceReport>(process.execPath, [
-  ...[command, "run", "-n", "2"],
-  ...[process.execPath, beside("./two-ranks.js"), String(gradientBytes)],
-]);
+const exchange = await askRanks<AllReduceReport>(2, "./two-ranks.js", String(gradientBytes));
 
 const job: StepJob = { ...w2, precision: PRECISIONS[0], threads: 1, warmup: 3, steps: 30, seconds: 40 };
 const choice = { engine: "ort", device: "cpu", threads: 1 } as const;
@@ -46,7 +38,7 @@ const page = scalingPage(
       seconds: middle,
       deviation: Math.sqrt(variance) / middle,
     },
-    flopsPerSecond: workloadOf(w2).matrixFlops / middle,
+    flopsPerSecond: makeWorkload(w2).matrixFlops / middle,
   },
   thisMachine(),
   new Date().toISOString(),
@@ -54,5 +46,5 @@ const page = scalingPage(
     .map(([name, version]) => `${name} ${version}`)
     .join(", "),
 );
-if (values.write) writeFileSync(beside("../../docs/data-parallel-scaling.md"), page);
+if (values.write) writeFileSync(new URL("../../docs/data-parallel-scaling.md", import.meta.url), page);
 else console.log(page);

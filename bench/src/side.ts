@@ -16,6 +16,10 @@ export type SideName = typeof OURS | PeerName;
 
 const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
 
+/** Has one of our jobs done by a process of its own. @throws ProcessFailed */
+export const askChild = <R>(job: ChildJob, environment?: Readonly<Record<string, string>>): Promise<R> =>
+  askProcess<R>(process.execPath, [CHILD, JSON.stringify(job)], environment);
+
 type Asked = Pick<BenchOptions, "choice" | "python">;
 
 /** Times steps of one side in a process of its own. @throws ProcessFailed */
@@ -24,10 +28,7 @@ export function ask(
   job: StepJob,
   { choice, python }: Asked,
 ): Promise<StepReport | OwnStepReport> {
-  if (side === OURS) {
-    const child: ChildJob = { kind: "steps", job, choice };
-    return askProcess(process.execPath, [CHILD, JSON.stringify(child)]);
-  }
+  if (side === OURS) return askChild({ kind: "steps", job, choice });
   const { script, job: more } = PEERS[side];
   const path = fileURLToPath(new URL(`../peers/${script}`, import.meta.url));
   return askProcess(python, [path, JSON.stringify({ ...job, ...more, device: choice.device })]);

@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** Rounded to that many decimals, so that result files stay readable. */
-export function rounded(value: number, decimals: number): number {
+/** The number with at most so many decimals, so that result files stay readable. */
+export function toDecimals(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }

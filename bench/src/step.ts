@@ -1,7 +1,7 @@
 /** `node dist/step.js w1 mixed_float16 ort`: one step of a workload at its usual size, and its loss. */
-import { openEngine, precisionOf } from "./engine.js";
+import { openEngine, precisions } from "./engine.js";
 import { ENGINES, PRECISIONS } from "./job.js";
-import { readWorkload, WORKLOADS, workloadOf } from "./workloads/workloads.js";
+import { makeWorkload, readWorkload, WORKLOADS } from "./workloads/workloads.js";
 
 const [word = "", precisionName, engineName] = process.argv.slice(2);
 const sized = readWorkload(word);
@@ -12,7 +12,7 @@ if (sized === undefined || precision === undefined || engine === undefined)
     `step: expected a workload (${WORKLOADS.join(", ")}), a precision (${PRECISIONS.join(", ")}) and an engine (${ENGINES.join(", ")}), got ${process.argv.slice(2).join(" ")}`,
   );
 const backend = await openEngine({ engine, threads: 2, device: "cpu" });
-const training = await workloadOf(sized).train(backend, precisionOf(precision));
+const training = await makeWorkload(sized).train(backend, precisions[precision]());
 console.log((await training.step()).loss);
 await training.dispose();
 await backend.dispose();

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { openEngine } from "../src/engine.js";
 import type { EngineName } from "../src/job.js";
 import { compareModel } from "../src/models/compare-model.js";
-import { exportedModel } from "../src/models/exported.js";
+import { readExportedModel } from "../src/models/exported.js";
 import { isWithin } from "../src/models/table.js";
 
 export const FIXTURES: string = fileURLToPath(new URL("../fixtures", import.meta.url));
@@ -24,7 +24,7 @@ export function describeExportedModels(engine: EngineName): void {
   describe(`models exported from PyTorch, on ${engine}`, () => {
     it.each(SMALL_MODELS)("%s: its output, and the losses of its steps", async (model) => {
       const backend = await openEngine({ engine, threads: 1, device: "cpu" });
-      const exported = await exportedModel(FIXTURES, model);
+      const exported = await readExportedModel(FIXTURES, model);
       const found = await compareModel(backend, exported);
       await backend.dispose();
       expect(isWithin({ model, engine, exported, found }), JSON.stringify(found)).toBe(true);

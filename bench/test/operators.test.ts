@@ -2,10 +2,10 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openEngine } from "../src/engine.js";
-import { compareOperator, exportedOperators } from "../src/models/operators.js";
+import { compareOperator, readExportedOperators } from "../src/models/operators.js";
 import { FIXTURES } from "./exported-models.js";
 
-const operators = await exportedOperators(join(FIXTURES, "operators.safetensors"));
+const operators = await readExportedOperators(join(FIXTURES, "operators.safetensors"));
 
 it("has all of the script's operators", () => {
   expect(operators).toHaveLength(64);

@@ -1,6 +1,8 @@
-/** A backend whose states show what ranks cost: the bytes of their slots, and the time in which gradients are summed. */
+/** Observes the states of a backend: the bytes of their slots, and the time of summing gradients over ranks. */
 import type { Backend } from "@mp/core";
 import { byteLength, type State } from "@mp/core/graph";
+import { withFunctions } from "../backend-wrappers.js";
+import { time } from "../timing.js";
 
 export interface Observed {
   readonly backend: Backend;
@@ -13,11 +15,11 @@ export interface Observed {
 const hasGradients = (slots: readonly string[]): boolean =>
   slots.some((slot) => slot.startsWith("window/gradients"));
 
-export function observed(backend: Backend): Observed {
+export function observeStates(backend: Backend): Observed {
   const slotBytes = new Map<string, number>();
   const reductionMilliseconds: number[] = [];
   const inner = new WeakMap<State, State>();
-  const observedState = (state: State): State => {
+  const observe = (state: State): State => {
     let start = 0;
     const { inPlace } = state;
     const outer: State = {
@@ -32,15 +34,7 @@ export function observed(backend: Backend): Observed {
           reductionMilliseconds.push(performance.now() - start);
       },
       dispose: () => state.dispose(),
-      ...(inPlace === undefined
-        ? {}
-        : {
-            inPlace: async (...given: Parameters<typeof inPlace>) => {
-              const begin = performance.now();
-              await inPlace(...given);
-              reductionMilliseconds.push(performance.now() - begin);
-            },
-          }),
+      ...(inPlace && { inPlace: (...given) => time(reductionMilliseconds, () => inPlace(...given)) }),
     };
     inner.set(outer, state);
     return outer;
@@ -48,25 +42,16 @@ export function observed(backend: Backend): Observed {
   return {
     slotBytes,
     reductionMilliseconds,
-    backend: {
-      name: backend.name,
-      specVersion: backend.specVersion,
-      manifest: backend.manifest,
-      compile: (graph, options = {}) => {
-        const { state, ...rest } = options;
-        return backend.compile(
+    backend: withFunctions(backend, {
+      compile: (graph, { state, ...options } = {}) =>
+        backend.compile(
           graph,
-          state === undefined ? rest : { ...rest, state: inner.get(state) ?? state },
-        );
-      },
+          state === undefined ? options : { ...options, state: inner.get(state) ?? state },
+        ),
       createState: async (values, options) => {
         for (const [slot, value] of Object.entries(values)) slotBytes.set(slot, byteLength(value));
-        return observedState(await backend.createState(values, options));
+        return observe(await backend.createState(values, options));
       },
-      upload: (tensor) => backend.upload(tensor),
-      download: (handle) => backend.download(handle),
-      stats: () => backend.stats(),
-      dispose: () => backend.dispose(),
-    },
+    }),
   };
 }

@@ -1,11 +1,12 @@
 /** One rank of a job that times training steps; rank 0 prints the answer as its last line. Argument: a `RankJob`. */
 import { mpi } from "@mp/mpi";
-import { openEngine, precisionOf } from "../engine.js";
+import { openEngine, precisions } from "../engine.js";
 import type { EngineChoice, PrecisionName } from "../job.js";
 import { median } from "../statistics.js";
-import { timedSteps } from "../timed-steps.js";
-import { type SizedWorkload, workloadOf } from "../workloads/workloads.js";
-import { observed } from "./observed-states.js";
+import { timeSteps } from "../time-steps.js";
+import { makeWorkload, type SizedWorkload } from "../workloads/workloads.js";
+import { allReduceSeconds } from "./all-reduce-seconds.js";
+import { observeStates } from "./observed-states.js";
 
 export interface RankJob {
   readonly workload: SizedWorkload;
@@ -33,37 +34,23 @@ const [WARMUP, REPEATS] = [3, 20];
 const job = JSON.parse(process.argv[2] ?? "") as RankJob;
 const { accumulate, steps } = job;
 const ranks = await mpi();
-const { backend, slotBytes, reductionMilliseconds } = observed(await openEngine(job.choice));
-const workload = workloadOf(job.workload);
-const training = await workload.train(backend, precisionOf(job.precision), {
+const { backend, slotBytes, reductionMilliseconds } = observeStates(await openEngine(job.choice));
+const workload = makeWorkload(job.workload);
+const training = await workload.train(backend, precisions[job.precision](), {
   accumulate,
   ranks,
   ...(job.isSharded ? { shard: "optimizer" } : {}),
 });
-const { milliseconds, losses } = await timedSteps(
+const { milliseconds, losses } = await timeSteps(
   async () => (await training.step()).loss,
   // Ranks end together: by the number of steps, and not by their own clocks.
   { warmup: WARMUP, steps, seconds: Number.POSITIVE_INFINITY },
   performance.now(),
 );
 
-/** One buffer, all of whose memory is MPI's to change: what no exchange of these gradients can be faster than. */
-async function allReduceSeconds(): Promise<number> {
-  if (ranks.size === 1) return 0;
-  const values = new Float32Array(workload.parameterCount);
-  const times: number[] = [];
-  for (let repeat = 0; repeat < REPEATS; repeat++) {
-    await ranks.barrier();
-    const start = performance.now();
-    await ranks.allReduce(values);
-    times.push((performance.now() - start) / 1000);
-  }
-  return median(times);
-}
-
 const report: RankReport = {
   stepSeconds: median(milliseconds) / 1000,
-  allReduceSeconds: await allReduceSeconds(),
+  allReduceSeconds: ranks.size === 1 ? 0 : await allReduceSeconds(ranks, workload.parameterCount, REPEATS),
   reductionSeconds: ranks.size === 1 ? 0 : median(reductionMilliseconds) / 1000,
   losses,
   slotBytes: Object.fromEntries(slotBytes),

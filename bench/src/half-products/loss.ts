@@ -19,7 +19,7 @@ export function exactProduct({ side, inner, a, b, isTransposedA, isTransposedB }
 }
 
 /** The largest difference, in units of 2^-11 (half a step of float16 above 1) of the exact elements' root mean square. */
-export function lossOf(got: Float32Array, exact: Float64Array): number {
+export function relativeLoss(got: Float32Array, exact: Float64Array): number {
   const size = Math.sqrt(exact.reduce((sum, x) => sum + x * x, 0) / exact.length);
   let most = 0;
   got.forEach((x, index) => {

@@ -26,8 +26,8 @@ function normal(seed: number, size: number): Float32Array {
 
 const inF16 = (numbers: Float32Array): Float32Array => numbers.map((x) => roundTo("f16", x));
 
-/** Each column's mean of a [inner, columns] matrix is taken off, as the gradient behind a normalization is. */
-function centered(numbers: Float32Array, columns: number): Float32Array {
+/** Subtracts each column's mean from a matrix [inner, columns]: gradients before a normalization have none. */
+function centerColumns(numbers: Float32Array, columns: number): Float32Array {
   const rows = numbers.length / columns;
   const means = new Float64Array(columns);
   numbers.forEach((x, index) => {
@@ -66,12 +66,12 @@ const ofWeights = (name: string, ofX: Change, ofGradient: Change): Drawing => ({
 
 const same: Change = (numbers) => numbers;
 const positive: Change = (numbers) => numbers.map(Math.abs);
-const shifted: Change = (numbers) => numbers.map((x) => x + 8);
+const shift: Change = (numbers) => numbers.map((x) => x + 8);
 
 export const DRAWINGS: readonly Drawing[] = [
   forward("x · w, normal", same, same),
   forward("x · w, both positive", positive, positive),
-  forward("x · w, x with mean 8", shifted, same),
+  forward("x · w, x with mean 8", shift, same),
   {
     name: "dy · wᵀ, normal",
     draw: (side, inner) => {
@@ -80,5 +80,5 @@ export const DRAWINGS: readonly Drawing[] = [
     },
   },
   ofWeights("xᵀ · dy, normal", same, same),
-  ofWeights("xᵀ · dy, x with mean 8, dy centered", shifted, centered),
+  ofWeights("xᵀ · dy, x with mean 8, dy centered", shift, centerColumns),
 ];

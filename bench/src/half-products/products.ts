@@ -1,5 +1,7 @@
 // The ways to compute a float16 product on the provider, as ONNX models that plain onnxruntime-node runs on its WebGPU device.
-import { decodeArray, encodeArray, type Graph, GraphBuilder, type Value } from "@mp/core/graph";
+import type { Tensor } from "@mp/core";
+import { decodeArray, encodeArray, traceInto } from "@mp/core/graph";
+import { cast, matMul, reduceSum, reshape, transpose } from "@mp/core/ops";
 import { encodeModel, writeGraph } from "@mp/onnx/write";
 import * as engine from "onnxruntime-node";
 import type { Operands } from "./operands.js";
@@ -20,89 +22,55 @@ export const METHODS: readonly Method[] = [
   ...BLOCKS.map((block) => ({ name: `blocks of ${block}`, block })),
 ];
 
-type Shape = readonly number[];
+/** One product, in float32 or in float16. */
+function multiplyWhole(a: Tensor, b: Tensor, { isTransposedA, isTransposedB }: Operands, isWide: boolean) {
+  const read = (stored: Tensor, isTransposed: boolean): Tensor => {
+    const wide = isWide ? cast(stored, "f32") : stored;
+    return isTransposed ? transpose(wide, [1, 0]) : wide;
+  };
+  const product = matMul(read(a, isTransposedA), read(b, isTransposedB));
+  return isWide ? cast(product, "f16") : product;
+}
 
-class Products {
-  readonly #builder = new GraphBuilder();
-
-  /** Operands of [rows, inner] and [inner, columns]. */
-  graph({ side, inner, isTransposedA, isTransposedB }: Operands, { block }: Method): Graph {
-    const given = (name: string, shape: Shape): Value =>
-      this.#builder.input(name, { dtype: "f16", shape }, "batch");
-    const a = given("a", isTransposedA ? [inner, side] : [side, inner]);
-    const b = given("b", isTransposedB ? [side, inner] : [inner, side]);
-    const product =
-      block === undefined || block >= inner
-        ? this.#whole(a, b, { isTransposedA, isTransposedB, isWide: block === undefined })
-        : this.#inBlocks(a, b, { side, block, blocks: inner / block, isTransposedA, isTransposedB });
-    return this.#builder.finish({ y: product });
-  }
-
-  #whole(
-    a: Value,
-    b: Value,
-    how: { readonly isTransposedA: boolean; readonly isTransposedB: boolean; readonly isWide: boolean },
-  ): Value {
-    const read = (value: Value, isTransposed: boolean): Value => {
-      const wide = how.isWide ? this.#cast(value, "f32") : value;
-      return isTransposed ? this.#transposed(wide, [1, 0]) : wide;
-    };
-    const product = this.#builder.emitOne(
-      "MatMul",
-      [read(a, how.isTransposedA), read(b, how.isTransposedB)],
-      {},
-    );
-    return how.isWide ? this.#cast(product, "f16") : product;
-  }
-
-  #inBlocks(
-    a: Value,
-    b: Value,
-    how: {
-      readonly side: number;
-      readonly block: number;
-      readonly blocks: number;
-      readonly isTransposedA: boolean;
-      readonly isTransposedB: boolean;
-    },
-  ): Value {
-    const { side, block, blocks } = how;
-    const inner = [blocks, block];
-    const left = how.isTransposedA
-      ? this.#transposed(this.#shaped(a, [...inner, side]), [0, 2, 1])
-      : this.#transposed(this.#shaped(a, [side, ...inner]), [1, 0, 2]);
-    const right = how.isTransposedB
-      ? this.#transposed(this.#shaped(b, [side, ...inner]), [1, 2, 0])
-      : this.#shaped(b, [...inner, side]);
-    const parts = this.#cast(this.#builder.emitOne("MatMul", [left, right], {}), "f32");
-    return this.#cast(this.#builder.emitOne("ReduceSum", [parts], { axes: [0], keepdims: false }), "f16");
-  }
-
-  #cast = (value: Value, to: "f16" | "f32"): Value => this.#builder.emitOne("Cast", [value], { to });
-  #shaped = (value: Value, shape: Shape): Value => this.#builder.emitOne("Reshape", [value], { shape });
-  #transposed = (value: Value, perm: Shape): Value => this.#builder.emitOne("Transpose", [value], { perm });
+/** A product for each block, in float16, and their sum in float32. */
+function multiplyInBlocks(a: Tensor, b: Tensor, operands: Operands, block: number): Tensor {
+  const { side, inner, isTransposedA, isTransposedB } = operands;
+  const blocks = [inner / block, block];
+  const left = isTransposedA
+    ? transpose(reshape(a, [...blocks, side]), [0, 2, 1])
+    : transpose(reshape(a, [side, ...blocks]), [1, 0, 2]);
+  const right = isTransposedB
+    ? transpose(reshape(b, [side, ...blocks]), [1, 2, 0])
+    : reshape(b, [...blocks, side]);
+  return cast(reduceSum(cast(matMul(left, right), "f32"), { axes: [0] }), "f16");
 }
 
 /** The product's [rows, columns]. */
-export async function multiply(operands: Operands, method: Method): Promise<Float32Array> {
-  const graph = new Products().graph(operands, method);
-  return run(graph, { a: operands.a, b: operands.b });
-}
-
-async function run(graph: Graph, numbers: Readonly<Record<string, Float32Array>>): Promise<Float32Array> {
+export async function multiply(operands: Operands, { block }: Method): Promise<Float32Array> {
+  const { side, inner, isTransposedA, isTransposedB } = operands;
+  const input = (name: "a" | "b", shape: readonly number[]) =>
+    ({ name, role: "batch", type: { dtype: "f16", shape } }) as const;
+  const inputs = [
+    input("a", isTransposedA ? [inner, side] : [side, inner]),
+    input("b", isTransposedB ? [side, inner] : [inner, side]),
+  ];
+  const { graph } = traceInto(inputs, ([a, b]) => ({
+    y:
+      block === undefined || block >= inner
+        ? multiplyWhole(a as Tensor, b as Tensor, operands, block === undefined)
+        : multiplyInBlocks(a as Tensor, b as Tensor, operands, block),
+  }));
   const model = writeGraph(graph, { origins: false, types: false });
   const session = await engine.InferenceSession.create(
     encodeModel({ ...model, opsets: { ...model.opsets, "": 21 } }) as Uint8Array<ArrayBuffer>,
     { executionProviders: ["webgpu"], graphOptimizationLevel: "disabled" },
   );
+  const feeds = inputs.map(({ name, type }) => {
+    const halves = encodeArray("f16", operands[name]);
+    return [name, new engine.Tensor("float16", halves, type.shape)] as const;
+  });
   try {
-    const feeds = Object.fromEntries(
-      graph.inputs.map(({ name, value }) => [
-        name,
-        new engine.Tensor("float16", encodeArray("f16", numbers[name] as Float32Array), value.shape),
-      ]),
-    );
-    const { y } = await session.run(feeds);
+    const { y } = await session.run(Object.fromEntries(feeds));
     return decodeArray("f16", (await y?.getData()) as Uint16Array<ArrayBuffer>);
   } finally {
     await session.release();

@@ -1,4 +1,4 @@
-// The bytes that a training step's products move, each operand and result of a kernel counted once.
+// The bytes that a training step's products move: each operand and result of a kernel counts once.
 
 /** Products of one size in a training step: [rows, inner] by [inner, columns], so many times. */
 interface ProductSizes {
@@ -6,11 +6,11 @@ interface ProductSizes {
   readonly inner: number;
   readonly columns: number;
   readonly count: number;
-  /** Whether blocks of the inner dimension are apart in the left operand, and have to be brought together first. */
+  /** Whether blocks of the inner dimension are not contiguous in the left operand, and must be copied first. */
   readonly isStrided: boolean;
 }
 
-/** A layer's product, and those of its gradients. */
+/** The product of a layer and the two of its gradients. */
 function withGradients(rows: number, inner: number, columns: number, count = 1): readonly ProductSizes[] {
   return [
     { rows, inner, columns, count, isStrided: true },
@@ -34,7 +34,7 @@ function wordModel(): readonly ProductSizes[] {
   ];
 }
 
-/** ResNet-50's convolutions at batch 64 and 224×224 pixels as products of unfolded images, which unfolding is not counted. */
+/** ResNet-50's convolutions at batch 64 and 224×224 pixels, as products of unfolded images; unfolding does not count. */
 function residualNet(): readonly ProductSizes[] {
   const batch = 64;
   const convolution = (side: number, taps: number, inputs: number, outputs: number, count = 1) =>
@@ -67,9 +67,9 @@ const plain =
     bytes * (rows * inner + inner * columns + rows * columns);
 
 /** Casts read and write each operand once more, and the result. */
-const widened: Bytes = (sizes) => plain(4)(sizes) + plain(2 + 4)(sizes);
+const withCasts: Bytes = (sizes) => plain(4)(sizes) + plain(2 + 4)(sizes);
 
-const partsOf = (block: number, { inner }: ProductSizes): number => Math.ceil(inner / block);
+const blockCount = (block: number, { inner }: ProductSizes): number => Math.ceil(inner / block);
 
 /** Partial products in float16, and one sum over them that accumulates in float32. */
 const inBlocks =
@@ -78,7 +78,7 @@ const inBlocks =
     const { rows, inner, columns, isStrided } = sizes;
     if (inner <= block) return plain(2)(sizes);
     const gathered = isStrided ? 2 * 2 * rows * inner : 0;
-    return gathered + plain(2)(sizes) + 2 * 2 * partsOf(block, sizes) * rows * columns;
+    return gathered + plain(2)(sizes) + 2 * 2 * blockCount(block, sizes) * rows * columns;
   };
 
 const total = (step: readonly ProductSizes[], of: Bytes): number =>
@@ -86,14 +86,14 @@ const total = (step: readonly ProductSizes[], of: Bytes): number =>
 
 const gigabytes = (bytes: number): string => (bytes / 1e9).toPrecision(3);
 
-/** Rows of a table: a step, its 10⁹ operations, the gigabytes of each way, and those of the largest partial products. */
+/** Rows of a table: step, 10⁹ operations, gigabytes by method, and gigabytes of the largest partial products. */
 export function trafficRows(blocks: readonly number[]): readonly (readonly string[])[] {
   return Object.entries(STEPS).map(([name, step]) => [
     name,
     (total(step, ({ rows, inner, columns }) => 2 * rows * inner * columns) / 1e9).toFixed(0),
-    ...[plain(4), widened, plain(2), ...blocks.map(inBlocks)].map((of) => gigabytes(total(step, of))),
+    ...[plain(4), withCasts, plain(2), ...blocks.map(inBlocks)].map((of) => gigabytes(total(step, of))),
     ...blocks.map((block) =>
-      gigabytes(Math.max(...step.map((sizes) => 2 * partsOf(block, sizes) * sizes.rows * sizes.columns))),
+      gigabytes(Math.max(...step.map((sizes) => 2 * blockCount(block, sizes) * sizes.rows * sizes.columns))),
     ),
   ]);
 }

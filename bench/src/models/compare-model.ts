@@ -1,19 +1,19 @@
-// One exported model on one engine, beside what PyTorch made of it: its output, and the losses of fine-tuning.
+// Compares an exported model on one engine with PyTorch: its output, and the losses of fine-tuning.
 import {
   type Backend,
   float32,
-  type HostTensor,
   mixedFloat16,
   ops,
   type Precision,
   sgd,
   type Tensor,
-  tensor,
   trainer,
 } from "@mp/core";
 import { softmaxCrossEntropy } from "@mp/nn";
 import { fromOnnx, type TrainableModel } from "@mp/onnx";
+import { time } from "../timing.js";
 import type { ExportedModel } from "./exported.js";
+import { furthest } from "./plain-session.js";
 
 export interface ModelComparison {
   /** Nodes of a training step's graph. */
@@ -33,9 +33,8 @@ export interface ModelComparison {
 type Batch = { readonly inputs: Readonly<Record<string, Tensor>>; readonly labels: Tensor };
 
 export async function compareModel(backend: Backend, exported: ExportedModel): Promise<ModelComparison> {
-  const began = performance.now();
-  const model = await fromOnnx(exported.path);
-  const loadMs = performance.now() - began;
+  const loading: number[] = [];
+  const model = await time(loading, () => fromOnnx(exported.path));
   const plain = await fineTune(backend, exported, model, float32());
   const mixed = await fineTune(backend, exported, model, mixedFloat16());
   const [firstStepMs = NaN, ...laterMs] = plain.times;
@@ -43,7 +42,7 @@ export async function compareModel(backend: Backend, exported: ExportedModel): P
     nodes: plain.nodes,
     forward: plain.forward,
     losses: { float32: plain.difference, mixed_float16: mixed.difference },
-    loadMs,
+    loadMs: loading[0] ?? NaN,
     firstStepMs,
     stepMs: Math.min(...laterMs),
   };
@@ -91,9 +90,7 @@ async function fineTune(
   const differences: number[] = [];
   const times: number[] = [];
   for (const wanted of losses) {
-    const began = performance.now();
-    const { loss } = await training.step(batch);
-    times.push(performance.now() - began);
+    const { loss } = await time(times, () => training.step(batch));
     differences.push(Math.abs(loss - wanted));
   }
   const nodes = training.graph(batch).nodes.length;
@@ -106,21 +103,4 @@ function classesLast(logits: Tensor, classAxis: number): Tensor {
   const rank = logits.shape.length;
   if (classAxis !== 1 || rank === 2) return logits;
   return ops.transpose(logits, [0, ...Array.from({ length: rank - 2 }, (_, axis) => axis + 2), 1]);
-}
-
-/** The largest difference; infinite for another shape. */
-export function furthest(found: HostTensor, wanted: HostTensor): number {
-  if (found.shape.join() !== wanted.shape.join()) return Number.POSITIVE_INFINITY;
-  const [a, b] = [found.data as Float32Array, wanted.data as Float32Array];
-  return a.reduce((most, value, index) => Math.max(most, Math.abs(value - (b[index] ?? NaN))), 0);
-}
-
-/** Its rows several times. */
-export function repeated({ dtype, shape, data }: HostTensor, times: number): HostTensor {
-  const all = Array.from({ length: times }, () => [
-    ...(data as ArrayLike<number | bigint> & Iterable<number>),
-  ]).flat();
-  const [rows = 0, ...rest] = shape;
-  const array = dtype === "i64" ? BigInt64Array.from(all as unknown as bigint[]) : Float32Array.from(all);
-  return tensor(array as Float32Array, [times * rows, ...rest]);
 }

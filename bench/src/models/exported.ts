@@ -23,7 +23,7 @@ export const MODELS = [
 
 export type ModelName = (typeof MODELS)[number];
 
-/** A model that PyTorch exported, and what PyTorch makes of it. */
+/** A model that PyTorch exported, with PyTorch's output and losses. */
 export interface ExportedModel {
   readonly path: string;
   readonly inputs: Readonly<Record<string, HostTensor>>;
@@ -42,30 +42,20 @@ export interface ExportedModel {
 
 type Metadata = Pick<ExportedModel, "losses" | "learningRate" | "classAxis" | "parameters" | "nodes">;
 
-export async function exportedModel(folder: string, name: ModelName): Promise<ExportedModel> {
+export async function readExportedModel(folder: string, name: ModelName): Promise<ExportedModel> {
   const metadata = JSON.parse(await readFile(join(folder, `${name}.json`), "utf8")) as Metadata;
-  const file = await loadFile(join(folder, `${name}.safetensors`));
-  const tensors = Object.fromEntries(
-    Object.entries(file.tensors).map(([key, read]): [string, HostTensor] => [
-      key,
-      read.dtype === "I64"
-        ? tensor(arrayOf({ ...read, dtype: "I64" }) as BigInt64Array, read.shape)
-        : tensor(arrayOf(read) as Float32Array, read.shape),
-    ]),
-  );
-  const inputs = Object.entries(tensors).flatMap(([key, tensor]) =>
-    key.startsWith("input/") ? [[key.slice("input/".length), tensor] as const] : [],
-  );
-  const of = (key: string): HostTensor => {
+  const { tensors } = await loadFile(join(folder, `${name}.safetensors`));
+  const read = (key: string): HostTensor => {
     const found = tensors[key];
     if (found === undefined) throw new Error(`${name}.safetensors has no ${key}`);
-    return found;
+    return tensor(arrayOf(found) as Float32Array, found.shape);
   };
+  const inputs = Object.keys(tensors).filter((key) => key.startsWith("input/"));
   return {
     ...metadata,
     path: join(folder, `${name}.onnx`),
-    inputs: Object.fromEntries(inputs),
-    labels: of("labels"),
-    logits: of("output/logits"),
+    inputs: Object.fromEntries(inputs.map((key) => [key.slice("input/".length), read(key)])),
+    labels: read("labels"),
+    logits: read("output/logits"),
   };
 }

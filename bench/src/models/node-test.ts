@@ -42,7 +42,7 @@ export async function runNodeTest(
     const given = new Map(
       decodeModel(data, { readAs: READ_AS }).graph.initializers.map(({ name, tensor }) => [name, tensor]),
     );
-    return await evaluated(decodeModel(model, { readAs: READ_AS }), given, test, run);
+    return await evaluateTest(decodeModel(model, { readAs: READ_AS }), given, test, run);
   } catch (error) {
     if (!MpError.is(error)) return { result: "raw error", reason: String(error) };
     return { result: "refused", code: error.code, reason: error.message };
@@ -55,7 +55,7 @@ const KNOWN_BEFORE = /has to be known beforehand/;
  * The tests give shapes, axes and counts as inputs, which a graph of static shapes has as attributes: what has to be
  * known beforehand becomes an initializer, integers first.
  */
-async function evaluated(
+async function evaluateTest(
   model: OnnxModel,
   data: ReadonlyMap<string, HostTensor>,
   test: NodeTest,
@@ -83,7 +83,7 @@ async function evaluated(
       const read = readGraph({ ...model, graph }, { isParameter: () => false });
       const free = inputs.filter(({ name }) => read.graph.inputs.some((input) => input.name === name));
       const found = await run(read.graph, Object.fromEntries(free.map(({ name, tensor }) => [name, tensor])));
-      return compared(model, found, data, test);
+      return compareOutputs(model, found, data, test);
     } catch (error) {
       if (!MpError.is(error) || !KNOWN_BEFORE.test(error.message)) throw error;
       refusal = error;
@@ -92,7 +92,7 @@ async function evaluated(
   throw refusal;
 }
 
-function compared(
+function compareOutputs(
   model: OnnxModel,
   found: Readonly<Record<string, HostTensor>>,
   data: ReadonlyMap<string, HostTensor>,
@@ -103,11 +103,11 @@ function compared(
     if (a === undefined || b === undefined) return { result: "wrong", reason: `no output ${name}` };
     if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join())
       return { result: "wrong", reason: `${name} is ${a.dtype}[${a.shape}], not ${b.dtype}[${b.shape}]` };
-    const [got, wanted] = [numbersOf(a), numbersOf(b)];
+    const [got, wanted] = [toNumbers(a), toNumbers(b)];
     // The data of halves was rounded once more or less than by us: two of its units.
     const relative = Math.max(rtol, a.dtype === "bf16" ? 2 ** -6 : a.dtype === "f16" ? 2 ** -9 : 0);
     // Where terms cancel, what is left of their rounding in f32: half a unit of the largest number.
-    const absolute = Math.max(atol, isFloat(a.dtype) ? 2 ** -24 * largestOf(wanted) : 0);
+    const absolute = Math.max(atol, isFloat(a.dtype) ? 2 ** -24 * largestFinite(wanted) : 0);
     const at = got.findIndex((value, place) => {
       const want = wanted[place] as number;
       return (
@@ -121,10 +121,10 @@ function compared(
   return { result: "passed" };
 }
 
-const largestOf = (numbers: readonly number[]): number =>
+const largestFinite = (numbers: readonly number[]): number =>
   numbers.reduce((most, number) => (Number.isFinite(number) ? Math.max(most, Math.abs(number)) : most), 0);
 
-function numbersOf({ dtype, data }: HostTensor): readonly number[] {
+function toNumbers({ dtype, data }: HostTensor): readonly number[] {
   if (!isFloat(dtype) || data instanceof Float32Array)
     return Array.from(data as ArrayLike<number | bigint>, Number);
   return Array.from(data as ArrayLike<number>, (bits) => decode(dtype as FloatDType, bits));

@@ -15,8 +15,8 @@ export function shares(tested: Tested): readonly string[] {
   );
 }
 
-/** Without what is only of one test: names, numbers. */
-const reasonOf = (message: string): string =>
+/** The message without names and numbers of the single test. */
+const shortReason = (message: string): string =>
   message
     .replace(/^onnx: /, "")
     .replace(/ \((makes|node) "[^"]*"\)/, "")
@@ -39,7 +39,7 @@ export function operatorsPage(
       const own = tested.filter(([{ ops, name }]) => ops.includes(op) && !name.includes("_expanded"));
       const passed = own.filter(([, { result }]) => result === "passed").length;
       const reasons = new Set(
-        own.flatMap(([, outcome]) => (outcome.result === "refused" ? [reasonOf(outcome.reason)] : [])),
+        own.flatMap(([, outcome]) => (outcome.result === "refused" ? [shortReason(outcome.reason)] : [])),
       );
       const shown = [...reasons].slice(0, 3).join("; ") + (reasons.size > 3 ? "; …" : "");
       const isRead = read.includes(op);

@@ -1,12 +1,11 @@
-// Single operators that PyTorch exported, each behind a trained layer, beside what PyTorch makes of them.
+// Compares single operators that PyTorch exported, each after a trained layer, with PyTorch.
 import { type Backend, float32, type HostTensor, ops, sgd, type Tensor, tensor, trainer } from "@mp/core";
 import { encodeModel, exportOnnx, fromOnnx } from "@mp/onnx";
 import { arrayOf, type SafetensorsTensor } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";
-import * as engine from "onnxruntime-node";
-import { furthest, repeated } from "./compare-model.js";
+import { furthest, inSession } from "./plain-session.js";
 
-/** The file that `peers/onnx_operators.py` writes holds them by name. */
+/** An operator in the file that `peers/onnx_operators.py` writes. */
 export interface ExportedOperator {
   readonly name: string;
   readonly model: Uint8Array;
@@ -18,7 +17,7 @@ export interface ExportedOperator {
   readonly learningRate: number;
 }
 
-export async function exportedOperators(path: string): Promise<readonly ExportedOperator[]> {
+export async function readExportedOperators(path: string): Promise<readonly ExportedOperator[]> {
   const { tensors, metadata } = await loadFile(path);
   const of = (key: string): SafetensorsTensor => {
     const found = tensors[key];
@@ -83,22 +82,8 @@ export async function compareOperator(
   return {
     forward: furthest(forward, output),
     losses: Math.max(...differences),
-    written: await plainly(encodeModel(written), input, output),
+    written: await inSession(encodeModel(written), (session) =>
+      session.difference({ x: input }, "y", output),
+    ),
   };
-}
-
-async function plainly(bytes: Uint8Array, input: HostTensor, output: HostTensor): Promise<number> {
-  const session = await engine.InferenceSession.create(bytes, { intraOpNumThreads: 1 });
-  try {
-    const found: number[] = [];
-    for (const times of [1, 3]) {
-      const { data, shape } = repeated(input, times);
-      const { y } = await session.run({ x: new engine.Tensor("float32", data as Float32Array, shape) });
-      const got = tensor(y?.data as Float32Array, [...(y?.dims ?? [])]);
-      found.push(furthest(got, repeated(output, times)));
-    }
-    return Math.max(...found);
-  } finally {
-    await session.release();
-  }
 }

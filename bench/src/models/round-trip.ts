@@ -1,5 +1,5 @@
-// One exported model read by `fromOnnx` and written again by `exportOnnx`: what plain onnxruntime-node makes of the file,
-// and what is served of it.
+// Reads an exported model by `fromOnnx`, writes it again by `exportOnnx`, and runs the file in plain onnxruntime-node and
+// in a predictor.
 import {
   type Backend,
   float32,
@@ -9,7 +9,6 @@ import {
   predictor,
   sgd,
   type Tensor,
-  tensor,
   trainer,
 } from "@mp/core";
 import {
@@ -20,10 +19,9 @@ import {
   fromOnnx,
   type TrainableModel,
 } from "@mp/onnx";
-import * as engine from "onnxruntime-node";
-import { median } from "../statistics.js";
-import { furthest, repeated } from "./compare-model.js";
+import { interleave } from "../timing.js";
 import type { ExportedModel } from "./exported.js";
+import { furthest, inSession } from "./plain-session.js";
 
 /** The numbers of one file. */
 export interface WrittenFile {
@@ -47,33 +45,39 @@ export interface RoundTrip {
   readonly trainerBytes: number | undefined;
 }
 
-const RUNS = 60;
-/** Before the runs that count: the first ones load code and fill caches. */
-const WARM_UP = 5;
+/** The first runs load code and fill caches. */
+const COUNTS = { warmup: 5, steps: 60 };
 
 export async function roundTrip(backend: Backend, exported: ExportedModel): Promise<RoundTrip> {
   const model = await fromOnnx(exported.path);
-  const f32 = written(model, exported, "f32");
+  const f32 = writeModel(model, exported, "f32");
   const again = await fromOnnx(f32);
   const serving = await serve(backend, again);
   const served = await serving.predict(exported.inputs);
-  const plain = await runPlain(f32, exported, () => serving.predict(exported.inputs));
+  const { output, times } = await inSession(f32, async (session) => {
+    const works = {
+      session: () => session.run(exported.inputs),
+      predictor: () => serving.predict(exported.inputs),
+    };
+    const difference = await session.difference(exported.inputs, "logits", exported.logits);
+    return { output: difference, times: await interleave(works, COUNTS) };
+  });
   const predictorBytes = await serving.peakBytes();
   await serving.dispose();
   return {
     nodes: decodeModel(f32).graph.nodes.length,
-    f32: { bytes: f32.length, output: plain.output },
+    f32: { bytes: f32.length, output },
     f16: await inF16(model, exported),
     again: furthest(served["logits"] as HostTensor, exported.logits),
-    sessionMs: plain.ms,
-    predictorMs: plain.otherMs,
+    sessionMs: times.session,
+    predictorMs: times.predictor,
     predictorBytes,
-    trainerBytes: await trained(backend, model, exported),
+    trainerBytes: await peakOfTraining(backend, model, exported),
   };
 }
 
 /** With its first axis open, as PyTorch exported it. */
-function written(
+function writeModel(
   model: TrainableModel,
   { inputs }: ExportedModel,
   dtype: "f32" | "f16",
@@ -91,44 +95,14 @@ function written(
 
 async function inF16(model: TrainableModel, exported: ExportedModel): Promise<WrittenFile | string> {
   try {
-    const bytes = written(model, exported, "f16");
-    return { bytes: bytes.length, output: (await runPlain(bytes, exported)).output };
+    const bytes = writeModel(model, exported, "f16");
+    const { inputs, logits } = exported;
+    const output = await inSession(bytes, (session) => session.difference(inputs, "logits", logits));
+    return { bytes: bytes.length, output };
   } catch (error) {
     if (!MpError.is(error)) throw error;
     return error.code;
   }
-}
-
-async function runPlain(
-  bytes: Uint8Array,
-  { inputs, logits }: ExportedModel,
-  other: () => Promise<unknown> = async () => {},
-): Promise<{ readonly output: number; readonly ms: number; readonly otherMs: number }> {
-  const session = await engine.InferenceSession.create(bytes, { intraOpNumThreads: 1 });
-  try {
-    const [once, thrice] = [1, 3].map((times) =>
-      Object.fromEntries(Object.entries(inputs).map(([name, given]) => [name, fed(given, times)])),
-    ) as [engine.InferenceSession.FeedsType, engine.InferenceSession.FeedsType];
-    const at = async (feeds: engine.InferenceSession.FeedsType): Promise<HostTensor> => {
-      const { logits: found } = await session.run(feeds);
-      return tensor(found?.data as Float32Array, [...(found?.dims ?? [])]);
-    };
-    const output = Math.max(
-      furthest(await at(once), logits),
-      furthest(await at(thrice), repeated(logits, 3)),
-    );
-    const [ms = 0, otherMs = 0] = await medians(() => session.run(once), other);
-    return { output, ms, otherMs };
-  } finally {
-    await session.release();
-  }
-}
-
-function fed(given: HostTensor, times: number): engine.Tensor {
-  const { dtype, shape, data } = repeated(given, times);
-  return dtype === "i64"
-    ? new engine.Tensor("int64", data as BigInt64Array, shape)
-    : new engine.Tensor("float32", data as Float32Array, shape);
 }
 
 function serve(backend: Backend, model: TrainableModel) {
@@ -142,7 +116,7 @@ function serve(backend: Backend, model: TrainableModel) {
   });
 }
 
-async function trained(
+async function peakOfTraining(
   backend: Backend,
   model: TrainableModel,
   { inputs }: ExportedModel,
@@ -163,17 +137,4 @@ async function trained(
   const bytes = await training.peakBytes();
   await training.dispose();
   return bytes;
-}
-
-/** Median times of functions that take turns, so that other load slows all of them alike. */
-async function medians(...runs: readonly (() => Promise<unknown>)[]): Promise<readonly number[]> {
-  const times = runs.map((): number[] => []);
-  for (let turn = -WARM_UP; turn < RUNS; turn++) {
-    for (const [at, run] of runs.entries()) {
-      const began = performance.now();
-      await run();
-      if (turn >= 0) times[at]?.push(performance.now() - began);
-    }
-  }
-  return times.map(median);
 }

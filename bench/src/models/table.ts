@@ -1,5 +1,6 @@
 // The table of docs/onnx-models.md, which the command writes as a whole.
 import type { Machine } from "../machine.js";
+import { markdownTable } from "../markdown-table.js";
 import type { ModelComparison } from "./compare-model.js";
 import type { ExportedModel, ModelName } from "./exported.js";
 import type { RoundTrip } from "./round-trip.js";
@@ -66,7 +67,7 @@ const WRITTEN_HEADINGS = [
 const megabytes = (bytes: number | undefined): string =>
   bytes === undefined ? "" : `${(bytes / 2 ** 20).toFixed(2)} MiB`;
 
-function writtenCells({ model, found }: WrittenRow): readonly string[] {
+function roundTripCells({ model, found }: WrittenRow): readonly string[] {
   const { f32, f16 } = found;
   const half = typeof f16 === "string" ? ["", `\`${f16}\``] : [megabytes(f16.bytes), size(f16.output)];
   return [
@@ -82,33 +83,24 @@ function writtenCells({ model, found }: WrittenRow): readonly string[] {
   ];
 }
 
-const line = (row: readonly string[]): string => `| ${row.join(" | ")} |`;
-
 /** The page; `date` as 2026-11-22. */
 export function page(
   rows: readonly Row[],
   written: readonly WrittenRow[],
-  {
-    date,
-    machine,
-    versions,
-  }: { readonly date: string; readonly machine: Machine; readonly versions: string },
+  run: { readonly date: string; readonly machine: Machine; readonly versions: string },
 ): string {
+  const { date, machine, versions } = run;
   return `# Models exported from PyTorch
 
 These are small models with random weights, exported by \`torch.onnx.export\` (\`optimize=False\`, open batch size), read by \`fromOnnx\` and compared with PyTorch: the output in evaluation mode (limit ${LIMITS.forward}), and the losses before, during and after five steps of SGD in training mode (limit ${LIMITS.float32}; ${LIMITS.mixed_float16} in mixed_float16, against PyTorch in float32). Each figure is the largest difference. Normalizations use the batch's statistics in training; dropout is 0. Times are for float32, from one run on a machine that was also doing other work: loading the file as a model, the first step with its compilation, and the fastest of the later steps.
 
-${line(HEADINGS)}
-${line(HEADINGS.map(() => "---"))}
-${rows.map((row) => line(cells(row))).join("\n")}
+${markdownTable(HEADINGS, rows.map(cells))}
 
 ## Exported again
 
 \`exportOnnx\` wrote the same models with an open batch size, and plain onnxruntime-node (1 thread) ran them at PyTorch's batch and at three times its rows. The table has the largest difference from PyTorch's output (limit ${LIMITS.forward}; ${LIMITS.mixed_float16} in f16, where \`lstm\` is refused, since ONNX Runtime crashes on such loops). "Read again" is the same difference for the f32 file, read by \`fromOnnx\` and served by a \`predictor\` on onnxruntime. Times are medians of 60 runs of the f32 file, alternating between a plain session and the predictor; the ratio is predictor to session. Memory is the most that the engine held for the predictor, without the copies that its optimizer makes of weights, and for a trainer of the same model and batch, with \`sgd\` in float32.
 
-${line(WRITTEN_HEADINGS)}
-${line(WRITTEN_HEADINGS.map(() => "---"))}
-${written.map((row) => line(writtenCells(row))).join("\n")}
+${markdownTable(WRITTEN_HEADINGS, written.map(roundTripCells))}
 
 ${date}, ${machine.processor}, ${machine.cores} cores (1 thread), ${machine.system}, Node ${machine.node}, ${versions}. Written by:
 

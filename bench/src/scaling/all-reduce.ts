@@ -17,7 +17,7 @@ const move = (bytes: number, { latencySeconds, bytesPerSecond }: Wire): number =
   latencySeconds + bytes / bytesPerSecond;
 
 /** One exchange between pairs: a rank goes on when its own part and its partner's are done, and the message is there. */
-const exchanged = (
+const exchange = (
   times: readonly number[],
   partner: (rank: number) => number,
   seconds: number,
@@ -29,7 +29,7 @@ export const ring: AllReduce = (ready, bytes, wire) => {
   const block = bytes / ranks;
   const before = (rank: number): number => (rank + ranks - 1) % ranks;
   let times = ready;
-  for (let round = 0; round < 2 * (ranks - 1); round++) times = exchanged(times, before, move(block, wire));
+  for (let round = 0; round < 2 * (ranks - 1); round++) times = exchange(times, before, move(block, wire));
   return times;
 };
 
@@ -65,10 +65,10 @@ export const halving: AllReduce = (ready, bytes, wire) => {
   let times = ready;
   const sizes = Array.from({ length: rounds }, (_, round) => bytes / 2 ** (round + 1));
   sizes.forEach((size, round) => {
-    times = exchanged(times, (rank) => rank ^ (2 ** round), move(size, wire));
+    times = exchange(times, (rank) => rank ^ (2 ** round), move(size, wire));
   });
   sizes.toReversed().forEach((size, round) => {
-    times = exchanged(times, (rank) => rank ^ (2 ** (rounds - 1 - round)), move(size, wire));
+    times = exchange(times, (rank) => rank ^ (2 ** (rounds - 1 - round)), move(size, wire));
   });
   return times;
 };

@@ -1,5 +1,6 @@
 // docs/data-parallel-scaling.md, which the command writes as a whole.
 import type { Machine } from "../machine.js";
+import { markdownTable } from "../markdown-table.js";
 import { type AllReduce, halving, ring, tree, type Wire } from "./all-reduce.js";
 import { type RankWork, stepTime } from "./step-time.js";
 
@@ -36,7 +37,7 @@ const TOKENS = 8192;
 const GPU_FLOPS = 400e12;
 
 /** A message goes through the network and, at its end, through the software as measured. */
-const wireOf = (
+const softwareWire = (
   { latencySeconds, bytesPerSecond }: Measured,
   { bitsPerSecond, latencySeconds: away }: Network,
 ): Wire => ({
@@ -67,7 +68,7 @@ function table(work: RankWork, wireFor: (network: Network) => Wire): string {
       return `${seconds(time)} (${Math.round(100 * efficiency)} %)`;
     }),
   ]);
-  return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  return markdownTable(head, rows);
 }
 
 /** Memory of a rank: weights, gradients and two moments in float32, and a half copy of the weights. */
@@ -83,7 +84,7 @@ export function scalingPage(measured: Measured, machine: Machine, date: string, 
     deviation: w2.deviation,
   });
   const onGpu = large(GPU_FLOPS, 2 * BILLION);
-  const software = wireOf(measured, NETWORKS[1] as Network);
+  const software = softwareWire(measured, NETWORKS[1] as Network);
   const waiting = stepTime(1024, w2, halving, software).waitingSeconds;
   return `# Data-parallel steps up to 1024 ranks
 
@@ -105,13 +106,13 @@ Assumed: a message takes ${NETWORKS.map((network) => `${network.latencySeconds *
 
 ## W2, batch 32 on each rank
 
-${table(w2, (network) => wireOf(measured, network))}
+${table(w2, (network) => softwareWire(measured, network))}
 
 ## A model of 1 billion parameters, ${TOKENS} tokens on each rank
 
 6 operations for each parameter and token (Kaplan 2020), at the rate that W2's products have here; gradients are sent in float32:
 
-${table(large(flopsPerSecond, 4 * BILLION), (network) => wireOf(measured, network))}
+${table(large(flopsPerSecond, 4 * BILLION), (network) => softwareWire(measured, network))}
 
 On a GPU that is assumed to compute ${GPU_FLOPS / 1e12} TFLOP/s in a half, if gradients were sent as bfloat16 from the GPU's own memory, which takes another engine than MPI on the processor:
 

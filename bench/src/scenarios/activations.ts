@@ -4,9 +4,8 @@ import { dense, meanSquaredError } from "@mp/nn";
 import { uniformValues } from "../workloads/hash-values.js";
 import { initialValues } from "../workloads/initial-values.js";
 import { defineWorkload, type Workload } from "../workloads/workload.js";
-import type { Scenario } from "./scenario.js";
+import { FREED_BLOCKS_GO_BACK, residentMemory, type Scenario } from "./scenario.js";
 
-const MEGABYTE = 2 ** 20;
 const BATCH = 2048;
 const NARROW = 32;
 const WIDE = 32_768;
@@ -19,7 +18,7 @@ function wideMlp(): Workload {
   const sizes = Array.from({ length: LAYERS }, (_, index) =>
     index % 2 === 0 ? ([NARROW, WIDE] as const) : ([WIDE, NARROW] as const),
   );
-  const layers = sizes.map(([inputs, outputs]) => dense(inputs, outputs));
+  const layers = [dense(NARROW, WIDE), dense(WIDE, NARROW)] as const;
   const params = sizes.map(([inputs, outputs]) => ({
     kernel: draw.uniform([inputs, outputs], Math.sqrt(6 / inputs)),
     bias: draw.zeros([outputs]),
@@ -31,9 +30,8 @@ function wideMlp(): Workload {
     batch: { x: data(1), y: data(2) },
     loss: (weights, { x, y }) =>
       meanSquaredError(
-        layers.reduce((input, layer, index) => {
-          const own = weights[index];
-          if (own === undefined) throw new RangeError(`layer ${index} has no weights`);
+        weights.reduce((input, own, index) => {
+          const layer = layers[index % 2] as (typeof layers)[0];
           return layer.apply(own, index === 0 ? input : relu(input));
         }, x),
         y,
@@ -48,33 +46,26 @@ export const activations: Scenario = {
   title:
     "peak memory of 8 layers of 32 to 32768 units and back, batch 2048, in mixed_bfloat16 beside float32",
   parts: Object.keys(precisions),
-  environment: { MALLOC_MMAP_THRESHOLD_: "1048576" },
+  environment: FREED_BLOCKS_GO_BACK,
   run: async ({ backend, part, quick }) => {
     const workload = wideMlp();
     const residentBefore = process.memoryUsage.rss();
     const training = await workload.train(backend, (precisions[part] as () => Precision)());
     for (let step = 0; step < (quick ? 2 : 8); step++) await training.step();
-    const resident = process.resourceUsage().maxRSS * 1024;
+    const figures = residentMemory(residentBefore);
     await training.dispose();
-    return {
-      figures: { resident: resident / MEGABYTE, added: (resident - residentBefore) / MEGABYTE },
-    };
+    return { ...figures };
   },
-  report: (measured) => [
-    { name: "float32: process's peak", value: measured("float32", "resident"), unit: "MB" },
-    { name: "float32: over its start", value: measured("float32", "added"), unit: "MB" },
-    { name: "mixed_bfloat16: process's peak", value: measured("mixed_bfloat16", "resident"), unit: "MB" },
-    { name: "mixed_bfloat16: over its start", value: measured("mixed_bfloat16", "added"), unit: "MB" },
-    {
-      name: "process's peak, of float32's",
-      value: measured("mixed_bfloat16", "resident") / measured("float32", "resident"),
-      unit: "times",
-      bar: 0.65,
-    },
-    {
-      name: "over its start, of float32's",
-      value: measured("mixed_bfloat16", "added") / measured("float32", "added"),
-      unit: "times",
-    },
-  ],
+  report: (measured) => {
+    const ratio = (figure: string): number =>
+      measured("mixed_bfloat16", figure) / measured("float32", figure);
+    return [
+      ...Object.keys(precisions).flatMap((part) => [
+        { name: `${part}: process's peak`, value: measured(part, "resident"), unit: "MB" },
+        { name: `${part}: over its start`, value: measured(part, "added"), unit: "MB" },
+      ]),
+      { name: "process's peak, of float32's", value: ratio("resident"), unit: "times", bar: 0.65 },
+      { name: "over its start, of float32's", value: ratio("added"), unit: "times" },
+    ];
+  },
 };

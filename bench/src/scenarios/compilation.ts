@@ -1,6 +1,6 @@
 import { float32 } from "@mp/core";
-import { timedBackend } from "../backend-wrappers.js";
-import { median } from "../statistics.js";
+import { timeBackend } from "../backend-wrappers.js";
+import { medianTime, time } from "../timing.js";
 import { wordModel } from "../workloads/word-model.js";
 import { ALONE, type Scenario } from "./scenario.js";
 
@@ -12,30 +12,22 @@ export const compilation: Scenario = {
   parts: [ALONE],
   run: async ({ backend }) => {
     const workload = wordModel();
-    const { backend: timed, timings } = timedBackend(backend);
-    const startedAt = performance.now();
-    const training = await workload.train(timed, float32());
-    const begun = performance.now();
-    await training.step();
-    const first = performance.now() - begun;
+    const { backend: timed, timings } = timeBackend(backend);
+    const spent: number[] = [];
+    const training = await time(spent, () => workload.train(timed, float32()));
+    await time(spent, () => training.step());
     const compile = timings.compileMilliseconds.at(-1) ?? Number.NaN;
-    const steps: number[] = [];
-    for (let step = 0; step < 3; step++) {
-      const before = performance.now();
-      await training.step();
-      steps.push(performance.now() - before);
-    }
+    const later = await medianTime(() => training.step(), { warmup: 0, steps: 3 });
     const nodes = training.graph().nodes.length;
     await training.dispose();
-    const both = first - median(steps);
+    const [start = Number.NaN, first = Number.NaN] = spent;
+    const both = first - later;
     return {
-      figures: {
-        start: (begun - startedAt) * SECONDS,
-        trace: (both - compile) * SECONDS,
-        compile: compile * SECONDS,
-        both: both * SECONDS,
-        nodes,
-      },
+      start: start * SECONDS,
+      trace: (both - compile) * SECONDS,
+      compile: compile * SECONDS,
+      both: both * SECONDS,
+      nodes,
     };
   },
   report: (measured) => [

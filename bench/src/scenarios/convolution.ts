@@ -1,6 +1,6 @@
 import { type Shape, tensor } from "@mp/core";
-import { GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
-import { interleaved } from "./interleaved.js";
+import { type Executable, GraphBuilder, type OpAttributes, type Value } from "@mp/core/graph";
+import { interleave } from "../timing.js";
 import type { Scenario } from "./scenario.js";
 
 /** C kernels of 3×3 over N images of C channels and H×H pixels, with a pad of 1. */
@@ -12,7 +12,7 @@ interface Sizes {
   readonly bar: number;
 }
 
-/** Two of medium size, and those of ResNet-20. */
+/** Two shapes of medium size, and those of ResNet-20. */
 const SHAPES: Readonly<Record<string, Sizes>> = {
   "32×64×32²": { images: 32, channels: 64, pixels: 32, bar: 2.2 },
   "32×128×16²": { images: 32, channels: 128, pixels: 16, bar: 2.2 },
@@ -29,7 +29,7 @@ const WINDOW: OpAttributes["Conv"] = {
 };
 
 /** Only a corner of the result is fetched from the engine. */
-function cornerOf(
+function cornerGraph(
   types: Readonly<Record<string, Shape>>,
   emit: (builder: GraphBuilder, operands: readonly Value[]) => Value,
 ): ReturnType<GraphBuilder["finish"]> {
@@ -52,11 +52,13 @@ export const convolution: Scenario = {
     const image = [images, channels, pixels, pixels];
     const weights = [channels, channels, 3, 3];
     const graphs = {
-      forward: cornerOf({ image, weights }, (builder, operands) => builder.emitOne("Conv", operands, WINDOW)),
-      input: cornerOf({ image, weights }, (builder, operands) =>
+      forward: cornerGraph({ image, weights }, (builder, operands) =>
+        builder.emitOne("Conv", operands, WINDOW),
+      ),
+      input: cornerGraph({ image, weights }, (builder, operands) =>
         builder.emitOne("ConvTranspose", operands, { ...WINDOW, outputPadding: [0, 0] }),
       ),
-      weights: cornerOf({ image, gradient: image }, (builder, operands) =>
+      weights: cornerGraph({ image, gradient: image }, (builder, operands) =>
         builder.emitOne("ConvWeightGradient", operands, { ...WINDOW, kernelShape: [3, 3] }),
       ),
     };
@@ -73,10 +75,9 @@ export const convolution: Scenario = {
       gradient: await backend.upload(data(image)),
     };
     const executables = await Promise.all(Object.values(graphs).map((graph) => backend.compile(graph)));
-    const [forward, input, weight] = executables;
-    if (forward === undefined || input === undefined || weight === undefined) throw new Error("three graphs");
+    const [forward, input, weight] = executables as [Executable, Executable, Executable];
     const counts = quick ? { warmup: 1, steps: 2 } : { warmup: 5, steps: 40 };
-    const times = await interleaved(
+    const times = await interleave(
       {
         forward: () => forward.run({ image: feeds.image, weights: feeds.weights }),
         input: () => input.run({ image: feeds.image, weights: feeds.weights }),
@@ -86,7 +87,7 @@ export const convolution: Scenario = {
     );
     for (const executable of executables) await executable.dispose();
     for (const handle of Object.values(feeds)) await handle.dispose();
-    return { figures: times };
+    return times;
   },
   report: (measured) =>
     Object.entries(SHAPES).flatMap(([part, { bar }]) => {

@@ -1,6 +1,6 @@
 import { float32, mixedFloat16 } from "@mp/core";
+import { interleave } from "../timing.js";
 import { wordModel } from "../workloads/word-model.js";
-import { interleaved } from "./interleaved.js";
 import { ALONE, type Scenario } from "./scenario.js";
 
 /** W2 in mixed_float16, emulated where the engine does not compute in halves, compared with float32. */
@@ -11,12 +11,12 @@ export const emulation: Scenario = {
     const workload = wordModel();
     const single = await workload.train(backend, float32());
     const mixed = await workload.train(backend, mixedFloat16());
-    const figures = await interleaved(
+    const figures = await interleave(
       { float32: () => single.step(), mixed: () => mixed.step() },
       quick ? { warmup: 1, steps: 1 } : { warmup: 3, steps: 25 },
     );
     await Promise.all([single.dispose(), mixed.dispose()]);
-    return { figures: { ...figures, ratio: figures.mixed / figures.float32 } };
+    return { ...figures, ratio: figures.mixed / figures.float32 };
   },
   report: (measured) => [
     { name: "float32", value: measured(ALONE, "float32"), unit: "ms" },

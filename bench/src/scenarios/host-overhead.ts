@@ -1,6 +1,7 @@
 import { float32 } from "@mp/core";
-import { hollowBackend, timedBackend } from "../backend-wrappers.js";
+import { hollowBackend, timeBackend } from "../backend-wrappers.js";
 import { median } from "../statistics.js";
+import { medianTime } from "../timing.js";
 import { ALONE, type Scenario } from "./scenario.js";
 import { tinyModel } from "./tiny-model.js";
 
@@ -16,24 +17,15 @@ export const hostOverhead: Scenario = {
   run: async ({ backend, quick }) => {
     const counts = quick ? { warmup: 20, steps: 20 } : { warmup: 2000, steps: 10_000 };
     const workload = tinyModel();
-    const timed = timedBackend(backend);
+    const timed = timeBackend(backend);
     const real = await workload.train(timed.backend, float32());
     const hollow = await workload.train(hollowBackend(backend), float32());
-    const time = async (training: typeof real): Promise<number> => {
-      const times: number[] = [];
-      for (let step = 0; step < counts.warmup + counts.steps; step++) {
-        const startedAt = performance.now();
-        await training.step();
-        if (step >= counts.warmup) times.push(performance.now() - startedAt);
-      }
-      return median(times) * MICROSECONDS;
-    };
-    const step = await time(real);
+    const step = MICROSECONDS * (await medianTime(() => real.step(), counts));
     const run = median(timed.timings.runMilliseconds.slice(-counts.steps)) * MICROSECONDS;
-    const around = await time(hollow);
+    const around = MICROSECONDS * (await medianTime(() => hollow.step(), counts));
     const nodes = real.graph().nodes.length;
     await Promise.all([real.dispose(), hollow.dispose()]);
-    return { figures: { step, run, around, nodes } };
+    return { step, run, around, nodes };
   },
   report: (measured) => {
     const step = measured(ALONE, "step");

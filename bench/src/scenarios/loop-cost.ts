@@ -1,7 +1,7 @@
 import { type Backend, type Tensor, tensor } from "@mp/core";
 import { type Executable, type Graph, prepareGraph, traceInto } from "@mp/core/graph";
 import { add, concat, matMul, reshape, scan, slice, tanh } from "@mp/core/ops";
-import { interleaved } from "./interleaved.js";
+import { interleave, time } from "../timing.js";
 import type { Scenario } from "./scenario.js";
 
 interface Sizes {
@@ -20,7 +20,7 @@ const step = (state: Tensor, element: Tensor, weights: Tensor): Tensor =>
   tanh(add(matMul(state, weights), element));
 
 /** All states of a recurrence, as a loop or with its steps written out. */
-function graphOf({ steps, batch, width }: Sizes, isLoop: boolean): Graph {
+function recurrenceGraph({ steps, batch, width }: Sizes, isLoop: boolean): Graph {
   const declare = (name: string, ...shape: number[]) => ({
     name,
     role: "batch" as const,
@@ -51,7 +51,7 @@ function graphOf({ steps, batch, width }: Sizes, isLoop: boolean): Graph {
   return prepareGraph(graph);
 }
 
-/** A loop beside its steps written out: what each step costs, and how long it takes until the first run has ended. */
+/** A loop beside its steps written out: the time of a step, and the time until the first run has ended. */
 export const loopCost: Scenario = {
   title: "a loop beside its steps written out",
   parts: Object.keys(SIZES),
@@ -71,25 +71,26 @@ export const loopCost: Scenario = {
       elements: await backend.upload(data(steps, batch, width)),
       weights: await backend.upload(data(width, width)),
     };
+    const first: number[] = [];
     const [loop, written] = [
-      await started(backend, graphOf(used, true), feeds),
-      await started(backend, graphOf(used, false), feeds),
+      await time(first, () => compileAndRun(backend, recurrenceGraph(used, true), feeds)),
+      await time(first, () => compileAndRun(backend, recurrenceGraph(used, false), feeds)),
     ];
+    const [loopFirst = Number.NaN, writtenFirst = Number.NaN] = first;
     const counts = quick ? { warmup: 1, steps: 2 } : { warmup: 3, steps: 15 };
-    const times = await interleaved(
-      { loop: () => loop.executable.run(feeds), written: () => written.executable.run(feeds) },
+    const times = await interleave(
+      { loop: () => loop.run(feeds), written: () => written.run(feeds) },
       counts,
     );
-    await loop.executable.dispose();
-    await written.executable.dispose();
+    await loop.dispose();
+    await written.dispose();
     for (const handle of Object.values(feeds)) await handle.dispose();
+    const microseconds = (each: number): number => (1000 * each) / steps;
     return {
-      figures: {
-        loop: (1000 * times.loop) / steps,
-        written: (1000 * times.written) / steps,
-        loopFirst: loop.milliseconds,
-        writtenFirst: written.milliseconds,
-      },
+      loop: microseconds(times.loop),
+      written: microseconds(times.written),
+      loopFirst,
+      writtenFirst,
     };
   },
   report: (measured) =>
@@ -108,13 +109,12 @@ export const loopCost: Scenario = {
     }),
 };
 
-async function started(
+async function compileAndRun(
   backend: Backend,
   graph: Graph,
   feeds: Parameters<Executable["run"]>[0],
-): Promise<{ readonly executable: Executable; readonly milliseconds: number }> {
-  const startedAt = performance.now();
+): Promise<Executable> {
   const executable = await backend.compile(graph);
   await executable.run(feeds);
-  return { executable, milliseconds: performance.now() - startedAt };
+  return executable;
 }

@@ -1,20 +1,19 @@
 import { float32, key, sgd, type Tensor, tensor, trainer, zeros } from "@mp/core";
 import { reduceMean, square } from "@mp/core/ops";
 import { lstm } from "@mp/nn";
-import { median } from "../statistics.js";
+import { medianTime } from "../timing.js";
 import { uniformValues } from "../workloads/hash-values.js";
-import type { Scenario } from "./scenario.js";
+import { FREED_BLOCKS_GO_BACK, megabytes, residentMemory, type Scenario } from "./scenario.js";
 
 const STEPS = 200;
 const BATCH = 32;
 const CELLS = 256;
-const MEGABYTE = 2 ** 20;
 
 /** A training step of an LSTM over many times: in a loop, and with its steps one after the other. */
 export const recurrence: Scenario = {
   title: `A training step of an LSTM of ${CELLS} cells over ${STEPS} times, batch ${BATCH}, float32`,
   parts: ["unrolled", "looped"],
-  environment: { MALLOC_MMAP_THRESHOLD_: "1048576" },
+  environment: FREED_BLOCKS_GO_BACK,
   run: async ({ backend, part, quick }) => {
     const layer = lstm(CELLS, CELLS, { unroll: part === "unrolled" });
     const residentBefore = process.memoryUsage.rss();
@@ -36,17 +35,12 @@ export const recurrence: Scenario = {
     };
     await training.step(batch);
     const opened = performance.now() - startedAt;
-    const times: number[] = [];
-    for (let run = 0; run < (quick ? 2 : 20); run++) {
-      const begun = performance.now();
-      await training.step(batch);
-      times.push(performance.now() - begun);
-    }
-    const engine = ((await training.peakBytes()) ?? Number.NaN) / MEGABYTE;
-    const resident = (process.resourceUsage().maxRSS * 1024 - residentBefore) / MEGABYTE;
+    const step = await medianTime(() => training.step(batch), { warmup: 0, steps: quick ? 2 : 20 });
+    const engine = megabytes((await training.peakBytes()) ?? Number.NaN);
+    const { added } = residentMemory(residentBefore);
     const nodes = training.graph(batch).nodes.length;
     await training.dispose();
-    return { figures: { milliseconds: median(times), opened, engine, resident, nodes } };
+    return { milliseconds: step, opened, engine, resident: added, nodes };
   },
   report: (measured) => [
     ...["unrolled", "looped"].flatMap((part) => [

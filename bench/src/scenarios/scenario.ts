@@ -8,12 +8,8 @@ export interface ScenarioContext {
   readonly quick: boolean;
 }
 
-export interface Outcome {
-  /** Measured figures by name, units in the names. */
-  readonly figures: Readonly<Record<string, number>>;
-  /** Lines to print, such as a table; those of the first process are shown. */
-  readonly text?: string;
-}
+/** Measured figures by name. */
+export type Figures = Readonly<Record<string, number>>;
 
 /** A figure of the report; `bar` is the target that it should not exceed. */
 export interface Figure {
@@ -33,10 +29,24 @@ export interface Scenario {
   /** Processes per part; default is the command line's. */
   readonly rounds?: number;
   readonly environment?: Readonly<Record<string, string>>;
-  run(context: ScenarioContext): Promise<Outcome>;
+  run(context: ScenarioContext): Promise<Figures>;
   /** The reported figures, computed from the medians. */
   report(measured: Measured): readonly Figure[];
 }
+
+const MEGABYTE = 2 ** 20;
+
+/** Bytes in megabytes. */
+export const megabytes = (bytes: number): number => bytes / MEGABYTE;
+
+/** The process's own peak, and how much of it was added after it had `before` bytes, in megabytes. */
+export function residentMemory(before: number): { readonly resident: number; readonly added: number } {
+  const resident = process.resourceUsage().maxRSS * 1024;
+  return { resident: megabytes(resident), added: megabytes(resident - before) };
+}
+
+/** Makes glibc return freed blocks of a megabyte and more, so that a process's peak is memory in use. */
+export const FREED_BLOCKS_GO_BACK = { MALLOC_MMAP_THRESHOLD_: "1048576" };
 
 /** The part of a scenario that needs only one kind of process. */
 export const ALONE = "alone";

@@ -2,14 +2,11 @@ import { activations } from "./activations.js";
 import { compilation } from "./compilation.js";
 import { convolution } from "./convolution.js";
 import { emulation } from "./emulation.js";
-import { fusedLstm } from "./fused-lstm.js";
 import { hostOverhead } from "./host-overhead.js";
 import { loopCost } from "./loop-cost.js";
 import { memory } from "./memory.js";
-import { operators } from "./operators.js";
 import { recurrence } from "./recurrence.js";
 import type { Scenario } from "./scenario.js";
-import { soak } from "./soak.js";
 import { updateCost } from "./update-cost.js";
 
 /** By name on the command line. */
@@ -21,11 +18,8 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   memory,
   recurrence,
   activations,
-  soak,
-  operators,
   convolution,
   "loop-cost": loopCost,
-  "fused-lstm": fusedLstm,
 };
 
 /** @throws RangeError for an unknown name */

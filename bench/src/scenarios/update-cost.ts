@@ -1,6 +1,6 @@
 import { dynamicLossScale, float32 } from "@mp/core";
+import { interleave } from "../timing.js";
 import { wordModel } from "../workloads/word-model.js";
-import { interleaved } from "./interleaved.js";
 import { ALONE, type Scenario } from "./scenario.js";
 
 /** W2 in float32 with all safety checks of a step, compared with gradients and optimizer alone. */
@@ -14,7 +14,7 @@ export const updateCost: Scenario = {
     const unscaled = await workload.train(backend, float32());
     const unchecked = await workload.train(backend, float32(), { checkNewParameters: false });
     const plain = await workload.trainPlain(backend);
-    const figures = await interleaved(
+    const figures = await interleave(
       {
         safe: () => safe.step(),
         unscaled: () => unscaled.step(),
@@ -25,12 +25,10 @@ export const updateCost: Scenario = {
     );
     await Promise.all([safe.dispose(), unscaled.dispose(), unchecked.dispose(), plain.dispose()]);
     return {
-      figures: {
-        ...figures,
-        scaledOverPlain: figures.safe / figures.plain,
-        unscaledOverPlain: figures.unscaled / figures.plain,
-        checkedOverUnchecked: figures.unscaled / figures.unchecked,
-      },
+      ...figures,
+      scaledOverPlain: figures.safe / figures.plain,
+      unscaledOverPlain: figures.unscaled / figures.plain,
+      checkedOverUnchecked: figures.unscaled / figures.unchecked,
     };
   },
   report: (measured) => [

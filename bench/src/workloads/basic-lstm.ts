@@ -1,12 +1,11 @@
-/** LSTMs that do less in one product than the layer of `@mp/nn` does, with its parameters and its results. */
+/** LSTMs with more, smaller products than the layer of `@mp/nn`, but its parameters and results. */
 import { scope, type Tensor, type Traced } from "@mp/core";
 import { add, concat, matMul, reshape, split } from "@mp/core/ops";
 import { type LstmParameters, type LstmSequence, lstm, lstmStep } from "@mp/nn";
 
 /**
- * How many products a layer has: one of all inputs, and one of the state in each step; one of inputs and state in each
- * step, as TensorFlow's `BasicLSTMCell`; or one for each of the four gates in each step, as the cell's formulas are
- * written.
+ * The products of a layer. Fused: one of all inputs, and one of the state in each step. By step: one of inputs and state
+ * in each step, as TensorFlow's `BasicLSTMCell`. By gate: one for each of the four gates in each step.
  */
 export const LSTM_FORMS = ["fused", "by step", "by gate"] as const;
 export type LstmForm = (typeof LSTM_FORMS)[number];

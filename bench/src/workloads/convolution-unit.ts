@@ -13,7 +13,7 @@ import { uniformValues } from "./hash-values.js";
 import type { InitialValues } from "./initial-values.js";
 
 /** `values` of that shape, their axes in the order of `perm`. */
-function permuted(values: Float32Array, shape: Triple, perm: Triple): Float32Array {
+function permute(values: Float32Array, shape: Triple, perm: Triple): Float32Array {
   const strides = [shape[1] * shape[2], shape[2], 1];
   const [a, b, c] = perm.map((axis) => ({ size: shape[axis] ?? 1, stride: strides[axis] ?? 1 })) as [
     Axis,
@@ -56,12 +56,12 @@ export const unit = ({ taps, inputs, outputs, stride }: UnitPlan): StatefulLayer
 export function drawUnit(draw: InitialValues, { taps, inputs, outputs }: UnitPlan): UnitParameters {
   const area = taps * taps;
   const { data } = draw.uniform([area, inputs, outputs], Math.sqrt(6 / (area * inputs)));
-  const kernel = tensor(permuted(data, [area, inputs, outputs], [2, 1, 0]), [outputs, inputs, taps, taps]);
+  const kernel = tensor(permute(data, [area, inputs, outputs], [2, 1, 0]), [outputs, inputs, taps, taps]);
   return [{ kernel }, { scale: draw.ones([outputs]), bias: draw.zeros([outputs]) }];
 }
 
 /** Images in ±√3, [N, 3, size, size], drawn with the channels last, as the peers draw them. */
 export function drawImages(batch: number, size: number): HostTensor<"f32"> {
   const pixels = uniformValues(1, batch * size * size * 3, Math.sqrt(3));
-  return tensor(permuted(pixels, [batch, size * size, 3], [0, 2, 1]), [batch, 3, size, size]);
+  return tensor(permute(pixels, [batch, size * size, 3], [0, 2, 1]), [batch, 3, size, size]);
 }

@@ -3,7 +3,7 @@
  * 2^32/φ + seed · k. Peers compute theirs in the same way, so that first losses can be compared.
  */
 
-function hashOf(seed: number): (index: number) => number {
+function indexHash(seed: number): (index: number) => number {
   const offset = Math.imul(seed, 0x85ebca77);
   return (index) => {
     let hash = (Math.imul(index, 0x9e3779b1) + offset) | 0;
@@ -15,7 +15,7 @@ function hashOf(seed: number): (index: number) => number {
 
 /** Uniform in ±limit, from the hash's upper 24 bits. */
 export function uniformValues(seed: number, size: number, limit: number): Float32Array {
-  const hash = hashOf(seed);
+  const hash = indexHash(seed);
   const values = new Float32Array(size);
   for (let index = 0; index < size; index++)
     values[index] = (2 * ((hash(index) >>> 8) * 2 ** -24) - 1) * limit;
@@ -24,7 +24,7 @@ export function uniformValues(seed: number, size: number, limit: number): Float3
 
 /** Indices in 0 … vocabulary - 1. */
 export function tokenValues(seed: number, size: number, vocabulary: number): Int32Array {
-  const hash = hashOf(seed);
+  const hash = indexHash(seed);
   const values = new Int32Array(size);
   for (let index = 0; index < size; index++) values[index] = hash(index) % vocabulary;
   return values;

@@ -32,7 +32,7 @@ export interface PlainTraining {
 type Leaves = readonly (readonly [path: string, leaf: HostTensor])[];
 type Values = Readonly<Record<string, HostTensor>>;
 
-const named = (head: string, leaves: Leaves): Values =>
+const prefixPaths = (head: string, leaves: Leaves): Values =>
   Object.fromEntries(leaves.map(([path, leaf]) => [`${head}/${path}`, leaf]));
 
 export async function startPlain<P, D>(
@@ -43,18 +43,18 @@ export async function startPlain<P, D>(
   const optimizer: Optimizer =
     clipNorm === undefined ? definition.optimizer : chain(clipByGlobalNorm(clipNorm), definition.optimizer);
   const weights = leavesOf(params, isHostTensor, "params");
-  const data = named("batch", leavesOf(batch, isHostTensor, "batch"));
+  const data = prefixPaths("batch", leavesOf(batch, isHostTensor, "batch"));
 
-  const initial = traceInto(inputsOf(named("weights", weights), "parameter"), (tensors) => ({
+  const initial = traceInto(graphInputs(prefixPaths("weights", weights), "parameter"), (tensors) => ({
     optimizer: optimizer.init(rebuildTree(params, isHostTensor, tensors) as TensorTree),
   }));
   const values: Values = {
-    ...named("weights", weights),
-    ...(await runOnce(backend, initial.graph, named("weights", weights))),
+    ...prefixPaths("weights", weights),
+    ...(await runOnce(backend, initial.graph, prefixPaths("weights", weights))),
     step: zeros([], "i32"),
   };
   const slots = Object.keys(values);
-  const traced = traceInto([...inputsOf(values, "state"), ...inputsOf(data, "batch")], (tensors) => {
+  const traced = traceInto([...graphInputs(values, "state"), ...graphInputs(data, "batch")], (tensors) => {
     const moments = tensors.slice(weights.length, slots.length - 1);
     const step = tensors[slots.length - 1] as Tensor;
     const trees = {
@@ -94,7 +94,7 @@ function training(executable: Executable, state: State, data: Values): PlainTrai
   };
 }
 
-const inputsOf = (values: Values, role: "parameter" | "state" | "batch") =>
+const graphInputs = (values: Values, role: "parameter" | "state" | "batch") =>
   Object.entries(values).map(([name, { dtype, shape }]) => ({ name, role, type: { dtype, shape } }));
 
 async function runOnce(backend: Backend, graph: Parameters<Backend["compile"]>[0], inputs: Values) {

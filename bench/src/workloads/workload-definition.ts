@@ -1,6 +1,6 @@
 import type { Optimizer, Tensor, Traced } from "@mp/core";
 
-/** One training step on fixed data: what it computes, apart from engine and precision. */
+/** One training step on fixed data, independent of engine and precision. */
 export interface WorkloadDefinition<P, D> {
   readonly title: string;
   readonly params: P;

@@ -39,7 +39,7 @@ export interface SizedWorkload {
 }
 
 /** Draws data and initial weights. */
-export const workloadOf = ({ workload, sizes }: SizedWorkload): Workload => kinds[workload].make(sizes);
+export const makeWorkload = ({ workload, sizes }: SizedWorkload): Workload => kinds[workload].make(sizes);
 
 export const usualSizes = (workload: WorkloadName): SizedWorkload => ({
   workload,
@@ -59,11 +59,11 @@ export function readWorkload(word: string): SizedWorkload | undefined {
     .join(":")
     .split(",")
     .filter(Boolean)
-    .map((text) => sizeOf(text, sizes, word));
+    .map((text) => parseSize(text, sizes, word));
   return { workload, sizes: { ...sizes, ...Object.fromEntries(chosen) } };
 }
 
-function sizeOf(text: string, sizes: Sizes, word: string): readonly [string, number] {
+function parseSize(text: string, sizes: Sizes, word: string): readonly [string, number] {
   const [name = "", value = ""] = text.split("=");
   const free = Object.keys(sizes).filter((key) => typeof sizes[key] === "number");
   if (!free.includes(name)) throw new RangeError(`${word}: its sizes are ${free.join(", ")}, got ${name}`);
@@ -74,7 +74,7 @@ function sizeOf(text: string, sizes: Sizes, word: string): readonly [string, num
 }
 
 /** The workload as it is named on the command line: with the sizes that are not its usual ones. */
-export function nameOf({ workload, sizes }: SizedWorkload): string {
+export function displayName({ workload, sizes }: SizedWorkload): string {
   const usual = kinds[workload].sizes;
   const changed = Object.keys(sizes).filter(
     (key) => sizes[key] !== usual[key] && typeof sizes[key] === "number",

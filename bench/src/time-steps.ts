@@ -1,11 +1,12 @@
 import type { StepJob, StepReport } from "./job.js";
 import { watchOthers } from "./processor-load.js";
-import { rounded } from "./statistics.js";
+import { toDecimals } from "./statistics.js";
+import { time } from "./timing.js";
 
 const FEWEST_STEPS = 3;
 
 /** Warms up, times steps one by one and returns everything but the versions. `step` resolves to the loss. */
-export async function timedSteps(
+export async function timeSteps(
   step: () => Promise<number>,
   job: Pick<StepJob, "warmup" | "steps" | "seconds">,
   startedAt: number,
@@ -20,16 +21,14 @@ export async function timedSteps(
     milliseconds.length < job.steps &&
     (milliseconds.length < FEWEST_STEPS || performance.now() - begun < job.seconds * 1000)
   ) {
-    const before = performance.now();
-    losses.push(await step());
-    milliseconds.push(performance.now() - before);
+    losses.push(await time(milliseconds, step));
   }
   const otherCores = others();
   return {
-    milliseconds: milliseconds.map((time) => rounded(time, 3)),
-    losses: losses.map((loss) => rounded(loss, 6)),
-    startSeconds: rounded(startSeconds, 2),
+    milliseconds: milliseconds.map((each) => toDecimals(each, 3)),
+    losses: losses.map((loss) => toDecimals(loss, 6)),
+    startSeconds: toDecimals(startSeconds, 2),
     peakResidentBytes: process.resourceUsage().maxRSS * 1024,
-    otherCores: otherCores === null ? null : rounded(otherCores, 2),
+    otherCores,
   };
 }
