@@ -1,11 +1,11 @@
-/** Losses that apply an activation themselves, of scores that have had it: they train, slowly and to a worse result. */
+/** Finds losses of logits whose input has had the activation already: they train slowly and to a worse result. */
 import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "@mp/graph";
 
 type Producers = ReadonlyMap<Value, AnyNode>;
 
 /**
- * The softmaxes and sigmoids of a graph that reach a loss of logits with nothing but casts and moves between. One of
- * attention reaches none: products come after it.
+ * The softmaxes and sigmoids of a graph that reach a loss of logits with only casts and moves in between. The softmax of
+ * attention does not: products follow it.
  */
 export function findActivatedTwice(graph: Graph): readonly AnyNode[] {
   const made = producers(graph);
@@ -47,7 +47,7 @@ function findSource(made: Producers, value: Value, axis?: number): Source | unde
   return before === undefined ? undefined : findSource(made, input, before);
 }
 
-/** The axis that a reshape keeps: of the same size, with as many elements after it. */
+/** The axis before a reshape that becomes `axis`: of the same size and with as many elements after it. */
 function axisBefore(before: readonly number[], after: readonly number[], axis: number): number | undefined {
   const size = (shape: readonly number[]): number => shape.reduce((product, each) => product * each, 1);
   const position = before.findIndex(
@@ -56,7 +56,7 @@ function axisBefore(before: readonly number[], after: readonly number[], axis: n
   return position === -1 ? undefined : position;
 }
 
-/** Sigmoids whose softplus is taken of the result and of its negative, as losses of logits do. */
+/** Sigmoids whose result and its negative both go through a softplus, as in losses of logits. */
 function sigmoids(graph: Graph, made: Producers): readonly AnyNode[] {
   const readers = consumers(graph);
   const read = (value: Value, op: AnyNode["op"]): readonly AnyNode[] =>

@@ -145,7 +145,7 @@ class Rewriter {
     }
   }
 
-  /** Carries keep their dtype from step to step; what else enters is of the dtype that it has here. */
+  /** Casts the body of a scan. Carries keep their dtype from step to step; other inputs have their dtype outside. */
   #rewriteScan(node: GraphNode<"Scan">, inputs: readonly Value[], origin: Origin): void {
     const { policy, options, weak } = this.#plan;
     const { body } = node.attributes;

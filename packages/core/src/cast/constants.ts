@@ -28,7 +28,7 @@ export function constantIn(attributes: ConstantAttributes, dtype: ComputeDType):
   return literal === undefined ? { value: rounded } : { value: rounded, literal };
 }
 
-/** The loss when a constant is cast to that dtype, beyond rounding. */
+/** What a constant loses in a dtype, beyond rounding. */
 export interface ConstantLoss {
   /** The first finite number that becomes infinite. */
   readonly overflow?: number;
@@ -46,7 +46,7 @@ export function constantLoss(attributes: ConstantAttributes, dtype: ComputeDType
   return numbers.length === 1 && vanishes(first, dtype) ? { underflow: first } : {};
 }
 
-/** The complaint about a number that overflows there. */
+/** The message for a number that overflows in a dtype. */
 export const beyondRange = (number: number, dtype: ComputeDType): string =>
   `${number} has no finite value in ${dtype}`;
 

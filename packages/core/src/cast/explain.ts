@@ -53,7 +53,7 @@ export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastO
   };
 }
 
-/** In the graph's order; what a scan runs follows it, named after it. */
+/** In the graph's order. The nodes of a scan's body follow it, under names that begin with its own. */
 function explanations(
   plan: CastPlan,
   bodies: ReadonlyMap<AnyNode, CastPlan>,

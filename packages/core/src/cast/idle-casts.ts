@@ -12,7 +12,7 @@ export function dropIdleCasts(graph: Graph): Graph {
   copy.copyInputs();
   for (const node of graph.nodes) {
     const inputs = copy.counterparts(node.inputs);
-    // What it reads may have become of that dtype only here.
+    // A cast dropped before may have changed the dtype of the operand.
     const isIdle = isNode(node, "Cast") && inputs[0]?.dtype === node.attributes.to;
     if (isIdle) copy.replace(node, inputs);
     else copy.copy(node);

@@ -92,7 +92,7 @@ function constantLints(
   });
 }
 
-/** A result that is f32 for a constant beyond the half's range, and is read in the half all the same. */
+/** Results that are f32 because of a constant beyond the half's range, but are read in the half. */
 function lintNarrowing(
   plan: CastPlan,
   node: AnyNode,
@@ -227,7 +227,7 @@ function halfLosses({ graph, outputs }: CastPlan, made: ReadonlyMap<Value, AnyNo
     });
 }
 
-/** More would hide the one that the user meant. */
+/** Scopes listed in a remedy; more would hide the one that the user meant. */
 const MOST_SCOPES = 8;
 
 function lintScopes({ graph, policy, low }: CastPlan): readonly CastLint[] {

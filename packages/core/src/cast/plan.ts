@@ -30,7 +30,7 @@ export interface CastPlan {
   readonly entering: ReadonlyMap<Value, ComputeDType>;
   /** Values that take the dtype of the other operand. */
   readonly weak: ReadonlySet<Value>;
-  /** The dtype in which a node reads a value; undefined if it reads any. */
+  /** The dtype in which a node reads a value; undefined if any dtype will do. */
   takes(node: AnyNode, value: Value): ComputeDType | undefined;
 }
 
@@ -89,8 +89,8 @@ export function planCasts(
 }
 
 /**
- * Paints the graph. An operator that would read a number beyond the half's range in the half computes in f32 then, such as
- * one that masks by the smallest f32, and what follows it is painted again.
+ * Decides all dtypes, again and again until no operator reads a number beyond the half's range in the half, such as a mask
+ * of the smallest f32: such operators compute in f32.
  */
 function paintSites(
   graph: Graph,
@@ -112,7 +112,7 @@ function paintSites(
   }
 }
 
-/** Whether the policy decides on the body of a scan; one inside has settled it otherwise. */
+/** Whether the policy casts the body of a scan: not if an inner policy has. */
 export function castsBody({ origin }: AnyNode): boolean {
   return origin.castSettled !== true;
 }
@@ -123,7 +123,7 @@ export function carrierDType(value: Value, policy: CastingPolicy): ComputeDType 
   return isPure(policy) ? (lowDType(policy) ?? value.dtype) : value.dtype;
 }
 
-/** Sequences and invariants enter as they are made: the body casts them, or, of an invariant, one cast outside does. */
+/** The dtype in which a scan takes a carry. It takes sequences and invariants in any: its body casts them. */
 function scanDType(node: GraphNode<"Scan">, value: Value, policy: CastingPolicy): ComputeDType | undefined {
   const isCarry = node.inputs.slice(0, node.attributes.carries).includes(value);
   return isCarry ? carrierDType(value, policy) : undefined;

@@ -32,7 +32,7 @@ export interface CastSite {
   readonly because?: string;
   /** Operands that are cast to the node's dtype together. */
   readonly floats: readonly Value[];
-  /** Outputs that have the dtype the node computes in: not the f32 statistics of a normalization. */
+  /** Outputs in the dtype that the node computes in; the f32 statistics of a normalization are not among them. */
   readonly carried: ReadonlySet<Value>;
 }
 
@@ -49,7 +49,7 @@ export interface CastView {
   readonly inputNames: ReadonlyMap<Value, string>;
 }
 
-/** @param wide nodes that compute in f32 for a number that they read, and the number */
+/** @param wide nodes that compute in f32 because they read a number beyond the half, and the number */
 export function viewForCasting(
   graph: Graph,
   policy: CastingPolicy,
@@ -169,13 +169,13 @@ function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): strin
 /** Categories that leave the dtype to the operator's neighbors. */
 const byNeighbors: ReadonlySet<CastCategory> = new Set<CastCategory>(["infer", "between", "widest", "clear"]);
 
-/** Whether a site's dtype is that of its neighbors, and no override of the user's. */
+/** Whether a site takes the dtype of its neighbors, and the user has not overridden that. */
 export const followsNeighbors = ({ category, rule }: CastSite): boolean =>
   byNeighbors.has(category) && rule !== "override";
 
 /**
- * A finite number that the half cannot hold, by the node that reads it: of a constant, also one that was only moved, or
- * of an attribute.
+ * The finite numbers that the half cannot hold, by the node that reads them: from constants, directly or through moves, or
+ * from attributes.
  */
 export function numbersBeyond(graph: Graph, low: HalfDType): ReadonlyMap<AnyNode, number> {
   const held = new Map<Value, number>();

@@ -14,7 +14,7 @@ import {
 /** Whether a parameter belongs to a group: its path, names joined by `/`, and its shape. */
 export type ParameterTest = (path: string, parameter: { readonly shape: readonly number[] }) => boolean;
 
-/** A group of parameters and its optimizer. */
+/** Parameters, and the optimizer that updates them. */
 export interface PathRule {
   /** Its name in the `rates` of a step and in the state; neither `default` nor a name with a slash or a dot. */
   readonly group: string;
@@ -100,19 +100,19 @@ export function byPath(
   };
 }
 
-/** A function may look at a parameter's shape, which a part of it does not have. */
+/** The scope of a group; `leaf` if a function chooses its parameters, since a part of a leaf has another shape. */
 const groupScope = ({ paths, group, optimizer }: Group): Pick<Optimizer, "scope"> =>
   paths.length > 0 || group === DEFAULT_GROUP || optimizer.scope === undefined
     ? optimizer
     : { scope: "leaf" };
 
-/** The learning rates of a group by the names that `byPath` has for them. */
+/** The learning rates of a group, named as in `byPath`. */
 function groupRates({ group, optimizer }: Group): readonly (readonly [name: string, rate: LearningRate])[] {
   const rates = Object.entries(optimizer.learningRates ?? {});
   return rates.map(([inner, rate]) => [groupName(group, inner), rate] as const);
 }
 
-/** The rates that the host has set, by the names that the group's optimizer has for them. */
+/** The rates that the host has set, named as in the group's optimizer. */
 function ownRates(
   group: string,
   { learningRates = {} }: Optimizer,
@@ -163,7 +163,7 @@ function readGroup(rule: PathRule, index: number): Group {
   return { group, optimizer, paths: scopes, isIn, title: `${group} ${scopes.join(" ")}` };
 }
 
-/** A promise, which a function that is async gives, would take every parameter. */
+/** Checks what the function returns: the promise of an async one would match every parameter. */
 const tester =
   (group: string, test: ParameterTest): ParameterTest =>
   (path, parameter) => {
@@ -188,7 +188,7 @@ function checkOptimizer(group: string, optimizer: unknown): void {
     );
 }
 
-/** A mistyped path would leave its parameters to other rules. Frozen parameters have left `{}` in their place. */
+/** Refuses paths that the parameters do not have: a typo would leave them to other rules. Frozen ones are `{}` here. */
 function checkPaths({ group, paths }: Group, parameters: TensorTree): void {
   for (const path of paths) {
     let node: unknown = parameters;

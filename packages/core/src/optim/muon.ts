@@ -150,7 +150,7 @@ function orthogonalize(
   const [inputs, outputs] = others.length === 1 ? [rows, columns] : [columns, rows];
   const turn = (x: Tensor): Tensor => (rows > columns ? transpose(x, [1, 0]) : x);
   const norm = globalNorm(leaf);
-  // The products are of the shorter side.
+  // Turned so that the products are of the size of the shorter side.
   let x = cast(turn(reshape(div(leaf, maximum(norm, epsilon)), [rows, columns])), dtype);
   for (let step = 0; step < steps; step++) {
     const gram = gemm(x, x, undefined, { transB: true });

@@ -75,7 +75,7 @@ export type Schedule = (step: Tensor) => Tensor;
 /** A constant, a schedule, or one that the host sets. */
 export type LearningRate = number | Schedule | SettableRate;
 
-/** The scope of parts that run one after another, or side by side, to be spread into theirs: the widest. */
+/** The widest scope of several parts, as a property to spread into their combination. */
 export function widestScope(parts: readonly Pick<Optimizer, "scope">[]): Pick<Optimizer, "scope"> {
   const scopes = parts.map(({ scope }) => scope);
   if (scopes.includes(undefined)) return {};
@@ -85,7 +85,7 @@ export function widestScope(parts: readonly Pick<Optimizer, "scope">[]): Pick<Op
 /** The group of all parameters, or of those that no rule matches. */
 export const DEFAULT_GROUP = "default";
 
-/** The name of a group of an optimizer that is itself the one of a group. */
+/** Names a group of the optimizer of a group. */
 export function groupName(outer: string, inner: string): string {
   if (inner === DEFAULT_GROUP) return outer;
   return outer === DEFAULT_GROUP ? inner : `${outer}.${inner}`;
@@ -98,7 +98,7 @@ export function fillLike<T extends TensorTree>(tree: T, value: number): T {
 
 export const zerosLike = <T extends TensorTree>(tree: T): T => fillLike(tree, 0);
 
-/** A constant that is a valid learning rate; a schedule is checked when it gives one, a settable one when it is made. */
+/** Checks a constant rate; a schedule is checked when it returns one, a settable rate when it is made. */
 export const rate: Check = (what, rate) => {
   if (typeof rate !== "function" && !isSettable(rate)) checkHyperparameter(what, rate as number, { from: 0 });
 };

@@ -113,7 +113,7 @@ function lengthAt(t: Tensor, beta: number, limit: number): Tensor {
 
 /** r², of which the paper takes the root. */
 function rectification(length: Tensor, limit: number): Tensor {
-  // The lengths that are not rectified are not chosen; they must not be the root of a negative number either.
+  // Results for shorter lengths are not used, but must not be the root of a negative number.
   const l = maximum(length, SHORTEST);
   const share = limit / ((limit - 4) * (limit - 2));
   return mul(div(mul(sub(l, 4), sub(l, 2)), l), share);

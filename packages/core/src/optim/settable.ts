@@ -17,7 +17,7 @@ export function settable(initial: number): SettableRate {
   return Object.freeze({ name: "settable", initial });
 }
 
-/** Whether the rate is one of the host's. */
+/** Whether the host sets the rate. */
 export function isSettable(rate: unknown): rate is SettableRate {
   return typeof rate === "object" && rate !== null && (rate as Partial<SettableRate>).name === "settable";
 }

@@ -25,8 +25,8 @@ type Part<S extends TensorTree> = Pick<GradientTransformation<S>, "name" | "init
 type Slots = Readonly<Record<string, TensorTree>>;
 
 /**
- * The part with its slots stored in the formats of the options: a slot keeps its name for values or codes, and one beside
- * it, such as `mean.absmax`, has their scales. The same part where all formats are f32.
+ * Stores the slots of a part in the formats of the options. A slot keeps its name for values or codes; their scales are in
+ * a slot beside it, such as `mean.absmax`. Returns the part itself if all formats are f32.
  */
 export function withStoredStates<S extends TensorTree, P extends Part<S>>(
   part: P,

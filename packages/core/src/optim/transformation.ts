@@ -5,8 +5,8 @@ import { STATE_OPTIONS, type StateOptions, type StateSlots } from "./states/stat
 import { withStoredStates } from "./stored-states.js";
 
 /**
- * The direction of an optimizer, by default element by element; its description has all settings. Those of its slots that
- * the settings store in few bits are named in `slots`.
+ * The direction of an optimizer, by default element by element. Its description has all settings. `slots` names the parts
+ * of its state that the settings may store in few bits.
  */
 export function direction<S extends TensorTree>(
   name: string,
@@ -33,7 +33,7 @@ export function stateless(
   return scaleUpdates(name, scope, (...given) => ({ updates: update(...given) }));
 }
 
-/** One that also gives the rates, and the norms that it divides by; a step where one is not finite is skipped. */
+/** A stateless transformation that also returns rates and norms; if one is not finite, the step is skipped. */
 export function scaleUpdates(
   name: string,
   scope: "element" | "leaf",

@@ -5,7 +5,6 @@ import { checkHyperparameter, hyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
 import { stateless } from "./transformation.js";
 
-/** λ·w may be added for any λ of at least 0. */
 export const decay: Check = hyperparameter({ from: 0 });
 
 /**

@@ -3,7 +3,7 @@ import { type Check, checkOptions, isPlainObject, type OptionNames, shown } from
 import { expectHalf } from "../cast/plan.js";
 import type { Precision, PrecisionChoice } from "./presets.js";
 
-/** Requires the functions of a part, and says how one is made: types do not hold in JavaScript. */
+/** Checks that an option is an object with these functions: JavaScript users have no type checks. */
 export function partWith(functions: readonly string[], remedy: string): Check {
   return (what, part) => {
     if (

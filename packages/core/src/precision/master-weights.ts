@@ -66,7 +66,7 @@ export function noMasterWeights(dtype: HalfDType): MasterWeights {
 }
 
 export type KahanState = {
-  /** The weights as the loss gets them, in the half; plus the compensation they are the sum of the updates. */
+  /** The weights in the half, as the loss gets them. With the compensation added they are nearly exact. */
   readonly value: TensorTree;
   /** The remainder that the last additions lost to rounding, in the same half. */
   readonly compensation: TensorTree;
@@ -77,7 +77,7 @@ export function kahan(dtype: HalfDType): MasterWeights<KahanState> {
   checkHalf("kahan", dtype);
   return {
     name: `kahan(${dtype})`,
-    // Of the pair the value is what the loss gets, and what `parameters()` gives.
+    // The loss and `parameters()` read the value of the pair.
     weightsAt: "value",
     init: (parameters) => {
       const value = castAll(parameters, dtype);

@@ -42,9 +42,7 @@ export function mixedFloat16(): Precision {
   };
 }
 
-/**
- * bf16 compute and f32 masters; bf16 has f32's range, so the loss is not scaled. Non-finite steps are still skipped.
- */
+/** bf16 compute and f32 masters; bf16 has f32's range, so the loss is not scaled. Non-finite steps are still skipped. */
 export function mixedBfloat16(): Precision {
   return {
     name: "mixed_bfloat16",

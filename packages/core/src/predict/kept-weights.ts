@@ -31,12 +31,12 @@ export interface KeptWeights {
   readonly slots: Outputs;
 }
 
-/** Axes from which on a parameter is kept in the half; smaller ones take no memory that counts. */
+/** Parameters of this many axes or more are kept in the half; others take hardly any memory. */
 const LEAST_AXES = 2;
 
 /**
- * The parameters as their precision keeps them, those of another dtype than f32 as given, and the model state as it is.
- * @throws MP_NON_FINITE for NaN, and for what the half does not hold
+ * Stores parameters as the precision keeps them (those of another dtype than f32 as given), and model state unchanged.
+ * @throws MP_NON_FINITE for NaN, and for values that the half does not hold
  */
 export async function keepWeights(
   backend: Backend,
@@ -69,7 +69,7 @@ export async function keepWeights(
   return { types, slots: { ...made, ...model } };
 }
 
-/** Parameters as the trainer stores them, with those in the policy's half that take the memory. */
+/** Parameters as the trainer stores them, but those that take most memory in the policy's half. */
 function inStorage({ masterWeights, policy }: Precision, params: TensorTree): TensorTree {
   const low = lowDType(policy);
   return mapTensors(

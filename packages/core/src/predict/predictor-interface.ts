@@ -16,7 +16,7 @@ export interface ServedLayer<P, D, R, M> {
   apply(parameters: Traced<P>, data: D, context: LossContext<Traced<M>>): R;
 }
 
-/** A layer with statistics: the next ones, which it gives with its result, are dropped. */
+/** A layer with statistics. The new statistics that it returns beside its result are dropped. */
 export interface ServedStatefulLayer<P, D, R, M> extends ServedLayer<P, D, readonly [R, unknown], M> {
   initState(): M;
 }
@@ -31,8 +31,8 @@ export interface PredictorOptions<P, M, Model> extends WeightsChoice {
   /** `context.modelState`: running statistics; with a checkpoint only structure and shapes count. */
   readonly modelState?: M;
   /**
-   * The precision to compute in, default `mixed()`. If that is a half, parameters of two axes or more are kept in it,
-   * and nothing else of them; vectors, such as biases and the gains of normalizations, and statistics stay f32.
+   * The precision to compute in, default `mixed()`. If it computes in a half, parameters of two axes or more are kept in
+   * that half alone; vectors, such as biases and the gains of normalizations, and statistics stay f32.
    */
   readonly precision?: PrecisionChoice;
   /** A training checkpoint, by its path or its bytes, that parameters and statistics are read from. */

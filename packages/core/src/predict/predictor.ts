@@ -78,7 +78,7 @@ export async function predictor(options: object): Promise<never> {
   return run satisfies Record<keyof Predictor<never, never>, unknown> as never;
 }
 
-/** Otherwise a layer inside would ask for the trainer's context, which a server has not. */
+/** Refuses a model with statistics that got no model state. */
 function expectNoStatistics(model: unknown): void {
   const { initState } = model as { readonly initState?: unknown };
   if (typeof initState !== "function") return;
@@ -89,7 +89,7 @@ function expectNoStatistics(model: unknown): void {
   );
 }
 
-/** The function that calls the model; undefined for what is none. */
+/** The function that calls the model; undefined if it is neither a layer nor a function. */
 function findApply(model: unknown): PredictFunction | undefined {
   if (typeof model === "function") return model as PredictFunction;
   const { apply, initState } = (model ?? {}) as { readonly apply?: unknown; readonly initState?: unknown };

@@ -14,8 +14,8 @@ export interface Served {
 }
 
 /**
- * The model over its kept weights, for such data.
- * @throws MP_INVALID_ARGUMENT for one that gives nothing; MP_UNSUPPORTED for one that draws random numbers
+ * Traces the model over its kept weights.
+ * @throws MP_INVALID_ARGUMENT for a model that returns nothing; MP_UNSUPPORTED for one that draws random numbers
  */
 export function serveProgram(
   { model, precision, manifest }: Served,

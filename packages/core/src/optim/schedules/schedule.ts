@@ -11,9 +11,7 @@ export const STEPS: number = 2 ** 31;
 export const constantRate: Check = hyperparameter({ from: 0 });
 export const positive: Check = hyperparameter({ from: 0, open: true });
 
-/**
- * The schedule with the name by which a checkpoint identifies it, of the step in f32 and as it is counted, in i32.
- */
+/** Makes a schedule whose name identifies it in checkpoints. `rateAt` gets the step in f32 and in i32. */
 export function schedule(
   name: string,
   settings: Parameters<typeof described>[1],

@@ -50,7 +50,7 @@ export function warmRestarts(initial: number, options: WarmRestartsOptions): Sch
   });
 }
 
-/** In which cycle a step is, how far, and how long that cycle is. */
+/** The number of a step's cycle, the steps past in it, and its length. */
 interface CyclePosition {
   readonly cycle: Tensor;
   readonly past: Tensor;

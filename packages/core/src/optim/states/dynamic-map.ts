@@ -28,8 +28,8 @@ const decadeLines = (signs: Signs): readonly (readonly [a: number, b: number])[]
   });
 
 /**
- * The numbers of codes (u8, any shape), f32. They are the largest of the lines of all decades: a look-up in a table of
- * them would take engines several times as long.
+ * The numbers of codes (u8, any shape), f32: the maximum over the lines of all decades. A look-up table would take engines
+ * several times as long.
  */
 export function dynamicallyDecoded(codes: Tensor, signs: Signs): Tensor {
   const above = add(cast(codes, "f32"), top[signs] - 255);
@@ -56,9 +56,8 @@ export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tens
 }
 
 /**
- * The number of codes below a magnitude, in units in which nearest codes are from c to c + 1 and c's own number is at
- * c + 1/2. Within a decade it is linear, so it follows from the decade and the place in it; other lines join the decades,
- * the first number to 0 and the last to 1.
+ * The position of a magnitude among the codes: the number of code c is at c + 1/2, and magnitudes nearest to it are from c
+ * to c + 1. It is linear within a decade; other lines join the decades, the first number to 0 and the last to 1.
  */
 function codePosition(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): Tensor {
   const largest = lowest[signs] * 2 ** DECADES;

@@ -34,7 +34,7 @@ export const isStateFormat = (dtype: DType): dtype is StateFormat =>
 interface Scales {
   /** The ending of their names, after that of their slot, by the signs of the values. */
   readonly suffix: Readonly<Record<Signs, string>>;
-  /** The shape that they have beside so many codes. */
+  /** The shape of the scales of a tensor. */
   shapeOf(elements: number): Shape;
   readonly bounds: readonly [smallest: number, largest: number];
 }

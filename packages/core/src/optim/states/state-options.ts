@@ -33,7 +33,7 @@ export type StateSlots<Slot extends string = string> = Readonly<Record<Slot, Sig
 
 const format: Check = oneOf(...STATE_FORMATS);
 
-/** The defaults, under which descriptions leave the options out. */
+/** The options with their defaults; an option that has its default is not in descriptions. */
 export const STATE_OPTIONS: DefaultedOptions<StateOptions> = {
   states: withDefault("f32", format),
   rounding: withDefault("nearest", oneOf("nearest", "stochastic")),

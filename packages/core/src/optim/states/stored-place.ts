@@ -11,8 +11,8 @@ export interface Place {
 }
 
 /**
- * Finds the scales of a tensor among names: they are beside its slot, under a name that says how they are used, and of
- * the type that its format gives them.
+ * Finds the scales of a stored tensor by name: in a slot beside its own, with the suffix and the type that its format
+ * gives them.
  * @param path of the parameter that the tensor belongs to, at the end of its name
  */
 export function findPlace(
