@@ -1,3 +1,8 @@
-import { preset } from "@mp/build/vitest";
+import { sharedPreset } from "@mp/build/vitest";
 
-export default preset();
+export default sharedPreset([
+  // They measure memory and count threads.
+  "src/image/idx.test.ts",
+  "src/rows/parquet.test.ts",
+  "test/prefetch.test.ts",
+]);

@@ -1,3 +1,3 @@
-import { preset } from "@mp/build/vitest";
+import { sharedPreset } from "@mp/build/vitest";
 
-export default preset();
+export default sharedPreset([]);
