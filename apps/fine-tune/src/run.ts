@@ -5,7 +5,7 @@ import { planMemory } from "@mp/core/report";
 import { saveCausalLm } from "@mp/language-models";
 import { saveAdapter } from "@mp/nn/adapters";
 import type { Options } from "./flags.js";
-import { samplesOf } from "./samples.js";
+import { writeSamples } from "./samples.js";
 import type { Source } from "./source.js";
 import { openTuning, type Tuning } from "./tuning.js";
 
@@ -39,11 +39,11 @@ export function fineTune(
     await using tuning = await openTuning(options, source, { backend, signal: context.signal });
     const { training, batches, adapted } = tuning;
     const { adapter, model } = options;
-    const before = await perplexityOf(tuning);
+    const before = await measurePerplexity(tuning);
     const measured = source.heldOut === source.train ? "the first training texts" : "held-out texts";
     context.print(`${label}: perplexity of ${measured} ${before.toFixed(2)} before training`);
     const record = await fitByFlags({ training, batches, options, context, label });
-    const value = await perplexityOf(tuning);
+    const value = await measurePerplexity(tuning);
     const weights = await training.parameters();
     if (adapter !== undefined && adapted !== undefined) {
       const base = model === undefined ? {} : { base: model };
@@ -51,7 +51,7 @@ export function fineTune(
       await context.attempt(`--adapter ${adapter}`, save);
     }
     await context.attempt(`--samples ${options.samples}`, async () => {
-      for (const line of await samplesOf(tuning, weights, { backend, count: options.samples }))
+      for (const line of await writeSamples(tuning, weights, { backend, count: options.samples }))
         context.print(line);
     });
     return resultOf({
@@ -95,7 +95,7 @@ export function printMemory(options: Options, source: Source, context: AppContex
 }
 
 /** exp of the mean loss of the tokens that count. */
-async function perplexityOf({ training, heldOut }: Tuning): Promise<number> {
+async function measurePerplexity({ training, heldOut }: Tuning): Promise<number> {
   let [sum, tokens, measured] = [0, 0, 0];
   for await (const batch of heldOut) {
     const counted = batch.targets.data.filter((target) => target >= 0).length;

@@ -7,7 +7,7 @@ import type { Tuning, Weights } from "./tuning.js";
 const LONGEST = 48;
 
 /** Texts as the model ends them now, one a line: of the first held-out examples, the most likely token each time. */
-export async function samplesOf(
+export async function writeSamples(
   { training, model, adapted, heldOutExamples, tokenizer }: Tuning,
   { base, adapters }: Weights,
   { backend, count }: { readonly backend: Backend; readonly count: number },
@@ -15,7 +15,7 @@ export async function samplesOf(
   const prompts: (readonly number[])[] = [];
   for await (const example of heldOutExamples) {
     if (prompts.length === count) break;
-    const prompt = promptOf(example);
+    const prompt = promptTokens(example);
     if (prompt.length < model.sizes.positions) prompts.push(prompt);
   }
   if (prompts.length === 0) return [];
@@ -46,7 +46,7 @@ export async function samplesOf(
 }
 
 /** The tokens before the first that counts, or half of a text in which all count. */
-function promptOf({ ids, mask }: CausalExample): readonly number[] {
+function promptTokens({ ids, mask }: CausalExample): readonly number[] {
   const all = Array.from(ids);
   const first = mask === undefined ? 0 : Array.from(mask, Number).indexOf(1);
   return all.slice(0, first > 0 ? first : Math.ceil(all.length / 2));

@@ -27,7 +27,7 @@ export async function withSource<T>(options: Options, run: (source: Source) => P
     const isWhole = model !== undefined && texts !== undefined;
     const tiny = isWhole ? undefined : await makeTiny(made, options.seed);
     return await run({
-      folder: model === undefined ? made : await folderOf(model),
+      folder: model === undefined ? made : await findFolder(model),
       name: model ?? "tiny",
       train: texts ?? (tiny?.train as string),
       heldOut: heldOut ?? texts ?? (tiny?.heldOut as string),
@@ -38,7 +38,7 @@ export async function withSource<T>(options: Options, run: (source: Source) => P
   }
 }
 
-async function folderOf(model: string): Promise<string> {
+async function findFolder(model: string): Promise<string> {
   const found = await stat(model).catch(() => undefined);
   if (found?.isDirectory()) return model;
   if (found !== undefined) throw new UsageError(`--model ${model}: is a file, name its folder`);

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadTokenizer } from "@mp/language-models/tokenizer";
 import { expect, it } from "vitest";
-import { exampleOf, examplesOf } from "./texts.js";
+import { encodeRow, readExamples } from "./texts.js";
 
 const tokenizer = await loadTokenizer(fileURLToPath(new URL("../tiny", import.meta.url)));
 const END = "<|im_end|>";
 
 /** The text of an example, and what of it the model learns. */
 function read(row: Readonly<Record<string, unknown>>) {
-  const { ids, mask } = exampleOf(row, tokenizer);
+  const { ids, mask } = encodeRow(row, tokenizer);
   const all = Array.from(ids);
   const learned = all.filter((_, at) => mask === undefined || Number(mask[at]) === 1);
   return [tokenizer.decode(all), tokenizer.decode(learned)];
@@ -33,7 +33,7 @@ it("of a chat the answers count, with the tokens that end them", () => {
 });
 
 it("a row without a text is refused by the names of its columns", () => {
-  expect(() => exampleOf({ q: "hi", prompt: "?" }, tokenizer)).toThrow(
+  expect(() => encodeRow({ q: "hi", prompt: "?" }, tokenizer)).toThrow(
     /a row must have the columns messages, or prompt and completion, .* got q, prompt/,
   );
 });
@@ -44,7 +44,7 @@ it.each([["prompt", "answer"], ["prompt", "completion"], ["question", "answer"],
     for (const column of columns) {
       for (const value of [null, 5, true, ["a"], { a: 1 }]) {
         const row = { ...Object.fromEntries(columns.map((name) => [name, "a"])), [column]: value };
-        expect(() => exampleOf(row, tokenizer)).toThrow(
+        expect(() => encodeRow(row, tokenizer)).toThrow(
           `the column ${column} must be a text, got ${JSON.stringify(value)}`,
         );
       }
@@ -56,7 +56,7 @@ it("a row that is too long is refused by file and row, with the flag that helps"
   const folder = await mkdtemp(join(tmpdir(), "fine-tune-texts-"));
   const path = join(folder, "texts.jsonl");
   await writeFile(path, '{"text":"a"}\n{"text":"a b c d e f g"}\n');
-  const rows = (await examplesOf(path, tokenizer, 4)).iterate();
+  const rows = (await readExamples(path, tokenizer, 4)).iterate();
   await rows.next();
   await expect(rows.next()).rejects.toMatchObject({
     code: "MP_INVALID_ARGUMENT",

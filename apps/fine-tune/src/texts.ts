@@ -8,10 +8,10 @@ type Encode = (row: Row, by: Tokenizer) => CausalExample;
 /** The columns that a text may come in, and how it becomes tokens. */
 const SHAPES: readonly (readonly [columns: readonly string[], encode: Encode])[] = [
   [["messages"], ({ messages }, by) => by.encodeChat(messages as ChatMessage[])],
-  answered("prompt", "completion"),
-  answered("prompt", "answer"),
-  answered("question", "answer"),
-  [["text"], (row, by) => ({ ids: ended(by, by.encode(textOf(row, "text"))) })],
+  pairShape("prompt", "completion"),
+  pairShape("prompt", "answer"),
+  pairShape("question", "answer"),
+  [["text"], (row, by) => ({ ids: endText(by, by.encode(readText(row, "text"))) })],
 ];
 
 type Row = Readonly<Record<string, unknown>>;
@@ -20,13 +20,13 @@ type Row = Readonly<Record<string, unknown>>;
  * Rows of a file as examples: answers alone count, where a row tells them from its prompt.
  * @param most tokens of an example
  */
-export async function examplesOf(
+export async function readExamples(
   path: string,
   tokenizer: Tokenizer,
   most: number,
 ): Promise<Dataset<CausalExample>> {
   return mapDataset(await readRows(path), (row: Row) => {
-    const example = exampleOf(row, tokenizer);
+    const example = encodeRow(row, tokenizer);
     if (example.ids.length <= most) return example;
     throw new MpError(
       "MP_INVALID_ARGUMENT",
@@ -36,7 +36,7 @@ export async function examplesOf(
 }
 
 /** @throws MP_INVALID_ARGUMENT for a row without the columns of a text */
-export function exampleOf(row: Row, tokenizer: Tokenizer): CausalExample {
+export function encodeRow(row: Row, tokenizer: Tokenizer): CausalExample {
   for (const [columns, encode] of SHAPES)
     if (columns.every((name) => Object.hasOwn(row, name))) return encode(row, tokenizer);
   throw new MpError(
@@ -45,16 +45,16 @@ export function exampleOf(row: Row, tokenizer: Tokenizer): CausalExample {
   );
 }
 
-function answered(prompt: string, answer: string): readonly [readonly string[], Encode] {
+function pairShape(prompt: string, answer: string): readonly [readonly string[], Encode] {
   const encode: Encode = (row, by) => {
-    const asked = by.encode(textOf(row, prompt));
-    const reply = ended(by, by.encode(textOf(row, answer), { addSpecialTokens: false }));
+    const asked = by.encode(readText(row, prompt));
+    const reply = endText(by, by.encode(readText(row, answer), { addSpecialTokens: false }));
     return { ids: [...asked, ...reply], mask: [...asked.map(() => 0), ...reply.map(() => 1)] };
   };
   return [[prompt, answer], encode];
 }
 
-function textOf(row: Row, column: string): string {
+function readText(row: Row, column: string): string {
   const text = row[column];
   if (typeof text === "string") return text;
   throw new MpError(
@@ -63,5 +63,5 @@ function textOf(row: Row, column: string): string {
   );
 }
 
-const ended = ({ special }: Tokenizer, ids: readonly number[]): readonly number[] =>
+const endText = ({ special }: Tokenizer, ids: readonly number[]): readonly number[] =>
   special.eos === undefined || ids.at(-1) === special.eos ? ids : [...ids, special.eos];

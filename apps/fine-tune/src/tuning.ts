@@ -10,7 +10,7 @@ import { type Nothing, softmaxCrossEntropy } from "@mp/nn";
 import { type Lora, lora, type NamedParameters } from "@mp/nn/adapters";
 import type { Options } from "./flags.js";
 import type { Source } from "./source.js";
-import { examplesOf } from "./texts.js";
+import { readExamples } from "./texts.js";
 
 /** The base, and the adapters beside it: none where all weights are trained. */
 export type Weights = { readonly base: NamedParameters; readonly adapters: NamedParameters };
@@ -42,10 +42,10 @@ export async function openTuning(
     remat: options.checkpointing ? "blocks" : "none",
   });
   checkFits(tokenizer, model.sizes.vocabulary);
-  const batchesOf = (examples: Dataset<CausalExample>): Dataset<Batch> =>
+  const makeBatches = (examples: Dataset<CausalExample>): Dataset<Batch> =>
     mapDataset(causalBatches(examples, { batch, length }), ({ segments: _, ...rest }) => rest);
-  const examples = await examplesOf(source.train, tokenizer, length);
-  const heldOutExamples = await examplesOf(source.heldOut, tokenizer, length);
+  const examples = await readExamples(source.train, tokenizer, length);
+  const heldOutExamples = await readExamples(source.heldOut, tokenizer, length);
   const adapted = options.loraRank === 0 ? undefined : lora(model, adapters(options));
   const training = await trainer({
     backend,
@@ -69,8 +69,8 @@ export async function openTuning(
     training,
     model,
     adapted,
-    batches: batchesOf(shuffleDataset(examples, { buffer: SHUFFLED, seed })),
-    heldOut: batchesOf(heldOutExamples),
+    batches: makeBatches(shuffleDataset(examples, { buffer: SHUFFLED, seed })),
+    heldOut: makeBatches(heldOutExamples),
     heldOutExamples,
     tokenizer,
     [Symbol.asyncDispose]: () => training.dispose(),

@@ -2,7 +2,7 @@ import { type HostTensor, isHostTensor, MpError, tensor } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
 import { shown } from "@mp/graph/internal";
 import { type BatchingOptions, batching, batchingChecks } from "./batching.js";
-import { claim, oneOf, optional, optionsOf } from "./check-arguments.js";
+import { claim, oneOf, optional, optionsCheck } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
 
@@ -20,7 +20,7 @@ export type ArrayBatch<T, O> = {
   readonly [K in keyof T]: T[K] extends HostTensor ? HostTensor<T[K]["dtype"]> : never;
 } & (O extends { readonly partial: "pad" } ? { readonly weights: HostTensor<"f32"> } : unknown);
 
-const checkOptions = optionsOf<ArrayDatasetOptions>(
+const checkOptions = optionsCheck<ArrayDatasetOptions>(
   { ...batchingChecks, partial: optional(oneOf("drop", "keep", "pad")) },
   "{ batch: 32 }",
 );
@@ -45,7 +45,7 @@ export function arrayDataset<
   const { partial = "drop" } = options;
   const count = countExamples(examples);
   const isPadded = partial === "pad";
-  if (isPadded && Object.hasOwn(examples, "weights")) throw namedWeights();
+  if (isPadded && Object.hasOwn(examples, "weights")) throw weightsConflict();
   const { batchesPerEpoch, signed, examplesAt, dropped } = batching("arrayDataset", count, {
     ...options,
     partial: isPadded ? "keep" : partial,
@@ -57,7 +57,7 @@ export function arrayDataset<
     epochs: options.epochs ?? 1,
     batch: (position) => {
       const own = examplesAt(position);
-      const rows = isPadded ? padded(own, options.batch) : own;
+      const rows = isPadded ? padRows(own, options.batch) : own;
       const batch = Object.entries(examples).map(([name, source]) => [name, takeRows(source, rows)]);
       if (isPadded)
         batch.push(["weights", tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)))]);
@@ -67,10 +67,10 @@ export function arrayDataset<
 }
 
 /** Pads rows with the last one: what a model makes of it is finite if it is of the examples. */
-export const padded = (rows: readonly number[], size: number): readonly number[] =>
+export const padRows = (rows: readonly number[], size: number): readonly number[] =>
   Array.from({ length: size }, (_, row) => rows[Math.min(row, rows.length - 1)] as number);
 
-const namedWeights = (): MpError =>
+const weightsConflict = (): MpError =>
   new MpError(
     "MP_INVALID_ARGUMENT",
     'arrayDataset: with partial: "pad" the batches get weights, and there is a tensor of this name; give it another one',

@@ -1,6 +1,6 @@
 /** Assigns examples to batches; shared by all datasets in memory, for any kind of example. */
 import { MpError } from "@mp/core";
-import { type Check, integer, oneOf, optional, optionsOf, passes } from "./check-arguments.js";
+import { type Check, integer, oneOf, optional, optionsCheck, passes } from "./check-arguments.js";
 import type { BatchPosition } from "./dataset.js";
 import { permutation, randomStream } from "./random.js";
 
@@ -19,7 +19,7 @@ export interface BatchingOptions {
 export const batchingChecks: { readonly [K in keyof BatchingOptions]-?: Check } = {
   batch: integer(1),
   epochs: optional(passes),
-  shuffle: optional(optionsOf<{ readonly seed: number }>({ seed: integer() }, "{ seed: 1 }")),
+  shuffle: optional(optionsCheck<{ readonly seed: number }>({ seed: integer() }, "{ seed: 1 }")),
   partial: optional(oneOf("drop", "keep")),
 };
 
@@ -46,7 +46,7 @@ export function batching(what: string, count: number, options: BatchingOptions):
   }
   // One epoch's order at a time; it is drawn again when a cursor points elsewhere.
   let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
-  const orderOf = (epoch: number): Uint32Array | undefined => {
+  const epochOrder = (epoch: number): Uint32Array | undefined => {
     if (shuffle === undefined) return undefined;
     if (drawn?.epoch !== epoch)
       drawn = { epoch, order: permutation(count, randomStream(shuffle.seed, epoch)) };
@@ -57,7 +57,7 @@ export function batching(what: string, count: number, options: BatchingOptions):
     dropped: Math.max(0, count - batch * batchesPerEpoch),
     signed: { batch, seed: shuffle?.seed, partial },
     examplesAt: ({ epoch, index }) => {
-      const order = orderOf(epoch);
+      const order = epochOrder(epoch);
       const first = index * batch;
       return Array.from(
         { length: Math.min(batch, count - first) },

@@ -1,9 +1,9 @@
 import { type HostTensor, isHostTensor, MpError, tensor } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
 import { shown } from "@mp/graph/internal";
-import { padded, takeRows } from "./array-dataset.js";
+import { padRows, takeRows } from "./array-dataset.js";
 import { batchingChecks } from "./batching.js";
-import { claim, oneOf, optional, optionsOf } from "./check-arguments.js";
+import { claim, oneOf, optional, optionsCheck } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
 import { permutation, randomStream } from "./random.js";
@@ -41,7 +41,7 @@ export type BucketBatch<T, O> = {
 } & (O extends { readonly partial: "pad" } ? { readonly weights: HostTensor<"f32"> } : unknown);
 
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
-const checkOptions = optionsOf<BucketByOptions>(
+const checkOptions = optionsCheck<BucketByOptions>(
   {
     batch: batchingChecks.batch,
     epochs: batchingChecks.epochs,
@@ -81,9 +81,9 @@ export function bucketBy<
 >(examples: T, options: O): Dataset<BucketBatch<T, O>> {
   checkOptions("bucketBy", options);
   const { buckets, batch: size, shuffle, epochs = 1, partial = "drop", padding = 0 } = options;
-  const columns = columnsOf(examples, partial);
+  const columns = readColumns(examples, partial);
   const count = columns[0]?.count ?? 0;
-  const members = membersOf(columns, count, options);
+  const members = fillBuckets(columns, count, options);
   const batchesIn = (all: number): number => (partial === "drop" ? Math.floor : Math.ceil)(all / size);
   const batchesPerEpoch = members.reduce((sum, { length }) => sum + batchesIn(length), 0);
   if (batchesPerEpoch < 1) throw invalid(`no bucket has the ${size} examples of a batch; use a smaller one`);
@@ -93,7 +93,7 @@ export function bucketBy<
       : members.map((all) => all.length);
   // One epoch's batches at a time; they are drawn again when a cursor points elsewhere.
   let drawn: { readonly epoch: number; readonly plan: readonly Planned[] } | undefined;
-  const planOf = (epoch: number): readonly Planned[] => {
+  const epochPlan = (epoch: number): readonly Planned[] => {
     if (drawn?.epoch !== epoch) {
       const stream = shuffle && randomStream(shuffle.seed, epoch);
       const order = (length: number): ArrayLike<number> =>
@@ -122,9 +122,12 @@ export function bucketBy<
     dropped: count - given.reduce((sum, all) => sum + all, 0),
     epochs,
     batch: ({ epoch, index }) => {
-      const { rows: own, length } = planOf(epoch)[index] as Planned;
-      const rows = partial === "pad" ? padded(own, size) : own;
-      const batch = columns.map(({ name, rowsOf }) => [name, rowsOf(rows, length, paddingOf(padding, name))]);
+      const { rows: own, length } = epochPlan(epoch)[index] as Planned;
+      const rows = partial === "pad" ? padRows(own, size) : own;
+      const batch = columns.map(({ name, rowsOf }) => [
+        name,
+        rowsOf(rows, length, paddingValue(padding, name)),
+      ]);
       if (partial === "pad")
         batch.push(["weights", tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)))]);
       return Object.fromEntries(batch) as BucketBatch<T, O>;
@@ -145,11 +148,11 @@ interface Column {
   readonly rowsOf: (rows: readonly number[], length: number, padding: number) => HostTensor;
 }
 
-const paddingOf = (padding: number | Readonly<Record<string, number>>, name: string): number =>
+const paddingValue = (padding: number | Readonly<Record<string, number>>, name: string): number =>
   typeof padding === "number" ? padding : Object.hasOwn(padding, name) ? (padding[name] ?? 0) : 0;
 
-function columnsOf(examples: Readonly<Record<string, BucketColumn>>, partial: string): readonly Column[] {
-  const columns = Object.entries(examples ?? {}).map(([name, column]) => columnOf(name, column));
+function readColumns(examples: Readonly<Record<string, BucketColumn>>, partial: string): readonly Column[] {
+  const columns = Object.entries(examples ?? {}).map(([name, column]) => readColumn(name, column));
   const [first] = columns;
   if (!columns.some(({ lengthOf }) => lengthOf !== undefined)) {
     throw invalid("takes at least one list of sequences by name, such as { tokens: [tensor(…), …] }");
@@ -165,7 +168,7 @@ function columnsOf(examples: Readonly<Record<string, BucketColumn>>, partial: st
   );
 }
 
-function columnOf(name: string, column: BucketColumn): Column {
+function readColumn(name: string, column: BucketColumn): Column {
   if (isHostTensor(column)) {
     return {
       name,
@@ -183,7 +186,7 @@ function columnOf(name: string, column: BucketColumn): Column {
     count: column.length,
     lengthOf: (example) => column[example]?.shape[0] ?? 0,
     rowsOf: (rows, length, padding) =>
-      stacked(
+      stackSequences(
         name,
         rows.map((row) => column[row] as HostTensor),
         length,
@@ -204,7 +207,7 @@ function checkSequence(place: string, sequence: unknown, first: HostTensor): voi
 }
 
 /** The examples of each bucket. */
-function membersOf(
+function fillBuckets(
   columns: readonly Column[],
   count: number,
   { buckets, tooLong = "refuse" }: BucketByOptions,
@@ -224,7 +227,7 @@ function membersOf(
 }
 
 /** Sequences [≤ length, …] as one tensor [n, length, …]. */
-function stacked(
+function stackSequences(
   name: string,
   sequences: readonly HostTensor[],
   length: number,

@@ -16,7 +16,7 @@ export const listOf: typeof checks.listOf = checks.listOf;
 export const optional: typeof checks.optional = checks.optional;
 
 /** A check for each option: a new option does not compile until it is listed here. */
-export function optionsOf<O extends object>(
+export function optionsCheck<O extends object>(
   table: { readonly [K in keyof O]-?: Check },
   example: string,
 ): Check {

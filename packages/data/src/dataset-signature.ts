@@ -24,14 +24,14 @@ const checkParts = claim(
 export function datasetSignature(kind: string, parts: Readonly<Record<string, unknown>>): string {
   checkText("datasetSignature: kind", kind);
   checkParts("datasetSignature: parts", parts);
-  const words = entriesOf(parts).map(([name, value]) => `${nameOf(name)} ${signatureOf(value, name, 0)}`);
+  const words = sortEntries(parts).map(([name, value]) => `${quoteName(name)} ${sign(value, name, 0)}`);
   return `${kind} ${words.join(", ")}`;
 }
 
 /** A name that could be read as more than one word is quoted. */
-const nameOf = (name: string): string => (/^[\w$]+$/.test(name) ? name : JSON.stringify(name));
+const quoteName = (name: string): string => (/^[\w$]+$/.test(name) ? name : JSON.stringify(name));
 
-function signatureOf(value: unknown, place: string, depth: number): string {
+function sign(value: unknown, place: string, depth: number): string {
   const text = canonical(value, place, depth);
   return text.length > LONGEST_VALUE ? `#${contentHash(Buffer.from(text))}` : text;
 }
@@ -41,14 +41,14 @@ function canonical(value: unknown, place: string, depth: number): string {
   if (ArrayBuffer.isView(value)) return `${value.constructor.name} ${contentHash(value)}`;
   if (depth > DEEPEST) throw noSignature(place, "a value nested in itself, or too deep");
   if (Array.isArray(value)) {
-    return `[${value.map((part, index) => signatureOf(part, `${place}/${index}`, depth + 1)).join(",")}]`;
+    return `[${value.map((part, index) => sign(part, `${place}/${index}`, depth + 1)).join(",")}]`;
   }
   if (typeof value === "object" && value !== null) {
     const prototype: unknown = Object.getPrototypeOf(value);
     // What a Map, a Date or an instance holds does not show in its properties.
     if (prototype !== Object.prototype && prototype !== null) throw noSignature(place, shown(value));
-    const parts = entriesOf(value);
-    return `{${parts.map(([name, part]) => `${JSON.stringify(name)}:${signatureOf(part, `${place}/${name}`, depth + 1)}`)}}`;
+    const parts = sortEntries(value);
+    return `{${parts.map(([name, part]) => `${JSON.stringify(name)}:${sign(part, `${place}/${name}`, depth + 1)}`)}}`;
   }
   if (typeof value === "function" || typeof value === "symbol") throw noSignature(place, shown(value));
   return typeof value === "string" ? JSON.stringify(value) : String(value);
@@ -61,7 +61,7 @@ function noSignature(place: string, got: string): MpError<"MP_INVALID_ARGUMENT">
   );
 }
 
-function entriesOf(value: object): [string, unknown][] {
+function sortEntries(value: object): [string, unknown][] {
   const entries: [string, unknown][] = Object.entries(value);
   return entries.filter(([, part]) => part !== undefined).sort(([a], [b]) => (a < b ? -1 : 1));
 }

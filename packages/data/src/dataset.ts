@@ -6,12 +6,12 @@ import {
   claim,
   integer,
   optional,
-  optionsOf,
+  optionsCheck,
   passes,
   text,
 } from "./check-arguments.js";
 import { cursorFields, isCount, noCursor } from "./cursor.js";
-import { transformed } from "./row-place.js";
+import { transformInPlace } from "./row-place.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {
@@ -56,7 +56,7 @@ export interface IndexedDatasetOptions<B> {
   readonly batch: (position: BatchPosition) => B | Promise<B>;
 }
 
-const checkOptions = optionsOf<IndexedDatasetOptions<unknown>>(
+const checkOptions = optionsCheck<IndexedDatasetOptions<unknown>>(
   {
     signature: text,
     batchesPerEpoch: integer(1),
@@ -116,7 +116,7 @@ export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C
   const iterate = (cursor?: Json, pass?: number): BatchIterator<C> => {
     const source = dataset.iterate(cursor, pass);
     async function* run(): AsyncGenerator<C, undefined> {
-      for await (const batch of source) yield await transformed(batch, transform);
+      for await (const batch of source) yield await transformInPlace(batch, transform);
     }
     return withCursor(run(), () => source.cursor);
   };

@@ -27,10 +27,10 @@ export async function listFiles(
       if (entered.has(real)) return;
       entered.add(real);
     }
-    for (const entry of await entriesOf(folder)) {
+    for (const entry of await readEntries(folder)) {
       if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
       const path = relative === "" ? entry.name : `${relative}/${entry.name}`;
-      const target = entry.isSymbolicLink() ? await targetOf(join(directory, path)) : entry;
+      const target = entry.isSymbolicLink() ? await followLink(join(directory, path)) : entry;
       if (target?.isDirectory()) {
         if (target === entry || links === "all") await visit(path);
       } else if (target?.isFile() && hasExtension(entry.name, extensions)) found.push(path);
@@ -45,7 +45,7 @@ export async function listFiles(
  */
 export async function listFolders(directory: string): Promise<string[]> {
   const names: string[] = [];
-  for (const entry of await entriesOf(directory)) {
+  for (const entry of await readEntries(directory)) {
     if (entry.name.startsWith(".")) continue;
     const isFolder = entry.isSymbolicLink()
       ? await leadsToAnother(directory, entry.name)
@@ -57,7 +57,7 @@ export async function listFolders(directory: string): Promise<string[]> {
 
 async function leadsToAnother(directory: string, link: string): Promise<boolean> {
   const path = join(directory, link);
-  if (!(await targetOf(path))?.isDirectory()) return false;
+  if (!(await followLink(path))?.isDirectory()) return false;
   const [here, there] = await Promise.all([realpath(directory), realpath(path)]);
   return here !== there && !here.startsWith(there.endsWith(sep) ? there : there + sep);
 }
@@ -66,7 +66,7 @@ const hasExtension = (name: string, extensions: readonly string[]): boolean =>
   extensions.some((extension) => name.toLowerCase().endsWith(extension));
 
 /** Sorted, so that of two ways to one directory the same is taken everywhere. */
-async function entriesOf(directory: string): Promise<Dirent[]> {
+async function readEntries(directory: string): Promise<Dirent[]> {
   try {
     const entries = await readdir(directory, { withFileTypes: true });
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -86,4 +86,4 @@ async function entriesOf(directory: string): Promise<Dirent[]> {
 }
 
 /** Undefined of a link that leads nowhere. */
-const targetOf = (link: string): Promise<Stats | undefined> => stat(link).catch(() => undefined);
+const followLink = (link: string): Promise<Stats | undefined> => stat(link).catch(() => undefined);

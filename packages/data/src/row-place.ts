@@ -17,17 +17,17 @@ export function setPlace(value: object, place: RowPlace): void {
   places.set(value, place);
 }
 
-export function placeOf(value: unknown): RowPlace | undefined {
+export function findPlace(value: unknown): RowPlace | undefined {
   return isObject(value) ? places.get(value) : undefined;
 }
 
 /** `train.jsonl: row 17 (line 18)`. */
-export const namedPlace = ({ path, row, line }: RowPlace): string =>
+export const formatPlace = ({ path, row, line }: RowPlace): string =>
   `${path}: row ${row}${line === undefined ? "" : ` (line ${line})`}`;
 
 /** Transforms an example; what it becomes keeps its place, and an error of ours names it. */
-export async function transformed<B, C>(value: B, transform: (value: B) => C | Promise<C>): Promise<C> {
-  const place = placeOf(value);
+export async function transformInPlace<B, C>(value: B, transform: (value: B) => C | Promise<C>): Promise<C> {
+  const place = findPlace(value);
   if (place === undefined) return transform(value);
   try {
     const made = await transform(value);
@@ -36,6 +36,6 @@ export async function transformed<B, C>(value: B, transform: (value: B) => C | P
   } catch (cause) {
     if (!MpError.is(cause)) throw cause;
     const details = { ...cause.details, ...place };
-    throw new MpError(cause.code, `${namedPlace(place)}: ${cause.message}`, { details, cause });
+    throw new MpError(cause.code, `${formatPlace(place)}: ${cause.message}`, { details, cause });
   }
 }

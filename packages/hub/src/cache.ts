@@ -5,10 +5,10 @@ import { errorCode } from "@mp/wheels/file-failure";
 import { linkOrCopy, partialPath } from "@mp/wheels/publish";
 import type { Repository } from "./repository.js";
 
-export const snapshotOf = ({ folder }: Repository, commit: string): string =>
+export const snapshotFolder = ({ folder }: Repository, commit: string): string =>
   join(folder, "snapshots", commit);
-export const blobOf = ({ folder }: Repository, name: string): string => join(folder, "blobs", name);
-const refOf = ({ folder }: Repository, revision: string): string => join(folder, "refs", revision);
+export const blobPath = ({ folder }: Repository, name: string): string => join(folder, "blobs", name);
+const refPath = ({ folder }: Repository, revision: string): string => join(folder, "refs", revision);
 
 /** Undefined where the file is not there. */
 export const sizeIfThere = (path: string): Promise<number | undefined> =>
@@ -26,15 +26,15 @@ export async function replaceFile(folder: string, path: string, text: string): P
 }
 
 /** The commit that a branch or tag had when it was last asked for. */
-export const keptRef = (repository: Repository, revision: string): Promise<string | undefined> =>
-  readFile(refOf(repository, revision), "utf8").then(
+export const readRef = (repository: Repository, revision: string): Promise<string | undefined> =>
+  readFile(refPath(repository, revision), "utf8").then(
     (text) => text.trim(),
     () => undefined,
   );
 
 export async function keepRef(repository: Repository, revision: string, commit: string): Promise<void> {
-  if ((await keptRef(repository, revision)) === commit) return;
-  await replaceFile(repository.folder, refOf(repository, revision), commit);
+  if ((await readRef(repository, revision)) === commit) return;
+  await replaceFile(repository.folder, refPath(repository, revision), commit);
 }
 
 /** Makes a file of the snapshot a link to its blob, or a file of its own where there are no links. */

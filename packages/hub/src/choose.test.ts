@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { chosen } from "./choose.js";
+import { chooseFiles } from "./choose.js";
 
 const name = fc
   .array(
@@ -12,7 +12,7 @@ const name = fc
   )
   .map((parts) => parts.join("/"));
 const pathsOf = (paths: readonly string[], patterns?: readonly string[]) => {
-  const { files, lacking } = chosen(
+  const { files, lacking } = chooseFiles(
     paths.map((path) => ({ path })),
     patterns,
   );

@@ -7,11 +7,11 @@ import { staysInside } from "./repository.js";
  * no file has, or all patterns where no file matches any. Which files a model has differs, so a pattern may match none.
  * @throws MP_PARSE for a file that leads out of its folder
  */
-export function chosen<F extends { readonly path: string }>(
+export function chooseFiles<F extends { readonly path: string }>(
   list: readonly F[],
   patterns: readonly string[] | undefined,
 ): { readonly files: readonly F[]; readonly lacking: readonly string[] } {
-  const matchers = patterns?.map(matcherOf);
+  const matchers = patterns?.map(compilePattern);
   const files = list.filter(({ path }) => matchers?.some((matches) => matches(path)) ?? true);
   const outside = files.find(({ path }) => !staysInside(path));
   if (outside !== undefined) {
@@ -33,7 +33,7 @@ export function listPaths(paths: readonly string[]): string {
 }
 
 /** `*` and `?` match slashes too, as in Python; a pattern that ends in a slash is all below it. */
-function matcherOf(pattern: string): (path: string) => boolean {
+function compilePattern(pattern: string): (path: string) => boolean {
   const whole = pattern.endsWith("/") ? `${pattern}*` : pattern;
   const source = whole
     .replace(/[.+^${}()|[\]\\]/g, "\\$&")

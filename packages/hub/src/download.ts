@@ -5,15 +5,23 @@ import { MpError } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { fileFailure, requireSpace } from "@mp/wheels/file-failure";
 import { sweepPartials } from "@mp/wheels/publish";
-import { blobOf, keepRef, linkBlob, sizeIfThere, snapshotOf } from "./cache.js";
-import { chosen, listPaths } from "./choose.js";
+import { blobPath, keepRef, linkBlob, sizeIfThere, snapshotFolder } from "./cache.js";
+import { chooseFiles, listPaths } from "./choose.js";
 import { fetchBlob } from "./fetch-blob.js";
-import { blobName, commitOf, filesOf, isCommit, keepList, keptList, type RemoteFile } from "./listing.js";
-import { cachedSnapshot } from "./offline.js";
+import {
+  blobName,
+  fetchCommit,
+  fetchFiles,
+  isCommit,
+  keepList,
+  type RemoteFile,
+  readList,
+} from "./listing.js";
+import { findSnapshot } from "./offline.js";
 import { leftBytes } from "./partial.js";
-import { type Repository, repositoryOf, staysInside } from "./repository.js";
+import { parseRepository, type Repository, staysInside } from "./repository.js";
 import type { Hub } from "./request.js";
-import { settingsOf } from "./settings.js";
+import { readSettings } from "./settings.js";
 
 /** The progress of a download. */
 export interface Progress {
@@ -81,10 +89,10 @@ export async function download(repo: string, options: DownloadOptions = {}): Pro
   const { revision, files, onProgress, ...given } = readOptions("download", options, OPTIONS, {
     example: '{ files: ["*.json", "*.safetensors"] }',
   });
-  const settings = settingsOf(given, process.env);
-  const repository = repositoryOf(repo, settings.cache);
+  const settings = readSettings(given, process.env);
+  const repository = parseRepository(repo, settings.cache);
   try {
-    if (settings.offline) return await cachedSnapshot(repository, revision, files);
+    if (settings.offline) return await findSnapshot(repository, revision, files);
     return await fetchSnapshot(settings, repository, { revision, files, onProgress });
   } catch (error) {
     throw fileFailure(error, {
@@ -104,10 +112,10 @@ interface Wanted {
 async function fetchSnapshot(hub: Hub, repository: Repository, wanted: Wanted): Promise<string> {
   const { revision, files, onProgress } = wanted;
   const { folder, path: repo } = repository;
-  const commit = isCommit(revision) ? revision : await commitOf(hub, repository, revision);
-  const kept = await keptList(repository, commit);
-  const list = kept ?? (await filesOf(hub, repository, commit));
-  const { files: asked, lacking } = chosen(list, files);
+  const commit = isCommit(revision) ? revision : await fetchCommit(hub, repository, revision);
+  const kept = await readList(repository, commit);
+  const list = kept ?? (await fetchFiles(hub, repository, commit));
+  const { files: asked, lacking } = chooseFiles(list, files);
   if (lacking.length > 0) {
     const has = listPaths(list.map(({ path }) => path));
     throw new MpError(
@@ -116,7 +124,7 @@ async function fetchSnapshot(hub: Hub, repository: Repository, wanted: Wanted): 
       { details: { repo, revision, lacking } },
     );
   }
-  await mkdir(blobOf(repository, ""), { recursive: true });
+  await mkdir(blobPath(repository, ""), { recursive: true });
   await sweepPartials(folder);
   if (kept === undefined) await keepList(repository, commit, list);
   if (revision !== commit) await keepRef(repository, revision, commit);
@@ -124,7 +132,7 @@ async function fetchSnapshot(hub: Hub, repository: Repository, wanted: Wanted): 
   const missing = new Set<RemoteFile>();
   let neededBytes = 0;
   for (const file of asked) {
-    const blob = blobOf(repository, blobName(file));
+    const blob = blobPath(repository, blobName(file));
     const size = await sizeIfThere(blob);
     if (size === file.sizeBytes) continue;
     missing.add(file);
@@ -137,10 +145,10 @@ async function fetchSnapshot(hub: Hub, repository: Repository, wanted: Wanted): 
   requireSpace(folder, bavail * bsize, neededBytes, "cache and HF_HOME move the cache");
 
   let bytes = totalBytes - sum([...missing]);
-  const snapshot = snapshotOf(repository, commit);
+  const snapshot = snapshotFolder(repository, commit);
   const place = `${hub.endpoint}/${repo}/resolve/${commit}`;
   for (const file of asked) {
-    const blob = blobOf(repository, blobName(file));
+    const blob = blobPath(repository, blobName(file));
     if (missing.has(file)) {
       const url = `${place}/${file.path.split("/").map(encodeURIComponent).join("/")}`;
       const before = bytes;

@@ -26,7 +26,7 @@ export const isCommit = (revision: string): boolean => /^[0-9a-f]{40}$/.test(rev
 const ANSWER_MS = 60_000;
 
 /** @throws MP_IO, MP_PARSE for an answer without a commit */
-export async function commitOf(
+export async function fetchCommit(
   hub: Hub,
   { type, name, path }: Repository,
   revision: string,
@@ -36,22 +36,26 @@ export async function commitOf(
     type === "model" ? modelInfo({ ...asked, fetch }) : datasetInfo({ ...asked, fetch }),
   );
   if (isCommit(sha)) return sha;
-  throw malformed(hub, `the commit of ${path} at ${revision}`, sha);
+  throw badAnswer(hub, `the commit of ${path} at ${revision}`, sha);
 }
 
 /** @throws MP_IO, MP_PARSE for files without sizes and sums, or outside of the repository */
-export function filesOf(hub: Hub, { type, name, path }: Repository, commit: string): Promise<RemoteFile[]> {
+export function fetchFiles(
+  hub: Hub,
+  { type, name, path }: Repository,
+  commit: string,
+): Promise<RemoteFile[]> {
   const asked = { repo: { type, name }, revision: commit, recursive: true, hubUrl: hub.endpoint };
   return withLibrary(hub, path, async (fetch) => {
     const files: RemoteFile[] = [];
     for await (const { type, ...entry } of listFiles({ ...asked, fetch })) {
-      if (type === "file") files.push(fileOf(hub, path, entry));
+      if (type === "file") files.push(readEntry(hub, path, entry));
     }
     return files;
   });
 }
 
-function fileOf(
+function readEntry(
   hub: Hub,
   repo: string,
   entry: { path: string; size: number; oid?: string; lfs?: { oid: string; size: number } },
@@ -59,7 +63,7 @@ function fileOf(
   const { path, oid: blobId = "", lfs } = entry;
   const file = { path, sizeBytes: lfs?.size ?? entry.size, blobId, sha256: lfs?.oid };
   if (isFile(file)) return file;
-  throw malformed(hub, `a file of ${repo}`, entry);
+  throw badAnswer(hub, `a file of ${repo}`, entry);
 }
 
 function isFile({ path, sizeBytes, blobId, sha256 }: RemoteFile): boolean {
@@ -67,7 +71,7 @@ function isFile({ path, sizeBytes, blobId, sha256 }: RemoteFile): boolean {
   return isSound && isCommit(blobId) && (sha256 === undefined || /^[0-9a-f]{64}$/.test(sha256));
 }
 
-const malformed = ({ endpoint }: Hub, what: string, got: unknown): MpError =>
+const badAnswer = ({ endpoint }: Hub, what: string, got: unknown): MpError =>
   new MpError(
     "MP_PARSE",
     `download: ${endpoint} gives ${JSON.stringify(got)} for ${what}; check endpoint and HF_ENDPOINT, they must name a Hugging Face hub`,
@@ -91,7 +95,7 @@ const VERSION = 1;
 const listPath = (folder: string, commit: string): string => join(folder, "trees", `${commit}.json`);
 
 /** The list that was kept, by this package or by Python; undefined if there is none that can be read. */
-export async function keptList({ folder }: Repository, commit: string): Promise<RemoteFile[] | undefined> {
+export async function readList({ folder }: Repository, commit: string): Promise<RemoteFile[] | undefined> {
   try {
     const { format_version, files } = JSON.parse(await readFile(listPath(folder, commit), "utf8"));
     const list = Object.entries<Kept>(files).map(([path, { size, blob_id, lfs_sha256, lfs_size }]) => ({

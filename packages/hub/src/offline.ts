@@ -1,9 +1,9 @@
 /** A snapshot as the cache has it, without the network. */
 import { join } from "node:path";
 import { MpError } from "@mp/graph";
-import { keptRef, presentFiles, sizeIfThere, snapshotOf } from "./cache.js";
-import { chosen, listPaths } from "./choose.js";
-import { isCommit, keptList } from "./listing.js";
+import { presentFiles, readRef, sizeIfThere, snapshotFolder } from "./cache.js";
+import { chooseFiles, listPaths } from "./choose.js";
+import { isCommit, readList } from "./listing.js";
 import type { Repository } from "./repository.js";
 
 /**
@@ -11,18 +11,18 @@ import type { Repository } from "./repository.js";
  * kept; without one, as older versions of Python leave it, what is there counts as all.
  * @throws MP_IO naming what is missing
  */
-export async function cachedSnapshot(
+export async function findSnapshot(
   repository: Repository,
   revision: string,
   asked: readonly string[] | undefined,
 ): Promise<string> {
-  const commit = isCommit(revision) ? revision : await keptRef(repository, revision);
+  const commit = isCommit(revision) ? revision : await readRef(repository, revision);
   if (commit === undefined || !isCommit(commit))
     throw absent(repository, revision, asked ?? ["the revision"]);
-  const snapshot = snapshotOf(repository, commit);
-  const kept = await keptList(repository, commit);
+  const snapshot = snapshotFolder(repository, commit);
+  const kept = await readList(repository, commit);
   const list = kept ?? (await presentFiles(snapshot)).map((path) => ({ path, sizeBytes: undefined }));
-  const { files, lacking } = chosen<{ path: string; sizeBytes: number | undefined }>(list, asked);
+  const { files, lacking } = chooseFiles<{ path: string; sizeBytes: number | undefined }>(list, asked);
   const missing = [...lacking];
   if (files.length === 0 && asked === undefined) missing.push("every file");
   for (const { path, sizeBytes } of files) {

@@ -15,20 +15,20 @@ const NOBODY = "left";
 const SILENT_MS = 60_000;
 const LOOK_MS = 200;
 
-const partialOf = (final: string, owner: string): string => `${final}.${owner}${SUFFIX}`;
+const partialPath = (final: string, owner: string): string => `${final}.${owner}${SUFFIX}`;
 
 /**
  * A path for the unfinished file, which may hold what others left. Waits while another process downloads it.
  * @returns undefined when the file is at its final place
  */
 export async function claimPartial(final: string): Promise<string | undefined> {
-  const own = partialOf(final, ownName());
+  const own = partialPath(final, ownName());
   for (;;) {
     if ((await sizeIfThere(final)) !== undefined) return undefined;
-    if ((await othersOf(final, own)).every(({ isLive }) => !isLive)) {
+    if ((await findOthers(final, own)).every(({ isLive }) => !isLive)) {
       await writeFile(own, "", { flag: "wx" });
       // Of two processes that looked at the same moment, at least one now sees the file of the other.
-      const others = await othersOf(final, own);
+      const others = await findOthers(final, own);
       const isFinished = (await sizeIfThere(final)) !== undefined;
       if (!isFinished && others.every(({ isLive }) => !isLive)) {
         await takeLargest(others, own);
@@ -54,11 +54,11 @@ async function takeLargest(others: readonly Other[], own: string): Promise<void>
 
 /** Bytes of the blob that an earlier download left. */
 export const leftBytes = async (final: string): Promise<number> =>
-  (await sizeIfThere(partialOf(final, NOBODY))) ?? 0;
+  (await sizeIfThere(partialPath(final, NOBODY))) ?? 0;
 
 /** Leaves an unfinished file to the next download. */
 export const leavePartial = (partial: string, final: string): Promise<void> =>
-  rename(partial, partialOf(final, NOBODY)).catch(() => undefined);
+  rename(partial, partialPath(final, NOBODY)).catch(() => undefined);
 
 /** An unfinished file that this call does not own. */
 interface Other {
@@ -70,7 +70,7 @@ interface Other {
   readonly isLive: boolean;
 }
 
-async function othersOf(final: string, own: string): Promise<Other[]> {
+async function findOthers(final: string, own: string): Promise<Other[]> {
   const folder = dirname(final);
   const names = (await readdir(folder)).filter(
     (name) => name.startsWith(`${basename(final)}.`) && name.endsWith(SUFFIX) && name !== basename(own),

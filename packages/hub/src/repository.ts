@@ -26,7 +26,7 @@ const isName = checks.claim(
 );
 
 /** @throws MP_INVALID_ARGUMENT for what cannot be a name */
-export function repositoryOf(given: string, cache: string): Repository {
+export function parseRepository(given: string, cache: string): Repository {
   isName("download: the repository", given);
   const type = given.startsWith(PREFIXES.dataset) ? "dataset" : "model";
   const name = given.slice(PREFIXES[type].length);

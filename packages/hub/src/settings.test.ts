@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { type Environment, settingsOf } from "./settings.js";
+import { type Environment, readSettings } from "./settings.js";
 
 const home = mkdtempSync(join(tmpdir(), "mp-hub-home-"));
 afterAll(() => rmSync(home, { recursive: true }));
@@ -19,7 +19,7 @@ it.each<[Environment, string]>([
     "/new/$NONE",
   ],
 ])("finds the cache of %j", (environment, cache) => {
-  expect(settingsOf({}, environment).cache).toBe(cache);
+  expect(readSettings({}, environment).cache).toBe(cache);
 });
 
 it.each<[Environment, boolean]>([
@@ -29,13 +29,13 @@ it.each<[Environment, boolean]>([
   [{ HF_HUB_OFFLINE: "", TRANSFORMERS_OFFLINE: "ON" }, true],
   [{ HF_HUB_OFFLINE: "0", TRANSFORMERS_OFFLINE: "1" }, false],
 ])("is offline with %j: %s", (environment, offline) => {
-  expect(settingsOf({}, environment).offline).toBe(offline);
+  expect(readSettings({}, environment).offline).toBe(offline);
 });
 
 it("finds the token, and the endpoint without its last slash", () => {
   writeFileSync(join(home, "token"), "stored\n");
   const token = (environment: Environment, given?: string | false) =>
-    settingsOf({ token: given }, { HF_HOME: home, ...environment }).token;
+    readSettings({ token: given }, { HF_HOME: home, ...environment }).token;
   expect(token({})).toBe("stored");
   expect(token({ HF_TOKEN: " set\r\n", HUGGING_FACE_HUB_TOKEN: "old" })).toBe("set");
   expect(token({ HF_TOKEN: "", HUGGING_FACE_HUB_TOKEN: "old" })).toBe("old");
@@ -43,5 +43,7 @@ it("finds the token, and the endpoint without its last slash", () => {
   expect(token({ HF_TOKEN: "set" }, false)).toBeUndefined();
   expect(token({ HF_TOKEN: "set", HF_HUB_DISABLE_IMPLICIT_TOKEN: "1" })).toBeUndefined();
   expect(token({ HF_TOKEN_PATH: join(home, "none") })).toBeUndefined();
-  expect(settingsOf({}, { HF_ENDPOINT: "https://mirror.example/" }).endpoint).toBe("https://mirror.example");
+  expect(readSettings({}, { HF_ENDPOINT: "https://mirror.example/" }).endpoint).toBe(
+    "https://mirror.example",
+  );
 });

@@ -30,14 +30,14 @@ const isAddress = checks.claim(
 );
 
 /** @throws MP_INVALID_ARGUMENT for an endpoint or a token that is none */
-export function settingsOf(given: Given, environment: Environment): Settings {
+export function readSettings(given: Given, environment: Environment): Settings {
   const { HF_ENDPOINT, HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT } = environment;
-  const home = homeOf(environment);
+  const home = hubHome(environment);
   const { HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE } = environment;
   const cache = given.cache ?? HF_HUB_CACHE ?? HUGGINGFACE_HUB_CACHE ?? join(home, "hub");
   const endpoint = given.endpoint ?? HF_ENDPOINT ?? "https://huggingface.co";
   isAddress(`download: ${given.endpoint === undefined ? "HF_ENDPOINT" : "endpoint"}`, endpoint);
-  const token = given.token === false ? undefined : (given.token ?? tokenOf(home, environment));
+  const token = given.token === false ? undefined : (given.token ?? readToken(home, environment));
   // Its text would get into the message of the header that cannot be made.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw new MpError(
@@ -47,23 +47,23 @@ export function settingsOf(given: Given, environment: Environment): Settings {
   }
   return {
     endpoint: endpoint.replace(/\/+$/, ""),
-    cache: resolve(given.cache === undefined ? expanded(cache, environment) : cache),
+    cache: resolve(given.cache === undefined ? expandPath(cache, environment) : cache),
     offline: given.offline ?? isTrue(HF_HUB_OFFLINE || TRANSFORMERS_OFFLINE),
     token,
     timeoutMs: 1000 * (Number(HF_HUB_DOWNLOAD_TIMEOUT) || 10),
   };
 }
 
-function homeOf(environment: Environment): string {
+function hubHome(environment: Environment): string {
   const { HF_HOME, XDG_CACHE_HOME } = environment;
-  return expanded(HF_HOME ?? join(XDG_CACHE_HOME ?? "~/.cache", "huggingface"), environment);
+  return expandPath(HF_HOME ?? join(XDG_CACHE_HOME ?? "~/.cache", "huggingface"), environment);
 }
 
 /** Empty ones are left out. */
-function tokenOf(home: string, environment: Environment): string | undefined {
+function readToken(home: string, environment: Environment): string | undefined {
   const { HF_TOKEN, HUGGING_FACE_HUB_TOKEN, HF_TOKEN_PATH, HF_HUB_DISABLE_IMPLICIT_TOKEN } = environment;
   if (isTrue(HF_HUB_DISABLE_IMPLICIT_TOKEN)) return undefined;
-  const file = expanded(HF_TOKEN_PATH ?? join(home, "token"), environment);
+  const file = expandPath(HF_TOKEN_PATH ?? join(home, "token"), environment);
   return clean(HF_TOKEN) || clean(HUGGING_FACE_HUB_TOKEN) || clean(readIfThere(file)) || undefined;
 }
 
@@ -80,7 +80,7 @@ function readIfThere(file: string): string | undefined {
 const isTrue = (value = ""): boolean => ["1", "ON", "YES", "TRUE"].includes(value.toUpperCase());
 
 /** `~` at the beginning, then `$NAME` and `${NAME}`, which stay if there is no such variable. */
-const expanded = (path: string, environment: Environment): string =>
+const expandPath = (path: string, environment: Environment): string =>
   path
     .replace(/^~(?=$|[/\\])/, () => homedir())
     .replace(/\$(?:(\w+)|\{([^}]*)\})/g, (all, short, long) => environment[short ?? long] ?? all);

@@ -60,15 +60,15 @@ export function convolution(
   size: number | readonly number[],
   options: ConvolutionOptions = {},
 ): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
-  const taps = checkedTaps("convolution", { inputs, outputs }, size);
+  const taps = readTaps("convolution", { inputs, outputs }, size);
   const read = readOptions("convolution", options, { ...windowTable([taps.length]), ...CONV }, EXAMPLE);
   const { groups } = read;
   checkGroups("convolution", { inputs, outputs }, groups);
   const shape = [outputs, inputs / groups, ...taps];
   const area = taps.reduce((a, b) => a * b, 1);
   const fans = { in: (inputs / groups) * area, out: (outputs / groups) * area };
-  return layerOf("conv", read, { shape, outputs, fans }, (x, { kernel, bias }) =>
-    biased(conv(x, kernel, geometryOf(options)), bias),
+  return convolutionLayer("conv", read, { shape, outputs, fans }, (x, { kernel, bias }) =>
+    addBias(conv(x, kernel, coreOptions(options)), bias),
   );
 }
 
@@ -95,7 +95,7 @@ export function transposedConvolution(
   size: number | readonly number[],
   options: TransposedConvolutionOptions = {},
 ): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
-  const taps = checkedTaps("transposedConvolution", { inputs, outputs }, size);
+  const taps = readTaps("transposedConvolution", { inputs, outputs }, size);
   const axes = taps.length;
   const outputPaddings = checks.optional(integers(0, axes));
   const table = { ...windowTable([axes]), ...CONV, outputPadding: outputPaddings };
@@ -109,8 +109,8 @@ export function transposedConvolution(
   // Each output position gets only 1 / stride of the taps.
   const seen = area / strides.reduce((a, b) => a * b, 1);
   const fans = { in: Math.max(1, (inputs / groups) * seen), out: (outputs / groups) * area };
-  return layerOf("convTranspose", read, { shape, outputs, fans }, (x, { kernel, bias }) =>
-    biased(convTranspose(x, kernel, { ...geometryOf(options), ...surplus }), bias),
+  return convolutionLayer("convTranspose", read, { shape, outputs, fans }, (x, { kernel, bias }) =>
+    addBias(convTranspose(x, kernel, { ...coreOptions(options), ...surplus }), bias),
   );
 }
 
@@ -120,19 +120,19 @@ interface Plan {
   readonly fans: { readonly in: number; readonly out: number };
 }
 
-function layerOf(
+function convolutionLayer(
   name: string,
   { kernel, bias }: Required<Pick<ConvolutionOptions, "kernel" | "bias">>,
   { shape, outputs, fans }: Plan,
   compute: (x: Tensor, parameters: AnyParameters) => Tensor,
 ): Layer<ConvolutionParameters> | Layer<UnbiasedConvolutionParameters> {
-  const kernelOf = (key: Key): HostTensor<"f32"> => kernel(foldIn(key, "kernel"), shape, fans.in, fans.out);
+  const initKernel = (key: Key): HostTensor<"f32"> => kernel(foldIn(key, "kernel"), shape, fans.in, fans.out);
   const apply = (parameters: AnyParameters, x: Tensor): Tensor => scope(name, () => compute(x, parameters));
-  if (bias === false) return { name, init: (key) => ({ kernel: kernelOf(key) }), apply };
+  if (bias === false) return { name, init: (key) => ({ kernel: initKernel(key) }), apply };
   return {
     name,
     init: (key) => ({
-      kernel: kernelOf(key),
+      kernel: initKernel(key),
       bias: bias(foldIn(key, "bias"), [outputs], fans.in, fans.out),
     }),
     apply: (parameters: Parameters<ConvolutionParameters>, x: Tensor) => apply(parameters, x),
@@ -143,18 +143,18 @@ function layerOf(
  * One number per channel, in a separate addition as in `dense`: an engine that multiplies halves natively rounds the
  * convolution before the addition, and one that must add first convolves in f32.
  */
-function biased(y: Tensor, bias: Tensor | undefined): Tensor {
+function addBias(y: Tensor, bias: Tensor | undefined): Tensor {
   if (bias === undefined) return y;
   return add(y, reshape(bias, [y.shape[1] ?? 1, ...y.shape.slice(2).map(() => 1)]));
 }
 
-const geometryOf = (options: ConvolutionOptions): ConvOptions => ({
+const coreOptions = (options: ConvolutionOptions): ConvOptions => ({
   ...coreWindow(options, 1),
   group: options.groups ?? 1,
 });
 
 /** The kernel's size along each axis. @throws MP_INVALID_ARGUMENT for sizes below 1 */
-function checkedTaps(
+function readTaps(
   layer: string,
   channels: Readonly<Record<string, number>>,
   size: number | readonly number[],

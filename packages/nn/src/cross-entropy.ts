@@ -66,7 +66,7 @@ export function softmaxCrossEntropy(
   const entropy = (by: LikelihoodOptions): Tensor =>
     labelSmoothing === 0
       ? softmaxCrossEntropyLoss(rows, classOf, by)
-      : smoothed(rows, classOf, by, labelSmoothing);
+      : smoothEntropy(rows, classOf, by, labelSmoothing);
   if (sampleWeights === undefined) return entropy(likelihood);
   expectAlike("softmaxCrossEntropy", { labels, sampleWeights });
   const own = reshape(cast(sampleWeights, "f32"), [-1]);
@@ -75,21 +75,26 @@ export function softmaxCrossEntropy(
   if (kind === "none") return each;
   const sum = reduceSum(each);
   if (kind === "sum") return sum;
-  const ofLabels = labelWeights(classOf, countsOf(classOf, ignoreIndex), weights);
+  const ofLabels = labelWeights(classOf, countMask(classOf, ignoreIndex), weights);
   return meanBy(sum, reduceSum(ofLabels === undefined ? own : mul(own, ofLabels)));
 }
 
 /** Whether each label counts; undefined if all do. */
-const countsOf = (labels: Tensor, ignoreIndex: number | undefined): Tensor | undefined =>
+const countMask = (labels: Tensor, ignoreIndex: number | undefined): Tensor | undefined =>
   ignoreIndex === undefined ? undefined : not(equal(labels, ignoreIndex));
 
 /** (1 - s) times the entropy against the label plus s times its mean over all classes; weights as in PyTorch. */
-function smoothed(logits: Tensor, labels: Tensor, options: LikelihoodOptions, smoothing: number): Tensor {
+function smoothEntropy(
+  logits: Tensor,
+  labels: Tensor,
+  options: LikelihoodOptions,
+  smoothing: number,
+): Tensor {
   const { reduction = "mean", ignoreIndex, weights } = options;
   const hard = softmaxCrossEntropyLoss(logits, labels, { ...options, reduction: "none" });
   const surprise = neg(logSoftmax(cast(logits, "f32")));
   const spread = reduceMean(weights === undefined ? surprise : mul(surprise, weights), { axes: [1] });
-  const counts = countsOf(labels, ignoreIndex);
+  const counts = countMask(labels, ignoreIndex);
   const soft = counts === undefined ? spread : where(counts, spread, 0);
   const each = add(mul(hard, 1 - smoothing), mul(soft, smoothing));
   if (reduction === "none") return each;

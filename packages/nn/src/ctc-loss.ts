@@ -28,7 +28,7 @@ import {
 } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectTensor } from "./check-tensor.js";
-import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
+import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
 /** The `mean` (default) divides each sequence's loss by its number of labels first, as in PyTorch; a sample is a sequence. */
@@ -86,7 +86,7 @@ export function ctcLoss(logits: Tensor, targets: CtcTargets, options: CtcLossOpt
     return where(isPossible, neg(likelihood), zeroInfinity ? 0 : Number.POSITIVE_INFINITY);
   }, IN_F32)(logits);
   const isMean = read.reduction === "mean";
-  return reduced("ctcLoss", isMean ? div(each, maximum(cast(labelLengths, "f32"), 1)) : each, read);
+  return reduceLoss("ctcLoss", isMean ? div(each, maximum(cast(labelLengths, "f32"), 1)) : each, read);
 }
 
 /** [batch]: the forward variables (eq. 6 of the paper) at the end of each sequence, in logarithms. */
@@ -115,8 +115,8 @@ function logLikelihood(
   const steps = { emitted, ...(inputLengths === undefined ? {} : { now: range(0, time) }) };
   const [end] = scan(
     (before: Tensor, { emitted: scores, now }: { readonly emitted: Tensor; readonly now?: Tensor }) => {
-      const skipped = where(skip, shifted(before, 2), NEVER);
-      const after = add(logSumExp([before, shifted(before, 1), skipped]), scores);
+      const skipped = where(skip, shift(before, 2), NEVER);
+      const after = add(logSumExp([before, shift(before, 1), skipped]), scores);
       if (now === undefined || inputLengths === undefined) return [after, []];
       return [where(unsqueeze(less(now, inputLengths), [1]), after, before), []];
     },
@@ -146,7 +146,7 @@ function skips(path: Tensor, blank: number): Tensor {
 }
 
 /** The states that many places on, after states that never are. */
-function shifted(x: Tensor, by: number): Tensor {
+function shift(x: Tensor, by: number): Tensor {
   const [batch = 0, states = 0] = x.shape;
   const never = expand(literal(NEVER), [batch, Math.min(by, states)]);
   return states <= by ? never : concat([never, slice(x, [{ axis: 1, start: 0, end: states - by }])], 1);

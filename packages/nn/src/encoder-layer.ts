@@ -92,10 +92,10 @@ export function encoderLayer(
         `encoderLayer: takes a tensor or { x, mask }, got ${shown(x)}`,
       );
     }
-    const dropped = (y: Tensor, name: string): Tensor =>
+    const dropOut = (y: Tensor, name: string): Tensor =>
       drop === undefined ? y : scope(name, () => drop.apply({}, y, context));
     const attend = (y: Tensor): Tensor =>
-      dropped(
+      dropOut(
         attention.apply(parameters.attention, mask === undefined ? y : { x: y, mask }, context),
         "attended",
       );
@@ -104,7 +104,7 @@ export function encoderLayer(
         scope("expand", () => expand.apply(parameters.expand, y)),
         { approximate },
       );
-      return dropped(
+      return dropOut(
         scope("contract", () => contract.apply(parameters.contract, widened)),
         "fed",
       );

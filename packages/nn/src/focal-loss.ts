@@ -3,7 +3,7 @@ import { isFloat } from "@mp/core/graph";
 import { add, cast, exp, mul, neg, softplus, sub } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike } from "./check-tensor.js";
-import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
+import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
 /** A detector takes the reduction `sum` and divides by the matched boxes. */
@@ -49,5 +49,5 @@ export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: Focal
   const fading = exp(mul(add(mul(y, likely), mul(none, unlikely)), -gamma));
   const weight = add(mul(y, alpha), mul(none, 1 - alpha));
   const each = mul(mul(weight, fading), entropy);
-  return reduced("sigmoidFocalLoss", each, read);
+  return reduceLoss("sigmoidFocalLoss", each, read);
 }

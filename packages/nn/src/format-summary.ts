@@ -6,14 +6,14 @@ const WIDTH = 100;
 /** The summary as a table that 100 columns hold, and its memory by kind. */
 export function formatSummary({ layers, parameters, frozen, memory }: ModelSummary): string {
   const rows = layers.map((each) => [
-    nameOf(each),
+    layerName(each),
     `[${each.shape.join(", ")}]`,
-    grouped(each.parameters),
-    grouped(each.frozen),
+    groupThousands(each.parameters),
+    groupThousands(each.frozen),
     each.dtypes.join(" "),
   ]);
   const head = ["layer", "output", "parameters", "frozen", "computes in"];
-  const foot = ["total", "", grouped(parameters), grouped(frozen), ""];
+  const foot = ["total", "", groupThousands(parameters), groupThousands(frozen), ""];
   const table = [head, ...rows, foot];
   const widths = head.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
   const others = widths.slice(1).reduce((sum, width) => sum + width + 2, 0);
@@ -22,7 +22,7 @@ export function formatSummary({ layers, parameters, frozen, memory }: ModelSumma
     row
       .map((cell, column) => {
         const width = widths[column] ?? 0;
-        return column === 2 || column === 3 ? cell.padStart(width) : shortened(cell, width).padEnd(width);
+        return column === 2 || column === 3 ? cell.padStart(width) : shorten(cell, width).padEnd(width);
       })
       .join("  ")
       .trimEnd();
@@ -45,17 +45,17 @@ export function formatSummary({ layers, parameters, frozen, memory }: ModelSumma
  * The name of a layer; one that opens no scope of its own, such as a plain function, has its name after its place: `1
  * relu`.
  */
-function nameOf({ layer, label = "" }: ModelSummary["layers"][number]): string {
+function layerName({ layer, label = "" }: ModelSummary["layers"][number]): string {
   if (layer === "") return "(outside layers)";
   const [, name] = /(?:^|\/)\d+ ([^/]+)$/.exec(label) ?? [];
   return name === undefined ? layer : `${layer} ${name}`;
 }
 
 /** The end of a path says more than its beginning. */
-const shortened = (cell: string, width: number): string =>
+const shorten = (cell: string, width: number): string =>
   cell.length <= width ? cell : `…${cell.slice(cell.length - width + 1)}`;
 
-const grouped = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+const groupThousands = (count: number): string => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 const words = (name: string): string => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 function formatBytes(bytes: number): string {

@@ -7,7 +7,7 @@ import { checkSizes, initializer } from "./option-kinds.js";
 import {
   initRecurrent,
   overTime,
-  projected,
+  projectInputs,
   type RecurrenceOptions,
   type RecurrentParameters,
 } from "./recurrent.js";
@@ -73,7 +73,7 @@ export function gru(
     }),
     apply: (parameters, { x, hidden }) =>
       scope("gru", () => {
-        const sequence = projected("gru", gates, parameters, x, { hidden });
+        const sequence = projectInputs("gru", gates, parameters, x, { hidden });
         const result = overTime(sequence, recurrence, hidden, (step, current: Tensor) => {
           const carried = matMul(current, parameters.recurrent);
           const [reset, update, candidate] = split(step, 3, -1) as [Tensor, Tensor, Tensor];

@@ -25,7 +25,7 @@ const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
 };
 
 /** The loss of its elements; `what` is the subject of messages. */
-export function reduced(
+export function reduceLoss(
   what: string,
   each: Tensor,
   { reduction, sampleWeights }: { readonly [K in keyof Required<ReductionOptions>]: ReductionOptions[K] },

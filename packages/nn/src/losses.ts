@@ -3,7 +3,7 @@ import { isFloat } from "@mp/core/graph";
 import { add, cast, clip, div, mul, neg, softplus, sub } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike } from "./check-tensor.js";
-import { type ReductionOptions, reduced, sampleWeightsOption } from "./loss-reduction.js";
+import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
 const REDUCTION = { reduction: withDefault("mean", reductionKind), sampleWeights: sampleWeightsOption };
@@ -17,7 +17,7 @@ export function meanSquaredError(prediction: Tensor, target: Tensor, options: Re
   const read = readOptions("meanSquaredError", options, REDUCTION, { example: '{ reduction: "sum" }' });
   expectAlike("meanSquaredError", { prediction, target });
   const difference = sub(prediction, target);
-  return reduced("meanSquaredError", mul(difference, difference), read);
+  return reduceLoss("meanSquaredError", mul(difference, difference), read);
 }
 
 /**
@@ -43,7 +43,7 @@ export function binaryCrossEntropyWithLogits(
     );
   }
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];
-  return reduced(what, add(mul(y, softplus(neg(x))), mul(sub(1, y), softplus(x))), read);
+  return reduceLoss(what, add(mul(y, softplus(neg(x))), mul(sub(1, y), softplus(x))), read);
 }
 
 export interface HuberOptions extends ReductionOptions {
@@ -68,7 +68,7 @@ const HUBER = { ...REDUCTION, delta: withDefault(1, extent) };
 export function huber(prediction: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
   const read = readOptions("huber", options, HUBER, { example: "{ delta: 1 }" });
   expectAlike("huber", { prediction, target });
-  return reduced("huber", huberOf(prediction, target, read.delta), read);
+  return reduceLoss("huber", huberElements(prediction, target, read.delta), read);
 }
 
 /** A detector takes the reduction `sum` and divides by the matched boxes. */
@@ -87,14 +87,14 @@ const SMOOTH_L1 = { ...REDUCTION, beta: withDefault(1, extent) };
 export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
   const { beta, ...read } = readOptions("smoothL1", options, SMOOTH_L1, { example: "{ beta: 1 }" });
   expectAlike("smoothL1", { prediction, target });
-  return div(reduced("smoothL1", huberOf(prediction, target, beta), read), beta);
+  return div(reduceLoss("smoothL1", huberElements(prediction, target, beta), read), beta);
 }
 
 /**
  * The Huber loss of each element. With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its
  * gradient: no branch, no square that overflows.
  */
-function huberOf(prediction: Tensor, target: Tensor, delta: number): Tensor {
+function huberElements(prediction: Tensor, target: Tensor, delta: number): Tensor {
   const difference = sub(cast(prediction, "f32"), cast(target, "f32"));
   const limited = clip(difference, { min: -delta, max: delta });
   return mul(limited, sub(difference, mul(limited, 0.5)));

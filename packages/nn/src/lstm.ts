@@ -7,7 +7,7 @@ import { checkSizes, initializer } from "./option-kinds.js";
 import {
   initRecurrent,
   overTime,
-  projected,
+  projectInputs,
   type RecurrenceOptions,
   type RecurrentParameters,
 } from "./recurrent.js";
@@ -71,7 +71,7 @@ export function lstm(
     init: (key) => initRecurrent(key, gates, { input: kernel, recurrent: kernel }),
     apply: (parameters, { x, state }) =>
       scope("lstm", () => {
-        const sequence = projected("lstm", gates, parameters, x, state);
+        const sequence = projectInputs("lstm", gates, parameters, x, state);
         return overTime(sequence, recurrence, state, (step, { hidden, cell }) => {
           const next = lstmStep(add(step, matMul(hidden, parameters.recurrent)), cell);
           return { hidden: next.hidden, state: next };

@@ -8,13 +8,13 @@ import { expectLabels } from "./check-tensor.js";
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH if the shapes do not match
  */
 export function accuracy(logits: Tensor, labels: Tensor): Tensor {
-  const classOf = labelsOf("accuracy", logits, labels);
+  const classOf = readLabels("accuracy", logits, labels);
   return reduceMean(cast(equal(argMax(logits), classOf), "f32"));
 }
 
 /** Share of labels that are among the k largest of their logits, f32 scalar. @throws as `accuracy`, MP_INVALID_ARGUMENT for a k that is no count of classes */
 export function topKAccuracy(logits: Tensor, labels: Tensor, k: number): Tensor {
-  const classOf = labelsOf("topKAccuracy", logits, labels);
+  const classOf = readLabels("topKAccuracy", logits, labels);
   const classes = logits.shape.at(-1) ?? 0;
   if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
     throw new MpError(
@@ -26,7 +26,7 @@ export function topKAccuracy(logits: Tensor, labels: Tensor, k: number): Tensor 
   return reduceMean(reduceSum(cast(isFound, "f32"), { axes: [-1] }));
 }
 
-function labelsOf(what: string, logits: Tensor, labels: Tensor): Tensor {
+function readLabels(what: string, logits: Tensor, labels: Tensor): Tensor {
   expectLabels(what, logits, labels);
   return labels.dtype === "i64" ? cast(labels, "i32") : labels;
 }

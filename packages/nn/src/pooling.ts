@@ -3,7 +3,7 @@ import { averagePool, maxPool } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { Layer, Nothing } from "./layer.js";
 import { integers } from "./option-kinds.js";
-import { axesOf, coreWindow, type WindowOptions, windowTable } from "./window-options.js";
+import { coreWindow, possibleAxes, type WindowOptions, windowTable } from "./window-options.js";
 
 /** Strides default to the window's sizes, so that windows do not overlap. */
 export interface PoolingOptions extends WindowOptions {
@@ -26,9 +26,9 @@ const EXAMPLE = { example: "{ stride: 2 }" };
  * @throws MP_INVALID_ARGUMENT for sizes below 1 or unknown options
  */
 export function maxPooling(size: number | readonly number[], options: PoolingOptions = {}): Layer<Nothing> {
-  const table = { ...windowTable(checkedAxes("maxPooling", size)), ...POOL };
+  const table = { ...windowTable(windowAxes("maxPooling", size)), ...POOL };
   const { ceilMode } = readOptions("maxPooling", options, table, EXAMPLE);
-  return layerOf("maxPool", (x) => maxPool(x, size, { ...coreWindow(options, size), ceilMode }));
+  return poolingLayer("maxPool", (x) => maxPool(x, size, { ...coreWindow(options, size), ceilMode }));
 }
 
 /** The mean of each window, summed in f32. @throws as `maxPooling` */
@@ -36,21 +36,21 @@ export function averagePooling(
   size: number | readonly number[],
   options: AveragePoolingOptions = {},
 ): Layer<Nothing> {
-  const table = { ...windowTable(checkedAxes("averagePooling", size)), ...AVERAGE };
+  const table = { ...windowTable(windowAxes("averagePooling", size)), ...AVERAGE };
   const { ceilMode, countIncludePad } = readOptions("averagePooling", options, table, EXAMPLE);
-  return layerOf("averagePool", (x) =>
+  return poolingLayer("averagePool", (x) =>
     averagePool(x, size, { ...coreWindow(options, size), ceilMode, countIncludePad }),
   );
 }
 
 /** How many axes a pool of that size may be over. @throws MP_INVALID_ARGUMENT for an invalid size */
-function checkedAxes(name: string, size: number | readonly number[]): readonly number[] {
-  const axes = axesOf(size);
+function windowAxes(name: string, size: number | readonly number[]): readonly number[] {
+  const axes = possibleAxes(size);
   integers(1, ...axes)(`${name}: the window's size`, size);
   return axes;
 }
 
-const layerOf = (name: string, pool: (x: Tensor) => Tensor): Layer<Nothing> => ({
+const poolingLayer = (name: string, pool: (x: Tensor) => Tensor): Layer<Nothing> => ({
   name,
   init: () => ({}),
   apply: (_, x) => scope(name, () => pool(x)),

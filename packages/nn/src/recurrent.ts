@@ -87,7 +87,7 @@ export function overTime<S extends TensorTree>(
  * The input projection of all steps, one product before the recurrence.
  * @throws MP_SHAPE_MISMATCH for x that is not [time, batch, inputs], and states that are not [batch, cells]
  */
-export function projected(
+export function projectInputs(
   layer: string,
   { inputs, cells }: Gates,
   parameters: { readonly input: Tensor; readonly bias: Tensor },

@@ -65,7 +65,7 @@ function applyInTurn(
   const y = parts.reduce<Tensor>((input, part, index) => {
     const run = () =>
       applyPart(part, parameters[index] as Parameters<unknown>, input, context, states[index]);
-    const [output, state] = labeledPart(parameters, String(index), labelOf(part, index), run);
+    const [output, state] = labeledPart(parameters, String(index), partLabel(part, index), run);
     next.push(state);
     return output;
   }, x);
@@ -73,7 +73,7 @@ function applyInTurn(
 }
 
 /** Names a part as reports do: its place and what it is. */
-const labelOf = ({ name }: Part, index: number): string =>
+const partLabel = ({ name }: Part, index: number): string =>
   `${index} ${(name || "function").replaceAll("/", " ")}`;
 
 /** @throws MP_INVALID_ARGUMENT if the context, or the state in it, belongs to another model */

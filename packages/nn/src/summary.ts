@@ -60,7 +60,7 @@ export function summary(graph: Graph, step: PlannedStep): ModelSummary {
   const layers = [...byLayer].map(
     ([layer, nodes]): LayerSummary => ({
       layer,
-      ...labelOf(nodes),
+      ...layerLabel(nodes),
       shape: lastResult(nodes, uses)?.shape ?? [],
       parameters: counts.parameters.get(layer) ?? 0,
       frozen: counts.frozen.get(layer) ?? 0,
@@ -76,7 +76,7 @@ export function summary(graph: Graph, step: PlannedStep): ModelSummary {
   };
 }
 
-function labelOf(nodes: readonly AnyNode[]): Pick<LayerSummary, "label"> {
+function layerLabel(nodes: readonly AnyNode[]): Pick<LayerSummary, "label"> {
   const label = nodes[0]?.origin.label;
   return label === undefined ? {} : { label };
 }
@@ -94,10 +94,10 @@ function countsByLayer(
   const counts = { parameters: new Map<string, number>(), frozen: new Map<string, number>() };
   const { weightsAt } = precision.masterWeights;
   const masters = weightsAt === undefined ? "state/master/" : `state/master/${weightsAt}/`;
-  const kindOf = (name: string): Kind | undefined =>
+  const findKind = (name: string): Kind | undefined =>
     name.startsWith(masters) ? "parameters" : name.startsWith("state/frozen/") ? "frozen" : undefined;
   for (const { name, value } of graph.inputs) {
-    const kind = kindOf(name);
+    const kind = findKind(name);
     if (kind === undefined) continue;
     const layer = layerReading(value, uses) ?? "";
     counts[kind].set(layer, (counts[kind].get(layer) ?? 0) + elementCount(value.shape, name));

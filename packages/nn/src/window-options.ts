@@ -17,7 +17,7 @@ export interface WindowOptions {
 }
 
 /** How many axes a layer of that size may be over: all of them if one number is given for each. */
-export const axesOf = (size: number | readonly number[]): readonly number[] =>
+export const possibleAxes = (size: number | readonly number[]): readonly number[] =>
   Array.isArray(size) ? [Math.max(1, size.length)] : [1, 2, 3];
 
 /** For a layer over as many axes as one of those counts. */

@@ -51,7 +51,7 @@ export async function readAnnotation(path: string, form: TextForm = {}): Promise
   const bytes = await readFile(path).catch((error: unknown) => {
     throw asMpError(path, error);
   });
-  const encoding = markedEncoding(bytes) ?? encodingOf?.(bytes.toString("latin1", 0, HEAD_BYTES)) ?? "utf-8";
+  const encoding = encodingByMark(bytes) ?? encodingOf?.(bytes.toString("latin1", 0, HEAD_BYTES)) ?? "utf-8";
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (cause) {
@@ -60,7 +60,7 @@ export async function readAnnotation(path: string, form: TextForm = {}): Promise
 }
 
 /** By a byte order mark. */
-function markedEncoding([first, second]: Uint8Array): string | undefined {
+function encodingByMark([first, second]: Uint8Array): string | undefined {
   if (first === 0xff && second === 0xfe) return "utf-16le";
   return first === 0xfe && second === 0xff ? "utf-16be" : undefined;
 }
@@ -109,7 +109,7 @@ export function checkCorners(path: string, what: string, box: unknown): Box {
 }
 
 /** The text for one that was left out: `annotations[3]: [5, 5, 0, 10] has nothing inside 64×32`. */
-export function droppedBox(
+export function describeDrop(
   what: string,
   box: readonly number[],
   { width, height }: Pick<AnnotatedImage, "width" | "height">,

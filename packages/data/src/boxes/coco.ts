@@ -6,7 +6,7 @@ import {
   checkFileName,
   checkImageSize,
   clipBox,
-  droppedBox,
+  describeDrop,
   type LabeledBox,
   parseError,
   readAnnotation,
@@ -23,8 +23,8 @@ type Fields = Readonly<Record<string, unknown>>;
 export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
   checkPath("cocoBoxes: path", path);
   const root = parse(path, await readAnnotation(path));
-  const categories = entriesOf(path, root, "categories").map((entry, index) => ({
-    id: idOf(path, entry, `categories[${index}].id`),
+  const categories = readList(path, root, "categories").map((entry, index) => ({
+    id: readId(path, entry, `categories[${index}].id`),
     name: typeof entry["name"] === "string" ? entry["name"] : String(entry["id"]),
   }));
   categories.sort((a, b) => a.id - b.id);
@@ -32,21 +32,21 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
   if (labels.size < categories.length)
     throw parseError(path, 0, "categories: two have one id; give each its own");
   const images = new Map<number, AnnotatedImage & { readonly boxes: LabeledBox[] }>();
-  for (const [index, entry] of entriesOf(path, root, "images").entries()) {
+  for (const [index, entry] of readList(path, root, "images").entries()) {
     const { width, height } = entry;
     checkImageSize(path, `images[${index}]`, width, height);
     const file = checkFileName(path, entry["file_name"]);
     const size = { width: width as number, height: height as number };
-    const id = idOf(path, entry, `images[${index}].id`);
+    const id = readId(path, entry, `images[${index}].id`);
     if (images.has(id))
       throw parseError(path, 0, `images[${index}].id: ${id} is another's already; give each its own`);
     images.set(id, { file, ...size, boxes: [] });
   }
   const dropped: string[] = [];
-  for (const [index, entry] of entriesOf(path, root, "annotations").entries()) {
+  for (const [index, entry] of readList(path, root, "annotations").entries()) {
     const what = `annotations[${index}]`;
-    const image = images.get(idOf(path, { id: entry["image_id"] }, `${what}.image_id`));
-    const label = labels.get(idOf(path, { id: entry["category_id"] }, `${what}.category_id`));
+    const image = images.get(readId(path, { id: entry["image_id"] }, `${what}.image_id`));
+    const label = labels.get(readId(path, { id: entry["category_id"] }, `${what}.category_id`));
     if (image === undefined || label === undefined) {
       const missing = image === undefined ? `image ${entry["image_id"]}` : `category ${entry["category_id"]}`;
       throw parseError(path, 0, `${what} is of ${missing}, which the file has not; take it out`);
@@ -55,7 +55,7 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
     const [left, top, width, height] = checkCorners(path, `${what}.bbox`, entry["bbox"]);
     const box = clipBox([left, top, left + width, top + height], image.width, image.height);
     if (box !== undefined) image.boxes.push({ label, box, isIgnored });
-    else dropped.push(droppedBox(what, [left, top, width, height], image));
+    else dropped.push(describeDrop(what, [left, top, width, height], image));
   }
   return { images: [...images.values()], classes: categories.map(({ name }) => name), dropped };
 }
@@ -72,7 +72,7 @@ function parse(path: string, text: string): Fields {
   throw parseError(path, 0, "no COCO file, its top level is no object; instances_val2017.json is one");
 }
 
-function entriesOf(path: string, root: Fields, name: string): readonly Fields[] {
+function readList(path: string, root: Fields, name: string): readonly Fields[] {
   const list = root[name];
   if (!Array.isArray(list)) {
     throw parseError(
@@ -86,7 +86,7 @@ function entriesOf(path: string, root: Fields, name: string): readonly Fields[] 
   return list as Fields[];
 }
 
-function idOf(path: string, entry: Fields, what: string): number {
+function readId(path: string, entry: Fields, what: string): number {
   const { id } = entry;
   if (typeof id === "number" && Number.isSafeInteger(id)) return id;
   throw parseError(path, 0, `${what} must be an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);

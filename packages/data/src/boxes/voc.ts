@@ -11,7 +11,7 @@ import {
   checkFileName,
   checkImageSize,
   clipBox,
-  droppedBox,
+  describeDrop,
   parseError,
   readAnnotation,
 } from "./annotations.js";
@@ -36,7 +36,7 @@ const parser = new XMLParser({
 const checkClasses = optional(listOf("names", (value) => typeof value === "string"));
 
 /** The XML declaration in a file's first line. */
-const encodingOf = (head: string): string | undefined =>
+const xmlEncoding = (head: string): string | undefined =>
   /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
 
 /**
@@ -52,7 +52,9 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
   const read: Read[] = [];
   for (const file of files) {
     const path = join(directory, file);
-    read.push(readOne(path, await readAnnotation(path, { mostBytes: LONGEST_FILE, encodingOf })));
+    read.push(
+      readOne(path, await readAnnotation(path, { mostBytes: LONGEST_FILE, encodingOf: xmlEncoding })),
+    );
   }
   if (read.length === 0) {
     const text = `${directory}: has no .xml file; the folder of VOC's annotations is VOC2007/Annotations`;
@@ -74,7 +76,7 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
       const [left, top, right, bottom] = corners;
       const box = clipBox([left - 1, top - 1, right, bottom], width, height);
       if (box !== undefined) return [{ label, box, isIgnored }];
-      dropped.push(droppedBox(`${basename(path)}: ${what}`, corners, image));
+      dropped.push(describeDrop(`${basename(path)}: ${what}`, corners, image));
       return [];
     });
     return { ...image, boxes };
@@ -95,19 +97,19 @@ type Read = Omit<AnnotatedImage, "boxes"> & {
 
 function readOne(path: string, text: string): Read {
   const { annotation } = parse(path, text);
-  const root = fieldsOf(path, annotation, "annotation");
-  const size = fieldsOf(path, root["size"], "size");
-  const [width, height] = [numberOf(size["width"]), numberOf(size["height"])];
+  const root = readFields(path, annotation, "annotation");
+  const size = readFields(path, root["size"], "size");
+  const [width, height] = [readNumber(size["width"]), readNumber(size["height"])];
   checkImageSize(path, "size", width, height);
   const list: unknown = root["object"] ?? [];
   const objects = (list as readonly unknown[]).map((entry, index) => {
     const what = `object ${index}`;
-    const fields = fieldsOf(path, entry, what);
+    const fields = readFields(path, entry, what);
     const { name } = fields;
     if (typeof name !== "string" || name === "") throw parseError(path, 0, `${what} has no name; add it`);
-    const box = fieldsOf(path, fields["bndbox"], `bndbox of ${what}`);
-    const corners = ["xmin", "ymin", "xmax", "ymax"].map((key) => numberOf(box[key]));
-    const isIgnored = numberOf(fields["difficult"]) === 1;
+    const box = readFields(path, fields["bndbox"], `bndbox of ${what}`);
+    const corners = ["xmin", "ymin", "xmax", "ymax"].map((key) => readNumber(box[key]));
+    const isIgnored = readNumber(fields["difficult"]) === 1;
     return { name, what, corners: checkCorners(path, what, corners), isIgnored };
   });
   return { path, file: checkFileName(path, root["filename"]), width, height, objects };
@@ -136,7 +138,7 @@ function parse(path: string, text: string): Fields {
   }
 }
 
-function fieldsOf(path: string, value: unknown, what: string): Fields {
+function readFields(path: string, value: unknown, what: string): Fields {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
   throw parseError(
     path,
@@ -145,5 +147,5 @@ function fieldsOf(path: string, value: unknown, what: string): Fields {
   );
 }
 
-const numberOf = (value: unknown): number =>
+const readNumber = (value: unknown): number =>
   typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;

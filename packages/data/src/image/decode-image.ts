@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { type HostTensor, MpError, tensor } from "@mp/core";
-import { type Check, path as checkPath, integer, oneOf, optional, optionsOf } from "../check-arguments.js";
+import { type Check, path as checkPath, integer, oneOf, optional, optionsCheck } from "../check-arguments.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 
 export interface ImageSize {
@@ -24,14 +24,14 @@ export interface ImageSize {
 const MOST_PIXELS = 2 ** 26;
 const side = integer(1, 4096);
 /** The check of each option, also for those that take these among others. */
-export const imageSizeChecks: Parameters<typeof optionsOf<ImageSize>>[0] = {
+export const imageSizeChecks: Parameters<typeof optionsCheck<ImageSize>>[0] = {
   height: side,
   width: side,
   channels: optional(oneOf(1, 3)),
   fit: optional(oneOf("cover", "fill")),
   orientation: optional(oneOf("upright", "stored")),
 };
-export const checkImageSize: Check = optionsOf<ImageSize>(imageSizeChecks, "{ height: 32, width: 32 }");
+export const checkImageSize: Check = optionsCheck<ImageSize>(imageSizeChecks, "{ height: 32, width: 32 }");
 
 /** The formats that are read, by their first bytes: the decoder knows others that are programs rather than pictures. */
 const formats: readonly (readonly [offset: number, bytes: string])[] = [

@@ -41,7 +41,7 @@ const elements: Readonly<Record<number, Element>> = {
 export async function readIdx(path: string): Promise<HostTensor<"u8" | "i32" | "f32">> {
   checkPath("readIdx: path", path);
   const bytes = await readBytes(path, (head) => measure(head, path));
-  const { shape, element, headerBytes } = headerOf(bytes, path);
+  const { shape, element, headerBytes } = readHeader(bytes, path);
   const view = new DataView(bytes.buffer, bytes.byteOffset + headerBytes);
   return element.read(view, shape, view.byteLength / element.bytes);
 }
@@ -49,17 +49,17 @@ export async function readIdx(path: string): Promise<HostTensor<"u8" | "i32" | "
 function measure(head: Uint8Array, path: string): Measured {
   if (head.length < 4) return { neededBytes: 4 };
   const rank = head[3] ?? 0;
-  elementOf(head, path);
+  elementType(head, path);
   if (head.length < 4 + 4 * rank) return { neededBytes: 4 + 4 * rank };
-  const { shape, element, headerBytes } = headerOf(head, path);
+  const { shape, element, headerBytes } = readHeader(head, path);
   return { totalBytes: headerBytes + element.bytes * shape.reduce((a, b) => a * b, 1) };
 }
 
-function headerOf(
+function readHeader(
   bytes: Uint8Array,
   path: string,
 ): { shape: number[]; element: Element; headerBytes: number } {
-  const element = elementOf(bytes, path);
+  const element = elementType(bytes, path);
   const rank = bytes[3] ?? 0;
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const shape = Array.from({ length: rank }, (_, axis) => view.getUint32(4 + 4 * axis));
@@ -72,7 +72,7 @@ function headerOf(
   return { shape, element, headerBytes: 4 + 4 * rank };
 }
 
-function elementOf(bytes: Uint8Array, path: string): Element {
+function elementType(bytes: Uint8Array, path: string): Element {
   const [first, second, code = 0, rank = 0] = bytes;
   const element = elements[code];
   if (first !== 0 || second !== 0 || element === undefined || rank < 1) {

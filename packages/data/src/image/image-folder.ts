@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { MpError, tensor } from "@mp/core";
-import { type Check, path as checkPath, claim, integer, optional, optionsOf } from "../check-arguments.js";
+import { type Check, path as checkPath, claim, integer, optional, optionsCheck } from "../check-arguments.js";
 import { listFiles, listFolders } from "../list-files.js";
 import { permutation, randomStream } from "../random.js";
 import { type ImageSize, imageSizeChecks } from "./decode-image.js";
@@ -25,7 +25,7 @@ const isShare = claim(
   "a number above 0 and below 1",
   (value) => typeof value === "number" && value > 0 && value < 1,
 );
-export const checkFolderOptions: Check = optionsOf<ImageFolderOptions>(
+export const checkFolderOptions: Check = optionsCheck<ImageFolderOptions>(
   { ...imageSizeChecks, testShare: optional(isShare), seed: optional(integer()) },
   "{ height: 32, width: 32 }",
 );
@@ -44,9 +44,9 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
   const folders = await listFolders(directory);
   if (folders.includes("train")) {
     const classes = await listFolders(join(directory, "train"));
-    const testFolder = await testFolderOf(directory, folders);
+    const testFolder = await findTestFolder(directory, folders);
     if (testFolder === undefined) return splitFolder(join(directory, "train"), classes, options);
-    const train = await taught(join(directory, "train"), classes);
+    const train = await picturesOfAll(join(directory, "train"), classes);
     const unknown = (await listFolders(join(directory, testFolder))).find((name) => !classes.includes(name));
     if (unknown !== undefined) {
       throw new MpError(
@@ -64,7 +64,7 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
 }
 
 /** The first of those that has folders of classes: a test without labels, as ImageNet's, is none. */
-async function testFolderOf(directory: string, folders: readonly string[]): Promise<string | undefined> {
+async function findTestFolder(directory: string, folders: readonly string[]): Promise<string | undefined> {
   for (const name of TEST_FOLDERS.filter((each) => folders.includes(each)))
     if ((await listFolders(join(directory, name))).length > 0) return name;
   return undefined;
@@ -75,7 +75,7 @@ async function splitFolder(
   classes: readonly string[],
   options: ImageFolderOptions,
 ): Promise<ImageSplits> {
-  const { train, test } = divided(await taught(directory, classes), options);
+  const { train, test } = splitPictures(await picturesOfAll(directory, classes), options);
   if (test.length === 0) {
     throw new MpError(
       "MP_PARSE",
@@ -87,7 +87,7 @@ async function splitFolder(
 }
 
 /** Keeps a share of each class, at least one picture of those that have two. */
-function divided(
+function splitPictures(
   all: readonly Picture[],
   options: ImageFolderOptions,
 ): { train: Picture[]; test: Picture[] } {
@@ -109,7 +109,7 @@ function divided(
  * Reads pictures like `pictures`, where each class must have some: another folder beside them would be a class that
  * nothing teaches.
  */
-async function taught(directory: string, classes: readonly string[]): Promise<Picture[]> {
+async function picturesOfAll(directory: string, classes: readonly string[]): Promise<Picture[]> {
   const found = await pictures(directory, classes);
   const labels = new Set(found.map(({ label }) => label));
   const empty = classes.find((_, label) => !labels.has(label));

@@ -21,7 +21,7 @@ interface Move {
 
 const STILL: Move = { top: 0, left: 0, isFlipped: false };
 
-function drawn({ seed, crop = 0, flip = false }: AugmentOptions, epoch: number, image: number): Move {
+function drawMove({ seed, crop = 0, flip = false }: AugmentOptions, epoch: number, image: number): Move {
   const stream = randomStream(seed, AUGMENTATION, epoch, image);
   const shift = (): number => (crop > 0 ? stream.integer(2 * crop + 1) - crop : 0);
   const [top, left] = [shift(), shift()];
@@ -44,7 +44,7 @@ export type ImagePainter = (out: Float32Array, image: number, epoch: number) => 
 export function imagePainter({ data, height, width, tables, augment }: PaintedImages): ImagePainter {
   const area = height * width;
   return (out, image, epoch) => {
-    const { top, left, isFlipped } = augment === undefined ? STILL : drawn(augment, epoch, image);
+    const { top, left, isFlipped } = augment === undefined ? STILL : drawMove(augment, epoch, image);
     for (const [channel, table] of tables.entries()) {
       const [from, base] = [(image * tables.length + channel) * area, channel * area];
       for (let row = 0; row < height; row++) {

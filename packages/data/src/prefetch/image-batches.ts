@@ -1,13 +1,13 @@
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import { type BatchingOptions, batching, batchingChecks } from "../batching.js";
-import { integer, listOf, optional, optionsOf, truth } from "../check-arguments.js";
+import { integer, listOf, optional, optionsCheck, truth } from "../check-arguments.js";
 import { checkBytes } from "../data-size.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 import { byteStatistics } from "../image/channel-statistics.js";
 import { type AugmentOptions, imagePainter } from "../image/image-painter.js";
 import { checkImages, type LabeledImages } from "../image/labeled-images.js";
-import { type PrefetchOptions, prefetched, prefetching } from "./prefetch.js";
+import { type PrefetchOptions, prefetchImages, prefetching } from "./prefetch.js";
 
 export interface ImageBatchOptions extends BatchingOptions {
   /** Augmentations that keep the class, drawn again for each image in each epoch. */
@@ -32,17 +32,17 @@ export interface ImageBatch {
 }
 
 const numbers = listOf("finite numbers", Number.isFinite);
-const checkOptions = optionsOf<ImageBatchOptions>(
+const checkOptions = optionsCheck<ImageBatchOptions>(
   {
     ...batchingChecks,
     augment: optional(
-      optionsOf<AugmentOptions>(
+      optionsCheck<AugmentOptions>(
         { seed: integer(), flip: optional(truth), crop: optional(integer(0)) },
         "{ seed: 1, flip: true }",
       ),
     ),
     normalize: optional(
-      optionsOf<ChannelStatistics>({ mean: numbers, deviation: numbers }, "those of channelStatistics"),
+      optionsCheck<ChannelStatistics>({ mean: numbers, deviation: numbers }, "those of channelStatistics"),
     ),
     prefetch: optional(prefetching),
   },
@@ -59,7 +59,7 @@ export function imageBatches(images: LabeledImages, options: ImageBatchOptions):
   checkOptions("imageBatches", options);
   const { prefetch, ...rest } = options;
   const dataset = plainBatches(images, rest);
-  return prefetch === undefined ? dataset : prefetched(dataset, images, rest, prefetch);
+  return prefetch === undefined ? dataset : prefetchImages(dataset, images, rest, prefetch);
 }
 
 function plainBatches(

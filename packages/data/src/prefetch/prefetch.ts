@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import type { Json } from "@mp/core/fit";
-import { type Check, claim, integer, optional, optionsOf } from "../check-arguments.js";
+import { type Check, claim, integer, optional, optionsCheck } from "../check-arguments.js";
 import { type BatchIterator, type Dataset, withCursor, withDropped } from "../dataset.js";
 import type { LabeledImages } from "../image/labeled-images.js";
 import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messages.js";
@@ -28,11 +28,11 @@ const checkModule = claim(
   'a URL such as new URL("./data.js", import.meta.url)',
   (value) => value instanceof URL,
 );
-const checkWorkerOptions = optionsOf<WorkerDatasetOptions>(
+const checkWorkerOptions = optionsCheck<WorkerDatasetOptions>(
   { ahead, signal, options: () => {} },
   "{ ahead: 2 }",
 );
-const checkPrefetchOptions = optionsOf<PrefetchOptions>({ ahead, signal }, "2 or { ahead: 2 }");
+const checkPrefetchOptions = optionsCheck<PrefetchOptions>({ ahead, signal }, "2 or { ahead: 2 }");
 
 /** Checks the `prefetch` of `imageBatches`: so many ahead, or with a signal. */
 export const prefetching: Check = (what, value) =>
@@ -57,7 +57,7 @@ export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): D
 }
 
 /** `imageBatches` on a thread of its own; `plain` is the same here, and knows whether a cursor fits. */
-export function prefetched<B>(
+export function prefetchImages<B>(
   plain: Dataset<B>,
   images: LabeledImages,
   options: unknown,

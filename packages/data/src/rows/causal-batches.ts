@@ -1,6 +1,6 @@
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import type { Json } from "@mp/core/fit";
-import { integer, optional, optionsOf, truth } from "../check-arguments.js";
+import { integer, optional, optionsCheck, truth } from "../check-arguments.js";
 import { type BatchIterator, checkDataset, type Dataset, withCursor } from "../dataset.js";
 import {
   type CausalExample,
@@ -41,7 +41,7 @@ export interface CausalBatch {
 /** More elements than this have no room in a typed array of every engine. */
 const MOST_ELEMENTS = 2 ** 31 - 1;
 
-const checkOptions = optionsOf<CausalBatchOptions>(
+const checkOptions = optionsCheck<CausalBatchOptions>(
   {
     batch: integer(1),
     length: integer(1),
@@ -95,7 +95,7 @@ export function causalBatches(
             rows.push(row);
           }
           place = next === undefined ? source.cursor : before;
-          yield tensorsOf(rows, batch, length, padding);
+          yield batchTensors(rows, batch, length, padding);
         }
       } finally {
         await source.return?.();
@@ -106,7 +106,7 @@ export function causalBatches(
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
-function tensorsOf(
+function batchTensors(
   rows: readonly (readonly Learned[])[],
   batch: number,
   length: number,

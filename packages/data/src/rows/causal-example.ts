@@ -3,7 +3,7 @@ import { type HostTensor, MpError, tensor } from "@mp/core";
 import { shown } from "@mp/graph/internal";
 import { type Check, oneOf, optional } from "../check-arguments.js";
 import type { BatchIterator } from "../dataset.js";
-import { namedPlace, placeOf } from "../row-place.js";
+import { findPlace, formatPlace } from "../row-place.js";
 
 /** A text as a causal language model learns it. */
 export interface CausalExample {
@@ -35,7 +35,7 @@ const isList = (value: unknown): value is ArrayLike<unknown> =>
  * The first tokens of an example and their targets; undefined for one that is dropped.
  * @throws MP_INVALID_ARGUMENT for no example, one that is too long and one without anything to learn, naming its row
  */
-function learned(
+function readExample(
   what: string,
   example: CausalExample,
   most: number,
@@ -43,22 +43,22 @@ function learned(
 ): Learned | undefined {
   const { ids, mask } = example ?? {};
   if (!isList(ids) || ids.length === 0) {
-    throw refused(what, example, `ids must be a list of tokens, got ${shown(ids)}; encode the row's text`);
+    throw refusal(what, example, `ids must be a list of tokens, got ${shown(ids)}; encode the row's text`);
   }
   for (let at = 0; at < ids.length; at++) {
     if (isToken(ids[at])) continue;
-    throw refused(what, example, `ids must be integers ≥ 0, got ${shown(ids[at])}; encode the row's text`);
+    throw refusal(what, example, `ids must be integers ≥ 0, got ${shown(ids[at])}; encode the row's text`);
   }
   if (mask !== undefined && (!isList(mask) || mask.length !== ids.length)) {
     const got = isList(mask) ? `${(mask as ArrayLike<unknown>).length} for ${ids.length} ids` : shown(mask);
     const problem = `mask must have one value for each of the ids, got ${got}; give 0 or 1 for each`;
-    throw refused(what, example, problem);
+    throw refusal(what, example, problem);
   }
   const isLong = ids.length > most;
   if (isLong && tooLong === "drop") return undefined;
   if (isLong && tooLong === "refuse") {
     const remedy = 'make rows longer, or pass tooLong: "truncate" or "drop"';
-    throw refused(what, example, `an example has ${ids.length} tokens and a row ${most}; ${remedy}`);
+    throw refusal(what, example, `an example has ${ids.length} tokens and a row ${most}; ${remedy}`);
   }
   const kept = isLong ? Array.from(ids).slice(0, most) : ids;
   const counts = (at: number) => at > 0 && (mask === undefined || Number(mask[at]) !== 0);
@@ -67,7 +67,7 @@ function learned(
   const problem = Array.from(ids).some((_, at) => counts(at))
     ? `nothing is learned from the first ${most} of its ${ids.length} tokens; make rows longer, or pass tooLong: "drop"`
     : "mask must be 1 for a token after the first, or nothing is learned; give 1 for the tokens of the answer, or take the row out";
-  throw refused(what, example, problem);
+  throw refusal(what, example, problem);
 }
 
 /** The next example, made to fit into `most` tokens; undefined at the end of the pass. */
@@ -80,14 +80,14 @@ export async function nextLearned(
   for (;;) {
     const { done, value } = await source.next();
     if (done === true) return undefined;
-    const example = learned(what, value, most, tooLong);
+    const example = readExample(what, value, most, tooLong);
     if (example !== undefined) return example;
   }
 }
 
-function refused(what: string, example: unknown, text: string): MpError<"MP_INVALID_ARGUMENT"> {
-  const place = placeOf(example);
-  const subject = place === undefined ? what : namedPlace(place);
+function refusal(what: string, example: unknown, text: string): MpError<"MP_INVALID_ARGUMENT"> {
+  const place = findPlace(example);
+  const subject = place === undefined ? what : formatPlace(place);
   return new MpError("MP_INVALID_ARGUMENT", `${subject}: ${text}`, { details: { ...place } });
 }
 
@@ -101,7 +101,7 @@ export function causalColumns(examples: Iterable<CausalExample>): {
   readonly targets: readonly HostTensor<"i32">[];
 } {
   const all = [...examples].flatMap(
-    (example) => learned("causalColumns", example, Number.POSITIVE_INFINITY) ?? [],
+    (example) => readExample("causalColumns", example, Number.POSITIVE_INFINITY) ?? [],
   );
   return {
     ids: all.map(({ ids }) => tensor(Int32Array.from(ids))),

@@ -3,7 +3,7 @@ import { MpError } from "@mp/core";
 import { shown } from "@mp/graph/internal";
 import { type Check, claim } from "../check-arguments.js";
 import type { RowPlace } from "../row-place.js";
-import { broken, brokenRow, type Row } from "./row-file.js";
+import { fileError, type Row, rowError } from "./row-file.js";
 
 interface ColumnTypes {
   readonly string: string;
@@ -89,7 +89,7 @@ export const checkColumns: Check = (what, value) => {
   }
 };
 
-const typeOf = (type: ColumnType): Type => types[type.replace("?", "") as keyof ColumnTypes];
+const columnType = (type: ColumnType): Type => types[type.replace("?", "") as keyof ColumnTypes];
 
 /** @throws MP_PARSE for a file without one of the columns, or of text where one is a list or an object */
 export function checkFile(
@@ -101,13 +101,16 @@ export function checkFile(
   for (const [name, type] of Object.entries(wanted)) {
     if (columns !== undefined && !columns.includes(name)) {
       const remedy = isText && columns.length === 1 ? ", or pass the delimiter of its fields" : "";
-      throw broken(path, `has no column ${JSON.stringify(name)}; name one of ${columns.join(", ")}${remedy}`);
-    }
-    if (isText && typeOf(type).fromText === undefined) {
-      const held = "text, numbers and booleans";
-      throw broken(
+      throw fileError(
         path,
-        `column ${JSON.stringify(name)} cannot be ${typeOf(type).called}, CSV holds ${held}; use JSONL`,
+        `has no column ${JSON.stringify(name)}; name one of ${columns.join(", ")}${remedy}`,
+      );
+    }
+    if (isText && columnType(type).fromText === undefined) {
+      const held = "text, numbers and booleans";
+      throw fileError(
+        path,
+        `column ${JSON.stringify(name)} cannot be ${columnType(type).called}, CSV holds ${held}; use JSONL`,
       );
     }
   }
@@ -120,15 +123,15 @@ export function conform(row: Row, wanted: RowColumns, place: RowPlace, isText: b
     const given = Object.hasOwn(row, name) ? row[name] : undefined;
     if (given === undefined && !mayBeNull) {
       const remedy = `name one of ${Object.keys(row).join(", ")}, or let it be null with "${type}?"`;
-      throw brokenRow(place, `has no column ${JSON.stringify(name)}; ${remedy}`, { column: name });
+      throw rowError(place, `has no column ${JSON.stringify(name)}; ${remedy}`, { column: name });
     }
     if (mayBeNull && (given === undefined || given === null || (isText && given === ""))) return [name, null];
-    const { called, holds, fromText } = typeOf(type);
+    const { called, holds, fromText } = columnType(type);
     const value = isText ? fromText?.(given as string) : given;
     if (holds(value)) return [name, value];
     const remedy =
       given === null ? `let it be null with "${type}?"` : "correct it, or name its type in columns";
-    throw brokenRow(
+    throw rowError(
       place,
       `column ${JSON.stringify(name)} must be ${called}, got ${shown(given)}; ${remedy}`,
       { column: name },

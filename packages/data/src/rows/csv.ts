@@ -1,14 +1,14 @@
 import type { Info } from "csv-parse";
 import { loadReader } from "../load-reader.js";
-import { bytesOf, LONGEST_ROW_BYTES, textOf } from "./lines.js";
+import { decodeText, LONGEST_ROW_BYTES, streamBytes } from "./lines.js";
 import {
-  broken,
-  brokenRow,
   FILE_START,
+  fileError,
   type Inspected,
   type ReadRow,
   type RowFile,
   type RowStart,
+  rowError,
 } from "./row-file.js";
 
 /** A record with the number of bytes up to its end, counted from where reading began. */
@@ -38,14 +38,14 @@ export async function openCsv(file: Inspected, delimiter: string): Promise<RowFi
       },
     });
     parser.on("error", () => {});
-    const done = (act: (end: (error?: Error | null) => void) => void) =>
+    const settle = (act: (end: (error?: Error | null) => void) => void) =>
       new Promise<Error | null | undefined>((end) => act(end));
-    for await (const chunk of bytesOf(file, start.byte)) {
-      const error = await done((end) => parser.write(chunk, end));
+    for await (const chunk of streamBytes(file, start.byte)) {
+      const error = await settle((end) => parser.write(chunk, end));
       yield* parsed.splice(0);
       if (error) throw error;
     }
-    const error = await done((end) => parser.end(end));
+    const error = await settle((end) => parser.end(end));
     yield* parsed;
     if (error) throw error;
   };
@@ -58,7 +58,7 @@ export async function openCsv(file: Inspected, delimiter: string): Promise<RowFi
 
 /** The place after a byte order mark, for which the parser would decode what follows. */
 async function beginning(file: Inspected): Promise<RowStart> {
-  for await (const [first, second, third] of bytesOf(file, 0)) {
+  for await (const [first, second, third] of streamBytes(file, 0)) {
     const isMarked = first === 0xef && second === 0xbb && third === 0xbf;
     return { ...FILE_START, byte: isMarked ? 3 : 0 };
   }
@@ -74,17 +74,17 @@ async function readHeader(
   const place = { path, row: 0, line: 1 };
   try {
     for await (const { record, info } of records(start)) {
-      const columns = record.map((name) => textOf(name, place));
+      const columns = record.map((name) => decodeText(name, place));
       const twice = columns.find((name, at) => columns.indexOf(name) !== at);
       if (twice === undefined)
         return { columns, end: { row: 0, byte: start.byte + info.bytes, line: linesIn(record) } };
       const remedy = `name each column once, with ${JSON.stringify(delimiter)} between them`;
-      throw broken(path, `its header names ${JSON.stringify(twice)} twice; ${remedy}`);
+      throw fileError(path, `its header names ${JSON.stringify(twice)} twice; ${remedy}`);
     }
   } catch (error) {
     throw asBroken(error, place);
   }
-  throw broken(path, "has no header; name its columns in its first line");
+  throw fileError(path, "has no header; name its columns in its first line");
 }
 
 async function* readCsv(
@@ -101,14 +101,14 @@ async function* readCsv(
       if (record.length === 1 && columns.length > 1 && record[0]?.length === 0) continue;
       if (record.length !== columns.length) {
         const remedy = "correct it, quote fields that hold the delimiter, or download the file again";
-        throw brokenRow(
+        throw rowError(
           place,
           `has ${record.length} fields and the header ${columns.length}, ${columns.join(", ")}; ${remedy}`,
         );
       }
       row++;
       const values = Object.fromEntries(
-        columns.map((name, at) => [name, textOf(record[at] as Buffer, place)]),
+        columns.map((name, at) => [name, decodeText(record[at] as Buffer, place)]),
       );
       yield { values, place, next: { row, byte: start.byte + info.bytes, line } };
     }
@@ -126,5 +126,5 @@ function asBroken(error: unknown, place: { path: string; row: number; line: numb
   if (!(error instanceof Error) || typeof code !== "string" || code.startsWith("MP_")) return error;
   const [reason = ""] = error.message.split(":");
   const remedy = "correct the quotes, or download the file again if it was cut short";
-  return brokenRow(place, `is not valid CSV, ${reason.toLowerCase()}; ${remedy}`, { reason: code }, error);
+  return rowError(place, `is not valid CSV, ${reason.toLowerCase()}; ${remedy}`, { reason: code }, error);
 }

@@ -1,7 +1,7 @@
 import { shown } from "@mp/graph/internal";
 import type { RowPlace } from "../row-place.js";
-import { linesOf, textOf } from "./lines.js";
-import { brokenRow, type Inspected, type ReadRow, type Row, type RowStart } from "./row-file.js";
+import { decodeText, streamLines } from "./lines.js";
+import { type Inspected, type ReadRow, type Row, type RowStart, rowError } from "./row-file.js";
 
 /** One JSON object a line, UTF-8; blank lines hold no rows. */
 export async function* readJsonl(
@@ -9,9 +9,9 @@ export async function* readJsonl(
   { row, byte, line }: RowStart,
 ): AsyncGenerator<ReadRow, undefined> {
   const place = (): RowPlace => ({ path: file.path, row: row + 1, line: line + 1 });
-  for await (const bytes of linesOf(file, byte, place)) {
+  for await (const bytes of streamLines(file, byte, place)) {
     const at = place();
-    const text = textOf(bytes, at).trim();
+    const text = decodeText(bytes, at).trim();
     line++;
     byte += bytes.length;
     if (text === "") continue;
@@ -27,9 +27,9 @@ function parse(text: string, place: RowPlace): Row {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const remedy = "write one JSON object a line, or download the file again if it was cut short";
-    throw brokenRow(place, `is not valid JSON, ${reason}; ${remedy}`, {}, cause);
+    throw rowError(place, `is not valid JSON, ${reason}; ${remedy}`, {}, cause);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Row;
   const got = typeof value === "object" ? shown(value) : `${typeof value} ${shown(value)}`;
-  throw brokenRow(place, `must be a JSON object such as {"text": "…"}, got ${got}; write one a line`);
+  throw rowError(place, `must be a JSON object such as {"text": "…"}, got ${got}; write one a line`);
 }

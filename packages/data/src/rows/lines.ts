@@ -5,7 +5,7 @@ import { TextDecoder } from "node:util";
 import { createGunzip } from "node:zlib";
 import { asMpError } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
-import { broken, brokenRow, type Inspected } from "./row-file.js";
+import { fileError, type Inspected, rowError } from "./row-file.js";
 
 /** A row that takes more is refused: a file of one giant line would fill the memory. */
 export const LONGEST_ROW_BYTES: number = 2 ** 26;
@@ -15,14 +15,14 @@ export const LONGEST_ROW_BYTES: number = 2 ** 26;
  * @param place of the row that is being read, for messages
  * @throws MP_IO for a file that cannot be read, MP_PARSE for an invalid gzip file, for UTF-16, and a line that is too long
  */
-export async function* linesOf(
+export async function* streamLines(
   file: Inspected,
   start: number,
   place: () => RowPlace,
 ): AsyncGenerator<Buffer, undefined> {
   let parts: Buffer[] = [];
   let length = 0;
-  for await (const chunk of bytesOf(file, start)) {
+  for await (const chunk of streamBytes(file, start)) {
     let from = 0;
     for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, from)) {
       yield Buffer.concat([...parts, chunk.subarray(from, at + 1)]);
@@ -33,13 +33,13 @@ export async function* linesOf(
     parts.push(chunk.subarray(from));
     length += chunk.length - from;
     if (length > LONGEST_ROW_BYTES)
-      throw brokenRow(place(), `is longer than ${LONGEST_ROW_BYTES} bytes; split it, or write a row a line`);
+      throw rowError(place(), `is longer than ${LONGEST_ROW_BYTES} bytes; split it, or write a row a line`);
   }
   if (length > 0) yield Buffer.concat(parts);
 }
 
 /** The bytes from a place on. @throws MP_IO, MP_PARSE for an invalid gzip file and UTF-16 */
-export async function* bytesOf(
+export async function* streamBytes(
   { path, isGzip }: Inspected,
   start: number,
 ): AsyncGenerator<Buffer, undefined> {
@@ -53,7 +53,7 @@ export async function* bytesOf(
       const bytes = chunk as Buffer;
       const encoding = isBeginning ? utf16(bytes) : undefined;
       if (encoding !== undefined)
-        throw broken(
+        throw fileError(
           path,
           `is ${encoding} and must be UTF-8; convert it, with iconv -f ${encoding} -t UTF-8`,
         );
@@ -78,11 +78,11 @@ function utf16([a, b, c, d]: Uint8Array): string | undefined {
 /** A byte order mark within a row belongs to it; that of a file is dropped before. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-export function textOf(bytes: Uint8Array, place: RowPlace): string {
+export function decodeText(bytes: Uint8Array, place: RowPlace): string {
   try {
     return decoder.decode(bytes);
   } catch (cause) {
     const remedy = "convert the file, for example with iconv -f latin1 -t utf-8";
-    throw brokenRow(place, `is not UTF-8; ${remedy}`, {}, cause);
+    throw rowError(place, `is not UTF-8; ${remedy}`, {}, cause);
   }
 }

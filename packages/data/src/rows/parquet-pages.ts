@@ -53,7 +53,7 @@ export function checkPages(chunk: ColumnChunk, mostBytes: number): number {
   // As the decoder, which takes a last byte for padding.
   for (let at = 0; at < bytes.length - 1; ) {
     const { struct, end } = readStruct(bytes, at);
-    const [number, sizeBytes, packed] = [countOf(struct, 1), countOf(struct, 2), countOf(struct, 3)];
+    const [number, sizeBytes, packed] = [readCount(struct, 1), readCount(struct, 2), readCount(struct, 3)];
     if (packed > bytes.length - end) throw new Error(`a page claims ${packed} bytes beyond its column`);
     unpacked += sizeBytes;
     if (unpacked > mostBytes) throw new Error(`its pages claim to unpack to more than ${mostBytes} bytes`);
@@ -65,7 +65,7 @@ export function checkPages(chunk: ColumnChunk, mostBytes: number): number {
     const head = struct[field ?? 0];
     if (check === undefined || typeof head !== "object")
       throw new Error(`a page has the wrong type ${number}`);
-    const count = countOf(head, 1);
+    const count = readCount(head, 1);
     if (!isDictionary) seen += count;
     if (seen > values) throw new Error(`its pages claim ${seen} values and its footer ${values}`);
     check(chunk, { content, sizeBytes, head, count });
@@ -102,7 +102,7 @@ const PAGES: Readonly<Record<number, PageType | undefined>> = {
         at = start + view.getUint32(at, true);
         checkLevels(page.subarray(start, at), depth, count);
       }
-      checkValues(type, page.subarray(at), countOf(head, 2), count);
+      checkValues(type, page.subarray(at), readCount(head, 2), count);
     },
   },
   2: {
@@ -117,8 +117,8 @@ const PAGES: Readonly<Record<number, PageType | undefined>> = {
   3: {
     field: 8,
     check: ({ type, definition, repetition, unpack }, { content, sizeBytes, head, count }) => {
-      const [nulls, repeated] = [countOf(head, 2), countOf(head, 6)];
-      const levels = repeated + countOf(head, 5);
+      const [nulls, repeated] = [readCount(head, 2), readCount(head, 6)];
+      const levels = repeated + readCount(head, 5);
       // Without levels the decoder takes their bytes for values.
       if (nulls > count || levels > sizeBytes || (definition === 0 && levels > repeated))
         throw new Error(`a page of ${count} values claims ${nulls} nulls and ${levels} bytes of levels`);
@@ -126,7 +126,7 @@ const PAGES: Readonly<Record<number, PageType | undefined>> = {
       if (definition > 0) checkLevels(content.subarray(repeated, levels), definition, count);
       const rest = content.subarray(levels);
       const page = head[7] === false || sizeBytes === levels ? rest : unpack(rest, sizeBytes - levels);
-      checkValues(type, page, countOf(head, 4), count);
+      checkValues(type, page, readCount(head, 4), count);
     },
   },
 };
@@ -169,7 +169,7 @@ function checkRuns(bytes: Uint8Array, width: number, values: number): number {
   return seen;
 }
 
-function countOf(struct: ThriftStruct, field: number): number {
+function readCount(struct: ThriftStruct, field: number): number {
   const value = struct[field];
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value < 2 ** 31) return value;
   throw new Error(`a page's header has ${value} in field ${field}`);

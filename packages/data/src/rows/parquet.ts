@@ -6,13 +6,13 @@ import { loadReader } from "../load-reader.js";
 import type { RowPlace } from "../row-place.js";
 import { type ColumnChunk, checkPages, MOST_GROUP_BYTES, MOST_VALUES, type Unpack } from "./parquet-pages.js";
 import {
-  broken,
-  brokenRow,
+  fileError,
   type Inspected,
   type ReadRow,
   type Row,
   type RowFile,
   readRange,
+  rowError,
 } from "./row-file.js";
 import { readStruct } from "./thrift.js";
 
@@ -63,7 +63,7 @@ export async function openParquet(file: Inspected, wanted: readonly string[] | u
         const end = first + Number(num_rows);
         if (end > start.row) {
           const rows = await readGroup(file, reader, { ...footer, leaves, wanted, group, first, end });
-          yield* placed(file, rows.slice(Math.max(0, start.row - first)), Math.max(first, start.row));
+          yield* placeRows(file, rows.slice(Math.max(0, start.row - first)), Math.max(first, start.row));
         }
         first = end;
       }
@@ -71,7 +71,7 @@ export async function openParquet(file: Inspected, wanted: readonly string[] | u
   };
 }
 
-function* placed({ path }: Inspected, rows: readonly Row[], first: number): Generator<ReadRow, undefined> {
+function* placeRows({ path }: Inspected, rows: readonly Row[], first: number): Generator<ReadRow, undefined> {
   for (const [at, row] of rows.entries()) {
     const place = { path, row: first + at + 1 };
     const values = plain(row, place, "") as Row;
@@ -90,10 +90,13 @@ async function readFooter({ path, sizeBytes }: Inspected, reader: Reader): Promi
   const text = Buffer.from(tail).toString("latin1");
   const length = tail.length < 8 ? 0 : new DataView(tail.buffer).getUint32(0, true);
   if (sizeBytes < 12 || text.slice(4) !== MAGIC) {
-    throw broken(path, `does not end as a Parquet file does, with ${MAGIC}, and may be cut short; ${REMEDY}`);
+    throw fileError(
+      path,
+      `does not end as a Parquet file does, with ${MAGIC}, and may be cut short; ${REMEDY}`,
+    );
   }
   if (length > sizeBytes - 12) {
-    throw broken(path, `claims a footer of ${length} bytes and has ${sizeBytes} in all; ${REMEDY}`);
+    throw fileError(path, `claims a footer of ${length} bytes and has ${sizeBytes} in all; ${REMEDY}`);
   }
   const footer = await readRange(path, sizeBytes - 8 - length, sizeBytes);
   try {
@@ -105,7 +108,7 @@ async function readFooter({ path, sizeBytes }: Inspected, reader: Reader): Promi
       throw new Error(`it claims ${metadata.num_rows} rows and ${rows} in its row groups`);
     }
     const schema = reader.parquetSchema(metadata);
-    const leaves = leavesOf(schema, { definition: 0, repetition: 0 });
+    const leaves = schemaLeaves(schema, { definition: 0, repetition: 0 });
     if (leaves.length === 0) throw new Error("it has no columns");
     return { metadata, columns: schema.children.map(({ element }) => element.name), leaves };
   } catch (cause) {
@@ -170,16 +173,16 @@ async function checkGroup(
     }
     if (values > MOST_VALUES) {
       const remedy = "name fewer columns, or write smaller row groups";
-      throw broken(path, `row group ${group + 1} claims more than ${MOST_VALUES} values; ${remedy}`);
+      throw fileError(path, `row group ${group + 1} claims more than ${MOST_VALUES} values; ${remedy}`);
     }
     const unpack = meta.codec === "UNCOMPRESSED" ? asIs : unpackers[meta.codec];
     if (unpack === undefined) throw new Error(`column ${name} is packed by ${meta.codec}, which is not read`);
-    const bytes = await readRange(path, ...rangeOf(meta, name, sizeBytes));
+    const bytes = await readRange(path, ...chunkRange(meta, name, sizeBytes));
     try {
       const chunk: ColumnChunk = { ...leaf, bytes, type: meta.type, values: Number(meta.num_values), unpack };
       unread -= checkPages(chunk, unread);
     } catch (cause) {
-      throw new Error(`column ${name}: ${messageOf(cause)}`, { cause });
+      throw new Error(`column ${name}: ${errorMessage(cause)}`, { cause });
     }
   }
 }
@@ -190,7 +193,7 @@ const asIs: Unpack = (packed, size) => {
 };
 
 /** Bytes that the decoder reads of a column. */
-function rangeOf(meta: ColumnMetaData, name: string, sizeBytes: number): [number, number] {
+function chunkRange(meta: ColumnMetaData, name: string, sizeBytes: number): [number, number] {
   const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
   const end = start + Number(meta.total_compressed_size);
   if (start >= MAGIC.length && end >= start && end <= sizeBytes) return [start, end];
@@ -200,14 +203,14 @@ function rangeOf(meta: ColumnMetaData, name: string, sizeBytes: number): [number
 type Levels = Pick<ColumnChunk, "definition" | "repetition">;
 type Leaf = Levels & { readonly path: readonly string[] };
 
-function leavesOf(tree: SchemaTree, outer: Levels): readonly Leaf[] {
+function schemaLeaves(tree: SchemaTree, outer: Levels): readonly Leaf[] {
   return tree.children.flatMap((child) => {
     const kind = child.element.repetition_type;
     const levels = {
       definition: outer.definition + Number(kind !== "REQUIRED"),
       repetition: outer.repetition + Number(kind === "REPEATED"),
     };
-    return child.children.length > 0 ? leavesOf(child, levels) : [{ ...levels, path: child.path }];
+    return child.children.length > 0 ? schemaLeaves(child, levels) : [{ ...levels, path: child.path }];
   });
 }
 
@@ -217,9 +220,9 @@ function plain(value: unknown, place: RowPlace, name: string): unknown {
     const number = Number(value);
     if (Number.isSafeInteger(number)) return number;
     const remedy = "write it as text, or leave the column out with the option columns";
-    throw brokenRow(place, `column ${name} has ${value}, which no number holds exactly; ${remedy}`);
+    throw rowError(place, `column ${name} has ${value}, which no number holds exactly; ${remedy}`);
   }
-  if (value === undefined) throw brokenRow(place, `column ${name} has no value; ${REMEDY}`);
+  if (value === undefined) throw rowError(place, `column ${name} has no value; ${REMEDY}`);
   if (Array.isArray(value)) return value.map((part) => plain(part, place, name));
   if (typeof value !== "object" || value === null || value instanceof Date || ArrayBuffer.isView(value))
     return value;
@@ -229,9 +232,9 @@ function plain(value: unknown, place: RowPlace, name: string): unknown {
   );
 }
 
-const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+const errorMessage = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 const asBroken = (path: string, what: string, cause: unknown): MpError =>
   MpError.is(cause)
     ? cause
-    : broken(path, `${what} cannot be decoded, ${messageOf(cause)}; ${REMEDY}`, cause);
+    : fileError(path, `${what} cannot be decoded, ${errorMessage(cause)}; ${REMEDY}`, cause);

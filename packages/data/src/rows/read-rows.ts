@@ -1,7 +1,7 @@
 import { MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { batchingChecks } from "../batching.js";
-import { path as checkPath, claim, oneOf, optional, optionsOf } from "../check-arguments.js";
+import { path as checkPath, claim, oneOf, optional, optionsCheck } from "../check-arguments.js";
 import { cursorFields, isCount, noCursor } from "../cursor.js";
 import { type BatchIterator, type Dataset, withCursor } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
@@ -11,7 +11,7 @@ import { checkColumns, checkFile, conform, type RowColumns, type RowOf } from ".
 import { openCsv } from "./csv.js";
 import { readJsonl } from "./jsonl.js";
 import { openParquet } from "./parquet.js";
-import { broken, FILE_START, type Inspected, inspect, type RowFile, type RowStart } from "./row-file.js";
+import { FILE_START, fileError, type Inspected, inspect, type RowFile, type RowStart } from "./row-file.js";
 
 type Format = "jsonl" | "csv" | "parquet";
 
@@ -30,7 +30,7 @@ export interface ReadRowsOptions {
   readonly shuffle?: { readonly seed: number };
 }
 
-const checkOptions = optionsOf<ReadRowsOptions>(
+const checkOptions = optionsCheck<ReadRowsOptions>(
   {
     columns: optional(checkColumns),
     format: optional(oneOf("jsonl", "csv", "parquet")),
@@ -148,7 +148,7 @@ const openers: Readonly<Record<Format, Opener>> = {
   jsonl: async (file) => ({ columns: undefined, rows: (start) => readJsonl(file, start) }),
   csv: (file, { delimiter }) => openCsv(file, delimiter),
   parquet: (file, { columns }) => {
-    if (file.isGzip) throw broken(file.path, "is gzipped; unpack it with gunzip");
+    if (file.isGzip) throw fileError(file.path, "is gzipped; unpack it with gunzip");
     return openParquet(file, columns && Object.keys(columns));
   },
 };

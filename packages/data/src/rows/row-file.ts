@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { MpError } from "@mp/core";
 import { contentHash } from "@mp/graph/internal";
 import { asMpError, sizeOfFile } from "../regular-file.js";
-import { namedPlace, type RowPlace } from "../row-place.js";
+import { formatPlace, type RowPlace } from "../row-place.js";
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -45,7 +45,7 @@ export interface Inspected {
 /** @throws MP_IO for what is no regular file or cannot be read, MP_PARSE for an empty file */
 export async function inspect(path: string): Promise<Inspected> {
   const sizeBytes = await sizeOfFile(path);
-  if (sizeBytes === 0) throw broken(path, "is empty; write rows into it, or leave it out");
+  if (sizeBytes === 0) throw fileError(path, "is empty; write rows into it, or leave it out");
   const head = await readRange(path, 0, Math.min(END_BYTES, sizeBytes));
   const tail = await readRange(path, Math.max(0, sizeBytes - END_BYTES), sizeBytes);
   return {
@@ -64,7 +64,7 @@ export async function readRange(path: string, start: number, end: number): Promi
     try {
       for (let filled = 0; filled < bytes.length; ) {
         const { bytesRead } = await file.read(bytes, filled, bytes.length - filled, start + filled);
-        if (bytesRead === 0) throw broken(path, `ends before byte ${end}; download it again`);
+        if (bytesRead === 0) throw fileError(path, `ends before byte ${end}; download it again`);
         filled += bytesRead;
       }
     } finally {
@@ -77,14 +77,14 @@ export async function readRange(path: string, start: number, end: number): Promi
 }
 
 /** An error of a whole file. */
-export const broken = (path: string, what: string, cause?: unknown): MpError<"MP_PARSE"> =>
+export const fileError = (path: string, what: string, cause?: unknown): MpError<"MP_PARSE"> =>
   new MpError("MP_PARSE", `${path}: ${what}`, { details: { path }, cause });
 
 /** An error of a row; `what` ends with the remedy. */
-export const brokenRow = (
+export const rowError = (
   place: RowPlace,
   what: string,
   details: Readonly<Record<string, unknown>> = {},
   cause?: unknown,
 ): MpError<"MP_PARSE"> =>
-  new MpError("MP_PARSE", `${namedPlace(place)}: ${what}`, { details: { ...place, ...details }, cause });
+  new MpError("MP_PARSE", `${formatPlace(place)}: ${what}`, { details: { ...place, ...details }, cause });

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Dataset } from "../dataset.js";
-import { placeOf } from "../row-place.js";
+import { findPlace } from "../row-place.js";
 import { readRows } from "./read-rows.js";
 import type { Row } from "./row-file.js";
 
@@ -143,7 +143,7 @@ it("reads Parquet of nested columns, row group by row group, and resumes anywher
         await expectResumable(await readRows(path), wanted);
         const chosen = await readRows(path, { columns: { text: "string?" } });
         expect(await all(chosen)).toEqual(rows.map((one) => ({ text: one.text })));
-        const places = (await all(chosen)).map((one) => placeOf(one));
+        const places = (await all(chosen)).map((one) => findPlace(one));
         expect(places).toEqual(rows.map((_, at) => ({ path, row: at + 1 })));
       },
     ),

@@ -1,5 +1,5 @@
 import type { Json } from "@mp/core/fit";
-import { integer, optionsOf } from "../check-arguments.js";
+import { integer, optionsCheck } from "../check-arguments.js";
 import { cursorFields, isCount, noCursor } from "../cursor.js";
 import { type BatchIterator, checkDataset, type Dataset, withCursor, withDropped } from "../dataset.js";
 import { randomStream } from "../random.js";
@@ -11,7 +11,7 @@ export interface ShuffleOptions {
   readonly seed: number;
 }
 
-const checkOptions = optionsOf<ShuffleOptions>(
+const checkOptions = optionsCheck<ShuffleOptions>(
   { buffer: integer(1, 2 ** 24), seed: integer() },
   "{ buffer: 1000, seed: 1 }",
 );
@@ -54,7 +54,7 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
       const slotOf = new Map(start.indices.map((index, slot) => [index, slot]));
       for (const end = drawn + start.indices.length; read < end; ) {
         const found = await next();
-        if (found === undefined) throw noCursor(placeOf(start));
+        if (found === undefined) throw noCursor(toCursor(start));
         const slot = slotOf.get(found.index);
         if (slot !== undefined) slots[slot] = found;
       }
@@ -83,15 +83,15 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
       }
     }
     const place = (): Json => {
-      if (!isFilled) return placeOf(start);
+      if (!isFilled) return toCursor(start);
       const oldest = slots.reduce((old, slot) => (slot.index < old.index ? slot : old), {
         index: read,
         before: source.cursor,
       });
       const indices = slots.map(({ index }) => index);
-      return placeOf({ pass, drawn, first: oldest.index, source: oldest.before, indices });
+      return toCursor({ pass, drawn, first: oldest.index, source: oldest.before, indices });
     };
-    const placeOf = (own: Place): Json => ({ version: 1, data: signature, ...own });
+    const toCursor = (own: Place): Json => ({ version: 1, data: signature, ...own });
     return withCursor(run(), place);
   };
   return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dataset.dropped);

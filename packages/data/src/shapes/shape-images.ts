@@ -1,5 +1,5 @@
 import { MpError, tensor } from "@mp/core";
-import { integer, optional, optionsOf, share } from "../check-arguments.js";
+import { integer, optional, optionsCheck, share } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
 import type { ImageSplits, LabeledImages } from "../image/labeled-images.js";
 import { type RandomStream, randomStream } from "../random.js";
@@ -31,7 +31,7 @@ export interface ShapeImagesOptions {
   readonly difficulty?: number;
 }
 
-const checkOptions = optionsOf<ShapeImagesOptions>(
+const checkOptions = optionsCheck<ShapeImagesOptions>(
   {
     seed: integer(),
     train: optional(integer(1)),

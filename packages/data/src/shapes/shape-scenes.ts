@@ -1,6 +1,6 @@
 import { type HostTensor, tensor } from "@mp/core";
 import type { AnnotatedImage, Box, BoxAnnotations, LabeledBox } from "../boxes/annotations.js";
-import { integer, optional, optionsOf, share } from "../check-arguments.js";
+import { integer, optional, optionsCheck, share } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
 import { type RandomStream, randomStream } from "../random.js";
 import {
@@ -40,7 +40,7 @@ export interface Scenes {
   readonly annotations: BoxAnnotations;
 }
 
-const checkOptions = optionsOf<ShapeScenesOptions>(
+const checkOptions = optionsCheck<ShapeScenesOptions>(
   {
     seed: integer(),
     train: optional(integer(1)),

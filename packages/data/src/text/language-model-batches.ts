@@ -1,6 +1,6 @@
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import { arrayClassOf } from "@mp/graph/internal";
-import { claim, integer, oneOf, optional, optionsOf, passes } from "../check-arguments.js";
+import { claim, integer, oneOf, optional, optionsCheck, passes } from "../check-arguments.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 
@@ -25,7 +25,7 @@ export interface LanguageModelOptions {
   readonly partial?: "drop" | "keep";
 }
 
-const checkOptions = optionsOf<LanguageModelOptions>(
+const checkOptions = optionsCheck<LanguageModelOptions>(
   {
     batch: integer(1),
     sequence: integer(1),

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { MpError } from "@mp/core";
-import { path as checkPath, text as checkText, listOf, optionsOf } from "../check-arguments.js";
+import { path as checkPath, text as checkText, listOf, optionsCheck } from "../check-arguments.js";
 import { listFiles } from "../list-files.js";
 import { docComments } from "./doc-comments.js";
 import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
@@ -27,7 +27,7 @@ export interface TextCorpusOptions {
 const EXTENSIONS = [".md", ".mdx", ".d.ts"];
 const NOT_PROSE = /(?:^|\/)(?:changelog|history|licen[sc]e|third-?party)[^/]*$/i;
 
-const checkOptions = optionsOf<TextCorpusOptions>(
+const checkOptions = optionsCheck<TextCorpusOptions>(
   {
     from: checkText,
     packages: listOf(
@@ -55,7 +55,7 @@ export async function textCorpus(options: TextCorpusOptions): Promise<TextCorpus
       seen.add(paragraph);
       text.add(tokenize(paragraph));
     }
-    text.endSource({ name, version: versionOf(root) });
+    text.endSource({ name, version: packageVersion(root) });
   }
   return text.finish(options.packages.map(({ name }) => name).join(", "));
 }
@@ -99,7 +99,7 @@ function packageRoot(name: string, from: string): string {
   return found;
 }
 
-function versionOf(root: string): string {
+function packageVersion(root: string): string {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version?: unknown };
   return typeof version === "string" ? version : "unknown";
 }

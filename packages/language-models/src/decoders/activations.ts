@@ -17,4 +17,4 @@ const ACTIVATIONS: Readonly<Record<string, Activation>> = {
 export const activationName: checks.Check = checks.oneOf(...Object.keys(ACTIVATIONS));
 
 /** @param name one that `activationName` accepts */
-export const activationOf = (name: unknown): Activation => ACTIVATIONS[name as string] as Activation;
+export const findActivation = (name: unknown): Activation => ACTIVATIONS[name as string] as Activation;

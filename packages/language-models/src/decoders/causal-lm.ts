@@ -8,7 +8,7 @@ import { type FieldValues, ignoreOption, readFields } from "@mp/nn/internal";
 import type { Attend, CausalLmInput, Decoder, DecoderInput, Family, ModelSizes } from "./decoder.js";
 import { FAMILIES } from "./families.js";
 import { HEAD } from "./linear.js";
-import { initialized, linearLayersOf, mapSpecs } from "./parameter-spec.js";
+import { initParameters, listLinearLayers, mapSpecs } from "./parameter-spec.js";
 
 /** The object that a config.json holds. */
 export type CausalLmConfig = Readonly<Record<string, unknown>>;
@@ -65,7 +65,7 @@ export function readModel(
   { remat: kept, ignore }: Required<CausalLmOptions>,
 ): ReadModel {
   checks.object("causalLm: config", config);
-  const family = familyOf(config);
+  const family = findFamily(config);
   const fields = readFields("causalLm: config", config, family.fields, ignore);
   const decoder = family.decoder(fields, ignore);
   // Refuses tensors that are too large.
@@ -74,11 +74,11 @@ export function readModel(
   const model: CausalLm = {
     name: "causalLm",
     config,
-    linearLayers: linearLayersOf(decoder.parameters, HEAD),
+    linearLayers: listLinearLayers(decoder.parameters, HEAD),
     targets: family.targets,
     sizes: decoder.sizes,
     init: (key) =>
-      initialized(decoder.parameters, key, fields["initializer_range"] as number) as CausalLmParameters,
+      initParameters(decoder.parameters, key, fields["initializer_range"] as number) as CausalLmParameters,
     apply: (parameters, input, context) =>
       scope("causalLm", () => {
         return decoder.apply(parameters as TensorTree, { ...readInput(input), context, wrapped });
@@ -87,7 +87,7 @@ export function readModel(
   return { model, family, decoder };
 }
 
-function familyOf(config: FieldValues): Family {
+function findFamily(config: FieldValues): Family {
   const { model_type: type, architectures } = config;
   const family = typeof type === "string" && Object.hasOwn(FAMILIES, type) ? FAMILIES[type] : undefined;
   if (family === undefined)
@@ -116,10 +116,16 @@ function readInput(input: CausalLmInput): Omit<DecoderInput, "context" | "wrappe
         `causalLm: positions must have the shape of ids, [${batch}, ${time}], got [${rows}, ${columns}]`,
       );
   }
-  const counted = (): Tensor => expand(reshape(range(0, time), [1, time]), [batch, time]);
+  const countPositions = (): Tensor => expand(reshape(range(0, time), [1, time]), [batch, time]);
   const toEarlier: Attend = (_layer, { query, key, value }) =>
     attention(query, key, value, { isCausal: true, ...(mask === undefined ? {} : { mask }) });
-  return { ids: ids as Tensor, attend: attend ?? toEarlier, mask, place, positions: positions ?? counted() };
+  return {
+    ids: ids as Tensor,
+    attend: attend ?? toEarlier,
+    mask,
+    place,
+    positions: positions ?? countPositions(),
+  };
 }
 
 function expectTokens(name: string, given: Tensor | undefined): readonly [batch: number, time: number] {

@@ -5,7 +5,7 @@ import { isPast } from "@mp/nn/internal";
 import type { DecoderInput, Heads } from "./decoder.js";
 
 /** Causal attention with dropout on its weights in training, which the operator `attention` lacks. */
-export function droppedAttention(layer: number, heads: Heads, rate: number, input: DecoderInput): Tensor {
+export function attendWithDropout(layer: number, heads: Heads, rate: number, input: DecoderInput): Tensor {
   const { attend, mask, context } = input;
   if (rate === 0 || context?.training !== true) return attend(layer, heads);
   const { query, key, value } = heads;

@@ -6,13 +6,13 @@ import { checks } from "@mp/graph/internal";
 import { dropout } from "@mp/nn";
 import type { LinearPart } from "@mp/nn/internal";
 import { extent, type FieldTable, type FieldValues, optional, rate, unused } from "@mp/nn/internal";
-import { activationName, activationOf } from "./activations.js";
+import { activationName, findActivation } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
-import { droppedAttention } from "./dropped-attention.js";
-import { embedded } from "./embedded.js";
+import { attendWithDropout } from "./dropped-attention.js";
+import { embed } from "./embedded.js";
 import { depth, nonNegative } from "./field-checks.js";
-import { HEAD, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
+import { HEAD, linear, linearSpec, type TensorsOf, widen } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { SHARED } from "./shared-fields-table.js";
 
@@ -63,8 +63,8 @@ export function gpt2Decoder(given: FieldValues): Decoder {
     throw new MpError("MP_INVALID_ARGUMENT", `causalLm: n_head must divide n_embd, got ${heads} and ${size}`);
   return {
     sizes: { vocabulary, layers, keyHeads: heads, headSize: size / heads, positions },
-    parameters: specOf(config) as SpecTree,
-    apply: (tensors, input) => applied(config, tensors as unknown as Tensors, input),
+    parameters: parameterTree(config) as SpecTree,
+    apply: (tensors, input) => applyGpt2(config, tensors as unknown as Tensors, input),
   };
 }
 
@@ -83,7 +83,7 @@ const blockSpec = (size: number, hidden: number, factor: number) => ({
   mlp: { c_fc: convolutionSpec(size, hidden), c_proj: convolutionSpec(hidden, size, factor) },
 });
 
-const specOf = ({ n_embd: size, n_layer: layers, n_inner: hidden = 4 * size, ...config }: Config) => ({
+const parameterTree = ({ n_embd: size, n_layer: layers, n_inner: hidden = 4 * size, ...config }: Config) => ({
   transformer: {
     wte: { weight: spec([config.vocab_size, size], "normal") },
     wpe: { weight: spec([config.n_positions, size], "normal") },
@@ -93,11 +93,11 @@ const specOf = ({ n_embd: size, n_layer: layers, n_inner: hidden = 4 * size, ...
   ...(config.tie_word_embeddings ? {} : { [HEAD]: linearSpec(size, config.vocab_size) }),
 });
 
-type Tensors = TensorsOf<ReturnType<typeof specOf>>;
+type Tensors = TensorsOf<ReturnType<typeof parameterTree>>;
 type BlockTensors = TensorsOf<ReturnType<typeof blockSpec>>;
 type Norm = TensorsOf<ReturnType<typeof normSpec>>;
 
-function applied(config: Config, { transformer, lm_head: head }: Tensors, input: DecoderInput): Tensor {
+function applyGpt2(config: Config, { transformer, lm_head: head }: Tensors, input: DecoderInput): Tensor {
   const { wte, wpe, h: layers, ln_f: norm } = transformer;
   const { n_positions: longest, embd_pdrop: rate } = config;
   const time = input.ids.shape[1] ?? 0;
@@ -107,25 +107,25 @@ function applied(config: Config, { transformer, lm_head: head }: Tensors, input:
       `causalLm: ids must have at most ${longest} tokens in a row, n_positions, got ${time}; pass shorter rows`,
     );
   const rows = add(
-    scope("wte", () => embedded(wte.weight, input.ids)),
-    scope("wpe", () => embedded(wpe.weight, input.positions)),
+    scope("wte", () => embed(wte.weight, input.ids)),
+    scope("wpe", () => embed(wpe.weight, input.positions)),
   );
-  const x = throughBlocks("h", layers, dropped(rows, rate, input), input, (own, y, index) =>
+  const x = throughBlocks("h", layers, dropOut(rows, rate, input), input, (own, y, index) =>
     blockOutput(config, own, y, index, input),
   );
-  const last = scope("ln_f", () => normalized(config, norm, x));
+  const last = scope("ln_f", () => normalize(config, norm, x));
   return scope(HEAD, () => linear(head ?? wte, last, input.context));
 }
 
-const dropped = (x: Tensor, share: number, { context }: DecoderInput): Tensor =>
+const dropOut = (x: Tensor, share: number, { context }: DecoderInput): Tensor =>
   share === 0 ? x : dropout(share).apply({}, x, context);
 
 /** Its statistics are in f32 under any policy. */
-const normalized = ({ layer_norm_epsilon: epsilon }: Config, { weight, bias }: Norm, x: Tensor): Tensor =>
-  layerNormalization(x, widened(weight, x), widened(bias, x), { epsilon });
+const normalize = ({ layer_norm_epsilon: epsilon }: Config, { weight, bias }: Norm, x: Tensor): Tensor =>
+  layerNormalization(x, widen(weight, x), widen(bias, x), { epsilon });
 
 /** The scale of the scores of a layer, by that of `attention`, 1 / √(size of a head). */
-const scaleOf = (config: Config, layer: number): number =>
+const attentionScale = (config: Config, layer: number): number =>
   (config.scale_attn_weights ? 1 : Math.sqrt(config.n_embd / config.n_head)) /
   (config.scale_attn_by_inverse_layer_idx ? layer + 1 : 1);
 
@@ -141,21 +141,21 @@ function blockOutput(
     scope(name, () => linear({ ...parts[name], isInputsFirst: true }, y, input.context));
   const attended = scope("attn", () => {
     const [batch = 0, time = 0] = x.shape;
-    const stacked = layer(own.attn, "c_attn", normalized(config, own.ln_1, x));
+    const stacked = layer(own.attn, "c_attn", normalize(config, own.ln_1, x));
     const [query, key, value] = split(stacked, 3, -1).map((y) =>
       transpose(reshape(y, [batch, time, heads, size / heads]), [0, 2, 1, 3]),
     ) as [Tensor, Tensor, Tensor];
-    const scale = scaleOf(config, index);
+    const scale = attentionScale(config, index);
     const scaled = scale === 1 ? query : mul(query, scale);
-    const mixed = droppedAttention(index, { query: scaled, key, value }, ofShares, input);
+    const mixed = attendWithDropout(index, { query: scaled, key, value }, ofShares, input);
     const joined = reshape(transpose(mixed, [0, 2, 1, 3]), [batch, time, size]);
-    return dropped(layer(own.attn, "c_proj", joined), ofOutputs, input);
+    return dropOut(layer(own.attn, "c_proj", joined), ofOutputs, input);
   });
   const middle = add(x, attended);
   const fed = scope("mlp", () => {
-    const read = layer(own.mlp, "c_fc", normalized(config, own.ln_2, middle));
-    return dropped(
-      layer(own.mlp, "c_proj", activationOf(config.activation_function)(read)),
+    const read = layer(own.mlp, "c_fc", normalize(config, own.ln_2, middle));
+    return dropOut(
+      layer(own.mlp, "c_proj", findActivation(config.activation_function)(read)),
       ofOutputs,
       input,
     );

@@ -33,9 +33,9 @@ export function linear(
   context: LayerContext | undefined,
 ): Tensor {
   const product = withWeight(weight, (own) =>
-    isInputsFirst === true ? matMul(x, widened(own, x)) : times(x, own),
+    isInputsFirst === true ? matMul(x, widen(own, x)) : times(x, own),
   );
-  const own = bias === undefined ? product : add(product, widened(bias, x));
+  const own = bias === undefined ? product : add(product, widen(bias, x));
   if (adapter === undefined) return own;
   const { down, up, scale, dropout: rate } = adapter;
   const read = rate === 0 ? x : dropout(rate).apply({}, x, context);
@@ -44,7 +44,7 @@ export function linear(
 
 /** x · Wᵀ. One row, as a token of a text has, is W · xᵀ: no engine then makes a transposed copy of all weights. */
 function times(x: Tensor, weight: Tensor): Tensor {
-  const wide = widened(weight, x);
+  const wide = widen(weight, x);
   const rows = x.shape.slice(0, -1);
   if (rows.some((count) => count !== 1)) return matMul(x, transpose(wide, [1, 0]));
   const [outputs = 0, inputs = 0] = weight.shape;
@@ -52,5 +52,5 @@ function times(x: Tensor, weight: Tensor): Tensor {
 }
 
 /** Casts a frozen 16-bit weight to the dtype of the input, so that the policy decides what the product computes in. */
-export const widened = (weight: Tensor, x: Tensor): Tensor =>
+export const widen = (weight: Tensor, x: Tensor): Tensor =>
   weight.dtype === x.dtype ? weight : cast(weight, x.dtype);

@@ -5,14 +5,14 @@ import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
 import type { LinearPart } from "@mp/nn/internal";
 import { extent, type FieldTable, type FieldValues, optional, positive } from "@mp/nn/internal";
-import { activationName, activationOf } from "./activations.js";
+import { activationName, findActivation } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
-import { embedded } from "./embedded.js";
+import { embed } from "./embedded.js";
 import { depth, nonNegative, positionCount } from "./field-checks.js";
-import { HEAD, linear, linearSpec, type TensorsOf, widened } from "./linear.js";
+import { HEAD, linear, linearSpec, type TensorsOf, widen } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
-import { type Angles, anglesAt, inverseFrequencies, type RotaryConfig, rotated } from "./rotary.js";
+import { type Angles, anglesAt, inverseFrequencies, type RotaryConfig, rotate } from "./rotary.js";
 import { SHARED } from "./shared-fields-table.js";
 
 /** With the defaults of transformers' LlamaConfig. */
@@ -62,18 +62,18 @@ interface Config
 
 /** @throws MP_INVALID_ARGUMENT for sizes that do not fit together; MP_UNSUPPORTED for angles that are not computed here */
 export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: readonly string[]): Decoder {
-  const config = sized(given as unknown as Config);
+  const config = fillSizes(given as unknown as Config);
   const frequencies = inverseFrequencies(config, ignored);
   const { vocab_size: vocabulary, num_hidden_layers: layers, num_key_value_heads: keyHeads } = config;
   const { head_dim: headSize, max_position_embeddings: positions } = config;
   return {
     sizes: { vocabulary, layers, keyHeads, headSize, positions },
-    parameters: specOf(config, parts) as SpecTree,
-    apply: (tensors, input) => applied(config, frequencies, tensors as unknown as Tensors, input),
+    parameters: parameterTree(config, parts) as SpecTree,
+    apply: (tensors, input) => applyLlama(config, frequencies, tensors as unknown as Tensors, input),
   };
 }
 
-function sized(config: Config): Config {
+function fillSizes(config: Config): Config {
   const { hidden_size: size, num_attention_heads: heads } = config;
   const { num_key_value_heads: keyHeads = heads, head_dim: headSize = size / heads } = config;
   if (!Number.isInteger(headSize) || headSize % 2 !== 0)
@@ -89,7 +89,7 @@ const mismatch = (problem: string): MpError => new MpError("MP_INVALID_ARGUMENT"
 
 const normSpec = (size: number) => ({ weight: spec([size], "ones") });
 
-const specOf = (config: Config, parts: LlamaParts) => ({
+const parameterTree = (config: Config, parts: LlamaParts) => ({
   model: {
     embed_tokens: { weight: spec([config.vocab_size, config.hidden_size], "normal") },
     layers: Array.from({ length: config.num_hidden_layers }, () => blockSpec(config, parts)),
@@ -120,11 +120,11 @@ function blockSpec(config: Config, { biases, headNorms }: LlamaParts) {
   };
 }
 
-type Tensors = TensorsOf<ReturnType<typeof specOf>>;
+type Tensors = TensorsOf<ReturnType<typeof parameterTree>>;
 type BlockTensors = TensorsOf<ReturnType<typeof blockSpec>>;
 type Norm = TensorsOf<ReturnType<typeof normSpec>>;
 
-function applied(
+function applyLlama(
   config: Config,
   frequencies: HostTensor<"f32">,
   { model, lm_head: head }: Tensors,
@@ -132,17 +132,17 @@ function applied(
 ): Tensor {
   const { embed_tokens: table, layers, norm } = model;
   const angles = scope("rotary", () => anglesAt(input.positions, frequencies));
-  const rows = scope("embed_tokens", () => embedded(table.weight, input.ids));
+  const rows = scope("embed_tokens", () => embed(table.weight, input.ids));
   const x = throughBlocks("layers", layers, rows, input, (own, y, index) =>
     blockOutput(config, own, y, angles, index, input),
   );
-  const last = scope("norm", () => normalized(config, norm, x));
+  const last = scope("norm", () => normalize(config, norm, x));
   return scope(HEAD, () => linear(head ?? table, last, input.context));
 }
 
 /** Its statistics are in f32 under any policy. */
-const normalized = ({ rms_norm_eps: epsilon }: Config, { weight }: Norm, x: Tensor): Tensor =>
-  rmsNormalization(x, widened(weight, x), { epsilon });
+const normalize = ({ rms_norm_eps: epsilon }: Config, { weight }: Norm, x: Tensor): Tensor =>
+  rmsNormalization(x, widen(weight, x), { epsilon });
 
 function blockOutput(
   config: Config,
@@ -155,16 +155,16 @@ function blockOutput(
   const layer = <K extends string>(parts: Readonly<Record<K, LinearPart>>, name: K, y: Tensor): Tensor =>
     scope(name, () => linear(parts[name], y, context));
   const attended = scope("self_attn", () => {
-    const read = normalized(config, own.input_layernorm, x);
+    const read = normalize(config, own.input_layernorm, x);
     const { num_attention_heads: heads, num_key_value_heads: keyHeads, head_dim: headSize } = config;
     const [batch = 0, time = 0] = x.shape;
     const inHeads = (y: Tensor, count: number): Tensor =>
       transpose(reshape(y, [batch, time, count, headSize]), [0, 2, 1, 3]);
-    const turned = (y: Tensor, norm: Norm | undefined): Tensor =>
-      rotated(norm === undefined ? y : normalized(config, norm, y), angles);
+    const turn = (y: Tensor, norm: Norm | undefined): Tensor =>
+      rotate(norm === undefined ? y : normalize(config, norm, y), angles);
     const { q_norm: queryNorm, k_norm: keyNorm } = own.self_attn;
-    const query = turned(inHeads(layer(own.self_attn, "q_proj", read), heads), queryNorm);
-    const key = turned(inHeads(layer(own.self_attn, "k_proj", read), keyHeads), keyNorm);
+    const query = turn(inHeads(layer(own.self_attn, "q_proj", read), heads), queryNorm);
+    const key = turn(inHeads(layer(own.self_attn, "k_proj", read), keyHeads), keyNorm);
     const value = inHeads(layer(own.self_attn, "v_proj", read), keyHeads);
     const mixed = attend(index, { query, key, value });
     const joined = reshape(transpose(mixed, [0, 2, 1, 3]), [batch, time, heads * headSize]);
@@ -172,8 +172,8 @@ function blockOutput(
   });
   const middle = add(x, attended);
   const fed = scope("mlp", () => {
-    const read = normalized(config, own.post_attention_layernorm, middle);
-    const gate = activationOf(config.hidden_act)(layer(own.mlp, "gate_proj", read));
+    const read = normalize(config, own.post_attention_layernorm, middle);
+    const gate = findActivation(config.hidden_act)(layer(own.mlp, "gate_proj", read));
     return layer(own.mlp, "down_proj", mul(gate, layer(own.mlp, "up_proj", read)));
   });
   return add(middle, fed);

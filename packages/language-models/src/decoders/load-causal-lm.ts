@@ -8,7 +8,7 @@ import {
   type Quantization,
   readJson,
   type Store,
-  stored,
+  storeFloats,
   WEIGHT_FORMATS,
 } from "@mp/nn/internal";
 import {
@@ -61,7 +61,7 @@ export async function loadCausalLm(
   const { loaded } = await loadStored(
     { what: "loadCausalLm", path: weightsIn(folder), remedy: () => ofOneModel(folder) },
     { params },
-    { rename: published(family, decoder), store: storing(base, model) },
+    { rename: toTreeName(family, decoder), store: storing(base, model) },
   );
   return { model, ...loaded };
 }
@@ -87,17 +87,17 @@ function namingSource<T>(path: string, read: () => T): T {
 
 /** Quantizes the weights of linear layers one by one, so that no more than one of them is in f32. */
 function storing(base: "f32" | "bf16" | Quantization, { linearLayers }: CausalLm): Store {
-  if (base === "f32" || base === "bf16") return stored;
+  if (base === "f32" || base === "bf16") return storeFloats;
   const layers = linearLayers.filter(({ isHead }) => !isHead);
   const paths = new Set(layers.map(({ path }) => `params/${path}/weight`));
   return (leaf, numbers, path) => {
-    if (!paths.has(path)) return stored(leaf, numbers, path);
-    return namingSource(path, () => WEIGHT_FORMATS[base].quantized(numbers.data, numbers.shape));
+    if (!paths.has(path)) return storeFloats(leaf, numbers, path);
+    return namingSource(path, () => WEIGHT_FORMATS[base].quantize(numbers.data, numbers.shape));
   };
 }
 
 /** Files of a model without a head leave its prefix out: `layers.0…` is `model.layers.0…`; some have a copy of a tied head. */
-const published =
+const toTreeName =
   ({ prefix, buffers }: Family, { parameters }: Decoder) =>
   (name: string): string | undefined => {
     if (name.startsWith(`${HEAD}.`)) return HEAD in parameters ? name : undefined;

@@ -29,7 +29,7 @@ export const mapSpecs = <T>(tree: SpecTree, make: (spec: ParameterSpec, path: st
   mapTree<unknown, ParameterSpec, T>(tree, isSpec, make) as Tree<T>;
 
 /** The start of the parameters, normal ones with that standard deviation. */
-export function initialized(tree: SpecTree, key: Key, deviation: number): Tree<HostTensor<"f32">> {
+export function initParameters(tree: SpecTree, key: Key, deviation: number): Tree<HostTensor<"f32">> {
   const starts: Readonly<Record<Start, (factor: number) => Initializer>> = {
     normal: (factor) => normal(deviation * factor),
     zeros: () => constantValue(0),
@@ -41,7 +41,7 @@ export function initialized(tree: SpecTree, key: Key, deviation: number): Tree<H
 }
 
 /** The linear layers among the parameters; that at `head` gives the logits. */
-export function linearLayersOf(tree: SpecTree, head: string): readonly LinearPlace[] {
+export function listLinearLayers(tree: SpecTree, head: string): readonly LinearPlace[] {
   return leavesOf<ParameterSpec>(tree, isSpec, "parameters").flatMap(
     ([at, { shape, isLinear, isInputsFirst = false }]) => {
       const [outputs, inputs] = isInputsFirst ? shape.toReversed() : shape;

@@ -111,7 +111,7 @@ export function anglesAt(positions: Tensor, frequencies: HostTensor<"f32">): Ang
 }
 
 /** Heads [batch, heads, time, size], each pair turned by its angle. */
-export function rotated(heads: Tensor, { cosine, sine }: Angles): Tensor {
+export function rotate(heads: Tensor, { cosine, sine }: Angles): Tensor {
   const [first, second] = split(heads, 2, -1) as [Tensor, Tensor];
   return concat([sub(mul(first, cosine), mul(second, sine)), add(mul(second, cosine), mul(first, sine))], -1);
 }

@@ -30,9 +30,9 @@ export interface CachedAttention {
 export function promptAttention(cache: Cache<Tensor>): CachedAttention {
   return recording(cache, (before, heads) => {
     const time = heads.key.shape[2] as number;
-    const filled = (old: Tensor, own: Tensor): Tensor =>
+    const fill = (old: Tensor, own: Tensor): Tensor =>
       time === old.shape[2] ? own : concat([own, slice(old, [{ axis: 2, start: time }])], 2);
-    const after = { keys: filled(before.keys, heads.key), values: filled(before.values, heads.value) };
+    const after = { keys: fill(before.keys, heads.key), values: fill(before.values, heads.value) };
     return { after, mixed: attention(heads.query, heads.key, heads.value, { isCausal: true }) };
   });
 }

@@ -16,7 +16,7 @@ import type { Lora, NamedParameters } from "@mp/nn/adapters";
 import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
 import type { CausalLmInput } from "../decoders/decoder.js";
 import { type Cache, emptyCache, promptAttention, tokenAttention } from "./cache.js";
-import { sampled } from "./sampling.js";
+import { sampleToken } from "./sampling.js";
 import { StopSequences } from "./stop-sequences.js";
 import { type GenerateOptions, type TextPlan, type TokenStream, textPlan } from "./stream-options.js";
 
@@ -101,7 +101,7 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
     name: "generator",
     backend,
     precision,
-    model: cachedModel(model, adapter?.adapted),
+    model: modelWithCache(model, adapter?.adapted),
     params: adapter === undefined ? { base: params } : { base: params, adapters: adapter.adapters },
     modelState: { cache: emptyCache(sizes, length) },
     programs: PROGRAMS,
@@ -128,7 +128,7 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
     length,
     generate: (prompt, given = {}) => {
       const plan = textPlan(prompt, given, { length, ...sizes });
-      return textOf(plan, (tokens, place) => {
+      return streamText(plan, (tokens, place) => {
         if (place === plan.prompt.length - 1) latest = plan;
         return ask(plan, tokens, place);
       });
@@ -141,7 +141,7 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
 /** The logits after these tokens, the last of which is at `place`. */
 type Ask = (tokens: readonly number[], place: number) => Promise<Float32Array>;
 
-async function* textOf(plan: TextPlan, ask: Ask): TokenStream {
+async function* streamText(plan: TextPlan, ask: Ask): TokenStream {
   const { prompt, maxTokens, seed, signal } = plan;
   const stops = new StopSequences(plan.stop);
   const stream = key(seed);
@@ -151,7 +151,7 @@ async function* textOf(plan: TextPlan, ask: Ask): TokenStream {
       yield* stops.rest();
       return "signal";
     }
-    const token = sampled(await ask(tokens, prompt.length + made - 1), plan, stream, made);
+    const token = sampleToken(await ask(tokens, prompt.length + made - 1), plan, stream, made);
     const { free, isStop } = stops.take(token);
     yield* free;
     if (isStop) return "stop";
@@ -174,7 +174,7 @@ export function cacheLength(wanted: number, positions: number): number {
 }
 
 /** The model over the cache, for a prompt at the first place or one token at any. */
-const cachedModel =
+const modelWithCache =
   (model: CausalLm, adapted: Lora<CausalLmInput> | undefined) =>
   (
     { base, adapters }: { readonly base: unknown; readonly adapters?: unknown },

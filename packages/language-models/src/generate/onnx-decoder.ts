@@ -57,7 +57,7 @@ export function onnxDecoder(model: CausalLm): OnnxDecoder {
       dynamicAxes: Object.fromEntries(inputs.map(([name, { axes }]) => [name, axes])),
     },
     apply: (params, { input_ids: ids, attention_mask: isToken, position_ids: places, ...past }, context) => {
-      const mask = maskOf(ids, isToken);
+      const mask = combineMask(ids, isToken);
       const present: Record<string, Tensor> = {};
       const afterPast = (name: string, own: Tensor): Tensor => {
         const whole = concat([past[`past_key_values.${name}`] as Tensor, own], 2);
@@ -73,7 +73,7 @@ export function onnxDecoder(model: CausalLm): OnnxDecoder {
 }
 
 /** The mask of new tokens, bool [batch, 1, time, past + time]: they attend to tokens that are none after them. */
-function maskOf(ids: Tensor, isToken: Tensor): Tensor {
+function combineMask(ids: Tensor, isToken: Tensor): Tensor {
   const time = ids.shape[1] as number;
   const [batch, whole] = isToken.shape as readonly [number, number];
   const columns = range(0, whole);

@@ -1,7 +1,7 @@
 // What may be drawn, beside a direct computation with everything sorted, and how often it is.
 import { key } from "@mp/core";
 import { describe, expect, it } from "vitest";
-import { candidates, type Sampling, sampled } from "./sampling.js";
+import { candidates, type Sampling, sampleToken } from "./sampling.js";
 
 /** Numbers in 0 … 1 by a linear congruence. */
 function draws(seed: number): () => number {
@@ -85,7 +85,7 @@ describe("sampled", () => {
       const want = direct(given);
       const drawn = new Array(given.logits.length).fill(0) as number[];
       for (let draw = 0; draw < count; draw++) {
-        const token = sampled(given.logits, given.sampling, key(seed), draw);
+        const token = sampleToken(given.logits, given.sampling, key(seed), draw);
         drawn[token] = (drawn[token] as number) + 1;
       }
       for (const [token, share] of want.entries()) {
@@ -99,7 +99,7 @@ describe("sampled", () => {
   it("takes the most likely token, the first of several, at a temperature of 0", () => {
     for (let seed = 0; seed < 50; seed++) {
       const { logits, sampling } = caseOf(seed);
-      const token = sampled(logits, { ...sampling, temperature: 0 }, key(0), 0);
+      const token = sampleToken(logits, { ...sampling, temperature: 0 }, key(0), 0);
       expect(token).toBe(logits.indexOf(Math.max(...logits)));
     }
   });
@@ -108,7 +108,7 @@ describe("sampled", () => {
     const logits = new Float32Array(1000);
     const sampling = { temperature: 1, topK: 0, topP: 1 };
     const drawn = (seed: number): readonly number[] =>
-      Array.from({ length: 8 }, (_, draw) => sampled(logits, sampling, key(seed), draw));
+      Array.from({ length: 8 }, (_, draw) => sampleToken(logits, sampling, key(seed), draw));
     expect(drawn(1)).toEqual(drawn(1));
     expect(new Set([...drawn(1), ...drawn(2)]).size).toBeGreaterThan(12);
   });

@@ -12,7 +12,7 @@ export interface Sampling {
 }
 
 /** The token of a draw: each stands for one place of one stream of random numbers. */
-export function sampled(logits: Float32Array, sampling: Sampling, stream: Key, draw: number): number {
+export function sampleToken(logits: Float32Array, sampling: Sampling, stream: Key, draw: number): number {
   if (sampling.temperature === 0) return mostLikely(logits);
   const { tokens, shares } = candidates(logits, sampling);
   const total = shares.reduce((sum, share) => sum + share, 0);

@@ -15,7 +15,7 @@ export class StopSequences {
       this.#held = [];
       return { free: seen.slice(0, seen.length - whole.length), isStop: true };
     }
-    const begun = Math.max(0, ...this.#sequences.map((sequence) => begunIn(seen, sequence)));
+    const begun = Math.max(0, ...this.#sequences.map((sequence) => overlap(seen, sequence)));
     this.#held = seen.slice(seen.length - begun);
     return { free: seen.slice(0, seen.length - begun), isStop: false };
   }
@@ -27,7 +27,7 @@ export class StopSequences {
 }
 
 /** The length of the longest proper prefix of a sequence that the tokens end with. */
-function begunIn(tokens: readonly number[], sequence: readonly number[]): number {
+function overlap(tokens: readonly number[], sequence: readonly number[]): number {
   let count = Math.min(tokens.length, sequence.length - 1);
   while (count > 0 && !endsWith(tokens, sequence, count)) count--;
   return count;

@@ -71,7 +71,7 @@ export class ChatTemplate {
 
   #run(template: InstanceType<Jinja["Template"]>, variables: ChatVariables): string {
     try {
-      return template.render({ ...variables, bounded_range: boundedRange() });
+      return template.render({ ...variables, bounded_range: limitRange() });
     } catch (cause) {
       const problem = cause instanceof Error ? cause.message : String(cause);
       throw new MpError(
@@ -117,7 +117,7 @@ export class ChatTemplate {
   }
 }
 
-function boundedRange(): (first: number, end?: number, step?: number) => number[] {
+function limitRange(): (first: number, end?: number, step?: number) => number[] {
   let left = MOST_NUMBERS;
   return (first, end, step = 1) => {
     const [start, stop] = end === undefined ? [0, first] : [first, end];

@@ -5,7 +5,7 @@ import { checks, shown } from "@mp/graph/internal";
 import { readJson, readText } from "@mp/nn/internal";
 import { ChatTemplate, type Jinja } from "./chat-template.js";
 import { type LibraryTokenizer, Tokenizer, type TokenizerParts } from "./tokenizer.js";
-import { vocabularyOf } from "./vocabulary.js";
+import { readVocabulary } from "./vocabulary.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 type Library = { readonly Tokenizer: new (tokenizer: Fields, config: Fields) => LibraryTokenizer };
@@ -23,18 +23,18 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const configFile = join(folder, "tokenizer_config.json");
   const config = (await ifThere(readJson("loadTokenizer", configFile))) ?? {};
   const { Tokenizer: LibraryClass } = await load<Library>("@huggingface/tokenizers");
-  const model = modelOf(file, description);
-  const ids = usedBy(file, () => vocabularyOf(model, description["added_tokens"]));
-  const specials = specialsOf(configFile, config, ids);
-  const library = usedBy(file, () => new LibraryClass({ ...description, model }, config));
+  const model = checkModel(file, description);
+  const ids = tryUse(file, () => readVocabulary(model, description["added_tokens"]));
+  const specials = readSpecials(configFile, config, ids);
+  const library = tryUse(file, () => new LibraryClass({ ...description, model }, config));
   // Some of its parts are looked at no earlier than when they are used.
   const guarded: LibraryTokenizer = {
-    encode: (...given) => usedBy(file, () => library.encode(...given)),
-    decode: (...given) => usedBy(file, () => library.decode(...given)),
+    encode: (...given) => tryUse(file, () => library.encode(...given)),
+    decode: (...given) => tryUse(file, () => library.decode(...given)),
     id_to_token: (id) => library.id_to_token(id),
   };
   guarded.encode("a 1", { add_special_tokens: true });
-  const source = await templateOf(folder, configFile, config);
+  const source = await findTemplate(folder, configFile, config);
   const template =
     source === undefined
       ? undefined
@@ -50,23 +50,23 @@ export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   });
 }
 
-function usedBy<T>(file: string, use: () => T): T {
+function tryUse<T>(file: string, use: () => T): T {
   try {
     return use();
   } catch (cause) {
     const problem = cause instanceof Error ? cause.message : String(cause);
-    throw refused(file, `it cannot be used (${problem})`, cause);
+    throw refusal(file, `it cannot be used (${problem})`, cause);
   }
 }
 
 /** The model with its type: the library takes other types for lists of words. @throws MP_PARSE */
-function modelOf(file: string, { model }: Fields): Fields {
+function checkModel(file: string, { model }: Fields): Fields {
   const { type, merges } = (model ?? {}) as Fields;
   // Old files do not say it.
   const found = type ?? (Array.isArray(merges) ? "BPE" : undefined);
   if (found === "BPE" || found === "WordPiece" || found === "Unigram")
     return { ...(model as Fields), type: found };
-  throw refused(file, `its model must be of type BPE, WordPiece or Unigram, got ${shown(found)}`);
+  throw refusal(file, `its model must be of type BPE, WordPiece or Unigram, got ${shown(found)}`);
 }
 
 /** Undefined for a file that is not there. */
@@ -76,7 +76,7 @@ const ifThere = <T>(read: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-const refused = (file: string, problem: string, cause?: unknown): MpError =>
+const refusal = (file: string, problem: string, cause?: unknown): MpError =>
   new MpError(
     "MP_PARSE",
     `loadTokenizer: ${file}: ${problem}; correct it, or take the files of the model's folder again`,
@@ -87,7 +87,7 @@ const refused = (file: string, problem: string, cause?: unknown): MpError =>
   );
 
 /** The file of its own comes before the field, which may hold several by name. */
-async function templateOf(
+async function findTemplate(
   folder: string,
   configFile: string,
   config: Fields,
@@ -101,7 +101,7 @@ async function templateOf(
     : field;
   if (named === undefined || named === null) return undefined;
   if (typeof named === "string") return { file: configFile, text: named };
-  throw refused(configFile, "its chat_template is neither a text nor a list of names and templates");
+  throw refusal(configFile, "its chat_template is neither a text nor a list of names and templates");
 }
 
 /** The parts of `Tokenizer.special`; published files name an `unk_token` too that is no token where all bytes are. */
@@ -111,14 +111,14 @@ const NEEDED = ["bos_token", "eos_token", "pad_token"];
  * Fields such as `eos_token`, a text or an object that holds it, and the ids of some.
  * @throws MP_PARSE for one that is no token: transformers adds it, and the model has no row for it
  */
-function specialsOf(
+function readSpecials(
   file: string,
   config: Fields,
   ids: ReadonlyMap<unknown, number>,
 ): Pick<TokenizerParts, "special" | "specialTokens"> {
   const { additional_special_tokens: additional } = config;
   if (additional != null && !Array.isArray(additional))
-    throw refused(file, `its additional_special_tokens must be a list, got ${shown(additional)}`);
+    throw refusal(file, `its additional_special_tokens must be a list, got ${shown(additional)}`);
   const special: Record<string, number> = {};
   const specialTokens: Record<string, string> = {};
   for (const [name, value] of Object.entries(config)) {
@@ -126,7 +126,7 @@ function specialsOf(
     const id = ids.get(token);
     const isNeeded = NEEDED.includes(name);
     if (isNeeded && value !== null && id === undefined)
-      throw refused(file, `its ${name} must be a token of tokenizer.json or null, got ${shown(token)}`);
+      throw refusal(file, `its ${name} must be a token of tokenizer.json or null, got ${shown(token)}`);
     if (name.endsWith("_token") && typeof token === "string") specialTokens[name] = token;
     if ((isNeeded || name === "unk_token") && id !== undefined) special[name.replace("_token", "")] = id;
   }

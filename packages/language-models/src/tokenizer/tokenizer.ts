@@ -66,12 +66,12 @@ const CHAT = {
   ),
 };
 const isId = (id: unknown): boolean => Number.isSafeInteger(id) && (id as number) >= 0;
-const idCheck = checks.claim("a list of integers ≥ 0", (value) => isListOf(value, isId));
+const idCheck = checks.claim("a list of integers ≥ 0", (value) => isListWith(value, isId));
 const messagesCheck = checks.claim("a list of messages, each with a role", (value) =>
-  isListOf(value, (message) => typeof (message as ChatMessage | undefined)?.role === "string"),
+  isListWith(value, (message) => typeof (message as ChatMessage | undefined)?.role === "string"),
 );
 
-function isListOf(value: unknown, accepts: (element: unknown) => boolean): boolean {
+function isListWith(value: unknown, accepts: (element: unknown) => boolean): boolean {
   return (
     (Array.isArray(value) || ArrayBuffer.isView(value)) &&
     Array.from(value as ArrayLike<unknown>).every(accepts)
@@ -130,7 +130,7 @@ export class Tokenizer {
     const variables = this.#variables("encodeChat", messages, options);
     const { text, spans } = this.#template().answers(variables);
     const ids = this.#encode(text, false);
-    const places = this.#placesOf(ids, text);
+    const places = this.#locateTokens(ids, text);
     if (places === undefined) return { ids, mask: this.#maskByPrefixes(ids, text, spans) };
     const mask = places.map(([start, end]) => Number(spans.some(([from, to]) => start < to && end > from)));
     return { ids, mask };
@@ -186,7 +186,7 @@ export class Tokenizer {
   }
 
   /** The characters of each token; those of one character have the same. Undefined where tokens do not keep the text. */
-  #placesOf(ids: readonly number[], text: string): Span[] | undefined {
+  #locateTokens(ids: readonly number[], text: string): Span[] | undefined {
     const stream = this.decodeStream();
     const places: Span[] = [];
     let joined = "";

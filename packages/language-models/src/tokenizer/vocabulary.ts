@@ -7,7 +7,7 @@ const isId = (id: unknown): id is number =>
   Number.isInteger(id) && (id as number) >= 0 && (id as number) < 2 ** 31;
 
 /** @returns the ids by token; some numbers may have no token @throws Error for what are no tokens, ids or merges */
-export function vocabularyOf(model: Fields, added: unknown): ReadonlyMap<string, number> {
+export function readVocabulary(model: Fields, added: unknown): ReadonlyMap<string, number> {
   const { type, vocab, merges, unk_id: unknown, continuing_subword_prefix: prefix } = model;
   const isRanked = type === "Unigram";
   if (isRanked ? !Array.isArray(vocab) : typeof vocab !== "object" || vocab === null || Array.isArray(vocab))

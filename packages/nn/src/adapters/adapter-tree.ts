@@ -9,7 +9,7 @@ import {
   type Tensor,
 } from "@mp/core";
 import { formatShape, sameShape } from "@mp/core/graph";
-import { shapeOf } from "../quantized/stored-weight.js";
+import { weightShape } from "../quantized/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 import type { LinearPlace } from "./linear-place.js";
 
@@ -39,7 +39,7 @@ function withPart(
 }
 
 /** The tree with what `make` gives at each place. */
-export const treeOf = (
+export const buildTree = (
   places: readonly LinearPlace[],
   make: (place: LinearPlace) => Matrices<HostTensor>,
 ): NamedParameters =>
@@ -65,15 +65,15 @@ export function adaptersAt<T>(
   remedy: string = OWN,
 ): readonly Matrices<T>[] {
   const left = new Map(leavesOf(adapters, isLeaf, what));
-  const taken = (path: string, shape: Shape): T => {
+  const take = (path: string, shape: Shape): T => {
     const found = left.get(path);
     expectShape(what, path, shape, found?.shape, remedy);
     left.delete(path);
     return found as T;
   };
   const matrices = places.map(({ path, inputs, outputs }) => ({
-    down: taken(`${path}/lora_A/weight`, [rank, inputs]),
-    up: taken(`${path}/lora_B/weight`, [outputs, rank]),
+    down: take(`${path}/lora_A/weight`, [rank, inputs]),
+    up: take(`${path}/lora_B/weight`, [outputs, rank]),
   }));
   const [other] = left.keys();
   if (other === undefined) return matrices;
@@ -106,7 +106,7 @@ export interface AdaptedLayer<W, T> extends Matrices<T> {
  * The base with what `make` gives of each adapted layer.
  * @throws as `adaptersAt`, also for a base of another model
  */
-export function joined<W, T>(
+export function joinTrees<W, T>(
   base: unknown,
   adapters: unknown,
   adapted: Adapted,
@@ -120,7 +120,7 @@ export function joined<W, T>(
       const isAlone = isLeaf(found);
       const part = (isAlone ? { weight: found } : found) as { readonly weight: W };
       const shape = isInputsFirst ? [inputs, outputs] : [outputs, inputs];
-      expectShape("lora: base", `${path}/weight`, shape, shapeOf(part?.weight), `${BASE}; ${order}`);
+      expectShape("lora: base", `${path}/weight`, shape, weightShape(part?.weight), `${BASE}; ${order}`);
       return make({ ...(matrices[at] as Matrices<T>), part, isAlone, place });
     });
   }, base) as NamedParameters;

@@ -3,18 +3,18 @@ import { type Tensor, zeros } from "@mp/core";
 import { checks, readOptions } from "@mp/graph/internal";
 import { readFields } from "../fields/config-fields.js";
 import { ignoreOption } from "../fields/field-checks.js";
-import { filled } from "../safetensors/filling.js";
+import { fillTrees } from "../safetensors/filling.js";
 import { readJson } from "../safetensors/json-file.js";
-import { named } from "../safetensors/load-safetensors.js";
+import { nameTensors } from "../safetensors/load-safetensors.js";
 import { openWeights } from "../safetensors/open-weights.js";
 import { expectComplete } from "../safetensors/report.js";
 import { type AdaptableModel, expectAdaptable, type NamedParameters } from "./adaptable-model.js";
 import { ADAPTER_FIELDS } from "./adapter-fields-table.js";
-import { treeOf } from "./adapter-tree.js";
+import { buildTree } from "./adapter-tree.js";
 import type { LinearPlace } from "./linear-place.js";
 import { type Lora, type LoraOptions, lora } from "./lora.js";
 import { FILES, PREFIX } from "./save-adapter.js";
-import { found, placesOf } from "./targets.js";
+import { filterNames, selectLayers } from "./targets.js";
 
 export interface LoadAdapterOptions {
   /** Fields of adapter_config.json that are not known here and that you know not to change the result; default []. */
@@ -56,17 +56,19 @@ export async function loadAdapter<I, O = Tensor>(
   );
   const subject = { what: "loadAdapter", path: weights, remedy: () => REMEDY };
   const file = await openWeights(subject);
-  const { nameAt } = named("loadAdapter", file, [[PREFIX, ""]]);
+  const { nameAt } = nameTensors("loadAdapter", file, [[PREFIX, ""]]);
   const places = model.linearLayers.filter(({ path }) => nameAt.has(`${path}/lora_A/weight`));
   const rank = fields["r"] as number;
-  const adapters = treeOf(places, ({ inputs, outputs }) => ({
+  const adapters = buildTree(places, ({ inputs, outputs }) => ({
     down: zeros([rank, inputs]),
     up: zeros([outputs, rank]),
   }));
-  const { loaded, report } = filled({ adapters }, { nameAt, file });
+  const { loaded, report } = fillTrees({ adapters }, { nameAt, file });
   const names = targetNames(fields);
   const left =
-    names === undefined ? [] : placesOf(model.linearLayers, names).filter((each) => !places.includes(each));
+    names === undefined
+      ? []
+      : selectLayers(model.linearLayers, names).filter((each) => !places.includes(each));
   const others = left.map(({ path }) => `${path} is a target, and the file has no adapter for it`);
   if (nameAt.size === 0) others.push("it has no adapters");
   expectComplete(subject, report, [], others);
@@ -75,7 +77,7 @@ export async function loadAdapter<I, O = Tensor>(
     alpha: fields["lora_alpha"] as number,
     dropout: fields["lora_dropout"] as number,
     useRslora: fields["use_rslora"] as boolean,
-    targets: targetsOf(model, places, names),
+    targets: nameTargets(model, places, names),
   };
   return { adapted: lora(model, settings), adapters: loaded.adapters };
 }
@@ -90,13 +92,13 @@ function targetNames(fields: Readonly<Record<string, unknown>>): readonly string
 }
 
 /** Short names where they name exactly the layers that have adapters, otherwise whole paths. */
-function targetsOf(
+function nameTargets(
   { linearLayers }: AdaptableModel<never, unknown>,
   places: readonly LinearPlace[],
   names: readonly string[] = [],
 ): readonly string[] {
-  const short = found(linearLayers, names);
-  return placesOf(linearLayers, short).length === places.length
+  const short = filterNames(linearLayers, names);
+  return selectLayers(linearLayers, short).length === places.length
     ? short
     : places.map(({ path }) => path.replaceAll("/", "."));
 }

@@ -4,11 +4,11 @@ import { positive, rate } from "../fields/field-checks.js";
 import { uniform } from "../initializers.js";
 import type { LayerContext, Parameters } from "../layer.js";
 import { type AdaptableModel, expectAdaptable, type NamedParameters } from "./adaptable-model.js";
-import { joined, treeOf } from "./adapter-tree.js";
+import { buildTree, joinTrees } from "./adapter-tree.js";
 import type { LinearAdapter, LinearPart } from "./linear-part.js";
 import type { LinearPlace } from "./linear-place.js";
-import { inF32, merged, type Weight } from "./merge.js";
-import { expectFound, placesOf, type Targets } from "./targets.js";
+import { inF32, mergeWeight, type Weight } from "./merge.js";
+import { expectFound, selectLayers, type Targets } from "./targets.js";
 
 export interface LoraOptions {
   /** The rank r of A and B; default 8. */
@@ -79,28 +79,28 @@ export function lora<I, O = Tensor>(model: AdaptableModel<I, O>, options: LoraOp
   const read = readOptions("lora", options, OPTIONS, { example: "{ rank: 8, alpha: 16 }" });
   const { rank, alpha, targets = model.targets, dropout, useRslora } = read;
   expectFound(model.linearLayers, targets);
-  const places = placesOf(model.linearLayers, targets);
+  const places = selectLayers(model.linearLayers, targets);
   const scale = alpha / (useRslora ? Math.sqrt(rank) : rank);
 
   const settings = { rank, alpha, targets, dropout, useRslora };
   const adapted = { settings, places };
   const join: Lora<I, O>["join"] = (adapters, base) =>
-    joined<LinearPart["weight"], Tensor>(base, adapters, adapted, ({ part, down, up }) => {
+    joinTrees<LinearPart["weight"], Tensor>(base, adapters, adapted, ({ part, down, up }) => {
       const adapter: LinearAdapter = { down, up, scale, dropout };
       return { ...part, adapter };
     }) as Parameters<NamedParameters>;
   return {
     ...adapted,
     init: (key) =>
-      treeOf(places, ({ path, inputs, outputs }) => ({
+      buildTree(places, ({ path, inputs, outputs }) => ({
         down: uniform(1 / Math.sqrt(inputs))(foldIn(key, path), [rank, inputs], inputs, rank),
         up: zeros([outputs, rank]),
       })),
     join,
     apply: (adapters, base, input, context) => model.apply(join(adapters, base), input, context),
     merge: (adapters, base) =>
-      joined<Weight, Weight>(inF32(base), inF32(adapters), adapted, (layer) => {
-        const weight = merged(layer, scale);
+      joinTrees<Weight, Weight>(inF32(base), inF32(adapters), adapted, (layer) => {
+        const weight = mergeWeight(layer, scale);
         return layer.isAlone ? weight : { ...layer.part, weight };
       }),
   };

@@ -17,7 +17,7 @@ export function inF32(tree: Tree<HostTensor>): NamedParameters {
 }
 
 /** W + scale · B · A, as a new tensor; W is [inputs, outputs] where the layer says so. */
-export function merged(layer: AdaptedLayer<Weight, Weight>, scale: number): Weight {
+export function mergeWeight(layer: AdaptedLayer<Weight, Weight>, scale: number): Weight {
   const { down, up, part } = layer;
   const { inputs, outputs, isInputsFirst } = layer.place;
   const data = Float32Array.from(part.weight.data);

@@ -9,11 +9,16 @@ const isNamed = ({ path }: LinearPlace, name: string): boolean =>
   `/${path}`.endsWith(`/${name.replaceAll(".", "/")}`);
 
 /** The names that some layer has. */
-export const found = (linearLayers: readonly LinearPlace[], names: readonly string[]): readonly string[] =>
-  names.filter((name) => linearLayers.some((place) => isNamed(place, name)));
+export const filterNames = (
+  linearLayers: readonly LinearPlace[],
+  names: readonly string[],
+): readonly string[] => names.filter((name) => linearLayers.some((place) => isNamed(place, name)));
 
 /** The layers that the targets name, in the model's order. */
-export const placesOf = (linearLayers: readonly LinearPlace[], targets: Targets): readonly LinearPlace[] =>
+export const selectLayers = (
+  linearLayers: readonly LinearPlace[],
+  targets: Targets,
+): readonly LinearPlace[] =>
   linearLayers.filter((place) =>
     targets === "all-linear" ? !place.isHead : targets.some((name) => isNamed(place, name)),
   );
@@ -23,7 +28,7 @@ export function expectFound(linearLayers: readonly LinearPlace[], targets: Targe
   if (linearLayers.length === 0)
     throw new MpError("MP_INVALID_ARGUMENT", "lora: the model has no linear layers to put adapters beside");
   if (targets === "all-linear") return;
-  const names = found(linearLayers, targets);
+  const names = filterNames(linearLayers, targets);
   const [missing] = targets.filter((name) => !names.includes(name));
   if (missing === undefined && targets.length > 0) return;
   const candidates = [...new Set(linearLayers.map(({ path }) => path.split("/").at(-1)))].join(", ");

@@ -18,7 +18,7 @@ export {
   WEIGHT_FORMATS,
   withWeight,
 } from "../quantized/stored-weight.js";
-export { type Store, stored } from "../safetensors/filling.js";
+export { type Store, storeFloats } from "../safetensors/filling.js";
 export { readJson, readText } from "../safetensors/json-file.js";
 export { loadStored } from "../safetensors/load-safetensors.js";
 export { saveFolder } from "../safetensors/save-weights.js";

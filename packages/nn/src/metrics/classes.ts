@@ -16,11 +16,11 @@ import type { StreamedMetric } from "@mp/core/report";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
   type ClassOptions,
-  classified,
+  classify,
   classTable,
   inFloat32,
   ofClasses,
-  scalarOf,
+  scalar,
   weightedSum,
 } from "./parts.js";
 
@@ -35,7 +35,7 @@ const EXAMPLE = "{ ignoreIndex: -1 }";
 export function accuracy(logits: Tensor, labels: Tensor, options: ClassOptions = {}): StreamedMetric {
   const read = readOptions("accuracy", options, classTable, { example: EXAMPLE });
   return share("accuracy", () => {
-    const { predicted, labels: classOf, w, outside } = classified("accuracy", logits, labels, read);
+    const { predicted, labels: classOf, w, outside } = classify("accuracy", logits, labels, read);
     return { found: cast(equal(predicted, classOf), "f32"), w, outside };
   });
 }
@@ -52,7 +52,7 @@ export function topKAccuracy(
 ): StreamedMetric {
   const read = readOptions("topKAccuracy", options, classTable, { example: EXAMPLE });
   return share("topKAccuracy", () => {
-    const given = classified("topKAccuracy", logits, labels, read);
+    const given = classify("topKAccuracy", logits, labels, read);
     const { logits: rows, labels: classOf, w, classes, outside } = given;
     if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
       throw new MpError(
@@ -74,7 +74,7 @@ function share(
       const { found, w, outside } = statistics();
       return { found: reduceSum(mul(found, w)), total: reduceSum(w), outside };
     }),
-    result: ofClasses(what, (values) => scalarOf(values, "found") / scalarOf(values, "total")),
+    result: ofClasses(what, (values) => scalar(values, "found") / scalar(values, "total")),
   };
 }
 
@@ -87,11 +87,11 @@ export function perplexity(logits: Tensor, labels: Tensor, options: ClassOptions
   const read = readOptions("perplexity", options, classTable, { example: EXAMPLE });
   return {
     sums: inFloat32(() => {
-      const { logits: rows, labels: classOf, w } = classified("perplexity", logits, labels, read);
+      const { logits: rows, labels: classOf, w } = classify("perplexity", logits, labels, read);
       const entropies = softmaxCrossEntropyLoss(cast(rows, "f32"), classOf, { reduction: "none" });
       return { entropy: weightedSum(entropies, w), total: reduceSum(w) };
     }),
-    result: (values) => Math.exp(scalarOf(values, "entropy") / scalarOf(values, "total")),
+    result: (values) => Math.exp(scalar(values, "entropy") / scalar(values, "total")),
   };
 }
 
@@ -108,7 +108,7 @@ export function confusionMatrix(
   const read = readOptions("confusionMatrix", options, classTable, { example: EXAMPLE });
   return {
     sums: inFloat32(() => {
-      const given = classified("confusionMatrix", logits, labels, read);
+      const given = classify("confusionMatrix", logits, labels, read);
       const { labels: classOf, predicted, w, classes, outside } = given;
       const weighted = mul(oneHot(classOf, classes), unsqueeze(w, [-1]));
       return { matrix: matMul(transpose(weighted), oneHot(predicted, classes)), outside };
@@ -160,7 +160,7 @@ export function precisionRecall(
   const read = readOptions("precisionRecall", options, PRECISION_RECALL, { example: '{ average: "micro" }' });
   return {
     sums: inFloat32(() => {
-      const given = classified("precisionRecall", logits, labels, read);
+      const given = classify("precisionRecall", logits, labels, read);
       const { labels: classOf, predicted, w, classes, outside } = given;
       const [is, taken] = [classOf, predicted].map((each) => oneHot(each, classes)) as [Tensor, Tensor];
       const weighted = mul(is, unsqueeze(w, [-1]));

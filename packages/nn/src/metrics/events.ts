@@ -9,7 +9,7 @@ import {
   inFloat32,
   outside,
   samples,
-  scalarOf,
+  scalar,
   tensorOption,
   type WeightOptions,
 } from "./parts.js";
@@ -61,7 +61,7 @@ export function binaryPrecisionRecall(
     result: (values) => {
       expectInside(values, outsideEvents("binaryPrecisionRecall"));
       const [hits, taken, actual, right, total] = ["hits", "taken", "actual", "right", "total"].map((name) =>
-        scalarOf(values, name),
+        scalar(values, name),
       ) as [number, number, number, number, number];
       return { ...ratios(hits, taken, actual), accuracy: right / total };
     },
@@ -75,7 +75,7 @@ export function binaryPrecisionRecall(
  * @throws as `binaryPrecisionRecall`
  */
 export function rocAuc(scores: Tensor, targets: Tensor, options: WeightOptions = {}): StreamedMetric {
-  return ranked("rocAuc", scores, targets, options, (steps) => {
+  return rankMetric("rocAuc", scores, targets, options, (steps) => {
     let [area, events, others] = [0, 0, 0];
     for (const [event, other] of steps) {
       area += other * (events + event / 2);
@@ -96,7 +96,7 @@ export function averagePrecision(
   targets: Tensor,
   options: WeightOptions = {},
 ): StreamedMetric {
-  return ranked("averagePrecision", scores, targets, options, (steps) => {
+  return rankMetric("averagePrecision", scores, targets, options, (steps) => {
     let [area, events, all] = [0, 0, 0];
     for (const [event, other] of steps) {
       events += event;
@@ -110,7 +110,7 @@ export function averagePrecision(
 type Step = readonly [events: number, others: number];
 
 /** A metric of the weights of events and non-events at each score, from the highest on. */
-function ranked(
+function rankMetric(
   what: string,
   scores: Tensor,
   targets: Tensor,
@@ -123,23 +123,23 @@ function ranked(
       const { scores: s, targets: t, w } = samples(what, { scores, targets }, options);
       return { scores: cast(s, "f32"), targets: cast(t, "f32"), weights: w };
     }),
-    result: (values) => result(stepsOf(what, values)),
+    result: (values) => result(sortSteps(what, values)),
   };
 }
 
-function stepsOf(what: string, { scores, targets, weights }: StreamedValues): readonly Step[] {
+function sortSteps(what: string, { scores, targets, weights }: StreamedValues): readonly Step[] {
   const counted = Array.from(scores?.keys() ?? []).filter((at) => weights?.[at] !== 0);
-  const scoreOf = (at: number): number => scores?.[at] ?? Number.NaN;
+  const score = (at: number): number => scores?.[at] ?? Number.NaN;
   const [none, one] = EVENTS;
   if (counted.some((at) => !((targets?.[at] ?? none) >= none && (targets?.[at] ?? none) <= one))) {
     throw new MpError("MP_OUT_OF_RANGE", outsideEvents(what));
   }
-  if (counted.some((at) => Number.isNaN(scoreOf(at)))) return [[Number.NaN, Number.NaN]];
+  if (counted.some((at) => Number.isNaN(score(at)))) return [[Number.NaN, Number.NaN]];
   const steps: [number, number][] = [];
   let latest: number | undefined;
-  for (const at of counted.sort((a, b) => scoreOf(b) - scoreOf(a))) {
-    if (scoreOf(at) !== latest) steps.push([0, 0]);
-    latest = scoreOf(at);
+  for (const at of counted.sort((a, b) => score(b) - score(a))) {
+    if (score(at) !== latest) steps.push([0, 0]);
+    latest = score(at);
     const step = steps.at(-1) as [number, number];
     const [event = 0, weight = 0] = [targets?.[at], weights?.[at]];
     step[0] += event * weight;

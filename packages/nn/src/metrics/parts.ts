@@ -1,5 +1,6 @@
 /** Parts that the metrics of a whole data set share. */
 import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
+import { formatShape } from "@mp/core/graph";
 import {
   and,
   argMax,
@@ -47,7 +48,7 @@ export function inFloat32<T extends TensorTree>(statistics: () => T): T {
 }
 
 /** The number of a sum without dimensions. */
-export const scalarOf = (values: StreamedValues, name: string): number => values[name]?.[0] ?? Number.NaN;
+export const scalar = (values: StreamedValues, name: string): number => values[name]?.[0] ?? Number.NaN;
 
 /**
  * x · w summed, f32 scalar. What has no weight does not count whatever it is: 0 times what is not finite would be NaN.
@@ -64,11 +65,9 @@ export function outside(x: Tensor, [low, high]: readonly [number, number], w: Te
 
 /** @throws MP_OUT_OF_RANGE if something with weight was outside */
 export function expectInside(values: StreamedValues, message: string): void {
-  if (scalarOf(values, "outside") === 0) return;
+  if (scalar(values, "outside") === 0) return;
   throw new MpError("MP_OUT_OF_RANGE", message);
 }
-
-const shapeOf = ({ shape }: Tensor): string => `[${shape.join(", ")}]`;
 
 /** Samples as vectors: their weights, f32 [n], and what else is given with the shape of the first one. */
 export function samples<K extends string>(
@@ -85,7 +84,7 @@ export function samples<K extends string>(
     if (value.shape.join() === first[1].shape.join()) continue;
     throw new MpError(
       "MP_SHAPE_MISMATCH",
-      `${what}: ${first[0]} ${shapeOf(first[1])} and ${name} ${shapeOf(value)} differ in shape; reshape one of them`,
+      `${what}: ${first[0]} ${formatShape(first[1].shape)} and ${name} ${formatShape(value.shape)} differ in shape; reshape one of them`,
     );
   }
   const flat = Object.fromEntries(entries.map(([name, value]) => [name, reshape(value, [-1])]));
@@ -108,7 +107,7 @@ export interface Classified {
 }
 
 /** @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit */
-export function classified(
+export function classify(
   what: string,
   logits: Tensor,
   labels: Tensor,

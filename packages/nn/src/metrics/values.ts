@@ -3,7 +3,7 @@ import type { Tensor } from "@mp/core";
 import { abs, cast, div, equal, mul, reduceSum, reshape, sub, where } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
 import { readOptions } from "@mp/graph/internal";
-import { inFloat32, samples, scalarOf, tensorOption, type WeightOptions, weightedSum } from "./parts.js";
+import { inFloat32, samples, scalar, tensorOption, type WeightOptions, weightedSum } from "./parts.js";
 
 const check = (what: string, options: WeightOptions): void => {
   readOptions(what, options, { sampleWeights: tensorOption }, { example: "{ sampleWeights }" });
@@ -15,7 +15,7 @@ const check = (what: string, options: WeightOptions): void => {
  */
 export function mean(values: Tensor, options: WeightOptions = {}): StreamedMetric {
   check("mean", options);
-  return meanOf(() => {
+  return meanMetric(() => {
     const { values: each, w } = samples("mean", { values }, options);
     return [cast(each, "f32"), w];
   });
@@ -47,19 +47,19 @@ function errors(
   of: (difference: Tensor) => Tensor,
 ): StreamedMetric {
   check(what, options);
-  return meanOf(() => {
+  return meanMetric(() => {
     const { predictions: p, targets: t, w } = samples(what, { predictions, targets }, options);
     return [of(sub(cast(p, "f32"), cast(t, "f32"))), w];
   });
 }
 
-function meanOf(statistics: () => readonly [each: Tensor, w: Tensor]): StreamedMetric {
+function meanMetric(statistics: () => readonly [each: Tensor, w: Tensor]): StreamedMetric {
   return {
     sums: inFloat32(() => {
       const [each, w] = statistics();
       return { sum: weightedSum(each, w), total: reduceSum(w) };
     }),
-    result: (values) => scalarOf(values, "sum") / scalarOf(values, "total"),
+    result: (values) => scalar(values, "sum") / scalar(values, "total"),
   };
 }
 
@@ -87,15 +87,15 @@ export function rSquared(predictions: Tensor, targets: Tensor, options: WeightOp
       };
     }),
     result: ({ totals = none, centers = none, residuals = none, deviations = none }) => {
-      const center = sumOf(totals, (total, at) => total * (centers[at] ?? 0)) / sumOf(totals);
-      const between = sumOf(totals, (total, at) => total * ((centers[at] ?? 0) - center) ** 2);
-      return 1 - sumOf(residuals) / (sumOf(deviations) + between);
+      const center = sum(totals, (total, at) => total * (centers[at] ?? 0)) / sum(totals);
+      const between = sum(totals, (total, at) => total * ((centers[at] ?? 0) - center) ** 2);
+      return 1 - sum(residuals) / (sum(deviations) + between);
     },
   };
 }
 
 const none = new Float64Array();
 
-function sumOf(values: Float64Array, of: (value: number, at: number) => number = (value) => value): number {
+function sum(values: Float64Array, of: (value: number, at: number) => number = (value) => value): number {
   return values.reduce((sum, value, at) => sum + of(value, at), 0);
 }

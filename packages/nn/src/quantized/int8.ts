@@ -14,7 +14,7 @@ const ZERO = 128;
 const UNIT = 7.874015718698502e-3;
 
 /** The codes nearest to the weights in each row. */
-export function quantized(data: Float32Array, shape: Shape): Int8Weight<HostTensor> {
+export function quantize(data: Float32Array, shape: Shape): Int8Weight<HostTensor> {
   const [outputs = 0, inputs = 0] = shape;
   const codes = new Uint8Array(data.length);
   const absmax = new Float32Array(outputs);
@@ -47,9 +47,9 @@ export function onHost({ int8, absmax }: Int8Weight<HostTensor>): HostTensor<"f3
   return tensor(data, int8.shape);
 }
 
-export const shapeOf = ({ int8 }: Int8Weight<{ readonly shape: Shape }>): Shape => int8.shape;
+export const tensorShape = ({ int8 }: Int8Weight<{ readonly shape: Shape }>): Shape => int8.shape;
 
-export function traced({ int8, absmax }: Int8Weight<Tensor>): Tensor {
+export function dequantize({ int8, absmax }: Int8Weight<Tensor>): Tensor {
   const [outputs = 0] = int8.shape;
   const codes = add(cast(int8, "f32"), -ZERO);
   return mul(mul(codes, reshape(absmax, [outputs, 1])), UNIT);

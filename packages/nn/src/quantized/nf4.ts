@@ -39,7 +39,7 @@ const LIMITS = Float32Array.from(
 const LEAST = Math.fround(1e-38);
 
 /** @throws MP_UNSUPPORTED for an odd number of inputs */
-export function quantized(data: Float32Array, shape: Shape): Nf4Weight<HostTensor> {
+export function quantize(data: Float32Array, shape: Shape): Nf4Weight<HostTensor> {
   const [outputs = 0, inputs = 0] = shape;
   if (inputs % 2 !== 0)
     throw new MpError(
@@ -60,7 +60,7 @@ export function quantized(data: Float32Array, shape: Shape): Nf4Weight<HostTenso
     const inverse = Math.fround(1 / divisor);
     const code = (at: number): number => {
       const value = data[at] as number;
-      return codeOf(Math.fround(isWhole ? value * inverse : value / divisor));
+      return nearestCode(Math.fround(isWhole ? value * inverse : value / divisor));
     };
     for (let at = start; at < end; at += 2) codes[at / 2] = code(at) * 16 + code(at + 1);
   }
@@ -78,13 +78,13 @@ export function quantized(data: Float32Array, shape: Shape): Nf4Weight<HostTenso
 }
 
 /** The number of limits below the value: at a limit the lower code. */
-function codeOf(value: number): number {
+function nearestCode(value: number): number {
   let code = 0;
   for (let half = 8; half >= 1; half /= 2) if ((LIMITS[code + half - 1] as number) < value) code += half;
   return code;
 }
 
-export function shapeOf({ nf4 }: Nf4Weight<{ readonly shape: Shape }>): Shape {
+export function tensorShape({ nf4 }: Nf4Weight<{ readonly shape: Shape }>): Shape {
   const [outputs = 0, bytes = 0] = nf4.shape;
   return [outputs, bytes * 2];
 }
@@ -103,7 +103,7 @@ export function onHost(weight: Nf4Weight<HostTensor>): HostTensor<"f32"> {
     const number = NUMBERS[at % 2 === 0 ? byte >> 4 : byte & 15] as number;
     data[at] = number * (scales[Math.floor(at / BLOCK)] as number);
   }
-  return tensor(data, shapeOf(weight));
+  return tensor(data, tensorShape(weight));
 }
 
 /** Both numbers of each byte: one look-up for two weights, and nothing to take apart. */
@@ -113,17 +113,17 @@ const PAIRS = tensor(
 );
 const DYNAMIC = tensor(DYNAMIC_NUMBERS, [DYNAMIC_NUMBERS.length]);
 
-export function traced(weight: Nf4Weight<Tensor>): Tensor {
+export function dequantize(weight: Nf4Weight<Tensor>): Tensor {
   const { nf4, absmax, nestedAbsmax, offset } = weight;
-  const [outputs = 0, inputs = 0] = shapeOf(weight);
-  const looked = (table: HostTensor, codes: Tensor): Tensor => gather(constant(table), cast(codes, "i32"));
-  const scales = add(scaled(looked(DYNAMIC, absmax), nestedAbsmax, NESTED), offset);
-  const numbers = reshape(looked(PAIRS, nf4), [outputs * inputs]);
-  return reshape(scaled(numbers, scales, BLOCK), [outputs, inputs]);
+  const [outputs = 0, inputs = 0] = tensorShape(weight);
+  const lookUp = (table: HostTensor, codes: Tensor): Tensor => gather(constant(table), cast(codes, "i32"));
+  const scales = add(scaleBlocks(lookUp(DYNAMIC, absmax), nestedAbsmax, NESTED), offset);
+  const numbers = reshape(lookUp(PAIRS, nf4), [outputs * inputs]);
+  return reshape(scaleBlocks(numbers, scales, BLOCK), [outputs, inputs]);
 }
 
 /** Values times the scale of their block, in blocks of `size`; the last may be shorter. */
-function scaled(values: Tensor, scales: Tensor, size: number): Tensor {
+function scaleBlocks(values: Tensor, scales: Tensor, size: number): Tensor {
   const [count = 0] = values.shape;
   const [blocks = 0] = scales.shape;
   const column = reshape(scales, [blocks, 1]);

@@ -43,7 +43,7 @@ describe.each(["int8", "nf4"] as const)("%s", (format) => {
   it.each([...fixture, ...large].map((each) => [each.name, each.shape, each] as const))(
     "has bitsandbytes' bits: %s %j",
     (_name, shape, { weight, [format]: want }) => {
-      const got = WEIGHT_FORMATS[format].quantized(floats(weight), shape);
+      const got = WEIGHT_FORMATS[format].quantize(floats(weight), shape);
       const { decoded, ...parts } = want;
       expect(Object.keys(got)).toEqual(Object.keys(parts));
       for (const [name, text] of Object.entries(parts)) {
@@ -61,7 +61,7 @@ describe.each(["int8", "nf4"] as const)("%s", (format) => {
 });
 
 it("refuses nf4 for rows of an odd length", () => {
-  expect(() => WEIGHT_FORMATS.nf4.quantized(new Float32Array(6), [2, 3])).toThrow(
+  expect(() => WEIGHT_FORMATS.nf4.quantize(new Float32Array(6), [2, 3])).toThrow(
     /even number.*\[2, 3\].*int8/,
   );
 });

@@ -10,12 +10,12 @@ export type StoredWeight<T> = T | QuantizedWeight<T>;
 export type Quantization = "int8" | "nf4";
 
 interface WeightFormat {
-  quantized(data: Float32Array, shape: Shape): QuantizedWeight<HostTensor>;
+  quantize(data: Float32Array, shape: Shape): QuantizedWeight<HostTensor>;
   /** The shape of the tensor that it stands for. */
-  shapeOf(weight: QuantizedWeight<{ readonly shape: Shape }>): Shape;
+  tensorShape(weight: QuantizedWeight<{ readonly shape: Shape }>): Shape;
   onHost(weight: QuantizedWeight<HostTensor>): HostTensor<"f32">;
   /** In f32. */
-  traced(weight: QuantizedWeight<Tensor>): Tensor;
+  dequantize(weight: QuantizedWeight<Tensor>): Tensor;
 }
 
 /** Each format by the name that its codes have in the record. */
@@ -23,7 +23,7 @@ export const WEIGHT_FORMATS: Readonly<Record<Quantization, WeightFormat>> = { in
 
 const NAMES = Object.keys(WEIGHT_FORMATS) as readonly Quantization[];
 
-const formatOf = (weight: unknown): WeightFormat | undefined => {
+const weightFormat = (weight: unknown): WeightFormat | undefined => {
   if (typeof weight !== "object" || weight === null) return undefined;
   const name = NAMES.find((each) => Object.hasOwn(weight, each));
   return name === undefined ? undefined : WEIGHT_FORMATS[name];
@@ -31,20 +31,20 @@ const formatOf = (weight: unknown): WeightFormat | undefined => {
 
 /** Whether it is a weight on the host, in any of its forms. */
 export const isStoredWeight = (value: unknown): value is StoredWeight<HostTensor> =>
-  isHostTensor(value) || formatOf(value) !== undefined;
+  isHostTensor(value) || weightFormat(value) !== undefined;
 
 /** The shape of a weight in any of its forms, on the host or traced; undefined for what is none. */
-export const shapeOf = (value: unknown): Shape | undefined =>
-  formatOf(value)?.shapeOf(value as QuantizedWeight<Tensor>) ??
+export const weightShape = (value: unknown): Shape | undefined =>
+  weightFormat(value)?.tensorShape(value as QuantizedWeight<Tensor>) ??
   (isHostTensor(value) || isTensor(value) ? value.shape : undefined);
 
 /** The tensor on the host that a stored weight stands for: f32, or as it is. */
 export const weightOnHost = (weight: StoredWeight<HostTensor>): HostTensor =>
-  formatOf(weight)?.onHost(weight as QuantizedWeight<HostTensor>) ?? (weight as HostTensor);
+  weightFormat(weight)?.onHost(weight as QuantizedWeight<HostTensor>) ?? (weight as HostTensor);
 
 /** Computes with the tensor that a traced weight stands for, which is not kept for the backward pass. */
 export function withWeight(weight: StoredWeight<Tensor>, compute: (weight: Tensor) => Tensor): Tensor {
-  const format = formatOf(weight);
+  const format = weightFormat(weight);
   if (format === undefined) return compute(weight as Tensor);
-  return remat(() => compute(format.traced(weight as QuantizedWeight<Tensor>)))();
+  return remat(() => compute(format.dequantize(weight as QuantizedWeight<Tensor>)))();
 }

@@ -4,7 +4,7 @@ import { encodeArray, formatShape } from "@mp/core/graph";
 import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
 import type { FileTensors } from "./open-weights.js";
 import type { WeightMismatch, WeightsReport } from "./report.js";
-import { dtypeProblem, type Numbers, type Source, sourceOf } from "./source.js";
+import { decodeSource, dtypeProblem, type Numbers, type Source } from "./source.js";
 
 /** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
 const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
@@ -24,7 +24,7 @@ export interface Filling {
 }
 
 /** Named trees with the file's values; leaves that it has none for are those of the trees. */
-export function filled<T extends object>(
+export function fillTrees<T extends object>(
   trees: T,
   filling: Filling,
 ): { readonly loaded: T; readonly report: WeightsReport } {
@@ -32,14 +32,14 @@ export function filled<T extends object>(
   const matched: WeightsReport["matched"][number][] = [];
   const mismatched: WeightMismatch[] = [];
   const missing: string[] = [];
-  const taken = (leaf: HostTensor, path: string, found: Candidate | undefined): Tree<HostTensor> => {
+  const fill = (leaf: HostTensor, path: string, found: Candidate | undefined): Tree<HostTensor> => {
     if (found === undefined) {
       missing.push(path);
       return leaf;
     }
     const { from } = found;
     for (const name of from) used.add(name);
-    const made = madeOf(leaf, path, found, filling);
+    const made = convert(leaf, path, found, filling);
     if (typeof made === "string") {
       mismatched.push({ path, from, reason: made });
       return leaf;
@@ -50,7 +50,7 @@ export function filled<T extends object>(
   const loaded = Object.entries(trees).map(([what, tree]: [string, object]) => {
     const below = leavesBelow(leavesOf(tree, isHostTensor, what));
     const take = (leaf: HostTensor, at: string): Tree<HostTensor> =>
-      taken(leaf, `${what}/${at}`, candidate(at, below, filling.nameAt));
+      fill(leaf, `${what}/${at}`, candidate(at, below, filling.nameAt));
     return [what, mapTree(tree, isHostTensor, take, what)];
   });
   const left = [...filling.nameAt.values()].filter((name) => !used.has(name));
@@ -61,11 +61,11 @@ export function filled<T extends object>(
 }
 
 /** The leaf made from the file, or why there is none. */
-function madeOf(
+function convert(
   leaf: HostTensor,
   path: string,
   { from, make }: Candidate,
-  { file, isInputsFirst = () => false, store = stored }: Filling,
+  { file, isInputsFirst = () => false, store = storeFloats }: Filling,
 ): Tree<HostTensor> | string {
   const read = from.flatMap((name) => {
     const found = file.get(name);
@@ -73,10 +73,10 @@ function madeOf(
   });
   const wrong = read.flatMap(({ found }) => dtypeProblem(found) ?? [])[0];
   if (wrong !== undefined) return wrong;
-  const sources = read.map(({ name, found }) => sourceOf(name, found, isInputsFirst(name)));
+  const sources = read.map(({ name, found }) => decodeSource(name, found, isInputsFirst(name)));
   const [first, second = first] = sources as [Source, Source?];
   const numbers = make(first, second);
-  if (numbers === undefined) return `the file's ${sources.map(named).join(" and ")} have different shapes`;
+  if (numbers === undefined) return `the file's ${sources.map(describe).join(" and ")} have different shapes`;
   return misfit(leaf, numbers, sources) ?? store(leaf, numbers, path);
 }
 
@@ -91,7 +91,7 @@ function leavesBelow(leaves: readonly (readonly [string, HostTensor])[]): Readon
   for (const [at, { shape }] of leaves) {
     const keys = at.split("/");
     for (const depth of keys.keys()) {
-      const prefix = prefixOf(keys.slice(0, depth));
+      const prefix = joinKeys(keys.slice(0, depth));
       if (!below.has(prefix)) below.set(prefix, new Map());
       below.get(prefix)?.set(at.slice(prefix.length), shape);
     }
@@ -99,7 +99,7 @@ function leavesBelow(leaves: readonly (readonly [string, HostTensor])[]): Readon
   return below;
 }
 
-const prefixOf = (keys: readonly string[]): string => keys.map((key) => `${key}/`).join("");
+const joinKeys = (keys: readonly string[]): string => keys.map((key) => `${key}/`).join("");
 
 /** The first rule all of whose tensors are in the file, of the layer itself, then of what it is a part of. */
 function candidate(
@@ -109,7 +109,7 @@ function candidate(
 ): Candidate | undefined {
   const keys = path.split("/");
   for (let depth = keys.length - 1; depth >= Math.max(0, keys.length - 2); depth--) {
-    const prefix = prefixOf(keys.slice(0, depth));
+    const prefix = joinKeys(keys.slice(0, depth));
     for (const { isOne, leaves } of Object.values(LAYOUTS)) {
       if (!isOne(below.get(prefix) ?? new Map())) continue;
       for (const { from, make } of leaves[keys.slice(depth).join("/")] ?? []) {
@@ -124,10 +124,10 @@ function candidate(
 }
 
 /** In the leaf's dtype: what a file has in bf16 keeps its bits in a leaf of bf16. */
-export const stored: Store = ({ dtype }, { data, shape }) =>
+export const storeFloats: Store = ({ dtype }, { data, shape }) =>
   dtype === "bf16" ? tensor(encodeArray(dtype, data), shape, dtype) : tensor(data, shape);
 
-const named = ({ name, shape }: Source): string => `${JSON.stringify(name)} ${formatShape(shape)}`;
+const describe = ({ name, shape }: Source): string => `${JSON.stringify(name)} ${formatShape(shape)}`;
 
 function misfit(leaf: HostTensor, made: Numbers, sources: readonly Source[]): string | undefined {
   if (leaf.dtype !== "f32" && leaf.dtype !== "bf16")

@@ -19,10 +19,10 @@ interface LayoutKind {
 }
 
 const asIs = (source: Numbers): Numbers => source;
-const named = (...names: readonly string[]): readonly LayoutRule[] =>
+const plain = (...names: readonly string[]): readonly LayoutRule[] =>
   names.map((name) => ({ from: [name], make: asIs }));
 
-function transposed({ shape, data }: Numbers): Numbers {
+function transpose({ shape, data }: Numbers): Numbers {
   const [rows, columns] = shape;
   if (shape.length !== 2 || rows === undefined || columns === undefined) return { shape, data };
   const turned = new Float32Array(data.length);
@@ -33,9 +33,9 @@ function transposed({ shape, data }: Numbers): Numbers {
 }
 
 /** [inputs, outputs]. */
-const kernelOf = (source: Source): Numbers => (source.inputsFirst ? source : transposed(source));
+const asKernel = (source: Source): Numbers => (source.inputsFirst ? source : transpose(source));
 const kernel = (...names: readonly string[]): readonly LayoutRule[] =>
-  names.map((name) => ({ from: [name], make: kernelOf }));
+  names.map((name) => ({ from: [name], make: asKernel }));
 
 /** Rows `from` to `to`, in parts of `count`, of the first axis. */
 function rows({ shape, data }: Numbers, count: number, from: number, to: number): Numbers {
@@ -49,7 +49,7 @@ function rows({ shape, data }: Numbers, count: number, from: number, to: number)
 const inProj = (part: number): readonly LayoutRule[] =>
   ["in_proj_weight", "in_proj/weight"].map((name) => ({
     from: [name],
-    make: (source) => transposed(rows(source.inputsFirst ? transposed(source) : source, 3, part, part + 1)),
+    make: (source) => transpose(rows(source.inputsFirst ? transpose(source) : source, 3, part, part + 1)),
   }));
 const inProjBias = (part: number): readonly LayoutRule[] =>
   ["in_proj_bias", "in_proj/bias"].map((name) => ({
@@ -80,8 +80,8 @@ const recurrentNames = (...names: readonly string[]): readonly (readonly string[
 const recurrent = (names: readonly string[], make: LayoutRule["make"]): readonly LayoutRule[] =>
   recurrentNames(...names).map((from) => ({ from, make }));
 const gates = {
-  input: recurrent(["weight_ih"], transposed),
-  recurrent: recurrent(["weight_hh"], transposed),
+  input: recurrent(["weight_ih"], transpose),
+  recurrent: recurrent(["weight_hh"], transpose),
 };
 
 const has = (leaves: Leaves, ...paths: readonly string[]): boolean => paths.every((path) => leaves.has(path));
@@ -89,21 +89,21 @@ const has = (leaves: Leaves, ...paths: readonly string[]): boolean => paths.ever
 export const LAYOUTS: Readonly<Record<string, LayoutKind>> = {
   dense: {
     isOne: (leaves) => leaves.get("kernel")?.length === 2,
-    leaves: { kernel: kernel("weight"), bias: named("bias") },
+    leaves: { kernel: kernel("weight"), bias: plain("bias") },
   },
   // [outputs, inputs / groups, k…], and [inputs, outputs / groups, k…] if transposed, are PyTorch's too.
   convolution: {
     isOne: (leaves) => (leaves.get("kernel")?.length ?? 0) > 2,
-    leaves: { kernel: named("weight"), bias: named("bias") },
+    leaves: { kernel: plain("weight"), bias: plain("bias") },
   },
-  embedding: { isOne: (leaves) => has(leaves, "table"), leaves: { table: named("weight") } },
+  embedding: { isOne: (leaves) => has(leaves, "table"), leaves: { table: plain("weight") } },
   normalization: {
     isOne: (leaves) => has(leaves, "scale", "bias"),
-    leaves: { scale: named("weight", "gamma"), bias: named("bias", "beta") },
+    leaves: { scale: plain("weight", "gamma"), bias: plain("bias", "beta") },
   },
   statistics: {
     isOne: (leaves) => has(leaves, "mean", "variance"),
-    leaves: { mean: named("running_mean", "moving_mean"), variance: named("running_var", "moving_variance") },
+    leaves: { mean: plain("running_mean", "moving_mean"), variance: plain("running_var", "moving_variance") },
   },
   // Gates in the order input, forget, cell, output on both sides.
   lstm: {
@@ -129,7 +129,7 @@ export const LAYOUTS: Readonly<Record<string, LayoutKind>> = {
       "key/bias": inProjBias(1),
       "value/bias": inProjBias(2),
       "output/kernel": kernel("out_proj/weight"),
-      "output/bias": named("out_proj/bias"),
+      "output/bias": plain("out_proj/bias"),
     },
   },
 };

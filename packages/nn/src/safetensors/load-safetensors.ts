@@ -1,8 +1,8 @@
 import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { type Filling, filled } from "./filling.js";
+import { type Filling, fillTrees } from "./filling.js";
 import { type FileTensors, openWeights } from "./open-weights.js";
-import { checkRenaming, pathOf, type Renaming } from "./renaming.js";
+import { checkRenaming, modelPath, type Renaming } from "./renaming.js";
 import { ALLOWED, type Allowed, expectComplete, type Subject, type WeightsReport } from "./report.js";
 
 /** Trees as the trainer takes them, made by `init` and `initState` of the model. */
@@ -84,8 +84,8 @@ export async function loadStored<T extends object>(
   { rename, allow, ...means }: Reading,
 ): Promise<{ readonly loaded: T; readonly report: WeightsReport }> {
   const file = await openWeights(subject);
-  const { nameAt, ignored } = named(subject.what, file, rename);
-  const { loaded, report: found } = filled(trees, { nameAt, file, ...means });
+  const { nameAt, ignored } = nameTensors(subject.what, file, rename);
+  const { loaded, report: found } = fillTrees(trees, { nameAt, file, ...means });
   const report = { ...found, ignored: [...ignored, ...found.ignored] };
   expectComplete(subject, report, allow);
   return { loaded, report };
@@ -101,7 +101,7 @@ const answering =
   };
 
 /** The names of a file's tensors by their paths in a model. @throws MP_INVALID_ARGUMENT for two tensors of one path */
-export function named(
+export function nameTensors(
   what: string,
   file: FileTensors,
   rename: Renaming | undefined,
@@ -109,7 +109,7 @@ export function named(
   const nameAt = new Map<string, string>();
   const ignored: string[] = [];
   for (const name of file.keys()) {
-    const path = pathOf(name, rename);
+    const path = modelPath(name, rename);
     if (path === undefined) {
       ignored.push(name);
       continue;

@@ -22,10 +22,10 @@ export interface Opening {
 export async function openWeights(opening: Opening): Promise<FileTensors> {
   const { what, path } = opening;
   checks.path(`${what}: the path`, path);
-  return path.endsWith(".json") ? shards(opening) : new Map(Object.entries(await tensorsOf(opening)));
+  return path.endsWith(".json") ? shards(opening) : new Map(Object.entries(await loadTensors(opening)));
 }
 
-async function tensorsOf({ what, path }: Opening): Promise<Readonly<Record<string, SafetensorsTensor>>> {
+async function loadTensors({ what, path }: Opening): Promise<Readonly<Record<string, SafetensorsTensor>>> {
   return (await inOwnCodes(what, () => loadFile(path))).tensors;
 }
 
@@ -35,7 +35,7 @@ async function shards(index: Opening): Promise<FileTensors> {
   const folder = await reading(what, index.path, () => realpath(dirname(index.path)));
   const byShard = new Map<string, Readonly<Record<string, SafetensorsTensor>>>();
   for (const shard of new Set(placeOf.values()))
-    byShard.set(shard, await tensorsOf({ what, path: await placeIn(folder, shard, index) }));
+    byShard.set(shard, await loadTensors({ what, path: await placeIn(folder, shard, index) }));
   return new Map(
     [...placeOf].map(([name, shard]) => {
       const tensor = byShard.get(shard)?.[name];
@@ -51,7 +51,7 @@ async function placeIn(folder: string, shard: string, index: Opening): Promise<s
   if (!isName) refuse(index, `the shard ${JSON.stringify(shard)} is not the name of a file beside the index`);
   const place = join(folder, shard);
   const found = await reading(index.what, place, () => realpath(place));
-  if (dirname(found) === folder || dirname(found) === blobsOf(folder)) return found;
+  if (dirname(found) === folder || dirname(found) === blobFolder(folder)) return found;
   return refuse(
     index,
     `the shard ${JSON.stringify(shard)} is a link out of the folder`,
@@ -60,7 +60,7 @@ async function placeIn(folder: string, shard: string, index: Opening): Promise<s
 }
 
 /** The folder of blobs that a snapshot's links lead to: `<repository>/blobs` of `<repository>/snapshots/<commit>/…`. */
-function blobsOf(folder: string): string | undefined {
+function blobFolder(folder: string): string | undefined {
   const [, repository] = /^(.*)[\\/]snapshots[\\/][0-9a-f]{40}(?=$|[\\/])/.exec(folder) ?? [];
   return repository === undefined ? undefined : join(repository, "blobs");
 }

@@ -28,9 +28,9 @@ export function checkRenaming(what: string, given: unknown): asserts given is Re
  * The path that a name means, its parts joined by slashes; undefined if the tensor is left out.
  * @throws MP_INVALID_ARGUMENT for a function that gives something else, such as an async one
  */
-export function pathOf(name: string, rename: Renaming | undefined): string | undefined {
+export function modelPath(name: string, rename: Renaming | undefined): string | undefined {
   const renamed =
-    typeof rename === "function" ? expectName(name, rename(name)) : replaced(name, rename ?? []);
+    typeof rename === "function" ? expectName(name, rename(name)) : applyPairs(name, rename ?? []);
   return renamed
     ?.split(/[./]/)
     .filter((part) => part !== "")
@@ -45,7 +45,7 @@ function expectName(name: string, given: unknown): string | undefined {
   );
 }
 
-function replaced(name: string, pairs: Exclude<Renaming, (name: string) => unknown>): string | undefined {
+function applyPairs(name: string, pairs: Exclude<Renaming, (name: string) => unknown>): string | undefined {
   let renamed = name;
   for (const [pattern, replacement] of pairs) {
     const isFound = typeof pattern === "string" ? renamed.startsWith(pattern) : renamed.search(pattern) >= 0;

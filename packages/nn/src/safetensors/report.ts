@@ -29,13 +29,13 @@ export type Allowed = "missing" | "mismatched" | "unexpected";
 export const ALLOWED: readonly Allowed[] = ["missing", "mismatched", "unexpected"];
 
 const PROBLEMS: Readonly<Record<Allowed, (report: WeightsReport) => readonly string[]>> = {
-  missing: ({ missing }) => missing.map((path) => `${nameOf(path)} is not in the file`),
-  mismatched: ({ mismatched }) => mismatched.map(({ path, reason }) => `${nameOf(path)}: ${reason}`),
+  missing: ({ missing }) => missing.map((path) => `${quoteName(path)} is not in the file`),
+  mismatched: ({ mismatched }) => mismatched.map(({ path, reason }) => `${quoteName(path)}: ${reason}`),
   unexpected: ({ unexpected }) =>
     unexpected.map((name) => `${JSON.stringify(name)} of the file has no place`),
 };
 /** As `rename` has to give it: `params/0/bias` is "0.bias". */
-const nameOf = (path: string): string => JSON.stringify(path.split("/").slice(1).join("."));
+const quoteName = (path: string): string => JSON.stringify(path.split("/").slice(1).join("."));
 
 const MOST_SHOWN = 5;
 

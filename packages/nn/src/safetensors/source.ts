@@ -29,7 +29,7 @@ const DECODED: Readonly<Partial<Record<SafetensorsDType, Decode>>> = {
 export const dtypeProblem = ({ dtype }: SafetensorsTensor): string | undefined =>
   dtype in DECODED ? undefined : `is ${dtype} in the file, weights are ${Object.keys(DECODED).join(", ")}`;
 
-export function sourceOf(name: string, tensor: SafetensorsTensor, inputsFirst: boolean): Source {
+export function decodeSource(name: string, tensor: SafetensorsTensor, inputsFirst: boolean): Source {
   const decode = DECODED[tensor.dtype];
   if (decode === undefined) throw new MpError("MP_UNSUPPORTED", `${name} ${dtypeProblem(tensor)}`);
   return { name, inputsFirst, shape: tensor.shape, data: decode(tensor) };
