@@ -1,10 +1,11 @@
-import { type HostTensor, isHostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, type MpError, tensor } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
 import { shown } from "@mp/graph/internal";
 import { type BatchingOptions, batching, batchingChecks } from "./batching.js";
 import { claim, oneOf, optional, optionsCheck } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
+import { invalid, mismatch } from "./errors.js";
 
 export interface ArrayDatasetOptions extends Omit<BatchingOptions, "partial"> {
   /**
@@ -71,8 +72,7 @@ export const padRows = (rows: readonly number[], size: number): readonly number[
   Array.from({ length: size }, (_, row) => rows[Math.min(row, rows.length - 1)] as number);
 
 const weightsConflict = (): MpError =>
-  new MpError(
-    "MP_INVALID_ARGUMENT",
+  invalid(
     'arrayDataset: with partial: "pad" the batches get weights, and there is a tensor of this name; give it another one',
   );
 
@@ -81,18 +81,17 @@ function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
   const entries = Object.entries(examples);
   const [first] = entries;
   if (first === undefined) {
-    throw new MpError("MP_INVALID_ARGUMENT", "arrayDataset: no tensors, pass at least one by name");
+    throw invalid("arrayDataset: no tensors, pass at least one by name");
   }
   for (const [name, value] of entries) {
     if (isHostTensor(value)) continue;
     const text = `arrayDataset: ${name} must be a tensor of the host, got ${shown(value)}; make it with tensor(…)`;
-    throw new MpError("MP_INVALID_ARGUMENT", text);
+    throw invalid(text);
   }
   const count = first[1].shape[0];
   for (const [name, { shape }] of entries) {
     if (shape[0] === undefined || shape[0] !== count) {
-      throw new MpError(
-        "MP_SHAPE_MISMATCH",
+      throw mismatch(
         `arrayDataset: the first dimension counts the examples, ${first[0]} is ${formatShape(first[1].shape)} and ${name} is ${formatShape(shape)}`,
       );
     }

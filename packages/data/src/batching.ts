@@ -1,7 +1,8 @@
 /** Assigns examples to batches; shared by all datasets in memory, for any kind of example. */
-import { MpError } from "@mp/core";
+
 import { type Check, integer, oneOf, optional, optionsCheck, passes } from "./check-arguments.js";
 import type { BatchPosition } from "./dataset.js";
+import { invalid } from "./errors.js";
 import { permutation, randomStream } from "./random.js";
 
 export interface BatchingOptions {
@@ -38,10 +39,9 @@ export function batching(what: string, count: number, options: BatchingOptions):
   const { batch, shuffle, partial = "drop" } = options;
   const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);
   if (batchesPerEpoch < 1) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `${what}: a batch of ${batch} is larger than the data, ${count} examples; use a smaller batch${count > 0 ? ' or partial: "keep"' : ""}`,
-      { details: { batch, examples: count } },
+      { batch, examples: count },
     );
   }
   // One epoch's order at a time; it is drawn again when a cursor points elsewhere.

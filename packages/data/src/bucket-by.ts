@@ -1,4 +1,4 @@
-import { type HostTensor, isHostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, type MpError, tensor } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
 import { shown } from "@mp/graph/internal";
 import { padRows, takeRows } from "./array-dataset.js";
@@ -6,6 +6,7 @@ import { batchingChecks } from "./batching.js";
 import { claim, oneOf, optional, optionsCheck } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
+import { invalid, mismatch } from "./errors.js";
 import { permutation, randomStream } from "./random.js";
 
 /** Sequences [length, …], one for each example, of one dtype; or what each example has one row of, [examples, …]. */
@@ -86,14 +87,14 @@ export function bucketBy<
   const members = fillBuckets(columns, count, options);
   const batchesIn = (all: number): number => (partial === "drop" ? Math.floor : Math.ceil)(all / size);
   const batchesPerEpoch = members.reduce((sum, { length }) => sum + batchesIn(length), 0);
-  if (batchesPerEpoch < 1) throw invalid(`no bucket has the ${size} examples of a batch; use a smaller one`);
+  if (batchesPerEpoch < 1) throw refusal(`no bucket has the ${size} examples of a batch; use a smaller one`);
   const given =
     partial === "drop"
       ? members.map(({ length }) => size * batchesIn(length))
       : members.map((all) => all.length);
   // One epoch's batches at a time; they are drawn again when a cursor points elsewhere.
-  let drawn: { readonly epoch: number; readonly plan: readonly Planned[] } | undefined;
-  const epochPlan = (epoch: number): readonly Planned[] => {
+  let drawn: { readonly epoch: number; readonly plan: readonly PlannedBatch[] } | undefined;
+  const epochPlan = (epoch: number): readonly PlannedBatch[] => {
     if (drawn?.epoch !== epoch) {
       const stream = shuffle && randomStream(shuffle.seed, epoch);
       const order = (length: number): ArrayLike<number> =>
@@ -105,7 +106,7 @@ export function bucketBy<
           rows: rows.slice(at * size, (at + 1) * size),
         }));
       });
-      drawn = { epoch, plan: Array.from(order(plan.length), (at) => plan[at] as Planned) };
+      drawn = { epoch, plan: Array.from(order(plan.length), (at) => plan[at] as PlannedBatch) };
     }
     return drawn.plan;
   };
@@ -122,7 +123,7 @@ export function bucketBy<
     dropped: count - given.reduce((sum, all) => sum + all, 0),
     epochs,
     batch: ({ epoch, index }) => {
-      const { rows: own, length } = epochPlan(epoch)[index] as Planned;
+      const { rows: own, length } = epochPlan(epoch)[index] as PlannedBatch;
       const rows = partial === "pad" ? padRows(own, size) : own;
       const batch = columns.map(({ name, rowsOf }) => [
         name,
@@ -135,7 +136,7 @@ export function bucketBy<
   });
 }
 
-interface Planned {
+interface PlannedBatch {
   readonly rows: readonly number[];
   readonly length: number;
 }
@@ -155,17 +156,14 @@ function readColumns(examples: Readonly<Record<string, BucketColumn>>, partial: 
   const columns = Object.entries(examples ?? {}).map(([name, column]) => readColumn(name, column));
   const [first] = columns;
   if (!columns.some(({ lengthOf }) => lengthOf !== undefined)) {
-    throw invalid("takes at least one list of sequences by name, such as { tokens: [tensor(…), …] }");
+    throw refusal("takes at least one list of sequences by name, such as { tokens: [tensor(…), …] }");
   }
   if (partial === "pad" && Object.hasOwn(examples, "weights")) {
-    throw invalid('with partial: "pad" the batches get weights, and there are some already; rename them');
+    throw refusal('with partial: "pad" the batches get weights, and there are some already; rename them');
   }
   const other = columns.find(({ count }) => count !== first?.count);
   if (first === undefined || other === undefined) return columns;
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
-    `bucketBy: ${first.name} has ${first.count} examples and ${other.name} has ${other.count}`,
-  );
+  throw mismatch(`bucketBy: ${first.name} has ${first.count} examples and ${other.name} has ${other.count}`);
 }
 
 function readColumn(name: string, column: BucketColumn): Column {
@@ -179,7 +177,7 @@ function readColumn(name: string, column: BucketColumn): Column {
   }
   const [first] = Array.isArray(column) ? (column as readonly HostTensor[]) : [];
   if (first === undefined)
-    throw invalid(`${name} must be a tensor or a list of tensors, got ${shown(column)}`);
+    throw refusal(`${name} must be a tensor or a list of tensors, got ${shown(column)}`);
   for (const [at, sequence] of column.entries()) checkSequence(`${name}[${at}]`, sequence, first);
   return {
     name,
@@ -196,12 +194,11 @@ function readColumn(name: string, column: BucketColumn): Column {
 }
 
 function checkSequence(place: string, sequence: unknown, first: HostTensor): void {
-  if (!isHostTensor(sequence)) throw invalid(`${place} must be a tensor of the host, got ${shown(sequence)}`);
+  if (!isHostTensor(sequence)) throw refusal(`${place} must be a tensor of the host, got ${shown(sequence)}`);
   const { dtype, shape } = sequence;
   const fits = dtype === first.dtype && shape.slice(1).join() === first.shape.slice(1).join();
   if (shape.length > 0 && shape.length === first.shape.length && fits) return;
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
+  throw mismatch(
     `bucketBy: ${place} is ${dtype} ${formatShape(shape)}, and the first sequence ${first.dtype} ${formatShape(first.shape)}; they differ in their first dimension alone`,
   );
 }
@@ -218,7 +215,7 @@ function fillBuckets(
     const bucket = buckets.findIndex((most) => length <= most);
     if (bucket >= 0) members[bucket]?.push(example);
     else if (tooLong === "refuse") {
-      throw invalid(
+      throw refusal(
         `example ${example} has length ${length}, and the last bucket ${buckets.at(-1)}; add a bucket, or pass tooLong: "drop"`,
       );
     }
@@ -235,7 +232,7 @@ function stackSequences(
 ): HostTensor {
   const [{ dtype, shape }] = sequences as [HostTensor];
   if (padding !== 0 && (dtype === "f16" || dtype === "bf16")) {
-    throw invalid(`${name} is ${dtype}, which is padded with 0, got ${padding}`);
+    throw refusal(`${name} is ${dtype}, which is padded with 0, got ${padding}`);
   }
   const rest = shape.slice(1);
   const stride = length * rest.reduce((product, dimension) => product * dimension, 1);
@@ -248,4 +245,4 @@ function stackSequences(
   return { dtype, shape: [sequences.length, length, ...rest], data } as HostTensor;
 }
 
-const invalid = (message: string): MpError => new MpError("MP_INVALID_ARGUMENT", `bucketBy: ${message}`);
+const refusal = (message: string): MpError => invalid(`bucketBy: ${message}`);

@@ -1,5 +1,6 @@
-import { MpError } from "@mp/core";
+import type { MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
+import { invalid } from "./errors.js";
 
 /** The fields of a cursor, of which only the version and the data have been checked. */
 export interface CursorFields {
@@ -13,8 +14,7 @@ export function cursorFields(cursor: Json, signature: string, of = "this dataset
   const { version, data } = fields;
   if (version !== 1 || typeof data !== "string") throw noCursor(cursor);
   if (data === signature) return fields;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `iterate: the cursor belongs to other data, it is of "${data}" and ${of} is "${signature}"; use the same data, sizes and seed`,
   );
 }
@@ -23,4 +23,4 @@ export const isCount = (value: Json | undefined): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 
 export const noCursor = (cursor: Json): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError("MP_INVALID_ARGUMENT", `iterate: not a cursor of a dataset, ${JSON.stringify(cursor)}`);
+  invalid(`iterate: not a cursor of a dataset, ${JSON.stringify(cursor)}`);

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/core";
+import { invalid } from "./errors.js";
 
 /** Beyond this a data set does not belong in one array. */
 export const MOST_BYTES: number = 2 ** 31;
@@ -9,9 +9,8 @@ export const MOST_BYTES: number = 2 ** 31;
  */
 export function checkBytes(what: string, sizeBytes: number, remedy: string): void {
   if (sizeBytes <= MOST_BYTES) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what} is ${sizeBytes} bytes, the most is ${MOST_BYTES}; ${remedy}`,
-    { details: { sizeBytes, mostBytes: MOST_BYTES } },
-  );
+  throw invalid(`${what} is ${sizeBytes} bytes, the most is ${MOST_BYTES}; ${remedy}`, {
+    sizeBytes,
+    mostBytes: MOST_BYTES,
+  });
 }

@@ -1,7 +1,8 @@
-import { isHostTensor, MpError } from "@mp/core";
+import { isHostTensor, type MpError } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
 import { contentHash, shown } from "@mp/graph/internal";
 import { text as checkText, claim } from "./check-arguments.js";
+import { invalid } from "./errors.js";
 
 /** A longer value is shown by its hash. */
 const LONGEST_VALUE = 100;
@@ -55,8 +56,7 @@ function canonical(value: unknown, place: string, depth: number): string {
 }
 
 function noSignature(place: string, got: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError(
-    "MP_INVALID_ARGUMENT",
+  return invalid(
     `datasetSignature: ${place} must be a number, text, tensor, typed array, or a list or plain object of such, got ${got}`,
   );
 }

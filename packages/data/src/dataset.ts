@@ -1,4 +1,3 @@
-import { MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import {
   type Check,
@@ -11,6 +10,7 @@ import {
   text,
 } from "./check-arguments.js";
 import { cursorFields, isCount, noCursor } from "./cursor.js";
+import { invalid } from "./errors.js";
 import { transformInPlace } from "./row-place.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
@@ -149,8 +149,4 @@ function parseCursor(
     throw invalid(`iterate: the cursor stands at batch ${index} of an epoch of ${batchesPerEpoch}`);
   }
   return { pass, position: { epoch, index } };
-}
-
-function invalid(message: string): MpError {
-  return new MpError("MP_INVALID_ARGUMENT", message);
 }

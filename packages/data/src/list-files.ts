@@ -1,7 +1,7 @@
 import type { Dirent, Stats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { MpError } from "@mp/core";
+import { ioError } from "./errors.js";
 
 /**
  * Files below a directory whose name ends in one of the extensions, as paths relative to it with `/`, in
@@ -78,10 +78,7 @@ async function readEntries(directory: string): Promise<Dirent[]> {
         : code === "ENOTDIR"
           ? "not a directory"
           : (code ?? String(cause));
-    throw new MpError("MP_IO", `${directory}: ${reason}`, {
-      details: { path: directory, reason: code },
-      cause,
-    });
+    throw ioError(directory, `${reason}`, { reason: code }, cause);
   }
 }
 

@@ -2,12 +2,14 @@
  * Binary files whose header says how long they are, read as untrusted data: nothing is allocated before the header's
  * sizes are compared with the file's own size.
  */
+
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { MpError } from "@mp/core";
+import type { MpError } from "@mp/core";
 import { MOST_BYTES } from "./data-size.js";
+import { fileError } from "./errors.js";
 import { asMpError, sizeOfFile } from "./regular-file.js";
 
 /** Deflate's best ratio, 258 bytes for 2 bits, rounded up; a file that declares more than that is invalid. */
@@ -122,8 +124,6 @@ class Sink {
   }
 
   #parse(what: string, offset: number): MpError {
-    return new MpError("MP_PARSE", `${this.#path}: ${what}; download the file again`, {
-      details: { path: this.#path, offset },
-    });
+    return fileError(this.#path, `${what}; download the file again`, { offset });
   }
 }

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { MpError } from "@mp/core";
+import { ioError } from "./errors.js";
 
 /**
  * The size in bytes of what a reader is about to open. A pipe would be waited for without end, and a device read
@@ -12,8 +13,8 @@ export async function sizeOfFile(path: string): Promise<number> {
   });
   if (found.isFile()) return found.size;
   const kind = found.isDirectory() ? "a directory" : "a pipe, socket or device";
-  throw new MpError("MP_IO", `${path}: cannot be read, ${kind} and no regular file`, {
-    details: { path, reason: found.isDirectory() ? "EISDIR" : "ENOTREG" },
+  throw ioError(path, `cannot be read, ${kind} and no regular file`, {
+    reason: found.isDirectory() ? "EISDIR" : "ENOTREG",
   });
 }
 
@@ -28,8 +29,10 @@ export function asMpError(path: string, error: unknown): unknown {
     return new MpError("MP_PARSE", text, { details: { path, reason: code }, cause: error });
   }
   if (code === "") return error;
-  return new MpError("MP_IO", `${path}: cannot be read, ${code === "ENOENT" ? "no such file" : code}`, {
-    details: { path, reason: code },
-    cause: error,
-  });
+  return ioError(
+    path,
+    `cannot be read, ${code === "ENOENT" ? "no such file" : code}`,
+    { reason: code },
+    error,
+  );
 }

@@ -42,7 +42,7 @@ export async function claimPartial(final: string): Promise<string | undefined> {
 }
 
 /** Continues the largest of the files that others left, and removes the rest of them. */
-async function takeLargest(others: readonly Other[], own: string): Promise<void> {
+async function takeLargest(others: readonly OtherPartial[], own: string): Promise<void> {
   const [largest, ...rest] = others.filter(({ isLeft }) => isLeft).sort((a, b) => b.sizeBytes - a.sizeBytes);
   if (largest === undefined) return;
   const now = new Date();
@@ -61,7 +61,7 @@ export const leavePartial = (partial: string, final: string): Promise<void> =>
   rename(partial, partialPath(final, NOBODY)).catch(() => undefined);
 
 /** An unfinished file that this call does not own. */
-interface Other {
+interface OtherPartial {
   readonly path: string;
   readonly sizeBytes: number;
   /** Its download has ended. */
@@ -70,7 +70,7 @@ interface Other {
   readonly isLive: boolean;
 }
 
-async function findOthers(final: string, own: string): Promise<Other[]> {
+async function findOthers(final: string, own: string): Promise<OtherPartial[]> {
   const folder = dirname(final);
   const names = (await readdir(folder)).filter(
     (name) => name.startsWith(`${basename(final)}.`) && name.endsWith(SUFFIX) && name !== basename(own),

@@ -17,7 +17,7 @@ export interface Settings {
   readonly timeoutMs: number;
 }
 
-export interface Given {
+export interface GivenSettings {
   readonly endpoint?: string | undefined;
   readonly cache?: string | undefined;
   readonly offline?: boolean | undefined;
@@ -30,7 +30,7 @@ const isAddress = checks.claim(
 );
 
 /** @throws MP_INVALID_ARGUMENT for an endpoint or a token that is none */
-export function readSettings(given: Given, environment: Environment): Settings {
+export function readSettings(given: GivenSettings, environment: Environment): Settings {
   const { HF_ENDPOINT, HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT } = environment;
   const home = hubHome(environment);
   const { HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE } = environment;

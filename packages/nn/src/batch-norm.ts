@@ -1,8 +1,8 @@
-import { foldIn, type HostTensor, MpError, ones, scope, type Tensor, zeros } from "@mp/core";
+import { type HostTensor, ones, scope, type Tensor, zeros } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
 import { add, batchNormalization, mul, normalizeByStatistics, transpose } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { constantValue } from "./initializers.js";
+import { invalid, mismatch } from "./errors.js";
 import type { Parameters } from "./layer.js";
 import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -46,10 +46,7 @@ export function batchNorm(
   const { momentum, epsilon, axis } = read;
   return {
     name: "batchNorm",
-    init: (key) => ({
-      scale: constantValue(1)(foldIn(key, "scale"), [channels], channels, channels),
-      bias: constantValue(0)(foldIn(key, "bias"), [channels], channels, channels),
-    }),
+    init: () => ({ scale: ones([channels]), bias: zeros([channels]) }),
     initState: () => ({ mean: zeros([channels]), variance: ones([channels]) }),
     apply: (parameters, x, context) =>
       scope("batchNorm", () => {
@@ -73,8 +70,7 @@ function secondAxis(
   const rank = x.shape.length;
   const place = axis < 0 ? axis + rank : axis;
   if (rank < 2 || place === 0 || x.shape[place] !== channels) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw mismatch(
       `batchNorm: takes ${channels} channels in axis ${axis} behind a batch axis, got [${x.shape.join(", ")}]`,
     );
   }
@@ -92,16 +88,14 @@ function normalize(
 ): readonly [Tensor, Parameters<BatchNormState>] {
   const state = context?.modelState;
   if (context === undefined || state?.mean === undefined || state.variance === undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       "batchNorm: needs the context with its own state: layer.apply(params, x, { ...context, modelState: its part }), which initState began and the trainer was given",
     );
   }
   if (!context.training) return [normalizeByStatistics(x, scale, bias, state, { epsilon }), state];
   const count = elementCount(x.shape, "batchNorm") / (x.shape[1] ?? 1);
   if (count < 2) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw mismatch(
       `batchNorm: one value a channel has no variance to train by, got [${x.shape.join(", ")}]; take a larger batch`,
     );
   }

@@ -1,5 +1,6 @@
-import { MpError, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
 import { asTensor } from "@mp/core/ops";
+import { mismatch } from "./errors.js";
 
 /**
  * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor: a name that the batch does not have, host data
@@ -18,8 +19,7 @@ export function expectLabels(what: string, logits: Tensor, labels: Tensor): numb
   const classes = logits.shape.at(-1);
   const wanted = logits.shape.slice(0, -1);
   if (classes !== undefined && wanted.join() === labels.shape.join()) return classes;
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
+  throw mismatch(
     `${what}: logits [${logits.shape.join(", ")}] take labels [${wanted.join(", ")}], got [${labels.shape.join(", ")}]; ${remedy(logits, labels)}`,
   );
 }
@@ -44,8 +44,7 @@ export function expectAlike(what: string, pair: Readonly<Record<string, Tensor>>
   for (const [name, tensor] of Object.entries(pair)) expectTensor(`${what}: ${name}`, tensor);
   const [[a, x], [b, y]] = Object.entries(pair) as [[string, Tensor], [string, Tensor]];
   if (x.shape.join() === y.shape.join()) return;
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
+  throw mismatch(
     `${what}: ${a} [${x.shape.join(", ")}] and ${b} [${y.shape.join(", ")}] differ in shape; reshape one of them`,
   );
 }

@@ -1,6 +1,7 @@
-import { foldIn, type HostTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { foldIn, type HostTensor, type Key, scope, type Tensor } from "@mp/core";
 import { add, type ConvOptions, conv, convTranspose, reshape } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { invalid } from "./errors.js";
 import { constantValue, heNormal, type Initializer } from "./initializers.js";
 import type { Layer, Parameters } from "./layer.js";
 import { checkSizes, initializer, integers } from "./option-kinds.js";
@@ -167,6 +168,6 @@ function readTaps(
 function checkGroups(layer: string, channels: Readonly<Record<string, number>>, groups: number): void {
   for (const [name, count] of Object.entries(channels)) {
     if (count % groups === 0) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `${layer}: ${groups} groups do not divide ${count} ${name}`);
+    throw invalid(`${layer}: ${groups} groups do not divide ${count} ${name}`);
   }
 }

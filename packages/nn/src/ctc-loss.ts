@@ -1,4 +1,4 @@
-import { autocast, castingPolicy, MpError, type Tensor, tensor } from "@mp/core";
+import { autocast, castingPolicy, type Tensor, tensor } from "@mp/core";
 import {
   add,
   and,
@@ -28,6 +28,7 @@ import {
 } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectTensor } from "./check-tensor.js";
+import { invalid, mismatch } from "./errors.js";
 import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
@@ -164,10 +165,7 @@ function expectTargets(logits: Tensor, targets: CtcTargets, blank: number): void
   const [, batch, classes = 0] = logits.shape;
   const shapes = (name: string, tensor: Tensor, wanted: string, isRight: boolean): void => {
     if (isRight) return;
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `ctcLoss: ${name} must be ${wanted}, got [${tensor.shape.join(", ")}]`,
-    );
+    throw mismatch(`ctcLoss: ${name} must be ${wanted}, got [${tensor.shape.join(", ")}]`);
   };
   shapes("logits", logits, "[time, batch, classes]", logits.shape.length === 3);
   shapes("labels", labels, `[${batch}, most labels]`, labels.shape.length === 2 && labels.shape[0] === batch);
@@ -175,5 +173,5 @@ function expectTargets(logits: Tensor, targets: CtcTargets, blank: number): void
   if (inputLengths !== undefined)
     shapes("inputLengths", inputLengths, `[${batch}]`, inputLengths.shape.join() === `${batch}`);
   if (blank < classes) return;
-  throw new MpError("MP_INVALID_ARGUMENT", `ctcLoss: blank is ${blank}, the classes are 0 … ${classes - 1}`);
+  throw invalid(`ctcLoss: blank is ${blank}, the classes are 0 … ${classes - 1}`);
 }

@@ -1,6 +1,7 @@
-import { MpError, scope, type Tensor } from "@mp/core";
+import { scope, type Tensor } from "@mp/core";
 import { mul, randomBernoulli, where } from "@mp/core/ops";
 import { shown } from "@mp/graph/internal";
+import { invalid } from "./errors.js";
 import type { Layer, LayerContext, Nothing } from "./layer.js";
 
 /**
@@ -11,10 +12,7 @@ import type { Layer, LayerContext, Nothing } from "./layer.js";
  */
 export function dropout(rate: number): Layer<Nothing> {
   if (!(typeof rate === "number" && rate >= 0 && rate < 1))
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `dropout: a rate must be at least 0 and below 1, got ${shown(rate)}`,
-    );
+    throw invalid(`dropout: a rate must be at least 0 and below 1, got ${shown(rate)}`);
   return {
     name: "dropout",
     init: () => ({}),
@@ -24,8 +22,7 @@ export function dropout(rate: number): Layer<Nothing> {
 
 function drop(x: Tensor, rate: number, context: LayerContext | undefined): Tensor {
   if (context === undefined)
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       "dropout: needs the context: model.apply(params, x, context); a loss gets it as its third argument, and so does the function given to predict",
     );
   if (!context.training || rate === 0) return x;

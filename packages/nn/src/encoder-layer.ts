@@ -1,8 +1,9 @@
-import { foldIn, isTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { foldIn, isTensor, type Key, scope, type Tensor } from "@mp/core";
 import { add, gelu } from "@mp/core/ops";
 import { checks, readOptions, shown, withDefault } from "@mp/graph/internal";
 import { type DenseParameters, dense } from "./dense.js";
 import { dropout } from "./dropout.js";
+import { invalid } from "./errors.js";
 import { glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { type LayerNormParameters, layerNorm } from "./layer-norm.js";
@@ -87,10 +88,7 @@ export function encoderLayer(
   ): Tensor => {
     const { x, mask } = isTensor(input) ? { x: input } : input;
     if (!isTensor(x)) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        `encoderLayer: takes a tensor or { x, mask }, got ${shown(x)}`,
-      );
+      throw invalid(`encoderLayer: takes a tensor or { x, mask }, got ${shown(x)}`);
     }
     const dropOut = (y: Tensor, name: string): Tensor =>
       drop === undefined ? y : scope(name, () => drop.apply({}, y, context));

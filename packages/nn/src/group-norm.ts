@@ -1,7 +1,7 @@
-import { foldIn, type HostTensor, MpError, scope } from "@mp/core";
+import { type HostTensor, ones, scope, zeros } from "@mp/core";
 import { groupNormalization } from "@mp/core/ops";
 import { readOptions, withDefault } from "@mp/graph/internal";
-import { constantValue } from "./initializers.js";
+import { invalid } from "./errors.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";
 
@@ -23,14 +23,11 @@ export function groupNorm(
   const { epsilon } = readOptions("groupNorm", options, GROUP_NORM, { example: "{ epsilon: 1e-6 }" });
   if (channels % groups !== 0) {
     const problem = `${groups} groups do not divide ${channels} channels`;
-    throw new MpError("MP_INVALID_ARGUMENT", `groupNorm: ${problem}`);
+    throw invalid(`groupNorm: ${problem}`);
   }
   return {
     name: "groupNorm",
-    init: (key) => ({
-      scale: constantValue(1)(foldIn(key, "scale"), [channels], channels, channels),
-      bias: constantValue(0)(foldIn(key, "bias"), [channels], channels, channels),
-    }),
+    init: () => ({ scale: ones([channels]), bias: zeros([channels]) }),
     apply: ({ scale, bias }, x) =>
       scope("groupNorm", () => groupNormalization(x, scale, bias, { numGroups: groups, epsilon })),
   };

@@ -1,7 +1,7 @@
-import { foldIn, type HostTensor, scope, type Tensor } from "@mp/core";
+import { type HostTensor, scope, type Tensor, zeros } from "@mp/core";
 import { add, matMul, mul, sigmoid, split, sub, tanh } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { constantValue, glorotUniform, type Initializer, orthogonal } from "./initializers.js";
+import { glorotUniform, type Initializer, orthogonal } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, initializer } from "./option-kinds.js";
 import {
@@ -69,7 +69,7 @@ export function gru(
     name: "gru",
     init: (key) => ({
       ...initRecurrent(key, gates, { input: kernel, recurrent }),
-      recurrentBias: constantValue(0)(foldIn(key, "recurrentBias"), [cells], cells, cells),
+      recurrentBias: zeros([cells]),
     }),
     apply: (parameters, { x, hidden }) =>
       scope("gru", () => {

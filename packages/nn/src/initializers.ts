@@ -1,7 +1,9 @@
 /** Initial values, drawn on the host from a key: the same numbers on every engine. */
-import { foldIn, type HostTensor, type Key, MpError, type Shape, tensor } from "@mp/core";
+
+import { foldIn, type HostTensor, type Key, type Shape, tensor } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
 import { hostUniform } from "@mp/graph/internal";
+import { invalid } from "./errors.js";
 
 /** Fills a parameter of that shape. `fanIn` and `fanOut` count the inputs and outputs of a unit. */
 export type Initializer = (key: Key, shape: Shape, fanIn: number, fanOut: number) => HostTensor<"f32">;
@@ -77,10 +79,7 @@ export function orthogonal(gain = 1): Initializer {
   return (key, shape) => {
     const [rows] = shape;
     if (rows === undefined || shape.length < 2) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        `orthogonal: takes two axes or more, got [${shape.join(", ")}]`,
-      );
+      throw invalid(`orthogonal: takes two axes or more, got [${shape.join(", ")}]`);
     }
     const size = elementCount(shape, "orthogonal");
     const columns = size / rows;

@@ -1,7 +1,6 @@
-import { foldIn, type HostTensor, scope } from "@mp/core";
+import { type HostTensor, ones, scope, zeros } from "@mp/core";
 import { layerNormalization } from "@mp/core/ops";
 import { readOptions, withDefault } from "@mp/graph/internal";
-import { constantValue } from "./initializers.js";
 import type { Layer } from "./layer.js";
 import { checkSizes, epsilon as epsilonKind } from "./option-kinds.js";
 
@@ -21,10 +20,7 @@ export function layerNorm(
   const { epsilon } = readOptions("layerNorm", options, LAYER_NORM, { example: "{ epsilon: 1e-6 }" });
   return {
     name: "layerNorm",
-    init: (key) => ({
-      scale: constantValue(1)(foldIn(key, "scale"), [size], size, size),
-      bias: constantValue(0)(foldIn(key, "bias"), [size], size, size),
-    }),
+    init: () => ({ scale: ones([size]), bias: zeros([size]) }),
     apply: (parameters, x) =>
       scope("layerNorm", () => layerNormalization(x, parameters.scale, parameters.bias, { epsilon })),
   };

@@ -1,8 +1,9 @@
-import { MpError, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
 import { formatShape, type LossReduction } from "@mp/core/graph";
 import { cast, div, equal, mul, reduceMean, reduceSum, reshape, where } from "@mp/core/ops";
 import type { checks } from "@mp/graph/internal";
 import { expectTensor } from "./check-tensor.js";
+import { mismatch } from "./errors.js";
 
 /** How a loss combines its elements, and how much each counts. */
 export interface ReductionOptions {
@@ -34,8 +35,7 @@ export function reduceLoss(
   expectTensor(`${what}: sampleWeights`, sampleWeights);
   const { shape } = sampleWeights;
   if (shape.some((size, axis) => size !== each.shape[axis])) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw mismatch(
       `${what}: sampleWeights ${formatShape(shape)} has neither the shape of the operands nor of their leading dimensions, ${formatShape(each.shape)}`,
     );
   }

@@ -1,6 +1,7 @@
-import { MpError, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
 import { argMax, cast, equal, reduceMean, reduceSum, topK, unsqueeze } from "@mp/core/ops";
 import { expectLabels } from "./check-tensor.js";
+import { invalid } from "./errors.js";
 
 /**
  * Fraction of labels i32 or i64 [...] whose logit is the largest of [..., classes], f32 scalar; of equal logits the
@@ -17,10 +18,7 @@ export function topKAccuracy(logits: Tensor, labels: Tensor, k: number): Tensor 
   const classOf = readLabels("topKAccuracy", logits, labels);
   const classes = logits.shape.at(-1) ?? 0;
   if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `topKAccuracy: k must be an integer from 1 to ${classes}, got ${k}`,
-    );
+    throw invalid(`topKAccuracy: k must be an integer from 1 to ${classes}, got ${k}`);
   }
   const isFound = equal(topK(logits, k).indices, unsqueeze(classOf, [-1]));
   return reduceMean(reduceSum(cast(isFound, "f32"), { axes: [-1] }));

@@ -1,5 +1,6 @@
-import { MpError, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
 import { shown } from "@mp/graph/internal";
+import { invalid } from "./errors.js";
 import type { Layer, Parameters, ParameterTree } from "./layer.js";
 import { applyPart, isStateful, type Part } from "./part.js";
 import type { StatefulLayer } from "./stateful-layer.js";
@@ -17,8 +18,7 @@ export type Model = StatefulLayer<ParameterTree, ParameterTree>;
 export function asModel(layer: Exclude<Part, (x: Tensor) => Tensor>): Model {
   const { init, apply } = (layer ?? {}) as Partial<Layer<unknown>>;
   if (typeof init !== "function" || typeof apply !== "function") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `asModel: takes a layer, got ${shown(layer)}; a function or several layers go into sequential(…)`,
     );
   }

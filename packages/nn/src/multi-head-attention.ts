@@ -1,8 +1,9 @@
-import { foldIn, type HostTensor, isTensor, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { foldIn, type HostTensor, isTensor, type Key, scope, type Tensor, zeros } from "@mp/core";
 import { add, lessOrEqual, matMul, mul, range, reshape, softmax, transpose, where } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { dropout } from "./dropout.js";
-import { constantValue, glorotUniform, type Initializer } from "./initializers.js";
+import { invalid, mismatch } from "./errors.js";
+import { glorotUniform, type Initializer } from "./initializers.js";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { checkSizes, initializer } from "./option-kinds.js";
 
@@ -59,16 +60,13 @@ export function multiHeadAttention(
   checkSizes("multiHeadAttention", { size, heads });
   const read = readOptions("multiHeadAttention", options, ATTENTION, { example: "{ isCausal: true }" });
   if (size % heads !== 0) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `multiHeadAttention: ${heads} heads do not divide a size of ${size}`,
-    );
+    throw invalid(`multiHeadAttention: ${heads} heads do not divide a size of ${size}`);
   }
   const { isCausal, kernel } = read;
   const drop = read.dropout === undefined ? undefined : dropout(read.dropout);
   const projection = (key: Key): Projection => ({
     kernel: kernel(foldIn(key, "kernel"), [size, size], size, size),
-    bias: constantValue(0)(foldIn(key, "bias"), [size], size, size),
+    bias: zeros([size]),
   });
   const apply = (
     parameters: Parameters<AttentionParameters>,
@@ -79,10 +77,7 @@ export function multiHeadAttention(
     const [batch, time] = expectSequence("x", x, size);
     const [others, length] = expectSequence("memory", memory, size);
     if (others !== batch) {
-      throw new MpError(
-        "MP_SHAPE_MISMATCH",
-        `multiHeadAttention: x has a batch of ${batch}, memory of ${others}`,
-      );
+      throw mismatch(`multiHeadAttention: x has a batch of ${batch}, memory of ${others}`);
     }
     const project = (source: Tensor, part: Parameters<Projection>): Tensor =>
       add(matMul(source, part.kernel), part.bias);
@@ -122,8 +117,5 @@ function expectSequence(name: string, x: Tensor, size: number): readonly [number
   const [batch, time, last] = x.shape;
   if (x.shape.length === 3 && batch !== undefined && time !== undefined && last === size)
     return [batch, time];
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
-    `multiHeadAttention: ${name} must be [batch, time, ${size}], got [${x.shape.join(", ")}]`,
-  );
+  throw mismatch(`multiHeadAttention: ${name} must be [batch, time, ${size}], got [${x.shape.join(", ")}]`);
 }

@@ -1,6 +1,7 @@
 /** Checks of the options of layers and losses, besides those of every package. */
-import { MpError } from "@mp/core";
+
 import { checks, shown } from "@mp/graph/internal";
+import { invalid } from "./errors.js";
 
 /** Checks a number that is added to a variance. */
 export const epsilon: checks.Check = checks.claim(
@@ -11,10 +12,7 @@ export const epsilon: checks.Check = checks.claim(
 /** A function that makes initial values. */
 export const initializer: checks.Check = (what, value) => {
   if (typeof value === "function") return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what} takes an initializer such as heNormal or constantValue(0), got ${shown(value)}`,
-  );
+  throw invalid(`${what} takes an initializer such as heNormal or constantValue(0), got ${shown(value)}`);
 };
 
 /** An integer, or a list with one of the given `lengths`; without `lengths`, lists are refused. */

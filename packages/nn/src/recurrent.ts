@@ -1,7 +1,9 @@
 /** Shared by recurrent layers: parameters for gates along the last axis, and the checks of a sequence. */
-import { foldIn, type HostTensor, type Key, MpError, type Tensor, type TensorTree } from "@mp/core";
+
+import { foldIn, type HostTensor, type Key, type Tensor, type TensorTree, zeros } from "@mp/core";
 import { add, concat, matMul, reshape, scan, split } from "@mp/core/ops";
-import { constantValue, type Initializer } from "./initializers.js";
+import { mismatch } from "./errors.js";
+import type { Initializer } from "./initializers.js";
 
 export type RecurrentParameters = {
   /** [inputs, gates · cells] */
@@ -27,7 +29,7 @@ export function initRecurrent(
   return {
     input: initializers.input(foldIn(key, "input"), [inputs, width], inputs, width),
     recurrent: initializers.recurrent(foldIn(key, "recurrent"), [cells, width], cells, width),
-    bias: constantValue(0)(foldIn(key, "bias"), [width], inputs, cells),
+    bias: zeros([width]),
   };
 }
 
@@ -96,15 +98,11 @@ export function projectInputs(
 ): Sequence {
   const [time, batch, size] = x.shape;
   if (time === undefined || batch === undefined || size !== inputs || x.shape.length !== 3) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${layer}: takes [time, batch, ${inputs}], got [${x.shape.join(", ")}]`,
-    );
+    throw mismatch(`${layer}: takes [time, batch, ${inputs}], got [${x.shape.join(", ")}]`);
   }
   for (const [name, state] of Object.entries(states)) {
     if (state.shape.join() === `${batch},${cells}`) continue;
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw mismatch(
       `${layer}: the ${name} state of a batch of ${batch} must be [${batch}, ${cells}], got [${state.shape.join(", ")}]`,
     );
   }

@@ -1,5 +1,6 @@
-import { foldIn, type Key, MpError, scope, type Tensor } from "@mp/core";
+import { foldIn, type Key, scope, type Tensor } from "@mp/core";
 import { add } from "@mp/core/ops";
+import { invalid, mismatch } from "./errors.js";
 import type { Layer, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -27,10 +28,7 @@ export function residual<const B extends Part, const S extends Part = typeof inp
   for (const [name, part] of Object.entries(branches)) {
     const { init, apply } = (part ?? {}) as Partial<Layer<unknown>>;
     if (typeof part === "function" || (typeof init === "function" && typeof apply === "function")) continue;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `residual: the ${name} must be a layer or a function, got ${typeof part}`,
-    );
+    throw invalid(`residual: the ${name} must be a layer or a function, got ${typeof part}`);
   }
   const each = <T>(make: (part: Part, name: keyof Branches<Part, Part>) => T): Branches<T, T> => ({
     body: make(branches.body, "body"),
@@ -48,8 +46,7 @@ export function residual<const B extends Part, const S extends Part = typeof inp
     const [y, other] = [made.body[0], made.shortcut[0]];
     if (y.shape.join() !== other.shape.join()) {
       const remedy = shortcut === undefined ? "pass a shortcut that changes x alike" : "make them alike";
-      throw new MpError(
-        "MP_SHAPE_MISMATCH",
+      throw mismatch(
         `residual: the body gives [${y.shape.join(", ")}] and the shortcut [${other.shape.join(", ")}]; ${remedy}`,
       );
     }

@@ -1,5 +1,6 @@
-import { foldIn, type Key, MpError, type Tensor } from "@mp/core";
+import { foldIn, type Key, type Tensor } from "@mp/core";
 import { labeledPart, shown } from "@mp/graph/internal";
+import { invalid } from "./errors.js";
 import type { Layer, LayerContext, Parameters } from "./layer.js";
 import { applyPart, isStateful, type ParametersOfPart, type Part, type StateOfPart } from "./part.js";
 import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -28,10 +29,7 @@ export function sequential<const L extends readonly Part[]>(...parts: L): Sequen
     const { init, apply } = (part ?? {}) as Partial<Layer<unknown>>;
     if (typeof part === "function" || (typeof init === "function" && typeof apply === "function")) continue;
     const got = Array.isArray(part) ? "a list; spread it: sequential(...parts)" : shown(part);
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `sequential: part ${index} must be a layer or a function such as relu, got ${got}`,
-    );
+    throw invalid(`sequential: part ${index} must be a layer or a function such as relu, got ${got}`);
   }
   const name = "sequential";
   const init = (key: Key): readonly unknown[] =>
@@ -80,8 +78,7 @@ const partLabel = ({ name }: Part, index: number): string =>
 function stateFor(parts: readonly Part[], context: StatefulContext<unknown> | undefined): readonly unknown[] {
   const state: unknown = context?.modelState;
   if (Array.isArray(state) && state.length === parts.length) return state;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     "sequential: has layers with statistics and needs the context with their state: model.apply(params, x, context); give model.initState() to the trainer as modelState, and where that holds more, { ...context, modelState: its part }",
   );
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { TextDecoder } from "node:util";
-import { MpError } from "@mp/core";
+import type { MpError } from "@mp/core";
+import { fileError } from "../errors.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 
 /** Pixels from the image's upper left corner: left, top, and the first column and row that are outside. */
@@ -47,7 +48,7 @@ const HEAD_BYTES = 256;
 export async function readAnnotation(path: string, form: TextForm = {}): Promise<string> {
   const { mostBytes = LONGEST_TEXT, encodingOf } = form;
   const size = await sizeOfFile(path);
-  if (size > mostBytes) throw parseError(path, 0, `has ${size} bytes, the most is ${mostBytes}; split it`);
+  if (size > mostBytes) throw parseError(path, `has ${size} bytes, the most is ${mostBytes}; split it`);
   const bytes = await readFile(path).catch((error: unknown) => {
     throw asMpError(path, error);
   });
@@ -55,7 +56,7 @@ export async function readAnnotation(path: string, form: TextForm = {}): Promise
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (cause) {
-    throw parseError(path, 0, `is not in ${encoding}; convert it to UTF-8, for example with iconv`, cause);
+    throw parseError(path, `is not in ${encoding}; convert it to UTF-8, for example with iconv`, 0, cause);
   }
 }
 
@@ -66,9 +67,8 @@ function encodingByMark([first, second]: Uint8Array): string | undefined {
 }
 
 /** `offset` counts characters where the place is known. */
-export function parseError(path: string, offset: number, what: string, cause?: unknown): MpError {
-  return new MpError("MP_PARSE", `${path}: ${what}`, { details: { path, offset }, cause });
-}
+export const parseError = (path: string, what: string, offset = 0, cause?: unknown): MpError<"MP_PARSE"> =>
+  fileError(path, what, { offset }, cause);
 
 /** @throws MP_PARSE for what is no size of an image */
 export function checkImageSize(path: string, what: string, width: unknown, height: unknown): void {
@@ -76,7 +76,6 @@ export function checkImageSize(path: string, what: string, width: unknown, heigh
     if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_SIDE) continue;
     throw parseError(
       path,
-      0,
       `${what}: ${name} must be an integer from 1 to ${LARGEST_SIDE}, got ${String(value)}; correct it or leave the image out`,
     );
   }
@@ -93,7 +92,6 @@ export function checkFileName(path: string, name: unknown): string {
   if (isInside) return name;
   throw parseError(
     path,
-    0,
     `the image's file must be a name inside its folder, got ${JSON.stringify(name) ?? "none"}; correct it`,
   );
 }
@@ -105,7 +103,7 @@ const isBox = (value: unknown): value is Box =>
 export function checkCorners(path: string, what: string, box: unknown): Box {
   if (isBox(box)) return box;
   const got = JSON.stringify(box, (_, value) => (Number.isNaN(value) ? "no number" : value)) ?? "none";
-  throw parseError(path, 0, `${what}: a box must be four finite numbers, got ${got}; correct it`);
+  throw parseError(path, `${what}: a box must be four finite numbers, got ${got}; correct it`);
 }
 
 /** The text for one that was left out: `annotations[3]: [5, 5, 0, 10] has nothing inside 64×32`. */

@@ -30,7 +30,7 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
   categories.sort((a, b) => a.id - b.id);
   const labels = new Map(categories.map(({ id }, label) => [id, label]));
   if (labels.size < categories.length)
-    throw parseError(path, 0, "categories: two have one id; give each its own");
+    throw parseError(path, "categories: two have one id; give each its own");
   const images = new Map<number, AnnotatedImage & { readonly boxes: LabeledBox[] }>();
   for (const [index, entry] of readList(path, root, "images").entries()) {
     const { width, height } = entry;
@@ -39,7 +39,7 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
     const size = { width: width as number, height: height as number };
     const id = readId(path, entry, `images[${index}].id`);
     if (images.has(id))
-      throw parseError(path, 0, `images[${index}].id: ${id} is another's already; give each its own`);
+      throw parseError(path, `images[${index}].id: ${id} is another's already; give each its own`);
     images.set(id, { file, ...size, boxes: [] });
   }
   const dropped: string[] = [];
@@ -49,7 +49,7 @@ export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
     const label = labels.get(readId(path, { id: entry["category_id"] }, `${what}.category_id`));
     if (image === undefined || label === undefined) {
       const missing = image === undefined ? `image ${entry["image_id"]}` : `category ${entry["category_id"]}`;
-      throw parseError(path, 0, `${what} is of ${missing}, which the file has not; take it out`);
+      throw parseError(path, `${what} is of ${missing}, which the file has not; take it out`);
     }
     const isIgnored = isCrowd(path, what, entry["iscrowd"]);
     const [left, top, width, height] = checkCorners(path, `${what}.bbox`, entry["bbox"]);
@@ -67,9 +67,9 @@ function parse(path: string, text: string): Fields {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     const offset = Number(/position (\d+)/.exec(reason)?.[1] ?? text.length);
-    throw parseError(path, offset, `no JSON at character ${offset}, ${reason}; is it whole?`, cause);
+    throw parseError(path, `no JSON at character ${offset}, ${reason}; is it whole?`, offset, cause);
   }
-  throw parseError(path, 0, "no COCO file, its top level is no object; instances_val2017.json is one");
+  throw parseError(path, "no COCO file, its top level is no object; instances_val2017.json is one");
 }
 
 function readList(path: string, root: Fields, name: string): readonly Fields[] {
@@ -77,24 +77,23 @@ function readList(path: string, root: Fields, name: string): readonly Fields[] {
   if (!Array.isArray(list)) {
     throw parseError(
       path,
-      0,
       `has no list "${name}"; a COCO file of instances has images, annotations and categories`,
     );
   }
   const wrong = list.findIndex((entry) => typeof entry !== "object" || entry === null);
-  if (wrong !== -1) throw parseError(path, 0, `${name}[${wrong}] is no object; take it out`);
+  if (wrong !== -1) throw parseError(path, `${name}[${wrong}] is no object; take it out`);
   return list as Fields[];
 }
 
 function readId(path: string, entry: Fields, what: string): number {
   const { id } = entry;
   if (typeof id === "number" && Number.isSafeInteger(id)) return id;
-  throw parseError(path, 0, `${what} must be an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);
+  throw parseError(path, `${what} must be an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);
 }
 
 /** Reads the flag as COCO's own tools do, which ask whether it is true. */
 function isCrowd(path: string, what: string, value: unknown): boolean {
   if (value === undefined || value === 0 || value === false) return false;
   if (value === 1 || value === true) return true;
-  throw parseError(path, 0, `${what}.iscrowd must be 0 or 1, got ${JSON.stringify(value)}; correct it`);
+  throw parseError(path, `${what}.iscrowd must be 0 or 1, got ${JSON.stringify(value)}; correct it`);
 }

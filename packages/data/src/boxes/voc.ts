@@ -49,7 +49,7 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
   checkPath("vocBoxes: directory", directory);
   checkClasses("vocBoxes: classes", classes);
   const files = await listFiles(directory, [".xml"]);
-  const read: Read[] = [];
+  const read: VocImage[] = [];
   for (const file of files) {
     const path = join(directory, file);
     read.push(
@@ -68,11 +68,7 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
     const boxes = objects.flatMap(({ name, what, corners, isIgnored }) => {
       const label = names.indexOf(name);
       if (label === -1)
-        throw parseError(
-          path,
-          0,
-          `an object is a ${name}, which is none of ${names.join(", ")}; add the class`,
-        );
+        throw parseError(path, `an object is a ${name}, which is none of ${names.join(", ")}; add the class`);
       const [left, top, right, bottom] = corners;
       const box = clipBox([left - 1, top - 1, right, bottom], width, height);
       if (box !== undefined) return [{ label, box, isIgnored }];
@@ -84,7 +80,7 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
   return { images, classes: names, dropped };
 }
 
-type Read = Omit<AnnotatedImage, "boxes"> & {
+type VocImage = Omit<AnnotatedImage, "boxes"> & {
   readonly path: string;
   readonly objects: readonly {
     readonly name: string;
@@ -95,7 +91,7 @@ type Read = Omit<AnnotatedImage, "boxes"> & {
   }[];
 };
 
-function readOne(path: string, text: string): Read {
+function readOne(path: string, text: string): VocImage {
   const { annotation } = parse(path, text);
   const root = readFields(path, annotation, "annotation");
   const size = readFields(path, root["size"], "size");
@@ -106,7 +102,7 @@ function readOne(path: string, text: string): Read {
     const what = `object ${index}`;
     const fields = readFields(path, entry, what);
     const { name } = fields;
-    if (typeof name !== "string" || name === "") throw parseError(path, 0, `${what} has no name; add it`);
+    if (typeof name !== "string" || name === "") throw parseError(path, `${what} has no name; add it`);
     const box = readFields(path, fields["bndbox"], `bndbox of ${what}`);
     const corners = ["xmin", "ymin", "xmax", "ymax"].map((key) => readNumber(box[key]));
     const isIgnored = readNumber(fields["difficult"]) === 1;
@@ -124,15 +120,15 @@ function parse(path: string, text: string): Fields {
         .split("\n")
         .slice(0, line - 1)
         .join("\n").length + col;
-    throw parseError(path, offset, `no sound XML in line ${line}, column ${col}: ${msg}; is it whole?`);
+    throw parseError(path, `no sound XML in line ${line}, column ${col}: ${msg}; is it whole?`, offset);
   }
   try {
     return parser.parse(text) as Fields;
   } catch (cause) {
     throw parseError(
       path,
-      0,
       `no XML that can be read, ${cause instanceof Error ? cause.message : cause}; save it again`,
+      0,
       cause,
     );
   }
@@ -142,7 +138,6 @@ function readFields(path: string, value: unknown, what: string): Fields {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
   throw parseError(
     path,
-    0,
     `has no ${what}; VOC's annotations are annotation > size, filename, object > name, bndbox`,
   );
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { MpError, tensor } from "@mp/core";
 import { path as checkPath } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
+import { fileError, ioError } from "../errors.js";
 import { listFiles } from "../list-files.js";
 import { readBytes } from "../read-bytes.js";
 import type { ImageSplits, LabeledImages } from "./labeled-images.js";
@@ -25,13 +26,9 @@ export async function cifar10(directory: string): Promise<ImageSplits> {
   const folder = (await isDirectory(inner)) ? inner : directory;
   const names = (await listFiles(folder, [".bin"])).filter((name) => /^data_batch_\d+\.bin$/.test(name));
   if (names.length === 0) {
-    throw new MpError(
-      "MP_IO",
-      `${folder}: has no data_batch_1.bin; the binary version of CIFAR-10 is needed`,
-      {
-        details: { path: folder, reason: "ENOENT" },
-      },
-    );
+    throw ioError(folder, "has no data_batch_1.bin; the binary version of CIFAR-10 is needed", {
+      reason: "ENOENT",
+    });
   }
   const train = await records(names.map((name) => join(folder, name)));
   const test = await records([join(folder, "test_batch.bin")]);
@@ -61,11 +58,11 @@ async function records(paths: readonly string[]): Promise<LabeledImages> {
     for (let offset = 0; offset < bytes.length; offset += RECORD_BYTES, place++) {
       const label = bytes[offset] ?? 0;
       if (label >= CLASSES.length) {
-        throw new MpError(
-          "MP_PARSE",
-          `${paths[file]}: label ${label} at byte ${offset}, expected 0 to 9; is it CIFAR-100?`,
+        throw fileError(
+          paths[file] ?? "",
+          `label ${label} at byte ${offset}, expected 0 to 9; is it CIFAR-100?`,
           {
-            details: { path: paths[file], offset },
+            offset,
           },
         );
       }
@@ -80,10 +77,10 @@ function readRecords(path: string): Promise<Uint8Array> {
   return readBytes(path, (_, fileBytes) => {
     const rest = fileBytes % RECORD_BYTES;
     if (fileBytes > 0 && rest === 0) return { totalBytes: fileBytes };
-    throw new MpError(
-      "MP_PARSE",
-      `${path}: ${fileBytes} bytes are no whole number of records of ${RECORD_BYTES}, the last one starts at byte ${fileBytes - rest}; download the binary version again`,
-      { details: { path, offset: fileBytes - rest } },
+    throw fileError(
+      path,
+      `${fileBytes} bytes are no whole number of records of ${RECORD_BYTES}, the last one starts at byte ${fileBytes - rest}; download the binary version again`,
+      { offset: fileBytes - rest },
     );
   });
 }

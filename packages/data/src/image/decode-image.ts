@@ -1,6 +1,7 @@
 import { open } from "node:fs/promises";
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import { type Check, path as checkPath, integer, oneOf, optional, optionsCheck } from "../check-arguments.js";
+import { fileError } from "../errors.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 
 export interface ImageSize {
@@ -105,13 +106,9 @@ async function expectPicture(path: string): Promise<void> {
   }
   const text = head.toString("latin1");
   if (formats.some(([offset, bytes]) => text.startsWith(bytes, offset))) return;
-  throw new MpError(
-    "MP_PARSE",
-    `${path}: begins like no JPEG, PNG or WebP file, at byte 0; convert it to one of them`,
-    {
-      details: { path, offset: 0 },
-    },
-  );
+  throw fileError(path, "begins like no JPEG, PNG or WebP file, at byte 0; convert it to one of them", {
+    offset: 0,
+  });
 }
 
 let loaded: Promise<Sharp> | undefined;

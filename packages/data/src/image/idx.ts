@@ -1,5 +1,6 @@
-import { type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
 import { path as checkPath } from "../check-arguments.js";
+import { fileError } from "../errors.js";
 import { type Measured, readBytes } from "../read-bytes.js";
 
 interface Element {
@@ -65,8 +66,8 @@ function readHeader(
   const shape = Array.from({ length: rank }, (_, axis) => view.getUint32(4 + 4 * axis));
   const empty = shape.indexOf(0);
   if (empty !== -1) {
-    throw new MpError("MP_PARSE", `${path}: dimension ${empty} is 0, at byte ${4 + 4 * empty}; no data`, {
-      details: { path, offset: 4 + 4 * empty },
+    throw fileError(path, `dimension ${empty} is 0, at byte ${4 + 4 * empty}; no data`, {
+      offset: 4 + 4 * empty,
     });
   }
   return { shape, element, headerBytes: 4 + 4 * rank };
@@ -77,10 +78,10 @@ function elementType(bytes: Uint8Array, path: string): Element {
   const element = elements[code];
   if (first !== 0 || second !== 0 || element === undefined || rank < 1) {
     const got = [...bytes.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    throw new MpError(
-      "MP_PARSE",
-      `${path}: no IDX file, at byte 0 are ${got} and not 00 00, a type of 08, 0c or 0d, and a rank; files such as train-images-idx3-ubyte(.gz) are`,
-      { details: { path, offset: 0 } },
+    throw fileError(
+      path,
+      `no IDX file, at byte 0 are ${got} and not 00 00, a type of 08, 0c or 0d, and a rank; files such as train-images-idx3-ubyte(.gz) are`,
+      { offset: 0 },
     );
   }
   return element;

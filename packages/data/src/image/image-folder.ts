@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { MpError, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
 import { type Check, path as checkPath, claim, integer, optional, optionsCheck } from "../check-arguments.js";
+import { fileError, ioError } from "../errors.js";
 import { listFiles, listFolders } from "../list-files.js";
 import { permutation, randomStream } from "../random.js";
 import { type ImageSize, imageSizeChecks } from "./decode-image.js";
@@ -49,12 +50,9 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
     const train = await picturesOfAll(join(directory, "train"), classes);
     const unknown = (await listFolders(join(directory, testFolder))).find((name) => !classes.includes(name));
     if (unknown !== undefined) {
-      throw new MpError(
-        "MP_PARSE",
-        `${join(directory, testFolder)}: has the class ${unknown}, which ${join(directory, "train")} has not; name the folders alike`,
-        {
-          details: { path: join(directory, testFolder) },
-        },
+      throw fileError(
+        join(directory, testFolder),
+        `has the class ${unknown}, which ${join(directory, "train")} has not; name the folders alike`,
       );
     }
     const test = await pictures(join(directory, testFolder), classes);
@@ -77,10 +75,9 @@ async function splitFolder(
 ): Promise<ImageSplits> {
   const { train, test } = splitPictures(await picturesOfAll(directory, classes), options);
   if (test.length === 0) {
-    throw new MpError(
-      "MP_PARSE",
-      `${directory}: no class has two pictures, and so none is left for the test; add some, or folders train and test`,
-      { details: { path: directory } },
+    throw fileError(
+      directory,
+      "no class has two pictures, and so none is left for the test; add some, or folders train and test",
     );
   }
   return { train: await load(train, options), test: await load(test, options), classes };
@@ -114,10 +111,10 @@ async function picturesOfAll(directory: string, classes: readonly string[]): Pro
   const labels = new Set(found.map(({ label }) => label));
   const empty = classes.find((_, label) => !labels.has(label));
   if (empty === undefined) return found;
-  throw new MpError(
-    "MP_IO",
-    `${join(directory, empty)}: has no ${EXTENSIONS.join(", ")} file and would be a class; add some or take the folder out`,
-    { details: { path: join(directory, empty), reason: "ENOENT" } },
+  throw ioError(
+    join(directory, empty),
+    `has no ${EXTENSIONS.join(", ")} file and would be a class; add some or take the folder out`,
+    { reason: "ENOENT" },
   );
 }
 
@@ -131,13 +128,9 @@ async function pictures(directory: string, classes: readonly string[]): Promise<
     }
   }
   if (found.length > 0) return found;
-  throw new MpError(
-    "MP_IO",
-    `${directory}: has no folder with ${EXTENSIONS.join(", ")} files; make one for each class`,
-    {
-      details: { path: directory, reason: "ENOENT" },
-    },
-  );
+  throw ioError(directory, `has no folder with ${EXTENSIONS.join(", ")} files; make one for each class`, {
+    reason: "ENOENT",
+  });
 }
 
 async function load(list: readonly Picture[], options: ImageFolderOptions): Promise<LabeledImages> {

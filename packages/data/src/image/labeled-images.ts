@@ -1,6 +1,7 @@
-import { type HostTensor, isHostTensor, MpError } from "@mp/core";
+import { type HostTensor, isHostTensor, type MpError } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
 import { shown } from "@mp/graph/internal";
+import { invalid, mismatch } from "../errors.js";
 
 /** Images as bytes, 0 … 255, and the class of each. */
 export interface LabeledImages {
@@ -22,24 +23,24 @@ export interface ImageSplits {
 export function checkImages(what: string, images: LabeledImages): readonly [number, number, number, number] {
   if (typeof images !== "object" || images === null) {
     const text = `${what}: images must be { x, y } as mnist and imageFolder give them, got ${shown(images)}`;
-    throw new MpError("MP_INVALID_ARGUMENT", text);
+    throw invalid(text);
   }
   if ("train" in images) {
     const text = `${what}: takes one part of the images, got ${shown(images)}; pass their train or test`;
-    throw new MpError("MP_INVALID_ARGUMENT", text);
+    throw invalid(text);
   }
   const { x, y }: { readonly x: unknown; readonly y: unknown } = images;
   if (!isHostTensor(x) || x.dtype !== "u8" || x.shape.length !== 4) {
-    throw mismatch(`${what}: x is u8 [examples, channels, height, width]`, x);
+    throw wrongTensor(`${what}: x is u8 [examples, channels, height, width]`, x);
   }
   const [count, channels, height, width] = x.shape as readonly [number, number, number, number];
   if (!isHostTensor(y) || y.dtype !== "i32" || y.shape.length !== 1 || y.shape[0] !== count) {
-    throw mismatch(`${what}: y is the labels of ${count} images, i32 [${count}]`, y);
+    throw wrongTensor(`${what}: y is the labels of ${count} images, i32 [${count}]`, y);
   }
   return [count, channels, height, width];
 }
 
-function mismatch(wanted: string, value: unknown): MpError {
+function wrongTensor(wanted: string, value: unknown): MpError {
   const got = isHostTensor(value) ? `${value.dtype} ${formatShape(value.shape)}` : shown(value);
-  return new MpError("MP_SHAPE_MISMATCH", `${wanted}, got ${got}`);
+  return mismatch(`${wanted}, got ${got}`);
 }

@@ -1,8 +1,9 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
 import { path as checkPath } from "../check-arguments.js";
+import { fileError, ioError } from "../errors.js";
 import { readIdx } from "./idx.js";
 import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 
@@ -25,10 +26,10 @@ export async function mnist(directory: string): Promise<ImageSplits> {
   const [train, test] = await Promise.all([part(directory, "train"), part(directory, "t10k")]);
   const [trained, tested] = [train, test].map(({ x }) => formatShape(x.shape.slice(2)));
   if (trained !== tested) {
-    throw new MpError(
-      "MP_PARSE",
-      `${directory}: the images to learn from are ${trained} and those of the test ${tested}, height and width; the files are not of one set`,
-      { details: { path: directory, offset: 8 } },
+    throw fileError(
+      directory,
+      `the images to learn from are ${trained} and those of the test ${tested}, height and width; the files are not of one set`,
+      { offset: 8 },
     );
   }
   return { train, test, classes: Array.from({ length: DIGITS }, (_, digit) => String(digit)) };
@@ -44,17 +45,17 @@ async function part(directory: string, name: string): Promise<LabeledImages> {
   const labels = await readPart(directory, spellings(name, "labels-idx1"), 1);
   const [count, height, width] = images.data.shape as [number, number, number];
   if (labels.data.shape[0] !== count) {
-    throw new MpError(
-      "MP_PARSE",
-      `${labels.path}: has ${labels.data.shape[0]} labels for ${count} images in ${images.path}; the files are not of one set`,
-      { details: { path: labels.path, offset: 4 } },
+    throw fileError(
+      labels.path,
+      `has ${labels.data.shape[0]} labels for ${count} images in ${images.path}; the files are not of one set`,
+      { offset: 4 },
     );
   }
   const y = Int32Array.from(labels.data.data);
   const wrong = y.findIndex((label) => label >= DIGITS);
   if (wrong !== -1) {
-    throw new MpError("MP_PARSE", `${labels.path}: label ${y[wrong]} at byte ${8 + wrong}, expected 0 to 9`, {
-      details: { path: labels.path, offset: 8 + wrong },
+    throw fileError(labels.path, `label ${y[wrong]} at byte ${8 + wrong}, expected 0 to 9`, {
+      offset: 8 + wrong,
     });
   }
   return { x: tensor(images.data.data, [count, 1, height, width]), y: tensor(y) };
@@ -67,16 +68,14 @@ async function readPart(
 ): Promise<{ path: string; data: HostTensor<"u8"> }> {
   const path = await find(directory, names);
   if (path === undefined) {
-    throw new MpError("MP_IO", `${directory}: has no ${names[0]}, nor that file gzipped`, {
-      details: { path: directory, reason: "ENOENT" },
-    });
+    throw ioError(directory, `has no ${names[0]}, nor that file gzipped`, { reason: "ENOENT" });
   }
   const data = await readIdx(path);
   if (data.dtype !== "u8" || data.shape.length !== rank) {
-    throw new MpError(
-      "MP_PARSE",
-      `${path}: holds ${data.dtype} ${formatShape(data.shape)}, expected bytes of rank ${rank}, as the magic number at byte 0 says`,
-      { details: { path, offset: 0 } },
+    throw fileError(
+      path,
+      `holds ${data.dtype} ${formatShape(data.shape)}, expected bytes of rank ${rank}, as the magic number at byte 0 says`,
+      { offset: 0 },
     );
   }
   return { path, data };

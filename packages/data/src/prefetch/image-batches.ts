@@ -1,9 +1,10 @@
-import { type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
 import { type BatchingOptions, batching, batchingChecks } from "../batching.js";
 import { integer, listOf, optional, optionsCheck, truth } from "../check-arguments.js";
 import { checkBytes } from "../data-size.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
+import { invalid } from "../errors.js";
 import { byteStatistics } from "../image/channel-statistics.js";
 import { type AugmentOptions, imagePainter } from "../image/image-painter.js";
 import { checkImages, type LabeledImages } from "../image/labeled-images.js";
@@ -71,7 +72,9 @@ function plainBatches(
   const { crop = 0, flip = false } = augment ?? {};
   const side = Math.min(height, width);
   if (crop > side)
-    throw invalid(`augment: crop must be an integer from 0 to ${side}, the image's side, got ${crop}`);
+    throw invalid(
+      `imageBatches: augment: crop must be an integer from 0 to ${side}, the image's side, got ${crop}`,
+    );
   const { batchesPerEpoch, signed, examplesAt, dropped } = batching("imageBatches", count, options);
   const largest = Math.min(options.batch, count);
   checkBytes(
@@ -120,13 +123,9 @@ function valueTables(normalize: ChannelStatistics | undefined, channels: number)
     const deviation = normalize === undefined ? 1 : normalize.deviation[channel];
     if (mean === undefined || deviation === undefined || deviation <= 0) {
       throw invalid(
-        `normalize: has a mean and a deviation above 0 for each of ${channels} channels, got ${mean} and ${deviation} for channel ${channel}`,
+        `imageBatches: normalize: has a mean and a deviation above 0 for each of ${channels} channels, got ${mean} and ${deviation} for channel ${channel}`,
       );
     }
     return Float32Array.from({ length: 256 }, (_, byte) => (byte / 255 - mean) / deviation);
   });
-}
-
-function invalid(message: string): MpError {
-  return new MpError("MP_INVALID_ARGUMENT", `imageBatches: ${message}`);
 }

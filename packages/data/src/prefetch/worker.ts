@@ -1,7 +1,8 @@
 /** The thread that makes batches: answers each message with the next one. Started by `prefetch.ts`, never by hand. */
+
 import { parentPort, workerData } from "node:worker_threads";
-import { MpError } from "@mp/core";
 import type { BatchIterator, Dataset } from "../dataset.js";
+import { invalid } from "../errors.js";
 import { type ImageBatch, imageBatches } from "./image-batches.js";
 import { type Answer, sendableError, type WorkerTask } from "./messages.js";
 
@@ -16,10 +17,7 @@ async function open(): Promise<BatchIterator<unknown>> {
     dataset?: (options: unknown) => Dataset<unknown> | Promise<Dataset<unknown>>;
   };
   if (typeof dataset !== "function") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `workerDataset: ${task.module} exports no function dataset(options)`,
-    );
+    throw invalid(`workerDataset: ${task.module} exports no function dataset(options)`);
   }
   return (await dataset(task.options)).iterate(cursor, pass);
 }

@@ -1,7 +1,8 @@
-import { type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { integer, optional, optionsCheck, truth } from "../check-arguments.js";
 import { type BatchIterator, checkDataset, type Dataset, withCursor } from "../dataset.js";
+import { invalid } from "../errors.js";
 import {
   type CausalExample,
   IGNORED,
@@ -67,8 +68,7 @@ export function causalBatches(
   checkOptions("causalBatches", options);
   const { batch, length, pack = true, padding = 0, tooLong = "refuse" } = options;
   if (batch * length ** 2 > MOST_ELEMENTS)
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `causalBatches: the mask [${batch}, 1, ${length}, ${length}] must have at most ${MOST_ELEMENTS} elements; pass a smaller batch or length`,
     );
   const iterate = (cursor?: Json, pass?: number): BatchIterator<CausalBatch> => {

@@ -1,8 +1,10 @@
 /** Tokens of one text to learn, checked and cut, and their targets. */
-import { type HostTensor, MpError, tensor } from "@mp/core";
+
+import { type HostTensor, type MpError, tensor } from "@mp/core";
 import { shown } from "@mp/graph/internal";
 import { type Check, oneOf, optional } from "../check-arguments.js";
 import type { BatchIterator } from "../dataset.js";
+import { invalid } from "../errors.js";
 import { findPlace, formatPlace } from "../row-place.js";
 
 /** A text as a causal language model learns it. */
@@ -88,7 +90,7 @@ export async function nextLearned(
 function refusal(what: string, example: unknown, text: string): MpError<"MP_INVALID_ARGUMENT"> {
   const place = findPlace(example);
   const subject = place === undefined ? what : formatPlace(place);
-  return new MpError("MP_INVALID_ARGUMENT", `${subject}: ${text}`, { details: { ...place } });
+  return invalid(`${subject}: ${text}`, { ...place });
 }
 
 /**

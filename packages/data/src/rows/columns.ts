@@ -1,9 +1,10 @@
 /** The columns that a program names, with their types: checked in every row. */
-import { MpError } from "@mp/core";
+
 import { shown } from "@mp/graph/internal";
 import { type Check, claim } from "../check-arguments.js";
+import { fileError, invalid } from "../errors.js";
 import type { RowPlace } from "../row-place.js";
-import { fileError, type Row, rowError } from "./row-file.js";
+import { type Row, rowError } from "./row-file.js";
 
 interface ColumnTypes {
   readonly string: string;
@@ -30,7 +31,7 @@ type ValueOf<T extends ColumnType> = T extends keyof ColumnTypes
     ? ColumnTypes[K] | null
     : never;
 
-interface Type {
+interface TypeRule {
   readonly called: string;
   /** Its names elsewhere, for messages. */
   readonly elsewhere: RegExp;
@@ -39,7 +40,7 @@ interface Type {
   readonly fromText?: (text: string) => unknown;
 }
 
-const types: Readonly<Record<keyof ColumnTypes, Type>> = {
+const types: Readonly<Record<keyof ColumnTypes, TypeRule>> = {
   string: {
     called: "a string",
     elsewhere: /^(str|text)$/,
@@ -82,14 +83,13 @@ export const checkColumns: Check = (what, value) => {
     if (typeof type === "string" && Object.hasOwn(types, kind)) continue;
     const [meant] = Object.entries(types).find(([, { elsewhere }]) => elsewhere.test(kind)) ?? [];
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `${what}: the type of ${shown(name)} must be ${Object.keys(types).join(", ")}, or one of them with a question mark where values may be null, got ${shown(type)}${hint}`,
     );
   }
 };
 
-const columnType = (type: ColumnType): Type => types[type.replace("?", "") as keyof ColumnTypes];
+const columnType = (type: ColumnType): TypeRule => types[type.replace("?", "") as keyof ColumnTypes];
 
 /** @throws MP_PARSE for a file without one of the columns, or of text where one is a list or an object */
 export function checkFile(

@@ -1,9 +1,9 @@
 import type { Info } from "csv-parse";
+import { fileError } from "../errors.js";
 import { loadReader } from "../load-reader.js";
 import { decodeText, LONGEST_ROW_BYTES, streamBytes } from "./lines.js";
 import {
   FILE_START,
-  fileError,
   type Inspected,
   type ReadRow,
   type RowFile,

@@ -1,11 +1,13 @@
 /** Lines of a text file, unpacked where it is gzipped. */
+
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream";
 import { TextDecoder } from "node:util";
 import { createGunzip } from "node:zlib";
+import { fileError } from "../errors.js";
 import { asMpError } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
-import { fileError, type Inspected, rowError } from "./row-file.js";
+import { type Inspected, rowError } from "./row-file.js";
 
 /** A row that takes more is refused: a file of one giant line would fill the memory. */
 export const LONGEST_ROW_BYTES: number = 2 ** 26;

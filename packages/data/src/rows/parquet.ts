@@ -2,18 +2,11 @@ import { TextDecoder } from "node:util";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { MpError } from "@mp/core";
 import type { ColumnMetaData, FileMetaData, SchemaTree } from "hyparquet";
+import { fileError } from "../errors.js";
 import { loadReader } from "../load-reader.js";
 import type { RowPlace } from "../row-place.js";
 import { type ColumnChunk, checkPages, MOST_GROUP_BYTES, MOST_VALUES, type Unpack } from "./parquet-pages.js";
-import {
-  fileError,
-  type Inspected,
-  type ReadRow,
-  type Row,
-  type RowFile,
-  readRange,
-  rowError,
-} from "./row-file.js";
+import { type Inspected, type ReadRow, type Row, type RowFile, readRange, rowError } from "./row-file.js";
 import { readStruct } from "./thrift.js";
 
 const MAGIC = "PAR1";
@@ -237,4 +230,4 @@ const errorMessage = (cause: unknown): string => (cause instanceof Error ? cause
 const asBroken = (path: string, what: string, cause: unknown): MpError =>
   MpError.is(cause)
     ? cause
-    : fileError(path, `${what} cannot be decoded, ${errorMessage(cause)}; ${REMEDY}`, cause);
+    : fileError(path, `${what} cannot be decoded, ${errorMessage(cause)}; ${REMEDY}`, {}, cause);

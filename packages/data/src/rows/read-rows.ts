@@ -1,17 +1,17 @@
-import { MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { batchingChecks } from "../batching.js";
 import { path as checkPath, claim, oneOf, optional, optionsCheck } from "../check-arguments.js";
 import { cursorFields, isCount, noCursor } from "../cursor.js";
 import { type BatchIterator, type Dataset, withCursor } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
+import { fileError, invalid } from "../errors.js";
 import { permutation, randomStream } from "../random.js";
 import { setPlace } from "../row-place.js";
 import { checkColumns, checkFile, conform, type RowColumns, type RowOf } from "./columns.js";
 import { openCsv } from "./csv.js";
 import { readJsonl } from "./jsonl.js";
 import { openParquet } from "./parquet.js";
-import { FILE_START, fileError, type Inspected, inspect, type RowFile, type RowStart } from "./row-file.js";
+import { FILE_START, type Inspected, inspect, type RowFile, type RowStart } from "./row-file.js";
 
 type Format = "jsonl" | "csv" | "parquet";
 
@@ -59,7 +59,7 @@ export async function readRows<const C extends RowColumns | undefined = undefine
   checkPaths("readRows: paths", list);
   checkOptions("readRows", options);
   const { columns, shuffle } = options;
-  const files: Opened[] = [];
+  const files: RowSource[] = [];
   for (const path of list) {
     checkPath("readRows: path", path);
     files.push(await openRows(path, options));
@@ -77,7 +77,7 @@ export async function readRows<const C extends RowColumns | undefined = undefine
     async function* run(): AsyncGenerator<RowOf<C>, undefined> {
       for (; place.file < files.length; place = { pass, file: place.file + 1, ...FILE_START }) {
         const { file } = place;
-        const { rows, isText } = files[order?.[file] ?? file] as Opened;
+        const { rows, isText } = files[order?.[file] ?? file] as RowSource;
         for await (const read of rows(place)) {
           const row = columns === undefined ? read.values : conform(read.values, columns, read.place, isText);
           setPlace(row, read.place);
@@ -104,7 +104,7 @@ function parseCursor(cursor: Json, signature: string, files: readonly string[]):
   throw noCursor(cursor);
 }
 
-interface Opened extends RowFile {
+interface RowSource extends RowFile {
   readonly signature: string;
   /** Whether all values are text. */
   readonly isText: boolean;
@@ -118,14 +118,13 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
   parquet: "parquet",
 };
 
-async function openRows(path: string, options: ReadRowsOptions): Promise<Opened> {
+async function openRows(path: string, options: ReadRowsOptions): Promise<RowSource> {
   const extension = /\.(\w+)(\.gz)?$/.exec(path.toLowerCase())?.[1] ?? "";
   const { columns, delimiter = extension === "tsv" ? "\t" : ",", format = EXTENSIONS[extension] } = options;
   if (format === undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `readRows: ${path} has the extension of no format of rows, which are ${Object.keys(EXTENSIONS).join(", ")}; pass format: "jsonl", "csv" or "parquet"`,
-      { details: { path } },
+      { path },
     );
   }
   const inspected = await inspect(path);

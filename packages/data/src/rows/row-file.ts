@@ -2,6 +2,7 @@
 import { open } from "node:fs/promises";
 import { MpError } from "@mp/core";
 import { contentHash } from "@mp/graph/internal";
+import { fileError } from "../errors.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 import { formatPlace, type RowPlace } from "../row-place.js";
 
@@ -75,10 +76,6 @@ export async function readRange(path: string, start: number, end: number): Promi
   }
   return bytes;
 }
-
-/** An error of a whole file. */
-export const fileError = (path: string, what: string, cause?: unknown): MpError<"MP_PARSE"> =>
-  new MpError("MP_PARSE", `${path}: ${what}`, { details: { path }, cause });
 
 /** An error of a row; `what` ends with the remedy. */
 export const rowError = (

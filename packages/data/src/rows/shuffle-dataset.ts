@@ -17,7 +17,7 @@ const checkOptions = optionsCheck<ShuffleOptions>(
 );
 
 /** An example in the buffer, its number in the pass, and the place before it. */
-interface Slot<T> {
+interface BufferSlot<T> {
   readonly value: T;
   readonly index: number;
   readonly before: Json;
@@ -42,10 +42,10 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
     const pass = given?.pass ?? firstPass;
     const source = dataset.iterate(given?.source, pass);
     const start = given ?? { pass, drawn: 0, first: 0, source: source.cursor, indices: [] };
-    const slots: Slot<T>[] = [];
+    const slots: BufferSlot<T>[] = [];
     let { drawn, first: read } = start;
     let isFilled = false;
-    const next = async (): Promise<Slot<T> | undefined> => {
+    const next = async (): Promise<BufferSlot<T> | undefined> => {
       const before = source.cursor;
       const { done, value } = await source.next();
       return done === true ? undefined : { value, before, index: read++ };
@@ -71,7 +71,7 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
         while (slots.length > 0) {
           // A stream of its own for each draw: the number of the draw is all its state.
           const slot = randomStream(seed, pass, drawn).integer(slots.length);
-          const { value } = slots[slot] as Slot<T>;
+          const { value } = slots[slot] as BufferSlot<T>;
           const found = (await next()) ?? slots.pop();
           // The last slot, taken off, may be the one drawn.
           if (found !== undefined && slot < slots.length) slots[slot] = found;
@@ -91,7 +91,7 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
       const indices = slots.map(({ index }) => index);
       return toCursor({ pass, drawn, first: oldest.index, source: oldest.before, indices });
     };
-    const toCursor = (own: Place): Json => ({ version: 1, data: signature, ...own });
+    const toCursor = (own: BufferPosition): Json => ({ version: 1, data: signature, ...own });
     return withCursor(run(), place);
   };
   return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dataset.dropped);
@@ -101,7 +101,7 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
  * A place in a pass: the number of examples drawn, those in the buffer by their numbers, and of the first of these its
  * number and the place beneath before it.
  */
-interface Place {
+interface BufferPosition {
   readonly pass: number;
   readonly drawn: number;
   readonly first: number;
@@ -109,7 +109,7 @@ interface Place {
   readonly indices: readonly number[];
 }
 
-function parseCursor(cursor: Json, signature: string, buffer: number): Place {
+function parseCursor(cursor: Json, signature: string, buffer: number): BufferPosition {
   const { pass, drawn, first, source, indices } = cursorFields(cursor, signature);
   const isPlace = isCount(pass) && isCount(drawn) && isCount(first) && source !== undefined;
   if (isPlace && Array.isArray(indices) && indices.length <= buffer && indices.every(isCount)) {

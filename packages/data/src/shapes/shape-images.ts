@@ -1,6 +1,7 @@
-import { MpError, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
 import { integer, optional, optionsCheck, share } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
+import { invalid } from "../errors.js";
 import type { ImageSplits, LabeledImages } from "../image/labeled-images.js";
 import { type RandomStream, randomStream } from "../random.js";
 import {
@@ -87,7 +88,7 @@ export function shapeImages(options: ShapeImagesOptions): ImageSplits {
 
 function paint(canvas: Canvas, stream: RandomStream, label: number, difficulty: number): void {
   const outline = OUTLINES[label];
-  if (outline === undefined) throw new MpError("MP_INVALID_ARGUMENT", `shapeImages: no figure ${label}`);
+  if (outline === undefined) throw invalid(`shapeImages: no figure ${label}`);
   const ground = groundColor(stream);
   const color = figureColor(stream, ground, standing(difficulty));
   paintGround(canvas, stream, ground);

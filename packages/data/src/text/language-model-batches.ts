@@ -1,8 +1,9 @@
-import { type HostTensor, MpError, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
 import { arrayClassOf } from "@mp/graph/internal";
 import { claim, integer, oneOf, optional, optionsCheck, passes } from "../check-arguments.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
+import { invalid } from "../errors.js";
 
 /** One step of truncated back-propagation through time. */
 export interface LanguageModelBatch {
@@ -83,8 +84,4 @@ export function languageModelBatches(
       return { inputs: window(0), targets: window(1), reset: tensor(reset, [batch, 1], "bool") };
     },
   });
-}
-
-function invalid(message: string, details: Readonly<Record<string, unknown>> = {}): MpError {
-  return new MpError("MP_INVALID_ARGUMENT", message, { details });
 }

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { MpError } from "@mp/core";
 import { path as checkPath, text as checkText, listOf, optionsCheck } from "../check-arguments.js";
+import { ioError } from "../errors.js";
 import { listFiles } from "../list-files.js";
 import { docComments } from "./doc-comments.js";
 import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
@@ -69,9 +70,7 @@ async function markdownProse(directory: string): Promise<string[]> {
   checkPath("markdownProse: directory", directory);
   const files = (await listFiles(directory, EXTENSIONS)).filter((file) => !NOT_PROSE.test(file));
   if (files.length === 0) {
-    throw new MpError("MP_IO", `${directory}: has no documentation, no file in ${EXTENSIONS.join(", ")}`, {
-      details: { path: directory },
-    });
+    throw ioError(directory, `has no documentation, no file in ${EXTENSIONS.join(", ")}`);
   }
   const paragraphs: string[] = [];
   for (const file of files) {

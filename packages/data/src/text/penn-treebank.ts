@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { MpError } from "@mp/core";
 import { path as checkPath } from "../check-arguments.js";
+import { invalid } from "../errors.js";
 import { readStretches } from "./read-text.js";
 import { type CorpusSource, finishCorpus, type TextCorpus, TokenList, TokenTable } from "./text-corpus.js";
 import { END_OF_SENTENCE } from "./tokenize.js";
@@ -39,9 +39,7 @@ export async function pennTreebank(directory: string): Promise<TextCorpus> {
     const file = `ptb.${part}.txt`;
     const { tokens, words } = await readPart(join(folder, file), table);
     if (words === 0) {
-      throw new MpError("MP_INVALID_ARGUMENT", `${join(folder, file)}: holds no word`, {
-        details: { path: join(folder, file) },
-      });
+      throw invalid(`${join(folder, file)}: holds no word`, { path: join(folder, file) });
     }
     parts[part] = tokens;
     sources.push({ name: file, words });

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { TextDecoder } from "node:util";
-import { MpError } from "@mp/core";
+import { fileError, invalid } from "../errors.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 
 /** A stretch longer than this is cut at white space, so that a file of one giant line needs no giant string. */
@@ -53,10 +53,9 @@ export async function readWhole(path: string, maxBytes: number): Promise<string>
   for await (const chunk of readChunks(path)) {
     size += chunk.length;
     if (size > maxBytes) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
+      throw invalid(
         `${path}: longer than ${maxBytes} bytes, the most that is read as Markdown; name it .txt to read it as plain text`,
-        { details: { path, maxBytes } },
+        { path, maxBytes },
       );
     }
     parts.push(chunk);
@@ -92,10 +91,11 @@ function decodeAt(decoder: TextDecoder, bytes: Buffer | undefined, offset: numbe
     return decoder.decode(bytes, { stream: bytes !== undefined });
   } catch (cause) {
     const near = offset + (bytes === undefined ? 0 : firstInvalid(bytes));
-    throw new MpError(
-      "MP_PARSE",
-      `${path}: not UTF-8 near byte ${near}; convert it, for example with iconv -f latin1 -t utf-8`,
-      { details: { path, byte: near }, cause },
+    throw fileError(
+      path,
+      `not UTF-8 near byte ${near}; convert it, for example with iconv -f latin1 -t utf-8`,
+      { byte: near },
+      cause,
     );
   }
 }

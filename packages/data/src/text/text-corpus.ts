@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { MpError } from "@mp/core";
+import { invalid } from "../errors.js";
 import { END_OF_SENTENCE } from "./tokenize.js";
 
 /** The three parts of a corpus, each in reading order. */
@@ -78,7 +78,7 @@ export function finishCorpus(
 ): TextCorpus {
   const { train, valid, test } = parts;
   if (train.length === 0) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${name}: holds no word to train on`, { details: { name } });
+    throw invalid(`${name}: holds no word to train on`, { name });
   }
   const sha256 = hashParts(table.words, [train, valid, test]);
   return {

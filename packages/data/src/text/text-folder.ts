@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { MpError } from "@mp/core";
 import { path as checkPath } from "../check-arguments.js";
+import { ioError } from "../errors.js";
 import { listFiles } from "../list-files.js";
 import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
 import { findPennTreebank, pennTreebank } from "./penn-treebank.js";
@@ -24,10 +24,9 @@ export async function readText(directory: string): Promise<TextCorpus> {
 async function textFolder(directory: string): Promise<TextCorpus> {
   const files = await listFiles(directory, [".txt", ".md"]);
   if (files.length === 0) {
-    throw new MpError(
-      "MP_IO",
-      `${directory}: has neither ptb.train.txt, ptb.valid.txt and ptb.test.txt nor any .txt or .md file`,
-      { details: { path: directory } },
+    throw ioError(
+      directory,
+      "has neither ptb.train.txt, ptb.valid.txt and ptb.test.txt nor any .txt or .md file",
     );
   }
   const text = new RunningText();

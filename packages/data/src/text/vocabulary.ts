@@ -1,5 +1,5 @@
-import { MpError } from "@mp/core";
 import { claim, listOf } from "../check-arguments.js";
+import { invalid } from "../errors.js";
 import type { CorpusParts, TextCorpus } from "./text-corpus.js";
 import { END_OF_SENTENCE, UNKNOWN_WORD } from "./tokenize.js";
 
@@ -32,10 +32,9 @@ const checkIndices = claim("a list of word indices", (value) => has(value, Symbo
 export function buildVocabulary(corpus: TextCorpus, size: number): Vocabulary {
   checkCorpus("buildVocabulary: corpus", corpus);
   if (!Number.isSafeInteger(size) || size < SMALLEST) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `buildVocabulary: size ${String(size)} is too small, ${UNKNOWN_WORD}, ${END_OF_SENTENCE} and one word take ${SMALLEST}`,
-      { details: { size } },
+      { size },
     );
   }
   const counts = new Float64Array(corpus.words.length);
@@ -57,8 +56,7 @@ export function vocabularyOf(words: readonly string[]): Vocabulary {
   checkWords("vocabularyOf: words", words);
   const index = new Map(words.map((word, position) => [word, position]));
   if (index.size !== words.length || words[UNKNOWN] !== UNKNOWN_WORD || words[END] !== END_OF_SENTENCE) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `vocabularyOf: words start with ${UNKNOWN_WORD} and ${END_OF_SENTENCE} and are distinct, got ${words.length} words, ${index.size} distinct, from ${words.slice(0, 2).join(" ")}`,
     );
   }

@@ -4,7 +4,7 @@ import { asTensor, attention, expand, range, reshape } from "@mp/core/ops";
 import { checks, readOptions, shown } from "@mp/graph/internal";
 import type { Layer } from "@mp/nn";
 import type { LinearPlace } from "@mp/nn/adapters";
-import { type FieldValues, ignoreOption, readFields } from "@mp/nn/internal";
+import { type FieldValues, ignoreOption, mismatch, readFields } from "@mp/nn/internal";
 import type { Attend, CausalLmInput, Decoder, DecoderInput, Family, ModelSizes } from "./decoder.js";
 import { FAMILIES } from "./families.js";
 import { HEAD } from "./linear.js";
@@ -111,8 +111,7 @@ function readInput(input: CausalLmInput): Omit<DecoderInput, "context" | "wrappe
   if (positions !== undefined) {
     const [rows, columns] = expectTokens("positions", positions);
     if (rows !== batch || columns !== time)
-      throw new MpError(
-        "MP_SHAPE_MISMATCH",
+      throw mismatch(
         `causalLm: positions must have the shape of ids, [${batch}, ${time}], got [${rows}, ${columns}]`,
       );
   }
@@ -133,8 +132,7 @@ function expectTokens(name: string, given: Tensor | undefined): readonly [batch:
   const [batch, time] = shape;
   if (dtype === "i32" && shape.length === 2 && batch !== undefined && time !== undefined)
     return [batch, time];
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
+  throw mismatch(
     `causalLm: ${name} must be i32 [batch, time], got ${dtype} [${shape.join(", ")}]; pass { ids }`,
   );
 }

@@ -1,11 +1,20 @@
 /** The decoder of GPT-2: learned positions, layer normalization, one projection to queries, keys and values. */
 
-import { MpError, scope, type Tensor } from "@mp/core";
+import { scope, type Tensor } from "@mp/core";
 import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
 import { dropout } from "@mp/nn";
-import type { LinearPart } from "@mp/nn/internal";
-import { extent, type FieldTable, type FieldValues, optional, rate, unused } from "@mp/nn/internal";
+import {
+  extent,
+  type FieldTable,
+  type FieldValues,
+  invalid,
+  type LinearPart,
+  mismatch,
+  optional,
+  rate,
+  unused,
+} from "@mp/nn/internal";
 import { activationName, findActivation } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
@@ -59,12 +68,11 @@ export function gpt2Decoder(given: FieldValues): Decoder {
     n_head: heads,
     n_embd: size,
   } = config;
-  if (size % heads !== 0)
-    throw new MpError("MP_INVALID_ARGUMENT", `causalLm: n_head must divide n_embd, got ${heads} and ${size}`);
+  if (size % heads !== 0) throw invalid(`causalLm: n_head must divide n_embd, got ${heads} and ${size}`);
   return {
     sizes: { vocabulary, layers, keyHeads: heads, headSize: size / heads, positions },
     parameters: parameterTree(config) as SpecTree,
-    apply: (tensors, input) => applyGpt2(config, tensors as unknown as Tensors, input),
+    apply: (tensors, input) => applyGpt2(config, tensors as unknown as Gpt2Weights, input),
   };
 }
 
@@ -93,17 +101,16 @@ const parameterTree = ({ n_embd: size, n_layer: layers, n_inner: hidden = 4 * si
   ...(config.tie_word_embeddings ? {} : { [HEAD]: linearSpec(size, config.vocab_size) }),
 });
 
-type Tensors = TensorsOf<ReturnType<typeof parameterTree>>;
+type Gpt2Weights = TensorsOf<ReturnType<typeof parameterTree>>;
 type BlockTensors = TensorsOf<ReturnType<typeof blockSpec>>;
 type Norm = TensorsOf<ReturnType<typeof normSpec>>;
 
-function applyGpt2(config: Config, { transformer, lm_head: head }: Tensors, input: DecoderInput): Tensor {
+function applyGpt2(config: Config, { transformer, lm_head: head }: Gpt2Weights, input: DecoderInput): Tensor {
   const { wte, wpe, h: layers, ln_f: norm } = transformer;
   const { n_positions: longest, embd_pdrop: rate } = config;
   const time = input.ids.shape[1] ?? 0;
   if (time > longest)
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw mismatch(
       `causalLm: ids must have at most ${longest} tokens in a row, n_positions, got ${time}; pass shorter rows`,
     );
   const rows = add(

@@ -1,10 +1,17 @@
 /** The decoders of the Llama line: RMS normalization before each part, rotary positions, grouped queries, a gated feed-forward. */
 
-import { type HostTensor, MpError, scope, type Tensor } from "@mp/core";
+import { type HostTensor, type MpError, scope, type Tensor } from "@mp/core";
 import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
-import type { LinearPart } from "@mp/nn/internal";
-import { extent, type FieldTable, type FieldValues, optional, positive } from "@mp/nn/internal";
+import {
+  extent,
+  type FieldTable,
+  type FieldValues,
+  invalid,
+  type LinearPart,
+  optional,
+  positive,
+} from "@mp/nn/internal";
 import { activationName, findActivation } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
@@ -69,7 +76,7 @@ export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: rea
   return {
     sizes: { vocabulary, layers, keyHeads, headSize, positions },
     parameters: parameterTree(config, parts) as SpecTree,
-    apply: (tensors, input) => applyLlama(config, frequencies, tensors as unknown as Tensors, input),
+    apply: (tensors, input) => applyLlama(config, frequencies, tensors as unknown as LlamaWeights, input),
   };
 }
 
@@ -77,15 +84,15 @@ function fillSizes(config: Config): Config {
   const { hidden_size: size, num_attention_heads: heads } = config;
   const { num_key_value_heads: keyHeads = heads, head_dim: headSize = size / heads } = config;
   if (!Number.isInteger(headSize) || headSize % 2 !== 0)
-    throw mismatch(
+    throw invalidSizes(
       `head_dim, or hidden_size by num_attention_heads, must be an even integer, got ${headSize} of ${size} by ${heads}`,
     );
   if (heads % keyHeads !== 0)
-    throw mismatch(`num_key_value_heads must divide num_attention_heads, got ${keyHeads} and ${heads}`);
+    throw invalidSizes(`num_key_value_heads must divide num_attention_heads, got ${keyHeads} and ${heads}`);
   return { ...config, num_key_value_heads: keyHeads, head_dim: headSize };
 }
 
-const mismatch = (problem: string): MpError => new MpError("MP_INVALID_ARGUMENT", `causalLm: ${problem}`);
+const invalidSizes = (problem: string): MpError => invalid(`causalLm: ${problem}`);
 
 const normSpec = (size: number) => ({ weight: spec([size], "ones") });
 
@@ -120,14 +127,14 @@ function blockSpec(config: Config, { biases, headNorms }: LlamaParts) {
   };
 }
 
-type Tensors = TensorsOf<ReturnType<typeof parameterTree>>;
+type LlamaWeights = TensorsOf<ReturnType<typeof parameterTree>>;
 type BlockTensors = TensorsOf<ReturnType<typeof blockSpec>>;
 type Norm = TensorsOf<ReturnType<typeof normSpec>>;
 
 function applyLlama(
   config: Config,
   frequencies: HostTensor<"f32">,
-  { model, lm_head: head }: Tensors,
+  { model, lm_head: head }: LlamaWeights,
   input: DecoderInput,
 ): Tensor {
   const { embed_tokens: table, layers, norm } = model;

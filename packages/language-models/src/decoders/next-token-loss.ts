@@ -1,6 +1,7 @@
-import { MpError, type Tensor } from "@mp/core";
+import type { Tensor } from "@mp/core";
 import { slice } from "@mp/core/ops";
 import { softmaxCrossEntropy } from "@mp/nn";
+import { mismatch } from "@mp/nn/internal";
 
 /** The label of a token that does not count, as in transformers. */
 const IGNORED = -100;
@@ -13,8 +14,7 @@ const IGNORED = -100;
 export function nextTokenLoss(logits: Tensor, labels: Tensor): Tensor {
   const time = labels.shape[1] ?? 0;
   if (labels.shape.length !== 2 || time < 2 || logits.shape[1] !== time)
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw mismatch(
       `nextTokenLoss: labels must be [batch, time] of the logits [batch, time, vocabulary], with a time of 2 or more, got [${labels.shape.join(", ")}] and [${logits.shape.join(", ")}]`,
     );
   return softmaxCrossEntropy(

@@ -6,7 +6,15 @@
 import { type HostTensor, MpError, type Tensor, tensor } from "@mp/core";
 import { add, cast, concat, constant, cos, mul, reshape, sin, split, sub } from "@mp/core/ops";
 import { checks, shown } from "@mp/graph/internal";
-import { type FieldTable, type FieldValues, optional, positive, readFields, required } from "@mp/nn/internal";
+import {
+  type FieldTable,
+  type FieldValues,
+  invalid,
+  optional,
+  positive,
+  readFields,
+  required,
+} from "@mp/nn/internal";
 
 /** The fields of config.json that decide the angles; `rope_scaling` is of files before transformers 5. */
 export interface RotaryConfig {
@@ -38,7 +46,7 @@ const LLAMA3: FieldTable = {
 };
 
 /** The fields that are read of the scaling at hand. */
-interface Given extends Readonly<Record<"factor" | "low_freq_factor" | "high_freq_factor", number>> {
+interface ScalingFields extends Readonly<Record<"factor" | "low_freq_factor" | "high_freq_factor", number>> {
   readonly rope_theta?: number;
   readonly original_max_position_embeddings?: number;
 }
@@ -46,7 +54,7 @@ interface Given extends Readonly<Record<"factor" | "low_freq_factor" | "high_fre
 interface Scaling {
   readonly fields: FieldTable;
   /** The frequencies that take the place of the plain ones. */
-  scaled(plain: readonly number[], given: Given, config: RotaryConfig): readonly number[];
+  scaled(plain: readonly number[], given: ScalingFields, config: RotaryConfig): readonly number[];
 }
 
 const BY_TYPE: Readonly<Record<string, Scaling>> = {
@@ -57,13 +65,14 @@ const BY_TYPE: Readonly<Record<string, Scaling>> = {
 };
 
 /** Llama 3.1: waves longer than the original context are stretched by `factor`, short ones stay, between them it is smooth. */
-function longWavesScaled(plain: readonly number[], given: Given, config: RotaryConfig): readonly number[] {
+function longWavesScaled(
+  plain: readonly number[],
+  given: ScalingFields,
+  config: RotaryConfig,
+): readonly number[] {
   const { factor, low_freq_factor: low, high_freq_factor: high } = given;
   if (high <= low)
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `causalLm: high_freq_factor must be above low_freq_factor, ${low}, got ${high}`,
-    );
+    throw invalid(`causalLm: high_freq_factor must be above low_freq_factor, ${low}, got ${high}`);
   const length =
     config.original_max_position_embeddings ??
     given.original_max_position_embeddings ??
@@ -91,7 +100,7 @@ export function inverseFrequencies(config: RotaryConfig, ignored: readonly strin
     scaling,
     found.fields,
     ignored,
-  ) as unknown as Given;
+  ) as unknown as ScalingFields;
   const { rope_theta: base = theta } = given;
   const plain = Array.from({ length: headSize / 2 }, (_, pair) => base ** ((-2 * pair) / headSize));
   return tensor(Float32Array.from(found.scaled(plain, given, config)), [headSize / 2]);

@@ -13,6 +13,7 @@ import { reshape } from "@mp/core/ops";
 import { checks, later, readOptions, shown, withDefault } from "@mp/graph/internal";
 import type { LayerContext } from "@mp/nn";
 import type { Lora, NamedParameters } from "@mp/nn/adapters";
+import { invalid } from "@mp/nn/internal";
 import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
 import type { CausalLmInput } from "../decoders/decoder.js";
 import { type Cache, emptyCache, promptAttention, tokenAttention } from "./cache.js";
@@ -167,8 +168,7 @@ const powerOfTwo = (count: number): number => 2 ** Math.ceil(Math.log2(count));
 /** @throws MP_INVALID_ARGUMENT for more than the model has positions */
 export function cacheLength(wanted: number, positions: number): number {
   if (wanted <= positions) return Math.min(powerOfTwo(wanted), positions);
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `generator: length must be at most the model's max_position_embeddings, ${positions}, got ${shown(wanted)}`,
   );
 }

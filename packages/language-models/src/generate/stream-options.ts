@@ -1,5 +1,5 @@
-import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { invalid } from "@mp/nn/internal";
 import type { ModelSizes } from "../decoders/decoder.js";
 import { nonNegative } from "../decoders/field-checks.js";
 import type { Sampling } from "./sampling.js";
@@ -68,8 +68,7 @@ export function textPlan(prompt: Iterable<number>, options: GenerateOptions, roo
   const tokens = readPrompt(prompt, room.vocabulary);
   const { maxTokens = Math.max(1, Math.min(DEFAULT_TOKENS, room.length - tokens.length)) } = read;
   if (tokens.length + maxTokens > room.length)
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `generate: a prompt of ${tokens.length} tokens and maxTokens of ${maxTokens} must fit into the length of ${room.length}${remedy(room)}`,
     );
   const stop = read.stop.map((each) => (typeof each === "number" ? [each] : each));
@@ -86,12 +85,10 @@ export function readPrompt(prompt: Iterable<number>, vocabulary: number): readon
   const isIterable = typeof prompt === "object" && prompt !== null && Symbol.iterator in prompt;
   // A tokenizer of JavaScript may give BigInts.
   const tokens = isIterable ? Array.from(prompt, Number) : [];
-  if (tokens.length === 0)
-    throw new MpError("MP_INVALID_ARGUMENT", "generate: prompt must be a list of at least one token");
+  if (tokens.length === 0) throw invalid("generate: prompt must be a list of at least one token");
   const place = tokens.findIndex((token) => !isToken(token) || token >= vocabulary);
   if (place < 0) return tokens;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `generate: prompt must hold tokens from 0 to ${vocabulary - 1}, got ${tokens[place]} at ${place}; its tokenizer must be the model's`,
   );
 }

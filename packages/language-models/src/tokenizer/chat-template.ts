@@ -1,6 +1,8 @@
 /** Chat templates: a chat as text, and which parts of the text are answers. */
+
 import { randomUUID } from "node:crypto";
 import { MpError } from "@mp/core";
+import { invalid } from "@mp/nn/internal";
 
 /** A message of a chat, with the fields that the template reads. */
 export interface ChatMessage {
@@ -74,10 +76,10 @@ export class ChatTemplate {
       return template.render({ ...variables, bounded_range: limitRange() });
     } catch (cause) {
       const problem = cause instanceof Error ? cause.message : String(cause);
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
+      throw invalid(
         `${this.#file}: its chat template refuses the messages: ${problem}; change the messages or the template`,
-        { details: { file: this.#file, problem }, cause },
+        { file: this.#file, problem },
+        cause,
       );
     }
   }
@@ -107,10 +109,9 @@ export class ChatTemplate {
       const upTo = messages.slice(0, at + 1);
       const after = this.render({ ...variables, messages: upTo, add_generation_prompt: false });
       if (after.startsWith(before) && text.startsWith(after)) return [[before.length, after.length]];
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
+      throw invalid(
         `encodeChat: the chat template of ${this.#file} writes messages[${at}] otherwise where more or fewer messages stand around it, so the answer cannot be found; mark answers with {% generation %} in the template, or end the chat with messages[${at}]`,
-        { details: { file: this.#file, message: at } },
+        { file: this.#file, message: at },
       );
     });
     return { text, spans };

@@ -1,5 +1,5 @@
-import { MpError } from "@mp/core";
 import { checks, readOptions, shown } from "@mp/graph/internal";
+import { invalid } from "@mp/nn/internal";
 import type { ChatMessage, ChatTemplate, ChatVariables, Span } from "./chat-template.js";
 import { DecodeStream } from "./decode-stream.js";
 
@@ -139,10 +139,9 @@ export class Tokenizer {
   #encode(text: string, addSpecialTokens: boolean): number[] {
     const { ids } = this.#parts.library.encode(text, { add_special_tokens: addSpecialTokens });
     if (ids.every(isId)) return ids;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `encode: ${this.file} has no token for a part of ${shown(text)}, and none for unknown parts; remove what the model's vocabulary lacks`,
-      { details: { file: this.file } },
+      { file: this.file },
     );
   }
 
@@ -159,10 +158,9 @@ export class Tokenizer {
   #template(): ChatTemplate {
     const { template } = this.#parts;
     if (template !== undefined) return template;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `${this.file}: there is no chat template beside it; put one into chat_template.jinja in that folder, as models for chats have it`,
-      { details: { file: this.file } },
+      { file: this.file },
     );
   }
 
@@ -208,10 +206,9 @@ export class Tokenizer {
       const [start = 0, end = 0] = span.map((length) => {
         const prefix = this.#encode(text.slice(0, length), false);
         if (prefix.every((id, at) => id === ids[at])) return prefix.length;
-        throw new MpError(
-          "MP_INVALID_ARGUMENT",
+        throw invalid(
           `encodeChat: a token of ${this.file} lies across the end or the beginning of the answer ${shown(text.slice(...span))}; begin and end answers where words do`,
-          { details: { file: this.file } },
+          { file: this.file },
         );
       });
       mask.fill(1, start, end);

@@ -1,5 +1,6 @@
-import { type HostTensor, MpError, type Tensor, type Tree } from "@mp/core";
+import type { HostTensor, Tensor, Tree } from "@mp/core";
 import { shown } from "@mp/graph/internal";
+import { invalid } from "../errors.js";
 import type { LayerContext, Parameters } from "../layer.js";
 import type { LinearPlace } from "./linear-place.js";
 import type { Targets } from "./targets.js";
@@ -20,8 +21,5 @@ export interface AdaptableModel<I, O = Tensor> {
 export function expectAdaptable(what: string, model: unknown): void {
   const { linearLayers, apply } = (model ?? {}) as Partial<AdaptableModel<unknown, unknown>>;
   if (Array.isArray(linearLayers) && typeof apply === "function") return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: takes a model such as that of causalLm or fromOnnx, got ${shown(model)}`,
-  );
+  throw invalid(`${what}: takes a model such as that of causalLm or fromOnnx, got ${shown(model)}`);
 }

@@ -1,4 +1,5 @@
 /** Trees of adapters: at the path of each adapted layer its two low-rank matrices, with peft's names. */
+
 import {
   type HostTensor,
   isHostTensor,
@@ -9,6 +10,7 @@ import {
   type Tensor,
 } from "@mp/core";
 import { formatShape, sameShape } from "@mp/core/graph";
+import { invalid } from "../errors.js";
 import { weightShape } from "../quantized/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 import type { LinearPlace } from "./linear-place.js";
@@ -77,7 +79,7 @@ export function adaptersAt<T>(
   }));
   const [other] = left.keys();
   if (other === undefined) return matrices;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what} must have nothing at ${other}; ${remedy}`);
+  throw invalid(`${what} must have nothing at ${other}; ${remedy}`);
 }
 
 function expectShape(

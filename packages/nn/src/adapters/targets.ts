@@ -1,5 +1,5 @@
 /** Selects the linear layers that get adapters, by names as in peft. */
-import { MpError } from "@mp/core";
+import { invalid } from "../errors.js";
 import type { LinearPlace } from "./linear-place.js";
 
 /** Names of linear layers, the last parts of their paths; or all of them but the one that gives the logits. */
@@ -25,15 +25,13 @@ export const selectLayers = (
 
 /** @throws MP_INVALID_ARGUMENT for names that no layer has, with those that there are */
 export function expectFound(linearLayers: readonly LinearPlace[], targets: Targets): void {
-  if (linearLayers.length === 0)
-    throw new MpError("MP_INVALID_ARGUMENT", "lora: the model has no linear layers to put adapters beside");
+  if (linearLayers.length === 0) throw invalid("lora: the model has no linear layers to put adapters beside");
   if (targets === "all-linear") return;
   const names = filterNames(linearLayers, targets);
   const [missing] = targets.filter((name) => !names.includes(name));
   if (missing === undefined && targets.length > 0) return;
   const candidates = [...new Set(linearLayers.map(({ path }) => path.split("/").at(-1)))].join(", ");
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `lora: targets must name linear layers of the model, which are ${candidates}, or be "all-linear" (its linearLayers has the paths); ${missing === undefined ? "the list is empty" : `no layer is named ${JSON.stringify(missing)}`}`,
   );
 }

@@ -3,6 +3,7 @@
  */
 
 export type { LinearPart } from "../adapters/linear-part.js";
+export { invalid, mismatch } from "../errors.js";
 export {
   type FieldTable,
   type FieldValues,

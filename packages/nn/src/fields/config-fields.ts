@@ -3,8 +3,10 @@
  * it is neutral, or known not to change the result. A field that is not in the table is refused: it may change the
  * result.
  */
+
 import { MpError } from "@mp/core";
 import { type checks, shown } from "@mp/graph/internal";
+import { invalid } from "../errors.js";
 import { AGAIN } from "../safetensors/json-file.js";
 
 /** A field that is read: a missing or null one has the default, and is refused where there is none. */
@@ -89,6 +91,6 @@ function readValue(what: string, value: unknown, rule: ReadField): unknown {
     rule.accepts(what, value);
     return value;
   }
-  if (rule.isRequired) throw new MpError("MP_INVALID_ARGUMENT", `${what} is missing; ${AGAIN}, or add it`);
+  if (rule.isRequired) throw invalid(`${what} is missing; ${AGAIN}, or add it`);
   return rule.default;
 }

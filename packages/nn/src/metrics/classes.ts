@@ -1,5 +1,6 @@
 /** Metrics of classes: shares of labels that are found, counts of what is taken for what. */
-import { MpError, type Tensor } from "@mp/core";
+
+import type { Tensor } from "@mp/core";
 import {
   cast,
   equal,
@@ -14,6 +15,7 @@ import {
 } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { invalid } from "../errors.js";
 import {
   type ClassOptions,
   classify,
@@ -55,10 +57,7 @@ export function topKAccuracy(
     const given = classify("topKAccuracy", logits, labels, read);
     const { logits: rows, labels: classOf, w, classes, outside } = given;
     if (!Number.isSafeInteger(k) || k < 1 || k > classes) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        `topKAccuracy: k must be an integer from 1 to ${classes}, got ${k}`,
-      );
+      throw invalid(`topKAccuracy: k must be an integer from 1 to ${classes}, got ${k}`);
     }
     const hits = cast(equal(topK(rows, k).indices, unsqueeze(classOf, [-1])), "f32");
     return { found: reduceSum(hits, { axes: [-1] }), w, outside };

@@ -1,4 +1,5 @@
 /** Parts that the metrics of a whole data set share. */
+
 import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
 import {
@@ -19,6 +20,7 @@ import {
 import type { StreamedValues } from "@mp/core/report";
 import { checks } from "@mp/graph/internal";
 import { expectLabels, expectTensor } from "../check-tensor.js";
+import { mismatch } from "../errors.js";
 
 /** Which samples of a metric count. */
 export interface WeightOptions {
@@ -40,7 +42,7 @@ export const classTable: Readonly<Record<keyof ClassOptions, checks.Check>> = {
 };
 
 /** Options that have been read. */
-export type Given<O> = { readonly [K in keyof O]: O[K] | undefined };
+export type ReadValues<O> = { readonly [K in keyof O]: O[K] | undefined };
 
 /** Statistics in f32, whatever the policy of the trainer: a count in a half would end at 2048. */
 export function inFloat32<T extends TensorTree>(statistics: () => T): T {
@@ -73,7 +75,7 @@ export function expectInside(values: StreamedValues, message: string): void {
 export function samples<K extends string>(
   what: string,
   given: Readonly<Record<K, Tensor>>,
-  { sampleWeights }: Given<WeightOptions>,
+  { sampleWeights }: ReadValues<WeightOptions>,
 ): Readonly<Record<K, Tensor>> & { readonly w: Tensor } {
   const entries = Object.entries<Tensor>(given);
   for (const [name, value] of entries) expectTensor(`${what}: ${name}`, value);
@@ -82,8 +84,7 @@ export function samples<K extends string>(
   for (const [name, value] of entries) {
     expectTensor(`${what}: ${name}`, value);
     if (value.shape.join() === first[1].shape.join()) continue;
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw mismatch(
       `${what}: ${first[0]} ${formatShape(first[1].shape)} and ${name} ${formatShape(value.shape)} differ in shape; reshape one of them`,
     );
   }
@@ -111,7 +112,7 @@ export function classify(
   what: string,
   logits: Tensor,
   labels: Tensor,
-  options: Given<ClassOptions>,
+  options: ReadValues<ClassOptions>,
 ): Classified {
   const classes = expectLabels(what, logits, labels);
   const { labels: vector, w: own } = samples(what, { labels }, options);

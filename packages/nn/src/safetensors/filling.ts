@@ -4,13 +4,13 @@ import { encodeArray, formatShape } from "@mp/core/graph";
 import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
 import type { FileTensors } from "./open-weights.js";
 import type { WeightMismatch, WeightsReport } from "./report.js";
-import { decodeSource, dtypeProblem, type Numbers, type Source } from "./source.js";
+import { decodeSource, dtypeProblem, type FloatArray, type Source } from "./source.js";
 
 /** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
 const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
 
 /** Converts numbers that fit a leaf into what the tree stores for it. */
-export type Store = (leaf: HostTensor, numbers: Numbers, path: string) => Tree<HostTensor>;
+export type Store = (leaf: HostTensor, numbers: FloatArray, path: string) => Tree<HostTensor>;
 
 /** The means to fill a model. */
 export interface Filling {
@@ -129,7 +129,7 @@ export const storeFloats: Store = ({ dtype }, { data, shape }) =>
 
 const describe = ({ name, shape }: Source): string => `${JSON.stringify(name)} ${formatShape(shape)}`;
 
-function misfit(leaf: HostTensor, made: Numbers, sources: readonly Source[]): string | undefined {
+function misfit(leaf: HostTensor, made: FloatArray, sources: readonly Source[]): string | undefined {
   if (leaf.dtype !== "f32" && leaf.dtype !== "bf16")
     return `it is ${leaf.dtype} in the model, weights are f32 or bf16`;
   if (leaf.shape.join() !== made.shape.join()) {

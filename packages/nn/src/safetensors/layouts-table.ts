@@ -1,13 +1,13 @@
 // Conversions of the tensors that PyTorch keeps for a kind of layer into the parameters of ours. A kind is recognized by the
 // leaves of its tree, never by a path.
 import type { Shape } from "@mp/core";
-import type { Numbers, Source } from "./source.js";
+import type { FloatArray, Source } from "./source.js";
 
 /** Tensors of the file, by their names below the layer's path, and what they make. */
 export interface LayoutRule {
   readonly from: readonly string[];
   /** The second is that of a rule from two tensors; undefined if their shapes do not go together. */
-  make(first: Source, second: Source): Numbers | undefined;
+  make(first: Source, second: Source): FloatArray | undefined;
 }
 
 /** Shapes of the leaves below a place of the tree, by their paths from there. */
@@ -18,11 +18,11 @@ interface LayoutKind {
   readonly leaves: Readonly<Record<string, readonly LayoutRule[]>>;
 }
 
-const asIs = (source: Numbers): Numbers => source;
+const asIs = (source: FloatArray): FloatArray => source;
 const plain = (...names: readonly string[]): readonly LayoutRule[] =>
   names.map((name) => ({ from: [name], make: asIs }));
 
-function transpose({ shape, data }: Numbers): Numbers {
+function transpose({ shape, data }: FloatArray): FloatArray {
   const [rows, columns] = shape;
   if (shape.length !== 2 || rows === undefined || columns === undefined) return { shape, data };
   const turned = new Float32Array(data.length);
@@ -33,12 +33,12 @@ function transpose({ shape, data }: Numbers): Numbers {
 }
 
 /** [inputs, outputs]. */
-const asKernel = (source: Source): Numbers => (source.inputsFirst ? source : transpose(source));
+const asKernel = (source: Source): FloatArray => (source.inputsFirst ? source : transpose(source));
 const kernel = (...names: readonly string[]): readonly LayoutRule[] =>
   names.map((name) => ({ from: [name], make: asKernel }));
 
 /** Rows `from` to `to`, in parts of `count`, of the first axis. */
-function rows({ shape, data }: Numbers, count: number, from: number, to: number): Numbers {
+function rows({ shape, data }: FloatArray, count: number, from: number, to: number): FloatArray {
   const [size = 0, ...rest] = shape;
   if (size % count !== 0) return { shape, data };
   const part = data.length / count;
@@ -57,13 +57,13 @@ const inProjBias = (part: number): readonly LayoutRule[] =>
     make: (source) => rows(source, 3, part, part + 1),
   }));
 
-function sum(a: Numbers, b: Numbers): Numbers | undefined {
+function sum(a: FloatArray, b: FloatArray): FloatArray | undefined {
   if (a.shape.join() !== b.shape.join()) return undefined;
   return { shape: a.shape, data: a.data.map((value, at) => value + (b.data[at] as number)) };
 }
 
 /** GRU: PyTorch's candidate has a bias inside the reset gate, that of `recurrentBias`. */
-function gruBias(input: Numbers, recurrent: Numbers): Numbers | undefined {
+function gruBias(input: FloatArray, recurrent: FloatArray): FloatArray | undefined {
   if (input.shape.join() !== recurrent.shape.join()) return undefined;
   const gates = (input.data.length / 3) * 2;
   return {

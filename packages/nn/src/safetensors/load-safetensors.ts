@@ -1,5 +1,5 @@
-import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { invalid } from "../errors.js";
 import { type Filling, fillTrees } from "./filling.js";
 import { type FileTensors, openWeights } from "./open-weights.js";
 import { checkRenaming, modelPath, type Renaming } from "./renaming.js";
@@ -116,10 +116,9 @@ export function nameTensors(
     }
     const other = nameAt.get(path);
     if (other !== undefined) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
+      throw invalid(
         `${what}: ${JSON.stringify(other)} and ${JSON.stringify(name)} are both renamed ${JSON.stringify(path)}; leave one of them out`,
-        { details: { path } },
+        { path },
       );
     }
     nameAt.set(path, name);

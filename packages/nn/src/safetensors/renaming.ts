@@ -1,5 +1,5 @@
-import { MpError } from "@mp/core";
 import { shown } from "@mp/graph/internal";
+import { invalid } from "../errors.js";
 
 /**
  * The model's path of a tensor by its name in the file: a function, which leaves out what it gives no name, or pairs of
@@ -18,8 +18,7 @@ export function checkRenaming(what: string, given: unknown): asserts given is Re
     (typeof pair[0] === "string" || pair[0] instanceof RegExp) &&
     (typeof pair[1] === "string" || pair[1] === null);
   if (Array.isArray(given) && given.every(isPair)) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `${what} must be a function of a name, or a list of pairs such as ["bert.", ""] and [/^cls\\./, null]`,
   );
 }
@@ -39,8 +38,7 @@ export function modelPath(name: string, rename: Renaming | undefined): string | 
 
 function expectName(name: string, given: unknown): string | undefined {
   if (given === undefined || given === null || typeof given === "string") return given ?? undefined;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `loadSafetensors: rename gives a name, or undefined to leave ${JSON.stringify(name)} out, got ${shown(given)}`,
   );
 }

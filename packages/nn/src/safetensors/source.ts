@@ -4,12 +4,12 @@ import { decodeArray } from "@mp/core/graph";
 import { arrayOf, type SafetensorsDType, type SafetensorsTensor } from "@mp/safetensors";
 
 /** Numbers and their shape, before they are a tensor of the model. */
-export interface Numbers {
+export interface FloatArray {
   readonly shape: Shape;
   readonly data: Float32Array;
 }
 
-export interface Source extends Numbers {
+export interface Source extends FloatArray {
   /** In the file. */
   readonly name: string;
   /** Whether a matrix is [inputs, outputs] as it is. */

@@ -1,0 +1,27 @@
+/** Errors of this package, by their code. */
+import { MpError } from "@mp/core";
+
+type Details = Readonly<Record<string, unknown>>;
+
+export const invalid = (message: string, details: Details = {}): MpError<"MP_INVALID_ARGUMENT"> =>
+  new MpError("MP_INVALID_ARGUMENT", message, { details });
+
+export const mismatch = (message: string): MpError<"MP_SHAPE_MISMATCH"> =>
+  new MpError("MP_SHAPE_MISMATCH", message);
+
+/** MP_PARSE for the content of a file or folder. */
+export const fileError = (
+  path: string,
+  what: string,
+  details: Details = {},
+  cause?: unknown,
+): MpError<"MP_PARSE"> =>
+  new MpError("MP_PARSE", `${path}: ${what}`, { details: { path, ...details }, cause });
+
+/** MP_IO for a file or folder that cannot be read. */
+export const ioError = (
+  path: string,
+  what: string,
+  details: Details = {},
+  cause?: unknown,
+): MpError<"MP_IO"> => new MpError("MP_IO", `${path}: ${what}`, { details: { path, ...details }, cause });
