@@ -1,3 +1,7 @@
 import { preset } from "@mp/build/tsup";
 
-export default preset({ index: "src/index.ts", vitest: "src/entries/vitest.ts" });
+export default preset({
+  index: "src/index.ts",
+  training: "src/entries/training.ts",
+  vitest: "src/entries/vitest.ts",
+});

@@ -1,4 +1,4 @@
 import { preset } from "@mp/build/vitest";
 
-// The longest tests of all packages, at whose end the second core would be idle: two files at a time.
-export default preset({ maxWorkers: 2 });
+// Building the cases takes longer than most tests: the files that a worker runs share them.
+export default preset({ maxWorkers: 2, isolate: false });

@@ -17,8 +17,12 @@ const files = {
   "resume-combinations": ["core", "test/trainer/resume.test.ts"],
   "steady-memory": ["core", "test/steady-memory.test.ts"],
   export: ["backend-ort", "test/random-exports.test.ts"],
+  "wrong-backends": ["conformance", "test/wrong-backends"],
 };
-const soaks = Object.keys(files);
+
+/** Cases of the conformance suite on each engine: those that the suite leaves out, or all, which only its name asks for. */
+const CASES = { cases: "left-out", suite: "all" };
+const soaks = [...Object.keys(files), ...Object.keys(CASES)];
 
 /**
  * @param {readonly string[]} args `--fraction 0.02`, `--seed 7`, names of soaks
@@ -50,6 +54,7 @@ const opened = {
   ort: { folder: "backend-ort", backend: "m.ort()" },
   tfjs: { folder: "backend-tfjs", backend: "m.tfjs({ tf: await m.loadTfjsNode() })" },
   openvino: { folder: "backend-openvino", backend: "m.openvino()" },
+  "ort on webgpu": { folder: "backend-ort", backend: 'm.ort({ device: "webgpu" })' },
 };
 
 /** The oracle, and engines whose package is built and whose native library opens here. */
@@ -74,14 +79,31 @@ export function run(args, install) {
   install();
   if (!turbo(["build:js"], { filter: ["@mp/core"], quiet: true }))
     fail("soak: @mp/core did not build, see above");
-  const backends = engines();
+  const isAsked = (/** @type {string} */ name) =>
+    only.length === 0 ? name !== "suite" : only.includes(name);
+  const all = engines();
+  const backends = all.filter((name) => name !== "ort on webgpu");
   console.log(
-    `soak: ${fraction === 1 ? "full size" : `${fraction} of full size`}, seed ${seed}, training on ${backends.join(" and ")}`,
+    `soak: ${fraction === 1 ? "full size" : `${fraction} of full size`}, seed ${seed}, on ${all.join(", ")}`,
   );
-  return runStages(
-    "soak",
-    Object.entries(files)
-      .filter(([name]) => only.length === 0 || only.includes(name))
+  const cases = Object.entries(CASES)
+    .filter(([name]) => isAsked(name))
+    .flatMap(([name, which]) =>
+      all.map((engine) => ({
+        name: `${name}, ${engine}`,
+        run: () =>
+          spawnSync(
+            process.execPath,
+            [join(root, "tools/soak/cases.mjs"), engine, which, String(fraction), String(seed)],
+            { stdio: ["ignore", "inherit", "inherit"], env: environment },
+          ).status === 0,
+      })),
+    );
+  if (cases.length > 0 && !turbo(["build:js"], { filter: ["@mp/conformance"], quiet: true }))
+    fail("soak: @mp/conformance did not build, see above");
+  return runStages("soak", [
+    ...Object.entries(files)
+      .filter(([name]) => isAsked(name))
       .map(([name, [folder = "", file = ""]]) => ({
         name,
         run: () =>
@@ -107,5 +129,6 @@ export function run(args, install) {
             },
           ).status === 0,
       })),
-  );
+    ...cases,
+  ]);
 }

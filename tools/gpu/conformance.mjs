@@ -4,12 +4,13 @@
 import { writeSync } from "node:fs";
 import { openedBackend } from "./engine.mjs";
 
-const { allCases, runConformance } = await import(
-  new URL("../../packages/conformance/dist/index.js", import.meta.url).href
-);
+/** @param {string} entry */
+const load = (entry) => import(new URL(`../../packages/conformance/dist/${entry}.js`, import.meta.url).href);
+const { allCases, runConformance } = await load("index");
+const { trainingCases } = await load("training");
 
 const [engine = "ort", device = "cpu", share = "1", offset = "0"] = process.argv.slice(2);
-const cases = allCases.filter(
+const cases = [...allCases, ...trainingCases].filter(
   (/** @type {unknown} */ _, /** @type {number} */ index) => index % Number(share) === Number(offset),
 );
 const said = (/** @type {string} */ text) => writeSync(1, `${text}\n`);

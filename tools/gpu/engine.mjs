@@ -3,11 +3,14 @@ const load = (path) => import(new URL(`../../packages/${path}/dist/index.js`, im
 
 /** @type {Readonly<Record<string, (device: string) => Promise<any>>>} */
 const ENGINES = {
+  reference: async () =>
+    (await import(new URL("../../packages/core/dist/reference.js", import.meta.url).href)).reference(),
   ort: async (device) => (await load("backend-ort")).ort({ device }),
   tfjs: async (device) => {
     const { loadTfjsNode, tfjs } = await load("backend-tfjs");
     return tfjs({ tf: await loadTfjsNode({ device }) });
   },
+  openvino: async () => (await load("backend-openvino")).openvino(),
 };
 
 /** @param {string} engine @param {string} device */

@@ -1,4 +1,5 @@
-import { allCases, type Outcome, suitePart } from "@mp/conformance";
+import type { Outcome } from "@mp/conformance";
+import { trainingCases } from "@mp/conformance/training";
 import { describeConformance } from "@mp/conformance/vitest";
 import { expect, it } from "vitest";
 import { tinyBackend } from "../src/tiny-backend.js";
@@ -7,7 +8,7 @@ const outcomes: Outcome[] = [];
 
 describeConformance({
   factory: tinyBackend,
-  cases: suitePart(allCases, 4),
+  training: trainingCases,
   onOutcome: (outcome) => outcomes.push(outcome),
   // Large products in plain loops take a minute where other programs share the processor.
   timeoutMs: 240_000,

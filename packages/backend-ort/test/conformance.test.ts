@@ -1,4 +1,5 @@
+import { trainingCases } from "@mp/conformance/training";
 import { describeConformance } from "@mp/conformance/vitest";
 import { ort } from "../src/index.js";
 
-describeConformance({ factory: () => ort(), parts: 5 });
+describeConformance({ factory: () => ort(), training: trainingCases });

@@ -1,4 +1,5 @@
-import { allCases, type ConformanceCase, suitePart } from "@mp/conformance";
+import { type ConformanceCase, inSuite, suiteCases } from "@mp/conformance";
+import { trainingCases } from "@mp/conformance/training";
 
 /** Groups of cases about this package's own work. */
 const OWN = [
@@ -14,7 +15,7 @@ const OWN = [
   "stats",
 ];
 
-/** Training as a whole. */
+/** Training as a whole. Single operators run the shaders that `@mp/backend-ort` is tested with. */
 const TRAINING = [
   ...["random", "finite-check", "autocast", "loss-scale", "master-weights", "skip", "retry"],
   ...["accumulate", "objectives", "remat", "run", "resume", "determinism", "leak"],
@@ -22,20 +23,11 @@ const TRAINING = [
 
 const groupOf = ({ id }: { readonly id: string }): string => id.slice(0, id.indexOf("/"));
 
-/**
- * The groups of the suite that are run. Single operators take as long as their shaders compile, and are those that
- * `@mp/backend-ort` is tested with; `MP_SUITE=whole` runs them here too.
- */
-const groups: readonly string[] =
-  process.env["MP_SUITE"] === "whole" ? [...new Set(allCases.map(groupOf))] : [...OWN, ...TRAINING];
-
-/** Number of parts of those groups, of which each run takes one. */
-const PARTS = 6;
+const groups: readonly string[] = [...OWN, ...TRAINING];
 
 /** The cases that are run. */
-export const cases: readonly ConformanceCase[] = suitePart(
-  allCases.filter((subject) => groups.includes(groupOf(subject))),
-  PARTS,
+export const cases: readonly ConformanceCase[] = [...suiteCases, ...inSuite(trainingCases)].filter(
+  (subject) => groups.includes(groupOf(subject)),
 );
 
 /** Cases that are run together, so that a large group is not one test of an hour. */

@@ -3,13 +3,13 @@
 import { reference } from "@mp/graph/reference";
 import { beforeAll, expect } from "vitest";
 import { describeConformance } from "../src/entries/vitest.js";
-import { allCases, runConformance } from "../src/index.js";
-import { suitePart } from "../src/suite/suite-part.js";
+import { runConformance } from "../src/index.js";
+import { trainingCases } from "../src/training/training-cases.js";
 import { scribbling } from "./wrong-backends/scribbling.js";
 
 beforeAll(async () => {
-  const { counts } = await runConformance({ factory: scribbling, cases: suitePart(allCases, 4) });
+  const { counts } = await runConformance({ factory: scribbling, training: trainingCases });
   expect(counts.failed).toBeGreaterThan(100);
-}, 600_000);
+});
 
-describeConformance({ factory: () => reference() });
+describeConformance({ factory: () => reference(), training: trainingCases });

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { allCases } from "../src/suite/all-cases.js";
 import { runConformance } from "../src/suite/run-conformance.js";
+import { trainingCases } from "../src/training/training-cases.js";
 import { myBackend } from "./my-backend.js";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
@@ -15,6 +16,7 @@ function placed(name: string, program: string): string {
   const file = new URL(`${name}.ts`, folder);
   const code = program
     .replace('"@mp/conformance/vitest"', '"../src/entries/vitest.js"')
+    .replace('"@mp/conformance/training"', '"../src/entries/training.js"')
     .replace('"@mp/conformance"', '"../src/index.js"')
     .replace('"./my-backend.js"', '"../test/my-backend.js"');
   writeFileSync(file, code);
@@ -33,7 +35,7 @@ describe("the README", () => {
   });
 
   it("names cases that there are", () => {
-    const ids = new Set(allCases.map(({ id }) => id));
+    const ids = new Set([...allCases, ...trainingCases].map(({ id }) => id));
     const named = [...readme.matchAll(/"([a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+)"/g)].map(([, id]) => id ?? "");
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((id) => !ids.has(id))).toEqual([]);

@@ -5,7 +5,10 @@ import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { type ConformanceCase, failuresOf, runConformance, universalCase } from "../src/index.js";
 import { f32 } from "../src/small-graphs.js";
-import { allCases, checkIds } from "../src/suite/all-cases.js";
+import { checkIds } from "../src/suite/all-cases.js";
+import { chosenCases, groupOf, inSuite, suiteCases } from "../src/suite/chosen-cases.js";
+import { suiteTable } from "../src/suite/suite-table.js";
+import { trainingCases } from "../src/training/training-cases.js";
 
 const factory = () => reference();
 const passes = universalCase("made-up/case/passes", () => undefined);
@@ -118,70 +121,92 @@ describe("runConformance", () => {
 });
 
 describe("the suite", () => {
+  const all = chosenCases({ cases: "all", training: trainingCases });
+  const suite = chosenCases({ training: trainingCases });
+
   it("has ids that are unique and of one form", () => {
-    expect(() => checkIds(allCases)).not.toThrow();
+    expect(() => checkIds(all)).not.toThrow();
     expect(() => checkIds([passes, passes])).toThrow("two cases");
     expect(() => checkIds([universalCase("Odd", () => undefined)])).toThrow("group/feature/behaviour");
   });
 
-  it("has every axis", () => {
-    const counts: Record<string, number> = {};
-    for (const { id } of allCases) {
-      const group = id.slice(0, id.indexOf("/"));
-      counts[group] = (counts[group] ?? 0) + 1;
-    }
-    expect(counts).toMatchInlineSnapshot(`
+  it("is chosen by default, and a list is run as it is", () => {
+    expect(chosenCases({})).toEqual(suiteCases);
+    expect(chosenCases({ cases: [passes], training: [fails] })).toEqual([passes, fails]);
+  });
+
+  it("keeps the first dtype of a claim, and the same others each time", () => {
+    const dtypes = ["f32", "f16", "bf16", "i32", "i64", "u8"];
+    const cases = dtypes.flatMap((dtype) =>
+      ["gradient", "equal-sides", "axis"].map((group) =>
+        universalCase(`${group}/Add-${dtype}/every-axis`, () => undefined),
+      ),
+    );
+    const kept = inSuite(cases).map(({ id }) => id);
+    const count = (group: string): number => kept.filter((id) => id.startsWith(`${group}/`)).length;
+    expect([count("gradient"), count("equal-sides"), count("axis")]).toEqual([4, 1, 2]);
+    expect(inSuite(cases).map(({ id }) => id)).toEqual(kept);
+  });
+
+  it("has a line for each group, and of each group so many cases", () => {
+    const count = (cases: readonly ConformanceCase[], group: string): number =>
+      cases.filter((subject) => groupOf(subject) === group).length;
+    const groups = [...new Set(all.map(groupOf))];
+    expect(Object.keys(suiteTable).sort()).toEqual([...groups].sort());
+    expect(
+      Object.fromEntries(groups.map((group) => [group, `${count(suite, group)} of ${count(all, group)}`])),
+    ).toMatchInlineSnapshot(`
       {
-        "accumulate": 7,
-        "aliasing": 82,
-        "autocast": 38,
-        "axis": 394,
-        "cast": 105,
-        "constant": 5,
-        "custom-gradient": 130,
-        "determinism": 5,
-        "equal-sides": 357,
-        "factory": 11,
-        "finite-check": 22,
-        "fusion": 5,
-        "gradient": 706,
-        "image": 48,
-        "in-place": 4,
-        "integer": 193,
-        "large": 21,
-        "large-state": 11,
-        "leak": 6,
-        "lifecycle": 17,
-        "live-arrays": 11,
-        "loop": 26,
-        "loss-scale": 5,
-        "manifest": 28,
-        "many": 4,
-        "many-runs": 9,
-        "master-weights": 14,
-        "names": 4,
-        "objectives": 2,
-        "op": 1994,
-        "option": 111,
-        "order": 25,
-        "program": 78,
-        "random": 12,
-        "ranks": 30,
-        "rare": 237,
-        "reduce": 81,
-        "remat": 1,
-        "repeat": 18,
-        "resume": 5,
-        "retry": 1,
-        "rewrite": 289,
-        "run": 45,
-        "size": 494,
-        "skip": 11,
-        "state": 27,
-        "stats": 12,
-        "summation": 161,
-        "tail": 499,
-        "transfer": 52,
+        "accumulate": "7 of 7",
+        "aliasing": "42 of 82",
+        "autocast": "38 of 38",
+        "axis": "158 of 394",
+        "cast": "105 of 105",
+        "constant": "5 of 5",
+        "custom-gradient": "94 of 130",
+        "determinism": "5 of 5",
+        "equal-sides": "66 of 357",
+        "factory": "11 of 11",
+        "finite-check": "22 of 22",
+        "fusion": "5 of 5",
+        "gradient": "479 of 706",
+        "image": "16 of 48",
+        "in-place": "4 of 4",
+        "integer": "193 of 193",
+        "large": "0 of 21",
+        "large-state": "11 of 11",
+        "leak": "6 of 6",
+        "lifecycle": "17 of 17",
+        "live-arrays": "11 of 11",
+        "loop": "26 of 26",
+        "loss-scale": "5 of 5",
+        "manifest": "28 of 28",
+        "many": "4 of 4",
+        "many-runs": "9 of 9",
+        "master-weights": "14 of 14",
+        "names": "4 of 4",
+        "objectives": "2 of 2",
+        "op": "1688 of 1994",
+        "option": "53 of 111",
+        "order": "25 of 25",
+        "program": "43 of 78",
+        "random": "12 of 12",
+        "ranks": "23 of 30",
+        "rare": "237 of 237",
+        "reduce": "81 of 81",
+        "remat": "1 of 1",
+        "repeat": "18 of 18",
+        "resume": "2 of 5",
+        "retry": "1 of 1",
+        "rewrite": "272 of 289",
+        "run": "14 of 45",
+        "size": "94 of 494",
+        "skip": "11 of 11",
+        "state": "27 of 27",
+        "stats": "12 of 12",
+        "summation": "161 of 161",
+        "tail": "113 of 499",
+        "transfer": "52 of 52",
       }
     `);
   });

@@ -1,6 +1,6 @@
+import { trainingCases } from "@mp/conformance/training";
 import { describeConformance } from "@mp/conformance/vitest";
 import { ort } from "../../src/index.js";
 import { knownFailures } from "./known-failures.js";
 
-// A machine without a GPU compiles shaders for its processor, which takes most of the time.
-describeConformance({ factory: () => ort({ device: "webgpu" }), knownFailures, parts: 10 });
+describeConformance({ factory: () => ort({ device: "webgpu" }), knownFailures, training: trainingCases });

@@ -2,7 +2,7 @@
  * TensorFlow has two sets of CPU kernels, its own and oneDNN's, and uses the second by default only where the processor
  * has AVX-512. What it fuses differs as well: both must give the oracle's results on every machine.
  */
-import { allCases } from "@mp/conformance";
+import { suiteCases } from "@mp/conformance";
 import { describeConformance } from "@mp/conformance/vitest";
 import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
@@ -16,7 +16,6 @@ const products =
 await withTensorFlow((tf) =>
   describeConformance({
     factory: () => tfjs({ tf }),
-    cases: allCases.filter(({ id }) => products.test(id)),
-    parts: 3,
+    cases: suiteCases.filter(({ id }) => products.test(id)),
   }),
 );

@@ -2,8 +2,6 @@
  * The same graph and inputs give the same bits in every run where the manifest says so, and close ones where it does
  * not.
  */
-
-import { float32, mixedFloat16, momentum, type Precision } from "@mp/core";
 import type { BackendManifest, Graph, HostTensor } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 import { compareAtScale } from "../compare/graph-allowance.js";
@@ -11,15 +9,12 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
 import { generated } from "../host-data.js";
 import { at, graphOf, typed } from "../small-graphs.js";
-import { perceptron } from "../training/models.js";
-import { scenarioCase } from "../training/scenario.js";
-import { withTrainer } from "../training/session.js";
 import type { Tensors } from "./kinds/graph-case.js";
 import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const RUNS = 5;
 
-const isDeterministic = (manifest: BackendManifest): boolean =>
+export const isDeterministic = (manifest: BackendManifest): boolean =>
   unsupportedReason(manifest.determinism) === undefined;
 
 function repeatedGraph(behaviour: string, graph: Graph, make: () => Tensors): ConformanceCase {
@@ -45,7 +40,7 @@ function repeatedGraph(behaviour: string, graph: Graph, make: () => Tensors): Co
 const wave = (shape: readonly number[]): HostTensor =>
   generated("f32", shape, (place) => Math.sin(place * 0.7) * (1 + (place % 13)));
 
-const graphs: readonly ConformanceCase[] = [
+export const determinismCases: readonly ConformanceCase[] = [
   repeatedGraph(
     "products",
     graphOf({
@@ -89,46 +84,3 @@ const graphs: readonly ConformanceCase[] = [
     }),
   ),
 ];
-
-const trainings: readonly ConformanceCase[] = (
-  [
-    ["float32", float32],
-    ["mixed-float16", mixedFloat16],
-  ] as readonly (readonly [string, () => Precision])[]
-).map(([name, precision]) =>
-  scenarioCase<readonly Tensors[]>(
-    `determinism/training/${name}`,
-    async (backend, { create }) => {
-      const { params, modelState, loss, batch } = perceptron;
-      const optimizer = momentum({ learningRate: 0.1 });
-      const states: Tensors[] = [];
-      for (const one of [backend, backend, await create()]) {
-        const options = {
-          params: params(),
-          modelState: modelState(),
-          loss,
-          optimizer,
-          precision: precision(),
-          seed: 5,
-        };
-        const state = await withTrainer(one, options, async ({ training, snapshot }) => {
-          for (let step = 0; step < 6; step++) await training.step(batch(step) as never);
-          return snapshot();
-        });
-        states.push(state);
-      }
-      return states;
-    },
-    ([first = {}, ...others], _want, manifest) => {
-      const relative = isDeterministic(manifest) ? 0 : 1e-2;
-      for (const state of others) {
-        for (const [slot, want] of Object.entries(first)) {
-          const mismatch = compareAtScale(state[slot], want, relative);
-          if (mismatch !== undefined) fail(`the same training once more: ${slot} ${mismatch}`);
-        }
-      }
-    },
-  ),
-);
-
-export const determinismCases: readonly ConformanceCase[] = [...graphs, ...trainings];

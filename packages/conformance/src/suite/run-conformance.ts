@@ -1,17 +1,15 @@
-import type { ConformanceCase } from "../conformance-case.js";
 import { type Factory, Judge } from "../judge.js";
 import { type KnownFailures, strayEntries } from "../known-failures.js";
 import { progressLine } from "../progress-line.js";
 import { failuresOf, type Outcome, type Report, type Status } from "../report.js";
-import { allCases, checkIds } from "./all-cases.js";
+import { checkIds } from "./all-cases.js";
+import { type CaseOptions, chosenCases } from "./chosen-cases.js";
 
-export interface ConformanceOptions {
+export interface ConformanceOptions extends CaseOptions {
   /** Creates a backend; called more than once. */
   readonly factory: Factory;
   /** Cases that fail for a reason that is not the backend's, by id, with that reason. One that passes fails the run. */
   readonly knownFailures?: KnownFailures;
-  /** The suite, possibly with your own cases added. Default `allCases`. */
-  readonly cases?: readonly ConformanceCase[];
   /** Seed of all random data; default 1. Messages print it. */
   readonly seed?: number;
   /** Time limit for each case; default 60 000. */
@@ -26,7 +24,8 @@ export interface ConformanceOptions {
  * shows how many cases have ended.
  */
 export async function runConformance(options: ConformanceOptions): Promise<Report> {
-  const { factory, knownFailures = {}, cases = allCases, seed = 1, timeoutMs = 60_000, onOutcome } = options;
+  const { factory, knownFailures = {}, seed = 1, timeoutMs = 60_000, onOutcome } = options;
+  const cases = chosenCases(options);
   checkIds(cases);
   const judge = new Judge({ factory, knownFailures, seed, timeoutMs });
   const { name, manifest } = await judge.backend();

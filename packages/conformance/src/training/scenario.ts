@@ -5,9 +5,9 @@
 import { type Backend, type BackendManifest, type Graph, MpError } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import type { CaseContext, ConformanceCase } from "../conformance-case.js";
+import { delegate, observingGraphs } from "../delegate.js";
 import { expectCode } from "../expectations.js";
 import { unsupportedGraph } from "../support.js";
-import { delegate, observingGraphs } from "./delegate.js";
 
 /** Tools of a scenario besides the backend: a function that creates another one. */
 export type ScenarioTools = Pick<CaseContext, "create">;

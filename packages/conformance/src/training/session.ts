@@ -3,8 +3,8 @@ import type { Backend, HostTensor, State } from "@mp/graph";
 import type { Tensors } from "../cases/kinds/graph-case.js";
 import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
+import { observingStates } from "../delegate.js";
 import { expectThat, fail } from "../expectations.js";
-import { observingStates } from "./delegate.js";
 
 /** A trainer with access to its whole state, which users do not have. */
 export interface Session<P, B, M> {

@@ -13,7 +13,7 @@ import type {
   StateBinding,
 } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
-import { delegate } from "../../src/training/delegate.js";
+import { delegate } from "../../src/delegate.js";
 import { executableOf } from "./wrapped.js";
 
 type Values = Readonly<Record<string, HostTensor>>;

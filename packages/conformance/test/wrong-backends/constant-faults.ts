@@ -1,6 +1,6 @@
 import type { Executable, HostTensor, State } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
-import { delegate } from "../../src/training/delegate.js";
+import { delegate } from "../../src/delegate.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;

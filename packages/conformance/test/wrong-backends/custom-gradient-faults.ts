@@ -1,7 +1,7 @@
 /** Engines that compute another gradient than the rule that the user wrote. */
 import { type Backend, customGradient, type Graph, printGraph, type Tensor } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
-import { customGradientChecks } from "../../src/cases/custom-gradient.js";
+import { customGradientChecks } from "../../src/training/cases/custom-gradient.js";
 import { wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";
 

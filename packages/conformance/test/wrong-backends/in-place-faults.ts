@@ -1,6 +1,6 @@
 import { type Backend, type HostTensor, MpError, type State, type StateOptions } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
-import { delegate } from "../../src/training/delegate.js";
+import { delegate } from "../../src/delegate.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 type Change = (values: Float32Array) => Promise<void>;

@@ -299,8 +299,9 @@ export const integerFaults: readonly WrongBackend[] = [
           const [right] = evaluateNode("Clip", [x], attributes) as [HostTensor];
           if (x.dtype !== "i64" || max === undefined) return [right];
           const limit = BigInt(Math.floor(max));
-          const kept = bigintsOf(x).map((y, at) => (isLess(y, limit) ? y : (bigintsOf(right)[at] ?? 0n)));
-          return [integerData("i64", attributes.min === undefined ? kept : bigintsOf(right), x.shape)];
+          const clipped = bigintsOf(right);
+          const kept = bigintsOf(x).map((y, at) => (isLess(y, limit) ? y : (clipped[at] ?? 0n)));
+          return [integerData("i64", attributes.min === undefined ? kept : clipped, x.shape)];
         },
       }),
     axes: AXES,

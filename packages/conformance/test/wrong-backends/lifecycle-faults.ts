@@ -8,7 +8,7 @@ import {
 } from "@mp/graph";
 import type { Kernel } from "@mp/graph/backend";
 import { reference } from "@mp/graph/reference";
-import { delegate } from "../../src/training/delegate.js";
+import { delegate } from "../../src/delegate.js";
 import { evaluateNode, oracleWithKernels } from "./kernels.js";
 import { executableOf } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";

@@ -1,8 +1,8 @@
 /** Tables that are too small, names that are cut or sorted, graphs that are too long, arrays that are given twice. */
 import { type AnyNode, type Backend, type Graph, type Handle, type HostTensor, isNode } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
+import { delegate } from "../../src/delegate.js";
 import { fresh } from "../../src/fresh.js";
-import { delegate } from "../../src/training/delegate.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import { running, wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";

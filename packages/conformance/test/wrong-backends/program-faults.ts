@@ -1,7 +1,7 @@
 /** Engines that keep compiled programs under a key that leaves something out. */
 import { type AnyNode, type Backend, type Graph, type HostTensor, isNode, type State } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
-import { delegate } from "../../src/training/delegate.js";
+import { delegate } from "../../src/delegate.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 type KeyOfPart = (value: unknown, key: string) => unknown;

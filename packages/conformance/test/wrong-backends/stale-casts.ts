@@ -1,6 +1,6 @@
 import { type AnyNode, type Backend, type GraphInput, type HostTensor, isNode } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
-import { delegate } from "../../src/training/delegate.js";
+import { delegate } from "../../src/delegate.js";
 import { evaluateNode } from "./kernels.js";
 
 /** A backend that makes the half copy of a slot once per executable and keeps it, whatever is committed later. */

@@ -1,6 +1,6 @@
 import { type HostTensor, prepareGraph, type State } from "@mp/graph";
 import { evaluate, reference } from "@mp/graph/reference";
-import { delegate } from "../../src/training/delegate.js";
+import { delegate } from "../../src/delegate.js";
 import { type Commit, commitsAsBound, committing } from "./committing.js";
 import { staleCasts } from "./stale-casts.js";
 import type { WrongBackend } from "./wrong-backend.js";

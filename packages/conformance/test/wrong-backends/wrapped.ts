@@ -1,7 +1,7 @@
 /** A backend with modified states and executables, each of which still maps to the one of the backend that made it. */
 import type { Backend, CompileOptions, Executable, Graph, HostTensor, State } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
-import { delegate } from "../../src/training/delegate.js";
+import { delegate } from "../../src/delegate.js";
 
 type Run = Executable["run"];
 type Values = Readonly<Record<string, HostTensor>>;

@@ -1,5 +1,6 @@
-import { allCases, failuresOf, type Report, runConformance } from "@mp/conformance";
+import { failuresOf, type Report, runConformance } from "@mp/conformance";
 import { ortWeb } from "../../../src/index.js";
+import { cases } from "../../groups.js";
 
 export interface PartReport {
   readonly counts: Report["counts"];
@@ -15,7 +16,7 @@ globalThis.runCases = async (ids) => {
     factory: () => ortWeb(),
     // A machine without a GPU runs shaders on its processor.
     timeoutMs: 290_000,
-    cases: allCases.filter(({ id }) => ids.includes(id)),
+    cases: cases.filter(({ id }) => ids.includes(id)),
   });
   return { counts: report.counts, failures: failuresOf(report) };
 };

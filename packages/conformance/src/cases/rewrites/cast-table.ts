@@ -31,8 +31,8 @@ function drawn(from: DType, chain: readonly DType[]): (at: number) => number {
 }
 
 function chained(chain: readonly DType[]): Make {
-  return ({ dtype, of, by }) =>
-    chain.reduce((value, to) => by("Cast", { to }, value), of([4, 20], drawn(dtype, chain)));
+  return ({ dtype, of, Cast }) =>
+    chain.reduce((value, to) => Cast({ to }, value), of([4, 20], drawn(dtype, chain)));
 }
 
 const patterns: Record<string, Pattern> = {};
@@ -53,65 +53,63 @@ for (const from of FROM) {
   if (isFloat(from)) {
     for (const middle of ["f32", "f16", "bf16", "bool"] as const) {
       patterns[`edges of ${from}, ${middle} and back`] = {
-        make: ({ x, by }) => by("Cast", { to: from }, by("Cast", { to: middle }, x)),
+        make: ({ x, Cast }) => Cast({ to: from }, Cast({ to: middle }, x)),
         dtypes: [from],
       };
     }
     patterns[`a sum of ${from} in f32`] = {
-      make: ({ x, y, by, on }) =>
-        by("Cast", { to: from }, on("Add", by("Cast", { to: "f32" }, x), by("Cast", { to: "f32" }, y))),
+      make: ({ x, y, Cast, Add }) => Cast({ to: from }, Add(Cast({ to: "f32" }, x), Cast({ to: "f32" }, y))),
       dtypes: [from],
     };
     patterns[`a sum of three ${from} in f32`] = {
-      make: ({ x, y, z, by, on }) => {
-        const [a, b, c] = [x, y, z].map((value) => by("Cast", { to: "f32" }, value)) as [never, never, never];
-        return by("Cast", { to: from }, on("Add", on("Add", a, b), c));
+      make: ({ x, y, z, Cast, Add }) => {
+        const [a, b, c] = [x, y, z].map((value) => Cast({ to: "f32" }, value)) as [never, never, never];
+        return Cast({ to: from }, Add(Add(a, b), c));
       },
       dtypes: [from],
     };
     patterns[`a sum of ${from} in f16`] = {
-      make: ({ x, y, by, on }) => by("Cast", { to: "f16" }, on("Mul", x, y)),
+      make: ({ x, y, Mul, Cast }) => Cast({ to: "f16" }, Mul(x, y)),
       dtypes: [from],
     };
     patterns[`a product of ${from} as f16`] = {
-      make: ({ x, y, by, on }) => on("Mul", by("Cast", { to: "f16" }, x), by("Cast", { to: "f16" }, y)),
+      make: ({ x, y, Cast, Mul }) => Mul(Cast({ to: "f16" }, x), Cast({ to: "f16" }, y)),
       dtypes: [from],
     };
     patterns[`a product of ${from} as bf16`] = {
-      make: ({ x, y, by, on }) => on("Mul", by("Cast", { to: "bf16" }, x), by("Cast", { to: "bf16" }, y)),
+      make: ({ x, y, Cast, Mul }) => Mul(Cast({ to: "bf16" }, x), Cast({ to: "bf16" }, y)),
       dtypes: [from],
     };
     patterns[`a transpose between casts of ${from}`] = {
-      make: ({ of, by }) => {
-        const half = by(
-          "Cast",
+      make: ({ of, Cast, Transpose }) => {
+        const half = Cast(
           { to: "bf16" },
           of([3, 5], (at) => 1 + at / 64),
         );
-        return by("Cast", { to: from }, by("Transpose", { perm: [1, 0] }, half));
+        return Cast({ to: from }, Transpose({ perm: [1, 0] }, half));
       },
       dtypes: [from],
     };
     patterns[`floor of ${from} as an integer`] = {
-      make: ({ of, by, on }) =>
-        by("Cast", { to: from }, by("Cast", { to: "i32" }, on("Floor", of([4, 20], drawn(from, ["i32"]))))),
+      make: ({ of, Floor, Cast }) =>
+        Cast({ to: from }, Cast({ to: "i32" }, Floor(of([4, 20], drawn(from, ["i32"]))))),
       dtypes: [from],
     };
   } else {
     patterns[`edges of ${from} through bool`] = {
-      make: ({ x, by }) => by("Cast", { to: from }, by("Cast", { to: "bool" }, x)),
+      make: ({ x, Cast }) => Cast({ to: from }, Cast({ to: "bool" }, x)),
       dtypes: [from],
     };
     patterns[`edges of ${from} as f32`] = {
-      make: ({ x, by }) => by("Cast", { to: "f32" }, x),
+      make: ({ x, Cast }) => Cast({ to: "f32" }, x),
       dtypes: [from],
     };
     patterns[`edges of ${from} as f16`] = {
-      make: ({ x, by }) => by("Cast", { to: "f16" }, x),
+      make: ({ x, Cast }) => Cast({ to: "f16" }, x),
       dtypes: [from],
     };
     patterns[`edges of ${from} as bf16`] = {
-      make: ({ x, by }) => by("Cast", { to: "bf16" }, x),
+      make: ({ x, Cast }) => Cast({ to: "bf16" }, x),
       dtypes: [from],
     };
   }

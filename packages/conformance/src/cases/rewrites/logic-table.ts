@@ -1,247 +1,131 @@
 /** Comparisons, choices and bools: laws that NaN, zeros of either sign and wrapping integers break. */
-import type { PlainOp } from "./pattern.js";
-import { FLOATS, INTEGERS, type Make, type PatternTable } from "./pattern.js";
+import type { Value } from "@mp/graph";
+import { FLOATS, INTEGERS, type Kit, only, type PatternTable } from "./pattern.js";
 
 const COMPARISONS = ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"] as const;
 
-/** The same pattern for each comparison. */
-const compared = (name: string, make: (comparison: PlainOp) => Make): PatternTable["patterns"] =>
-  Object.fromEntries(COMPARISONS.map((comparison) => [`${comparison}: ${name}`, make(comparison)]));
+const odd = (at: number): number => at % 2;
+
+/** Each pattern for each comparison. */
+const compared = (
+  makes: Readonly<Record<string, (compare: Kit["Less"], kit: Kit) => Value>>,
+): PatternTable["patterns"] =>
+  Object.fromEntries(
+    Object.entries(makes).flatMap(([name, make]) =>
+      COMPARISONS.map((op) => [`${op}: ${name}`, (kit: Kit) => make(kit[op], kit)]),
+    ),
+  );
 
 export const comparisonTable: PatternTable = {
   dtypes: [...FLOATS, ...INTEGERS],
   patterns: {
-    ...compared(
-      "x with itself",
-      (op) =>
-        ({ x, on }) =>
-          on(op, x, x),
-    ),
-    ...compared(
-      "not of x with itself",
-      (op) =>
-        ({ x, on }) =>
-          on("Not", on(op, x, x)),
-    ),
-    ...compared(
-      "not",
-      (op) =>
-        ({ x, y, on }) =>
-          on("Not", on(op, x, y)),
-    ),
-    ...compared(
-      "x - y with 0",
-      (op) =>
-        ({ x, y, c, on }) =>
-          on(op, on("Sub", x, y), c(0)),
-    ),
-    ...compared(
-      "x + 3 with y + 3",
-      (op) =>
-        ({ x, y, c, on }) =>
-          on(op, on("Add", x, c(3)), on("Add", y, c(3))),
-    ),
-    ...compared(
-      "x + 3 with 7",
-      (op) =>
-        ({ x, c, on }) =>
-          on(op, on("Add", x, c(3)), c(7)),
-    ),
-    ...compared(
-      "2 x with 2 y",
-      (op) =>
-        ({ x, y, c, on }) =>
-          on(op, on("Mul", x, c(2)), on("Mul", y, c(2))),
-    ),
-    ...compared(
-      "x + y with x",
-      (op) =>
-        ({ x, y, on }) =>
-          on(op, on("Add", x, y), x),
-    ),
-    ...compared(
-      "x x with 0",
-      (op) =>
-        ({ x, c, on }) =>
-          on(op, on("Mul", x, x), c(0)),
-    ),
-    ...compared(
-      "max(x, y) with x",
-      (op) =>
-        ({ x, y, on }) =>
-          on(op, on("Max", x, y), x),
-    ),
-    ...compared(
-      "where(x, y) with 0",
-      (op) =>
-        ({ x, y, c, on }) =>
-          on("Where", on(op, x, y), x, c(0)),
-    ),
-    ...compared(
-      "where(x, y) chooses an extreme",
-      (op) =>
-        ({ x, y, on }) =>
-          on("Where", on(op, x, y), x, y),
-    ),
-    ...compared(
-      "where(x, y) chooses the other",
-      (op) =>
-        ({ x, y, on }) =>
-          on("Where", on(op, x, y), y, x),
-    ),
-    ...compared(
-      "both directions",
-      (op) =>
-        ({ x, y, on }) =>
-          on("And", on(op, x, y), on(op, y, x)),
-    ),
-    ...compared(
-      "either direction",
-      (op) =>
-        ({ x, y, on }) =>
-          on("Or", on(op, x, y), on(op, y, x)),
-    ),
-    ...compared(
-      "x with 0 as its number",
-      (op) =>
-        ({ x, c, on }) =>
-          on(op, x, c(0)),
-    ),
-    ...compared(
-      "x with 3",
-      (op) =>
-        ({ x, c, on }) =>
-          on(op, c(3), x),
-    ),
-    "equal arms": ({ x, y, on }) => on("Where", on("Less", x, y), x, x),
-    "not swaps the arms": ({ x, y, on }) => on("Where", on("Not", on("Less", x, y)), x, y),
-    "a choice of a choice": ({ x, y, z, on }) => {
-      const isLess = on("Less", x, y);
-      return on("Where", isLess, on("Where", isLess, x, y), z);
+    ...compared({
+      "x with itself": (compare, { x }) => compare(x, x),
+      "not of x with itself": (compare, { x, Not }) => Not(compare(x, x)),
+      not: (compare, { x, y, Not }) => Not(compare(x, y)),
+      "x - y with 0": (compare, { x, y, c, Sub }) => compare(Sub(x, y), c(0)),
+      "x + 3 with y + 3": (compare, { x, y, c, Add }) => compare(Add(x, c(3)), Add(y, c(3))),
+      "x + 3 with 7": (compare, { x, c, Add }) => compare(Add(x, c(3)), c(7)),
+      "2 x with 2 y": (compare, { x, y, c, Mul }) => compare(Mul(x, c(2)), Mul(y, c(2))),
+      "x + y with x": (compare, { x, y, Add }) => compare(Add(x, y), x),
+      "x x with 0": (compare, { x, c, Mul }) => compare(Mul(x, x), c(0)),
+      "max(x, y) with x": (compare, { x, y, Max }) => compare(Max(x, y), x),
+      "where(x, y) with 0": (compare, { x, y, c, Where }) => Where(compare(x, y), x, c(0)),
+      "where(x, y) chooses an extreme": (compare, { x, y, Where }) => Where(compare(x, y), x, y),
+      "where(x, y) chooses the other": (compare, { x, y, Where }) => Where(compare(x, y), y, x),
+      "both directions": (compare, { x, y, And }) => And(compare(x, y), compare(y, x)),
+      "either direction": (compare, { x, y, Or }) => Or(compare(x, y), compare(y, x)),
+      "x with 0 as its number": (compare, { x, c }) => compare(x, c(0)),
+      "x with 3": (compare, { x, c }) => compare(c(3), x),
+    }),
+    "equal arms": ({ x, y, Less, Where }) => Where(Less(x, y), x, x),
+    "not swaps the arms": ({ x, y, Less, Not, Where }) => Where(Not(Less(x, y)), x, y),
+    "a choice of a choice": ({ x, y, z, Less, Where }) => {
+      const isLess = Less(x, y);
+      return Where(isLess, Where(isLess, x, y), z);
     },
-    "a choice of another choice": ({ x, y, z, on }) =>
-      on("Where", on("Less", x, y), on("Where", on("Less", y, z), x, y), z),
-    "x where x equals 0": ({ x, c, on }) => on("Where", on("Equal", x, c(0)), c(0), x),
-    "1 or 0 times x": ({ x, y, z, c, on }) => on("Mul", z, on("Where", on("Less", x, y), c(1), c(0))),
-    "a sum of chosen parts": ({ x, y, z, c, on }) => {
-      const isLess = on("Less", x, y);
-      return on("Add", on("Where", isLess, z, c(0)), on("Where", isLess, c(0), z));
+    "a choice of another choice": ({ x, y, z, Less, Where }) => Where(Less(x, y), Where(Less(y, z), x, y), z),
+    "x where x equals 0": ({ x, c, Equal, Where }) => Where(Equal(x, c(0)), c(0), x),
+    "1 or 0 times x": ({ x, y, z, c, Less, Where, Mul }) => Mul(z, Where(Less(x, y), c(1), c(0))),
+    "a sum of chosen parts": ({ x, y, z, c, Less, Where, Add }) => {
+      const isLess = Less(x, y);
+      return Add(Where(isLess, z, c(0)), Where(isLess, c(0), z));
     },
-    "the condition is true": ({ x, y, of, on }) =>
-      on(
-        "Where",
+    "the condition is true": ({ x, y, of, Where }) =>
+      Where(
         of([1], () => 1, "bool"),
         x,
         y,
       ),
-    "the condition is false": ({ x, y, of, on }) =>
-      on(
-        "Where",
+    "the condition is false": ({ x, y, of, Where }) =>
+      Where(
         of([1], () => 0, "bool"),
         x,
         y,
       ),
-    "the condition is a mask": ({ x, y, of, on }) =>
-      on(
-        "Where",
-        of([x.shape.at(-1) ?? 1], (at) => at % 2, "bool"),
-        x,
-        y,
-      ),
-    "a mask as a factor": ({ x, of, by, on, dtype }) =>
-      on(
-        "Mul",
-        x,
-        by(
-          "Cast",
-          { to: dtype },
-          of([x.shape.at(-1) ?? 1], (at) => at % 2, "bool"),
-        ),
-      ),
-    "a mask as a divisor of its scale": {
-      make: ({ x, of, by, on, c, dtype }) =>
-        on(
-          "Div",
-          on(
-            "Mul",
-            x,
-            by(
-              "Cast",
-              { to: dtype },
-              of(x.shape, (at) => at % 2, "bool"),
-            ),
-          ),
-          c(0.5),
-        ),
-      dtypes: FLOATS,
-    },
-    "a comparison as a factor": ({ x, y, by, on, dtype }) =>
-      on("Mul", y, by("Cast", { to: dtype }, on("Less", x, y))),
-    "is NaN": { make: ({ x, on }) => on("Not", on("Equal", x, x)), dtypes: FLOATS },
-    "is not NaN": { make: ({ x, on }) => on("Not", on("IsNaN", x)), dtypes: FLOATS },
-    "0 in place of NaN": { make: ({ x, c, on }) => on("Where", on("IsNaN", x), c(0), x), dtypes: FLOATS },
-    "0 in place of what differs from itself": {
-      make: ({ x, c, on }) => on("Where", on("Equal", x, x), x, c(0)),
-      dtypes: FLOATS,
-    },
-    "x - x is finite": { make: ({ x, on }) => on("IsNaN", on("Sub", x, x)), dtypes: FLOATS },
-    "0 x is finite": { make: ({ x, c, on }) => on("IsNaN", on("Mul", x, c(0))), dtypes: FLOATS },
-    "|x| is infinite": { make: ({ x, on }) => on("IsInf", on("Abs", x)), dtypes: FLOATS },
-    "2 x is infinite": { make: ({ x, c, on }) => on("IsInf", on("Mul", x, c(2))), dtypes: FLOATS },
-    "x / y is infinite": { make: ({ x, y, on }) => on("IsInf", on("Div", x, y)), dtypes: FLOATS },
-    "neither NaN nor infinite": {
-      make: ({ x, on }) => on("And", on("Not", on("IsNaN", x)), on("Not", on("IsInf", x))),
-      dtypes: FLOATS,
-    },
-    "-x compared with -y": {
-      make: ({ x, y, on }) => on("Less", on("Neg", x), on("Neg", y)),
-      dtypes: [...FLOATS, "i32", "i64"],
-    },
-    "|x| is at least 0": {
-      make: ({ x, c, on }) => on("GreaterOrEqual", on("Abs", x), c(0)),
-      dtypes: [...FLOATS, "i32", "i64"],
-    },
-    "|x| below 7 is x between": {
-      make: ({ x, c, on }) => on("Less", on("Abs", x), c(7)),
-      dtypes: [...FLOATS, "i32", "i64"],
-    },
+    "the condition is a mask": ({ x, y, of, Where }) => Where(of(x.shape.slice(-1), odd, "bool"), x, y),
+    "a mask as a factor": ({ x, of, dtype, Cast, Mul }) =>
+      Mul(x, Cast({ to: dtype }, of(x.shape.slice(-1), odd, "bool"))),
+    "a mask as a divisor of its scale": only(FLOATS, ({ x, of, c, dtype, Cast, Mul, Div }) =>
+      Div(Mul(x, Cast({ to: dtype }, of(x.shape, odd, "bool"))), c(0.5)),
+    ),
+    "a comparison as a factor": ({ x, y, dtype, Less, Cast, Mul }) => Mul(y, Cast({ to: dtype }, Less(x, y))),
+    "is NaN": only(FLOATS, ({ x, Equal, Not }) => Not(Equal(x, x))),
+    "is not NaN": only(FLOATS, ({ x, IsNaN, Not }) => Not(IsNaN(x))),
+    "0 in place of NaN": only(FLOATS, ({ x, c, IsNaN, Where }) => Where(IsNaN(x), c(0), x)),
+    "0 in place of what differs from itself": only(FLOATS, ({ x, c, Equal, Where }) =>
+      Where(Equal(x, x), x, c(0)),
+    ),
+    "x - x is finite": only(FLOATS, ({ x, Sub, IsNaN }) => IsNaN(Sub(x, x))),
+    "0 x is finite": only(FLOATS, ({ x, c, Mul, IsNaN }) => IsNaN(Mul(x, c(0)))),
+    "|x| is infinite": only(FLOATS, ({ x, Abs, IsInf }) => IsInf(Abs(x))),
+    "2 x is infinite": only(FLOATS, ({ x, c, Mul, IsInf }) => IsInf(Mul(x, c(2)))),
+    "x / y is infinite": only(FLOATS, ({ x, y, Div, IsInf }) => IsInf(Div(x, y))),
+    "neither NaN nor infinite": only(FLOATS, ({ x, IsNaN, Not, IsInf, And }) =>
+      And(Not(IsNaN(x)), Not(IsInf(x))),
+    ),
+    "-x compared with -y": only([...FLOATS, "i32", "i64"], ({ x, y, Neg, Less }) => Less(Neg(x), Neg(y))),
+    "|x| is at least 0": only([...FLOATS, "i32", "i64"], ({ x, c, Abs, GreaterOrEqual }) =>
+      GreaterOrEqual(Abs(x), c(0)),
+    ),
+    "|x| below 7 is x between": only([...FLOATS, "i32", "i64"], ({ x, c, Abs, Less }) => Less(Abs(x), c(7))),
   },
 };
 
 export const boolTable: PatternTable = {
   dtypes: ["bool"],
   patterns: {
-    "not not x is x": ({ x, on }) => on("Not", on("Not", x)),
-    "x and x is x": ({ x, on }) => on("And", x, x),
-    "x or x is x": ({ x, on }) => on("Or", x, x),
-    "x xor x is false": ({ x, on }) => on("Xor", x, x),
-    "x and not x is false": ({ x, on }) => on("And", x, on("Not", x)),
-    "x or not x is true": ({ x, on }) => on("Or", x, on("Not", x)),
-    "x xor not x is true": ({ x, on }) => on("Xor", x, on("Not", x)),
-    "not (x and y)": ({ x, y, on }) => on("Not", on("And", x, y)),
-    "not (x or y)": ({ x, y, on }) => on("Not", on("Or", x, y)),
-    "not (x xor y)": ({ x, y, on }) => on("Not", on("Xor", x, y)),
-    "not x and not y": ({ x, y, on }) => on("And", on("Not", x), on("Not", y)),
-    "not x or not y": ({ x, y, on }) => on("Or", on("Not", x), on("Not", y)),
-    "x and true is x": ({ x, c, on }) => on("And", x, c(1)),
-    "x and false is false": ({ x, c, on }) => on("And", x, c(0)),
-    "x or true is true": ({ x, c, on }) => on("Or", x, c(1)),
-    "x or false is x": ({ x, c, on }) => on("Or", x, c(0)),
-    "x xor true is not x": ({ x, c, on }) => on("Xor", x, c(1)),
-    "x xor false is x": ({ x, c, on }) => on("Xor", x, c(0)),
-    "x equals true is x": ({ x, c, on }) => on("Equal", x, c(1)),
-    "x equals false is not x": ({ x, c, on }) => on("Equal", x, c(0)),
-    "x equals y": ({ x, y, on }) => on("Not", on("Equal", x, y)),
-    "(x and y) or y is y": ({ x, y, on }) => on("Or", on("And", x, y), y),
-    "(x or y) and y is y": ({ x, y, on }) => on("And", on("Or", x, y), y),
-    "(x xor y) xor y is x": ({ x, y, on }) => on("Xor", on("Xor", x, y), y),
-    "(x and y) or z": ({ x, y, z, on }) => on("Or", on("And", x, y), z),
-    "x and (y or z)": ({ x, y, z, on }) => on("And", x, on("Or", y, z)),
-    "x where x": ({ x, y, on }) => on("Where", x, x, y),
-    "y where x, else x": ({ x, y, on }) => on("Where", x, y, x),
-    "true where x, else false": ({ x, c, on }) => on("Where", x, c(1), c(0)),
-    "false where x, else true": ({ x, c, on }) => on("Where", x, c(0), c(1)),
-    "a choice by not x": ({ x, y, z, on }) => on("Where", on("Not", x), y, z),
-    "a choice by x and y": ({ x, y, z, on }) => on("Where", on("And", x, y), z, on("Not", z)),
+    "not not x is x": ({ x, Not }) => Not(Not(x)),
+    "x and x is x": ({ x, And }) => And(x, x),
+    "x or x is x": ({ x, Or }) => Or(x, x),
+    "x xor x is false": ({ x, Xor }) => Xor(x, x),
+    "x and not x is false": ({ x, Not, And }) => And(x, Not(x)),
+    "x or not x is true": ({ x, Not, Or }) => Or(x, Not(x)),
+    "x xor not x is true": ({ x, Not, Xor }) => Xor(x, Not(x)),
+    "not (x and y)": ({ x, y, And, Not }) => Not(And(x, y)),
+    "not (x or y)": ({ x, y, Or, Not }) => Not(Or(x, y)),
+    "not (x xor y)": ({ x, y, Xor, Not }) => Not(Xor(x, y)),
+    "not x and not y": ({ x, y, Not, And }) => And(Not(x), Not(y)),
+    "not x or not y": ({ x, y, Not, Or }) => Or(Not(x), Not(y)),
+    "x and true is x": ({ x, c, And }) => And(x, c(1)),
+    "x and false is false": ({ x, c, And }) => And(x, c(0)),
+    "x or true is true": ({ x, c, Or }) => Or(x, c(1)),
+    "x or false is x": ({ x, c, Or }) => Or(x, c(0)),
+    "x xor true is not x": ({ x, c, Xor }) => Xor(x, c(1)),
+    "x xor false is x": ({ x, c, Xor }) => Xor(x, c(0)),
+    "x equals true is x": ({ x, c, Equal }) => Equal(x, c(1)),
+    "x equals false is not x": ({ x, c, Equal }) => Equal(x, c(0)),
+    "x equals y": ({ x, y, Equal, Not }) => Not(Equal(x, y)),
+    "(x and y) or y is y": ({ x, y, And, Or }) => Or(And(x, y), y),
+    "(x or y) and y is y": ({ x, y, Or, And }) => And(Or(x, y), y),
+    "(x xor y) xor y is x": ({ x, y, Xor }) => Xor(Xor(x, y), y),
+    "(x and y) or z": ({ x, y, z, And, Or }) => Or(And(x, y), z),
+    "x and (y or z)": ({ x, y, z, Or, And }) => And(x, Or(y, z)),
+    "x where x": ({ x, y, Where }) => Where(x, x, y),
+    "y where x, else x": ({ x, y, Where }) => Where(x, y, x),
+    "true where x, else false": ({ x, c, Where }) => Where(x, c(1), c(0)),
+    "false where x, else true": ({ x, c, Where }) => Where(x, c(0), c(1)),
+    "a choice by not x": ({ x, y, z, Not, Where }) => Where(Not(x), y, z),
+    "a choice by x and y": ({ x, y, z, And, Not, Where }) => Where(And(x, y), z, Not(z)),
   },
 };

@@ -11,6 +11,8 @@ import {
   type HostTensor,
   isFloat,
   type Op,
+  opDTypes,
+  rowsOf,
   type Shape,
   type Value,
 } from "@mp/graph";
@@ -37,6 +39,8 @@ const SHAPES: readonly Shape[] = [[320], [16, 20], [4, 4, 20], [2, 4, 4, 10]];
 
 const NUMBER_FORMS = ["scalar", "row", "whole", "one", "fed"] as const;
 type NumberForm = (typeof NUMBER_FORMS)[number];
+
+const OPS = Object.keys(opDTypes) as Op[];
 
 interface Writing {
   readonly builder: GraphBuilder;
@@ -156,6 +160,12 @@ function kitOf(instance: Instance): Kit {
     return results;
   };
   const by: Kit["by"] = (op, attributes, ...operands) => all(op, attributes, ...operands)[0] as Value;
+  const of: Kit["of"] = (own, draw = "distinct", type = dtype) =>
+    placed(instance, generated(type, own, elements(random, edgeNumbers(type, flushes(type)), type, draw)));
+  const emit =
+    (op: Op) =>
+    (first: object, ...rest: readonly Value[]): Value =>
+      "id" in first ? by(op, {} as never, first as Value, ...rest) : by(op, first as never, ...rest);
   return {
     dtype,
     random,
@@ -174,15 +184,19 @@ function kitOf(instance: Instance): Kit {
       const draw = (): number => nonZero[random.integer(0, nonZero.length - 1)] ?? 0;
       return once("divisor", () => placed(instance, picked(edges, shape, draw)));
     },
-    of: (own, draw = "distinct", type = dtype) =>
-      placed(instance, generated(type, own, elements(random, edgeNumbers(type, flushes(type)), type, draw))),
+    of,
+    edges: (...own) => of(own, "edges"),
+    whole: (...own) => of(own, "whole"),
+    tame: (...own) => of(own, "tame"),
+    filled: (value, ...own) => of(own, () => value),
+    listed: (numbers, ...own) => of(own, (at) => numbers[at] ?? 0),
     // A number that a pattern has twice is one constant, or two where inner values are outputs.
     c: (x) => (instance.keepsInner ? number(x) : once(Object.is(x, -0) ? "-0" : String(x), () => number(x))),
     held: (tensor) => placed(instance, tensor),
     constant: (tensor) => builder.constant(tensor),
-    on: (op, ...operands) => by(op, {}, ...operands),
     all,
     by,
+    ...(rowsOf(OPS, emit) as { readonly [K in Op]: Kit[K] }),
   };
 }
 

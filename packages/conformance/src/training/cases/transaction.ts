@@ -14,26 +14,12 @@ import {
 import { settable } from "@mp/core/optim";
 import type { HostTensor, Tensor } from "@mp/graph";
 import { add, mul, reduceSum } from "@mp/graph/ops";
+import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import {
-  exactSgd,
-  type Fed,
-  filled,
-  linear,
-  type NoModel,
-  vector,
-  type WeightsOf,
-} from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import {
-  expectSameState,
-  expectUnmoved,
-  isTransactional,
-  numberIn,
-  withTrainer,
-} from "../../training/session.js";
-import type { Tensors } from "../kinds/graph-case.js";
+import { exactSgd, type Fed, filled, linear, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { expectSameState, expectUnmoved, isTransactional, numberIn, withTrainer } from "../session.js";
 
 const scaled = (): Precision => ({
   ...float32(),

@@ -36,17 +36,17 @@ import {
   sub,
 } from "@mp/graph/ops";
 import { evaluate } from "@mp/graph/reference";
-import { EXACT } from "../compare/allowance.js";
-import { compareTensors } from "../compare/compare-tensors.js";
-import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
-import type { ConformanceCase } from "../conformance-case.js";
-import { expectCode, fail } from "../expectations.js";
-import { fresh } from "../fresh.js";
-import { generated } from "../host-data.js";
-import { unsupportedGraph } from "../support.js";
-import { tracedGraph } from "../traced-graph.js";
-import { filled } from "../training/problems.js";
-import { expectRefused, runGraph, type Tensors } from "./kinds/graph-case.js";
+import { expectRefused, runGraph, type Tensors } from "../../cases/kinds/graph-case.js";
+import { EXACT } from "../../compare/allowance.js";
+import { compareTensors } from "../../compare/compare-tensors.js";
+import { compareAtScale, graphBudget } from "../../compare/graph-allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectCode, fail } from "../../expectations.js";
+import { fresh } from "../../fresh.js";
+import { generated } from "../../host-data.js";
+import { unsupportedGraph } from "../../support.js";
+import { tracedGraph } from "../../traced-graph.js";
+import { filled } from "../problems.js";
 
 type Body = (inputs: Readonly<Record<string, Tensor>>) => TensorTree;
 

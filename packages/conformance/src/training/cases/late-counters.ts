@@ -4,9 +4,9 @@ import { foldIn, type HostTensor, tensor } from "@mp/graph";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { withTrainer } from "../../training/session.js";
+import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { withTrainer } from "../session.js";
 
 /** The gradient is the mask times x: the weights show which masks were drawn. */
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>

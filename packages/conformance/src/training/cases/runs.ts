@@ -41,15 +41,15 @@ import {
   warmRestarts,
 } from "@mp/core/optim";
 import type { BackendManifest, HostTensor } from "@mp/graph";
+import type { Tensors } from "../../cases/kinds/graph-case.js";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";
 import { numbersOf } from "../../host-data.js";
-import { type Model, perceptron, recurrent, textModel } from "../../training/models.js";
-import { pictureModel } from "../../training/picture-model.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { withTrainer } from "../../training/session.js";
-import type { Tensors } from "../kinds/graph-case.js";
+import { type Model, perceptron, recurrent, textModel } from "../models.js";
+import { pictureModel } from "../picture-model.js";
+import { scenarioCase } from "../scenario.js";
+import { withTrainer } from "../session.js";
 
 const STEPS = 10;
 

@@ -14,6 +14,7 @@ import {
 import { decode, encode, type HalfDType, key, type Tensor } from "@mp/graph";
 import { setRandomCounter } from "@mp/graph/internal";
 import { cast, literal, stochasticallyRounded } from "@mp/graph/ops";
+import { graphCase } from "../../cases/kinds/graph-case.js";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
@@ -27,10 +28,9 @@ import {
   product,
   vector,
   type WeightsOf,
-} from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { withTrainer } from "../../training/session.js";
-import { graphCase } from "../kinds/graph-case.js";
+} from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { withTrainer } from "../session.js";
 
 const STEPS = 20;
 /** Half an ulp of 1: 1 plus this is a tie, and rounds back to 1. */

@@ -4,9 +4,9 @@ import { foldIn, remat, type Tensor } from "@mp/graph";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { withTrainer } from "../../training/session.js";
+import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { withTrainer } from "../session.js";
 
 const COUNT = 20;
 

@@ -20,12 +20,12 @@ import {
   type TrainerOptions,
 } from "@mp/core";
 import type { Backend } from "@mp/graph";
+import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import { type Model, perceptron, recurrent } from "../../training/models.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { expectSameState, withTrainer } from "../../training/session.js";
-import type { Tensors } from "../kinds/graph-case.js";
+import { type Model, perceptron, recurrent } from "../models.js";
+import { scenarioCase } from "../scenario.js";
+import { expectSameState, withTrainer } from "../session.js";
 
 const TOTAL = 9;
 const SAVED_AFTER = 4;

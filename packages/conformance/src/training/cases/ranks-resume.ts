@@ -13,14 +13,14 @@ import {
 } from "@mp/core";
 import type { Backend, HostTensor, Tensor } from "@mp/graph";
 import { add, mul, reduceMean, reduceSum } from "@mp/graph/ops";
+import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import { type Model, perceptron, recurrent } from "../../training/models.js";
-import { exactSgd, filled, vector, type WeightsOf } from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { expectSameState, type withTrainer } from "../../training/session.js";
-import { together } from "../../training/together.js";
-import type { Tensors } from "../kinds/graph-case.js";
+import { type Model, perceptron, recurrent } from "../models.js";
+import { exactSgd, filled, vector, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { expectSameState, type withTrainer } from "../session.js";
+import { together } from "../together.js";
 
 const TOTAL = 6;
 const SAVED_AFTER = 3;

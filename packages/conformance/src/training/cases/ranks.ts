@@ -17,15 +17,15 @@ import {
 } from "@mp/core";
 import { type Backend, foldIn, type HostTensor, tensor } from "@mp/graph";
 import { add, mul, randomBernoulli, reduceMean, reduceSum, where } from "@mp/graph/ops";
+import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { inProcessRanks } from "../../in-process-ranks.js";
-import { perceptron } from "../../training/models.js";
-import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { expectSameState, withTrainer } from "../../training/session.js";
-import { together } from "../../training/together.js";
-import type { Tensors } from "../kinds/graph-case.js";
+import { perceptron } from "../models.js";
+import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { expectSameState, withTrainer } from "../session.js";
+import { together } from "../together.js";
 
 interface Played {
   readonly steps: readonly StepResult[];

@@ -18,9 +18,9 @@ import { cast, constant, matMul, mul, reduceSum, sub } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
-import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { withTrainer } from "../../training/session.js";
+import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { withTrainer } from "../session.js";
 
 interface Task {
   readonly start: HostTensor<"f32">;

@@ -16,10 +16,10 @@ import { type Backend, type HostTensor, isHostTensor, leavesOf } from "@mp/graph
 import { mul, reduceMean, reduceSum } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { perceptron } from "../../training/models.js";
-import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { together } from "../../training/together.js";
+import { perceptron } from "../models.js";
+import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { together } from "../together.js";
 
 type Params = ReturnType<typeof perceptron.params>;
 type Options = Pick<

@@ -10,10 +10,10 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat, fail } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
 import { generated } from "../../host-data.js";
-import { badPlaces, placeName } from "../../training/bad-places.js";
-import { type Fed, linear, type NoModel, type WeightsOf } from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { expectUnmoved, withTrainer } from "../../training/session.js";
+import { badPlaces, placeName } from "../bad-places.js";
+import { type Fed, linear, type NoModel, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { expectUnmoved, withTrainer } from "../session.js";
 
 /** Adds 1 where the gradient is positive and nothing elsewhere, including NaN. */
 const bySign: Optimizer = {

@@ -4,16 +4,9 @@ import type { Tensor } from "@mp/graph";
 import { mul } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import {
-  exactSgd,
-  type Fed,
-  filled,
-  type NoModel,
-  product,
-  type WeightsOf,
-} from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { withTrainer } from "../../training/session.js";
+import { exactSgd, type Fed, filled, type NoModel, product, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { withTrainer } from "../session.js";
 
 /** In f16 dL/dw is 2^-26 without a scale, which rounds to 0; with a scale it is right. */
 function underflowCase(behaviour: string, scale: number, want: number): ConformanceCase {

@@ -18,16 +18,16 @@ import {
   tensor,
 } from "@mp/graph";
 import { cast, constant, matMul, mul, reduceSum, scan } from "@mp/graph/ops";
-import { compareAtScale } from "../compare/graph-allowance.js";
-import type { ConformanceCase } from "../conformance-case.js";
-import { expectCode, fail } from "../expectations.js";
-import { CUSTOM_GRADIENTS, type CustomGradientSample } from "../samples/custom-gradient-table.js";
-import { unsupportedGraph } from "../support.js";
-import { tracedGraph } from "../traced-graph.js";
-import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../training/problems.js";
-import { scenarioCase } from "../training/scenario.js";
-import { withTrainer } from "../training/session.js";
-import { expectRefused, runGraph } from "./kinds/graph-case.js";
+import { expectRefused, runGraph } from "../../cases/kinds/graph-case.js";
+import { compareAtScale } from "../../compare/graph-allowance.js";
+import type { ConformanceCase } from "../../conformance-case.js";
+import { expectCode, fail } from "../../expectations.js";
+import { unsupportedGraph } from "../../support.js";
+import { tracedGraph } from "../../traced-graph.js";
+import { CUSTOM_GRADIENTS, type CustomGradientSample } from "../custom-gradient-table.js";
+import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { withTrainer } from "../session.js";
 
 type Fn = (x: Tensor) => Tensor;
 

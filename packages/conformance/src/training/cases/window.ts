@@ -10,20 +10,12 @@ import {
 } from "@mp/core";
 import { foldIn, type HostTensor } from "@mp/graph";
 import { add, mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
+import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import {
-  exactSgd,
-  type Fed,
-  filled,
-  type NoModel,
-  product,
-  vector,
-  type WeightsOf,
-} from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import { expectUnmoved, withTrainer } from "../../training/session.js";
-import type { Tensors } from "../kinds/graph-case.js";
+import { exactSgd, type Fed, filled, type NoModel, product, vector, type WeightsOf } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
+import { expectUnmoved, withTrainer } from "../session.js";
 
 type Counting = { readonly seen: HostTensor<"f32"> };
 

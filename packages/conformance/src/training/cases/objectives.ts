@@ -3,14 +3,14 @@
 import { dynamicLossScale, float32, momentum, type StepResult, trainer } from "@mp/core";
 import type { Backend, Tensor } from "@mp/graph";
 import { add, constant, mul, reduceSum } from "@mp/graph/ops";
+import type { Tensors } from "../../cases/kinds/graph-case.js";
 import { EXACT } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
+import { observingStates } from "../../delegate.js";
 import { expectEqual, fail } from "../../expectations.js";
-import { observingStates } from "../../training/delegate.js";
-import { exactSgd, filled, vector } from "../../training/problems.js";
-import { scenarioCase } from "../../training/scenario.js";
-import type { Tensors } from "../kinds/graph-case.js";
+import { exactSgd, filled, vector } from "../problems.js";
+import { scenarioCase } from "../scenario.js";
 
 /** Two weights, one of each objective, and a count of the steps of both. */
 type Weights = { readonly a: Tensor; readonly b: Tensor };

@@ -1,0 +1,2 @@
+/** Cases of whole training steps and runs, for every backend that users train on. */
+export { trainingCases } from "../training/training-cases.js";

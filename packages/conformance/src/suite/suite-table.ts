@@ -1,0 +1,109 @@
+/**
+ * What the suite keeps of each group, and why that is enough at every commit. All other cases run in the soak. Kept are
+ * all cases that a wrong backend of `test/wrong-backends` names, and those of the kinds that have failed on an engine.
+ */
+
+/**
+ * `first-dtype`: of an operator and behavior the first dtype, which has most samples. `two-dtypes`: also one other.
+ * `each-kind-of-dtype`: also one half, one integer of 32 or 64 bits and one dtype of 8 bits. The others come in turn from
+ * claim to claim. A pattern matches ids without their group.
+ */
+export type Keep = "all" | "first-dtype" | "two-dtypes" | "each-kind-of-dtype" | RegExp;
+
+export interface Kept {
+  readonly keeps: readonly Keep[];
+  readonly because: string;
+}
+
+const all = (because: string): Kept => ({ keeps: ["all"], because });
+const some = (because: string, ...keeps: readonly Keep[]): Kept => ({ keeps, because });
+
+export const suiteTable: Readonly<Record<string, Kept>> = {
+  manifest: all("every other case reads what a backend supports from its manifest"),
+  factory: all("an engine may keep globally what belongs to one backend"),
+  transfer: all("every call that takes an array copies it by other code, for each dtype"),
+  lifecycle: all("each call must fail with its code after a disposal"),
+  aliasing: some(
+    "an array with two owners changes results of later runs; one dtype of each size, and halves",
+    /^(f32|f16|i32|i64|u8|chains)\//,
+  ),
+  state: all("a step commits completely or not at all"),
+  constant: all("engines compute with constants when they compile"),
+  "in-place": all("a slot that is changed in place has no copy to return to"),
+  order: all("calls overlap in every training loop"),
+  repeat: all("engines keep arrays and programs between runs"),
+  stats: all("the leak check of every case reads `stats`"),
+  program: some(
+    "an engine that takes one program for another is wrong without an error; operators with each type of attribute",
+    /^[a-z]/,
+    /^(AveragePool|Attention|Cast|Clip|Conv|CumSum|Einsum|Elu|Gelu|Gemm|LayerNormalization|Pad|RandomBits|Range)\//,
+    /^(Scan|ScatterElements|Slice|Softmax|Tile|TopK|Transpose)\//,
+  ),
+  "many-runs": all("counters wrap, and buffers are used again, after many runs"),
+  many: all("tables of a fixed size overflow"),
+  names: all("names go through the engine's files and maps"),
+  "live-arrays": all("garbage collection frees what an engine still reads"),
+  "large-state": all("random bits show an element that is moved as another dtype"),
+  cast: all("every tie and every bit pattern of a half is a claim of its own"),
+  op: some(
+    "each dtype of an operator has its own kernel; layouts of operands are seen in the first",
+    /\/(?!transposed-operands|sliced-operands)/,
+    "first-dtype",
+  ),
+  large: some("`size` crosses the same thresholds with smaller tensors"),
+  reduce: all("engines' reductions lose NaN, in f32 and in a half by different code"),
+  summation: all("a manifest declares the dtype that each sum accumulates in"),
+  random: all("one wrong bit changes every mask of a training run"),
+  size: some("the size at which engines switch kernels does not depend on the dtype", /^[A-Za-z]+\//),
+  tail: some(
+    "registers of f32 leave each remainder, and kernels of other dtypes are compiled from the same source",
+    "first-dtype",
+    /^Cast-f32-to-/,
+  ),
+  "equal-sides": some("which axis is which does not depend on the dtype", "first-dtype"),
+  axis: some(
+    "strides are computed once for all dtypes, but for operators that engines lack in some",
+    "two-dtypes",
+    /^(MatMul|Gather|GatherND|ScatterElements)-|reflect/,
+  ),
+  option: some("an attribute means the same in every dtype", "two-dtypes", /^(Pad|Clip)-b?f16\//),
+  integer: all("engines send integers through floats, each operator by itself"),
+  fusion: all("a fused product and sum is rounded once instead of twice"),
+  rewrite: some(
+    "optimizers apply identities that do not hold; slots of constant states take the path of constants",
+    /\/(?!of-constant-slots)/,
+  ),
+  rare: all("subnormals, overflow and bytes of bools take other paths in each dtype"),
+  gradient: some("each rule makes a chain of operators that no other case runs", "each-kind-of-dtype"),
+  autocast: all("engines drop pairs of casts, so that nothing is rounded"),
+  "custom-gradient": some(
+    "functions of users meet loops, recomputation and casts",
+    /(alone|remat|scan|in-scan|float16|alone-twice|scan-twice)$/,
+    /reversal/,
+  ),
+  image: some("the compositions do not depend on the dtype", "first-dtype"),
+  "finite-check": all("a gradient that the check does not cover destroys a run"),
+  loop: all("the body of a loop is compiled by other code than a graph"),
+  "loss-scale": all("a gradient that underflows is lost without it"),
+  retry: all("a retried step draws the same numbers"),
+  skip: all("a step that is not applied changes nothing"),
+  "master-weights": all("small updates vanish in a half"),
+  accumulate: all("sums over microbatches are in the engine's state"),
+  remat: all("a recomputed mask must be the same one"),
+  ranks: some(
+    "ranks must stay equal in every bit; what is divided differs between optimizers, not between engines",
+    /^(halves|overflow-of-one|randomness|stay-equal|one|model-state|model-state-of-one)\//,
+    /^resume\/adam|^shard\/(adamw-mixed-float16|lamb|an-overflow)/,
+  ),
+  objectives: all("several losses commit into one state"),
+  run: some(
+    "a whole run has all operators of a step; one optimizer of each kind, each precision, each kind of model",
+    /\/(sgd|adam-w|adafactor|lamb|float32|mixed-float16|kahan-bf16|stochastic-bf16)$/,
+  ),
+  resume: some(
+    "a resumed run gives the same bits: dropout and stochastic rounding draw",
+    /^float32|^stochastic/,
+  ),
+  determinism: all("the manifest claims it"),
+  leak: all("what a step leaves behind adds up"),
+};

@@ -1,0 +1,58 @@
+/**
+ * The suite is only as good as what it detects: every deliberately wrong backend fails the cases that name its fault, and
+ * no others except known consequences of the fault.
+ */
+import { expect, it } from "vitest";
+import type { ConformanceCase } from "../../src/conformance-case.js";
+import { inAnyOrder, randomSource } from "../../src/random-source.js";
+import { chosenCases, groupOf } from "../../src/suite/chosen-cases.js";
+import { type ConformanceOptions, runConformance } from "../../src/suite/run-conformance.js";
+import { trainingCases } from "../../src/training/training-cases.js";
+import type { WrongBackend } from "./wrong-backend.js";
+
+const suite = chosenCases({ training: trainingCases });
+
+/** The suite's cases of some groups, without those that take minutes on the oracle node by node. */
+export const casesOf = (groups: readonly string[], among = /./): readonly ConformanceCase[] =>
+  suite.filter(
+    (subject) =>
+      groups.includes(groupOf(subject)) &&
+      among.test(subject.id) &&
+      !/\/(random-bits|every-bit-pattern)$/.test(subject.id),
+  );
+
+/** The failures of a run, one line each. */
+export async function failures(options: ConformanceOptions): Promise<readonly string[]> {
+  const { outcomes } = await runConformance(options);
+  return outcomes.filter(({ status }) => status === "failed").map(({ id, detail }) => `${id}: ${detail}`);
+}
+
+/** `npm run soak -- wrong-backends` draws many other cases of a fault's groups, by the seed that it prints. */
+const drawnSeed = process.env["MP_SOAK_SEED"];
+const OTHERS = drawnSeed === undefined ? 3 : 40;
+
+/** One test for each wrong backend. */
+export function expectDetected(faults: readonly WrongBackend[]): void {
+  it.each(faults.map((wrong) => [wrong.fault, wrong] as const))(
+    "%s",
+    async (fault, { factory, axes, among, named, consequences = [], message }) => {
+      const all = casesOf(axes, among);
+      const naming = all.filter(({ id }) => named.includes(id));
+      expect(naming.map(({ id }) => id).toSorted()).toEqual([...named].toSorted());
+      const others = all.filter(({ id }) => !named.includes(id));
+      const random = randomSource(Number(drawnSeed ?? 1), fault);
+      const cases = [...naming, ...inAnyOrder(random, others).slice(0, OTHERS)];
+      const { outcomes } = await runConformance({ factory, cases });
+      const failed = outcomes.filter(({ status }) => status === "failed");
+      expect(failed.map(({ id }) => id)).toEqual(expect.arrayContaining([...named]));
+      const astray = failed.filter(
+        ({ id }) => !named.includes(id) && !consequences.some((pattern) => pattern.test(id)),
+      );
+      expect(astray.map(({ id, detail }) => `${id}: ${detail}`)).toEqual([]);
+      if (message !== undefined) {
+        const unlike = failed.filter(({ detail }) => !message.test(detail));
+        expect(unlike.map(({ id, detail }) => `${id}: ${detail}`)).toEqual([]);
+      }
+    },
+  );
+}
