@@ -67,6 +67,15 @@ export function backwards({ dtype, shape, data }: HostTensor): HostTensor {
   return { dtype, shape, data: data.slice().reverse() } as HostTensor;
 }
 
+/** Makes random tensors: the random numbers of a case, and a dtype. */
+export interface Draws {
+  readonly random: RandomSource;
+  readonly dtype: DType;
+}
+
+/** The same random numbers in another dtype. */
+export const inDType = (draws: Draws, dtype: DType): Draws => ({ ...draws, dtype });
+
 /** A tensor of elements `f(place)`. */
 export function generated(dtype: DType, shape: Shape, f: (place: number) => number | bigint): HostTensor {
   const length = elementCount(shape, "test data");
@@ -96,11 +105,11 @@ export function specialValues(dtype: FloatDType): readonly number[] {
   return [...positive, ...positive.map((x) => -x), Number.NaN];
 }
 
-export function randomData(random: RandomSource, dtype: DType, shape: Shape, low = -3, high = 3): HostTensor {
-  const draw = isFloat(dtype)
-    ? () => random.between(low, high)
-    : () => random.integer(Math.ceil(low), Math.floor(high));
-  return generated(dtype, shape, draw);
+export function randomData(draws: Draws, shape: Shape, low = -3, high = 3): HostTensor {
+  const draw = isFloat(draws.dtype)
+    ? () => draws.random.between(low, high)
+    : () => draws.random.integer(Math.ceil(low), Math.floor(high));
+  return generated(draws.dtype, shape, draw);
 }
 
 /** Subnormals replaced by the zeros that a flushing engine reads. */

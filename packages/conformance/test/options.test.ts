@@ -28,7 +28,7 @@ const written = (given: HostTensor): string =>
 
 /** The results, for the same operands wherever the choice allows it. */
 function resultOf<K extends OptionOp>(op: K, { sample }: Setting<K>, chosen: Chosen): Result {
-  const made = sample(chosen, randomSource(1, op));
+  const made = sample(chosen, { random: randomSource(1, op), dtype: opDTypes[op][0] ?? "f32" });
   return made && evaluateNode(op, made.inputs, made.attributes).map(written).join("; ");
 }
 

@@ -20,9 +20,9 @@ import { evaluate } from "@mp/graph/reference";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";
 import { generated, hostData, numbersOf } from "../host-data.js";
-import { unsupportedGraph } from "../support.js";
-import { expectRefused, runGraph, type Tensors } from "./kinds/graph-case.js";
+import { runGraph, type Tensors } from "./kinds/graph-case.js";
 import { looseProblem } from "./kinds/loose-sum.js";
+import { scriptedCase } from "./kinds/scripted-case.js";
 import { type Sum, sumCase } from "./kinds/sum-case.js";
 
 /** Every result must be reachable with partial sums in the half. */
@@ -58,11 +58,10 @@ function expectLoose(
 /** Small terms and a large one, in all the forms that a backend's own probe uses. */
 function besideLarge(op: AddingOp, half: HalfDType): ConformanceCase {
   const probe = () => probes.sumProbe(half, [op]);
-  return {
-    id: `summation/${op}-${half}/small-terms-beside-a-large-one`,
-    unsupported: (manifest) => unsupportedGraph(manifest, probe().graph),
-    refuses: (backend) => expectRefused(backend, probe().graph),
-    run: async (backend) => {
+  return scriptedCase(
+    `summation/${op}-${half}/small-terms-beside-a-large-one`,
+    () => probe().graph,
+    async (backend) => {
       const { graph, inputs, narrow } = probe();
       const results = await runGraph(backend, graph, inputs);
       if (accumulatorOf(backend.manifest, op, half) !== "f32") return expectLoose(op, half, probe(), results);
@@ -73,7 +72,7 @@ function besideLarge(op: AddingOp, half: HalfDType): ConformanceCase {
         `${op} in ${half} is declared to accumulate in f32, and loses small terms beside a large one`,
       );
     },
-  };
+  );
 }
 
 const TERMS = 5000;

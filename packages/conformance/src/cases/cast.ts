@@ -17,8 +17,8 @@ import { fail } from "../expectations.js";
 import { flushed, hostData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { allPatterns, conversionAllowance, converted, tiesOf } from "../samples/rounding.js";
-import { unsupportedGraph } from "../support.js";
-import { expectRefused, graphCase, runGraph } from "./kinds/graph-case.js";
+import { graphCase, runGraph } from "./kinds/graph-case.js";
+import { scriptedCase } from "./kinds/scripted-case.js";
 
 function castGraph(from: DType, to: DType, shape: readonly number[]): Graph {
   const builder = new GraphBuilder();
@@ -34,24 +34,19 @@ function floatCast(
   data: (random: RandomSource) => HostTensor,
 ): ConformanceCase {
   const probe = castGraph(from, to, [1]);
-  return {
-    id,
-    unsupported: (manifest) => unsupportedGraph(manifest, probe),
-    refuses: (backend) => expectRefused(backend, probe),
-    run: async (backend, { random, seed }) => {
-      const { manifest } = backend;
-      const given = data(random);
-      const flushes =
-        (from === "f32" || from === "f16" || from === "bf16") && manifest.subnormals[from] === "flush";
-      const x = flushes ? flushed(given) : given;
-      const { y } = await runGraph(backend, castGraph(from, to, x.shape), { x });
-      const mismatch = compareTensors(y, converted(manifest, x, to), conversionAllowance(manifest, to));
-      if (mismatch === undefined) return;
-      const at = Number(/^at \[(\d+)\]/.exec(mismatch)?.[1]);
-      const source = Number.isNaN(at) ? formatType(x) : `${from} ${hex(x, at)}`;
-      fail(`Cast of ${source} to ${to} ${mismatch}; seed ${seed}`);
-    },
-  };
+  return scriptedCase(id, probe, async (backend, { random, seed }) => {
+    const { manifest } = backend;
+    const given = data(random);
+    const flushes =
+      (from === "f32" || from === "f16" || from === "bf16") && manifest.subnormals[from] === "flush";
+    const x = flushes ? flushed(given) : given;
+    const { y } = await runGraph(backend, castGraph(from, to, x.shape), { x });
+    const mismatch = compareTensors(y, converted(manifest, x, to), conversionAllowance(manifest, to));
+    if (mismatch === undefined) return;
+    const at = Number(/^at \[(\d+)\]/.exec(mismatch)?.[1]);
+    const source = Number.isNaN(at) ? formatType(x) : `${from} ${hex(x, at)}`;
+    fail(`Cast of ${source} to ${to} ${mismatch}; seed ${seed}`);
+  });
 }
 
 /** The bits of an element. */

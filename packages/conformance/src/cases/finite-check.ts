@@ -6,9 +6,8 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat, fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";
 import { generated } from "../host-data.js";
-import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
-import { expectRefused } from "./kinds/graph-case.js";
+import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const LENGTH = 67;
 
@@ -33,25 +32,17 @@ function finiteCase(
   length: number = LENGTH,
 ): ConformanceCase {
   const graph = checkGraph(dtype, length);
-  return {
-    id,
-    unsupported: (manifest) => unsupportedGraph(manifest, graph),
-    refuses: (backend) => expectRefused(backend, graph),
-    run: async (backend) => {
-      const executable = await backend.compile(freshGraph(graph));
-      try {
-        for (const { what, x, finite } of trials()) {
-          const results = await executable.run({ x });
-          const said = results["finite"]?.data[0] !== 0;
-          if (said !== finite) fail(`${what} is called ${said ? "finite" : "not finite"}`);
-          const sum = Number(results["poison"]?.data[0]);
-          expectThat(finite ? sum === 0 : Number.isNaN(sum), `the poison of ${what} is ${sum}`);
-        }
-      } finally {
-        await executable.dispose();
+  return scriptedCase(id, graph, (backend) =>
+    withExecutable(backend, freshGraph(graph), async (executable) => {
+      for (const { what, x, finite } of trials()) {
+        const results = await executable.run({ x });
+        const said = results["finite"]?.data[0] !== 0;
+        if (said !== finite) fail(`${what} is called ${said ? "finite" : "not finite"}`);
+        const sum = Number(results["poison"]?.data[0]);
+        expectThat(finite ? sum === 0 : Number.isNaN(sum), `the poison of ${what} is ${sum}`);
       }
-    },
-  };
+    }),
+  );
 }
 
 const NON_FINITE = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];

@@ -18,9 +18,9 @@ import { freshGraph } from "../fresh.js";
 import { hostData, numbersOf } from "../host-data.js";
 import type { GradientSample, Gradients } from "../samples/gradient-sample.js";
 import { opRows } from "../samples/op-table.js";
-import { unsupportedGraph } from "../support.js";
 import { tracedGraph } from "../traced-graph.js";
-import { expectRefused, runGraph, type Tensors } from "./kinds/graph-case.js";
+import { runGraph, type Tensors } from "./kinds/graph-case.js";
+import { scriptedCase } from "./kinds/scripted-case.js";
 
 /** Unequal weights, so that every element's gradient is visible. */
 export function weightedSum(x: Tensor): Tensor {
@@ -29,17 +29,21 @@ export function weightedSum(x: Tensor): Tensor {
   return reduceSum(mul(cast(x, "f32"), constant(tensor(weights, x.shape))));
 }
 
-/** The gradients of Σ weights · fn(inputs) for all inputs. */
-function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType): Graph {
+/** The gradients of Σ weights · fn(inputs) for all inputs, and the result where asked for. */
+function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType, withResult: boolean): Graph {
   const types = Object.fromEntries(points.map(({ shape }, index) => [`x${index}`, { dtype, shape }]));
   return tracedGraph(types, (inputs) => {
     const loss = (all: readonly Tensor[]): Tensor => weightedSum(fn(...all));
     const gradients = grad(loss)(Object.values(inputs));
-    return Object.fromEntries(gradients.map((gradient, index) => [`gradient of operand ${index}`, gradient]));
+    const named = gradients.map((gradient, index) => [`gradient of operand ${index}`, gradient] as const);
+    return {
+      ...(withResult ? { result: fn(...Object.values(inputs)) } : {}),
+      ...Object.fromEntries(named),
+    };
   });
 }
 
-export async function checkGradients(backend: Backend, graph: Graph, inputs: Tensors): Promise<void> {
+async function checkGradients(backend: Backend, graph: Graph, inputs: Tensors): Promise<void> {
   const want = evaluate(graph, inputs);
   const got = await runGraph(backend, freshGraph(graph), inputs);
   const budget = graphBudget(backend.manifest, graph);
@@ -60,23 +64,24 @@ const differentiated = ({ behaviour, fn, points }: GradientSample): GradientSamp
   points,
 });
 
-function gradientCase(op: Op, dtype: ComputeDType, sample: GradientSample): ConformanceCase {
+/** A case of the gradients of a function, beside its result where asked for. */
+export function gradientCase(
+  id: string,
+  dtype: ComputeDType,
+  sample: GradientSample,
+  withResult = false,
+): ConformanceCase {
   let traced: Graph | undefined;
   const graph = (): Graph => {
-    traced ??= gradientGraph(sample, dtype);
+    traced ??= gradientGraph(sample, dtype, withResult);
     return traced;
   };
-  return {
-    id: `gradient/${op}-${dtype}/${sample.behaviour}`,
-    unsupported: (manifest) => unsupportedGraph(manifest, graph()),
-    refuses: (backend) => expectRefused(backend, graph()),
-    run: (backend) => {
-      const inputs = sample.points.map(
-        ({ shape, data }, index) => [`x${index}`, hostData(dtype, data, shape)] as const,
-      );
-      return checkGradients(backend, graph(), Object.fromEntries(inputs));
-    },
-  };
+  return scriptedCase(id, graph, (backend) => {
+    const inputs = sample.points.map(
+      ({ shape, data }, index) => [`x${index}`, hostData(dtype, data, shape)] as const,
+    );
+    return checkGradients(backend, graph(), Object.fromEntries(inputs));
+  });
 }
 
 /** In halves second derivatives are mostly rounding error. */
@@ -89,6 +94,8 @@ export const gradientCases: readonly ConformanceCase[] = (Object.keys(opRows) as
   const row: Gradients = opRows[op].gradients;
   if ("none" in row) return [];
   return (["f32", "f16", "bf16"] as const).flatMap((dtype) =>
-    samplesOf(row, dtype).map((sample) => gradientCase(op, dtype, sample)),
+    samplesOf(row, dtype).map((sample) =>
+      gradientCase(`gradient/${op}-${dtype}/${sample.behaviour}`, dtype, sample),
+    ),
   );
 });

@@ -2,7 +2,7 @@
  * Functions that have operators in ONNX but are composed of other ops here: their results and gradients in every
  * floating dtype, as one graph each, compared with the oracle.
  */
-import { type ComputeDType, type Graph, grad, type Tensor } from "@mp/graph";
+import type { Tensor } from "@mp/graph";
 import {
   depthToSpace,
   globalAveragePool,
@@ -14,12 +14,8 @@ import {
   spaceToDepth,
 } from "@mp/graph/ops";
 import type { ConformanceCase } from "../conformance-case.js";
-import { hostData } from "../host-data.js";
 import { type GradientSample, gradientOf, positivePoint, spread } from "../samples/gradient-sample.js";
-import { unsupportedGraph } from "../support.js";
-import { tracedGraph } from "../traced-graph.js";
-import { checkGradients, weightedSum } from "./gradient.js";
-import { expectRefused } from "./kinds/graph-case.js";
+import { gradientCase } from "./gradient.js";
 
 type Ternary = (x: Tensor, scale: Tensor, bias: Tensor) => Tensor;
 
@@ -65,36 +61,8 @@ const samples: Readonly<Record<string, readonly GradientSample[]>> = {
   ],
 };
 
-/** Computes the function and the gradients of a weighted sum of it. */
-function graphOf({ fn, points }: GradientSample, dtype: ComputeDType): Graph {
-  const types = Object.fromEntries(points.map(({ shape }, index) => [`x${index}`, { dtype, shape }]));
-  return tracedGraph(types, (inputs) => {
-    const loss = (all: readonly Tensor[]): Tensor => weightedSum(fn(...all));
-    const gradients = grad(loss)(Object.values(inputs));
-    const named = gradients.map((gradient, index) => [`gradient of operand ${index}`, gradient] as const);
-    return { result: fn(...Object.values(inputs)), ...Object.fromEntries(named) };
-  });
-}
-
-function imageCase(name: string, dtype: ComputeDType, tried: GradientSample): ConformanceCase {
-  let traced: Graph | undefined;
-  const graph = (): Graph => {
-    traced ??= graphOf(tried, dtype);
-    return traced;
-  };
-  return {
-    id: `image/${name}-${dtype}/${tried.behaviour}`,
-    unsupported: (manifest) => unsupportedGraph(manifest, graph()),
-    refuses: (backend) => expectRefused(backend, graph()),
-    run: (backend) => {
-      const inputs = tried.points.map(
-        ({ shape, data }, index) => [`x${index}`, hostData(dtype, data, shape)] as const,
-      );
-      return checkGradients(backend, graph(), Object.fromEntries(inputs));
-    },
-  };
-}
-
 export const imageCases: readonly ConformanceCase[] = Object.entries(samples).flatMap(([name, row]) =>
-  (["f32", "f16", "bf16"] as const).flatMap((dtype) => row.map((tried) => imageCase(name, dtype, tried))),
+  (["f32", "f16", "bf16"] as const).flatMap((dtype) =>
+    row.map((sample) => gradientCase(`image/${name}-${dtype}/${sample.behaviour}`, dtype, sample, true)),
+  ),
 );

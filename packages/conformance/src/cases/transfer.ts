@@ -129,7 +129,10 @@ const ENTRIES: readonly Entry[] = [
     what: "a write",
     give: async (backend, tensor) => {
       const state = await backend.createState({
-        a: holdable(randomBitsOf(randomSource(2, "before"), tensor.dtype, tensor.shape), backend.manifest),
+        a: holdable(
+          randomBitsOf({ random: randomSource(2, "before"), dtype: tensor.dtype }, tensor.shape),
+          backend.manifest,
+        ),
       });
       await state.write({ a: tensor });
       return inState(state);
@@ -145,7 +148,7 @@ function copyCase(
   return transferCase(dtype, behaviour, async (backend, { random }) => {
     for (const { what, give } of ENTRIES)
       for (const length of LENGTHS) {
-        const want = holdable(randomBitsOf(random, dtype, [length]), backend.manifest);
+        const want = holdable(randomBitsOf({ random, dtype }, [length]), backend.manifest);
         const tensor = fresh(want);
         const given = await give(backend, tensor);
         await check(given, tensor, want, `${what} of ${length} elements`);
@@ -172,7 +175,7 @@ const copies: readonly ConformanceCase[] = [
       for (const { what, give } of ENTRIES)
         for (const length of LENGTHS)
           for (const lead of LEADS) {
-            const want = holdable(randomBitsOf(random, dtype, [length]), backend.manifest);
+            const want = holdable(randomBitsOf({ random, dtype }, [length]), backend.manifest);
             const { tensor, expectSurroundings } = embedded(want, lead, 3);
             const given = await give(backend, tensor);
             const where = `${what} of ${length} elements after ${lead} others of a buffer`;

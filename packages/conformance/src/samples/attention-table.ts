@@ -9,7 +9,7 @@ import {
   tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData, randomData } from "../host-data.js";
+import { type Draws, generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { gradientOf, spread, twice } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
@@ -132,17 +132,17 @@ const GROUPED_POINTS = [spread([2, 4, 2, 3]), spread([2, 2, 3, 3], 1), spread([2
 
 export const attentionTable: OpTable<OpOf<"attention">> = {
   Attention: {
-    samples: (dtype: DType, random: RandomSource) => {
+    samples: (draws: Draws) => {
       const one = (
         [query, key, valueSize]: Shapes,
         attributes: Partial<OpAttributes["Attention"]> = {},
         ...mask: readonly HostTensor[]
       ): OpSample<"Attention"> =>
-        sample<"Attention">(
+        sample(
           { scale: 0.5, isCausal: false, softcap: 0, ...attributes },
-          randomData(random, dtype, query, -2, 2),
-          randomData(random, dtype, key, -2, 2),
-          positives(random, dtype, [...key.slice(0, 3), valueSize]),
+          randomData(draws, query, -2, 2),
+          randomData(draws, key, -2, 2),
+          positives(draws, [...key.slice(0, 3), valueSize]),
           ...mask,
         );
       const rows = hostData("bool", emptyRow, [3, 5]);
@@ -191,7 +191,7 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
             generated("bool", [2, 1, 3, 5], (at) => (at % 5 === 1 ? 0 : 1)),
           ),
         ],
-        "added-masks": ["f32" as const, dtype].flatMap((of) => [
+        "added-masks": ["f32" as const, draws.dtype].flatMap((of) => [
           one(EQUAL_HEADS, {}, added(of, [4, 6])),
           one(EQUAL_HEADS, {}, added(of, [2, 1, 1, 6])),
           one(GROUPED_HEADS, {}, added(of, [2, 6, 3, 5])),
@@ -202,25 +202,27 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
           one(GROUPED_HEADS, {}, rows),
           one(GROUPED_HEADS, { isCausal: true }, hostData("bool", [0, 0, 1, 1, 1], [1, 5])),
           one(GROUPED_HEADS, {}, addedRows("f32")),
-          one(GROUPED_HEADS, {}, addedRows(dtype)),
+          one(GROUPED_HEADS, {}, addedRows(draws.dtype)),
           one(GROUPED_HEADS, { softcap: 2 }, hostData("bool", new Array<number>(30).fill(0), [6, 1, 5])),
         ],
         // Their exponentials are infinite: the softmax has to subtract the largest.
         "nothing-overflows-on-the-way": [
-          sample<"Attention">(
+          sample(
             { scale: 1, isCausal: false, softcap: 0 },
-            hostData(dtype, [20, -20], [1, 1, 2, 1]),
-            hostData(dtype, [20, 19.5, -20], [1, 1, 3, 1]),
-            hostData(dtype, [1, 2, 4], [1, 1, 3, 1]),
+            hostData(draws.dtype, [20, -20], [1, 1, 2, 1]),
+            hostData(draws.dtype, [20, 19.5, -20], [1, 1, 3, 1]),
+            hostData(draws.dtype, [1, 2, 4], [1, 1, 3, 1]),
           ),
         ],
         // Scores of which a half keeps too few bits.
         "scores-are-not-rounded": [
-          sample<"Attention">(
+          sample(
             { scale: 1, isCausal: false, softcap: 0 },
-            generated(dtype, [1, 1, 2, 64], (at) => (at < 64 ? 2 : -2)),
-            generated(dtype, [1, 1, 3, 64], (at) => (at % 64 === 0 ? 3.25 + Math.floor(at / 64) / 4 : 1)),
-            hostData(dtype, [1, 2, 4], [1, 1, 3, 1]),
+            generated(draws.dtype, [1, 1, 2, 64], (at) => (at < 64 ? 2 : -2)),
+            generated(draws.dtype, [1, 1, 3, 64], (at) =>
+              at % 64 === 0 ? 3.25 + Math.floor(at / 64) / 4 : 1,
+            ),
+            hostData(draws.dtype, [1, 2, 4], [1, 1, 3, 1]),
           ),
         ],
         "no-elements": [
@@ -233,28 +235,28 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
           one([[1, 0, 3, 4], [1, 0, 5, 4], 2]),
         ],
         "nan-in-a-row": [
-          sample<"Attention">(
+          sample(
             { scale: 1, isCausal: false, softcap: 0 },
-            hostData(dtype, [1, Number.NaN, 2], [1, 1, 3, 1]),
-            hostData(dtype, [1, 2], [1, 1, 2, 1]),
-            hostData(dtype, [1, 2], [1, 1, 2, 1]),
+            hostData(draws.dtype, [1, Number.NaN, 2], [1, 1, 3, 1]),
+            hostData(draws.dtype, [1, 2], [1, 1, 2, 1]),
+            hostData(draws.dtype, [1, 2], [1, 1, 2, 1]),
           ),
         ],
       };
     },
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => {
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => {
         const [time, keys, size, valueSize] = formAt(LONG, length)(length);
         const heads = 1 + (length % 2);
         const mask: Shape = [time, keys];
-        return sample<"Attention">(
+        return sample(
           { scale: 0.5, isCausal: length % 4 === 0, softcap: 0 },
-          randomData(random, dtype, [1, heads, time, size], -2, 2),
-          randomData(random, dtype, [1, 1, keys, size], -2, 2),
-          positives(random, dtype, [1, 1, keys, valueSize]),
+          randomData(draws, [1, heads, time, size], -2, 2),
+          randomData(draws, [1, 1, keys, size], -2, 2),
+          positives(draws, [1, 1, keys, valueSize]),
           // Some keys are masked, never the first: every query attends to something.
           ...(length % 3 === 0
-            ? [generated("bool", mask, (at) => (at % keys === 0 ? 1 : random.integer(0, 1)))]
+            ? [generated("bool", mask, (at) => (at % keys === 0 ? 1 : draws.random.integer(0, 1)))]
             : []),
         );
       }),
@@ -267,20 +269,20 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
       sized([4_133, 2, 3, 2], [4_133, 1, 3, 2], { isCausal: true }),
       sized([1, 1, 263, 3], [1, 1, 263, 3], { isCausal: true }, [[263, 263]]),
     ],
-    sides: (dtype, random) =>
+    sides: (draws) =>
       SIDES.flatMap((n) => {
         const of = (heads: number, isCausal: boolean, mask?: Shape, isAdded = false) => {
           const parts = [
-            randomData(random, dtype, cube(n, 4), -2, 2),
-            randomData(random, dtype, [n, heads, n, n], -2, 2),
-            positives(random, dtype, [n, heads, n, n]),
+            randomData(draws, cube(n, 4), -2, 2),
+            randomData(draws, [n, heads, n, n], -2, 2),
+            positives(draws, [n, heads, n, n]),
           ];
           const attributes = { scale: 0.5, isCausal, softcap: 0 };
           if (mask === undefined) return sample<"Attention">(attributes, ...parts);
           // The first key is never masked: every query attends to something.
-          const bits = generated("bool", mask, (at) => (at % n === 0 ? 1 : random.integer(0, 1)));
+          const bits = generated("bool", mask, (at) => (at % n === 0 ? 1 : draws.random.integer(0, 1)));
           const sums = Array.from(bits.data as Uint8Array, (bit) =>
-            bit === 0 ? Number.NEGATIVE_INFINITY : random.between(-2, 2),
+            bit === 0 ? Number.NEGATIVE_INFINITY : draws.random.between(-2, 2),
           );
           return sample<"Attention">(attributes, ...parts, isAdded ? hostData("f32", sums, mask) : bits);
         };
@@ -304,15 +306,15 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
           keys: [4, 6, 3],
           valueSize: [3, 2],
         },
-        (attributes, { mask, heads, keys, valueSize }, random) => {
+        (attributes, { mask, heads, keys, valueSize }, draws) => {
           // Heads share their keys in pairs where there are four.
           const [batch, time, size, keyHeads] = [2, 4, 3, heads === 4 ? 2 : heads];
           return sample(
             attributes,
-            randomData(random, dtype, [batch, heads, time, size], -2, 2),
-            randomData(random, dtype, [batch, keyHeads, keys, size], -2, 2),
-            positives(random, dtype, [batch, keyHeads, keys, valueSize]),
-            ...maskOf(mask, dtype, [batch, heads, time, keys], random),
+            randomData(draws, [batch, heads, time, size], -2, 2),
+            randomData(draws, [batch, keyHeads, keys, size], -2, 2),
+            positives(draws, [batch, keyHeads, keys, valueSize]),
+            ...maskOf(mask, dtype, [batch, heads, time, keys], draws.random),
           );
         },
       ),

@@ -1,15 +1,6 @@
 /** Shapes, axes and data for samples along every axis alone, and along two axes at once. */
-import {
-  type DType,
-  type HostTensor,
-  isFloat,
-  type Op,
-  type OpAttributes,
-  type OpOf,
-  type Shape,
-} from "@mp/graph";
-import { randomData } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type HostTensor, isFloat, type Op, type OpAttributes, type OpOf, type Shape } from "@mp/graph";
+import { type Draws, randomData } from "../host-data.js";
 
 /** Every rank from 1 to 5. No two adjacent axes have the same size. */
 export const RANKED: readonly Shape[] = [[5], [4, 3], [3, 2, 4], [2, 3, 4, 5], [2, 3, 2, 4, 3]];
@@ -41,17 +32,20 @@ export const flattened = (shape: Shape, axes: readonly number[]): Shape =>
   shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
 
 /** Random elements over a range in which every dtype has many values. */
-export function scattered(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
-  if (dtype === "bool") return randomData(random, dtype, shape, 0, 1);
-  if (dtype === "u8" || dtype === "u64") return randomData(random, dtype, shape, 0, 200);
-  return randomData(random, dtype, shape, -100, 100);
+export function scattered(draws: Draws, shape: Shape): HostTensor {
+  if (draws.dtype === "bool") return randomData(draws, shape, 0, 1);
+  if (draws.dtype === "u8" || draws.dtype === "u64") return randomData(draws, shape, 0, 200);
+  return randomData(draws, shape, -100, 100);
 }
 
 /** Whole numbers from 1 to 5. */
-export const naturals = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
-  isFloat(dtype)
-    ? randomData({ ...random, between: () => random.integer(1, 5) }, dtype, shape)
-    : randomData(random, dtype, shape, 1, 5);
+export const naturals = (draws: Draws, shape: Shape): HostTensor =>
+  isFloat(draws.dtype)
+    ? randomData(
+        { random: { ...draws.random, between: () => draws.random.integer(1, 5) }, dtype: draws.dtype },
+        shape,
+      )
+    : randomData(draws, shape, 1, 5);
 
 /** Pairs of shapes that broadcast to that one. */
 export function partsOf(whole: Shape): readonly (readonly [Shape, Shape])[] {

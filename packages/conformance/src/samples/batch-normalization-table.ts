@@ -9,7 +9,7 @@ import {
   type Tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData, numbersOf, randomData } from "../host-data.js";
+import { generated, hostData, inDType, numbersOf, randomData } from "../host-data.js";
 import { RANKED } from "./axis-data.js";
 import { farChannels } from "./far-rows.js";
 import { gradientOf, positivePoint, spread } from "./gradient-sample.js";
@@ -85,37 +85,40 @@ const normalizedChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
 
 export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
   BatchNormalization: {
-    samples: (dtype, random) => {
+    samples: (draws) => {
       const of = (x: HostTensor, epsilon = 1e-5, parameters: DType = "f32") => {
         const channels = [x.shape[1] ?? 1];
-        const parts = [positives(random, parameters, channels), randomData(random, parameters, channels)];
+        const parts = [
+          positives(inDType(draws, parameters), channels),
+          randomData(inDType(draws, parameters), channels),
+        ];
         return sample<"BatchNormalization">({ epsilon }, x, ...parts);
       };
-      const values = CHANNELED.map((shape) => of(randomData(random, dtype, shape)));
+      const values = CHANNELED.map((shape) => of(randomData(draws, shape)));
       const one = [2, 3, 4, 4];
       return {
-        values: [...values, of(randomData(random, dtype, one), 0.1)],
-        ...(isHalf(dtype)
-          ? { "parameters-in-the-half": [of(randomData(random, dtype, one), 1e-5, dtype)] }
+        values: [...values, of(randomData(draws, one), 0.1)],
+        ...(isHalf(draws.dtype)
+          ? { "parameters-in-the-half": [of(randomData(draws, one), 1e-5, draws.dtype)] }
           : {}),
-        "constant-channels": [of(generated(dtype, one, (at) => [3, -100, 0][channelOf(one, at)] ?? 0))],
+        "constant-channels": [of(generated(draws.dtype, one, (at) => [3, -100, 0][channelOf(one, at)] ?? 0))],
         "a-large-mean-and-a-small-variance": [
-          of(farFromZero(dtype, [4, 2, 4, 4])),
-          of(farFromZero(dtype, [16, 2])),
+          of(farFromZero(draws.dtype, [4, 2, 4, 4])),
+          of(farFromZero(draws.dtype, [16, 2])),
         ],
-        "no-images": [of(randomData(random, dtype, [0, 3])), of(randomData(random, dtype, [0, 2, 3, 3]))],
-        "nan-in-a-channel": [of(generated(dtype, one, (at) => (at === 20 ? Number.NaN : at % 5)))],
+        "no-images": [of(randomData(draws, [0, 3])), of(randomData(draws, [0, 2, 3, 3]))],
+        "nan-in-a-channel": [of(generated(draws.dtype, one, (at) => (at === 20 ? Number.NaN : at % 5)))],
       };
     },
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => {
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => {
         const shape = formAt(CHANNELS, length)(length);
         const channels = [shape[1] ?? 1];
-        return sample<"BatchNormalization">(
+        return sample(
           { epsilon: 0.01 },
-          randomData(random, dtype, shape),
-          positives(random, "f32", channels),
-          randomData(random, "f32", channels),
+          randomData(draws, shape),
+          positives(inDType(draws, "f32"), channels),
+          randomData(inDType(draws, "f32"), channels),
         );
       }),
     sizes: () => {
@@ -136,24 +139,24 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
         of([2, 1_031, 40], 2),
       ];
     },
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-rank": CHANNELLED.map((shape) =>
-        sample<"BatchNormalization">(
+        sample(
           { epsilon: 1e-3 },
-          randomData(random, dtype, shape),
-          positives(random, "f32", shape.slice(1, 2)),
-          randomData(random, "f32", shape.slice(1, 2)),
+          randomData(draws, shape),
+          positives(inDType(draws, "f32"), shape.slice(1, 2)),
+          randomData(inDType(draws, "f32"), shape.slice(1, 2)),
         ),
       ),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
       NORMALIZED_CUBES.map((shape) => {
         const channels = shape.slice(1, 2);
-        return sample<"BatchNormalization">(
+        return sample(
           { epsilon: 0.01 },
-          randomData(random, dtype, shape),
-          positives(random, "f32", channels),
-          randomData(random, "f32", channels),
+          randomData(draws, shape),
+          positives(inDType(draws, "f32"), channels),
+          randomData(inDType(draws, "f32"), channels),
         );
       }),
     options: (dtype) => [
@@ -161,13 +164,13 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
         "BatchNormalization",
         { epsilon: EPSILONS },
         { own: dtype === "f32" ? [false] : [false, true] },
-        (attributes, { own }, random) => {
+        (attributes, { own }, draws) => {
           const of = own ? dtype : "f32";
           return sample(
             attributes,
-            near0(random, dtype, [4, 3, 5]),
-            positives(random, of, [3]),
-            positives(random, of, [3]),
+            near0(draws, [4, 3, 5]),
+            positives(inDType(draws, of), [3]),
+            positives(inDType(draws, of), [3]),
           );
         },
       ),
@@ -196,29 +199,29 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
     rare: [farChannels],
   },
   BatchNormalizationGradient: {
-    samples: (dtype, random) => {
+    samples: (draws) => {
       const of = (x: HostTensor, epsilon = 1e-5) => {
-        const [dy, scale] = [randomData(random, dtype, x.shape), positives(random, "f32", [x.shape[1] ?? 1])];
+        const [dy, scale] = [randomData(draws, x.shape), positives(inDType(draws, "f32"), [x.shape[1] ?? 1])];
         return sample<"BatchNormalizationGradient">({ epsilon }, dy, x, scale, ...statisticsOf(x));
       };
       return {
         values: [
-          ...CHANNELED.map((shape) => of(randomData(random, dtype, shape))),
-          of(randomData(random, dtype, [2, 3, 4, 4]), 0.1),
+          ...CHANNELED.map((shape) => of(randomData(draws, shape))),
+          of(randomData(draws, [2, 3, 4, 4]), 0.1),
         ],
-        "no-images": [of(randomData(random, dtype, [0, 3])), of(randomData(random, dtype, [0, 2, 3, 3]))],
-        "a-large-mean-and-a-small-variance": [of(farFromZero(dtype, [4, 2, 4, 4]))],
+        "no-images": [of(randomData(draws, [0, 3])), of(randomData(draws, [0, 2, 3, 3]))],
+        "a-large-mean-and-a-small-variance": [of(farFromZero(draws.dtype, [4, 2, 4, 4]))],
       };
     },
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => {
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => {
         const shape = formAt(CHANNELS, length)(length);
-        const x = randomData(random, dtype, shape);
-        return sample<"BatchNormalizationGradient">(
+        const x = randomData(draws, shape);
+        return sample(
           { epsilon: 0.01 },
-          randomData(random, dtype, shape),
+          randomData(draws, shape),
           x,
-          positives(random, "f32", [shape[1] ?? 1]),
+          positives(inDType(draws, "f32"), [shape[1] ?? 1]),
           ...statisticsOf(x),
         );
       }),
@@ -238,37 +241,37 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       };
       return [of([4_134, 17], 0), of([18, 4_134], 0), of([2, 3, 16_502], 2), of([2, 1_031, 40], 2)];
     },
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-rank": CHANNELLED.map((shape) => {
-        const x = randomData(random, dtype, shape);
-        return sample<"BatchNormalizationGradient">(
+        const x = randomData(draws, shape);
+        return sample(
           { epsilon: 1e-3 },
-          randomData(random, dtype, shape),
+          randomData(draws, shape),
           x,
-          positives(random, "f32", shape.slice(1, 2)),
+          positives(inDType(draws, "f32"), shape.slice(1, 2)),
           ...statisticsOf(x),
         );
       }),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
       NORMALIZED_CUBES.map((shape) => {
-        const x = randomData(random, dtype, shape);
-        return sample<"BatchNormalizationGradient">(
+        const x = randomData(draws, shape);
+        return sample(
           { epsilon: 0.01 },
-          randomData(random, dtype, shape),
+          randomData(draws, shape),
           x,
-          positives(random, "f32", shape.slice(1, 2)),
+          positives(inDType(draws, "f32"), shape.slice(1, 2)),
           ...statisticsOf(x),
         );
       }),
-    options: (dtype) => [
-      setting("BatchNormalizationGradient", { epsilon: EPSILONS }, {}, (attributes, _, random) => {
-        const x = near0(random, dtype, [4, 3, 5]);
+    options: () => [
+      setting("BatchNormalizationGradient", { epsilon: EPSILONS }, {}, (attributes, _, draws) => {
+        const x = near0(draws, [4, 3, 5]);
         return sample(
           attributes,
-          near0(random, dtype, x.shape),
+          near0(draws, x.shape),
           x,
-          positives(random, "f32", [3]),
+          positives(inDType(draws, "f32"), [3]),
           ...statisticsOf(x),
         );
       }),

@@ -12,8 +12,15 @@ import {
   type Tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import {
+  type Draws,
+  generated,
+  hostData,
+  inDType,
+  integerExtremes,
+  randomData,
+  specialValues,
+} from "../host-data.js";
 import { naturals, partsOf, RANKED, scattered } from "./axis-data.js";
 import {
   type GradientSample,
@@ -122,24 +129,27 @@ interface RowOptions {
 
 function valuesOf<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}): Sampled<K> {
   const { range = [-8, 8], withZero = true } = options;
-  return (dtype, random) => {
-    const float = isComputeFloat(dtype);
-    const integers = [...(withZero && dtype !== "bool" ? [0] : []), ...(INTEGER_PAIRS[dtype] ?? [])];
-    const values = float ? (options.values ?? farNumbers(dtype)) : integers;
+  return (draws) => {
+    const float = isComputeFloat(draws.dtype);
+    const integers = [
+      ...(withZero && draws.dtype !== "bool" ? [0] : []),
+      ...(INTEGER_PAIRS[draws.dtype] ?? []),
+    ];
+    const values = float ? (options.values ?? farNumbers(draws.dtype)) : integers;
     const [a = [], b = []] = pairs(values, float ? options.others : undefined);
     const operand = (shape: Shape, offset: number): ReturnType<typeof hostData> => {
-      if (float) return randomData(random, dtype, shape, ...range);
+      if (float) return randomData(draws, shape, ...range);
       // Between 1 and 5, never 0: integer division by 0 is an error.
-      return dtype === "bool"
-        ? counted(dtype, shape, offset)
-        : generated(dtype, shape, (place) => 1 + ((place + offset) % 5));
+      return draws.dtype === "bool"
+        ? counted(draws.dtype, shape, offset)
+        : generated(draws.dtype, shape, (place) => 1 + ((place + offset) % 5));
     };
     return {
-      values: [sample(attributes, hostData(dtype, a), hostData(dtype, b))],
+      values: [sample(attributes, hostData(draws.dtype, a), hostData(draws.dtype, b))],
       broadcasting: BROADCASTS.map(([left, right]) =>
         sample(attributes, operand(left, 0), operand(right, 2)),
       ),
-      ...extremes<K>(dtype, attributes, withZero),
+      ...extremes<K>(draws.dtype, attributes, withZero),
     };
   };
 }
@@ -179,7 +189,7 @@ const FORMS: readonly Form[] = [
 ]; // biome-ignore format: one form a line
 
 /** `side` is 0 for the left operand, 1 for the right one. */
-type Draw = (random: RandomSource, dtype: DType, shape: Shape, side: number) => HostTensor;
+type Draw = (draws: Draws, shape: Shape, side: number) => HostTensor;
 
 /** In vectors of more than 35 elements the last of one operand is NaN. */
 function withNan(operands: readonly HostTensor[], length: number): readonly HostTensor[] {
@@ -195,11 +205,12 @@ function tailOf<K extends Op>(
   attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
   first: DType = "f32",
 ): GeneratedRow<K> {
-  return (dtype, random) => {
-    const operands = ([left, right]: Pair) => [draw(random, dtype, left, 0), draw(random, dtype, right, 1)];
-    const of = (inputs: readonly HostTensor[]): OpSample<K> => sample<K>(attributesOf(dtype), ...inputs);
-    return lengthsOf(dtype, first).flatMap((length) => {
-      const others = dtype === first ? [length] : [length, length + 5];
+  return (draws) => {
+    const operands = ([left, right]: Pair) => [draw(draws, left, 0), draw(draws, right, 1)];
+    const of = (inputs: readonly HostTensor[]): OpSample<K> =>
+      sample<K>(attributesOf(draws.dtype), ...inputs);
+    return lengthsOf(draws.dtype, first).flatMap((length) => {
+      const others = draws.dtype === first ? [length] : [length, length + 5];
       return [
         of(withNan(operands([[length], [length]]), length)),
         ...others.map((at) => of(operands(formAt(FORMS, at)(length)))),
@@ -209,18 +220,22 @@ function tailOf<K extends Op>(
 }
 
 /** Any numbers; whole ones without 0, by which integers may not be divided. */
-const tailNumbers: Draw = (random, dtype, shape) =>
-  isComputeFloat(dtype)
-    ? drawn(random, dtype, shape, [-8, 8])
+const tailNumbers: Draw = (draws, shape) =>
+  isComputeFloat(draws.dtype)
+    ? drawn(draws, shape, [-8, 8])
     : generated(
-        dtype,
+        draws.dtype,
         shape,
-        () => random.integer(1, 9) * (random.next() < 0.5 || dtype === "u8" || dtype === "u64" ? 1 : -1),
+        () =>
+          draws.random.integer(1, 9) *
+          (draws.random.next() < 0.5 || draws.dtype === "u8" || draws.dtype === "u64" ? 1 : -1),
       );
 
 /** Three numbers, so that equal ones are as frequent as others. */
-const few: Draw = (random, dtype, shape) =>
-  generated(dtype, shape, () => (dtype === "bool" ? random.integer(0, 1) : random.integer(1, 3)));
+const few: Draw = (draws, shape) =>
+  generated(draws.dtype, shape, () =>
+    draws.dtype === "bool" ? draws.random.integer(0, 1) : draws.random.integer(1, 3),
+  );
 
 const CHOICES: readonly ((length: number) => readonly [condition: Shape, x: Shape, y: Shape])[] = [
   (n) => [[], [n], [n]],
@@ -254,9 +269,9 @@ function alongAxes<K extends Op>(
   right: Draw,
   attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
 ): Sampled<K> {
-  return (dtype, random) => ({
+  return (draws) => ({
     "every-axis": PARTS.map(([a, b]) =>
-      sample(attributesOf(dtype), left(random, dtype, a, 0), right(random, dtype, b, 1)),
+      sample(attributesOf(draws.dtype), left(draws, a, 0), right(draws, b, 1)),
     ),
   });
 }
@@ -292,19 +307,19 @@ const PAIRS: readonly (readonly [Shape, Shape])[] = [
   ),
 ];
 
-const sideNumbers: Draw = (random, dtype, shape) =>
-  isComputeFloat(dtype)
-    ? drawn(random, dtype, shape, [-8, 8])
-    : generated(dtype, shape, () => random.integer(1, 9));
+const sideNumbers: Draw = (draws, shape) =>
+  isComputeFloat(draws.dtype)
+    ? drawn(draws, shape, [-8, 8])
+    : generated(draws.dtype, shape, () => draws.random.integer(1, 9));
 
 const sidesOf =
   <K extends Op>(
     draw: Draw,
     attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
   ): GeneratedRow<K> =>
-  (dtype, random) =>
+  (draws) =>
     PAIRS.map((pair) =>
-      sample<K>(attributesOf(dtype), ...pair.map((shape, side) => draw(random, dtype, shape, side))),
+      sample<K>(attributesOf(draws.dtype), ...pair.map((shape, side) => draw(draws, shape, side))),
     );
 
 const gradientsOf = (
@@ -317,8 +332,7 @@ const gradientsOf = (
   gradientOf("broadcasting-a-scalar", [point([]), point([2, 3], 1)], fn),
 ];
 
-const baseAndPower: Draw = (random, dtype, shape, side) =>
-  drawn(random, dtype, shape, side === 0 ? [0.25, 3] : [-3, 3]);
+const baseAndPower: Draw = (draws, shape, side) => drawn(draws, shape, side === 0 ? [0.25, 3] : [-3, 3]);
 
 const isFmod = (dtype: DType): OpAttributes["Mod"] => ({ fmod: isComputeFloat(dtype) });
 
@@ -382,7 +396,7 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
     ]),
   },
   Mod: {
-    samples: (dtype, random) => (isComputeFloat(dtype) ? byDividend : byDivisor)(dtype, random),
+    samples: (draws) => (isComputeFloat(draws.dtype) ? byDividend : byDivisor)(draws),
     tails: tailOf(tailNumbers, isFmod),
     unsized: ["i32", "i64", "u8"],
     sizes: sizesOf({ fmod: true }, counting),
@@ -405,7 +419,7 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
   Or: logic(),
   Xor: logic(),
   Where: {
-    samples: (dtype) => {
+    samples: ({ dtype }) => {
       const condition = (shape: Shape): ReturnType<typeof hostData> => counted("bool", shape);
       const values = isComputeFloat(dtype)
         ? [
@@ -429,13 +443,13 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
       return {
         values,
         broadcasting: shapes.map(([c, x, y]) =>
-          sample<"Where">({}, condition(c), counted(dtype, x), counted(dtype, y, 5)),
+          sample({}, condition(c), counted(dtype, x), counted(dtype, y, 5)),
         ),
         ...(ends.length === 0
           ? {}
           : {
               extremes: [
-                sample<"Where">(
+                sample(
                   {},
                   condition([ends.length]),
                   hostData(dtype, ends),
@@ -445,36 +459,31 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
             }),
       };
     },
-    tails: (dtype, random) =>
-      lengthsOf(dtype).flatMap((length) =>
+    tails: (draws) =>
+      lengthsOf(draws.dtype).flatMap((length) =>
         [[[length], [length], [length]] as const, formAt(CHOICES, length)(length)].map(([condition, x, y]) =>
-          sample<"Where">(
-            {},
-            labelled(random, "bool", condition),
-            labelled(random, dtype, x),
-            labelled(random, dtype, y),
-          ),
+          sample({}, labelled(inDType(draws, "bool"), condition), labelled(draws, x), labelled(draws, y)),
         ),
       ),
     sizes: () => [
-      sample<"Where">(plain, bools(LONG), counting(LONG), whole(LONG)),
-      sample<"Where">(plain, bools([4_133, 1]), whole([18]), counting(TALL)),
-      sample<"Where">(plain, bools([2]), counting(ROWS), whole([66_002, 1])),
+      sample(plain, bools(LONG), counting(LONG), whole(LONG)),
+      sample(plain, bools([4_133, 1]), whole([18]), counting(TALL)),
+      sample(plain, bools([2]), counting(ROWS), whole([66_002, 1])),
     ],
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": PARTS.map(([a, b], index) => {
         const full = elementCount(a, "test data") > elementCount(b, "test data") ? a : b;
         const orders = [[a, b, full], [a, full, b], [full, a, b]]; // biome-ignore format: one line
         const [condition = [], x = [], y = []] = orders[index % 3] ?? [];
-        return sample<"Where">(
+        return sample(
           {},
-          scattered(random, "bool", condition),
-          scattered(random, dtype, x),
-          scattered(random, dtype, y),
+          scattered(inDType(draws, "bool"), condition),
+          scattered(draws, x),
+          scattered(draws, y),
         );
       }),
     }),
-    sides: (dtype, random) => {
+    sides: (draws) => {
       const shapes = broadcastShapes(3, 2);
       const triples = shapes.flatMap((condition) =>
         shapes.flatMap((x) => shapes.map((y) => [condition, x, y] as const)),
@@ -482,12 +491,7 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
       return triples
         .filter((of, at) => at % 5 === 0 && of.flat().includes(3))
         .map(([condition, x, y]) =>
-          sample<"Where">(
-            {},
-            labelled(random, "bool", condition),
-            labelled(random, dtype, x),
-            labelled(random, dtype, y),
-          ),
+          sample({}, labelled(inDType(draws, "bool"), condition), labelled(draws, x), labelled(draws, y)),
         );
     },
     gradients: [

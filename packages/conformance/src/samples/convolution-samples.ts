@@ -1,6 +1,5 @@
 import type { DType, HostTensor, OpAttributes, OpOf, Shape } from "@mp/graph";
-import { generated } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type Draws, generated, inDType } from "../host-data.js";
 import { type Behaviours, type OpSample, positives, smallIntegers } from "./op-sample.js";
 
 /** A convolution of x by w; omitted attributes are 1, and omitted pads 0. */
@@ -161,37 +160,37 @@ export const weightGradient: Make<"ConvWeightGradient"> = (sample, draw, dtype) 
 /** One node of the op for each form, on several kinds of data. */
 export function behavioursOf<K extends ConvolutionOp>(
   make: Make<K>,
-  dtype: DType,
-  random: RandomSource,
+  draws: Draws,
   takesBias: boolean,
 ): Behaviours<K> {
-  const drawPositive: Draw = (type, shape) => positives(random, type, shape);
-  const drawInteger: Draw = (type, shape) => smallIntegers(random, type, shape);
+  const drawPositive: Draw = (type, shape) => positives(inDType(draws, type), shape);
+  const drawInteger: Draw = (type, shape) => smallIntegers(inDType(draws, type), shape);
   const infiniteAt =
     (place: number): Draw =>
     (type, shape) =>
       generated(type, shape, (at) => (at === place && shape[0] === 2 ? Number.POSITIVE_INFINITY : 1));
-  const ones = make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(-1), dtype, false);
+  const ones = make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(-1), draws.dtype, false);
   const infinityByZeros = ones.inputs.map(({ shape }, place) =>
-    generated(dtype, shape, (at) => (place === 1 ? at % 2 : at === 5 ? Number.POSITIVE_INFINITY : 1)),
+    generated(draws.dtype, shape, (at) => (place === 1 ? at % 2 : at === 5 ? Number.POSITIVE_INFINITY : 1)),
   );
   const values = Object.entries(GROUPS).map(
-    ([name, samples]) => [name, samples.map((sample) => make(sample, drawPositive, dtype, false))] as const,
+    ([name, samples]) =>
+      [name, samples.map((sample) => make(sample, drawPositive, draws.dtype, false))] as const,
   );
   const exact = (biased: boolean): readonly OpSample<K>[] =>
-    ALL.map((sample) => ({ ...make(sample, drawInteger, dtype, biased), exact: true }));
+    ALL.map((sample) => ({ ...make(sample, drawInteger, draws.dtype, biased), exact: true }));
   return {
     ...Object.fromEntries(values),
     "whole-numbers-are-exact": exact(false),
     ...(takesBias
       ? {
-          bias: ALL.map((sample) => make(sample, drawPositive, dtype, true)),
+          bias: ALL.map((sample) => make(sample, drawPositive, draws.dtype, true)),
           "whole-numbers-with-a-bias-are-exact": exact(true),
         }
       : {}),
     // Without pads and with an even number of channels, which engines multiply in pairs for halves: an engine may add
     // the product of an infinity and a padding 0, which is NaN.
-    "non-finite-terms": [make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(5), dtype, false)],
+    "non-finite-terms": [make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(5), draws.dtype, false)],
     // A kernel that skips terms with a 0 hides the NaN that the finite check looks for.
     "zeros-times-infinity": [{ ...ones, inputs: infinityByZeros }],
   };

@@ -10,6 +10,7 @@ import {
   type Tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
+import { inDType } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import {
   behavioursOf,
@@ -53,15 +54,15 @@ const CHANNELS: readonly ((channels: number, results: number, width: number) => 
 ];
 
 function convolutionTail<K extends ConvolutionOp>(make: Make<K>): GeneratedRow<K> {
-  return (dtype, random) => {
-    const draw = (of: DType, shape: Shape) => terms(random, of, shape, 2);
+  return (draws) => {
+    const draw = (of: DType, shape: Shape) => terms(inDType(draws, of), shape, 2);
     const of = (sample: Convolved, at: number) => ({
-      ...make(sample, draw, dtype, at % 2 === 0),
+      ...make(sample, draw, draws.dtype, at % 2 === 0),
       exact: true,
     });
-    const pairs = triplesOf(dtype).filter((_, at) => at % 2 === 0);
+    const pairs = triplesOf(draws.dtype).filter((_, at) => at % 2 === 0);
     return [
-      ...lengthsOf(dtype).map((length) => of(formAt(ALONG, length)(length), length)),
+      ...lengthsOf(draws.dtype).map((length) => of(formAt(ALONG, length)(length), length)),
       ...pairs.map(([c, m, width], at) => {
         const form = CHANNELS[at % CHANNELS.length];
         if (form === undefined) throw new Error("internal: a form for each pair");
@@ -124,10 +125,10 @@ const CONVOLVED: readonly Convolved[] = [
 ];
 
 function convolutionSides<K extends ConvolutionOp>(make: Make<K>): GeneratedRow<K> {
-  return (dtype, random) => {
-    const draw = (of: DType, shape: Shape) => terms(random, of, shape);
+  return (draws) => {
+    const draw = (of: DType, shape: Shape) => terms(inDType(draws, of), shape);
     return CONVOLVED.map((sample, at) => ({
-      ...make(sample, draw, dtype, at % 2 === 0),
+      ...make(sample, draw, draws.dtype, at % 2 === 0),
       exact: true,
     }));
   };
@@ -144,20 +145,20 @@ const WINDOW_FORMS = {
 const smallWholes =
   (random: RandomSource) =>
   (dtype: DType, shape: Shape): HostTensor =>
-    smallIntegers(random, dtype, shape);
+    smallIntegers({ random, dtype }, shape);
 
 function convolutionSetting(dtype: DType, windows: Windows): Setting<"Conv"> {
   return setting(
     "Conv",
     { ...windowLists(windows), group: WINDOW_FORMS.group },
     { kernel: windows.kernels, bias: WINDOW_FORMS.bias, outputs: WINDOW_FORMS.outputs },
-    (attributes, { kernel, bias, outputs }, random) => {
+    (attributes, { kernel, bias, outputs }, draws) => {
       if (!fits(windows.sizes, kernel, attributes)) return undefined;
       const [x, w] = [
         [BATCH, WINDOW_CHANNELS, ...windows.sizes],
         [outputs, WINDOW_CHANNELS / attributes.group, ...kernel],
       ];
-      return { ...conv({ ...attributes, x, w }, smallWholes(random), dtype, bias), exact: true };
+      return { ...conv({ ...attributes, x, w }, smallWholes(draws.random), dtype, bias), exact: true };
     },
   );
 }
@@ -173,10 +174,10 @@ function transposedSetting(dtype: DType, windows: Windows): Setting<"ConvTranspo
       outputPadding: [zeros, ...zeros.map((_, axis) => zeros.with(axis, 1))],
     },
     { kernel: windows.kernels, bias: WINDOW_FORMS.bias, outputs: WINDOW_FORMS.outputs },
-    (attributes, { kernel, bias, outputs }, random) => {
+    (attributes, { kernel, bias, outputs }, draws) => {
       const { strides, outputPadding, group } = attributes;
       if (outputPadding.some((padding, axis) => padding >= (strides[axis] ?? 1))) return undefined;
-      const draw = smallWholes(random);
+      const draw = smallWholes(draws.random);
       const x = [BATCH, WINDOW_CHANNELS, ...windows.sizes.map((size) => Math.ceil(size / 2))];
       return exact(
         attributes,
@@ -193,12 +194,15 @@ function filterSetting(dtype: DType, windows: Windows): Setting<"ConvWeightGradi
     "ConvWeightGradient",
     { ...windowLists(windows), group: WINDOW_FORMS.group, kernelShape: windows.kernels },
     { outputs: WINDOW_FORMS.outputs },
-    (attributes, { outputs }, random) => {
+    (attributes, { outputs }, draws) => {
       const { kernelShape, group } = attributes;
       if (!fits(windows.sizes, kernelShape, attributes)) return undefined;
       const x = [BATCH, WINDOW_CHANNELS, ...windows.sizes];
       const w = [outputs, WINDOW_CHANNELS / group, ...kernelShape];
-      return { ...weightGradient({ ...attributes, x, w }, smallWholes(random), dtype, false), exact: true };
+      return {
+        ...weightGradient({ ...attributes, x, w }, smallWholes(draws.random), dtype, false),
+        exact: true,
+      };
     },
   );
 }
@@ -235,10 +239,9 @@ const weightGradientAt = (
 
 export const convolutionTable: OpTable<OpOf<"convolution">> = {
   Conv: {
-    samples: (dtype, random) => behavioursOf(conv, dtype, random, true),
+    samples: (draws) => behavioursOf(conv, draws, true),
     tails: convolutionTail(conv),
-    sizes: () =>
-      LARGE_CONVOLVED.map((sizes) => exact<"Conv">(attributesOf(sizes), whole(sizes.x), whole(sizes.w))),
+    sizes: () => LARGE_CONVOLVED.map((sizes) => exact(attributesOf(sizes), whole(sizes.x), whole(sizes.w))),
     sides: convolutionSides(conv),
     options: overWindows(convolutionSetting),
     gradients: twice([
@@ -256,11 +259,11 @@ export const convolutionTable: OpTable<OpOf<"convolution">> = {
     rare: [farConv],
   },
   ConvTranspose: {
-    samples: (dtype, random) => behavioursOf(convTranspose, dtype, random, true),
+    samples: (draws) => behavioursOf(convTranspose, draws, true),
     tails: convolutionTail(convTranspose),
     sizes: () =>
       LARGE_CONVOLVED.map((sizes) =>
-        exact<"ConvTranspose">(
+        exact(
           { ...attributesOf(sizes), outputPadding: sizes.w.slice(2).map(() => 0) },
           whole(sizes.y),
           whole(sizes.w),
@@ -284,15 +287,11 @@ export const convolutionTable: OpTable<OpOf<"convolution">> = {
     ]),
   },
   ConvWeightGradient: {
-    samples: (dtype, random) => behavioursOf(weightGradient, dtype, random, false),
+    samples: (draws) => behavioursOf(weightGradient, draws, false),
     tails: convolutionTail(weightGradient),
     sizes: () =>
       LARGE_CONVOLVED.map((sizes) =>
-        exact<"ConvWeightGradient">(
-          { ...attributesOf(sizes), kernelShape: sizes.w.slice(2) },
-          whole(sizes.x),
-          whole(sizes.y),
-        ),
+        exact({ ...attributesOf(sizes), kernelShape: sizes.w.slice(2) }, whole(sizes.x), whole(sizes.y)),
       ),
     sides: convolutionSides(weightGradient),
     options: overWindows(filterSetting),

@@ -55,7 +55,7 @@ function spread(dtype: DType): Rows {
 export function farShares<K extends SoftmaxOp>(): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
-    samples: (dtype) => ({
+    samples: ({ dtype }) => ({
       "far-values": tables(dtype, spread(dtype)).map(
         ([x, axis]) => sample<SoftmaxOp>({ axis }, x) as OpSample<K>,
       ),
@@ -78,7 +78,7 @@ const BEYOND: Rows = [
 
 const reduction = (rows: (dtype: DType) => Rows, dtypes: readonly DType[]): RareRow<ReduceOp> => ({
   dtypes,
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "far-values": tables(dtype, rows(dtype)).map(([x, axis]) =>
       sample<ReduceOp>({ axes: [axis], keepdims: false }, x),
     ),
@@ -90,9 +90,9 @@ export const farSpread: RareRow<ReduceOp> = reduction(spread, HALVES_TOO);
 
 export const farCumSum: RareRow<"CumSum"> = {
   dtypes: ["f16"],
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "far-values": tables(dtype, BEYOND).flatMap(([x, axis]) =>
-      [false, true].map((reverse) => sample<"CumSum">({ axis, exclusive: false, reverse }, x)),
+      [false, true].map((reverse) => sample({ axis, exclusive: false, reverse }, x)),
     ),
   }),
 };
@@ -119,33 +119,18 @@ const products = (dtype: DType, make: (a: HostTensor, b: HostTensor) => readonly
 
 export const farMatMul: RareRow<"MatMul"> = {
   dtypes: ["f16"],
-  samples: (dtype) => ({
-    "far-values": products(dtype, (a, b) => [sample<"MatMul">({}, a, b)]) as OpSample<"MatMul">[],
+  samples: ({ dtype }) => ({
+    "far-values": products(dtype, (a, b) => [sample({}, a, b)]) as OpSample<"MatMul">[],
   }),
 };
 
 export const farGemm: RareRow<"Gemm"> = {
   dtypes: ["f16"],
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "far-values": products(dtype, (a, b) => [
-      sample<"Gemm">(
-        { transA: false, transB: false, alpha: 1, beta: 1 },
-        a,
-        b,
-        hostData(dtype, [-60000], [1]),
-      ),
-      sample<"Gemm">(
-        { transA: false, transB: false, alpha: 1, beta: 1 },
-        a,
-        b,
-        hostData(dtype, [60000], [1]),
-      ),
-      sample<"Gemm">(
-        { transA: false, transB: false, alpha: 0.5, beta: 0 },
-        a,
-        b,
-        hostData(dtype, [60000], [1]),
-      ),
+      sample({ transA: false, transB: false, alpha: 1, beta: 1 }, a, b, hostData(dtype, [-60000], [1])),
+      sample({ transA: false, transB: false, alpha: 1, beta: 1 }, a, b, hostData(dtype, [60000], [1])),
+      sample({ transA: false, transB: false, alpha: 0.5, beta: 0 }, a, b, hostData(dtype, [60000], [1])),
     ]) as OpSample<"Gemm">[],
   }),
 };
@@ -156,21 +141,18 @@ const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1] };
 
 export const farConv: RareRow<"Conv"> = {
   dtypes: ["f16"],
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "far-values": [[[65504, 15, 65504, 16], [1, 1]], [[300, 300, 1, 300], [300, -300]], [[60000, 60000, 60000], [1, 1]]].map(
-      ([x = [], w = []]) => sample<"Conv">({ ...window, group: 1 }, image(dtype, x), image(dtype, w)),
+      ([x = [], w = []]) => sample({ ...window, group: 1 }, image(dtype, x), image(dtype, w)),
     ), // biome-ignore format: one list of pairs
   }),
 };
 
 export const farAveragePool: RareRow<"AveragePool"> = {
   dtypes: ["f16"],
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "far-values": BEYOND.map((row) =>
-      sample<"AveragePool">(
-        { ...window, kernelShape: [1, 2], ceilMode: false, countIncludePad: false },
-        image(dtype, row),
-      ),
+      sample({ ...window, kernelShape: [1, 2], ceilMode: false, countIncludePad: false }, image(dtype, row)),
     ),
   }),
 };
@@ -198,10 +180,10 @@ const asRows = (dtype: DType, row: readonly number[]): HostTensor =>
 
 export const farLayers: RareRow<"LayerNormalization"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "far-values": uneven(dtype).flatMap((row) =>
       [2 ** -17, 1].map((epsilon) =>
-        sample<"LayerNormalization">({ axis: 1, epsilon }, asRows(dtype, row), ones(dtype, row.length)),
+        sample({ axis: 1, epsilon }, asRows(dtype, row), ones(dtype, row.length)),
       ),
     ),
   }),
@@ -209,10 +191,10 @@ export const farLayers: RareRow<"LayerNormalization"> = {
 
 export const farLayersByRms: RareRow<"RMSNormalization"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "far-values": uneven(dtype).flatMap((row) =>
       [2 ** -17, 1].map((epsilon) =>
-        sample<"RMSNormalization">({ axis: 1, epsilon }, asRows(dtype, row), ones(dtype, row.length)),
+        sample({ axis: 1, epsilon }, asRows(dtype, row), ones(dtype, row.length)),
       ),
     ),
   }),
@@ -220,9 +202,9 @@ export const farLayersByRms: RareRow<"RMSNormalization"> = {
 
 export const farChannels: RareRow<"BatchNormalization"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "far-values": uneven(dtype).map((row) =>
-      sample<"BatchNormalization">(
+      sample(
         { epsilon: 2 ** -10 },
         generated(dtype, [row.length, 2], (at) => row[at >> 1] ?? 0),
         ones("f32", 2),
@@ -237,7 +219,7 @@ const REDUCTIONS = ["mean", "sum", "none"] as const;
 export function farLoss<K extends OpOf<"loss">>(): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
-    samples: (dtype) => {
+    samples: ({ dtype }) => {
       const far = dtype === "f16" ? 60000 : 1e5;
       const scores: Rows = [
         [far, 0, -far],
@@ -266,7 +248,7 @@ export function farLoss<K extends OpOf<"loss">>(): RareRow<K> {
 /** Into integers from the numbers of f32 that are nearest to the ends of their range. */
 export const farCast: RareRow<"Cast"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => {
+  samples: ({ dtype }) => {
     const ranges: readonly (readonly [to: DType, low: number, high: number])[] = [
       ["i32", -(2 ** 31), 2 ** 31 - 128],
       ["i64", -(2 ** 63), 2 ** 63 - 2 ** 39],
@@ -308,7 +290,7 @@ export const farCast: RareRow<"Cast"> = {
 /** Long enough that adding the step again and again loses digits. */
 export const longRange: RareRow<"Range"> = {
   dtypes: ["f32", "f16", "bf16", "i32", "i64"],
-  samples: (dtype) => {
+  samples: ({ dtype }) => {
     const one = (start: number, limit: number, delta: number) =>
       sample<"Range">({ start, limit, delta, dtype });
     const whole = [one(-5, 3000, 7), one(2000, -2000, -3)];

@@ -13,7 +13,7 @@ import {
   tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData } from "../host-data.js";
+import { type Draws, generated, hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { alongEach, RANKED, resized, scattered } from "./axis-data.js";
 import { gradientOf, indexTensor, SOURCE, spread } from "./gradient-sample.js";
@@ -34,7 +34,7 @@ type Indexed<K extends Op> = readonly [
 ];
 
 function indexed<K extends Op>(samples: readonly Indexed<K>[]): Sampled<K> {
-  return (dtype) => ({
+  return ({ dtype }) => ({
     values: samples.map(([attributes, data, shape, values]) =>
       sample(attributes, counted(dtype, data), hostData("i32", values, shape)),
     ),
@@ -91,12 +91,8 @@ const reductionAt = (dtype: DType, length: number): ScatterReduction =>
   dtype === "bool" ? "none" : formAt(TAIL_REDUCTIONS, length);
 
 /** Data and updates: labels that are moved, or small whole numbers that are combined. */
-const dataFor = (
-  random: RandomSource,
-  dtype: DType,
-  shape: Shape,
-  reduction: ScatterReduction,
-): HostTensor => (reduction === "none" ? labelled(random, dtype, shape) : terms(random, dtype, shape));
+const dataFor = (draws: Draws, shape: Shape, reduction: ScatterReduction): HostTensor =>
+  reduction === "none" ? labelled(draws, shape) : terms(draws, shape);
 
 type Gathered = readonly [axis: number, data: Shape, indices: Shape];
 
@@ -198,39 +194,31 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       [{ axis: 0 }, [5, 2], [0], []],
       [{ axis: 0 }, [5, 0], [2], [1, 0]],
     ]),
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => {
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => {
         const [axis, data, shape] = formAt(GATHERED, length)(length);
-        return sample<"Gather">(
-          { axis },
-          labelled(random, dtype, data),
-          tailIndices(random, shape, data[axis] ?? 1),
-        );
+        return sample({ axis }, labelled(draws, data), tailIndices(draws.random, shape, data[axis] ?? 1));
       }),
     sizes: () => [
-      sample<"Gather">({ axis: 0 }, counting(LONG), manyIndices([70_003], 66_002)),
-      sample<"Gather">({ axis: 0 }, counting(TALL), manyIndices([4_200], 4_133)),
-      sample<"Gather">({ axis: 1 }, counting(WIDE), manyIndices([4_200], 4_134)),
-      sample<"Gather">({ axis: 0 }, counting([7, 3]), manyIndices([66_002], 7)),
+      sample({ axis: 0 }, counting(LONG), manyIndices([70_003], 66_002)),
+      sample({ axis: 0 }, counting(TALL), manyIndices([4_200], 4_133)),
+      sample({ axis: 1 }, counting(WIDE), manyIndices([4_200], 4_134)),
+      sample({ axis: 0 }, counting([7, 3]), manyIndices([66_002], 7)),
     ],
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": alongEach((shape, axis) =>
         [[], [3], [1], [2, 2], [2, 1, 3]].map((indices) =>
-          sample<"Gather">(
-            { axis },
-            scattered(random, dtype, shape),
-            drawIndices(random, indices, shape[axis] ?? 1),
-          ),
+          sample({ axis }, scattered(draws, shape), drawIndices(draws.random, indices, shape[axis] ?? 1)),
         ),
       ),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
       AXES.map(([shape, axis], at) => {
         const [side = 1] = shape;
-        return sample<"Gather">(
+        return sample(
           { axis },
-          labelled(random, dtype, shape),
-          anyIndices(random, at % 3 === 0 ? [side, side] : [side], side),
+          labelled(draws, shape),
+          anyIndices(draws.random, at % 3 === 0 ? [side, side] : [side], side),
         );
       }),
     gradients: [
@@ -252,42 +240,30 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       [{ axis: 2 }, [2, 1, 3], [2, 1, 2], [2, 0, 1, 1]],
       [{ axis: 0 }, [3], [0], []],
     ]),
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => {
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => {
         const [axis, data, shape] = formAt(ELEMENTS, length)(length);
-        return sample<"GatherElements">(
-          { axis },
-          labelled(random, dtype, data),
-          tailIndices(random, shape, data[axis] ?? 1),
-        );
+        return sample({ axis }, labelled(draws, data), tailIndices(draws.random, shape, data[axis] ?? 1));
       }),
     sizes: () => [
-      sample<"GatherElements">({ axis: 0 }, counting(LONG), manyIndices([70_003], 66_002)),
-      sample<"GatherElements">({ axis: 0 }, counting(TALL), manyIndices([4_133, 17], 4_133)),
-      sample<"GatherElements">({ axis: 1 }, counting(WIDE), manyIndices([17, 4_200], 4_134)),
+      sample({ axis: 0 }, counting(LONG), manyIndices([70_003], 66_002)),
+      sample({ axis: 0 }, counting(TALL), manyIndices([4_133, 17], 4_133)),
+      sample({ axis: 1 }, counting(WIDE), manyIndices([17, 4_200], 4_134)),
     ],
     // Along the axis there may be more indices than elements; along each other axis, fewer.
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": alongEach((shape, axis) => {
         const size = shape[axis] ?? 1;
         const more = resized(shape, axis, size + 2);
         const fewer = shape.flatMap((_, other) => (other === axis ? [] : [resized(more, other, 1)]));
         return [shape, more, ...fewer, resized(shape, axis, 1)].map((indices) =>
-          sample<"GatherElements">(
-            { axis },
-            scattered(random, dtype, shape),
-            drawIndices(random, indices, size),
-          ),
+          sample({ axis }, scattered(draws, shape), drawIndices(draws.random, indices, size)),
         );
       }),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
       AXES.map(([shape, axis]) =>
-        sample<"GatherElements">(
-          { axis },
-          labelled(random, dtype, shape),
-          shuffledAlong(random, shape, axis),
-        ),
+        sample({ axis }, labelled(draws, shape), shuffledAlong(draws.random, shape, axis)),
       ),
     gradients: [
       gradientOf("repeated", [spread([2, 3])], (x) =>
@@ -313,21 +289,21 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       [{ batchDims: 0 }, [3, 0], [2, 1], [1, 0]],
       [{ batchDims: 2 }, [2, 2, 3], [2, 2, 1], [2, -3, 1, 0]],
     ]),
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => {
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => {
         const [data, count] = formAt([[[4, length], 3] as const, [[length], length] as const], length);
-        return sample<"GatherND">(
+        return sample(
           { batchDims: 0 },
-          labelled(random, dtype, data),
-          tailIndices(random, [count, 1], data[0] ?? 1),
+          labelled(draws, data),
+          tailIndices(draws.random, [count, 1], data[0] ?? 1),
         );
       }),
     sizes: () => [
-      sample<"GatherND">({ batchDims: 0 }, counting(TALL), manyIndices([4_200, 1], 4_133)),
-      sample<"GatherND">({ batchDims: 0 }, counting(LONG), manyIndices([70_003, 1], 66_002)),
-      sample<"GatherND">({ batchDims: 1 }, counting(TALL), manyIndices([4_133, 1], 18)),
+      sample({ batchDims: 0 }, counting(TALL), manyIndices([4_200, 1], 4_133)),
+      sample({ batchDims: 0 }, counting(LONG), manyIndices([70_003, 1], 66_002)),
+      sample({ batchDims: 1 }, counting(TALL), manyIndices([4_133, 1], 18)),
     ],
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-depth": RANKED.flatMap((shape) =>
         shape.flatMap((_, batchDims) =>
           shape.slice(batchDims).flatMap((__, less) =>
@@ -336,24 +312,24 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
               .map((outer): OpSample<"GatherND"> => {
                 const shared = shape.slice(0, batchDims);
                 const sizes = shape.slice(batchDims, batchDims + less + 1);
-                return sample<"GatherND">(
+                return sample(
                   { batchDims },
-                  scattered(random, dtype, shape),
-                  tuples(random, [...shared, ...outer], sizes),
+                  scattered(draws, shape),
+                  tuples(draws.random, [...shared, ...outer], sizes),
                 );
               }),
           ),
         ),
       ),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
     [2, 3].flatMap((n) =>
       ([[0, [n, 2]], [0, [n, n, 1]], [1, [n, n - 1]], [1, [n, n, 2]], [1, [n, n, 1]], [2, [n, n, 1]]] as const).map(
         ([batchDims, shape]) =>
-          sample<"GatherND">(
+          sample(
             { batchDims },
-            labelled(random, dtype, cube(n, 4)),
-            anyIndices(random, [...shape], n),
+            labelled(draws, cube(n, 4)),
+            anyIndices(draws.random, [...shape], n),
           ),
       ),
     ), // biome-ignore format: one list of forms
@@ -367,14 +343,14 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
     rare: [indexedSubnormals({ batchDims: 0 }, [3, 1])],
   },
   ScatterElements: {
-    samples: (dtype) => {
+    samples: ({ dtype }) => {
       const one = (
         attributes: OpAttributes["ScatterElements"],
         data: Shape,
         shape: Shape,
         indices: readonly number[],
       ): OpSample<"ScatterElements"> =>
-        exact<"ScatterElements">(
+        exact(
           attributes,
           attributes.reduction === "none" ? counted(dtype, data) : wholeFrom(dtype, data, 0),
           hostData("i32", indices, shape),
@@ -400,99 +376,74 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         ...(isComputeFloat(dtype)
           ? {
               "nan-comes-through": REDUCTIONS.map((reduction) =>
-                sample<"ScatterElements">({ axis: 0, reduction }, ...withNan(dtype, [NAN_PLACES.length])),
+                sample({ axis: 0, reduction }, ...withNan(dtype, [NAN_PLACES.length])),
               ),
             }
           : {}),
         ...(isHalf(dtype)
           ? {
               "sums-run-in-f32": [
-                exact<"ScatterElements">(
-                  { axis: 0, reduction: "add" },
-                  big,
-                  hostData("i32", [0, 0, 0]),
-                  ones,
-                ),
+                exact({ axis: 0, reduction: "add" }, big, hostData("i32", [0, 0, 0]), ones),
               ],
             }
           : {}),
       };
     },
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length): OpSample<"ScatterElements"> => {
-        const reduction = reductionAt(dtype, length);
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length): OpSample<"ScatterElements"> => {
+        const reduction = reductionAt(draws.dtype, length);
         const wide = length % 2 === 0;
         const shape = wide ? [length, 2] : [length];
         // Along the first axis of two columns, each has the indices of the other.
-        const places = shuffledIndices(random, length, [length]);
+        const places = shuffledIndices(draws.random, length, [length]);
         const picked = wide
           ? generated("i32", shape, (at) => Number(places.data[Math.floor(at / 2)]))
           : places;
-        return exact<"ScatterElements">(
+        return exact(
           { axis: 0, reduction },
-          dataFor(random, dtype, shape, reduction),
+          dataFor(draws, shape, reduction),
           picked,
-          dataFor(random, dtype, shape, reduction),
+          dataFor(draws, shape, reduction),
         );
       }),
     unsized: ["f8e4m3", "f8e5m2", "bool"],
     sizes: () => [
-      sample<"ScatterElements">(
-        { axis: 0, reduction: "none" },
-        whole(LONG),
-        eachIndexOnce(66_002),
-        counting(LONG),
-      ),
-      exact<"ScatterElements">(
-        { axis: 0, reduction: "add" },
-        whole(LONG),
-        manyIndices([70_003], 66_002),
-        whole([70_003]),
-      ),
-      exact<"ScatterElements">(
-        { axis: 0, reduction: "add" },
-        whole([7]),
-        manyIndices([70_003], 7),
-        whole([70_003]),
-      ),
-      exact<"ScatterElements">(
-        { axis: 1, reduction: "add" },
-        whole(TALL),
-        manyIndices([4_133, 20], 18),
-        whole([4_133, 20]),
-      ),
-      exact<"ScatterElements">(
+      sample({ axis: 0, reduction: "none" }, whole(LONG), eachIndexOnce(66_002), counting(LONG)),
+      exact({ axis: 0, reduction: "add" }, whole(LONG), manyIndices([70_003], 66_002), whole([70_003])),
+      exact({ axis: 0, reduction: "add" }, whole([7]), manyIndices([70_003], 7), whole([70_003])),
+      exact({ axis: 1, reduction: "add" }, whole(TALL), manyIndices([4_133, 20], 18), whole([4_133, 20])),
+      exact(
         { axis: 1, reduction: "max" },
         whole(WIDE),
         manyIndices([18, 4_200], 4_134),
         counting([18, 4_200]),
       ),
     ],
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": alongEach((shape, axis) => {
         const size = shape[axis] ?? 1;
         const fewer = shape.flatMap((_, other) => [resized(shape, other, 1)]);
         return [shape, ...fewer].map((indices) =>
-          sample<"ScatterElements">(
+          sample(
             { axis, reduction: "none" },
-            scattered(random, dtype, shape),
-            distinctIndices(random, indices, axis, size),
-            scattered(random, dtype, indices),
+            scattered(draws, shape),
+            distinctIndices(draws.random, indices, axis, size),
+            scattered(draws, indices),
           ),
         );
       }),
-      ...(combines(dtype)
+      ...(combines(draws.dtype)
         ? {
             "reductions-along-every-axis": alongEach((shape, axis) =>
               REDUCTIONS.flatMap((reduction) =>
                 // Three updates of one element: their products are exact.
                 [resized(shape, axis, 3), ...shape.map((_, other) => resized(shape, other, 1))].map(
                   (indices) =>
-                    exact<"ScatterElements">(
+                    exact(
                       { axis, reduction },
-                      smallIntegers(random, dtype, shape),
-                      drawIndices(random, indices, shape[axis] ?? 1),
-                      smallIntegers(random, dtype, indices),
+                      smallIntegers(draws, shape),
+                      drawIndices(draws.random, indices, shape[axis] ?? 1),
+                      smallIntegers(draws, indices),
                     ),
                 ),
               ),
@@ -500,16 +451,16 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           }
         : {}),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
       AXES.map(([shape, axis], at): OpSample<"ScatterElements"> => {
         const reduction =
-          dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
+          draws.dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
         const draw = reduction === "none" ? labelled : terms;
-        return exact<"ScatterElements">(
+        return exact(
           { axis, reduction },
-          draw(random, dtype, shape),
-          shuffledAlong(random, shape, axis),
-          draw(random, dtype, shape),
+          draw(draws, shape),
+          shuffledAlong(draws.random, shape, axis),
+          draw(draws, shape),
         );
       }),
     gradients: [
@@ -523,7 +474,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
     rare: [indexedSubnormals({ axis: 0, reduction: "none" }, [1, 3], [1, 3], HALVES_TOO)],
   },
   ScatterND: {
-    samples: (dtype) => {
+    samples: ({ dtype }) => {
       const one = (
         reduction: ScatterReduction,
         data: Shape,
@@ -532,7 +483,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       ): OpSample<"ScatterND"> => {
         const depth = shape.at(-1) as number;
         const updates = [...shape.slice(0, -1), ...data.slice(depth)];
-        return exact<"ScatterND">(
+        return exact(
           { reduction },
           reduction === "none" ? counted(dtype, data) : wholeFrom(dtype, data, 0),
           hostData("i32", indices, shape),
@@ -566,83 +517,66 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         ...(isComputeFloat(dtype)
           ? {
               "nan-comes-through": REDUCTIONS.map((reduction) =>
-                sample<"ScatterND">({ reduction }, ...withNan(dtype, [NAN_PLACES.length, 1])),
+                sample({ reduction }, ...withNan(dtype, [NAN_PLACES.length, 1])),
               ),
             }
           : {}),
         ...(isHalf(dtype)
           ? {
-              "sums-run-in-f32": [
-                exact<"ScatterND">({ reduction: "add" }, big, hostData("i32", [0, 0, 0], [3, 1]), ones),
-              ],
+              "sums-run-in-f32": [exact({ reduction: "add" }, big, hostData("i32", [0, 0, 0], [3, 1]), ones)],
             }
           : {}),
       };
     },
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => {
-        const reduction = reductionAt(dtype, length);
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => {
+        const reduction = reductionAt(draws.dtype, length);
         const of = (data: Shape, count: number, updates: Shape) =>
           exact<"ScatterND">(
             { reduction },
-            dataFor(random, dtype, data, reduction),
-            shuffledIndices(random, data[0] ?? 1, [count, 1]),
-            dataFor(random, dtype, updates, reduction),
+            dataFor(draws, data, reduction),
+            shuffledIndices(draws.random, data[0] ?? 1, [count, 1]),
+            dataFor(draws, updates, reduction),
           );
         return length % 2 === 0 ? of([5, length], 3, [3, length]) : of([length], length, [length]);
       }),
     unsized: ["f8e4m3", "f8e5m2", "bool"],
     sizes: () => [
-      sample<"ScatterND">(
+      sample(
         { reduction: "none" },
         whole(TALL),
         tensor(eachIndexOnce(4_133).data as Int32Array, [4_133, 1]),
         counting(TALL),
       ),
-      exact<"ScatterND">(
-        { reduction: "add" },
-        whole(TALL),
-        manyIndices([4_200, 1], 4_133),
-        whole([4_200, 18]),
-      ),
-      exact<"ScatterND">(
-        { reduction: "add" },
-        whole([5, 3]),
-        manyIndices([66_002, 1], 5),
-        whole([66_002, 3]),
-      ),
-      exact<"ScatterND">(
-        { reduction: "add" },
-        whole(LONG),
-        manyIndices([70_003, 1], 66_002),
-        whole([70_003]),
-      ),
+      exact({ reduction: "add" }, whole(TALL), manyIndices([4_200, 1], 4_133), whole([4_200, 18])),
+      exact({ reduction: "add" }, whole([5, 3]), manyIndices([66_002, 1], 5), whole([66_002, 3])),
+      exact({ reduction: "add" }, whole(LONG), manyIndices([70_003, 1], 66_002), whole([70_003])),
     ],
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-depth": RANKED.flatMap((shape) =>
         shape.map((_, less) => {
           const [sizes, rest] = [shape.slice(0, less + 1), shape.slice(less + 1)];
-          const indices = twoTuples(random, sizes);
-          return sample<"ScatterND">(
+          const indices = twoTuples(draws.random, sizes);
+          return sample(
             { reduction: "none" },
-            scattered(random, dtype, shape),
+            scattered(draws, shape),
             indices,
-            scattered(random, dtype, [...indices.shape.slice(0, 1), ...rest]),
+            scattered(draws, [...indices.shape.slice(0, 1), ...rest]),
           );
         }),
       ),
-      ...(combines(dtype)
+      ...(combines(draws.dtype)
         ? {
             "reductions-at-every-depth": RANKED.flatMap((shape) =>
               shape.flatMap((_, less) =>
                 REDUCTIONS.flatMap((reduction) =>
                   [[], [3], [2, 2]].map((outer): OpSample<"ScatterND"> => {
                     const [sizes, rest] = [shape.slice(0, less + 1), shape.slice(less + 1)];
-                    return exact<"ScatterND">(
+                    return exact(
                       { reduction },
-                      smallIntegers(random, dtype, shape),
-                      tuples(random, outer, sizes),
-                      smallIntegers(random, dtype, [...outer, ...rest]),
+                      smallIntegers(draws, shape),
+                      tuples(draws.random, outer, sizes),
+                      smallIntegers(draws, [...outer, ...rest]),
                     );
                   }),
                 ),
@@ -651,22 +585,22 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           }
         : {}),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
     [2, 3].flatMap((n) =>
       ([[n, 1], [n, 2], [n, 3]] as const).map((shape, at) => {
         const [, depth] = shape;
         // The first of each index differs, so that no place is written twice.
-        const order = permutations(n)[random.integer(0, n - 1)] ?? [];
+        const order = permutations(n)[draws.random.integer(0, n - 1)] ?? [];
         const places = generated("i32", [...shape], (place) =>
-          place % depth === 0 ? (order[place / depth] ?? 0) : random.integer(0, n - 1),
+          place % depth === 0 ? (order[place / depth] ?? 0) : draws.random.integer(0, n - 1),
         );
-        const reduction = dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
+        const reduction = draws.dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
         const draw = reduction === "none" ? labelled : terms;
-        return exact<"ScatterND">(
+        return exact(
           { reduction },
-          draw(random, dtype, cube(n, 3)),
+          draw(draws, cube(n, 3)),
           places,
-          draw(random, dtype, [n, ...cube(n, 3 - depth)]),
+          draw(draws, [n, ...cube(n, 3 - depth)]),
         );
       }),
     ), // biome-ignore format: one list of forms
@@ -710,7 +644,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         "indices-outside-give-zeros": [one(1, [3], [4, -5, 100], "f32")],
       };
     },
-    tails: (_, random) =>
+    tails: ({ random }) =>
       lengthsOf("f32").map((length) => {
         const dtype = formAt(["f32", "i32", "f32"] as const, length);
         const of = (depth: number, count: number, axis: number) =>
@@ -720,11 +654,11 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           : of(5, length, length % 4 === 1 ? 0 : 1);
       }),
     sizes: () => [
-      sample<"OneHot">({ axis: 1, depth: 18, dtype: "f32" }, manyIndices([4_133], 18)),
-      sample<"OneHot">({ axis: 1, depth: 4_134, dtype: "f32" }, manyIndices([18], 4_134)),
-      sample<"OneHot">({ axis: 0, depth: 66_002, dtype: "f32" }, manyIndices([2], 66_002)),
+      sample({ axis: 1, depth: 18, dtype: "f32" }, manyIndices([4_133], 18)),
+      sample({ axis: 1, depth: 4_134, dtype: "f32" }, manyIndices([18], 4_134)),
+      sample({ axis: 0, depth: 66_002, dtype: "f32" }, manyIndices([2], 66_002)),
     ],
-    axes: (_, random) => {
+    axes: ({ random }) => {
       const into = (dtype: OpAttributes["OneHot"]["dtype"]) =>
         [[], ...RANKED.slice(0, 4)].flatMap((shape: Shape) =>
           [...shape, 1].map((__, axis) =>
@@ -738,7 +672,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         "every-axis-i32": into("i32"),
       };
     },
-    sides: (_, random) =>
+    sides: ({ random }) =>
       [2, 3, 4].flatMap((n) =>
         [1, 2].flatMap((rank) =>
           Array.from({ length: rank + 1 }, (_each, axis) =>
@@ -751,7 +685,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         "OneHot",
         { axis: [1, 0, 2], depth: [4, 1, 7], dtype: ["f32", "f16", "bf16", "i32"] },
         {},
-        (attributes, _, random) => sample(attributes, drawIndices(random, [2, 5], 5)),
+        (attributes, _, draws) => sample(attributes, drawIndices(draws.random, [2, 5], 5)),
       ),
     ],
     gradients: SOURCE,

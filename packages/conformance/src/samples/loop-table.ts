@@ -143,7 +143,7 @@ const OPTION_DTYPES: readonly DType[] = ["f32", "f16", "i64", "bool"];
 
 export const loopTable: OpTable<OpOf<"loop">> = {
   Scan: {
-    samples: (dtype) => ({
+    samples: ({ dtype }) => ({
       values: directions.flatMap((reverse) => [
         delayed(dtype, [3], 5, reverse),
         delayed(dtype, [2, 3], 2, reverse),
@@ -209,7 +209,7 @@ export const loopTable: OpTable<OpOf<"loop">> = {
         }),
       ],
     }),
-    tails: (dtype) =>
+    tails: ({ dtype }) =>
       // What came one element before, of wide elements and of many.
       SIDES.map((size, at) => {
         const [width, length] = at % 2 === 0 ? [size, 3] : [3, size];
@@ -228,7 +228,7 @@ export const loopTable: OpTable<OpOf<"loop">> = {
     unsized: DTYPES,
     sizes: () => [delay(2, LONG), delay(TALL[0] as number, TALL.slice(1)), delay(66_002, [])],
     // As many runs as the elements have rows and columns.
-    sides: (dtype) =>
+    sides: ({ dtype }) =>
       [2, 3, 4].flatMap((n) =>
         [false, true].map((reverse) =>
           loop({
@@ -263,10 +263,10 @@ export const loopTable: OpTable<OpOf<"loop">> = {
                 saved: [0, 1],
               },
               { shape: [[3], [], [2, 3], [3, 2, 2], [2, 3, 2, 2]], invariants: [0, 1, 2] },
-              (attributes, { shape, invariants }, random) => {
+              (attributes, { shape, invariants }, draws) => {
                 const { carries, sequences, length } = attributes;
                 if (carries + sequences + invariants === 0) return undefined;
-                const draw = (of: Shape): HostTensor => scattered(random, dtype, of);
+                const draw = (of: Shape): HostTensor => scattered(draws, of);
                 const times = (count: number, of: Shape) => Array.from({ length: count }, () => draw(of));
                 return sample(
                   { ...attributes, body: bodyOf(dtype, shape, carries, sequences, invariants) },

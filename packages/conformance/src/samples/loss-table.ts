@@ -1,6 +1,5 @@
 /** The likelihood losses. */
 import {
-  type DType,
   elementCount,
   type HostTensor,
   type LossReduction,
@@ -9,7 +8,7 @@ import {
   type Shape,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData, randomData } from "../host-data.js";
+import { type Draws, generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { farLoss } from "./far-rows.js";
 import { gradientOf, indexTensor, spread, twice } from "./gradient-sample.js";
@@ -25,7 +24,7 @@ const anyLabels = (random: RandomSource, classes: number, shape: Shape): HostTen
 
 /** The second op takes log-probabilities: any negative numbers are accepted. */
 function lossValues<K extends OpOf<"loss">>(low: number, high: number): Sampled<K> {
-  return (dtype, random) => {
+  return (draws) => {
     const one = (
       attributes: OpAttributes[OpOf<"loss">],
       scores: Shape,
@@ -33,14 +32,10 @@ function lossValues<K extends OpOf<"loss">>(low: number, high: number): Sampled<
     ): OpSample<K> => {
       const [batch = 0, classes = 0, ...rest] = scores;
       const shape = [batch, ...rest];
-      const picked = given === undefined ? anyLabels(random, classes, shape) : hostData("i32", given, shape);
-      const weights = weighted ? [positives(random, dtype, [classes])] : [];
-      return sample(
-        attributes as OpAttributes[K],
-        randomData(random, dtype, scores, low, high),
-        picked,
-        ...weights,
-      );
+      const picked =
+        given === undefined ? anyLabels(draws.random, classes, shape) : hostData("i32", given, shape);
+      const weights = weighted ? [positives(draws, [classes])] : [];
+      return sample(attributes as OpAttributes[K], randomData(draws, scores, low, high), picked, ...weights);
     };
     const reductions = ["mean", "sum", "none"] as const;
     return {
@@ -69,7 +64,7 @@ function lossValues<K extends OpOf<"loss">>(low: number, high: number): Sampled<
       "non-finite-scores": [
         sample(
           { reduction: "none" } as OpAttributes[K],
-          hostData(dtype, [0, Number.NaN, 0, 0, -1, -2, -3, -1, -INFINITE], [3, 3]),
+          hostData(draws.dtype, [0, Number.NaN, 0, 0, -1, -2, -3, -1, -INFINITE], [3, 3]),
           hostData("i32", [0, 1, 0]),
         ),
       ],
@@ -92,32 +87,31 @@ const TAIL_SCORES: readonly ((length: number) => Shape)[] = [
  * One class far above all others, whose exponentials are lost next to it: the logarithms are these whole numbers, and
  * their sums are exact.
  */
-function farApart(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
+function farApart(draws: Draws, shape: Shape): HostTensor {
   const [, classes = 1, ...rest] = shape;
   const inner = elementCount(rest, "test data");
-  return generated(dtype, shape, (at) =>
-    Math.floor(at / inner) % classes === 0 ? 0 : -100 - 4 * random.integer(0, 30),
+  return generated(draws.dtype, shape, (at) =>
+    Math.floor(at / inner) % classes === 0 ? 0 : -100 - 4 * draws.random.integer(0, 30),
   );
 }
 
-const quarters = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
-  generated(dtype, shape, () => random.integer(1, 5) / 4);
+const quarters = (draws: Draws, shape: Shape): HostTensor =>
+  generated(draws.dtype, shape, () => draws.random.integer(1, 5) / 4);
 
 const REDUCTIONS = ["none", "mean", "sum"] as const;
 
 function lossTailOf<K extends OpOf<"loss">>(low: number, high: number): GeneratedRow<K> {
-  return (dtype, random) =>
-    lengthsOf(dtype).flatMap((length) =>
+  return (draws) =>
+    lengthsOf(draws.dtype).flatMap((length) =>
       [[3, length], formAt(TAIL_SCORES, length)(length)].map((shape, at) => {
         const [batch = 1, classes = 1, ...rest] = shape;
         const places = [batch, ...rest];
         const last = elementCount(places, "test data") - 1;
         const labels = generated("i32", places, (place) =>
-          place === last ? classes - 1 : random.integer(0, classes - 1),
+          place === last ? classes - 1 : draws.random.integer(0, classes - 1),
         );
-        const weights = at === 0 ? [] : [quarters(random, dtype, [classes])];
-        const scores =
-          at === 0 ? randomData(random, dtype, shape, low, high) : farApart(random, dtype, shape);
+        const weights = at === 0 ? [] : [quarters(draws, [classes])];
+        const scores = at === 0 ? randomData(draws, shape, low, high) : farApart(draws, shape);
         const attributes = { reduction: formAt(REDUCTIONS, length + at) } as OpAttributes[K];
         return sample<K>(attributes, scores, labels, ...weights);
       }),
@@ -155,17 +149,17 @@ const negative = (shape: Shape): HostTensor => generated("f32", shape, (at) => -
 
 const lossSidesOf =
   <K extends OpOf<"loss">>(low: number, high: number): GeneratedRow<K> =>
-  (dtype, random) =>
+  (draws) =>
     [2, 3, 4].flatMap((n) =>
       [2, 3, 4].flatMap((rank) =>
         REDUCTIONS.map((reduction) => {
-          const labels = generated("i32", cube(n, rank - 1), () => random.integer(0, n - 1));
+          const labels = generated("i32", cube(n, rank - 1), () => draws.random.integer(0, n - 1));
           const ignored = reduction === "mean" ? { ignoreIndex: -100 } : {};
           return sample<K>(
             { reduction, ...ignored } as OpAttributes[K],
-            randomData(random, dtype, cube(n, rank), low, high),
+            randomData(draws, cube(n, rank), low, high),
             labels,
-            ...(rank === 3 ? [] : [positives(random, dtype, [n])]),
+            ...(rank === 3 ? [] : [positives(draws, [n])]),
           );
         }).filter((_, at) => rank < 4 || at === 0),
       ),
@@ -180,17 +174,17 @@ function lossOptions<K extends OpOf<"loss">>(op: K, low: number, high: number): 
       op,
       { reduction: ["mean", "sum", "none"], ignoreIndex: [undefined, 0, 1, 4, -100, -1, 5] },
       { scores: SCORES, weighted: [false, true] },
-      (attributes, { scores, weighted }, random) => {
+      (attributes, { scores, weighted }, draws) => {
         const [batch = 1, classes = 1, ...rest] = scores;
         const { ignoreIndex = 0 } = attributes;
         const labels = generated("i32", [batch, ...rest], (at) =>
-          at % 3 === 1 ? ignoreIndex : random.integer(0, classes - 1),
+          at % 3 === 1 ? ignoreIndex : draws.random.integer(0, classes - 1),
         );
         // Sums of weighted likelihoods are exact in any order.
-        const weights = weighted ? [generated(dtype, [classes], () => 2 ** random.integer(-1, 2))] : [];
+        const weights = weighted ? [generated(dtype, [classes], () => 2 ** draws.random.integer(-1, 2))] : [];
         return sample<OpOf<"loss">>(
           attributes,
-          generated(dtype, scores, () => random.integer(8 * low, 8 * high) / 8),
+          generated(dtype, scores, () => draws.random.integer(8 * low, 8 * high) / 8),
           labels,
           ...weights,
         );

@@ -1,15 +1,14 @@
 /** Products of matrices: orders of their axes, equations of Einsum, options of Gemm. */
 import { type DType, type HostTensor, isFloat, type OpAttributes, type OpOf, type Shape } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type Draws, generated, hostData } from "../host-data.js";
 import { partsOf, RANKED } from "./axis-data.js";
 import { farGemm, farMatMul } from "./far-rows.js";
 import { type GradientSample, gradientOf, spread, twice } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
 import { exact, type OpSample, positives, sample, smallIntegers } from "./op-sample.js";
 import { setting } from "./setting.js";
-import { choices, cube, drawsOf, permutations } from "./side-data.js";
+import { choices, cube, permutations } from "./side-data.js";
 import { whole } from "./size-data.js";
 import { subnormalsPlusOthers, subnormalsTimesOne } from "./subnormals.js";
 import { formAt, lengthsOf, terms, triplesOf } from "./tail-data.js";
@@ -68,17 +67,17 @@ const EMPTY: readonly { readonly attributes: Partial<OpAttributes["Gemm"]>; read
   { attributes: {}, sizes: [0, 0, 0] },
 ];
 
-type Draw = (random: RandomSource, dtype: DType, shape: Shape) => HostTensor;
+type Draw = (draws: Draws, shape: Shape) => HostTensor;
 
-function gemms(random: RandomSource, dtype: DType, draw: Draw, exact: boolean): readonly OpSample<"Gemm">[] {
+function gemms(draws: Draws, draw: Draw, exact: boolean): readonly OpSample<"Gemm">[] {
   const one = (
     attributes: Partial<OpAttributes["Gemm"]>,
     c?: Shape,
     [rows, inner, columns]: Sizes = [5, 6, 3],
   ): OpSample<"Gemm"> => {
-    const a = draw(random, dtype, attributes.transA === true ? [inner, rows] : [rows, inner]);
-    const b = draw(random, dtype, attributes.transB === true ? [columns, inner] : [inner, columns]);
-    const rest = c === undefined ? [] : [draw(random, dtype, c)];
+    const a = draw(draws, attributes.transA === true ? [inner, rows] : [rows, inner]);
+    const b = draw(draws, attributes.transB === true ? [columns, inner] : [inner, columns]);
+    const rest = c === undefined ? [] : [draw(draws, c)];
     return { attributes: gemmOf(attributes), inputs: [a, b, ...rest], exact };
   };
   return [
@@ -180,15 +179,14 @@ const WITHOUT: typeof EINSUMS = [
 ];
 
 function einsums(
-  random: RandomSource,
-  dtype: DType,
+  draws: Draws,
   list: typeof EINSUMS,
   draw: Draw,
   exact = false,
 ): readonly OpSample<"Einsum">[] {
   return list.map(([equation, ...shapes]) => ({
     attributes: { equation },
-    inputs: shapes.map((shape) => draw(random, dtype, shape)),
+    inputs: shapes.map((shape) => draw(draws, shape)),
     exact,
   }));
 }
@@ -211,9 +209,9 @@ function zerosByNonFinite(dtype: DType): readonly (readonly [HostTensor, HostTen
 
 /** Factors whose products are summed; 1 and 2, so that halves hold every sum. */
 const factors =
-  (random: RandomSource, dtype: DType) =>
+  (draws: Draws) =>
   (shape: Shape): HostTensor =>
-    terms(random, dtype, shape, 2);
+    terms(draws, shape, 2);
 
 /** One long side: of the sum, of the rows, and of the columns. */
 const LONG: readonly ((length: number) => Sizes)[] = [
@@ -405,44 +403,36 @@ const einsumOf =
 
 export const matrixTable: OpTable<OpOf<"matrix">> = {
   MatMul: {
-    samples: (dtype, random) => ({
-      values: PRODUCTS.map(([a, b]) =>
-        sample<"MatMul">({}, positives(random, dtype, a), positives(random, dtype, b)),
-      ),
+    samples: (draws) => ({
+      values: PRODUCTS.map(([a, b]) => sample({}, positives(draws, a), positives(draws, b))),
       "whole-numbers-are-exact": PRODUCTS.map(([a, b]) =>
-        exact<"MatMul">({}, smallIntegers(random, dtype, a), smallIntegers(random, dtype, b)),
+        exact({}, smallIntegers(draws, a), smallIntegers(draws, b)),
       ),
-      "non-finite-terms": [sample<"MatMul">({}, ...nonFinite(dtype))],
-      "zeros-times-infinity": zerosByNonFinite(dtype).map((inputs) => sample<"MatMul">({}, ...inputs)),
+      "non-finite-terms": [sample({}, ...nonFinite(draws.dtype))],
+      "zeros-times-infinity": zerosByNonFinite(draws.dtype).map((inputs) => sample({}, ...inputs)),
     }),
-    tails: (dtype, random) => {
-      const draw = factors(random, dtype);
+    tails: (draws) => {
+      const draw = factors(draws);
       const of = ([a, b]: readonly [Shape, Shape]) => exact<"MatMul">({}, draw(a), draw(b));
-      return sizesOf(dtype).map((sizes, at) => of(rotating(BATCHES, at)(sizes)));
+      return sizesOf(draws.dtype).map((sizes, at) => of(rotating(BATCHES, at)(sizes)));
     },
-    sizes: () => LARGE_PRODUCTS.map(([a, b]) => exact<"MatMul">({}, whole(a), whole(b))),
+    sizes: () => LARGE_PRODUCTS.map(([a, b]) => exact({}, whole(a), whole(b))),
     // Products of batches that broadcast in the same ways.
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": RANKED.slice(0, 3)
         .flatMap(partsOf)
-        .map(([a, b]) =>
-          exact<"MatMul">(
-            {},
-            smallIntegers(random, dtype, [...a, 2, 5]),
-            smallIntegers(random, dtype, [...b, 5, 3]),
-          ),
-        ),
+        .map(([a, b]) => exact({}, smallIntegers(draws, [...a, 2, 5]), smallIntegers(draws, [...b, 5, 3]))),
       vectors: RANKED.filter(({ length }) => length > 1).flatMap((shape) => {
         const [rows = 1, inner = 1] = shape.slice(-2);
         return [
-          sample<"MatMul">({}, ...[shape, [inner]].map((size) => smallIntegers(random, dtype, size))),
-          sample<"MatMul">({}, ...[[rows], shape].map((size) => smallIntegers(random, dtype, size))),
+          sample({}, ...[shape, [inner]].map((size) => smallIntegers(draws, size))),
+          sample({}, ...[[rows], shape].map((size) => smallIntegers(draws, size))),
         ];
       }),
     }),
-    sides: (dtype, random) => {
-      const { summed } = drawsOf(random, dtype);
-      return SIDES.flatMap((n) => cubeProducts(n).map(([a, b]) => exact<"MatMul">({}, summed(a), summed(b))));
+    sides: (draws) => {
+      const summed = (shape: Shape) => terms(draws, shape);
+      return SIDES.flatMap((n) => cubeProducts(n).map(([a, b]) => exact({}, summed(a), summed(b))));
     },
     gradients: twice([
       gradientOf("matrices", [spread([3, 4]), spread([4, 2], 1)], ops.matMul),
@@ -454,70 +444,70 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
     rare: [subnormalsTimesOne, farMatMul],
   },
   Gemm: {
-    samples: (dtype, random) => ({
-      values: gemms(random, dtype, positives, false),
-      "whole-numbers-are-exact": gemms(random, dtype, smallIntegers, true),
+    samples: (draws) => ({
+      values: gemms(draws, positives, false),
+      "whole-numbers-are-exact": gemms(draws, smallIntegers, true),
       "non-finite-terms": [
-        sample<"Gemm">(gemmOf({}), ...nonFinite(dtype)),
-        sample<"Gemm">(
+        sample(gemmOf({}), ...nonFinite(draws.dtype)),
+        sample(
           gemmOf({}),
-          generated(dtype, [2, 3], () => 1),
-          generated(dtype, [3, 2], () => 1),
-          hostData(dtype, [Number.NaN, INFINITE], [2]),
+          generated(draws.dtype, [2, 3], () => 1),
+          generated(draws.dtype, [3, 2], () => 1),
+          hostData(draws.dtype, [Number.NaN, INFINITE], [2]),
         ),
       ],
-      "zeros-times-infinity": zerosByNonFinite(dtype).map((inputs) => sample<"Gemm">(gemmOf({}), ...inputs)),
+      "zeros-times-infinity": zerosByNonFinite(draws.dtype).map((inputs) => sample(gemmOf({}), ...inputs)),
       // 0 · NaN is NaN: a factor of 0 may not skip the product.
       "factors-of-zero-keep-nan": [
-        sample<"Gemm">(
+        sample(
           gemmOf({ beta: 0 }),
-          generated(dtype, [2, 3], () => 1),
-          generated(dtype, [3, 2], () => 1),
-          hostData(dtype, [Number.NaN, INFINITE], [2]),
+          generated(draws.dtype, [2, 3], () => 1),
+          generated(draws.dtype, [3, 2], () => 1),
+          hostData(draws.dtype, [Number.NaN, INFINITE], [2]),
         ),
-        sample<"Gemm">(gemmOf({ alpha: 0 }), ...nonFinite(dtype)),
+        sample(gemmOf({ alpha: 0 }), ...nonFinite(draws.dtype)),
         ...[Number.NaN, INFINITE].map((value) =>
           sample<"Gemm">(
             gemmOf({ alpha: 0 }),
-            generated(dtype, [2, 3], () => 1),
-            generated(dtype, [3, 2], (at) => (at === 1 ? value : 1)),
-            generated(dtype, [2], () => 1),
+            generated(draws.dtype, [2, 3], () => 1),
+            generated(draws.dtype, [3, 2], (at) => (at === 1 ? value : 1)),
+            generated(draws.dtype, [2], () => 1),
           ),
         ),
         sample<"Gemm">(
           gemmOf({ alpha: 0, beta: 0.5 }),
-          ...nonFinite(dtype),
-          hostData(dtype, [4, Number.NaN], [2]),
+          ...nonFinite(draws.dtype),
+          hostData(draws.dtype, [4, Number.NaN], [2]),
         ),
       ],
       "no-inner-elements": [
-        sample<"Gemm">(gemmOf({}), hostData(dtype, [], [2, 0]), hostData(dtype, [], [0, 3])),
+        sample(gemmOf({}), hostData(draws.dtype, [], [2, 0]), hostData(draws.dtype, [], [0, 3])),
         ...[[3], [2, 3], [2, 1], []].map((c) =>
           exact<"Gemm">(
             gemmOf({ beta: 0.5 }),
-            hostData(dtype, [], [2, 0]),
-            hostData(dtype, [], [0, 3]),
-            generated(dtype, c, (at) => at + 1),
+            hostData(draws.dtype, [], [2, 0]),
+            hostData(draws.dtype, [], [0, 3]),
+            generated(draws.dtype, c, (at) => at + 1),
           ),
         ),
         exact<"Gemm">(
           gemmOf({ transA: true, transB: true, alpha: 2 }),
-          hostData(dtype, [], [0, 2]),
-          hostData(dtype, [], [3, 0]),
-          hostData(dtype, [7], [1]),
+          hostData(draws.dtype, [], [0, 2]),
+          hostData(draws.dtype, [], [3, 0]),
+          hostData(draws.dtype, [7], [1]),
         ),
       ],
     }),
-    tails: (dtype, random) => {
-      const draw = factors(random, dtype);
+    tails: (draws) => {
+      const draw = factors(draws);
       const of = (at: number, [m, k, n]: Sizes): OpSample<"Gemm"> => {
         const attributes = rotating(TRANSPOSED, at);
         const a = draw(attributes.transA ? [k, m] : [m, k]);
         const b = draw(attributes.transB ? [n, k] : [k, n]);
         const c = rotating(ADDED, at)(m, n).map(draw);
-        return exact<"Gemm">({ ...attributes, alpha: 1, beta: at % 3 === 0 ? 2 : 1 }, a, b, ...c);
+        return exact({ ...attributes, alpha: 1, beta: at % 3 === 0 ? 2 : 1 }, a, b, ...c);
       };
-      return sizesOf(dtype).map((sizes, at) => of(at, sizes));
+      return sizesOf(draws.dtype).map((sizes, at) => of(at, sizes));
     },
     sizes: () => [
       largeGemm([4_133, 5], [5, 18], {}, [18]),
@@ -526,13 +516,13 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       largeGemm([66_002, 2], [66_002, 3], { transA: true }, [2, 1]),
       largeGemm([67, 131], [131, 1_031], { beta: 2 }, [67, 1_031]),
     ],
-    sides: (dtype, random) => {
-      const { summed } = drawsOf(random, dtype);
+    sides: (draws) => {
+      const summed = (shape: Shape) => terms(draws, shape);
       return SIDES.flatMap((n) =>
         booleans.flatMap((transA) =>
           booleans.flatMap((transB) =>
             added(n).map((c, at) =>
-              exact<"Gemm">(
+              exact(
                 { transA, transB, alpha: at % 2 === 0 ? 1 : 2, beta: at % 3 === 0 ? 2 : 1 },
                 summed([n, n]),
                 summed([n, n]),
@@ -543,13 +533,13 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
         ),
       );
     },
-    options: (dtype) => [
+    options: () => [
       setting(
         "Gemm",
         { transA: [false, true], transB: [false, true], alpha: [1, 0.5, 2, 0, -1], beta: [1, 0.5, 2, 0, -1] },
         { c: [[4, 3], "none", [3], [1, 3], [4, 1], [1, 1], []] },
-        (attributes, { c }, random) => {
-          const draw = (shape: Shape): HostTensor => smallIntegers(random, dtype, shape);
+        (attributes, { c }, draws) => {
+          const draw = (shape: Shape): HostTensor => smallIntegers(draws, shape);
           const [a, b] = [[4, 5], [5, 3]]; // biome-ignore format: one line
           return exact(
             attributes,
@@ -571,8 +561,8 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
     rare: [subnormalsPlusOthers, farGemm],
   },
   Einsum: {
-    samples: (dtype, random) => {
-      const whole = (list: typeof EINSUMS) => einsums(random, dtype, list, smallIntegers, true);
+    samples: (draws) => {
+      const whole = (list: typeof EINSUMS) => einsums(draws, list, smallIntegers, true);
       const exactly = {
         "whole-numbers-are-exact": whole(EINSUMS),
         diagonals: whole(DIAGONALS),
@@ -580,34 +570,34 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
         "several-operands": whole(SEVERAL),
         "no-elements": whole(WITHOUT),
       };
-      if (!isFloat(dtype)) return exactly;
+      if (!isFloat(draws.dtype)) return exactly;
       return {
-        values: einsums(random, dtype, EINSUMS, positives),
-        "values-of-diagonals": einsums(random, dtype, DIAGONALS, positives),
-        "values-of-ellipses": einsums(random, dtype, ELLIPSES, positives),
-        "values-of-several-operands": einsums(random, dtype, SEVERAL, positives),
+        values: einsums(draws, EINSUMS, positives),
+        "values-of-diagonals": einsums(draws, DIAGONALS, positives),
+        "values-of-ellipses": einsums(draws, ELLIPSES, positives),
+        "values-of-several-operands": einsums(draws, SEVERAL, positives),
         ...exactly,
-        "zeros-times-infinity": zerosByNonFinite(dtype).map((inputs) =>
-          sample<"Einsum">({ equation: "ij,jk->ik" }, ...inputs),
+        "zeros-times-infinity": zerosByNonFinite(draws.dtype).map((inputs) =>
+          sample({ equation: "ij,jk->ik" }, ...inputs),
         ),
         "non-finite-terms": [
-          sample<"Einsum">({ equation: "ij,jk->ik" }, ...nonFinite(dtype)),
-          sample<"Einsum">({ equation: "ij,jk->ki" }, ...nonFinite(dtype)),
-          sample<"Einsum">(
+          sample({ equation: "ij,jk->ik" }, ...nonFinite(draws.dtype)),
+          sample({ equation: "ij,jk->ki" }, ...nonFinite(draws.dtype)),
+          sample(
             { equation: "ij,ij->i" },
-            ...nonFinite(dtype).flatMap((x) => (x.shape[0] === 5 ? [x, x] : [])),
+            ...nonFinite(draws.dtype).flatMap((x) => (x.shape[0] === 5 ? [x, x] : [])),
           ),
-          sample<"Einsum">({ equation: "ij->i" }, ...nonFinite(dtype).slice(0, 1)),
+          sample({ equation: "ij->i" }, ...nonFinite(draws.dtype).slice(0, 1)),
           // Beside the diagonal they are not read.
-          sample<"Einsum">({ equation: "ii->i" }, hostData(dtype, [1, Number.NaN, INFINITE, 2], [2, 2])),
+          sample({ equation: "ii->i" }, hostData(draws.dtype, [1, Number.NaN, INFINITE, 2], [2, 2])),
         ],
       };
     },
-    tails: (dtype, random) => {
-      const draw = factors(random, dtype);
-      return sizesOf(dtype).map((sizes, at) => {
+    tails: (draws) => {
+      const draw = factors(draws);
+      return sizesOf(draws.dtype).map((sizes, at) => {
         const [equation, shapes] = rotating(TAIL_EQUATIONS, at);
-        return exact<"Einsum">({ equation }, ...shapes(sizes).map(draw));
+        return exact({ equation }, ...shapes(sizes).map(draw));
       });
     },
     // A million products of bigints take the oracle seconds; their tails, axes and options are tested.
@@ -625,19 +615,16 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       largeEinsum("ij,jk,kl->il", [67, 131], [131, 1_031], [1_031, 3]),
       largeEinsum("...ij,...jk->...ik", [4_133, 1, 2, 3], [1, 2, 3, 2]),
     ],
-    sides: (dtype, random) => {
-      const { summed } = drawsOf(random, dtype);
+    sides: (draws) => {
+      const summed = (shape: Shape) => terms(draws, shape);
       return CUBE_EQUATIONS.map(([equation, ranks], at) => {
         const n = 2 + (at % 2);
-        return exact<"Einsum">({ equation }, ...ranks.map((rank) => summed(cube(n, rank))));
+        return exact({ equation }, ...ranks.map((rank) => summed(cube(n, rank))));
       });
     },
-    options: (dtype) => [
-      setting("Einsum", { equation: [...OF_ONE, ...OF_TWO] }, {}, (attributes, _, random) =>
-        exact(
-          attributes,
-          ...shapesOf(attributes.equation).map((shape) => smallIntegers(random, dtype, shape)),
-        ),
+    options: () => [
+      setting("Einsum", { equation: [...OF_ONE, ...OF_TWO] }, {}, (attributes, _, draws) =>
+        exact(attributes, ...shapesOf(attributes.equation).map((shape) => smallIntegers(draws, shape))),
       ),
     ],
     gradients: twice([

@@ -10,8 +10,7 @@ import {
   type Tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { hostData } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type Draws, hostData } from "../host-data.js";
 import { alongEach, alongEachTwo, flattened, RANKED, resized, scattered, subsets } from "./axis-data.js";
 import { gradientOf, spread } from "./gradient-sample.js";
 import type { GeneratedRow, OpTable } from "./op-row.js";
@@ -26,7 +25,7 @@ type Moved<K extends Op> = readonly [attributes: OpAttributes[K], ...shapes: Sha
 
 /** The same attributes and shapes in every dtype. */
 function valuesOf<K extends Op>(samples: readonly Moved<K>[]): Sampled<K> {
-  return (dtype) => ({
+  return ({ dtype }) => ({
     values: samples.map(([attributes, ...shapes]) =>
       sample(attributes, ...shapes.map((shape, index) => counted(dtype, shape, 3 * index))),
     ),
@@ -54,10 +53,10 @@ function tailsOf<K extends Op>(
   forms: readonly TailForm<K>[],
   more: (dtype: DType) => readonly ReturnType<TailForm<K>>[],
 ): GeneratedRow<K> {
-  return (dtype, random) =>
-    [...lengthsOf(dtype).map((length) => formAt(forms, length)(length)), ...more(dtype)].map(
+  return (draws) =>
+    [...lengthsOf(draws.dtype).map((length) => formAt(forms, length)(length)), ...more(draws.dtype)].map(
       ([attributes, ...operands]) =>
-        sample<K>(attributes, ...operands.map((shape): HostTensor => labelled(random, dtype, shape))),
+        sample<K>(attributes, ...operands.map((shape): HostTensor => labelled(draws, shape))),
     );
 }
 
@@ -85,14 +84,14 @@ const padBy = (pads: readonly number[], mode: OpAttributes["Pad"]["mode"]): OpAt
 
 type Samples<K extends Op> = Readonly<Record<string, readonly Moved<K>[]>>;
 
-function axesOf<K extends Op>(samplesOf: (dtype: DType, random: RandomSource) => Samples<K>): Sampled<K> {
-  return (dtype, random) =>
+function axesOf<K extends Op>(samplesOf: (draws: Draws) => Samples<K>): Sampled<K> {
+  return (draws) =>
     Object.fromEntries(
-      Object.entries(samplesOf(dtype, random)).map(([behaviour, samples]) => [
+      Object.entries(samplesOf(draws)).map(([behaviour, samples]) => [
         behaviour,
         samples.map(
           ([attributes, ...shapes]): OpSample<K> =>
-            sample(attributes, ...shapes.map((shape) => scattered(random, dtype, shape))),
+            sample(attributes, ...shapes.map((shape) => scattered(draws, shape))),
         ),
       ]),
     );
@@ -138,7 +137,7 @@ function padsAlong(
   return [...of(0), ...of(1)];
 }
 
-const padAxes: Sampled<"Pad"> = axesOf((dtype) =>
+const padAxes: Sampled<"Pad"> = axesOf(({ dtype }) =>
   Object.fromEntries(
     (["constant", "reflect", "edge"] as const).map((mode) => {
       const value = dtype === "bool" ? 1 : 3;
@@ -190,9 +189,9 @@ const WIDENED = [[], [3], [3, 2], [3, 2, 4], [2, 3, 4, 5]].flatMap((shape: Shape
 
 const sidesOf =
   <K extends Op>(samples: readonly Moved<K>[]): GeneratedRow<K> =>
-  (dtype, random) =>
+  (draws) =>
     samples.map(([attributes, ...operands]) =>
-      sample<K>(attributes, ...operands.map((shape): HostTensor => labelled(random, dtype, shape))),
+      sample<K>(attributes, ...operands.map((shape): HostTensor => labelled(draws, shape))),
     );
 
 const PERMUTED = [
@@ -245,8 +244,8 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       (n) => [{ shape: [n] }, [1, n]],
     ),
     sizes: () => [
-      sample<"Reshape">({ shape: [18, 4_133] }, counting(TALL)),
-      sample<"Reshape">({ shape: [2, 33_001] }, counting(LONG)),
+      sample({ shape: [18, 4_133] }, counting(TALL)),
+      sample({ shape: [2, 33_001] }, counting(LONG)),
     ],
     axes: everyAxis(
       alongEachTwo((shape, first, second) => {
@@ -292,12 +291,12 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       (dtype) => triplesOf(dtype).map(([a, b]) => [{ perm: [1, 0] }, [a, b]]),
     ),
     sizes: () => [
-      sample<"Transpose">({ perm: [1, 0] }, counting(TALL)),
-      sample<"Transpose">({ perm: [1, 0] }, counting(ROWS)),
-      sample<"Transpose">({ perm: [1, 0] }, counting([1_031, 67])),
-      sample<"Transpose">({ perm: [2, 0, 1] }, counting([41, 101, 17])),
-      sample<"Transpose">({ perm: [0, 2, 1] }, counting([4_133, 3, 6])),
-      sample<"Transpose">({ perm: [0, 2, 3, 1] }, counting([17, 19, 15, 16])),
+      sample({ perm: [1, 0] }, counting(TALL)),
+      sample({ perm: [1, 0] }, counting(ROWS)),
+      sample({ perm: [1, 0] }, counting([1_031, 67])),
+      sample({ perm: [2, 0, 1] }, counting([41, 101, 17])),
+      sample({ perm: [0, 2, 1] }, counting([4_133, 3, 6])),
+      sample({ perm: [0, 2, 3, 1] }, counting([17, 19, 15, 16])),
     ],
     axes: everyAxis(
       RANKED.flatMap((shape) =>
@@ -340,13 +339,13 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       (n) => [sliceAlong(0, 1, 3), [4, n]],
     ),
     sizes: () => [
-      sample<"Slice">(sliceAt([0, 65_000, 66_001]), counting(LONG)),
-      sample<"Slice">(sliceAt([0, 66_001, -1, -1]), counting(LONG)),
-      sample<"Slice">(sliceAt([0, 1, 4_133], [1, 1, 18]), counting(TALL)),
-      sample<"Slice">(sliceAt([1, 1, 4_134, 3]), counting(WIDE)),
-      sample<"Slice">(sliceAt([0, 3, 66_002, 2]), counting(ROWS)),
+      sample(sliceAt([0, 65_000, 66_001]), counting(LONG)),
+      sample(sliceAt([0, 66_001, -1, -1]), counting(LONG)),
+      sample(sliceAt([0, 1, 4_133], [1, 1, 18]), counting(TALL)),
+      sample(sliceAt([1, 1, 4_134, 3]), counting(WIDE)),
+      sample(sliceAt([0, 3, 66_002, 2]), counting(ROWS)),
     ],
-    axes: axesOf((_, random) => ({
+    axes: axesOf(({ random }) => ({
       "every-axis": alongEach((shape, axis) =>
         rangesOf(shape[axis] ?? 1).map((range): Moved<"Slice"> => [sliceOf([axis], [range]), shape]),
       ),
@@ -401,15 +400,12 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       (n) => [{ axis: 0 }, [2, n], [1, n]],
     ),
     sizes: () => [
-      sample<"Concat">({ axis: 0 }, counting(LONG), whole([4_133])),
-      sample<"Concat">({ axis: 1 }, counting([4_133, 9]), whole([4_133, 8]), counting([4_133, 1])),
-      sample<"Concat">({ axis: 0 }, counting([2_067, 17]), whole([2_067, 17])),
-      sample<"Concat">({ axis: 1 }, counting([66_002, 1]), whole([66_002, 1])),
+      sample({ axis: 0 }, counting(LONG), whole([4_133])),
+      sample({ axis: 1 }, counting([4_133, 9]), whole([4_133, 8]), counting([4_133, 1])),
+      sample({ axis: 0 }, counting([2_067, 17]), whole([2_067, 17])),
+      sample({ axis: 1 }, counting([66_002, 1]), whole([66_002, 1])),
       // As many operands as an unrolled loop has steps.
-      sample<"Concat">(
-        { axis: 0 },
-        ...Array.from({ length: 70 }, (_, at) => hostData("f32", [at, -at], [1, 2])),
-      ),
+      sample({ axis: 0 }, ...Array.from({ length: 70 }, (_, at) => hostData("f32", [at, -at], [1, 2]))),
     ],
     axes: everyAxis(
       alongEach((shape, axis) =>
@@ -445,10 +441,10 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       (n) => [{ axis: 0, split: [2, 1] }, [3, n]],
     ),
     sizes: () => [
-      sample<"Split">({ axis: 0, split: [33_001, 33_001] }, counting(LONG)),
-      sample<"Split">({ axis: 1, split: [1, 9, 8] }, counting(TALL)),
-      sample<"Split">({ axis: 0, split: [4_100, 33] }, counting(TALL)),
-      sample<"Split">({ axis: 1, split: new Array<number>(67).fill(1) }, counting([2, 67])),
+      sample({ axis: 0, split: [33_001, 33_001] }, counting(LONG)),
+      sample({ axis: 1, split: [1, 9, 8] }, counting(TALL)),
+      sample({ axis: 0, split: [4_100, 33] }, counting(TALL)),
+      sample({ axis: 1, split: new Array<number>(67).fill(1) }, counting([2, 67])),
     ],
     axes: everyAxis(
       alongEach((shape, axis) => {
@@ -488,10 +484,10 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       (n) => [{ shape: [2, 3, n] }, [2, 1, n]],
     ),
     sizes: () => [
-      sample<"Expand">({ shape: TALL }, counting([18])),
-      sample<"Expand">({ shape: TALL }, counting([4_133, 1])),
-      sample<"Expand">({ shape: LONG }, counting([1])),
-      sample<"Expand">({ shape: [1_031, 3, 23] }, counting([3, 1])),
+      sample({ shape: TALL }, counting([18])),
+      sample({ shape: TALL }, counting([4_133, 1])),
+      sample({ shape: LONG }, counting([1])),
+      sample({ shape: [1_031, 3, 23] }, counting([3, 1])),
     ],
     axes: everyAxis(
       RANKED.flatMap((shape) =>
@@ -528,7 +524,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [{ axes: [] }, [2, 3]],
     ]),
     tails: tailOf<"Squeeze">((n) => [{ axes: [0] }, [1, n]]),
-    sizes: () => [sample<"Squeeze">({ axes: [1] }, counting([4_133, 1, 18]))],
+    sizes: () => [sample({ axes: [1] }, counting([4_133, 1, 18]))],
     axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Squeeze"> => [{ axes }, widened(shape, axes)])),
     sides: sidesOf(
       [2, 3].flatMap((side) =>
@@ -549,20 +545,20 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [{ axes: [0, 1] }, []],
     ]),
     tails: tailOf<"Unsqueeze">((n) => [{ axes: [1] }, [n]]),
-    sizes: () => [sample<"Unsqueeze">({ axes: [1] }, counting(TALL))],
+    sizes: () => [sample({ axes: [1] }, counting(TALL))],
     axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Unsqueeze"> => [{ axes }, shape])),
     sides: sidesOf([0, 1, 2].map((axis): Moved<"Unsqueeze"> => [{ axes: [axis] }, [3, 3]])),
     gradients: [gradientOf("vector", [spread([4])], (x) => ops.unsqueeze(x, [0, 2]))],
     rare: [movedSubnormals({ axes: [1] }, [5, 7])],
   },
   Pad: {
-    samples: (dtype) => {
+    samples: ({ dtype }) => {
       const value = padValue(dtype);
       const one = (
         shape: Shape,
         pads: readonly number[],
         mode: OpAttributes["Pad"]["mode"],
-      ): OpSample<"Pad"> => sample<"Pad">({ pads, mode, value }, counted(dtype, shape));
+      ): OpSample<"Pad"> => sample({ pads, mode, value }, counted(dtype, shape));
       return {
         values: [
           one([3], [1, 2], "constant"),
@@ -577,11 +573,11 @@ export const movementTable: OpTable<OpOf<"movement">> = {
         ],
       };
     },
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => {
-        const value = padValue(dtype);
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => {
+        const value = padValue(draws.dtype);
         const of = (shape: Shape, pads: readonly number[], mode: OpAttributes["Pad"]["mode"]) =>
-          sample<"Pad">({ pads, mode, value }, labelled(random, dtype, shape));
+          sample<"Pad">({ pads, mode, value }, labelled(draws, shape));
         return formAt(
           [
             of([length], [1, 2], "constant"),
@@ -595,18 +591,18 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       }),
     unsized: ["u64", "u8", "bool"],
     sizes: () => [
-      sample<"Pad">(padBy([3, 2], "constant"), counting(LONG)),
-      sample<"Pad">(padBy([0, 1, 1, 2], "constant"), counting(TALL)),
-      sample<"Pad">(padBy([4_130, 2, 3, 1], "reflect"), counting(TALL)),
-      sample<"Pad">(padBy([1, 4_100, 2, 1_001], "edge"), counting(WIDE)),
+      sample(padBy([3, 2], "constant"), counting(LONG)),
+      sample(padBy([0, 1, 1, 2], "constant"), counting(TALL)),
+      sample(padBy([4_130, 2, 3, 1], "reflect"), counting(TALL)),
+      sample(padBy([1, 4_100, 2, 1_001], "edge"), counting(WIDE)),
     ],
     axes: padAxes,
-    sides: (dtype, random) =>
+    sides: (draws) =>
       CUBES.flatMap((shape) =>
         padsOf(shape.length).map((pads, at) => {
           const [side = 1] = shape;
           const mode = MODES[at % (side > 2 ? 3 : 2)] ?? "constant";
-          return sample<"Pad">({ pads, mode, value: padValue(dtype) }, labelled(random, dtype, shape));
+          return sample({ pads, mode, value: padValue(draws.dtype) }, labelled(draws, shape));
         }),
       ),
     options: (dtype) => [
@@ -623,7 +619,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
           value: padValues(dtype),
         },
         {},
-        (attributes, _, random) => sample(attributes, scattered(random, dtype, PADDED)),
+        (attributes, _, draws) => sample(attributes, scattered(draws, PADDED)),
       ),
     ],
     gradients: [
@@ -654,9 +650,9 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       (n) => [{ repeats: [n] }, [2]],
     ),
     sizes: () => [
-      sample<"Tile">({ repeats: [4_133, 1] }, counting([1, 18])),
-      sample<"Tile">({ repeats: [2, 3] }, counting([4_133, 5])),
-      sample<"Tile">({ repeats: [66_002] }, counting([2])),
+      sample({ repeats: [4_133, 1] }, counting([1, 18])),
+      sample({ repeats: [2, 3] }, counting([4_133, 5])),
+      sample({ repeats: [66_002] }, counting([2])),
     ],
     axes: everyAxis([
       ...alongEach((shape, axis) =>

@@ -9,8 +9,7 @@ import {
   sameShape,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData, randomData } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type Draws, generated, hostData, randomData } from "../host-data.js";
 import { alongEach } from "./axis-data.js";
 import { farLayers, farLayersByRms, farShares } from "./far-rows.js";
 import { gradientOf, positivePoint, spread, twice } from "./gradient-sample.js";
@@ -25,13 +24,13 @@ import { formAt, lengthsOf, placed } from "./tail-data.js";
 const INFINITE: number = Number.POSITIVE_INFINITY;
 
 function softmaxValues<K extends SoftmaxOp>(): Sampled<K> {
-  return (dtype, random) => {
+  return (draws) => {
     const at = (axis: number, shape: Shape): OpSample<K> =>
-      sample({ axis } as OpAttributes[K], randomData(random, dtype, shape, -4, 4));
+      sample({ axis } as OpAttributes[K], randomData(draws, shape, -4, 4));
     const rows = (...data: readonly (readonly number[])[]): OpSample<K> =>
       sample(
         { axis: 1 } as OpAttributes[K],
-        hostData(dtype, data.flat(), [data.length, (data[0] ?? []).length]),
+        hostData(draws.dtype, data.flat(), [data.length, (data[0] ?? []).length]),
       );
     return {
       values: [
@@ -74,16 +73,16 @@ const ALONG: readonly ((length: number) => Along)[] = [
 ]; // biome-ignore format: one form a line
 
 /** The last of the first row is so large that exponentials overflow if the maximum leaves it out. */
-function tailScores(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
-  const x = randomData(random, dtype, shape, -4, 4);
+function tailScores(draws: Draws, shape: Shape): HostTensor {
+  const x = randomData(draws, shape, -4, 4);
   return shape[0] === 3 && shape.length === 2 ? placed(x, 100, (shape[1] ?? 1) - 1) : x;
 }
 
 function softmaxTail<K extends SoftmaxOp>(): GeneratedRow<K> {
-  return (dtype, random) =>
-    lengthsOf(dtype).flatMap((length) =>
+  return (draws) =>
+    lengthsOf(draws.dtype).flatMap((length) =>
       [[[3, length], 1] as const, formAt(ALONG, length)(length)].map(([shape, axis]) =>
-        sample<K>({ axis } as OpAttributes[K], tailScores(random, dtype, shape)),
+        sample<K>({ axis } as OpAttributes[K], tailScores(draws, shape)),
       ),
     );
 }
@@ -106,16 +105,14 @@ const tailEpsilon = { epsilon: 1e-3 };
 const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
 function softmaxSizes<K extends SoftmaxOp>(): SizeRow<K> {
-  const of = (axis: number, shape: Shape) => sample<"Softmax">({ axis }, onesAndZeros(shape));
+  const of = (axis: number, shape: Shape) => sample({ axis }, onesAndZeros(shape));
   const samples = () => [of(0, LONG), of(0, TALL), of(1, TALL), of(1, WIDE), of(1, ROWS)];
   return samples as unknown as SizeRow<K>;
 }
 
 function softmaxAxes<K extends SoftmaxOp>(): Sampled<K> {
-  return (dtype, random) => ({
-    "every-axis": alongEach((shape, axis) => [
-      sample({ axis } as never, randomData(random, dtype, shape, -4, 4)),
-    ]),
+  return (draws) => ({
+    "every-axis": alongEach((shape, axis) => [sample({ axis } as never, randomData(draws, shape, -4, 4))]),
   });
 }
 
@@ -125,8 +122,7 @@ function scalesOf(shape: Shape): readonly Shape[] {
   return all.filter((one, at) => all.findIndex((other) => sameShape(one, other)) === at);
 }
 
-const shareScores = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
-  randomData(random, dtype, shape, -4, 4);
+const shareScores = (draws: Draws, shape: Shape): HostTensor => randomData(draws, shape, -4, 4);
 
 /** A part of each shape from each axis on, and its forms that broadcast. */
 const CUBE_PARTS = CUBES.flatMap((shape) =>
@@ -143,8 +139,7 @@ const CUBE_PARTS = CUBES.flatMap((shape) =>
 
 export const EPSILONS: readonly number[] = [1e-3, 0.1, 1, 1e-5];
 
-export const near0 = (random: RandomSource, dtype: DType, shape: Shape): HostTensor =>
-  randomData(random, dtype, shape, -0.05, 0.05);
+export const near0 = (draws: Draws, shape: Shape): HostTensor => randomData(draws, shape, -0.05, 0.05);
 
 export const normalizationTable: OpTable<OpOf<"normalization">> = {
   Softmax: {
@@ -169,12 +164,12 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     rare: [smallShares(), farShares()],
   },
   LayerNormalization: {
-    samples: (dtype, random) => {
+    samples: (draws) => {
       const one = (shape: Shape, axis: number, parts: readonly Shape[], epsilon = 1e-5) =>
         sample<"LayerNormalization">(
           { axis, epsilon },
-          randomData(random, dtype, shape),
-          ...parts.map((part) => positives(random, dtype, part)),
+          randomData(draws, shape),
+          ...parts.map((part) => positives(draws, part)),
         );
       return {
         values: [
@@ -190,10 +185,10 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
           one([2, 4], 1, [[1], [4]]),
         ],
         "constant-rows": [
-          sample<"LayerNormalization">(
+          sample(
             { axis: 1, epsilon: 1e-5 },
-            generated(dtype, [2, 4], (at) => (at < 4 ? 3 : -100)),
-            positives(random, dtype, [4]),
+            generated(draws.dtype, [2, 4], (at) => (at < 4 ? 3 : -100)),
+            positives(draws, [4]),
           ),
         ],
         // The mean of no elements is NaN; without rows there is no mean.
@@ -203,19 +198,14 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
           one([2, 0, 3], 1, [[1], [1]]),
           one([0], 0, [[0]]),
         ],
-        ...nanRow(dtype),
+        ...nanRow(draws.dtype),
       };
     },
-    tails: (dtype, random) =>
-      partsOf(dtype).map(([shape, axis], at) => {
+    tails: (draws) =>
+      partsOf(draws.dtype).map(([shape, axis], at) => {
         const part = shape.slice(axis);
-        const bias = at % 3 === 0 ? [] : [randomData(random, dtype, part)];
-        return sample<"LayerNormalization">(
-          { axis, ...tailEpsilon },
-          randomData(random, dtype, shape),
-          positives(random, dtype, part),
-          ...bias,
-        );
+        const bias = at % 3 === 0 ? [] : [randomData(draws, part)];
+        return sample({ axis, ...tailEpsilon }, randomData(draws, shape), positives(draws, part), ...bias);
       }),
     sizes: () => {
       const of = (shape: Shape, part: Shape) =>
@@ -227,41 +217,41 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         );
       return [of(TALL, [18]), of(WIDE, [4_134]), of(ROWS, [2]), of([2, 33_002], [33_002])];
     },
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": alongEach((shape, axis) =>
         scalesOf(shape.slice(axis)).flatMap((part) =>
           [[part], [part, shape.slice(axis)]].map((parts) =>
-            sample<"LayerNormalization">(
+            sample(
               { axis, epsilon: 1e-3 },
-              randomData(random, dtype, shape),
-              ...parts.map((size) => positives(random, dtype, size)),
+              randomData(draws, shape),
+              ...parts.map((size) => positives(draws, size)),
             ),
           ),
         ),
       ),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
       CUBE_PARTS.map(([shape, axis, part], at) =>
-        sample<"LayerNormalization">(
+        sample(
           { axis, epsilon: 0.01 },
-          randomData(random, dtype, shape),
-          positives(random, dtype, part),
-          ...(at % 2 === 0 ? [randomData(random, dtype, part)] : []),
+          randomData(draws, shape),
+          positives(draws, part),
+          ...(at % 2 === 0 ? [randomData(draws, part)] : []),
         ),
       ),
-    options: (dtype) => [
+    options: () => [
       setting(
         "LayerNormalization",
         { axis: [1, 0, 2, 3], epsilon: EPSILONS },
         { bias: [false, true] },
-        (attributes, { bias }, random) => {
+        (attributes, { bias }, draws) => {
           const shape = [2, 3, 4, 5];
           const part = shape.slice(attributes.axis);
           return sample(
             attributes,
-            near0(random, dtype, shape),
-            positives(random, dtype, part),
-            ...(bias ? [positives(random, dtype, part)] : []),
+            near0(draws, shape),
+            positives(draws, part),
+            ...(bias ? [positives(draws, part)] : []),
           );
         },
       ),
@@ -277,13 +267,9 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     rare: [farLayers],
   },
   RMSNormalization: {
-    samples: (dtype, random) => {
+    samples: (draws) => {
       const one = (shape: Shape, axis: number, part: Shape, epsilon = 1e-5) =>
-        sample<"RMSNormalization">(
-          { axis, epsilon },
-          randomData(random, dtype, shape),
-          positives(random, dtype, part),
-        );
+        sample<"RMSNormalization">({ axis, epsilon }, randomData(draws, shape), positives(draws, part));
       return {
         values: [
           one([3, 8], 1, [8]),
@@ -294,56 +280,40 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
           one([2, 4], 1, [1]),
         ],
         "rows-of-zeros": [
-          sample<"RMSNormalization">(
+          sample(
             { axis: 1, epsilon: 1e-5 },
-            generated(dtype, [2, 4], () => 0),
-            positives(random, dtype, [4]),
+            generated(draws.dtype, [2, 4], () => 0),
+            positives(draws, [4]),
           ),
         ],
         "no-elements": [one([0, 3], 1, [3]), one([2, 0], 1, [0]), one([2, 0, 3], 1, [1]), one([0], 0, [0])],
-        ...nanRow(dtype),
+        ...nanRow(draws.dtype),
       };
     },
-    tails: (dtype, random) =>
-      partsOf(dtype).map(([shape, axis]) =>
-        sample<"RMSNormalization">(
-          { axis, ...tailEpsilon },
-          randomData(random, dtype, shape),
-          positives(random, dtype, shape.slice(axis)),
-        ),
+    tails: (draws) =>
+      partsOf(draws.dtype).map(([shape, axis]) =>
+        sample({ axis, ...tailEpsilon }, randomData(draws, shape), positives(draws, shape.slice(axis))),
       ),
     sizes: () => {
       const of = (shape: Shape, part: Shape) =>
         sample<"RMSNormalization">({ axis: 1, epsilon: 1e-5 }, natural(shape), natural(part));
       return [of(TALL, [18]), of(WIDE, [4_134]), of(ROWS, [2]), of([2, 33_002], [33_002])];
     },
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": alongEach((shape, axis) =>
         scalesOf(shape.slice(axis)).map((part) =>
-          sample<"RMSNormalization">(
-            { axis, epsilon: 1e-3 },
-            randomData(random, dtype, shape),
-            positives(random, dtype, part),
-          ),
+          sample({ axis, epsilon: 1e-3 }, randomData(draws, shape), positives(draws, part)),
         ),
       ),
     }),
-    sides: (dtype, random) =>
+    sides: (draws) =>
       CUBE_PARTS.map(([shape, axis, part]) =>
-        sample<"RMSNormalization">(
-          { axis, epsilon: 0.01 },
-          randomData(random, dtype, shape),
-          positives(random, dtype, part),
-        ),
+        sample({ axis, epsilon: 0.01 }, randomData(draws, shape), positives(draws, part)),
       ),
-    options: (dtype) => [
-      setting("RMSNormalization", { axis: [1, 0, 2, 3], epsilon: EPSILONS }, {}, (attributes, _, random) => {
+    options: () => [
+      setting("RMSNormalization", { axis: [1, 0, 2, 3], epsilon: EPSILONS }, {}, (attributes, _, draws) => {
         const shape = [2, 3, 4, 5];
-        return sample(
-          attributes,
-          near0(random, dtype, shape),
-          positives(random, dtype, shape.slice(attributes.axis)),
-        );
+        return sample(attributes, near0(draws, shape), positives(draws, shape.slice(attributes.axis)));
       }),
     ],
     gradients: twice([

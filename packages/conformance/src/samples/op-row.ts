@@ -1,5 +1,5 @@
 import type { DType, Op, OpOf } from "@mp/graph";
-import type { RandomSource } from "../random-source.js";
+import type { Draws } from "../host-data.js";
 import type { AxisOp } from "./axis-data.js";
 import type { Gradients } from "./gradient-sample.js";
 import type { OpSample, Sampled } from "./op-sample.js";
@@ -10,7 +10,7 @@ import type { OptionOp, Options } from "./setting.js";
  * Samples of one op in one dtype, for one case. Data is made when the case runs; shapes, dtypes and attributes do not
  * depend on the random numbers. A tensor that several samples hold is one input of the graph.
  */
-export type GeneratedRow<K extends Op> = (dtype: DType, random: RandomSource) => readonly OpSample<K>[];
+export type GeneratedRow<K extends Op> = (draws: Draws) => readonly OpSample<K>[];
 
 /** In the first dtype of the op, which is mostly f32; data is made when the case runs. */
 export type SizeRow<K extends Op> = () => readonly OpSample<K>[];

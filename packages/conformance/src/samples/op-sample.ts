@@ -1,6 +1,5 @@
 import { type DType, elementCount, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/graph";
-import { generated, hostData, randomData } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type Draws, generated, hostData, randomData } from "../host-data.js";
 
 /** One node with data for it. */
 export interface OpSample<K extends Op> {
@@ -25,7 +24,7 @@ export const exact = <K extends Op>(
 export type Behaviours<K extends Op> = Readonly<Record<string, readonly OpSample<K>[]>>;
 
 /** Shapes and dtypes must not depend on the random numbers. */
-export type Sampled<K extends Op> = (dtype: DType, random: RandomSource) => Behaviours<K>;
+export type Sampled<K extends Op> = (draws: Draws) => Behaviours<K>;
 
 /** Scalars, one element, no elements, odd lengths, ranks up to 5. */
 export const SHAPES: readonly Shape[] = [[], [1], [0], [3, 0, 2], [5], [2, 3], [2, 1, 3, 1, 2], [1031]];
@@ -43,25 +42,25 @@ export function counted(dtype: DType, shape: Shape, offset = 0): HostTensor {
 /**
  * Whole numbers of mixed sign, small enough that every sum of products of them is exact in any order and in any float.
  */
-export function smallIntegers(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
-  const low = dtype === "u8" || dtype === "u64" ? 0 : -2;
-  return generated(dtype, shape, () => random.integer(low, 2));
+export function smallIntegers(draws: Draws, shape: Shape): HostTensor {
+  const low = draws.dtype === "u8" || draws.dtype === "u64" ? 0 : -2;
+  return generated(draws.dtype, shape, () => draws.random.integer(low, 2));
 }
 
 /** Numbers of one sign and similar size, so that their sums lose nothing to cancellation. */
-export function positives(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
-  return randomData(random, dtype, shape, 0.25, 1.25);
+export function positives(draws: Draws, shape: Shape): HostTensor {
+  return randomData(draws, shape, 0.25, 1.25);
 }
 
 /** A shuffle of whole numbers: no ties. */
-export function distinct(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
+export function distinct(draws: Draws, shape: Shape): HostTensor {
   const size = elementCount(shape, "test data");
   const order = Array.from({ length: size }, (_, at) => at);
   for (let at = size - 1; at > 0; at--) {
-    const other = random.integer(0, at);
+    const other = draws.random.integer(0, at);
     const swapped = order[at] as number;
     order[at] = order[other] as number;
     order[other] = swapped;
   }
-  return hostData(dtype, order, shape);
+  return hostData(draws.dtype, order, shape);
 }

@@ -13,7 +13,7 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { evaluate } from "@mp/graph/reference";
-import { generated, hostData, randomData } from "../host-data.js";
+import { type Draws, generated, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { farAveragePool } from "./far-rows.js";
 import { gradientOf, spread } from "./gradient-sample.js";
@@ -160,7 +160,7 @@ function maxPoolGradientOf(
   const value = builder.input("x", x, "batch");
   const { y } = evaluate(builder.finish({ y: builder.emitOne("MaxPool", [value], attributes) }), { x });
   if (y === undefined) throw new Error("internal: the graph has a result");
-  return sample(attributes, randomData(random, x.dtype, y.shape), x, y);
+  return sample(attributes, randomData({ random, dtype: x.dtype }, y.shape), x, y);
 }
 
 type TailPool = readonly [shape: Shape, window: Omit<PoolingWindow, "ceilMode" | "dilations">];
@@ -187,8 +187,7 @@ function pools<T>(dtype: DType, of: (pool: TailPool, length: number) => T): read
   return lengthsOf(dtype).map((length) => of(formAt(TAIL_POOLS, length)(length), length));
 }
 
-const elements = (random: RandomSource, dtype: DType, [shape]: TailPool): HostTensor =>
-  labelled(random, dtype, shape);
+const elements = (draws: Draws, [shape]: TailPool): HostTensor => labelled(draws, shape);
 
 const line = (
   kernel: number,
@@ -275,9 +274,9 @@ const CUBE_POOLS: readonly CubePool[] = [3, 4].flatMap((n) =>
   })),
 );
 
-const average = (random: RandomSource, dtype: DType) =>
+const average = (draws: Draws) =>
   CUBE_POOLS.map(({ shape, window }, at) =>
-    sample<"AveragePool">({ ...window, countIncludePad: at % 2 === 0 }, terms(random, dtype, shape)),
+    sample<"AveragePool">({ ...window, countIncludePad: at % 2 === 0 }, terms(draws, shape)),
   );
 
 /** No pad is as long as the kernel: every window has an element in it. */
@@ -289,7 +288,7 @@ function poolOptions<K extends OpOf<"pooling">>(
   op: K,
   more: Pick<Listed<OpAttributes[K]>, Exclude<keyof OpAttributes[K], keyof OpAttributes["MaxPool"]>>,
 ): Options<K> {
-  return (dtype) =>
+  return () =>
     WINDOWS.map((windows) =>
       setting(
         op,
@@ -300,13 +299,13 @@ function poolOptions<K extends OpOf<"pooling">>(
           ...more,
         } as unknown as Listed<OpAttributes[K]>,
         {},
-        (attributes, _, random) => {
+        (attributes, _, draws) => {
           const { sizes } = windows;
           const { kernelShape } = attributes;
           if (!fits(sizes, kernelShape, attributes) || !isCovered(kernelShape, attributes)) return undefined;
-          const x = distinct(random, dtype, [BATCH, 2, ...sizes]);
+          const x = distinct(draws, [BATCH, 2, ...sizes]);
           return op === "MaxPoolGradient"
-            ? (maxPoolGradientOf(random, x, attributes) as never)
+            ? (maxPoolGradientOf(draws.random, x, attributes) as never)
             : sample<K>(attributes, x);
         },
       ),
@@ -335,33 +334,29 @@ const poolings = [
 
 export const poolingTable: OpTable<OpOf<"pooling">> = {
   MaxPool: {
-    samples: (dtype, random) => {
-      const of = ({ shape, window }: Pool) => sample<"MaxPool">(window, randomData(random, dtype, shape));
+    samples: (draws) => {
+      const of = ({ shape, window }: Pool) => sample<"MaxPool">(window, randomData(draws, shape));
       return {
         values: POOLS.map(of),
         "pads-of-a-kernels-size": WIDELY_PADDED.map(of),
         "ceiling-of-the-size": CEILED.map(of),
-        "all-negative": [
-          sample<"MaxPool">(POOLS[1]?.window ?? TWO, randomData(random, dtype, [1, 2, 7, 5], -3, -1)),
-        ],
-        "nan-in-windows": [sample<"MaxPool">(TWO, withNan(dtype))],
-        "lowest-and-infinite": atTheLowest(dtype),
+        "all-negative": [sample(POOLS[1]?.window ?? TWO, randomData(draws, [1, 2, 7, 5], -3, -1))],
+        "nan-in-windows": [sample(TWO, withNan(draws.dtype))],
+        "lowest-and-infinite": atTheLowest(draws.dtype),
       };
     },
-    tails: (dtype, random) =>
-      pools(dtype, (pool) => sample<"MaxPool">(windowOf(pool), elements(random, dtype, pool))),
-    sizes: () => LARGE_POOLS.map(([shape, window]) => exact<"MaxPool">(window, shuffled(shape))),
-    sides: (dtype, random) =>
-      CUBE_POOLS.map(({ shape, window }) => sample<"MaxPool">(window, labelled(random, dtype, shape))),
+    tails: (draws) => pools(draws.dtype, (pool) => sample(windowOf(pool), elements(draws, pool))),
+    sizes: () => LARGE_POOLS.map(([shape, window]) => exact(window, shuffled(shape))),
+    sides: (draws) => CUBE_POOLS.map(({ shape, window }) => sample(window, labelled(draws, shape))),
     options: poolOptions("MaxPool", {}),
     gradients: poolings.map(({ behaviour, shape, kernel, options }) =>
       gradientOf(behaviour, [spread(shape)], (x) => ops.maxPool(x, kernel, options)),
     ),
   },
   AveragePool: {
-    samples: (dtype, random) => {
+    samples: (draws) => {
       const of = (countIncludePad: boolean) => (pool: Pool) =>
-        sample<"AveragePool">({ ...pool.window, countIncludePad }, randomData(random, dtype, pool.shape));
+        sample<"AveragePool">({ ...pool.window, countIncludePad }, randomData(draws, pool.shape));
       return {
         values: POOLS.map(of(false)),
         "padding-counts": POOLS.map(of(true)),
@@ -369,25 +364,20 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
         "ceiling-of-the-size": [...CEILED.map(of(false)), ...CEILED.map(of(true))],
         // A sum that accumulates in a half would overflow, or stall.
         "sums-in-f32": [
-          sample<"AveragePool">(
+          sample(
             { ...TWO, kernelShape: [16, 16], strides: [16, 16], countIncludePad: false },
-            generated(dtype, [1, 2, 16, 16], (at) => (at === 0 ? 4096 : 1024 + (at % 2))),
+            generated(draws.dtype, [1, 2, 16, 16], (at) => (at === 0 ? 4096 : 1024 + (at % 2))),
           ),
         ],
       };
     },
-    tails: (dtype, random) =>
-      pools(dtype, (pool, length) =>
-        sample<"AveragePool">(
-          { ...windowOf(pool), countIncludePad: length % 2 === 0 },
-          terms(random, dtype, pool[0]),
-        ),
+    tails: (draws) =>
+      pools(draws.dtype, (pool, length) =>
+        sample({ ...windowOf(pool), countIncludePad: length % 2 === 0 }, terms(draws, pool[0])),
       ),
     sizes: () =>
-      LARGE_POOLS.map(([shape, window]) =>
-        sample<"AveragePool">({ ...window, countIncludePad: false }, whole(shape)),
-      ),
-    sides: (dtype, random) => average(random, dtype),
+      LARGE_POOLS.map(([shape, window]) => sample({ ...window, countIncludePad: false }, whole(shape))),
+    sides: (draws) => average(draws),
     options: poolOptions("AveragePool", { countIncludePad: [false, true] }),
     gradients: poolings.flatMap(({ behaviour, shape, kernel, options }) =>
       [false, true].map((countIncludePad) =>
@@ -399,51 +389,49 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
     rare: [farAveragePool],
   },
   MaxPoolGradient: {
-    samples: (dtype, random) => {
-      const of = (x: HostTensor, { window }: Pool) => maxPoolGradientOf(random, x, window);
+    samples: (draws) => {
+      const of = (x: HostTensor, { window }: Pool) => maxPoolGradientOf(draws.random, x, window);
       return {
-        values: POOLS.map((pool) => of(counted(dtype, pool.shape), pool)),
-        "ceiling-of-the-size": CEILED.map((pool) => of(counted(dtype, pool.shape), pool)),
+        values: POOLS.map((pool) => of(counted(draws.dtype, pool.shape), pool)),
+        "ceiling-of-the-size": CEILED.map((pool) => of(counted(draws.dtype, pool.shape), pool)),
         "pads-of-a-kernels-size": WIDELY_PADDED.flatMap((pool) => [
-          of(counted(dtype, pool.shape), pool),
+          of(counted(draws.dtype, pool.shape), pool),
           of(
-            generated(dtype, pool.shape, (at) => (at % 5 === 0 ? 1 : Number.NEGATIVE_INFINITY)),
+            generated(draws.dtype, pool.shape, (at) => (at % 5 === 0 ? 1 : Number.NEGATIVE_INFINITY)),
             pool,
           ),
         ]),
         "of-equals-the-first": POOLS.map((pool) =>
           of(
-            generated(dtype, pool.shape, (at) => at % 2),
+            generated(draws.dtype, pool.shape, (at) => at % 2),
             pool,
           ),
         ),
         "all-equal": POOLS.map((pool) =>
           of(
-            generated(dtype, pool.shape, () => 0),
+            generated(draws.dtype, pool.shape, () => 0),
             pool,
           ),
         ),
         // A search that starts at -infinity finds nothing here, and then writes nowhere or before the plane.
         "nothing-but-negative-infinity": POOLS.map((pool) =>
           of(
-            generated(dtype, pool.shape, () => Number.NEGATIVE_INFINITY),
+            generated(draws.dtype, pool.shape, () => Number.NEGATIVE_INFINITY),
             pool,
           ),
         ),
       };
     },
-    tails: (dtype, random) =>
-      pools(dtype, (pool) => maxPoolGradientOf(random, elements(random, dtype, pool), windowOf(pool))),
+    tails: (draws) =>
+      pools(draws.dtype, (pool) => maxPoolGradientOf(draws.random, elements(draws, pool), windowOf(pool))),
     sizes: () =>
       LARGE_POOLS.map(([shape, window]) => {
         const x = shuffled(shape);
         const y = pooled(x, window);
-        return exact<"MaxPoolGradient">(window, whole(y.shape), x, y);
+        return exact(window, whole(y.shape), x, y);
       }),
-    sides: (dtype, random) =>
-      CUBE_POOLS.map(({ shape, window }) =>
-        maxPoolGradientOf(random, labelled(random, dtype, shape), window),
-      ),
+    sides: (draws) =>
+      CUBE_POOLS.map(({ shape, window }) => maxPoolGradientOf(draws.random, labelled(draws, shape), window)),
     options: poolOptions("MaxPoolGradient", {}),
     gradients: { none: "is the gradient of MaxPool, and tried there" },
   },

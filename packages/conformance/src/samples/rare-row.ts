@@ -1,13 +1,13 @@
 /** Forms that programs seldom use and kernels seldom run: NaN and ties in searches, small results, subnormals. */
 import { type DType, elementCount, type HostTensor, type Op, type Shape } from "@mp/graph";
-import { hostData } from "../host-data.js";
+import { type Draws, hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import type { Behaviours } from "./op-sample.js";
 
 export interface RareRow<K extends Op> {
   readonly dtypes: readonly DType[];
   /** The set of behaviors must not depend on the random numbers; shapes may. */
-  readonly samples: (dtype: DType, random: RandomSource) => Behaviours<K>;
+  readonly samples: (draws: Draws) => Behaviours<K>;
 }
 
 export const HALVES_TOO: readonly DType[] = ["f32", "f16", "bf16"];

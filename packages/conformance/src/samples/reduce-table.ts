@@ -15,7 +15,7 @@ import {
   type Tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
+import { type Draws, generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { alongEach, RANKED, subsets } from "./axis-data.js";
 import { farBeyondHalves, farCumSum, farSpread } from "./far-rows.js";
@@ -82,7 +82,7 @@ const EMPTY: readonly Extent[] = [
   { shape: [2, 0], axes: [0, 1], keepdims: true },
 ];
 
-type Draw = (random: RandomSource, dtype: DType, shape: Shape) => HostTensor;
+type Draw = (draws: Draws, shape: Shape) => HostTensor;
 
 interface Options {
   readonly draw?: Draw;
@@ -110,19 +110,19 @@ function reducedValues<K extends ReduceOp>({
   ofNothing = false,
   more,
 }: Options): Sampled<K> {
-  return (dtype, random) => {
-    const isNumber = isFloat(dtype);
+  return (draws) => {
+    const isNumber = isFloat(draws.dtype);
     const behaviours: Behaviours<ReduceOp> = {
-      values: over(EXTENTS, (shape) => (isNumber ? draw(random, dtype, shape) : counted(dtype, shape))),
+      values: over(EXTENTS, (shape) => (isNumber ? draw(draws, shape) : counted(draws.dtype, shape))),
       "over-no-axes": over(OVER_NONE, (shape) =>
-        isNumber ? draw(random, dtype, shape) : counted(dtype, shape),
+        isNumber ? draw(draws, shape) : counted(draws.dtype, shape),
       ),
       ...(exactDraw !== undefined && isNumber
-        ? { "whole-numbers-are-exact": over(EXTENTS, (shape) => exactDraw(random, dtype, shape), true) }
+        ? { "whole-numbers-are-exact": over(EXTENTS, (shape) => exactDraw(draws, shape), true) }
         : {}),
-      ...integerRows(dtype),
-      ...(ofNothing ? { "no-elements": over(EMPTY, (shape) => generated(dtype, shape, () => 1)) } : {}),
-      ...more?.(dtype),
+      ...integerRows(draws.dtype),
+      ...(ofNothing ? { "no-elements": over(EMPTY, (shape) => generated(draws.dtype, shape, () => 1)) } : {}),
+      ...more?.(draws.dtype),
     };
     // One kind of attributes for all reductions.
     return behaviours as unknown as Behaviours<K>;
@@ -192,21 +192,21 @@ const farOut = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceO
 function searchValues<K extends ArgOp>(): Sampled<K> {
   const at = (axis: number, keepdims: boolean, x: HostTensor) =>
     sample<K>({ axis, keepdims } as OpAttributes[K], x);
-  return (dtype, random) => ({
+  return (draws) => ({
     values: [
-      at(0, false, distinct(random, dtype, [7])),
-      at(1, true, distinct(random, dtype, [2, 5])),
-      at(0, false, distinct(random, dtype, [4, 3])),
-      at(1, false, distinct(random, dtype, [2, 4, 3])),
-      at(0, false, distinct(random, dtype, [1])),
-      at(1, false, distinct(random, dtype, [0, 3])),
+      at(0, false, distinct(draws, [7])),
+      at(1, true, distinct(draws, [2, 5])),
+      at(0, false, distinct(draws, [4, 3])),
+      at(1, false, distinct(draws, [2, 4, 3])),
+      at(0, false, distinct(draws, [1])),
+      at(1, false, distinct(draws, [0, 3])),
     ],
-    "first-of-equals": [at(1, false, hostData(dtype, [3, 1, 3, 1, 2, 2, 2, 2, 1, 1, 3, 3], [3, 4]))],
-    ...integerSearches(dtype, (table, axis) => at(axis, false, table)),
-    ...(isFloat(dtype)
+    "first-of-equals": [at(1, false, hostData(draws.dtype, [3, 1, 3, 1, 2, 2, 2, 2, 1, 1, 3, 3], [3, 4]))],
+    ...integerSearches(draws.dtype, (table, axis) => at(axis, false, table)),
+    ...(isFloat(draws.dtype)
       ? {
           infinities: [
-            at(1, false, hostData(dtype, [1, INFINITE, -INFINITE, 0, -INFINITE, -INFINITE], [2, 3])),
+            at(1, false, hostData(draws.dtype, [1, INFINITE, -INFINITE, 0, -INFINITE, -INFINITE], [2, 3])),
           ],
         }
       : {}),
@@ -252,50 +252,51 @@ const OTHERS: readonly ((length: number) => TailExtent)[] = [
 ]; // biome-ignore format: one form a line
 
 function reducedTail<K extends ReduceOp>(draw: Draw, isExact: boolean): GeneratedRow<K> {
-  return (dtype, random) =>
-    lengthsOf(dtype).flatMap((length) =>
+  return (draws) =>
+    lengthsOf(draws.dtype).flatMap((length) =>
       [rowsOfLength(length), formAt(OTHERS, length)(length)].map(([shape, axes], at): OpSample<K> => {
         const attributes = { axes, keepdims: length % 2 === 0 } as unknown as OpAttributes[K];
-        const x = draw(random, dtype, shape);
+        const x = draw(draws, shape);
         // The last row ends in NaN.
-        const input = at === 0 && isFloat(dtype) ? placed(x, Number.NaN, 3 * length - 1) : x;
+        const input = at === 0 && isFloat(draws.dtype) ? placed(x, Number.NaN, 3 * length - 1) : x;
         return (isExact ? exact<K> : sample<K>)(attributes, input);
       }),
     );
 }
 
-const fromOneToFour: Draw = (random, dtype, shape) => generated(dtype, shape, () => random.integer(1, 4));
+const fromOneToFour: Draw = (draws, shape) => generated(draws.dtype, shape, () => draws.random.integer(1, 4));
 
-const anyTerms: Draw = (random, dtype, shape) => terms(random, dtype, shape);
+const anyTerms: Draw = (draws, shape) => terms(draws, shape);
 
 /** Powers of two whose products stay near 1, none of them 1; odd numbers, whose products wrap. */
-const tailFactors: Draw = (random, dtype, shape) => {
-  if (!isComputeFloat(dtype)) return generated(dtype, shape, () => 2 * random.integer(1, 4) + 1);
+const tailFactors: Draw = (draws, shape) => {
+  if (!isComputeFloat(draws.dtype))
+    return generated(draws.dtype, shape, () => 2 * draws.random.integer(1, 4) + 1);
   let exponent = 0;
-  return generated(dtype, shape, () => {
-    const step = random.integer(1, 2) * (exponent > 0 ? -1 : 1);
+  return generated(draws.dtype, shape, () => {
+    const step = draws.random.integer(1, 2) * (exponent > 0 ? -1 : 1);
     exponent += step;
-    return 2 ** step * (random.next() < 0.5 ? 1 : -1);
+    return 2 ** step * (draws.random.next() < 0.5 ? 1 : -1);
   });
 };
 
 /** In no order, all different along an axis; the largest or the smallest is last. */
-const extreme: Draw = (random, dtype, shape) => {
-  const x = labelled(random, dtype, shape);
+const extreme: Draw = (draws, shape) => {
+  const x = labelled(draws, shape);
   const last = elementCount(shape, "test data") - 1;
-  const [low, high] = dtype === "u8" || dtype === "u64" ? [0, 255] : [-127, 127];
+  const [low, high] = draws.dtype === "u8" || draws.dtype === "u64" ? [0, 255] : [-127, 127];
   // Of three rows one ends in the largest, and one in the smallest.
   const along = shape.at(-1) ?? 1;
-  return placed(placed(x, high, along - 1), random.next() < 0.5 ? low : high, last - along, last);
+  return placed(placed(x, high, along - 1), draws.random.next() < 0.5 ? low : high, last - along, last);
 };
 
 function searchTail<K extends Op>(
   attributes: (axis: number, length: number) => OpAttributes[K],
 ): GeneratedRow<K> {
-  return (dtype, random) =>
-    lengthsOf(dtype).flatMap((length) =>
+  return (draws) =>
+    lengthsOf(draws.dtype).flatMap((length) =>
       ([[[3, length], 1], formAt([[[length], 0], [[length, 3], 0], [[2, length, 3], 1]] as const, length)] as const).map(
-        ([shape, axis]) => sample<K>(attributes(axis, length), extreme(random, dtype, [...shape])),
+        ([shape, axis]) => sample<K>(attributes(axis, length), extreme(draws, [...shape])),
       ),
     ); // biome-ignore format: one list of forms
 }
@@ -327,7 +328,7 @@ const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) 
 
 /** The element to find is somewhere, last and first. */
 function searchSizes<K extends ArgOp>(): SizeRow<K> {
-  const of = (axis: number, x: HostTensor) => sample<"ArgMax">({ axis, keepdims: false }, x);
+  const of = (axis: number, x: HostTensor) => sample({ axis, keepdims: false }, x);
   const samples = () => [
     of(0, counting(LONG)),
     of(0, counting(LONG, -1)),
@@ -339,17 +340,17 @@ function searchSizes<K extends ArgOp>(): SizeRow<K> {
 }
 
 /** Factors whose products are exact, and neither vanish nor overflow. */
-const fewFactors: Draw = (random, dtype, shape) =>
-  generated(dtype, shape, () => {
-    const size = random.next() < 0.9 ? 1 : isFloat(dtype) && random.next() < 0.5 ? 0.5 : 2;
-    return dtype === "u8" || dtype === "u64" || random.next() < 0.5 ? size : -size;
+const fewFactors: Draw = (draws, shape) =>
+  generated(draws.dtype, shape, () => {
+    const size = draws.random.next() < 0.9 ? 1 : isFloat(draws.dtype) && draws.random.next() < 0.5 ? 0.5 : 2;
+    return draws.dtype === "u8" || draws.dtype === "u64" || draws.random.next() < 0.5 ? size : -size;
   });
 
 const flags = [false, true];
 
 function reducedAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<K> {
-  return (dtype, random) => {
-    const data = isFloat(dtype) || draw === fewFactors ? draw : smallIntegers;
+  return (draws) => {
+    const data = isFloat(draws.dtype) || draw === fewFactors ? draw : smallIntegers;
     const samples = RANKED.flatMap((shape) =>
       subsets(shape.length).flatMap((axes, index) =>
         // With five axes each set has one of the two.
@@ -357,7 +358,7 @@ function reducedAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<
           .filter((keepdims) => shape.length < 5 || keepdims === (index % 2 === 0))
           .map((keepdims) => ({
             attributes: { axes, keepdims },
-            inputs: [data(random, dtype, shape)],
+            inputs: [data(draws, shape)],
             exact: isExact,
           })),
       ),
@@ -369,10 +370,10 @@ function reducedAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<
 
 /** Elements that all differ, and many equal ones, of which the first is found. */
 function searchAxes<K extends ArgOp>(): Sampled<K> {
-  return (dtype, random) => ({
+  return (draws) => ({
     "every-axis": alongEach((shape, axis) =>
       flags.flatMap((keepdims) =>
-        [distinct, smallIntegers].map((draw) => sample({ axis, keepdims }, draw(random, dtype, shape))),
+        [distinct, smallIntegers].map((draw) => sample({ axis, keepdims }, draw(draws, shape))),
       ),
     ),
   });
@@ -386,12 +387,12 @@ const CUBE_EXTENTS = CUBES.flatMap((shape) =>
 /** Reduces positive numbers, so that logarithms and means of all of them exist and nothing cancels. */
 const reducedSides =
   <K extends ReduceOp>(): GeneratedRow<K> =>
-  (dtype, random) => {
-    const least = isFloat(dtype) ? -1 : 0;
+  (draws) => {
+    const least = isFloat(draws.dtype) ? -1 : 0;
     return CUBE_EXTENTS.map(([shape, axes], at) =>
       sample<K>(
         { axes, keepdims: at % 2 === 0 } as unknown as OpAttributes[K],
-        generated(dtype, shape, () => 2 ** random.integer(least, least + 2)),
+        generated(draws.dtype, shape, () => 2 ** draws.random.integer(least, least + 2)),
       ),
     );
   };
@@ -477,7 +478,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
   }),
   ReduceProd: reduced({
     values: {
-      draw: (random, dtype, shape) => randomData(random, dtype, shape, 0.9, 1.1),
+      draw: (draws, shape) => randomData(draws, shape, 0.9, 1.1),
       ofNothing: true,
       more: infinities,
     },
@@ -512,7 +513,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
   }),
   ReduceLogSumExp: reduced({
     values: { draw: randomData, ofNothing: true, more: farOut },
-    tails: (random, dtype, shape) => drawn(random, dtype, shape, [-2, 2]),
+    tails: (draws, shape) => drawn(draws, shape, [-2, 2]),
     sizes: onesAndZeros,
     gradients: twice(reducedGradients(ops.reduceLogSumExp)),
     rare: [farSpread],
@@ -540,26 +541,26 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     gradients: PREDICATE,
   },
   TopK: {
-    samples: (dtype, random) => {
+    samples: (draws) => {
       const at = (axis: number, k: number, largest: boolean, x: HostTensor) =>
         sample<"TopK">({ axis, k, largest }, x);
       return {
         values: [true, false].flatMap((largest) => [
-          at(0, 3, largest, distinct(random, dtype, [7])),
-          at(1, 5, largest, distinct(random, dtype, [2, 5])),
-          at(0, 1, largest, distinct(random, dtype, [4, 3])),
-          at(1, 2, largest, distinct(random, dtype, [2, 4, 3])),
+          at(0, 3, largest, distinct(draws, [7])),
+          at(1, 5, largest, distinct(draws, [2, 5])),
+          at(0, 1, largest, distinct(draws, [4, 3])),
+          at(1, 2, largest, distinct(draws, [2, 4, 3])),
         ]),
         "equals-keep-their-order": [true, false].map((largest) =>
-          at(1, 4, largest, hostData(dtype, [2, 1, 2, 1, 2, 3, 3, 3, 3, 3], [2, 5])),
+          at(1, 4, largest, hostData(draws.dtype, [2, 1, 2, 1, 2, 3, 3, 3, 3, 3], [2, 5])),
         ),
         // No rows: an axis other than the searched one is empty.
         "no-rows": [true, false].flatMap((largest) => [
-          at(1, 2, largest, hostData(dtype, [], [0, 3])),
-          at(0, 2, largest, hostData(dtype, [], [3, 0])),
-          at(1, 1, largest, hostData(dtype, [], [2, 1, 0])),
+          at(1, 2, largest, hostData(draws.dtype, [], [0, 3])),
+          at(0, 2, largest, hostData(draws.dtype, [], [3, 0])),
+          at(1, 1, largest, hostData(draws.dtype, [], [2, 1, 0])),
         ]),
-        ...integerSearches(dtype, (table, axis) => at(axis, 3, true, table)),
+        ...integerSearches(draws.dtype, (table, axis) => at(axis, 3, true, table)),
       };
     },
     tails: searchTail((axis, length) => ({
@@ -578,7 +579,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
         of(1, 1, true, ROWS),
       ];
     },
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": alongEach((shape, axis) => {
         const size = shape[axis] ?? 1;
         const searches = [
@@ -588,7 +589,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
           [size, smallIntegers],
         ] as const;
         return flags.flatMap((largest) =>
-          searches.map(([k, draw]) => sample<"TopK">({ axis, k, largest }, draw(random, dtype, shape))),
+          searches.map(([k, draw]) => sample({ axis, k, largest }, draw(draws, shape))),
         );
       }),
     }),
@@ -602,41 +603,41 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     rare: [nanInTopK, chosenSubnormals({ axis: 1, k: 4, largest: true }), zerosInTopK],
   },
   CumSum: {
-    samples: (dtype, random) => {
+    samples: (draws) => {
       const flags = [
         cumulative(0),
         cumulative(0, true),
         cumulative(0, false, true),
         cumulative(0, true, true),
       ];
-      const draw = isFloat(dtype)
+      const draw = isFloat(draws.dtype)
         ? positives
-        : (_: RandomSource, d: DType, shape: Shape) => counted(d, shape);
+        : ({ dtype }: Draws, shape: Shape) => counted(dtype, shape);
       return {
         values: [
-          ...flags.map((attributes) => sample<"CumSum">(attributes, draw(random, dtype, [9]))),
-          sample<"CumSum">(cumulative(1), draw(random, dtype, [2, 5, 3])),
-          sample<"CumSum">(cumulative(2, true), draw(random, dtype, [2, 2, 4])),
-          sample<"CumSum">(cumulative(0), draw(random, dtype, [0, 3])),
-          sample<"CumSum">(cumulative(1), draw(random, dtype, [1, 1])),
+          ...flags.map((attributes) => sample<"CumSum">(attributes, draw(draws, [9]))),
+          sample<"CumSum">(cumulative(1), draw(draws, [2, 5, 3])),
+          sample<"CumSum">(cumulative(2, true), draw(draws, [2, 2, 4])),
+          sample<"CumSum">(cumulative(0), draw(draws, [0, 3])),
+          sample<"CumSum">(cumulative(1), draw(draws, [1, 1])),
         ],
-        ...integerSearches(dtype, (table, axis) => sample<"CumSum">(cumulative(axis), table)),
-        ...(isFloat(dtype)
+        ...integerSearches(draws.dtype, (table, axis) => sample<"CumSum">(cumulative(axis), table)),
+        ...(isFloat(draws.dtype)
           ? {
               "whole-numbers-are-exact": flags.map((attributes) =>
-                exact<"CumSum">(attributes, smallIntegers(random, dtype, [isHalf(dtype) ? 40 : 67])),
+                exact<"CumSum">(attributes, smallIntegers(draws, [isHalf(draws.dtype) ? 40 : 67])),
               ),
             }
           : {}),
       };
     },
-    tails: (dtype, random) =>
-    lengthsOf(dtype).flatMap((length) =>
+    tails: (draws) =>
+    lengthsOf(draws.dtype).flatMap((length) =>
       ([[[2, length], 1], formAt([[[length], 0], [[length, 3], 0], [[2, length, 3], 1]] as const, length)] as const).map(
         ([shape, axis], at) =>
-          exact<"CumSum">(
+          exact(
             { axis, exclusive: (length + at) % 3 === 0, reverse: (length + at) % 2 === 0 },
-            terms(random, dtype, [...shape]),
+            terms(draws, [...shape]),
           ),
       ),
     ), // biome-ignore format: one list of forms
@@ -645,18 +646,16 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
         exact<"CumSum">({ axis, exclusive, reverse }, whole(shape));
       return [of(0, LONG), of(0, LONG, true, true), of(0, TALL, false, true), of(1, TALL), of(1, WIDE, true)];
     },
-    axes: (dtype, random) => ({
+    axes: (draws) => ({
       "every-axis": alongEach((shape, axis) =>
         flags.flatMap((exclusive) =>
-          flags.map((reverse) =>
-            exact<"CumSum">({ axis, exclusive, reverse }, smallIntegers(random, dtype, shape)),
-          ),
+          flags.map((reverse) => exact({ axis, exclusive, reverse }, smallIntegers(draws, shape))),
         ),
       ),
     }),
     sides: alongSides(
       (axis, at) => ({ axis, exclusive: at % 2 === 0, reverse: at % 3 === 0 }),
-      (random, dtype, shape) => terms(random, dtype, shape),
+      (draws, shape) => terms(draws, shape),
     ),
     gradients: [
       gradientOf("plain", [spread([2, 5])], (x) => ops.cumSum(x, 1)),

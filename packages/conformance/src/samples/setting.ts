@@ -1,5 +1,6 @@
 /** Attributes of an op varied alone, in pairs and all at once, on operands where each of them makes a difference. */
 import type { DType, Op, OpAttributes, OpOf } from "@mp/graph";
+import type { Draws } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import type { AxisOp } from "./axis-data.js";
 import type { OpSample } from "./op-sample.js";
@@ -16,7 +17,7 @@ export interface Setting<K extends Op> {
   readonly factors: Factors;
   readonly attributes: readonly string[];
   /** Undefined where those values do not go together. */
-  readonly sample: (chosen: Chosen, random: RandomSource) => OpSample<K> | undefined;
+  readonly sample: (chosen: Chosen, draws: Draws) => OpSample<K> | undefined;
 }
 
 const present = (chosen: Chosen, names: readonly string[]): Chosen =>
@@ -33,18 +34,18 @@ export function setting<K extends Op, const F extends Factors>(
   sample: (
     attributes: OpAttributes[K],
     more: { readonly [N in keyof F]: F[N][number] },
-    random: RandomSource,
+    draws: Draws,
   ) => OpSample<K> | undefined,
 ): Setting<K> {
   const names = Object.keys(attributes);
   return {
     factors: { ...(attributes as Factors), ...more },
     attributes: names,
-    sample: (chosen, random) =>
+    sample: (chosen, draws) =>
       sample(
         present(chosen, names) as OpAttributes[K],
         present(chosen, Object.keys(more)) as { readonly [N in keyof F]: F[N][number] },
-        random,
+        draws,
       ),
   };
 }

@@ -1,9 +1,8 @@
 /** Shapes of which all sides are equal, so that no shape tells one axis from another. */
-import type { DType, HostTensor, Op, OpAttributes, Shape } from "@mp/graph";
-import type { RandomSource } from "../random-source.js";
+import type { HostTensor, Op, OpAttributes, Shape } from "@mp/graph";
+import type { Draws } from "../host-data.js";
 import type { GeneratedRow } from "./op-row.js";
 import { sample } from "./op-sample.js";
-import { labelled, terms } from "./tail-data.js";
 
 /** Tensors of these ranks and sides; no two elements of a tensor are equal, except in bools. */
 export const CUBES: readonly Shape[] = [
@@ -37,22 +36,11 @@ export function choices<T>(from: readonly T[]): readonly (readonly T[])[] {
   );
 }
 
-/** Draws of one case. */
-export interface Draws {
-  readonly moved: (shape: Shape) => HostTensor;
-  readonly summed: (shape: Shape) => HostTensor;
-}
-
-export const drawsOf = (random: RandomSource, dtype: DType): Draws => ({
-  moved: (shape) => labelled(random, dtype, shape),
-  summed: (shape) => terms(random, dtype, shape),
-});
-
 /** Samples along each axis of each of the cubes. */
 export const alongSides =
   <K extends Op>(
     attributesOf: (axis: number, at: number) => OpAttributes[K],
-    draw: (random: RandomSource, dtype: DType, shape: Shape) => HostTensor,
+    draw: (draws: Draws, shape: Shape) => HostTensor,
   ): GeneratedRow<K> =>
-  (dtype, random) =>
-    AXES.map(([shape, axis], at) => sample<K>(attributesOf(axis, at), draw(random, dtype, shape)));
+  (draws) =>
+    AXES.map(([shape, axis], at) => sample<K>(attributesOf(axis, at), draw(draws, shape)));

@@ -10,7 +10,7 @@ const INFINITE = Number.POSITIVE_INFINITY;
 /** NaN counts as larger than every number; equal elements, including zeros of either sign and NaN, keep their order. */
 export const nanInTopK: RareRow<"TopK"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => {
+  samples: ({ dtype }) => {
     const nan = Number.NaN;
     const rows = [
       [nan, 1, nan, 2, 1, -INFINITE, 2, nan, INFINITE],
@@ -21,9 +21,9 @@ export const nanInTopK: RareRow<"TopK"> = {
     const x = hostData(dtype, rows.flat(), [4, 9]);
     return {
       "nan-and-equals-either-way": [true, false].flatMap((largest) =>
-        [1, 3, 5, 9].map((k) => sample<"TopK">({ axis: 1, k, largest }, x)),
+        [1, 3, 5, 9].map((k) => sample({ axis: 1, k, largest }, x)),
       ),
-      "nan-down-the-columns": [true, false].map((largest) => sample<"TopK">({ axis: 0, k: 3, largest }, x)),
+      "nan-down-the-columns": [true, false].map((largest) => sample({ axis: 0, k: 3, largest }, x)),
     };
   },
 };
@@ -32,7 +32,7 @@ export const nanInTopK: RareRow<"TopK"> = {
 export function leftTail<K extends "Sigmoid" | "Softplus" | "Elu">(attributes: OpAttributes[K]): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
-    samples: (dtype) => ({
+    samples: ({ dtype }) => ({
       "small-results": [
         sample<K>(
           attributes,
@@ -46,7 +46,7 @@ export function leftTail<K extends "Sigmoid" | "Softplus" | "Elu">(attributes: O
 export function smallShares<K extends SoftmaxOp>(): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
-    samples: (dtype) => {
+    samples: ({ dtype }) => {
       const far = dtype === "f16" ? 16 : 80;
       const rows = generated(
         dtype,
@@ -54,10 +54,7 @@ export function smallShares<K extends SoftmaxOp>(): RareRow<K> {
         (at) => -((at * 5) % 7) * (far / 7) * (1 + Math.floor(at / 7) / 9),
       );
       return {
-        "small-results": [
-          sample<"Softmax">({ axis: 1 }, rows) as OpSample<K>,
-          sample<"Softmax">({ axis: 0 }, rows) as OpSample<K>,
-        ],
+        "small-results": [sample({ axis: 1 }, rows) as OpSample<K>, sample({ axis: 0 }, rows) as OpSample<K>],
       };
     },
   };
@@ -69,7 +66,7 @@ const SCALARS: readonly Shape[] = [[], [1], [4], [3, 1], [3, 4], [2, 3, 4], [2, 
 export function nanOnEitherSide<K extends "Max" | "Min">(): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
-    samples: (dtype) => {
+    samples: ({ dtype }) => {
       const numbers = [1, INFINITE, -INFINITE, 0, -3];
       const nan = (shape: Shape): HostTensor =>
         generated(dtype, shape, (at) => (at % 2 === 0 ? Number.NaN : at));
@@ -78,8 +75,8 @@ export function nanOnEitherSide<K extends "Max" | "Min">(): RareRow<K> {
       const pairs = SCALARS.flatMap((a, i) => SCALARS.map((b, j) => [a, b, i + j] as const));
       return {
         "nan-on-either-side": pairs.flatMap(([a, b, offset]) => [
-          sample<"Max">({}, nan(a), plain(b, offset)),
-          sample<"Max">({}, plain(a, offset), nan(b)),
+          sample({}, nan(a), plain(b, offset)),
+          sample({}, plain(a, offset), nan(b)),
         ]) as unknown as OpSample<K>[],
       };
     },
@@ -88,7 +85,7 @@ export function nanOnEitherSide<K extends "Max" | "Min">(): RareRow<K> {
 
 export const zerosInTopK: RareRow<"TopK"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     "zeros-of-either-sign": [true, false].flatMap((largest) =>
       [
         [-0, 0, -0, 0],
@@ -96,9 +93,9 @@ export const zerosInTopK: RareRow<"TopK"> = {
         [-0, 0, -1, 1],
         [0, -0, Number.NaN, -0],
       ].flatMap((row) => [
-        sample<"TopK">({ axis: 0, k: 4, largest }, hostData(dtype, row)),
-        sample<"TopK">({ axis: 0, k: 2, largest }, hostData(dtype, row)),
-        sample<"TopK">(
+        sample({ axis: 0, k: 4, largest }, hostData(dtype, row)),
+        sample({ axis: 0, k: 2, largest }, hostData(dtype, row)),
+        sample(
           { axis: 0, k: 4, largest },
           generated(dtype, [4, 3], (at) => row[Math.floor(at / 3)] ?? 0),
         ),

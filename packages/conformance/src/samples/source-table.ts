@@ -22,7 +22,7 @@ const rangeOf = (dtype: DType, length: number) =>
 
 export const sourceTable: OpTable<OpOf<"source">> = {
   Constant: {
-    samples: (dtype) => ({
+    samples: ({ dtype }) => ({
       values: [
         ...SHAPES.map((shape) => sample<"Constant">({ value: counted(dtype, shape) })),
         ...(isComputeFloat(dtype)
@@ -30,14 +30,10 @@ export const sourceTable: OpTable<OpOf<"source">> = {
           : []),
       ],
       // More than 4 KiB in every dtype: constants of that size may be bound like inputs.
-      large: [sample<"Constant">({ value: counted(dtype, [5000]) })],
+      large: [sample({ value: counted(dtype, [5000]) })],
     }),
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) => sample<"Constant">({ value: labelled(random, dtype, [length]) })),
-    sizes: () => [
-      sample<"Constant">({ value: counting(LONG) }),
-      sample<"Constant">({ value: counting(TALL) }),
-    ],
+    tails: (draws) => lengthsOf(draws.dtype).map((length) => sample({ value: labelled(draws, [length]) })),
+    sizes: () => [sample({ value: counting(LONG) }), sample({ value: counting(TALL) })],
     options: (dtype) => [
       setting(
         "Constant",
@@ -55,7 +51,7 @@ export const sourceTable: OpTable<OpOf<"source">> = {
     gradients: SOURCE,
   },
   Range: {
-    samples: (dtype: DType) => {
+    samples: ({ dtype }) => {
       const one = (start: number, limit: number, delta: number) =>
         sample<"Range">({ start, limit, delta, dtype });
       if (dtype === "bool") return { values: [one(0, 2, 1)] };
@@ -70,10 +66,10 @@ export const sourceTable: OpTable<OpOf<"source">> = {
         ],
       };
     },
-    tails: (dtype) => lengthsOf(dtype).map((length) => sample<"Range">(rangeOf(dtype, length))),
+    tails: ({ dtype }) => lengthsOf(dtype).map((length) => sample(rangeOf(dtype, length))),
     sizes: () => [
-      sample<"Range">({ start: 0, limit: 66_002, delta: 1, dtype: "f32" }),
-      sample<"Range">({ start: 66_002, limit: -66_000, delta: -2, dtype: "i32" }),
+      sample({ start: 0, limit: 66_002, delta: 1, dtype: "f32" }),
+      sample({ start: 66_002, limit: -66_000, delta: -2, dtype: "i32" }),
     ],
     options: (dtype) => [
       setting(
@@ -103,7 +99,7 @@ export const sourceTable: OpTable<OpOf<"source">> = {
     }),
     tails: () =>
       [...SIDES, ...everySeventh(3)].map((length, at) =>
-        sample<"RandomBits">(
+        sample(
           { key: 0x9c3e5a1fb7d24681n + BigInt(2 * length), shape: at % 3 === 0 ? [3, length] : [length] },
           tensor(Int32Array.of(2 ** 16 - at), []),
         ),
@@ -127,16 +123,14 @@ export const sourceTable: OpTable<OpOf<"source">> = {
     gradients: PREDICATE,
   },
   Barrier: {
-    samples: (dtype) => ({
+    samples: ({ dtype }) => ({
       values: SHAPES.map((shape) =>
-        sample<"Barrier">({}, counted(dtype, shape), counted(dtype, [2]), counted(dtype, shape, 1)),
+        sample({}, counted(dtype, shape), counted(dtype, [2]), counted(dtype, shape, 1)),
       ),
     }),
-    tails: (dtype, random) =>
-      lengthsOf(dtype).map((length) =>
-        sample<"Barrier">({}, labelled(random, dtype, [length]), labelled(random, dtype, [2])),
-      ),
-    sizes: () => [sample<"Barrier">({}, counting(TALL), counting(LONG))],
+    tails: (draws) =>
+      lengthsOf(draws.dtype).map((length) => sample({}, labelled(draws, [length]), labelled(draws, [2]))),
+    sizes: () => [sample({}, counting(TALL), counting(LONG))],
     gradients: { none: "is put in by core, behind remat, whose cases train" },
   },
 };

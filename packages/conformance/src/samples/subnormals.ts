@@ -27,7 +27,7 @@ export function movedSubnormals<K extends Op>(
 ): RareRow<K> {
   return {
     dtypes: MOVED,
-    samples: (dtype) => ({
+    samples: ({ dtype }) => ({
       subnormals: [sample<K>(attributes, ...shapes.map((shape) => small(dtype, shape)))],
     }),
   };
@@ -41,7 +41,7 @@ export function indexedSubnormals<K extends Op>(
 ): RareRow<K> {
   return {
     dtypes,
-    samples: (dtype) => ({
+    samples: ({ dtype }) => ({
       subnormals: [
         sample<K>(
           attributes,
@@ -61,7 +61,7 @@ export function chosenSubnormals<K extends Op>(
 ): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
-    samples: (dtype) => ({ subnormals: [exact<K>(attributes, small(dtype, shape))] }),
+    samples: ({ dtype }) => ({ subnormals: [exact<K>(attributes, small(dtype, shape))] }),
   };
 }
 
@@ -69,7 +69,7 @@ export function chosenSubnormals<K extends Op>(
 export function subnormalsOfTwo<K extends "Max" | "Min">(): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
-    samples: (dtype) => {
+    samples: ({ dtype }) => {
       const x = small(dtype, [5, 7]);
       return {
         subnormals: [
@@ -83,9 +83,9 @@ export function subnormalsOfTwo<K extends "Max" | "Min">(): RareRow<K> {
 
 export const subnormalsWhere: RareRow<"Where"> = {
   dtypes: MOVED,
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     subnormals: [
-      sample<"Where">(
+      sample(
         {},
         generated("bool", [5, 7], (at) => at % 2),
         small(dtype, [5, 7]),
@@ -97,10 +97,8 @@ export const subnormalsWhere: RareRow<"Where"> = {
 
 export const reducedSubnormals: RareRow<"ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceL1"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => ({
-    subnormals: [[0], [1], [0, 1]].map((axes) =>
-      exact<"ReduceSum">({ axes, keepdims: false }, small(dtype, [5, 7])),
-    ),
+  samples: ({ dtype }) => ({
+    subnormals: [[0], [1], [0, 1]].map((axes) => exact({ axes, keepdims: false }, small(dtype, [5, 7]))),
   }),
 };
 
@@ -109,11 +107,11 @@ const identity = (dtype: DType, size: number): HostTensor =>
 
 export const subnormalsTimesOne: RareRow<"MatMul"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => ({
+  samples: ({ dtype }) => ({
     subnormals: [
-      exact<"MatMul">({}, small(dtype, [3, 5]), identity(dtype, 5)),
-      exact<"MatMul">({}, identity(dtype, 5), small(dtype, [5, 3])),
-      exact<"MatMul">(
+      exact({}, small(dtype, [3, 5]), identity(dtype, 5)),
+      exact({}, identity(dtype, 5), small(dtype, [5, 3])),
+      exact(
         {},
         small(dtype, [3, 5]),
         generated(dtype, [5, 2], () => 1),
@@ -124,10 +122,10 @@ export const subnormalsTimesOne: RareRow<"MatMul"> = {
 
 export const subnormalsPlusOthers: RareRow<"Gemm"> = {
   dtypes: HALVES_TOO,
-  samples: (dtype) => {
+  samples: ({ dtype }) => {
     const attributes = { transA: false, transB: true, alpha: 1, beta: 1 };
     return {
-      subnormals: [exact<"Gemm">(attributes, small(dtype, [3, 5]), identity(dtype, 5), small(dtype, [5]))],
+      subnormals: [exact(attributes, small(dtype, [3, 5]), identity(dtype, 5), small(dtype, [5]))],
     };
   },
 };

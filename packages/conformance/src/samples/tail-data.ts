@@ -1,7 +1,6 @@
 /** Data for lengths that do not fill an engine's registers: every element differs from those near it. */
 import { DTYPES, type DType, type HostTensor, isComputeFloat, isFloat, type Shape } from "@mp/graph";
-import { generated, randomData } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type Draws, generated, randomData } from "../host-data.js";
 
 /** Whole registers of 4 to 64 elements, with every remainder. */
 export const LENGTHS: readonly number[] = Array.from({ length: 70 }, (_, at) => at + 1);
@@ -44,31 +43,26 @@ export function triplesOf(dtype: DType): readonly (readonly [number, number, num
 const isUnsigned = (dtype: DType): boolean => dtype === "u8" || dtype === "u64";
 
 /** Elements that differ from the next 250, or the next 14 in eight bits; random bools. */
-export function labelled(random: RandomSource, dtype: DType, shape: Shape): HostTensor {
-  if (dtype === "bool") return generated(dtype, shape, () => random.integer(0, 1));
-  const count = isFloat(dtype) && !isComputeFloat(dtype) ? 15 : 251;
-  const first = random.integer(0, count - 1);
-  const low = isUnsigned(dtype) ? 0 : -(count - 1) / 2;
-  return generated(dtype, shape, (at) => low + ((first + 7 * at) % count));
+export function labelled(draws: Draws, shape: Shape): HostTensor {
+  if (draws.dtype === "bool") return generated(draws.dtype, shape, () => draws.random.integer(0, 1));
+  const count = isFloat(draws.dtype) && !isComputeFloat(draws.dtype) ? 15 : 251;
+  const first = draws.random.integer(0, count - 1);
+  const low = isUnsigned(draws.dtype) ? 0 : -(count - 1) / 2;
+  return generated(draws.dtype, shape, (at) => low + ((first + 7 * at) % count));
 }
 
 /** Whole numbers of which none is 0, so that one that a sum leaves out, or adds twice, shows. */
-export function terms(random: RandomSource, dtype: DType, shape: Shape, most = 3): HostTensor {
-  return generated(dtype, shape, () => {
-    const size = random.integer(1, most);
-    return isUnsigned(dtype) || random.next() < 0.5 ? size : -size;
+export function terms(draws: Draws, shape: Shape, most = 3): HostTensor {
+  return generated(draws.dtype, shape, () => {
+    const size = draws.random.integer(1, most);
+    return isUnsigned(draws.dtype) || draws.random.next() < 0.5 ? size : -size;
   });
 }
 
 /** Floats between the limits, whole numbers between them, or random bools. */
-export function drawn(
-  random: RandomSource,
-  dtype: DType,
-  shape: Shape,
-  [low, high]: readonly [number, number],
-): HostTensor {
-  if (dtype === "bool") return generated(dtype, shape, () => random.integer(0, 1));
-  return randomData(random, dtype, shape, isUnsigned(dtype) ? Math.max(low, 0) : low, high);
+export function drawn(draws: Draws, shape: Shape, [low, high]: readonly [number, number]): HostTensor {
+  if (draws.dtype === "bool") return generated(draws.dtype, shape, () => draws.random.integer(0, 1));
+  return randomData(draws, shape, isUnsigned(draws.dtype) ? Math.max(low, 0) : low, high);
 }
 
 /** The same tensor with another number at some places. */

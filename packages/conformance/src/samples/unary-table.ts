@@ -13,8 +13,7 @@ import {
   type Shape,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type Draws, generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import { scattered } from "./axis-data.js";
 import { farCast } from "./far-rows.js";
 import { farValues } from "./far-values.js";
@@ -79,22 +78,22 @@ function valuesOf<K extends Op>(
   values: Values = farValues,
   range: readonly [low: number, high: number] = [-8, 8],
 ): Sampled<K> {
-  return (dtype, random) => {
-    const numbers = isComputeFloat(dtype) ? values(dtype) : (INTEGERS[dtype] ?? []);
-    const special = hostData(dtype, numbers);
-    const isNumber = isComputeFloat(dtype);
+  return (draws) => {
+    const numbers = isComputeFloat(draws.dtype) ? values(draws.dtype) : (INTEGERS[draws.dtype] ?? []);
+    const special = hostData(draws.dtype, numbers);
+    const isNumber = isComputeFloat(draws.dtype);
     return {
       values: variants.flatMap((attributes) => [
         sample(attributes, special),
-        ...(isNumber ? [sample(attributes, randomData(random, dtype, [257], ...range))] : []),
+        ...(isNumber ? [sample(attributes, randomData(draws, [257], ...range))] : []),
       ]),
       shapes: SHAPES.map((shape) =>
         sample(
           variants[0] as OpAttributes[K],
-          isNumber ? randomData(random, dtype, shape, ...range) : counted(dtype, shape),
+          isNumber ? randomData(draws, shape, ...range) : counted(draws.dtype, shape),
         ),
       ),
-      ...extremes<K>(dtype, variants),
+      ...extremes<K>(draws.dtype, variants),
     };
   };
 }
@@ -104,14 +103,14 @@ const PLAIN = [{}] as const;
 /** Without -infinity: x · Φ(x) is 0 · infinity there. */
 const gaussian: Values = (dtype) => farValues(dtype).filter((x) => x !== Number.NEGATIVE_INFINITY);
 
-type Vector = (random: RandomSource, dtype: DType, length: number) => HostTensor;
+type Vector = (draws: Draws, length: number) => HostTensor;
 
 /** Floats between the limits, the last of some lengths NaN; whole numbers of any size that all integers hold. */
 const between =
   (low: number, high: number): Vector =>
-  (random, dtype, length) => {
-    const x = drawn(random, dtype, [length], isComputeFloat(dtype) ? [low, high] : [-100, 100]);
-    return endsInNan(dtype, length) ? placed(x, Number.NaN, length - 1) : x;
+  (draws, length) => {
+    const x = drawn(draws, [length], isComputeFloat(draws.dtype) ? [low, high] : [-100, 100]);
+    return endsInNan(draws.dtype, length) ? placed(x, Number.NaN, length - 1) : x;
   };
 
 function tailOf<K extends Op>(
@@ -119,18 +118,18 @@ function tailOf<K extends Op>(
   attributes: readonly OpAttributes[K][] = [{} as OpAttributes[K]],
   first: DType = "f32",
 ): GeneratedRow<K> {
-  return (dtype, random) =>
-    lengthsOf(dtype, first).map((length) =>
-      sample<K>(formAt(attributes, length), vector(random, dtype, length)),
+  return (draws) =>
+    lengthsOf(draws.dtype, first).map((length) =>
+      sample<K>(formAt(attributes, length), vector(draws, length)),
     );
 }
 
 /** Each element is the special value or 1, at random. */
 const speckled =
   (...special: readonly number[]): Vector =>
-  (random, dtype, length) =>
-    generated(dtype, [length], () =>
-      random.next() < 0.5 ? 1 : (special[random.integer(0, special.length - 1)] ?? 1),
+  (draws, length) =>
+    generated(draws.dtype, [length], () =>
+      draws.random.next() < 0.5 ? 1 : (special[draws.random.integer(0, special.length - 1)] ?? 1),
     );
 
 function sizesOf<K extends Op>(
@@ -262,25 +261,20 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
     ]),
   },
   Clip: {
-    samples: (dtype, random) => {
-      const float = isComputeFloat(dtype);
+    samples: (draws) => {
+      const float = isComputeFloat(draws.dtype);
       const limits = [{ min: 2, max: 5 }, { min: 3 }, { max: 3 }, {}, { min: 3, max: 3 }];
-      const numbers = float ? farValues(dtype) : (INTEGERS[dtype] ?? []);
+      const numbers = float ? farValues(draws.dtype) : (INTEGERS[draws.dtype] ?? []);
       return {
-        values: limits.map((attributes) => sample<"Clip">(attributes, hostData(dtype, numbers))),
+        values: limits.map((attributes) => sample(attributes, hostData(draws.dtype, numbers))),
         shapes: SHAPES.map((shape) =>
-          sample<"Clip">(
-            { min: 1, max: 6 },
-            float ? randomData(random, dtype, shape, -8, 8) : counted(dtype, shape),
-          ),
+          sample({ min: 1, max: 6 }, float ? randomData(draws, shape, -8, 8) : counted(draws.dtype, shape)),
         ),
-        ...extremes<"Clip">(dtype, limits),
+        ...extremes<"Clip">(draws.dtype, limits),
         ...(float
           ? {
               // The limits are rounded to the dtype, as any number combined with a tensor is.
-              "limits-are-rounded": [
-                sample<"Clip">({ min: -0.1, max: 0.1 }, randomData(random, dtype, [64], -1, 1)),
-              ],
+              "limits-are-rounded": [sample({ min: -0.1, max: 0.1 }, randomData(draws, [64], -1, 1))],
             }
           : {}),
       };
@@ -306,32 +300,32 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
   },
   Not: {
     samples: valuesOf(PLAIN),
-    tails: tailOf((random, _, length) => labelled(random, "bool", [length]), [{}], "bool"),
+    tails: tailOf((draws, length) => labelled(draws, [length]), [{}], "bool"),
     sizes: sizesOf(plain, bools),
     gradients: PREDICATE,
   },
   IsNaN: of(speckled(Number.NaN), PREDICATE, { sized: nonFinite }),
   IsInf: of(speckled(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY), PREDICATE, { sized: nonFinite }),
   Identity: {
-    samples: (dtype) => ({
-      values: SHAPES.map((shape) => sample<"Identity">({}, counted(dtype, shape))),
+    samples: ({ dtype }) => ({
+      values: SHAPES.map((shape) => sample({}, counted(dtype, shape))),
     }),
-    tails: tailOf((random, dtype, length) => labelled(random, dtype, [length])),
+    tails: tailOf((draws, length) => labelled(draws, [length])),
     sizes: sizesOf(plain, counting),
     gradients: gradientsOf(ops.identity),
     rare: [movedSubnormals({}, [5, 7])],
   },
   Cast: {
     // Values have separate cases; here only shapes, with a target that every dtype converts to.
-    samples: (dtype) => ({
+    samples: ({ dtype }) => ({
       shapes: SHAPES.map((shape) =>
-        sample<"Cast">({ to: dtype === "f32" ? ("i32" as const) : ("f32" as const) }, counted(dtype, shape)),
+        sample({ to: dtype === "f32" ? ("i32" as const) : ("f32" as const) }, counted(dtype, shape)),
       ),
     }),
     unsized: ["f8e4m3", "f8e5m2"],
     sizes: sizesOf({ to: "i32" }, counting),
     options: (dtype) => [
-      setting("Cast", { to: DTYPES }, {}, (attributes, _, random) => {
+      setting("Cast", { to: DTYPES }, {}, (attributes, _, draws) => {
         const narrow = (one: DType): boolean => one === "f8e4m3" || one === "f8e5m2";
         const { to } = attributes;
         if ((narrow(dtype) && !isFloat(to)) || (narrow(to) && !isFloat(dtype))) return undefined;
@@ -340,8 +334,11 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
         return sample(
           attributes,
           isFloat(dtype)
-            ? generated(dtype, shape, () => random.between(0, 200))
-            : scattered({ ...random, integer: () => random.integer(0, 1) }, dtype, shape),
+            ? generated(dtype, shape, () => draws.random.between(0, 200))
+            : scattered(
+                { random: { ...draws.random, integer: () => draws.random.integer(0, 1) }, dtype },
+                shape,
+              ),
         );
       }),
     ],

@@ -1,5 +1,5 @@
 /** Every op along each of its axes, at ranks 1 to 5, in every dtype. */
-import { type DType, opDTypes } from "@mp/graph";
+import { opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { AxisOp } from "../../samples/axis-data.js";
 import type { Sampled } from "../../samples/op-sample.js";
@@ -18,13 +18,13 @@ const isAlongOne = ({ attributes }: { readonly attributes: object }): boolean =>
 
 const thinned =
   <K extends AxisOp>(op: K, axes: Sampled<K>): Sampled<K> =>
-  (dtype: DType, random) => {
-    const all = axes(dtype, random);
-    if (dtype === opDTypes[op][0]) return all;
+  (draws) => {
+    const all = axes(draws);
+    if (draws.dtype === opDTypes[op][0]) return all;
     return Object.fromEntries(
       Object.entries(all).map(([behaviour, samples]) => {
         const rest = samples.filter((each) => !isAlongOne(each));
-        return [behaviour, [...samples.filter(isAlongOne), ...drawn(random, rest, DRAWN)]];
+        return [behaviour, [...samples.filter(isAlongOne), ...drawn(draws.random, rest, DRAWN)]];
       }),
     );
   };

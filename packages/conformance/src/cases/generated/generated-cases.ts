@@ -22,7 +22,7 @@ export function generatedCases(
     // Those of the operators whose only dtype is another one, such as random bits.
     return (taken.length === 0 ? opDTypes[op].slice(0, 1) : taken).map((dtype) =>
       graphCase(`${group}/${op}-${dtype}/${behaviour}`, ({ random }) =>
-        sampleGraph(op, chosen(dtype, row(dtype, random))),
+        sampleGraph(op, chosen(dtype, row({ random, dtype }))),
       ),
     );
   };

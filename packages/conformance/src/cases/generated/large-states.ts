@@ -56,7 +56,7 @@ const largeCase = (dtype: DType): ConformanceCase =>
     `large-state/${dtype}/of-random-bits`,
     exchanging(dtype),
     async (backend, { random, seed }) => {
-      const make = (): HostTensor => holdable(randomBitsOf(random, dtype, [SIZE]), backend.manifest);
+      const make = (): HostTensor => holdable(randomBitsOf({ random, dtype }, [SIZE]), backend.manifest);
       let held: Values = Object.fromEntries(SLOTS.map((slot) => [slot, make()]));
       const given = fresh(held);
       const kept: (readonly [string, HostTensor, HostTensor])[] = [];
@@ -120,10 +120,11 @@ const inPlace = scriptedCase(
   "large-state/in-place/of-random-bits",
   placed,
   async (backend, { random, seed }) => {
-    const values = { wide: randomBitsOf(random, "f32", [SIZE]), narrow: randomBitsOf(random, "f32", [21]) };
+    const floats = { random, dtype: "f32" } as const;
+    const values = { wide: randomBitsOf(floats, [SIZE]), narrow: randomBitsOf(floats, [21]) };
     const state = await backend.createState(fresh(values), { adjacent: [GROUP] });
     const start = Math.ceil(SIZE / 16) * 16;
-    const changed = { wide: randomBitsOf(random, "f32", [SIZE]), narrow: randomBitsOf(random, "f32", [21]) };
+    const changed = { wide: randomBitsOf(floats, [SIZE]), narrow: randomBitsOf(floats, [21]) };
     await state.inPlace?.(GROUP, async (array) => {
       const part = (from: number, like: HostTensor): HostTensor =>
         ({ ...like, data: array.slice(from, from + like.data.length) }) as HostTensor;

@@ -150,7 +150,7 @@ const liveCase = (dtype: DType, length: number): ConformanceCase =>
     `live-arrays/${dtype}/${length}-elements`,
     exchanging(dtype, length),
     async (backend, { random, seed }) => {
-      const make = (): HostTensor => holdable(randomBitsOf(random, dtype, [length]), backend.manifest);
+      const make = (): HostTensor => holdable(randomBitsOf({ random, dtype }, [length]), backend.manifest);
       const kept = new Kept();
       const held = make();
       const state = await backend.createState({ slot: fresh(held) });

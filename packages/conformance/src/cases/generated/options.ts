@@ -1,7 +1,7 @@
 /** Every value of every attribute alone, each two values together, and combinations that the seed draws. */
-import { type DType, opDTypes } from "@mp/graph";
+import { opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import type { RandomSource } from "../../random-source.js";
+import type { Draws } from "../../host-data.js";
 import type { OpSample, Sampled } from "../../samples/op-sample.js";
 import { opRows, opsWith } from "../../samples/op-table.js";
 import {
@@ -26,25 +26,27 @@ const COMBINATIONS = 6;
 
 function samplesOf<K extends OptionOp>(
   { factors, sample }: Setting<K>,
-  random: RandomSource,
+  draws: Draws,
   has: { readonly singles: boolean; readonly pairs: boolean },
 ): readonly OpSample<K>[] {
   const [singles, pairs] = [singleChoices(factors), pairedChoices(factors)];
   const choices = [
     plainChoice(factors),
-    ...(has.singles ? singles : drawn(random, singles, SINGLES)),
-    ...(has.pairs ? pairs : drawn(random, pairs, PAIRS)),
-    ...(pairs.length === 0 ? [] : Array.from({ length: COMBINATIONS }, () => drawnChoice(factors, random))),
+    ...(has.singles ? singles : drawn(draws.random, singles, SINGLES)),
+    ...(has.pairs ? pairs : drawn(draws.random, pairs, PAIRS)),
+    ...(pairs.length === 0
+      ? []
+      : Array.from({ length: COMBINATIONS }, () => drawnChoice(factors, draws.random))),
   ];
-  return choices.flatMap((chosen) => sample(chosen, random) ?? []);
+  return choices.flatMap((chosen) => sample(chosen, draws) ?? []);
 }
 
 const samplesIn =
   <K extends OptionOp>(op: K, options: Options<K>): Sampled<K> =>
-  (dtype: DType, random) => ({
-    "each-value-and-each-two": options(dtype).flatMap((one, index) => {
-      const singles = dtype === opDTypes[op][0];
-      return samplesOf(one, random, { singles, pairs: singles && index === 0 });
+  (draws) => ({
+    "each-value-and-each-two": options(draws.dtype).flatMap((one, index) => {
+      const singles = draws.dtype === opDTypes[op][0];
+      return samplesOf(one, draws, { singles, pairs: singles && index === 0 });
     }),
   });
 

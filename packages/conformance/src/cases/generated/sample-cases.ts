@@ -13,9 +13,9 @@ export function sampleCases<K extends Op>(
   dtypes: readonly DType[] = opDTypes[op],
 ): readonly ConformanceCase[] {
   return dtypes.flatMap((dtype) =>
-    Object.keys(samples(dtype, randomSource(0, ""))).map((behaviour) =>
+    Object.keys(samples({ dtype, random: randomSource(0, "") })).map((behaviour) =>
       graphCase(`${group}/${op}-${dtype}/${behaviour}`, ({ random }) =>
-        sampleGraph(op, samples(dtype, random)[behaviour] ?? []),
+        sampleGraph(op, samples({ dtype, random })[behaviour] ?? []),
       ),
     ),
   );

@@ -22,8 +22,8 @@ function castTail(from: DType, to: DType, random: RandomSource): readonly OpSamp
     sample<"Cast">(
       { to },
       isFloat(from)
-        ? drawn(random, from, [length], [unsigned ? 0 : -8, 8])
-        : labelled(random, from, [length]),
+        ? drawn({ random, dtype: from }, [length], [unsigned ? 0 : -8, 8])
+        : labelled({ random, dtype: from }, [length]),
     ),
   );
 }

@@ -31,7 +31,7 @@ const STUB = randomSource(0, "");
 
 function samplesOf<K extends Op>(op: K, dtype: IntegerDType): readonly OpSample<K>[] {
   const { samples }: { readonly samples: Sampled<K> } = opRows[op];
-  return Object.values(samples(dtype, STUB))
+  return Object.values(samples({ dtype, random: STUB }))
     .flat()
     .map((sample) => ({
       ...sample,

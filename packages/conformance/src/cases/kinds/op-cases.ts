@@ -122,9 +122,9 @@ function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
   const { samples }: { readonly samples: Sampled<K> } = opRows[op];
   const dtypes = opDTypes[op];
   return dtypes.flatMap((dtype) => {
-    const behaviours = Object.keys(samples(dtype, STUB));
+    const behaviours = Object.keys(samples({ dtype, random: STUB }));
     const samplesOf = (behaviour: string, random: RandomSource): readonly OpSample<K>[] =>
-      samples(dtype, random)[behaviour] ?? [];
+      samples({ dtype, random })[behaviour] ?? [];
     const direct = behaviours.map((behaviour) =>
       graphCase(`op/${op}-${dtype}/${behaviour}`, ({ random }) =>
         sampleGraph(op, samplesOf(behaviour, random)),

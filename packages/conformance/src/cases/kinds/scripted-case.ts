@@ -1,25 +1,51 @@
-import type { Backend, Executable, Graph, HostTensor } from "@mp/graph";
+import {
+  type Backend,
+  type BackendManifest,
+  type Executable,
+  type Graph,
+  type HostTensor,
+  MpError,
+} from "@mp/graph";
 import { EXACT } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { expectThat } from "../../expectations.js";
+import { expectCode, expectThat } from "../../expectations.js";
 import { unsupportedGraph } from "../../support.js";
 import { expectRefused } from "./graph-case.js";
 
-/** A case that drives the backend step by step, for backends that can run these graphs. */
+/**
+ * A case that drives the backend step by step, for backends that can run these graphs. A function makes them when they
+ * are first needed, for the manifest of the backend.
+ * @throws MP_UNSUPPORTED, by that function, where the manifest lacks what the graphs need
+ */
 export function scriptedCase(
   id: string,
-  graphs: Graph | readonly Graph[],
+  graphs: Graph | readonly Graph[] | ((manifest: BackendManifest) => Graph | readonly Graph[]),
   run: ConformanceCase["run"],
 ): ConformanceCase {
-  const needed = "nodes" in graphs ? [graphs] : graphs;
+  const needed = (manifest: BackendManifest): readonly Graph[] =>
+    [typeof graphs === "function" ? graphs(manifest) : graphs].flat();
   return {
     id,
-    unsupported: (manifest) =>
-      needed.map((graph) => unsupportedGraph(manifest, graph)).find((reason) => reason),
+    unsupported: (manifest) => {
+      try {
+        return needed(manifest)
+          .map((graph) => unsupportedGraph(manifest, graph))
+          .find((reason) => reason);
+      } catch (error) {
+        if (MpError.is(error, "MP_UNSUPPORTED")) return error.message;
+        throw error;
+      }
+    },
     refuses: async (backend) => {
-      const graph = needed.find((candidate) => unsupportedGraph(backend.manifest, candidate) !== undefined);
-      if (graph !== undefined) await expectRefused(backend, graph);
+      const { manifest } = backend;
+      let refused: readonly Graph[] = [];
+      try {
+        refused = needed(manifest).filter((graph) => unsupportedGraph(manifest, graph) !== undefined);
+      } catch (error) {
+        await expectCode("MP_UNSUPPORTED", "tracing what the manifest lacks", () => Promise.reject(error));
+      }
+      for (const graph of refused.slice(0, 1)) await expectRefused(backend, graph);
     },
     run,
   };

@@ -14,9 +14,9 @@ import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { fail } from "../../expectations.js";
 import { hostData, numbersOf } from "../../host-data.js";
-import { unsupportedGraph } from "../../support.js";
-import { expectRefused, runGraph, type Tensors } from "./graph-case.js";
+import { runGraph, type Tensors } from "./graph-case.js";
 import { looseProblem } from "./loose-sum.js";
+import { scriptedCase } from "./scripted-case.js";
 
 export interface Sum<K extends AddingOp> {
   readonly op: K;
@@ -50,23 +50,18 @@ export function sumCase<K extends AddingOp>(
   /** The operands in f32, with a function applied. */
   const wide = (change: (x: number) => number): readonly HostTensor[] =>
     inputs.map((tensor) => hostData("f32", numbersOf(tensor).map(change), tensor.shape));
-  return {
-    id,
-    unsupported: (manifest) => unsupportedGraph(manifest, graph),
-    refuses: (backend) => expectRefused(backend, graph),
-    run: async (backend) => {
-      const { y } = await runGraph(backend, graph, named(inputs));
-      const problem =
-        accumulatorOf(backend.manifest, op, dtype) === "f32"
-          ? compareTensors(y, oracle(inputs), allowanceOf(backend.manifest, op, dtype))
-          : looseProblem(op, dtype, {
-              got: y,
-              want: oracle(wide((x) => x)),
-              magnitudes: oracle(wide(Math.abs)),
-              terms: inputs[0] as HostTensor,
-            });
-      if (problem !== undefined)
-        fail(`${op} in ${dtype}, which sums in ${accumulatorOf(backend.manifest, op, dtype)}, ${problem}`);
-    },
-  };
+  return scriptedCase(id, graph, async (backend) => {
+    const { y } = await runGraph(backend, graph, named(inputs));
+    const problem =
+      accumulatorOf(backend.manifest, op, dtype) === "f32"
+        ? compareTensors(y, oracle(inputs), allowanceOf(backend.manifest, op, dtype))
+        : looseProblem(op, dtype, {
+            got: y,
+            want: oracle(wide((x) => x)),
+            magnitudes: oracle(wide(Math.abs)),
+            terms: inputs[0] as HostTensor,
+          });
+    if (problem !== undefined)
+      fail(`${op} in ${dtype}, which sums in ${accumulatorOf(backend.manifest, op, dtype)}, ${problem}`);
+  });
 }

@@ -324,6 +324,7 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
       { starts: [2], ends: [4] },
       { starts: [0], ends: [2] },
       { starts: [0], ends: [4], steps: [2] },
+      { starts: [1], ends: [4], steps: [2] },
       { starts: [2], ends: [0], steps: [-1] },
       { ends: [4] },
     ],
@@ -408,7 +409,14 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   },
   Tile: {
     attributes: { repeats: [2, 1] },
-    others: [{ repeats: [1, 2] }, { repeats: [3, 1] }, { repeats: [2, 2] }, { repeats: [1, 1] }],
+    others: [
+      [1, 2],
+      [3, 1],
+      [2, 2],
+      [1, 1],
+      [1, 11],
+      [11, 1],
+    ].map((repeats) => ({ repeats })),
     operands: ({ of }) => [of([3, 3])],
   },
   OneHot: {
@@ -436,6 +444,8 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
       { limit: 7 },
       { delta: 2 },
       { start: 2, limit: 8 },
+      { delta: 4 },
+      { start: 1, delta: 4 },
       { dtype: "f32" },
       { dtype: "i32" },
     ],

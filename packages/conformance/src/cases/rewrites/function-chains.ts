@@ -18,8 +18,8 @@ import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
 import { hostData } from "../../host-data.js";
-import { unsupportedGraph } from "../../support.js";
-import { expectRefused, runGraph } from "../kinds/graph-case.js";
+import { runGraph } from "../kinds/graph-case.js";
+import { scriptedCase } from "../kinds/scripted-case.js";
 import { UNARY } from "./form-table.js";
 
 type Unary = (typeof UNARY)[number];
@@ -61,11 +61,10 @@ const runs = (manifest: BackendManifest, op: Op, dtype: ComputeDType): boolean =
 
 function chainCase(outer: Unary, dtype: ComputeDType): ConformanceCase {
   const alone = chains(outer, ["Identity" as Unary], dtype, false);
-  return {
-    id: `rewrite/${outer}-${dtype}/of-every-function`,
-    unsupported: (manifest) => unsupportedGraph(manifest, alone),
-    refuses: (backend) => expectRefused(backend, alone),
-    run: async (backend, { random, seed }) => {
+  return scriptedCase(
+    `rewrite/${outer}-${dtype}/of-every-function`,
+    alone,
+    async (backend, { random, seed }) => {
       const { manifest } = backend;
       const inner = INNER.filter((op) => runs(manifest, op, dtype));
       const inputs = Object.fromEntries(
@@ -85,7 +84,7 @@ function chainCase(outer: Unary, dtype: ComputeDType): ConformanceCase {
         }
       }
     },
-  };
+  );
 }
 
 export const functionChainCases: readonly ConformanceCase[] = FLOATS.flatMap((dtype) =>

@@ -200,6 +200,28 @@ function kitOf(instance: Instance): Kit {
   };
 }
 
+/** What one pattern, in a graph of its own, is written to. */
+const alone = (
+  dtype: DType,
+  place: Place,
+  random: RandomSource,
+  flushes: Fit["flushes"] = () => true,
+): Instance => ({
+  ...writing(),
+  ...{ name: "x", dtype, place, random, flushes },
+  form: "scalar",
+  shape: [2],
+  keepsInner: false,
+  emitted: [],
+  operands: 0,
+});
+
+/** A kit whose operands are inputs of a graph. */
+export function inputKit(dtype: DType, random: RandomSource): Writing & { readonly kit: Kit } {
+  const instance = alone(dtype, "inputs", random);
+  return { ...instance, kit: kitOf(instance) };
+}
+
 interface Checked {
   readonly value: Value;
   readonly called: string;
@@ -247,19 +269,7 @@ function* fitting(
   for (const [index, [title, entry]] of Object.entries(patterns).entries()) {
     const pattern = asPattern(entry);
     if (!(pattern.dtypes ?? dtypes).includes(dtype)) continue;
-    const trial: Instance = {
-      ...writing(),
-      name: "trial",
-      dtype,
-      place,
-      form: "scalar",
-      shape: [2],
-      random: randomSource(0, title),
-      flushes,
-      keepsInner: false,
-      emitted: [],
-      operands: 0,
-    };
+    const trial = alone(dtype, place, randomSource(0, title), flushes);
     const results = [pattern.make(kitOf(trial))].flat();
     const graph = trial.builder.finish(new Map(results.map((value, at) => [`y${at}`, value])));
     if (supports(graph)) yield [title, index, pattern];

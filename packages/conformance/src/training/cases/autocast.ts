@@ -16,7 +16,6 @@ import {
   grad,
   type HalfDType,
   type HostTensor,
-  MpError,
   scope,
   type Tensor,
   type TensorTree,
@@ -36,15 +35,15 @@ import {
   sub,
 } from "@mp/graph/ops";
 import { evaluate } from "@mp/graph/reference";
-import { expectRefused, runGraph, type Tensors } from "../../cases/kinds/graph-case.js";
+import { runGraph, type Tensors } from "../../cases/kinds/graph-case.js";
+import { scriptedCase } from "../../cases/kinds/scripted-case.js";
 import { EXACT } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import { compareAtScale, graphBudget } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { expectCode, fail } from "../../expectations.js";
+import { fail } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
 import { generated } from "../../host-data.js";
-import { unsupportedGraph } from "../../support.js";
 import { tracedGraph } from "../../traced-graph.js";
 import { filled } from "../problems.js";
 
@@ -66,43 +65,21 @@ function graphUnder({ policy, inputs, body }: PolicyCase, manifest: BackendManif
 }
 
 function policyCase(id: string, spec: PolicyCase): ConformanceCase {
-  return {
-    id: `autocast/${id}`,
-    unsupported: (manifest) => {
-      try {
-        return unsupportedGraph(manifest, graphUnder(spec, manifest));
-      } catch (error) {
-        if (MpError.is(error, "MP_UNSUPPORTED")) return error.message;
-        throw error;
-      }
-    },
-    refuses: async (backend) => {
-      let graph: Graph;
-      try {
-        graph = graphUnder(spec, backend.manifest);
-      } catch (error) {
-        await expectCode("MP_UNSUPPORTED", "a policy whose half the manifest lacks", () => {
-          throw error;
-        });
-        return;
-      }
-      await expectRefused(backend, graph);
-    },
-    run: async (backend, { seed }) => {
-      const graph = graphUnder(spec, backend.manifest);
-      const want = spec.want ?? evaluate(graph, spec.inputs);
-      const got = await runGraph(backend, graph, fresh(spec.inputs));
-      const budget = graphBudget(backend.manifest, graph);
-      for (const [name, tensor] of Object.entries(want)) {
-        const exact = { ...EXACT, signedZero: false };
-        const mismatch =
-          spec.want === undefined
-            ? compareAtScale(got[name], tensor, budget)
-            : compareTensors(got[name], tensor, exact);
-        if (mismatch !== undefined) fail(`${name} under ${spec.policy} ${mismatch}; seed ${seed}`);
-      }
-    },
-  };
+  const traced = (manifest: BackendManifest): Graph => graphUnder(spec, manifest);
+  return scriptedCase(`autocast/${id}`, traced, async (backend, { seed }) => {
+    const graph = traced(backend.manifest);
+    const want = spec.want ?? evaluate(graph, spec.inputs);
+    const got = await runGraph(backend, graph, fresh(spec.inputs));
+    const budget = graphBudget(backend.manifest, graph);
+    for (const [name, tensor] of Object.entries(want)) {
+      const exact = { ...EXACT, signedZero: false };
+      const mismatch =
+        spec.want === undefined
+          ? compareAtScale(got[name], tensor, budget)
+          : compareTensors(got[name], tensor, exact);
+      if (mismatch !== undefined) fail(`${name} under ${spec.policy} ${mismatch}; seed ${seed}`);
+    }
+  });
 }
 
 const one = (x: number): HostTensor => filled([1, 1], x);

@@ -12,22 +12,20 @@ import {
   customGradient,
   type Graph,
   grad,
-  MpError,
   remat,
   type Tensor,
   tensor,
 } from "@mp/graph";
 import { cast, constant, matMul, mul, reduceSum, scan } from "@mp/graph/ops";
-import { expectRefused, runGraph } from "../../cases/kinds/graph-case.js";
+import { runGraph } from "../../cases/kinds/graph-case.js";
+import { scriptedCase } from "../../cases/kinds/scripted-case.js";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { expectCode, fail } from "../../expectations.js";
-import { unsupportedGraph } from "../../support.js";
+import { fail } from "../../expectations.js";
 import { tracedGraph } from "../../traced-graph.js";
 import { CUSTOM_GRADIENTS, type CustomGradientSample } from "../custom-gradient-table.js";
 import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../problems.js";
-import { scenarioCase } from "../scenario.js";
-import { withTrainer } from "../session.js";
+import { trainerCase } from "../trainer-case.js";
 
 type Fn = (x: Tensor) => Tensor;
 
@@ -100,54 +98,28 @@ export const customGradientChecks: readonly CustomGradientCheck[] = CUSTOM_GRADI
   PLACES.flatMap((place) => checksOf(sample, place)),
 );
 
-function caseOf({ id, graph, want, tolerance }: CustomGradientCheck): ConformanceCase {
-  return {
+const checkCase = ({ id, graph, want, tolerance }: CustomGradientCheck): ConformanceCase =>
+  scriptedCase(
     id,
-    unsupported: (manifest) => {
-      try {
-        return unsupportedGraph(manifest, graph(manifest));
-      } catch (error) {
-        if (MpError.is(error, "MP_UNSUPPORTED")) return error.message;
-        throw error;
-      }
-    },
-    refuses: async (backend) => {
-      let refused: Graph;
-      try {
-        refused = graph(backend.manifest);
-      } catch (error) {
-        await expectCode("MP_UNSUPPORTED", "a policy whose half the manifest lacks", () => {
-          throw error;
-        });
-        return;
-      }
-      await expectRefused(backend, refused);
-    },
-    run: async (backend) => {
+    (manifest) => graph(manifest),
+    async (backend) => {
       const got = await runGraph(backend, graph(backend.manifest), { x: host(X) });
       const mismatch = compareAtScale(got["gradient"], host(want), tolerance);
       if (mismatch !== undefined) fail(`the gradient, beside that by hand, ${mismatch}`);
     },
-  };
-}
+  );
 
 /** A step of a trainer, which unrolls the loop for an engine without loops. */
-const stepCase = (sample: CustomGradientSample): ConformanceCase =>
-  scenarioCase<readonly number[]>(
+const stepCase = (sample: CustomGradientSample): ConformanceCase => {
+  const loss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) =>
+    weighted(mul(scan(step(sample.make(customGradient)), [], w)[1], x));
+  return trainerCase<WeightsOf, Fed, NoModel, readonly number[]>(
     `custom-gradient/${sample.name}/step-with-a-loop`,
-    (backend) => {
-      const loss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) =>
-        weighted(mul(scan(step(sample.make(customGradient)), [], w)[1], x));
-      const params = { w: host(X) };
-      return withTrainer<WeightsOf, Fed, NoModel, readonly number[]>(
-        backend,
-        { params, loss, optimizer: exactSgd(1), precision: float32() },
-        async ({ training }) => {
-          await training.step({ x: filled([1], 1) });
-          const after = (await training.parameters()).w.data;
-          return X.map((x, at) => x - (after[at] as number));
-        },
-      );
+    { params: { w: host(X) }, loss, optimizer: exactSgd(1), precision: float32() },
+    async ({ training }) => {
+      await training.step({ x: filled([1], 1) });
+      const after = (await training.parameters()).w.data;
+      return X.map((x, at) => x - (after[at] as number));
     },
     (moved) => {
       const want = X.map((x, at) => sample.pulled(x, WEIGHTS[at] as number));
@@ -155,8 +127,9 @@ const stepCase = (sample: CustomGradientSample): ConformanceCase =>
       if (mismatch !== undefined) fail(`the gradient of the step, beside that by hand, ${mismatch}`);
     },
   );
+};
 
 export const customGradientCases: readonly ConformanceCase[] = [
-  ...customGradientChecks.map(caseOf),
+  ...customGradientChecks.map(checkCase),
   ...CUSTOM_GRADIENTS.map(stepCase),
 ];

@@ -12,8 +12,8 @@ import { fresh } from "../../fresh.js";
 import { generated } from "../../host-data.js";
 import { badPlaces, placeName } from "../bad-places.js";
 import { type Fed, linear, type NoModel, type WeightsOf } from "../problems.js";
-import { scenarioCase } from "../scenario.js";
 import { expectUnmoved, withTrainer } from "../session.js";
+import { trainerCase } from "../trainer-case.js";
 
 /** Adds 1 where the gradient is positive and nothing elsewhere, including NaN. */
 const bySign: Optimizer = {
@@ -42,14 +42,10 @@ function checkedCase<M>(id: string, { shape, options, good, bad }: Checked<M>): 
     { x: first },
     ...Array.from({ length: accumulate - 1 }, () => ({ x: x() })),
   ];
-  const sketch = scenarioCase<boolean>(
+  const sketch = trainerCase(
     id,
-    (backend) =>
-      withTrainer(
-        backend,
-        fresh(options),
-        async ({ training }) => (await training.step(...window(x()))).applied,
-      ),
+    fresh(options),
+    async ({ training }) => (await training.step(...window(x()))).applied,
     (applied) => expectThat(applied, "a step of finite numbers is not applied"),
   );
   return {
@@ -149,22 +145,18 @@ const newParameters = (shape: Shape): Checked<NoModel> => ({
 
 /** Sums of gradients overflow where no single gradient does. */
 function largeGradients(shape: Shape): ConformanceCase {
-  return scenarioCase<boolean>(
+  return trainerCase<WeightsOf, Fed, NoModel, boolean>(
     `finite-check/${named(shape)}/large-gradients-are-finite`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, boolean>(
-        backend,
-        {
-          params: { w: zeros(shape) },
-          loss: linear,
-          optimizer: sgd({ learningRate: 0 }),
-          precision: float32(),
-        },
-        async ({ training }) => {
-          const x = generated("f32", shape, (at) => (at % 3 === 0 ? -3e38 : 3e38));
-          return (await training.step({ x })).applied;
-        },
-      ),
+    {
+      params: { w: zeros(shape) },
+      loss: linear,
+      optimizer: sgd({ learningRate: 0 }),
+      precision: float32(),
+    },
+    async ({ training }) => {
+      const x = generated("f32", shape, (at) => (at % 3 === 0 ? -3e38 : 3e38));
+      return (await training.step({ x })).applied;
+    },
     (applied) => expectThat(applied, "a step whose gradients are all finite, up to ±3e38, is not applied"),
   );
 }

@@ -5,8 +5,7 @@ import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../problems.js";
-import { scenarioCase } from "../scenario.js";
-import { withTrainer } from "../session.js";
+import { trainerCase } from "../trainer-case.js";
 
 /** The gradient is the mask times x: the weights show which masks were drawn. */
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
@@ -25,31 +24,27 @@ interface Late {
 }
 
 export const lateCounterCases: readonly ConformanceCase[] = [
-  scenarioCase<Late>(
+  trainerCase<WeightsOf, Fed, NoModel, Late>(
     "random/step/counters-go-on-to-2-to-the-31",
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, Late>(
-        backend,
-        {
-          params: { w: filled([SIZE], 0) },
-          loss: masked,
-          optimizer: exactSgd(1),
-          precision: float32(),
-          seed: 11,
-        },
-        async ({ training, state }) => {
-          const weights: (readonly number[])[] = [];
-          const counters: string[] = [];
-          for (const start of STARTS) {
-            await state.write({ iteration: counter(start), drawn: counter(start) });
-            for (let step = 0; step < STEPS; step++) await training.step({ x: filled([SIZE], 2 ** step) });
-            weights.push(Array.from((await training.parameters()).w.data));
-            const { iteration, drawn } = await state.read(["iteration", "drawn"]);
-            counters.push(`${iteration?.data[0]} ${drawn?.data[0]}`);
-          }
-          return { weights, counters };
-        },
-      ),
+    {
+      params: { w: filled([SIZE], 0) },
+      loss: masked,
+      optimizer: exactSgd(1),
+      precision: float32(),
+      seed: 11,
+    },
+    async ({ training, state }) => {
+      const weights: (readonly number[])[] = [];
+      const counters: string[] = [];
+      for (const start of STARTS) {
+        await state.write({ iteration: counter(start), drawn: counter(start) });
+        for (let step = 0; step < STEPS; step++) await training.step({ x: filled([SIZE], 2 ** step) });
+        weights.push(Array.from((await training.parameters()).w.data));
+        const { iteration, drawn } = await state.read(["iteration", "drawn"]);
+        counters.push(`${iteration?.data[0]} ${drawn?.data[0]}`);
+      }
+      return { weights, counters };
+    },
     (got, want) => {
       const ends = STARTS.map((start) => `${start + STEPS} ${start + STEPS}`);
       expectEqual(got.counters, ends, "iterations and draws of runs that began late");

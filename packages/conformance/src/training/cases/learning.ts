@@ -19,8 +19,7 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
 import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
-import { scenarioCase } from "../scenario.js";
-import { withTrainer } from "../session.js";
+import { trainerCase } from "../trainer-case.js";
 
 interface Task {
   readonly start: HostTensor<"f32">;
@@ -72,23 +71,19 @@ function learningCase(
     const error: Tensor = sub(cast(matMul(w, x), "f32"), constant(fresh(target)));
     return reduceSum(mul(mul(error, error), weight));
   };
-  return scenarioCase<Learned>(
+  return trainerCase<WeightsOf, Fed, NoModel, Learned>(
     id,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, Learned>(
-        backend,
-        {
-          params: { w: fresh(start) },
-          loss,
-          optimizer: exactSgd(learningRate),
-          precision: { ...mixedFloat16(), ...changes },
-        },
-        async ({ training }) => {
-          const losses: number[] = [];
-          for (let step = 0; step < steps; step++) losses.push((await training.step({ x: identity() })).loss);
-          return { losses, weights: Array.from((await training.parameters()).w.data) };
-        },
-      ),
+    {
+      params: { w: fresh(start) },
+      loss,
+      optimizer: exactSgd(learningRate),
+      precision: { ...mixedFloat16(), ...changes },
+    },
+    async ({ training }) => {
+      const losses: number[] = [];
+      for (let step = 0; step < steps; step++) losses.push((await training.step({ x: identity() })).loss);
+      return { losses, weights: Array.from((await training.parameters()).w.data) };
+    },
     check,
   );
 }

@@ -5,32 +5,27 @@ import { mul } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import { exactSgd, type Fed, filled, type NoModel, product, type WeightsOf } from "../problems.js";
-import { scenarioCase } from "../scenario.js";
-import { withTrainer } from "../session.js";
+import { trainerCase } from "../trainer-case.js";
 
 /** In f16 dL/dw is 2^-26 without a scale, which rounds to 0; with a scale it is right. */
 function underflowCase(behaviour: string, scale: number, want: number): ConformanceCase {
   const lossScaler = scale === 1 ? noLossScaling() : staticLossScale(scale);
-  return scenarioCase<number>(
+  return trainerCase<WeightsOf, Fed, NoModel, number>(
     `loss-scale/${behaviour}`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, number>(
-        backend,
-        {
-          params: { w: filled([1, 1], 0) },
-          loss: (weights, batch, context) => {
-            const y = product(weights, batch, context) as Tensor;
-            // Two factors, since neither constant alone may underflow.
-            return mul(mul(y, 2 ** -16), 2 ** -10);
-          },
-          optimizer: exactSgd(1),
-          precision: { ...mixedFloat16(), lossScaler },
-        },
-        async ({ training }) => {
-          await training.step({ x: filled([1, 1], 1) });
-          return Number((await training.parameters()).w.data[0]);
-        },
-      ),
+    {
+      params: { w: filled([1, 1], 0) },
+      loss: (weights, batch, context) => {
+        const y = product(weights, batch, context) as Tensor;
+        // Two factors, since neither constant alone may underflow.
+        return mul(mul(y, 2 ** -16), 2 ** -10);
+      },
+      optimizer: exactSgd(1),
+      precision: { ...mixedFloat16(), lossScaler },
+    },
+    async ({ training }) => {
+      await training.step({ x: filled([1, 1], 1) });
+      return Number((await training.parameters()).w.data[0]);
+    },
     (got) => expectEqual(got, want, `a weight after a gradient of 2^-26 at scale ${scale}`),
   );
 }

@@ -29,8 +29,7 @@ import {
   vector,
   type WeightsOf,
 } from "../problems.js";
-import { scenarioCase } from "../scenario.js";
-import { withTrainer } from "../session.js";
+import { trainerCase } from "../trainer-case.js";
 
 const STEPS = 20;
 /** Half an ulp of 1: 1 plus this is a tie, and rounds back to 1. */
@@ -44,17 +43,13 @@ function updatesCase(
   want: number,
   loss: LossFunction<WeightsOf, Fed, NoModel> = linear,
 ): ConformanceCase {
-  return scenarioCase<number>(
+  return trainerCase<WeightsOf, Fed, NoModel, number>(
     `master-weights/${behaviour}`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, number>(
-        backend,
-        { params: { w: filled([1, 1], 1) }, loss, optimizer: exactSgd(1), precision },
-        async ({ training }) => {
-          for (let step = 0; step < STEPS; step++) await training.step({ x: filled([1, 1], -update) });
-          return Number((await training.parameters()).w.data[0]);
-        },
-      ),
+    { params: { w: filled([1, 1], 1) }, loss, optimizer: exactSgd(1), precision },
+    async ({ training }) => {
+      for (let step = 0; step < STEPS; step++) await training.step({ x: filled([1, 1], -update) });
+      return Number((await training.parameters()).w.data[0]);
+    },
     (got) => expectEqual(got, want, `a weight of 1 after ${STEPS} updates of ${update}`),
   );
 }
@@ -103,26 +98,22 @@ const fresh: readonly ConformanceCase[] = (
     ["bf16", mixedBfloat16],
   ] as const
 ).map(([name, make]) =>
-  scenarioCase<Seen>(
+  trainerCase<WeightsOf, Fed, NoModel, Seen>(
     `master-weights/${name}/the-copy-is-never-stale`,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, Seen>(
-        backend,
-        {
-          params: { w: filled([1, 1], 8) },
-          loss: product,
-          optimizer: exactSgd(1),
-          precision: unscaled(make()),
-        },
-        async ({ training }) => {
-          const [losses, evaluated]: [number[], number[]] = [[], []];
-          for (let step = 0; step < 5; step++) {
-            losses.push((await training.step({ x: filled([1, 1], 1) })).loss);
-            evaluated.push((await training.evaluate({ x: filled([1, 1], 1) })).loss);
-          }
-          return { losses, evaluated };
-        },
-      ),
+    {
+      params: { w: filled([1, 1], 8) },
+      loss: product,
+      optimizer: exactSgd(1),
+      precision: unscaled(make()),
+    },
+    async ({ training }) => {
+      const [losses, evaluated]: [number[], number[]] = [[], []];
+      for (let step = 0; step < 5; step++) {
+        losses.push((await training.step({ x: filled([1, 1], 1) })).loss);
+        evaluated.push((await training.evaluate({ x: filled([1, 1], 1) })).loss);
+      }
+      return { losses, evaluated };
+    },
     ({ losses, evaluated }) => {
       expectEqual(losses, [8, 7, 6, 5, 4], "the losses, each from the weight that the step before left");
       expectEqual(evaluated, [7, 6, 5, 4, 3], "evaluations after each step");
@@ -135,26 +126,22 @@ const QUARTER = 2 ** -9;
 
 /** One update of a quarter of bf16's ulp at 1: a quarter of the weights move, by a whole ulp. */
 const stochastic: readonly ConformanceCase[] = [
-  scenarioCase<{ readonly weights: Float32Array; readonly later: Float32Array }>(
+  trainerCase<WeightsOf, Fed, NoModel, { weights: Float32Array; later: Float32Array }>(
     "master-weights/stochastic/is-unbiased-and-in-bf16",
-    (backend) =>
-      withTrainer<WeightsOf, Fed, NoModel, { weights: Float32Array; later: Float32Array }>(
-        backend,
-        {
-          params: { w: filled([COUNT], 1) },
-          loss: linear,
-          optimizer: exactSgd(1),
-          precision: { ...float32(), masterWeights: stochasticRounding() },
-          seed: 11,
-        },
-        async ({ training }) => {
-          const x = filled([COUNT], -QUARTER);
-          await training.step({ x });
-          const weights = (await training.parameters()).w.data;
-          await training.step({ x });
-          return { weights, later: (await training.parameters()).w.data };
-        },
-      ),
+    {
+      params: { w: filled([COUNT], 1) },
+      loss: linear,
+      optimizer: exactSgd(1),
+      precision: { ...float32(), masterWeights: stochasticRounding() },
+      seed: 11,
+    },
+    async ({ training }) => {
+      const x = filled([COUNT], -QUARTER);
+      await training.step({ x });
+      const weights = (await training.parameters()).w.data;
+      await training.step({ x });
+      return { weights, later: (await training.parameters()).w.data };
+    },
     ({ weights, later }, want) => {
       for (const weight of later) {
         expectThat(

@@ -20,6 +20,7 @@ import { expectEqual, expectThat } from "../../expectations.js";
 import { exactSgd, type Fed, filled, linear, type NoModel, vector, type WeightsOf } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 import { expectSameState, expectUnmoved, isTransactional, numberIn, withTrainer } from "../session.js";
+import { trainerCase } from "../trainer-case.js";
 
 const scaled = (): Precision => ({
   ...float32(),
@@ -65,19 +66,15 @@ interface Skip {
 }
 
 function skipCase(behaviour: string, optimizer: Optimizer, poison: Poison): ConformanceCase {
-  return scenarioCase<Skip>(
+  return trainerCase<Parameters, Batch, Model, Skip>(
     `skip/${behaviour}`,
-    (backend) =>
-      withTrainer<Parameters, Batch, Model, Skip>(
-        backend,
-        options(optimizer),
-        async ({ training, snapshot }) => {
-          for (const turn of [1, 2]) await training.step(good(turn));
-          const before = await snapshot();
-          const step = await training.step(poison());
-          return { before, after: await snapshot(), step };
-        },
-      ),
+    options(optimizer),
+    async ({ training, snapshot }) => {
+      for (const turn of [1, 2]) await training.step(good(turn));
+      const before = await snapshot();
+      const step = await training.step(poison());
+      return { before, after: await snapshot(), step };
+    },
     ({ before, after, step }) => {
       expectEqual(step.applied, false, "whether the step is applied");
       expectUnmoved(after, before, "the skipped step");
@@ -145,38 +142,30 @@ interface Averaged {
 }
 
 /** Only the model state is not finite: loss and gradients are finite, and still nothing may be committed. */
-const modelStateOnly: ConformanceCase = scenarioCase<{
-  readonly steps: readonly boolean[];
-  readonly mean: number;
-  readonly w: number;
-}>(
+const modelStateOnly: ConformanceCase = trainerCase<
+  WeightsOf,
+  Fed,
+  { readonly mean: HostTensor<"f32"> },
+  { steps: boolean[]; mean: number; w: number }
+>(
   "skip/cause/a-model-state-that-is-not-finite",
-  (backend) =>
-    withTrainer<
-      WeightsOf,
-      Fed,
-      { readonly mean: HostTensor<"f32"> },
-      { steps: boolean[]; mean: number; w: number }
-    >(
-      backend,
-      {
-        params: { w: vector(1) },
-        loss: ({ w }, { x }, { modelState }) => ({
-          loss: reduceSum(mul(w, 0.25)),
-          modelState: { mean: add(modelState.mean, x) },
-        }),
-        optimizer: exactSgd(1),
-        precision: float32(),
-        modelState: { mean: vector(0) },
-      },
-      async ({ training }) => {
-        const steps: boolean[] = [];
-        for (const x of [1, Number.POSITIVE_INFINITY, Number.NaN, 2])
-          steps.push((await training.step({ x: vector(x) })).applied);
-        const { mean } = await training.modelState();
-        return { steps, mean: Number(mean.data[0]), w: Number((await training.parameters()).w.data[0]) };
-      },
-    ),
+  {
+    params: { w: vector(1) },
+    loss: ({ w }, { x }, { modelState }) => ({
+      loss: reduceSum(mul(w, 0.25)),
+      modelState: { mean: add(modelState.mean, x) },
+    }),
+    optimizer: exactSgd(1),
+    precision: float32(),
+    modelState: { mean: vector(0) },
+  },
+  async ({ training }) => {
+    const steps: boolean[] = [];
+    for (const x of [1, Number.POSITIVE_INFINITY, Number.NaN, 2])
+      steps.push((await training.step({ x: vector(x) })).applied);
+    const { mean } = await training.modelState();
+    return { steps, mean: Number(mean.data[0]), w: Number((await training.parameters()).w.data[0]) };
+  },
   ({ steps, mean, w }) => {
     expectEqual(steps, [true, false, false, true], "which steps are applied");
     expectEqual(mean, 3, "a statistic after two applied steps");
@@ -188,37 +177,29 @@ const modelStateOnly: ConformanceCase = scenarioCase<{
  * A rate that the host sets holds from the next step on, also over a skip; the average moves with applied steps alone.
  * All numbers are sums of powers of two, so that nothing rounds.
  */
-const setAndAveraged: ConformanceCase = scenarioCase<Averaged>(
+const setAndAveraged: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, Averaged>(
   "skip/settable-rate-and-average/the-rate-stays-and-the-average-does-not-move",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, Averaged>(
-      backend,
-      {
-        params: { w: vector(4) },
-        loss: linear,
-        optimizer: sgd({ learningRate: settable(0.5) }),
-        precision: float32(),
-        ema: { decay: 0.5 },
-      },
-      async ({ training, snapshot }) => {
-        const seen: Averaged["seen"][number][] = [];
-        const applied: boolean[] = [];
-        const step = async (x: number): Promise<void> => {
-          applied.push((await training.step({ x: vector(x) })).applied);
-          const state = await snapshot();
-          seen.push([
-            numberIn(state, "master/w"),
-            numberIn(state, "ema/w"),
-            numberIn(state, "rates/default"),
-          ]);
-        };
-        await step(2);
-        await training.setRates({ default: 0.25 });
-        await step(Number.NaN);
-        await step(4);
-        return { seen, applied };
-      },
-    ),
+  {
+    params: { w: vector(4) },
+    loss: linear,
+    optimizer: sgd({ learningRate: settable(0.5) }),
+    precision: float32(),
+    ema: { decay: 0.5 },
+  },
+  async ({ training, snapshot }) => {
+    const seen: Averaged["seen"][number][] = [];
+    const applied: boolean[] = [];
+    const step = async (x: number): Promise<void> => {
+      applied.push((await training.step({ x: vector(x) })).applied);
+      const state = await snapshot();
+      seen.push([numberIn(state, "master/w"), numberIn(state, "ema/w"), numberIn(state, "rates/default")]);
+    };
+    await step(2);
+    await training.setRates({ default: 0.25 });
+    await step(Number.NaN);
+    await step(4);
+    return { seen, applied };
+  },
   ({ seen, applied }) => {
     expectEqual(applied, [true, false, true], "whether each step is applied");
     expectEqual(

@@ -14,8 +14,8 @@ import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { exactSgd, type Fed, filled, type NoModel, product, vector, type WeightsOf } from "../problems.js";
-import { scenarioCase } from "../scenario.js";
-import { expectUnmoved, withTrainer } from "../session.js";
+import { expectUnmoved } from "../session.js";
+import { trainerCase } from "../trainer-case.js";
 
 type Counting = { readonly seen: HostTensor<"f32"> };
 
@@ -46,31 +46,27 @@ function windowCase(
   windows: readonly (readonly (readonly [number, number])[])[],
   check: (got: Windowed, want: Windowed) => void,
 ): ConformanceCase {
-  return scenarioCase<Windowed>(
+  return trainerCase<WeightsOf, Fed, Counting, Windowed>(
     id,
-    (backend) =>
-      withTrainer<WeightsOf, Fed, Counting, Windowed>(
-        backend,
-        {
-          params: { w: filled([2], 0) },
-          loss: counting,
-          optimizer: exactSgd(),
-          precision,
-          modelState: { seen: vector(0) },
-          accumulate,
-        },
-        async ({ training, snapshot }) => {
-          const steps: StepResult[] = [];
-          const snapshots = [await snapshot()];
-          for (const batches of windows) {
-            steps.push(await training.step(...batches.map((x) => ({ x: vector(...x) }))));
-            snapshots.push(await snapshot());
-          }
-          const { seen } = await training.modelState();
-          const w = Array.from((await training.parameters()).w.data);
-          return { steps, w, seen: Number(seen.data[0]), snapshots };
-        },
-      ),
+    {
+      params: { w: filled([2], 0) },
+      loss: counting,
+      optimizer: exactSgd(),
+      precision,
+      modelState: { seen: vector(0) },
+      accumulate,
+    },
+    async ({ training, snapshot }) => {
+      const steps: StepResult[] = [];
+      const snapshots = [await snapshot()];
+      for (const batches of windows) {
+        steps.push(await training.step(...batches.map((x) => ({ x: vector(...x) }))));
+        snapshots.push(await snapshot());
+      }
+      const { seen } = await training.modelState();
+      const w = Array.from((await training.parameters()).w.data);
+      return { steps, w, seen: Number(seen.data[0]), snapshots };
+    },
     check,
   );
 }
@@ -153,24 +149,20 @@ const badMicrobatches: readonly ConformanceCase[] = [0, 1, 3].map((position) => 
 });
 
 /** f16 gradients of 2048 and three times 1: accumulated in f16 they would stay at 2048. */
-const inF32: ConformanceCase = scenarioCase<number>(
+const inF32: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, number>(
   "accumulate/f16/sums-in-f32",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, number>(
-      backend,
-      {
-        params: { w: filled([1, 1], 0) },
-        loss: product,
-        optimizer: exactSgd(1),
-        precision: { ...mixedFloat16(), lossScaler: staticLossScale(1) },
-        accumulate: 4,
-      },
-      async ({ training }) => {
-        const batch = (x: number) => ({ x: filled([1, 1], x) });
-        await training.step(batch(2048), batch(1), batch(1), batch(1));
-        return Number((await training.parameters()).w.data[0]);
-      },
-    ),
+  {
+    params: { w: filled([1, 1], 0) },
+    loss: product,
+    optimizer: exactSgd(1),
+    precision: { ...mixedFloat16(), lossScaler: staticLossScale(1) },
+    accumulate: 4,
+  },
+  async ({ training }) => {
+    const batch = (x: number) => ({ x: filled([1, 1], x) });
+    await training.step(batch(2048), batch(1), batch(1), batch(1));
+    return Number((await training.parameters()).w.data[0]);
+  },
   (w) => expectEqual(w, -2051 / 4, "a weight after gradients of 2048, 1, 1 and 1"),
 );
 
@@ -178,24 +170,20 @@ const inF32: ConformanceCase = scenarioCase<number>(
 const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
-const masks: ConformanceCase = scenarioCase<readonly number[]>(
+const masks: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, number[]>(
   "accumulate/random/each-microbatch-draws-its-own",
-  (backend) =>
-    withTrainer<WeightsOf, Fed, NoModel, number[]>(
-      backend,
-      {
-        params: { w: filled([64], 0) },
-        loss: masked,
-        optimizer: exactSgd(1),
-        precision: float32(),
-        accumulate: 4,
-      },
-      async ({ training }) => {
-        const batch = { x: filled([64], -1) };
-        await training.step(batch, batch, batch, batch);
-        return Array.from((await training.parameters()).w.data);
-      },
-    ),
+  {
+    params: { w: filled([64], 0) },
+    loss: masked,
+    optimizer: exactSgd(1),
+    precision: float32(),
+    accumulate: 4,
+  },
+  async ({ training }) => {
+    const batch = { x: filled([64], -1) };
+    await training.step(batch, batch, batch, batch);
+    return Array.from((await training.parameters()).w.data);
+  },
   (w, want) => {
     expectEqual(w, want, "the weights, each the share of masks that let it through");
     expectThat(

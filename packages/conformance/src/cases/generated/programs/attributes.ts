@@ -1,37 +1,52 @@
 /** Two programs of one operator that differ in one attribute are two programs. */
-import type { Graph, Op } from "@mp/graph";
+import { type DType, isHostTensor, type Op, type OpAttributes, opDTypes } from "@mp/graph";
 import { allowanceOf } from "../../../compare/allowance.js";
 import type { ConformanceCase } from "../../../conformance-case.js";
-import { randomSource } from "../../../random-source.js";
-import { attributedOps, attributeVariants, nodeGraph, type Variants } from "./attribute-variants.js";
+import { type RandomSource, randomSource } from "../../../random-source.js";
+import { formsOf } from "../../rewrites/form-table.js";
+import { inputKit } from "../../rewrites/pattern-cases.js";
 import { familyCase, type Program } from "./expect-apart.js";
 
-function attributeCase(op: Op): ConformanceCase {
-  /** Finding the variants takes most of the time. Their operators and dtypes do not depend on the data. */
-  let needed: readonly Graph[] | undefined;
-  const needs = (): readonly Graph[] => {
-    needed ??= attributeVariants(op, randomSource(0, op)).flatMap(({ inputs, variants }) =>
-      variants.map(({ attributes }) => nodeGraph(op, inputs, attributes, "y").graph),
-    );
-    return needed;
-  };
-  const made = new WeakMap<object, readonly Variants[]>();
-  return familyCase(`program/${op}/differs-in-one-attribute`, needs, (tag, { random }) => {
-    const all = made.get(random) ?? attributeVariants(op, random);
-    made.set(random, all);
-    return all.flatMap(({ inputs, variants }) =>
-      variants.map(({ what, attributes }): Program => {
-        const { graph, inputs: fed } = nodeGraph(op, inputs, attributes, tag);
-        const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));
-        return {
-          what,
-          graph,
-          inputs: fed,
-          allowance: (manifest, output) => allowanceOf(manifest, op, dtypes.get(output) ?? "f32"),
-        };
-      }),
-    );
+interface Form {
+  readonly attributes: object;
+  readonly others?: readonly object[];
+}
+
+const form = (op: Op, dtype: DType): Form => formsOf(dtype)[op];
+
+const text = (attributes: object): string =>
+  JSON.stringify(attributes, (_key, part: unknown) => {
+    if (typeof part === "bigint") return `${part}n`;
+    if (isHostTensor(part)) return "a tensor";
+    return typeof part === "object" && part !== null && "nodes" in part ? "a graph" : part;
+  });
+
+/** The operator's node and those that differ from it in one attribute, all on the same operands. */
+function programs(op: Op, dtype: DType, tag: string, start: number): readonly Program[] {
+  const { attributes, others = [] } = form(op, dtype);
+  return [{}, ...others].map((other): Program => {
+    const random: RandomSource = randomSource(start, op);
+    const { builder, inputs, kit } = inputKit(dtype, random);
+    const operands = formsOf(dtype)[op].operands(kit);
+    const results = builder.emit(op, operands, { ...attributes, ...other } as OpAttributes[Op]);
+    const graph = builder.finish(new Map(results.map((value, at) => [`${tag}${at}`, value])));
+    const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));
+    return {
+      what: `${op} with ${text({ ...attributes, ...other })}`,
+      graph,
+      inputs,
+      allowance: (manifest, output) => allowanceOf(manifest, op, dtypes.get(output) ?? dtype),
+    };
   });
 }
 
-export const attributeCases: readonly ConformanceCase[] = attributedOps.map(attributeCase);
+export const attributeCases: readonly ConformanceCase[] = (Object.keys(opDTypes) as Op[]).flatMap((op) => {
+  // Of operators on indices and of sources the results are f32.
+  const dtype = opDTypes[op].includes("f32") || opDTypes[op].includes("i32") ? "f32" : opDTypes[op][0];
+  if (dtype === undefined || (form(op, dtype).others ?? []).length === 0) return [];
+  return familyCase(
+    `program/${op}/differs-in-one-attribute`,
+    () => programs(op, dtype, "y", 0).map(({ graph }) => graph),
+    (tag, { random }) => programs(op, dtype, tag, random.integer(0, 2 ** 31)),
+  );
+});

@@ -43,7 +43,7 @@ const moderate = (random: RandomSource, dtype: DType, length: number): HostTenso
         dtype,
         Array.from({ length }, () => random.integer(1, 1_000)),
       )
-    : randomBitsOf(random, dtype, [length]);
+    : randomBitsOf({ random, dtype }, [length]);
 
 /** The lowest bit of that element is the other one. */
 function flippedAt(value: HostTensor, place: number): HostTensor {
@@ -100,7 +100,7 @@ function edgesOf(dtype: DType): readonly (readonly [string, HostTensor])[] {
 
 /** The same bytes as numbers of other types and shapes. */
 function viewsOf(random: RandomSource): readonly (readonly [string, HostTensor])[] {
-  const words = randomBitsOf(random, "u64", [6]).data as BigUint64Array;
+  const words = randomBitsOf({ random, dtype: "u64" }, [6]).data as BigUint64Array;
   const halves = Uint16Array.from({ length: 24 }, () => random.integer(1, 0x7000));
   return [
     ["a constant of f16", { dtype: "f16", shape: [24], data: halves }],

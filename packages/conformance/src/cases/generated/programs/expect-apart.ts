@@ -13,8 +13,8 @@ import { compareTensors } from "../../../compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
 import { fail } from "../../../expectations.js";
 import { flushed } from "../../../host-data.js";
-import { unsupportedGraph } from "../../../support.js";
-import { expectRefused, type GraphCheck, type Tensors } from "../../kinds/graph-case.js";
+import type { GraphCheck, Tensors } from "../../kinds/graph-case.js";
+import { scriptedCase } from "../../kinds/scripted-case.js";
 
 /** One of several programs that are alike. */
 export interface Program extends Pick<GraphCheck, "graph" | "inputs"> {
@@ -98,26 +98,13 @@ export type Family = (
 
 /** A case that compiles a family in its order, and another one in the opposite order. `needs` has its operators. */
 export function familyCase(id: string, needs: () => readonly Graph[], family: Family): ConformanceCase {
-  const missing = ({ manifest }: Pick<Backend, "manifest">): Graph | undefined =>
-    needs().find((graph) => unsupportedGraph(manifest, graph) !== undefined);
-  return {
-    id,
-    unsupported: (manifest) => {
-      const graph = missing({ manifest });
-      return graph && unsupportedGraph(manifest, graph);
-    },
-    refuses: async (backend) => {
-      const graph = missing(backend);
-      if (graph !== undefined) await expectRefused(backend, graph);
-    },
-    run: async (backend, context) => {
-      try {
-        const given = { random: context.random, manifest: backend.manifest };
-        await expectApart(backend, family("first", given));
-        await expectApart(backend, family("second", given).toReversed());
-      } catch (error) {
-        fail(`${error instanceof Error ? error.message : String(error)}; seed ${context.seed}`);
-      }
-    },
-  };
+  return scriptedCase(id, needs, async (backend, context) => {
+    try {
+      const given = { random: context.random, manifest: backend.manifest };
+      await expectApart(backend, family("first", given));
+      await expectApart(backend, family("second", given).toReversed());
+    } catch (error) {
+      fail(`${error instanceof Error ? error.message : String(error)}; seed ${context.seed}`);
+    }
+  });
 }

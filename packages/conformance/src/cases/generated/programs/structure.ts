@@ -110,7 +110,7 @@ const types: Family = (tag, { random }) =>
   TYPES.map(([dtype, shape]) => ({
     what: `x of ${dtype}[${shape}]`,
     graph: twice(dtype, shape, tag),
-    inputs: { x: randomBitsOf(random, dtype, shape) },
+    inputs: { x: randomBitsOf({ random, dtype }, shape) },
   }));
 
 interface Named {
