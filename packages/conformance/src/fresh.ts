@@ -6,7 +6,7 @@ import { type AnyNode, type Graph, isNode } from "@mp/graph";
 
 /** The same tree of lists, plain objects and tensors, with new arrays. */
 export function fresh<T>(tree: T): T {
-  return copied(tree) as T;
+  return copyTree(tree) as T;
 }
 
 /** Returns a new copy of the tree at each call. */
@@ -16,18 +16,18 @@ export function anew<T>(tree: T): () => T {
 
 /** The same graph with new constants. Values and nodes still refer to each other. */
 export function freshGraph(graph: Graph): Graph {
-  const renewed = (node: AnyNode): AnyNode => {
+  const renew = (node: AnyNode): AnyNode => {
     if (isNode(node, "Constant")) return { ...node, attributes: fresh(node.attributes) };
     if (!isNode(node, "Scan")) return node;
     return { ...node, attributes: { ...node.attributes, body: freshGraph(node.attributes.body) } };
   };
-  return { ...graph, nodes: graph.nodes.map(renewed) };
+  return { ...graph, nodes: graph.nodes.map(renew) };
 }
 
-function copied(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(copied);
+function copyTree(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyTree);
   if (ArrayBuffer.isView(value)) return (value as Float32Array).slice();
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
     return value;
-  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, copied(part)]));
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, copyTree(part)]));
 }

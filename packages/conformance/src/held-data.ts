@@ -3,17 +3,17 @@ import { type HostTensor, hostArrayOf } from "@mp/graph";
 import { sameBytes } from "@mp/graph/internal";
 import { fail } from "./expectations.js";
 
-const bytesOf = ({ data }: HostTensor): Uint8Array =>
+const viewBytes = ({ data }: HostTensor): Uint8Array =>
   new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /** Overwrites a tensor's array, as its owner may at any time. */
 export function overwrite(tensor: HostTensor | undefined): void {
-  if (tensor !== undefined) bytesOf(tensor).fill(0x5a);
+  if (tensor !== undefined) viewBytes(tensor).fill(0x5a);
 }
 
 /** Puts the values of another tensor of the same type into the tensor's own array. */
 export function refill(tensor: HostTensor, by: HostTensor): void {
-  bytesOf(tensor).set(bytesOf(by));
+  viewBytes(tensor).set(viewBytes(by));
 }
 
 /** Whether two tensors of one type hold the same bits. */
@@ -34,7 +34,7 @@ export interface Embedded {
 }
 
 /** The same values as part of a larger array, `before` elements from its beginning. */
-export function embedded({ dtype, shape, data }: HostTensor, before: number, after: number): Embedded {
+export function embed({ dtype, shape, data }: HostTensor, before: number, after: number): Embedded {
   const whole = new hostArrayOf[dtype](before + data.length + after);
   const bytes = new Uint8Array(whole.buffer);
   bytes.fill(dtype === "bool" ? 1 : 0x3c);

@@ -21,14 +21,14 @@ export function hostData(
   shape: Shape = [numbers.length],
 ): HostTensor {
   return tensor(
-    filled(dtype, numbers.length, (at) => numbers[at] as number | bigint) as Float32Array,
+    fillArray(dtype, numbers.length, (at) => numbers[at] as number | bigint) as Float32Array,
     shape,
     dtype as "f32",
   );
 }
 
 /** A loop for each kind of storage: a suite makes hundreds of millions of elements. */
-function filled(dtype: DType, length: number, f: (place: number) => number | bigint): HostTensor["data"] {
+function fillArray(dtype: DType, length: number, f: (place: number) => number | bigint): HostTensor["data"] {
   if (dtype === "i64" || dtype === "u64") {
     const data = new hostArrayOf[dtype](length);
     for (let at = 0; at < length; at++) data[at] = BigInt(f(at));
@@ -41,7 +41,7 @@ function filled(dtype: DType, length: number, f: (place: number) => number | big
 }
 
 /** The numbers of a tensor; 64-bit integers as doubles. */
-export function numbersOf({ dtype, data }: HostTensor): readonly number[] {
+export function toNumbers({ dtype, data }: HostTensor): readonly number[] {
   const source = isFloat(dtype) && dtype !== "f32" ? decodeArray(dtype, data as Uint16Array) : data;
   const numbers = new Array<number>(source.length);
   for (let at = 0; at < numbers.length; at++) numbers[at] = Number(source[at]);
@@ -77,9 +77,9 @@ export interface Draws {
 export const inDType = (draws: Draws, dtype: DType): Draws => ({ ...draws, dtype });
 
 /** A tensor of elements `f(place)`. */
-export function generated(dtype: DType, shape: Shape, f: (place: number) => number | bigint): HostTensor {
+export function generate(dtype: DType, shape: Shape, f: (place: number) => number | bigint): HostTensor {
   const length = elementCount(shape, "test data");
-  return tensor(filled(dtype, length, f) as Float32Array, shape, dtype as "f32");
+  return tensor(fillArray(dtype, length, f) as Float32Array, shape, dtype as "f32");
 }
 
 /** Values of that format that arithmetic often gets wrong. */
@@ -109,15 +109,15 @@ export function randomData(draws: Draws, shape: Shape, low = -3, high = 3): Host
   const draw = isFloat(draws.dtype)
     ? () => draws.random.between(low, high)
     : () => draws.random.integer(Math.ceil(low), Math.floor(high));
-  return generated(draws.dtype, shape, draw);
+  return generate(draws.dtype, shape, draw);
 }
 
 /** Subnormals replaced by the zeros that a flushing engine reads. */
-export function flushed(given: HostTensor): HostTensor {
+export function flush(given: HostTensor): HostTensor {
   const { dtype, shape } = given;
   if (!isFloat(dtype)) return given;
   const { minNormal } = floatFormats[dtype];
-  const numbers = numbersOf(given).map((x) =>
+  const numbers = toNumbers(given).map((x) =>
     Math.abs(x) < minNormal ? (x < 0 || Object.is(x, -0) ? -0 : 0) : x,
   );
   return hostData(dtype, numbers, shape);

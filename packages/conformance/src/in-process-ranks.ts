@@ -56,7 +56,7 @@ function rankIn(room: Room, rank: number): Ranks {
   };
 }
 
-function problemOf({ what, calls }: Meeting, rank: number, called: string): string | undefined {
+function findProblem({ what, calls }: Meeting, rank: number, called: string): string | undefined {
   if (calls.has(rank)) return `rank ${rank} called ${called} before its ${what} was done`;
   const [other] = calls.keys();
   return called === what || other === undefined
@@ -78,7 +78,7 @@ class Room {
       if (this.#failure !== undefined) return reject(this.#failure.error);
       this.#meeting ??= { what, calls: new Map() };
       const meeting = this.#meeting;
-      const problem = problemOf(meeting, rank, what);
+      const problem = findProblem(meeting, rank, what);
       if (problem !== undefined) return reject(this.#fail(problem));
       // Copied: no rank may see what another writes into its bytes later.
       meeting.calls.set(rank, { values, bytes: bytes.slice(), resolve, reject });

@@ -1,7 +1,7 @@
 import { type Backend, MpError } from "@mp/graph";
 import type { CaseContext, ConformanceCase } from "./conformance-case.js";
 import { ConformanceFailure } from "./expectations.js";
-import { faultOf, type KnownFailures } from "./known-failures.js";
+import { findFault, type KnownFailures } from "./known-failures.js";
 import { randomSource } from "./random-source.js";
 import type { Outcome } from "./report.js";
 
@@ -99,19 +99,19 @@ export class Judge {
 
   #outcome(id: string, reason: string | undefined, failure: unknown, milliseconds: number): Outcome {
     const known = this.#options.knownFailures[id];
-    const message = failure === undefined ? undefined : messageOf(failure);
+    const message = failure === undefined ? undefined : formatError(failure);
     if (known === undefined) {
       if (message !== undefined) return { id, status: "failed", detail: message, milliseconds };
       if (reason !== undefined) return { id, status: "refused", detail: reason, milliseconds };
       return { id, status: "passed", detail: "", milliseconds };
     }
-    const fault = faultOf(known, message, reason);
+    const fault = findFault(known, message, reason);
     if (fault !== undefined) return { id, status: "failed", detail: fault, milliseconds };
     return { id, status: "known-failure", detail: known.reason, milliseconds };
   }
 }
 
-function messageOf(error: unknown): string {
+function formatError(error: unknown): string {
   if (error instanceof ConformanceFailure) return error.message;
   if (MpError.is(error)) return `${error.code}: ${error.message}`;
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);

@@ -24,7 +24,7 @@ export function strayEntries(known: KnownFailures, cases: readonly ConformanceCa
  * Says what is wrong with an entry, given how its case failed, or the reason for which it was refused; undefined if it
  * failed as the entry says.
  */
-export function faultOf(
+export function findFault(
   known: KnownFailure,
   message: string | undefined,
   refusal: string | undefined,

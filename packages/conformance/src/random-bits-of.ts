@@ -2,7 +2,7 @@ import { elementCount, type HostTensor, hostArrayOf, type Shape } from "@mp/grap
 import type { Draws } from "./host-data.js";
 
 /** Any bits that the dtype has: NaN of every payload, infinities and subnormal numbers among them; a bool is 0 or 1. */
-export function randomBitsOf(draws: Draws, shape: Shape): HostTensor {
+export function randomBits(draws: Draws, shape: Shape): HostTensor {
   const data = new hostArrayOf[draws.dtype](elementCount(shape, "random bits"));
   const bytes = new Uint8Array(data.buffer);
   const words = new Uint32Array(data.buffer, 0, bytes.length >> 2);

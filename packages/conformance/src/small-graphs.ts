@@ -14,7 +14,7 @@ export const f32 = (...numbers: readonly number[]): HostTensor<"f32"> => tensor(
 export const scalar = (x: number): HostTensor<"f32"> => tensor(Float32Array.of(x), []);
 export const flag = (holds: boolean): HostTensor => tensor(Uint8Array.of(holds ? 1 : 0), [], "bool");
 
-export const typed = (dtype: DType, ...shape: Shape): ValueType => ({ dtype, shape });
+export const valueType = (dtype: DType, ...shape: Shape): ValueType => ({ dtype, shape });
 
 export interface GraphParts {
   readonly inputs: Readonly<Record<string, ValueType>>;
@@ -24,7 +24,7 @@ export interface GraphParts {
   ) => Readonly<Record<string, Value>>;
 }
 
-export function graphOf({ inputs, outputs }: GraphParts): Graph {
+export function buildGraph({ inputs, outputs }: GraphParts): Graph {
   const builder = new GraphBuilder();
   const values = Object.fromEntries(
     Object.entries(inputs).map(([name, type]) => [name, builder.input(name, type, "batch")]),
@@ -42,13 +42,13 @@ export function at(values: Readonly<Record<string, Value>>, name: string): Value
 export const sum = (builder: GraphBuilder, a: Value, b: Value): Value => builder.emitOne("Add", [a, b], {});
 
 /** y = x + x for f32[3]. */
-export const doubling: Graph = graphOf({
-  inputs: { x: typed("f32", 3) },
+export const doubling: Graph = buildGraph({
+  inputs: { x: valueType("f32", 3) },
   outputs: (builder, inputs) => ({ y: sum(builder, at(inputs, "x"), at(inputs, "x")) }),
 });
 
 /** z = x + y for f32[3]. */
-export const adding: Graph = graphOf({
-  inputs: { x: typed("f32", 3), y: typed("f32", 3) },
+export const adding: Graph = buildGraph({
+  inputs: { x: valueType("f32", 3), y: valueType("f32", 3) },
   outputs: (builder, inputs) => ({ z: sum(builder, at(inputs, "x"), at(inputs, "y")) }),
 });

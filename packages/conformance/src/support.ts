@@ -2,7 +2,7 @@ import { type BackendManifest, type DType, decidingDType, formatType, type Graph
 import { unsupportedReason } from "@mp/graph/backend";
 
 /** The reason that a manifest gives for not storing a dtype. */
-export function unsupportedDType(manifest: BackendManifest, dtype: DType): string | undefined {
+export function missingDType(manifest: BackendManifest, dtype: DType): string | undefined {
   const reason = unsupportedReason(manifest.dtypes[dtype]);
   return reason === undefined ? undefined : `${dtype}: ${reason}`;
 }
@@ -10,7 +10,7 @@ export function unsupportedDType(manifest: BackendManifest, dtype: DType): strin
 /** The first reason that a manifest gives for not running a graph: a dtype that it lacks, an op, an op in a dtype. */
 export function unsupportedGraph(manifest: BackendManifest, graph: Graph): string | undefined {
   for (const { value } of graph.inputs) {
-    const reason = unsupportedDType(manifest, value.dtype);
+    const reason = missingDType(manifest, value.dtype);
     if (reason !== undefined) return reason;
   }
   for (const node of graph.nodes) {
@@ -20,7 +20,7 @@ export function unsupportedGraph(manifest: BackendManifest, graph: Graph): strin
     const dtype = decidingDType(node);
     if (!(support as readonly DType[]).includes(dtype)) return `${node.op}: not in ${dtype}`;
     for (const output of node.outputs) {
-      const missing = unsupportedDType(manifest, output.dtype);
+      const missing = missingDType(manifest, output.dtype);
       if (missing !== undefined) return `${node.op} gives ${formatType(output)}, ${missing}`;
     }
     const inBody = isNode(node, "Scan") ? unsupportedGraph(manifest, node.attributes.body) : undefined;

@@ -7,7 +7,7 @@ import {
   type Chosen,
   type OptionOp,
   type Options,
-  pairedChoices,
+  pairChoices,
   plainChoice,
   type Setting,
   singleChoices,
@@ -63,7 +63,7 @@ function problemsOf<K extends OptionOp>(op: K): readonly string[] {
           `${op} ${at}: ${shown(chosen, changedBy(chosen))} is ${result === undefined ? "not allowed" : "idle"}`,
       );
     const together = new Map<string, boolean>();
-    for (const chosen of pairedChoices(one.factors)) {
+    for (const chosen of pairChoices(one.factors)) {
       const [first, second] = changedBy(chosen);
       if (first === undefined || second === undefined) continue;
       const result = resultOf(op, one, chosen);

@@ -20,7 +20,7 @@ import { inProcessRanks } from "../src/in-process-ranks.js";
 import {
   exactSgd,
   type Fed,
-  filled,
+  fill,
   linear,
   type NoModel,
   vector,
@@ -32,7 +32,7 @@ import { type Outcome, outcomesOfTwo, together } from "../src/training/together.
 type Training = Session<WeightsOf, Fed, NoModel>["training"];
 
 const common = () => ({
-  params: { w: filled([2], 1) },
+  params: { w: fill([2], 1) },
   loss: linear,
   optimizer: exactSgd(),
   precision: float32(),
@@ -235,7 +235,7 @@ const averaging: LossFunction<WeightsOf, Fed, Averaging> = ({ w }, { x }, { mode
 });
 
 const statistics = () => ({
-  params: { w: filled([2], 0) },
+  params: { w: fill([2], 0) },
   modelState: { mean: vector(0), seen: vector(0) },
   loss: averaging,
   optimizer: exactSgd(),

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { type ConformanceCase, failuresOf, runConformance, universalCase } from "../src/index.js";
 import { f32 } from "../src/small-graphs.js";
 import { checkIds } from "../src/suite/all-cases.js";
-import { chosenCases, groupOf, inSuite, suiteCases } from "../src/suite/chosen-cases.js";
+import { caseGroup, chooseCases, inSuite, suiteCases } from "../src/suite/chosen-cases.js";
 import { suiteTable } from "../src/suite/suite-table.js";
 import { trainingCases } from "../src/training/training-cases.js";
 
@@ -121,8 +121,8 @@ describe("runConformance", () => {
 });
 
 describe("the suite", () => {
-  const all = chosenCases({ cases: "all", training: trainingCases });
-  const suite = chosenCases({ training: trainingCases });
+  const all = chooseCases({ cases: "all", training: trainingCases });
+  const suite = chooseCases({ training: trainingCases });
 
   it("has ids that are unique and of one form", () => {
     expect(() => checkIds(all)).not.toThrow();
@@ -131,8 +131,8 @@ describe("the suite", () => {
   });
 
   it("is chosen by default, and a list is run as it is", () => {
-    expect(chosenCases({})).toEqual(suiteCases);
-    expect(chosenCases({ cases: [passes], training: [fails] })).toEqual([passes, fails]);
+    expect(chooseCases({})).toEqual(suiteCases);
+    expect(chooseCases({ cases: [passes], training: [fails] })).toEqual([passes, fails]);
   });
 
   it("keeps the first dtype of a claim, and the same others each time", () => {
@@ -150,8 +150,8 @@ describe("the suite", () => {
 
   it("has a line for each group, and of each group so many cases", () => {
     const count = (cases: readonly ConformanceCase[], group: string): number =>
-      cases.filter((subject) => groupOf(subject) === group).length;
-    const groups = [...new Set(all.map(groupOf))];
+      cases.filter((subject) => caseGroup(subject) === group).length;
+    const groups = [...new Set(all.map(caseGroup))];
     expect(Object.keys(suiteTable).sort()).toEqual([...groups].sort());
     expect(
       Object.fromEntries(groups.map((group) => [group, `${count(suite, group)} of ${count(all, group)}`])),
@@ -189,7 +189,7 @@ describe("the suite", () => {
         "op": "1688 of 1994",
         "option": "53 of 111",
         "order": "25 of 25",
-        "program": "43 of 78",
+        "program": "43 of 76",
         "random": "12 of 12",
         "ranks": "23 of 30",
         "rare": "237 of 237",

@@ -19,7 +19,7 @@ import * as probes from "@mp/graph/probe";
 import { evaluate } from "@mp/graph/reference";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";
-import { generated, hostData, numbersOf } from "../host-data.js";
+import { generate, hostData, toNumbers } from "../host-data.js";
 import { runGraph, type Tensors } from "./kinds/graph-case.js";
 import { looseProblem } from "./kinds/loose-sum.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
@@ -33,7 +33,7 @@ function expectLoose(
   results: Tensors,
 ): void {
   const magnitude = (tensor: HostTensor): HostTensor =>
-    hostData(tensor.dtype, numbersOf(tensor).map(Math.abs), tensor.shape);
+    hostData(tensor.dtype, toNumbers(tensor).map(Math.abs), tensor.shape);
   const [want, magnitudes] = [
     evaluate(graph, inputs),
     evaluate(
@@ -90,8 +90,8 @@ const gemm = { transA: false, transB: false, alpha: 1, beta: 1 };
 
 /** 0.5 summed 5000 times is 2500; f16 stalls at 1024, bf16 at 128. */
 function halvesOf2500(half: HalfDType): readonly ConformanceCase[] {
-  const ones = (...shape: number[]): HostTensor => generated(half, shape, () => 1);
-  const halves = (...shape: number[]): HostTensor => generated(half, shape, () => 0.5);
+  const ones = (...shape: number[]): HostTensor => generate(half, shape, () => 1);
+  const halves = (...shape: number[]): HostTensor => generate(half, shape, () => 0.5);
   const sum = <K extends AddingOp>(
     op: K,
     form: string,
@@ -155,7 +155,7 @@ function halvesOf2500(half: HalfDType): readonly ConformanceCase[] {
     sum("Softmax", "of-rows", { axis: 1 }, [halves(2, TERMS)]),
     sum("Softmax", "of-columns", { axis: 0 }, [halves(TERMS, 2)]),
     sum("LayerNormalization", "of-rows", { axis: 1, epsilon: 1e-5 }, [
-      generated(half, [2, TERMS], (at) => 0.5 + (at % 2)),
+      generate(half, [2, TERMS], (at) => 0.5 + (at % 2)),
       ones(TERMS),
     ]),
   ];

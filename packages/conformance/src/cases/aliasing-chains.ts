@@ -10,9 +10,9 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
 import { fresh, freshGraph } from "../fresh.js";
 import { sameBits } from "../held-data.js";
-import { generated } from "../host-data.js";
+import { generate } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { typed } from "../small-graphs.js";
+import { valueType } from "../small-graphs.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 import { withState } from "./kinds/with-state.js";
 
@@ -65,7 +65,7 @@ const SOURCES = ["fed", "held", "kept"] as const;
 
 function chain(links: readonly Link[], random: RandomSource): Graph {
   const builder = new GraphBuilder();
-  const values: Value[] = SOURCES.map((name) => builder.input(name, typed("f32", ...SHAPE), "batch"));
+  const values: Value[] = SOURCES.map((name) => builder.input(name, valueType("f32", ...SHAPE), "batch"));
   const outputs: Record<string, Value> = {};
   for (let node = 0; node < NODES; node++) {
     // The latest result, or a source, is picked more often: in-place work happens on short-lived values.
@@ -80,12 +80,12 @@ function chain(links: readonly Link[], random: RandomSource): Graph {
   return builder.finish(outputs);
 }
 
-const whole = (random: RandomSource): HostTensor => generated("f32", SHAPE, () => random.integer(-9, 9));
+const whole = (random: RandomSource): HostTensor => generate("f32", SHAPE, () => random.integer(-9, 9));
 
 /** A graph that holds every one of these links. */
 const allOf = (links: readonly Link[]): Graph => {
   const builder = new GraphBuilder();
-  const x = builder.input("x", typed("f32", ...SHAPE), "batch");
+  const x = builder.input("x", valueType("f32", ...SHAPE), "batch");
   return builder.finish(
     Object.fromEntries(links.map((link, index) => [`link${index}`, link(builder, () => x)])),
   );

@@ -2,20 +2,20 @@
 import { DTYPES, type DType, type Graph, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fresh } from "../fresh.js";
-import { embedded, expectUntouched, overwrite } from "../held-data.js";
-import { counted } from "../samples/op-sample.js";
-import { at, graphOf, typed } from "../small-graphs.js";
+import { embed, expectUntouched, overwrite } from "../held-data.js";
+import { countUp } from "../samples/op-sample.js";
+import { at, buildGraph, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 import { type Setup, withState } from "./kinds/with-state.js";
 
 /** One element, a few, more than a page of memory; more than 2^16 for each element size that is quick to make. */
-const lengthsOf = (dtype: DType): readonly number[] =>
+const arrayLengths = (dtype: DType): readonly number[] =>
   ["f32", "f16", "u8"].includes(dtype) ? [1, 3, 1031, 66_000] : [1, 3, 1031];
 
 /** Everything that passes data on and that an engine may do without a copy. */
 function passing(dtype: DType, length: number): Graph {
-  return graphOf({
-    inputs: { x: typed(dtype, length), y: typed(dtype, length) },
+  return buildGraph({
+    inputs: { x: valueType(dtype, length), y: valueType(dtype, length) },
     outputs: (builder, inputs) => {
       const [x, y] = [at(inputs, "x"), at(inputs, "y")];
       return {
@@ -32,7 +32,7 @@ function passing(dtype: DType, length: number): Graph {
 type Values = Readonly<Record<string, HostTensor>>;
 
 /** The expected results of `passing` for those two. */
-function passedOn(x: HostTensor, y: HostTensor): Values {
+function passOn(x: HostTensor, y: HostTensor): Values {
   const { dtype, data } = x;
   const joined = new (data.constructor as new (length: number) => Float32Array)(2 * data.length);
   joined.set(data as Float32Array);
@@ -52,9 +52,9 @@ function expectAll(got: Values, want: Values, what: (name: string) => string): v
 
 /** Two slots of one type; a run returns what `kept` holds and replaces it with its input. */
 function replacing(dtype: DType, length: number, values: Values): Setup {
-  const type = typed(dtype, length);
+  const type = valueType(dtype, length);
   return {
-    graph: graphOf({
+    graph: buildGraph({
       inputs: { kept: type, beside: type, fed: type },
       outputs: (_, inputs) => ({
         seen: at(inputs, "kept"),
@@ -71,7 +71,8 @@ function replacing(dtype: DType, length: number, values: Values): Setup {
   };
 }
 
-const graphsOf = (dtype: DType): readonly Graph[] => lengthsOf(dtype).map((length) => passing(dtype, length));
+const graphsOf = (dtype: DType): readonly Graph[] =>
+  arrayLengths(dtype).map((length) => passing(dtype, length));
 
 function eachLength(
   id: string,
@@ -79,7 +80,7 @@ function eachLength(
   run: (length: number, ...parts: Parameters<ConformanceCase["run"]>) => Promise<void>,
 ): ConformanceCase {
   return scriptedCase(`aliasing/${dtype}/${id}`, graphsOf(dtype), async (...parts) => {
-    for (const length of lengthsOf(dtype)) await run(length, ...parts);
+    for (const length of arrayLengths(dtype)) await run(length, ...parts);
   });
 }
 
@@ -88,10 +89,10 @@ const results = (dtype: DType): readonly ConformanceCase[] => [
     const graph = passing(dtype, length);
     await withExecutable(backend, graph, (executable) =>
       withExecutable(backend, graph, async (another) => {
-        const [x, y] = [counted(dtype, [length]), counted(dtype, [length], 5)];
+        const [x, y] = [countUp(dtype, [length]), countUp(dtype, [length], 5)];
         const inputs = fresh({ x, y });
         const got = await executable.run(inputs);
-        const want = passedOn(x, y);
+        const want = passOn(x, y);
         expectAll(got, want, (name) => `${name} of ${length}`);
         for (const input of Object.values(inputs)) overwrite(input);
         expectAll(
@@ -99,12 +100,12 @@ const results = (dtype: DType): readonly ConformanceCase[] => [
           want,
           (name) => `${name} of ${length}, after the arrays that were fed were written to,`,
         );
-        const [z, w] = [counted(dtype, [length], 1), counted(dtype, [length], 3)];
+        const [z, w] = [countUp(dtype, [length], 1), countUp(dtype, [length], 3)];
         for (const each of [executable, another, executable]) await each.run(fresh({ x: z, y: w }));
         expectAll(got, want, (name) => `${name} of ${length}, after later runs,`);
         const fed = fresh({ x: z, y: w });
         const last = await executable.run(fed);
-        const left: Record<string, HostTensor> = { ...passedOn(z, w) };
+        const left: Record<string, HostTensor> = { ...passOn(z, w) };
         for (const name of Object.keys(left)) {
           overwrite(last[name]);
           delete left[name];
@@ -120,7 +121,7 @@ const results = (dtype: DType): readonly ConformanceCase[] => [
     );
   }),
   eachLength("handles-keep-what-was-uploaded", dtype, async (length, backend) => {
-    const x = counted(dtype, [length]);
+    const x = countUp(dtype, [length]);
     const handle = await backend.upload(fresh(x));
     await withExecutable(backend, passing(dtype, length), async (executable) => {
       const got = await executable.run({ x: handle, y: handle });
@@ -132,16 +133,16 @@ const results = (dtype: DType): readonly ConformanceCase[] => [
         `a handle of ${length}, after results and a download were written to,`,
       );
       const again = await executable.run({ x: handle, y: handle });
-      expectAll(again, passedOn(x, x), (name) => `${name} of the handle's next run`);
+      expectAll(again, passOn(x, x), (name) => `${name} of the handle's next run`);
     });
     handle.dispose();
   }),
   eachLength("one-array-uploaded-twice-is-two-handles", dtype, async (length, backend) => {
-    const x = counted(dtype, [length]);
+    const x = countUp(dtype, [length]);
     const source = fresh(x);
     const [first, second] = [await backend.upload(source), await backend.upload(source)];
     first.dispose();
-    const third = await backend.upload(counted(dtype, [length], 4));
+    const third = await backend.upload(countUp(dtype, [length], 4));
     expectSame(
       await backend.download(second),
       x,
@@ -152,24 +153,24 @@ const results = (dtype: DType): readonly ConformanceCase[] => [
   }),
   eachLength("one-array-under-two-inputs", dtype, async (length, backend) => {
     await withExecutable(backend, passing(dtype, length), async (executable) => {
-      const x = counted(dtype, [length]);
+      const x = countUp(dtype, [length]);
       const one = fresh(x);
       const twin = { ...one };
       expectAll(
         await executable.run({ x: one, y: one }),
-        passedOn(x, x),
+        passOn(x, x),
         (name) => `${name} of one tensor fed twice`,
       );
       expectAll(
         await executable.run({ x: one, y: twin }),
-        passedOn(x, x),
+        passOn(x, x),
         (name) => `${name} of one array in two tensors`,
       );
       // Two parts of one buffer that begin one element apart.
-      const buffer = counted(dtype, [length + 1]);
+      const buffer = countUp(dtype, [length + 1]);
       const part = (start: number): HostTensor =>
         ({ dtype, shape: [length], data: buffer.data.subarray(start, start + length) }) as HostTensor;
-      const want = passedOn(fresh(part(0)), fresh(part(1)));
+      const want = passOn(fresh(part(0)), fresh(part(1)));
       expectAll(
         await executable.run({ x: part(0), y: part(1) }),
         want,
@@ -182,19 +183,19 @@ const results = (dtype: DType): readonly ConformanceCase[] => [
 const views = (dtype: DType): readonly ConformanceCase[] => [
   eachLength("runs-read-a-view-where-it-is", dtype, async (length, backend) => {
     await withExecutable(backend, passing(dtype, length), async (executable) => {
-      const [x, y] = [counted(dtype, [length]), counted(dtype, [length], 5)];
+      const [x, y] = [countUp(dtype, [length]), countUp(dtype, [length], 5)];
       for (const [before, after] of [
         [1, 0],
         [3, 2],
         [0, 5],
       ] as const) {
-        const [a, b] = [embedded(x, before, after), embedded(y, before + 1, after)];
+        const [a, b] = [embed(x, before, after), embed(y, before + 1, after)];
         const feed = { x: a.tensor, y: b.tensor };
         // The second run waits for the first, which may use another path for inputs.
         for (const got of await Promise.all([executable.run(feed), executable.run(feed)]))
           expectAll(
             got,
-            passedOn(x, y),
+            passOn(x, y),
             (name) => `${name} of views that begin at element ${before} and ${before + 1}`,
           );
         expectUntouched(a.tensor, x, `x of ${length} at element ${before}`);
@@ -204,8 +205,8 @@ const views = (dtype: DType): readonly ConformanceCase[] => [
     });
   }),
   eachLength("states-read-a-view-where-it-is", dtype, async (length, backend) => {
-    const [x, y] = [counted(dtype, [length]), counted(dtype, [length], 5)];
-    const [a, b, c] = [embedded(x, 3, 2), embedded(y, 1, 1), embedded(x, 2, 0)];
+    const [x, y] = [countUp(dtype, [length]), countUp(dtype, [length], 5)];
+    const [a, b, c] = [embed(x, 3, 2), embed(y, 1, 1), embed(x, 2, 0)];
     await withState(
       backend,
       replacing(dtype, length, { kept: a.tensor, beside: b.tensor }),
@@ -229,7 +230,7 @@ const views = (dtype: DType): readonly ConformanceCase[] => [
 
 const states = (dtype: DType): readonly ConformanceCase[] => [
   eachLength("states-are-nobodys-view", dtype, async (length, backend) => {
-    const [x, y, z] = [0, 5, 2].map((offset) => counted(dtype, [length], offset)) as [
+    const [x, y, z] = [0, 5, 2].map((offset) => countUp(dtype, [length], offset)) as [
       HostTensor,
       HostTensor,
       HostTensor,
@@ -265,7 +266,7 @@ const states = (dtype: DType): readonly ConformanceCase[] => [
     });
   }),
   eachLength("one-array-in-two-slots-is-two-values", dtype, async (length, backend) => {
-    const [x, y, z] = [0, 5, 2].map((offset) => counted(dtype, [length], offset)) as [
+    const [x, y, z] = [0, 5, 2].map((offset) => countUp(dtype, [length], offset)) as [
       HostTensor,
       HostTensor,
       HostTensor,

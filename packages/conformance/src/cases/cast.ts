@@ -14,9 +14,9 @@ import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
-import { flushed, hostData, specialValues } from "../host-data.js";
+import { flush, hostData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { allPatterns, conversionAllowance, converted, tiesOf } from "../samples/rounding.js";
+import { allPatterns, conversionAllowance, convert, ties } from "../samples/rounding.js";
 import { graphCase, runGraph } from "./kinds/graph-case.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 
@@ -39,9 +39,9 @@ function floatCast(
     const given = data(random);
     const flushes =
       (from === "f32" || from === "f16" || from === "bf16") && manifest.subnormals[from] === "flush";
-    const x = flushes ? flushed(given) : given;
+    const x = flushes ? flush(given) : given;
     const { y } = await runGraph(backend, castGraph(from, to, x.shape), { x });
-    const mismatch = compareTensors(y, converted(manifest, x, to), conversionAllowance(manifest, to));
+    const mismatch = compareTensors(y, convert(manifest, x, to), conversionAllowance(manifest, to));
     if (mismatch === undefined) return;
     const at = Number(/^at \[(\d+)\]/.exec(mismatch)?.[1]);
     const source = Number.isNaN(at) ? formatType(x) : `${from} ${hex(x, at)}`;
@@ -63,7 +63,7 @@ const everyPattern: readonly ConformanceCase[] = NARROW.flatMap((from) =>
 );
 
 const everyTie: readonly ConformanceCase[] = NARROW.flatMap((to) => [
-  floatCast(`cast/f32-to-${to}/every-value-and-tie`, "f32", to, () => tiesOf(to)),
+  floatCast(`cast/f32-to-${to}/every-value-and-tie`, "f32", to, () => ties(to)),
   floatCast(`cast/f32-to-${to}/random-bits`, "f32", to, (random) => {
     const bits = Uint32Array.from({ length: 50_000 }, () => random.integer(0, 2 ** 32 - 1));
     return tensor(new Float32Array(bits.buffer));

@@ -8,8 +8,8 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode } from "../expectations.js";
 import { fresh } from "../fresh.js";
 import { overwrite } from "../held-data.js";
-import { generated } from "../host-data.js";
-import { at, f32, graphOf, sum, typed } from "../small-graphs.js";
+import { generate } from "../host-data.js";
+import { at, buildGraph, f32, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 import type { Values } from "./kinds/with-state.js";
 
@@ -21,12 +21,12 @@ const WEIGHTS = ["kernel", "mean", "gain", "bias"];
 const window = { strides: [1, 1], pads: [1, 1, 1, 1], dilations: [1, 1], group: 1 };
 
 /** A convolution, a normalization by constants and a sum with the image: what a served model folds most. */
-const normalized = (images: number): Graph =>
-  graphOf({
+const normalize = (images: number): Graph =>
+  buildGraph({
     inputs: {
-      x: typed("f32", images, CHANNELS, 5, 4),
-      kernel: typed("f32", CHANNELS, CHANNELS, 3, 3),
-      ...Object.fromEntries(WEIGHTS.slice(1).map((name) => [name, typed("f32", CHANNELS, 1, 1)])),
+      x: valueType("f32", images, CHANNELS, 5, 4),
+      kernel: valueType("f32", CHANNELS, CHANNELS, 3, 3),
+      ...Object.fromEntries(WEIGHTS.slice(1).map((name) => [name, valueType("f32", CHANNELS, 1, 1)])),
     },
     outputs: (builder, inputs) => {
       const convolved = builder.emitOne("Conv", [at(inputs, "x"), at(inputs, "kernel")], window);
@@ -41,12 +41,12 @@ const normalized = (images: number): Graph =>
   });
 
 const whole = (shape: readonly number[], seed: number): HostTensor =>
-  generated("f32", shape, (place) => ((place * 7 + seed * 5) % 9) - 4);
+  generate("f32", shape, (place) => ((place * 7 + seed * 5) % 9) - 4);
 
 const weights = (seed: number): Values => ({
   kernel: whole([CHANNELS, CHANNELS, 3, 3], seed),
   mean: whole([CHANNELS, 1, 1], seed + 1),
-  gain: generated("f32", [CHANNELS, 1, 1], (place) => 2 ** (((place + seed) % 4) - 2)),
+  gain: generate("f32", [CHANNELS, 1, 1], (place) => 2 ** (((place + seed) % 4) - 2)),
   bias: whole([CHANNELS, 1, 1], seed + 2),
 });
 
@@ -81,23 +81,23 @@ const running = (backend: Backend, graph: Graph, state: State, values: Values, w
   );
 
 export const constantStateCases: readonly ConformanceCase[] = [
-  scriptedCase("constant/weights/are-folded-exactly", normalized(2), (backend) =>
+  scriptedCase("constant/weights/are-folded-exactly", normalize(2), (backend) =>
     withConstants(backend, weights(1), async (state) => {
-      await running(backend, normalized(2), state, weights(1), "of constant weights");
+      await running(backend, normalize(2), state, weights(1), "of constant weights");
       for (const [name, value] of Object.entries(await state.read()))
         expectSame(value, weights(1)[name] as HostTensor, `the slot ${name} of a constant state`);
     }),
   ),
-  scriptedCase("constant/weights/are-copied-from-the-callers-arrays", normalized(1), async (backend) => {
+  scriptedCase("constant/weights/are-copied-from-the-callers-arrays", normalize(1), async (backend) => {
     const given = fresh(weights(4));
     await withConstants(backend, given, async (state) => {
       for (const tensor of Object.values(given)) overwrite(tensor);
       const what = "of weights whose arrays were written to";
-      await running(backend, normalized(1), state, weights(4), what);
+      await running(backend, normalize(1), state, weights(4), what);
     });
   }),
-  scriptedCase("constant/weights/belong-to-their-state", normalized(1), async (backend) => {
-    const graph = normalized(1);
+  scriptedCase("constant/weights/belong-to-their-state", normalize(1), async (backend) => {
+    const graph = normalize(1);
     await withConstants(backend, weights(1), (first) =>
       withConstants(backend, weights(2), async (second) => {
         await running(backend, graph, first, weights(1), "of the first state");
@@ -105,15 +105,15 @@ export const constantStateCases: readonly ConformanceCase[] = [
       }),
     );
   }),
-  scriptedCase("constant/weights/serve-several-shapes", [1, 3].map(normalized), (backend) =>
+  scriptedCase("constant/weights/serve-several-shapes", [1, 3].map(normalize), (backend) =>
     withConstants(backend, weights(3), (state) =>
       withExecutable(
         backend,
-        normalized(1),
+        normalize(1),
         async (executable) => {
-          await running(backend, normalized(3), state, weights(3), "of another shape");
+          await running(backend, normalize(3), state, weights(3), "of another shape");
           const x = whole([1, CHANNELS, 5, 4], 4);
-          const want = evaluate(normalized(1), { ...weights(3), x });
+          const want = evaluate(normalize(1), { ...weights(3), x });
           const got = await executable.run({ x });
           expectSame(got["y"], want["y"] as HostTensor, "y after the other shape's program was disposed");
         },
@@ -135,8 +135,8 @@ export const constantStateCases: readonly ConformanceCase[] = [
 ];
 
 function passing(): Graph {
-  return graphOf({
-    inputs: { w: typed("f32", 2), x: typed("f32", 2) },
+  return buildGraph({
+    inputs: { w: valueType("f32", 2), x: valueType("f32", 2) },
     outputs: (builder, inputs) => ({ next: sum(builder, at(inputs, "w"), at(inputs, "x")) }),
   });
 }

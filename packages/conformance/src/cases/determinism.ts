@@ -7,8 +7,8 @@ import { unsupportedReason } from "@mp/graph/backend";
 import { compareAtScale } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
-import { generated } from "../host-data.js";
-import { at, graphOf, typed } from "../small-graphs.js";
+import { generate } from "../host-data.js";
+import { at, buildGraph, valueType } from "../small-graphs.js";
 import type { Tensors } from "./kinds/graph-case.js";
 import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
@@ -17,7 +17,7 @@ const RUNS = 5;
 export const isDeterministic = (manifest: BackendManifest): boolean =>
   unsupportedReason(manifest.determinism) === undefined;
 
-function repeatedGraph(behaviour: string, graph: Graph, make: () => Tensors): ConformanceCase {
+function repeatCase(behaviour: string, graph: Graph, make: () => Tensors): ConformanceCase {
   return scriptedCase(`determinism/graph/${behaviour}`, graph, async (backend) => {
     const relative = isDeterministic(backend.manifest) ? 0 : 1e-4;
     const inputs = make();
@@ -38,23 +38,23 @@ function repeatedGraph(behaviour: string, graph: Graph, make: () => Tensors): Co
 }
 
 const wave = (shape: readonly number[]): HostTensor =>
-  generated("f32", shape, (place) => Math.sin(place * 0.7) * (1 + (place % 13)));
+  generate("f32", shape, (place) => Math.sin(place * 0.7) * (1 + (place % 13)));
 
 export const determinismCases: readonly ConformanceCase[] = [
-  repeatedGraph(
+  repeatCase(
     "products",
-    graphOf({
-      inputs: { a: typed("f32", 96, 130), b: typed("f32", 130, 70) },
+    buildGraph({
+      inputs: { a: valueType("f32", 96, 130), b: valueType("f32", 130, 70) },
       outputs: (builder, inputs) => ({
         y: builder.emitOne("MatMul", [at(inputs, "a"), at(inputs, "b")], {}),
       }),
     }),
     () => ({ a: wave([96, 130]), b: wave([130, 70]) }),
   ),
-  repeatedGraph(
+  repeatCase(
     "sums",
-    graphOf({
-      inputs: { x: typed("f32", 50_021) },
+    buildGraph({
+      inputs: { x: valueType("f32", 50_021) },
       outputs: (builder, inputs) => ({
         y: builder.emitOne("ReduceSum", [at(inputs, "x")], { axes: [0], keepdims: false }),
       }),
@@ -62,10 +62,10 @@ export const determinismCases: readonly ConformanceCase[] = [
     () => ({ x: wave([50_021]) }),
   ),
   // Many updates to few places: the order of the additions must not depend on which thread is first.
-  repeatedGraph(
+  repeatCase(
     "scattered-sums",
-    graphOf({
-      inputs: { x: typed("f32", 7), indices: typed("i32", 5000), updates: typed("f32", 5000) },
+    buildGraph({
+      inputs: { x: valueType("f32", 7), indices: valueType("i32", 5000), updates: valueType("f32", 5000) },
       outputs: (builder, inputs) => ({
         y: builder.emitOne(
           "ScatterElements",
@@ -79,7 +79,7 @@ export const determinismCases: readonly ConformanceCase[] = [
     }),
     () => ({
       x: wave([7]),
-      indices: generated("i32", [5000], (place) => (place * 3) % 7),
+      indices: generate("i32", [5000], (place) => (place * 3) % 7),
       updates: wave([5000]),
     }),
   ),

@@ -5,14 +5,14 @@ import { allFinite } from "@mp/graph/ops";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat, fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";
-import { generated } from "../host-data.js";
-import { tracedGraph } from "../traced-graph.js";
+import { generate } from "../host-data.js";
+import { traceGraph } from "../traced-graph.js";
 import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const LENGTH = 67;
 
 function checkGraph(dtype: ComputeDType, length: number): Graph {
-  return tracedGraph({ x: { dtype, shape: [length] } }, ({ x }) => {
+  return traceGraph({ x: { dtype, shape: [length] } }, ({ x }) => {
     if (x === undefined) throw new Error("internal: x is traced");
     return { finite: allFinite(x), poison: poison(x) };
   });
@@ -50,12 +50,12 @@ const NON_FINITE = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINI
 function everyPosition(dtype: ComputeDType): readonly Trial[] {
   const clean = (): Trial => ({
     what: "a clean vector",
-    x: generated(dtype, [LENGTH], (at) => (at % 7) - 3),
+    x: generate(dtype, [LENGTH], (at) => (at % 7) - 3),
     finite: true,
   });
   const nonFinite = NON_FINITE.flatMap((bad) =>
     Array.from({ length: LENGTH }, (_, position): Trial => {
-      const x = generated(dtype, [LENGTH], (at) => (at === position ? bad : (at % 7) - 3));
+      const x = generate(dtype, [LENGTH], (at) => (at === position ? bad : (at % 7) - 3));
       return { what: `a vector with ${bad} at ${position}`, x, finite: false };
     }),
   );
@@ -68,20 +68,20 @@ export const finiteCheckCases: readonly ConformanceCase[] = [
   ),
   // Apex and DeepSpeed summed gradients to find overflow, and skipped steps that were finite.
   finiteCase("finite-check/f32/finite-terms-do-not-sum-to-overflow", "f32", () => [
-    { what: "a vector of 3e38", x: generated("f32", [LENGTH], () => 3e38), finite: true },
+    { what: "a vector of 3e38", x: generate("f32", [LENGTH], () => 3e38), finite: true },
     {
       what: "a vector of ±3e38",
-      x: generated("f32", [LENGTH], (at) => (at % 2 === 0 ? 3e38 : -3e38)),
+      x: generate("f32", [LENGTH], (at) => (at % 2 === 0 ? 3e38 : -3e38)),
       finite: true,
     },
   ]),
   finiteCase("finite-check/f16/the-largest-half-is-finite", "f16", () => [
-    { what: "a vector of 65504", x: generated("f16", [LENGTH], () => 65504), finite: true },
+    { what: "a vector of 65504", x: generate("f16", [LENGTH], () => 65504), finite: true },
   ]),
   finiteCase("finite-check/f32/opposite-infinities-do-not-cancel", "f32", () => [
     {
       what: "a vector with both infinities",
-      x: generated("f32", [LENGTH], (at) =>
+      x: generate("f32", [LENGTH], (at) =>
         at === 3 ? Number.POSITIVE_INFINITY : at === 60 ? Number.NEGATIVE_INFINITY : 0,
       ),
       finite: false,
@@ -93,10 +93,10 @@ export const finiteCheckCases: readonly ConformanceCase[] = [
     () => [
       {
         what: "100 003 numbers, the last NaN",
-        x: generated("f32", [100_003], (at) => (at === 100_002 ? Number.NaN : 1)),
+        x: generate("f32", [100_003], (at) => (at === 100_002 ? Number.NaN : 1)),
         finite: false,
       },
-      { what: "100 003 numbers", x: generated("f32", [100_003], () => 1), finite: true },
+      { what: "100 003 numbers", x: generate("f32", [100_003], () => 1), finite: true },
     ],
     100_003,
   ),

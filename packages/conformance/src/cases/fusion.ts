@@ -12,7 +12,7 @@ import {
 } from "@mp/graph";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { generated } from "../host-data.js";
+import { generate } from "../host-data.js";
 import { graphCase } from "./kinds/graph-case.js";
 
 /** Makes an operand: each product needs its own, or an engine recognizes equal products. */
@@ -146,7 +146,7 @@ function sums(reading: keyof typeof READINGS, dtype: ComputeDType): ConformanceC
       const count = Object.keys(inputs).length;
       const size = elementCount(shape, "test data");
       // Sums of these are exact in any order, in any float.
-      inputs[`x${count}`] = generated(dtype, [size], (at) => ((at * 7 + count * 3) % 5) - 2);
+      inputs[`x${count}`] = generate(dtype, [size], (at) => ((at * 7 + count * 3) % 5) - 2);
       return emit("Reshape", [builder.input(`x${count}`, { dtype, shape: [size] }, "batch")], { shape });
     };
     for (const { name, addends, make } of PRODUCTS) {

@@ -15,15 +15,15 @@ import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
 import { freshGraph } from "../fresh.js";
-import { hostData, numbersOf } from "../host-data.js";
+import { hostData, toNumbers } from "../host-data.js";
 import type { GradientSample, Gradients } from "../samples/gradient-sample.js";
 import { opRows } from "../samples/op-table.js";
-import { tracedGraph } from "../traced-graph.js";
+import { traceGraph } from "../traced-graph.js";
 import { runGraph, type Tensors } from "./kinds/graph-case.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 
 /** Unequal weights, so that every element's gradient is visible. */
-export function weightedSum(x: Tensor): Tensor {
+export function sumWithWeights(x: Tensor): Tensor {
   const size = elementCount(x.shape, "weights");
   const weights = Float32Array.from({ length: size }, (_, at) => 0.5 + ((at * 5) % 7) / 8);
   return reduceSum(mul(cast(x, "f32"), constant(tensor(weights, x.shape))));
@@ -32,8 +32,8 @@ export function weightedSum(x: Tensor): Tensor {
 /** The gradients of Σ weights · fn(inputs) for all inputs, and the result where asked for. */
 function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType, withResult: boolean): Graph {
   const types = Object.fromEntries(points.map(({ shape }, index) => [`x${index}`, { dtype, shape }]));
-  return tracedGraph(types, (inputs) => {
-    const loss = (all: readonly Tensor[]): Tensor => weightedSum(fn(...all));
+  return traceGraph(types, (inputs) => {
+    const loss = (all: readonly Tensor[]): Tensor => sumWithWeights(fn(...all));
     const gradients = grad(loss)(Object.values(inputs));
     const named = gradients.map((gradient, index) => [`gradient of operand ${index}`, gradient] as const);
     return {
@@ -48,18 +48,18 @@ async function checkGradients(backend: Backend, graph: Graph, inputs: Tensors): 
   const got = await runGraph(backend, freshGraph(graph), inputs);
   const budget = graphBudget(backend.manifest, graph);
   for (const [name, tensorWanted] of Object.entries(want)) {
-    if (!numbersOf(tensorWanted).every(Number.isFinite)) fail(`${name} is not finite, on the oracle itself`);
+    if (!toNumbers(tensorWanted).every(Number.isFinite)) fail(`${name} is not finite, on the oracle itself`);
     const mismatch = compareAtScale(got[name], tensorWanted, budget);
     if (mismatch !== undefined) fail(`${name} ${mismatch}`);
   }
 }
 
 /** The function whose value is the weighted sum of its gradients. */
-const differentiated = ({ behaviour, fn, points }: GradientSample): GradientSample => ({
+const differentiate = ({ behaviour, fn, points }: GradientSample): GradientSample => ({
   behaviour: `${behaviour}-twice`,
   fn: (...inputs) =>
-    grad((all: readonly Tensor[]) => weightedSum(fn(...all)))(inputs)
-      .map(weightedSum)
+    grad((all: readonly Tensor[]) => sumWithWeights(fn(...all)))(inputs)
+      .map(sumWithWeights)
       .reduce((sum, part) => add(sum, part)),
   points,
 });
@@ -85,16 +85,16 @@ export function gradientCase(
 }
 
 /** In halves second derivatives are mostly rounding error. */
-const samplesOf = (row: readonly GradientSample[], dtype: ComputeDType): readonly GradientSample[] => [
+const gradientSamples = (row: readonly GradientSample[], dtype: ComputeDType): readonly GradientSample[] => [
   ...row,
-  ...(dtype === "f32" ? row.filter(({ isTwice }) => isTwice === true).map(differentiated) : []),
+  ...(dtype === "f32" ? row.filter(({ isTwice }) => isTwice === true).map(differentiate) : []),
 ];
 
 export const gradientCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap((op) => {
   const row: Gradients = opRows[op].gradients;
   if ("none" in row) return [];
   return (["f32", "f16", "bf16"] as const).flatMap((dtype) =>
-    samplesOf(row, dtype).map((sample) =>
+    gradientSamples(row, dtype).map((sample) =>
       gradientCase(`gradient/${op}-${dtype}/${sample.behaviour}`, dtype, sample),
     ),
   );

@@ -4,7 +4,7 @@
  */
 import type { Backend, Executable, HostTensor, State } from "@mp/graph";
 import { expectThat, fail } from "../expectations.js";
-import { at, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
+import { at, buildGraph, f32, scalar, sum, valueType } from "../small-graphs.js";
 import { type Setup, type Values, withState } from "./kinds/with-state.js";
 
 const SLOTS = ["a", "b", "c", "d", "e"];
@@ -15,8 +15,8 @@ export const allAt = (value: number): Values =>
 
 /** Every slot += `by`; `seen` is the value that the run saw in the last one. */
 export const growing = (): Setup => ({
-  graph: graphOf({
-    inputs: { ...Object.fromEntries(SLOTS.map((slot) => [slot, typed("f32", 3)])), by: typed("f32") },
+  graph: buildGraph({
+    inputs: { ...Object.fromEntries(SLOTS.map((slot) => [slot, valueType("f32", 3)])), by: valueType("f32") },
     outputs: (builder, inputs) => ({
       ...Object.fromEntries(
         SLOTS.map((slot) => [`next ${slot}`, sum(builder, at(inputs, slot), at(inputs, "by"))]),
@@ -42,7 +42,7 @@ export const withGrowing = (
 export const by = (amount: number): { readonly by: HostTensor } => ({ by: scalar(amount) });
 
 /** The one value that all elements of a tensor have. @throws where they differ */
-export function levelOf(tensor: HostTensor | undefined, what: string): number {
+export function level(tensor: HostTensor | undefined, what: string): number {
   const [first, ...others] = (tensor?.data ?? []) as Iterable<number>;
   if (first === undefined) return fail(`${what} is missing`);
   expectThat(
@@ -54,7 +54,7 @@ export function levelOf(tensor: HostTensor | undefined, what: string): number {
 
 /** The one value of all slots. @throws where they differ: a half-finished commit was read */
 export function levelOfAll(values: Values, what: string): number {
-  const levels = SLOTS.map((slot) => levelOf(values[slot], `${what}, slot ${slot},`));
+  const levels = SLOTS.map((slot) => level(values[slot], `${what}, slot ${slot},`));
   expectThat(
     levels.every((level) => level === levels[0]),
     () => `${what} is half done: its slots, which always move together, are ${levels.join(", ")}`,

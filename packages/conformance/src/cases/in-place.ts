@@ -2,21 +2,21 @@
 import type { Backend, Graph, HostTensor, State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
-import { generated } from "../host-data.js";
-import { at, f32, graphOf, sum, typed } from "../small-graphs.js";
+import { generate } from "../host-data.js";
+import { at, buildGraph, f32, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const GROUP = ["wide", "narrow"];
 /** Elements from which `narrow` begins: the next multiple of 64 bytes after 18 elements of `wide`. */
 const SECOND = 32;
 
-const wide = (first: number): HostTensor => generated("f32", [3, 6], (place) => place + first);
+const wide = (first: number): HostTensor => generate("f32", [3, 6], (place) => place + first);
 const narrow = (first: number): HostTensor => f32(first, first + 1, first + 2);
 
 /** narrow += x; `wide` stays, so that only one of the group is replaced. */
 const graph = (): Graph =>
-  graphOf({
-    inputs: { wide: typed("f32", 3, 6), narrow: typed("f32", 3), x: typed("f32", 3) },
+  buildGraph({
+    inputs: { wide: valueType("f32", 3, 6), narrow: valueType("f32", 3), x: valueType("f32", 3) },
     outputs: (builder, inputs) => ({
       next: sum(builder, at(inputs, "narrow"), at(inputs, "x")),
       seen: sum(builder, at(inputs, "wide"), builder.literal(0, "f32")),

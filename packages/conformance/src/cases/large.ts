@@ -1,8 +1,8 @@
 /** Tensors large enough for an engine to split among threads, tiles or launches, with a remainder. */
 import { type DType, GraphBuilder, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/graph";
-import { allowanceOf } from "../compare/allowance.js";
+import { manifestAllowance } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { generated } from "../host-data.js";
+import { generate } from "../host-data.js";
 import { graphCase } from "./kinds/graph-case.js";
 
 interface Large<K extends Op> {
@@ -24,7 +24,7 @@ function largeCase<K extends Op>(op: K, behaviour: string, build: () => Large<K>
       graph,
       inputs: Object.fromEntries(inputs.map((tensor, index) => [`x${index}`, tensor])),
       allowance: (manifest, output) => {
-        const declared = allowanceOf(manifest, op, dtypes.get(output) as DType);
+        const declared = manifestAllowance(manifest, op, dtypes.get(output) as DType);
         return exact ? { ...declared, ulp: 0 } : declared;
       },
     };
@@ -33,8 +33,8 @@ function largeCase<K extends Op>(op: K, behaviour: string, build: () => Large<K>
 
 /** -2 … 2 without a short period. */
 const whole = (shape: Shape, dtype: DType = "f32"): HostTensor =>
-  generated(dtype, shape, (at) => ((Math.imul(at, 2654435761) >>> 7) % 5) - 2);
-const smooth = (shape: Shape): HostTensor => generated("f32", shape, (at) => Math.sin(at * 0.37) * 3);
+  generate(dtype, shape, (at) => ((Math.imul(at, 2654435761) >>> 7) % 5) - 2);
+const smooth = (shape: Shape): HostTensor => generate("f32", shape, (at) => Math.sin(at * 0.37) * 3);
 
 const along = (...axes: readonly number[]) => ({ axes, keepdims: false });
 
@@ -51,7 +51,7 @@ export const largeCases: readonly ConformanceCase[] = [
   largeCase("Where", "a-million-and-one", () => ({
     attributes: {},
     inputs: [
-      generated("bool", [1_000_001], (at) => Math.floor(at / 3) % 2),
+      generate("bool", [1_000_001], (at) => Math.floor(at / 3) % 2),
       smooth([1_000_001]),
       whole([1_000_001]),
     ],
@@ -108,19 +108,19 @@ export const largeCases: readonly ConformanceCase[] = [
   })),
   largeCase("Gather", "many-rows", () => ({
     attributes: { axis: 0 },
-    inputs: [smooth([1009, 33]), generated("i32", [5003], (at) => (at * 389) % 1009)],
+    inputs: [smooth([1009, 33]), generate("i32", [5003], (at) => (at * 389) % 1009)],
   })),
   largeCase("ScatterElements", "many-updates-to-few-places", () => ({
     attributes: { axis: 0, reduction: "add" as const },
-    inputs: [whole([101]), generated("i32", [50_021], (at) => (at * 37) % 101), whole([50_021])],
+    inputs: [whole([101]), generate("i32", [50_021], (at) => (at * 37) % 101), whole([50_021])],
     exact: true,
   })),
   largeCase("TopK", "of-many", () => ({
     attributes: { axis: 0, k: 100, largest: true },
-    inputs: [generated("f32", [20_011], (at) => (at * 7919) % 20_011)],
+    inputs: [generate("f32", [20_011], (at) => (at * 7919) % 20_011)],
   })),
   largeCase("RandomBits", "a-hundred-thousand", () => ({
     attributes: { key: 0x9e3779b97f4a7c15n, shape: [317, 331] },
-    inputs: [generated("i32", [], () => 12_345)],
+    inputs: [generate("i32", [], () => 12_345)],
   })),
 ];

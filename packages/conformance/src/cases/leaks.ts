@@ -1,7 +1,7 @@
 /** Repeated use must not take more and more memory. */
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
-import { generated } from "../host-data.js";
+import { generate } from "../host-data.js";
 import { doubling, f32 } from "../small-graphs.js";
 import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
@@ -22,7 +22,7 @@ export const leakCases: readonly ConformanceCase[] = [
   scriptedCase("leak/transfers/uploads-states-and-reads", doubling, async (backend) => {
     const before = backend.stats();
     for (let turn = 0; turn < 30; turn++) {
-      const handle = await backend.upload(generated("f32", [100], () => turn));
+      const handle = await backend.upload(generate("f32", [100], () => turn));
       const state = await backend.createState({ a: f32(1, 2), b: f32(3) });
       await state.read();
       await state.write({ a: f32(3, 4) });

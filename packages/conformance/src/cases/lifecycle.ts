@@ -2,8 +2,8 @@
 import { type Handle, type HostTensor, MpError, type RunInput } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
-import { generated } from "../host-data.js";
-import { adding, at, doubling, f32, graphOf, scalar, sum, typed } from "../small-graphs.js";
+import { generate } from "../host-data.js";
+import { adding, at, buildGraph, doubling, f32, scalar, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const handles: readonly ConformanceCase[] = [
@@ -56,7 +56,7 @@ const handles: readonly ConformanceCase[] = [
   }),
   scriptedCase("lifecycle/handle/counts-as-live", doubling, async (backend) => {
     const before = backend.stats();
-    const all = await Promise.all([1, 2, 3].map((x) => backend.upload(generated("f32", [1000], () => x))));
+    const all = await Promise.all([1, 2, 3].map((x) => backend.upload(generate("f32", [1000], () => x))));
     const during = backend.stats();
     expectEqual(during.live - before.live, 3, "live things after three uploads");
     expectThat(
@@ -83,14 +83,14 @@ const unfit = (): readonly (readonly [
   [
     "an input of another rank",
     "MP_SHAPE_MISMATCH",
-    { x: f32(1, 2, 3), y: generated("f32", [1, 3], () => 0) },
+    { x: f32(1, 2, 3), y: generate("f32", [1, 3], () => 0) },
     "y",
   ],
   ["a scalar for a vector", "MP_SHAPE_MISMATCH", { x: f32(1, 2, 3), y: scalar(1) }, "y"],
   [
     "an input of another dtype",
     "MP_DTYPE_MISMATCH",
-    { x: f32(1, 2, 3), y: generated("i32", [3], () => 0) },
+    { x: f32(1, 2, 3), y: generate("i32", [3], () => 0) },
     "y",
   ],
   ["no tensor", "MP_INVALID_ARGUMENT", { x: f32(1, 2, 3), y: 1 as unknown as HostTensor }, "y"],
@@ -158,12 +158,12 @@ const runs: readonly ConformanceCase[] = [
   }),
 ];
 
-const odd = graphOf({
+const odd = buildGraph({
   inputs: {
-    "a/b.c": typed("f32", 2),
-    "10": typed("f32", 2),
-    "9": typed("f32", 2),
-    "größe ☃": typed("f32", 2),
+    "a/b.c": valueType("f32", 2),
+    "10": valueType("f32", 2),
+    "9": valueType("f32", 2),
+    "größe ☃": valueType("f32", 2),
   },
   outputs: (builder, inputs) => ({
     "next/x.y": sum(builder, at(inputs, "a/b.c"), at(inputs, "10")),
@@ -174,8 +174,13 @@ const odd = graphOf({
 });
 
 const sparse = () =>
-  graphOf({
-    inputs: { used: typed("f32", 2), unused: typed("f32", 3), empty: typed("f32", 0, 4), half: typed("i32") },
+  buildGraph({
+    inputs: {
+      used: valueType("f32", 2),
+      unused: valueType("f32", 3),
+      empty: valueType("f32", 0, 4),
+      half: valueType("i32"),
+    },
     outputs: (builder, inputs) => {
       const constant = builder.constant(f32(7, 8));
       return {
@@ -204,8 +209,8 @@ const graphs: readonly ConformanceCase[] = [
       const inputs = {
         used: f32(1, 2),
         unused: f32(0, 0, 0),
-        empty: generated("f32", [0, 4], () => 0),
-        half: generated("i32", [], () => 5),
+        empty: generate("f32", [0, 4], () => 0),
+        half: generate("i32", [], () => 5),
       };
       for (let run = 0; run < 2; run++) {
         const results = await executable.run(inputs);
@@ -246,8 +251,8 @@ const graphs: readonly ConformanceCase[] = [
 ];
 
 function chain(depth: number) {
-  return graphOf({
-    inputs: { x: typed("f32", 3) },
+  return buildGraph({
+    inputs: { x: valueType("f32", 3) },
     outputs: (builder, inputs) => {
       let y = at(inputs, "x");
       for (let step = 0; step < depth; step++) y = sum(builder, y, builder.literal(1, "f32"));

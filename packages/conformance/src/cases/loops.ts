@@ -31,8 +31,8 @@ import {
 } from "@mp/graph/ops";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { generated } from "../host-data.js";
-import { tracedGraph } from "../traced-graph.js";
+import { generate } from "../host-data.js";
+import { traceGraph } from "../traced-graph.js";
 import { graphCase } from "./kinds/graph-case.js";
 
 const HALVES_AND_F32 = ["f32", "f16", "bf16"] as const;
@@ -42,7 +42,7 @@ const typed = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape }
 /** -2 … 2, or 0 … 4 where there is no sign, without a short period. */
 function whole({ dtype, shape }: ValueType, turn = 0): HostTensor {
   const isUnsigned = dtype === "u64" || dtype === "u8";
-  return generated(dtype, shape, (place) => {
+  return generate(dtype, shape, (place) => {
     const x = (Math.imul(place + 31 * turn, 2_654_435_761) >>> 7) % 5;
     return dtype === "bool" ? x % 2 : isUnsigned ? x : x - 2;
   });
@@ -59,7 +59,7 @@ function loopCase<I extends Inputs>(
   given: () => Partial<Record<keyof I, HostTensor>> = () => ({}),
 ): ConformanceCase {
   return graphCase(id, () => ({
-    graph: tracedGraph(types, (inputs) => body(inputs as Named<I>)),
+    graph: traceGraph(types, (inputs) => body(inputs as Named<I>)),
     inputs: {
       ...Object.fromEntries(Object.entries(types).map(([name, type], index) => [name, whole(type, index)])),
       ...(given() as Readonly<Record<string, HostTensor>>),
@@ -213,7 +213,7 @@ const withConstants: ConformanceCase = loopCase(
   "loop/constants/of-every-size",
   { start: typed("f32", 2), places: typed("i32", 5) },
   ({ start, places }) => {
-    const table = generated("f32", TABLE, (place) => (place % 7) - 3);
+    const table = generate("f32", TABLE, (place) => (place % 7) - 3);
     const [last, rows] = scan(
       (sum: Tensor, place: Tensor) => {
         const row = reshape(gather(constant(table), reshape(place, [1])), [2]);
@@ -232,7 +232,7 @@ const returnsConstants: ConformanceCase = loopCase(
   "loop/constants/are-results",
   { x: typed("f32", 3) },
   ({ x }) => {
-    const table = generated("f32", TABLE, (place) => place);
+    const table = generate("f32", TABLE, (place) => place);
     const [, all] = scan(
       (_, element: Tensor) => [[], [constant(table), constant(tensor(Int32Array.of(7))), element]],
       [],

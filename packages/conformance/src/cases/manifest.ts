@@ -14,8 +14,8 @@ import { unsupportedReason } from "@mp/graph/backend";
 import { accumulatorOf } from "@mp/graph/internal";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat, fail, show } from "../expectations.js";
-import { generated, hostData } from "../host-data.js";
-import { at, doubling, f32, graphOf, typed } from "../small-graphs.js";
+import { generate, hostData } from "../host-data.js";
+import { at, buildGraph, doubling, f32, valueType } from "../small-graphs.js";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
 import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
@@ -164,7 +164,7 @@ const widest: Readonly<Record<ComputeDType, number>> = Object.fromEntries(
 const unsupportedTransfers: readonly ConformanceCase[] = DTYPES.map((dtype) =>
   universalCase(`manifest/${dtype}/is-refused-when-unsupported`, async (backend) => {
     if (supports(backend.manifest, dtype)) return;
-    const data = generated(dtype, [2], (index) => index);
+    const data = generate(dtype, [2], (index) => index);
     await expectCode("MP_UNSUPPORTED", `upload of ${dtype}`, () => backend.upload(data));
     await expectCode("MP_UNSUPPORTED", `createState with ${dtype}`, () => backend.createState({ a: data }));
   }),
@@ -172,8 +172,8 @@ const unsupportedTransfers: readonly ConformanceCase[] = DTYPES.map((dtype) =>
 
 /** y = x + x in that dtype. */
 const doublingIn = (dtype: ComputeDType): Graph =>
-  graphOf({
-    inputs: { x: typed(dtype, 3) },
+  buildGraph({
+    inputs: { x: valueType(dtype, 3) },
     outputs: (builder, inputs) => ({ y: builder.emitOne("Add", [at(inputs, "x"), at(inputs, "x")], {}) }),
   });
 
@@ -273,8 +273,8 @@ const optionalVerbs: readonly ConformanceCase[] = [
 
 /** A chain of products that takes an engine about 2·depth·size³ operations. */
 function work(depth: number, size: number): Graph {
-  return graphOf({
-    inputs: { x: typed("f32", size, size) },
+  return buildGraph({
+    inputs: { x: valueType("f32", size, size) },
     outputs: (builder, inputs) => {
       let y = at(inputs, "x");
       for (let step = 0; step < depth; step++) y = builder.emitOne("MatMul", [y, at(inputs, "x")], {});
@@ -288,7 +288,7 @@ const LONG_ENOUGH_MS = 60;
 
 /** Timers must still fire during a step that takes as long as many of their intervals. */
 async function expectFree(backend: Backend): Promise<void> {
-  const x = generated("f32", [SIZE, SIZE], (index) => (index % (SIZE + 1) === 0 ? 1 : 0));
+  const x = generate("f32", [SIZE, SIZE], (index) => (index % (SIZE + 1) === 0 ? 1 : 0));
   for (let depth = 8; ; depth *= 2) {
     const graph = work(depth, SIZE);
     const [ticks, elapsed] = await withExecutable(backend, graph, async (executable) => {

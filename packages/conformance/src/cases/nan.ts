@@ -13,9 +13,9 @@ import {
   rowsOf,
   type Value,
 } from "@mp/graph";
-import { allowanceOf } from "../compare/allowance.js";
+import { manifestAllowance } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { generated } from "../host-data.js";
+import { generate } from "../host-data.js";
 import { graphCase } from "./kinds/graph-case.js";
 
 /** More than four vectors of 16, with a remainder. */
@@ -24,7 +24,7 @@ const LENGTH = 67;
 /** Row k holds NaN at position k, the last row nowhere; so do the columns of the transposed matrix. */
 function diagonal(dtype: ComputeDType, transposed: boolean): HostTensor {
   const [rows, columns] = transposed ? [LENGTH, LENGTH + 1] : [LENGTH + 1, LENGTH];
-  return generated(dtype, [rows, columns], (at) => {
+  return generate(dtype, [rows, columns], (at) => {
     const [row, column] = [Math.floor(at / columns), at % columns];
     return row === column ? Number.NaN : 0.5 + ((row + 3 * column) % 8) / 8;
   });
@@ -49,14 +49,14 @@ function foldCase<K extends Op>(op: K, dtype: ComputeDType, fold: Fold<K>): Conf
     apply("columns", diagonal(dtype, true), 0);
     for (let position = 0; position <= LENGTH; position += position < 4 || position > 60 ? 1 : 7) {
       const withNan = (at: number): number => (at === position ? Number.NaN : 1 + (at % 4) / 4);
-      apply(`vector with NaN at ${position}`, generated(dtype, [LENGTH], withNan), 0);
+      apply(`vector with NaN at ${position}`, generate(dtype, [LENGTH], withNan), 0);
     }
     const graph = builder.finish(outputs);
     const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));
     return {
       graph,
       inputs,
-      allowance: (manifest, output) => allowanceOf(manifest, op, dtypes.get(output) ?? dtype),
+      allowance: (manifest, output) => manifestAllowance(manifest, op, dtypes.get(output) ?? dtype),
       describe: (output) => `${op} of ${output}`,
     };
   });
@@ -103,11 +103,11 @@ function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
     for (const [nan = 0, infinity = 0] of places)
       reduced(
         `NaN at ${nan}, infinity at ${infinity}`,
-        generated(dtype, [PAIRED], (at) => element(nan, infinity, at)),
+        generate(dtype, [PAIRED], (at) => element(nan, infinity, at)),
       );
     reduced(
       "all of them as rows",
-      generated(dtype, [places.length, PAIRED], (at) => {
+      generate(dtype, [places.length, PAIRED], (at) => {
         const [nan = 0, infinity = 0] = places[Math.floor(at / PAIRED)] ?? [];
         return element(nan, infinity, at % PAIRED);
       }),
@@ -115,7 +115,7 @@ function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
     return {
       graph: builder.finish(outputs),
       inputs,
-      allowance: (manifest) => allowanceOf(manifest, op, dtype),
+      allowance: (manifest) => manifestAllowance(manifest, op, dtype),
       describe: (output) => `${op} of ${output}`,
     };
   });
@@ -126,8 +126,8 @@ const products: readonly ConformanceCase[] = (["f32", "f16", "bf16"] as const).m
   graphCase(`reduce/MatMul-${dtype}/nan-at-every-position`, () => {
     const builder = new GraphBuilder();
     const [rows, columns] = [diagonal(dtype, false), diagonal(dtype, true)];
-    const ones = generated(dtype, [LENGTH, 3], () => 1);
-    const inputs = { rows, columns, ones, left: generated(dtype, [2, LENGTH], () => 1) };
+    const ones = generate(dtype, [LENGTH, 3], () => 1);
+    const inputs = { rows, columns, ones, left: generate(dtype, [2, LENGTH], () => 1) };
     const value = (name: keyof typeof inputs): Value =>
       builder.input(name, { dtype, shape: inputs[name].shape }, "batch");
     const y = builder.emitOne("MatMul", [value("rows"), value("ones")], {});
@@ -135,7 +135,7 @@ const products: readonly ConformanceCase[] = (["f32", "f16", "bf16"] as const).m
     return {
       graph: builder.finish({ y, z }),
       inputs,
-      allowance: (manifest) => allowanceOf(manifest, "MatMul", dtype),
+      allowance: (manifest) => manifestAllowance(manifest, "MatMul", dtype),
     };
   }),
 );

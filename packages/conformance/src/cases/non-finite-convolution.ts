@@ -18,7 +18,7 @@ import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
-import { generated, numbersOf } from "../host-data.js";
+import { generate, toNumbers } from "../host-data.js";
 import {
   type ConvolutionOp,
   type Convolved,
@@ -75,7 +75,7 @@ function nonFiniteGraph<K extends ConvolutionOp>(op: K, make: Make<K>, dtype: Co
         convolved,
         (type, shape) => {
           shapes.push(shape);
-          return generated(type, shape, () => 1);
+          return generate(type, shape, () => 1);
         },
         dtype,
         false,
@@ -83,7 +83,7 @@ function nonFiniteGraph<K extends ConvolutionOp>(op: K, make: Make<K>, dtype: Co
       const operands = shapes.map((shape, index) => {
         const size = elementCount(shape, "operand");
         const place = (at + size) % size;
-        const fed = generated(dtype, shape, (k) => {
+        const fed = generate(dtype, shape, (k) => {
           if (index !== operand) return other;
           return k === place ? value : 1;
         });
@@ -102,25 +102,25 @@ function nonFiniteGraph<K extends ConvolutionOp>(op: K, make: Make<K>, dtype: Co
 }
 
 /** The same inputs with other numbers for finite and for non-finite elements. */
-const marked = (inputs: Tensors, finite: number | undefined, other: number): Tensors =>
+const replaceNumbers = (inputs: Tensors, finite: number | undefined, other: number): Tensors =>
   Object.fromEntries(
     Object.entries(inputs).map(([name, tensor]) => {
-      const numbers = numbersOf(tensor);
+      const numbers = toNumbers(tensor);
       const mark = (k: number): number =>
         Number.isFinite(numbers[k]) ? (finite ?? (numbers[k] as number)) : other;
-      return [name, generated(tensor.dtype, tensor.shape, mark)];
+      return [name, generate(tensor.dtype, tensor.shape, mark)];
     }),
   );
 
 /** Every result with a non-finite term is not finite; every finite result is right. */
 function checkReached({ graph, inputs, called }: Replaced, got: Tensors): void {
-  const ones = evaluate(graph, marked(inputs, 1, 1));
+  const ones = evaluate(graph, replaceNumbers(inputs, 1, 1));
   // With the non-finite elements replaced by 0, the sum decreases by the number of terms that they belong to.
-  const without = evaluate(graph, marked(inputs, 1, 0));
-  const wanted = evaluate(graph, marked(inputs, undefined, 1));
+  const without = evaluate(graph, replaceNumbers(inputs, 1, 0));
+  const wanted = evaluate(graph, replaceNumbers(inputs, undefined, 1));
   for (const [name, what] of called) {
     const [all, rest, want, results] = [ones, without, wanted, got].map((of) =>
-      numbersOf(of[name] as HostTensor),
+      toNumbers(of[name] as HostTensor),
     );
     results?.forEach((result, at) => {
       if (!Number.isFinite(result)) return;
@@ -138,7 +138,7 @@ function checkTerms({ graph, inputs, called }: Replaced, got: Tensors): void {
   }
 }
 
-function casesOf<K extends ConvolutionOp>(op: K, make: Make<K>): readonly ConformanceCase[] {
+function convolutionCases<K extends ConvolutionOp>(op: K, make: Make<K>): readonly ConformanceCase[] {
   return (["f32", "f16", "bf16"] as const).map((dtype) => {
     const { graph } = nonFiniteGraph(op, make, dtype);
     return scriptedCase(`op/${op}-${dtype}/non-finite-values-stay-in-their-sums`, graph, async (backend) => {
@@ -151,7 +151,7 @@ function casesOf<K extends ConvolutionOp>(op: K, make: Make<K>): readonly Confor
 }
 
 export const nonFiniteConvolutionCases: readonly ConformanceCase[] = [
-  ...casesOf("Conv", conv),
-  ...casesOf("ConvTranspose", convTranspose),
-  ...casesOf("ConvWeightGradient", weightGradient),
+  ...convolutionCases("Conv", conv),
+  ...convolutionCases("ConvTranspose", convTranspose),
+  ...convolutionCases("ConvWeightGradient", weightGradient),
 ];

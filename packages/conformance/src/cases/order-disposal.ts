@@ -2,14 +2,14 @@
 import { type Backend, type HostTensor, MpError, type State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
-import { at, f32, graphOf, sum, typed } from "../small-graphs.js";
-import { allAt, another, by, growing, later, levelOf, levelOfAll, turn } from "./growing.js";
+import { at, buildGraph, f32, sum, valueType } from "../small-graphs.js";
+import { allAt, another, by, growing, later, level, levelOfAll, turn } from "./growing.js";
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 
 /** y = x + (1, 2, 3): the constant must live as long as a run may need it. */
 const shifting = () =>
-  graphOf({
-    inputs: { x: typed("f32", 3) },
+  buildGraph({
+    inputs: { x: valueType("f32", 3) },
     outputs: (builder, inputs) => ({ y: sum(builder, at(inputs, "x"), builder.constant(f32(1, 2, 3))) }),
   });
 
@@ -43,9 +43,7 @@ async function expectShifted(running: Watched<Results>, what: string): Promise<v
 }
 
 async function expectSeen(running: Watched<Results>, what: string): Promise<void> {
-  const seen = (await Promise.all(running.promises)).map((result) =>
-    levelOf(result["seen"], "what a run saw"),
-  );
+  const seen = (await Promise.all(running.promises)).map((result) => level(result["seen"], "what a run saw"));
   expectEqual(seen, [0, 1, 2], `what three runs saw, ${what}`);
 }
 
@@ -79,7 +77,7 @@ const executables: readonly ConformanceCase[] = [
       await expectEnded(running, "the disposal of their executable");
       await expectSeen(running, "whose executable was disposed behind them");
       expectEqual(
-        levelOf((await behind)["seen"], "what a run saw"),
+        level((await behind)["seen"], "what a run saw"),
         3,
         "what the run of another executable saw behind them",
       );
@@ -202,7 +200,7 @@ async function endBackend(backend: Backend, times: number): Promise<void> {
   for (const [index, run] of grown.entries()) {
     await ended("a run of a state under way", run, ({ seen }) =>
       expectEqual(
-        levelOf(seen, "what a run saw"),
+        level(seen, "what a run saw"),
         index,
         `what run ${index}, under way when the backend was disposed, saw`,
       ),

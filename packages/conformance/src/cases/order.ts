@@ -3,8 +3,8 @@ import type { Backend, Executable, HostTensor, State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
 import { refill } from "../held-data.js";
-import { adding, at, doubling, f32, graphOf, scalar, typed } from "../small-graphs.js";
-import { allAt, another, by, growing, later, levelOf, levelOfAll, turn, withGrowing } from "./growing.js";
+import { adding, at, buildGraph, doubling, f32, scalar, valueType } from "../small-graphs.js";
+import { allAt, another, by, growing, later, level, levelOfAll, turn, withGrowing } from "./growing.js";
 import { profileCase } from "./kinds/profile-case.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
@@ -25,7 +25,7 @@ const reads: readonly ConformanceCase[] = [
     const last = later(state.read());
     await Promise.all(runs);
     expectEqual(levelOfAll(await between, "a read"), 3, "what was read behind three runs");
-    expectEqual(levelOf((await one)["c"], "a read"), 3, "what was read of one slot behind three runs");
+    expectEqual(level((await one)["c"], "a read"), 3, "what was read of one slot behind three runs");
     expectEqual(levelOfAll(await all, "a read"), 3, "what the next read gave");
     expectEqual(levelOfAll(await last, "a read"), 4, "what was read behind four runs");
   }),
@@ -54,7 +54,7 @@ const reads: readonly ConformanceCase[] = [
       const run = (called % 3 === 1 ? other : executable).run(by(1));
       const before = called++;
       const check = run.then(({ seen }) =>
-        expectEqual(levelOf(seen, "what a run saw"), before, `what run ${before} saw of the last slot`),
+        expectEqual(level(seen, "what a run saw"), before, `what run ${before} saw of the last slot`),
       );
       running.push(later(check));
       look();
@@ -77,7 +77,7 @@ const writes: readonly ConformanceCase[] = [
     const runs = [1, 2, 3].map(() => later(executable.run(by(1))));
     const writing = later(state.write(allAt(100)));
     runs.push(later(executable.run(by(1))));
-    const seen = (await Promise.all(runs)).map((result) => levelOf(result["seen"], "what a run saw"));
+    const seen = (await Promise.all(runs)).map((result) => level(result["seen"], "what a run saw"));
     await writing;
     expectEqual(seen, [0, 1, 2, 100], "what three runs, and one behind a write of 100, saw");
     expectEqual(
@@ -88,13 +88,13 @@ const writes: readonly ConformanceCase[] = [
   }),
   growingCase("writes/are-seen-whole", async (state, executable) => {
     const calls: Promise<unknown>[] = [];
-    for (const level of [10, 20, 30]) {
-      calls.push(later(state.write(allAt(level))));
+    for (const base of [10, 20, 30]) {
+      calls.push(later(state.write(allAt(base))));
       const running = later(executable.run(by(1)));
       calls.push(
         later(
           running.then(({ seen }) =>
-            expectEqual(levelOf(seen, "what a run saw"), level, `what a run saw behind a write of ${level}`),
+            expectEqual(level(seen, "what a run saw"), base, `what a run saw behind a write of ${base}`),
           ),
         ),
       );
@@ -105,13 +105,13 @@ const writes: readonly ConformanceCase[] = [
             .then((values) =>
               expectEqual(
                 levelOfAll(values, "a read"),
-                level + 1,
-                `the state after a write of ${level} and a run`,
+                base + 1,
+                `the state after a write of ${base} and a run`,
               ),
             ),
         ),
       );
-      if (level === 20) await turn();
+      if (base === 20) await turn();
     }
     await Promise.all(calls);
   }),
@@ -155,7 +155,7 @@ const inputs: readonly ConformanceCase[] = [
       return later(executable.run({ by: amount }));
     });
     refill(amount, scalar(1000));
-    const seen = (await Promise.all(running)).map((result) => levelOf(result["seen"], "what a run saw"));
+    const seen = (await Promise.all(running)).map((result) => level(result["seen"], "what a run saw"));
     expectEqual(seen, [0, 1, 3, 7], "what runs saw that were fed one array, refilled before each call,");
   }),
 ];
@@ -176,7 +176,7 @@ const compiling: readonly ConformanceCase[] = [
     call();
     await other.dispose();
     call(more);
-    const seen = (await Promise.all(running)).map((result) => levelOf(result["seen"], "what a run saw"));
+    const seen = (await Promise.all(running)).map((result) => level(result["seen"], "what a run saw"));
     expectEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7], "what runs saw while others were compiled for their state");
     expectEqual(
       levelOfAll(await state.read(), "a read"),
@@ -204,8 +204,8 @@ const compiling: readonly ConformanceCase[] = [
 ];
 
 /** Same inputs and outputs as `adding`, other values. */
-const multiplying = graphOf({
-  inputs: { x: typed("f32", 3), y: typed("f32", 3) },
+const multiplying = buildGraph({
+  inputs: { x: valueType("f32", 3), y: valueType("f32", 3) },
   outputs: (builder, values) => ({ z: builder.emitOne("Mul", [at(values, "x"), at(values, "y")], {}) }),
 });
 
@@ -283,7 +283,7 @@ const apart: readonly ConformanceCase[] = [
       running.push(later(executable.run(by(1))));
       const read = later(state.read());
       await profiling;
-      const seen = (await Promise.all(running)).map((result) => levelOf(result["seen"], "what a run saw"));
+      const seen = (await Promise.all(running)).map((result) => level(result["seen"], "what a run saw"));
       expectEqual(seen, [0, 1, 12], "what two runs, and one behind a profiled run that adds 10, saw");
       expectEqual(levelOfAll(await read, "a read"), 13, "the state after all of them");
     }),

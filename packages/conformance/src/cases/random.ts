@@ -4,8 +4,8 @@ import { setRandomCounter, squares32 } from "@mp/graph/internal";
 import { randomBernoulli, randomNormal, randomUniform } from "@mp/graph/ops";
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
-import { graphOf } from "../small-graphs.js";
-import { tracedGraph } from "../traced-graph.js";
+import { buildGraph } from "../small-graphs.js";
+import { traceGraph } from "../traced-graph.js";
 import { graphCase } from "./kinds/graph-case.js";
 
 const after = (drawn: number): HostTensor => tensor(Int32Array.of(drawn), []);
@@ -18,7 +18,7 @@ function bitsCase(
   length: number,
 ): ConformanceCase {
   return graphCase(`random/bits/${behaviour}`, () => {
-    const graph = graphOf({
+    const graph = buildGraph({
       inputs: Object.fromEntries(drawn.map((_, index) => [`c${index}`, { dtype: "i32", shape: [] }])),
       outputs: (builder, inputs) =>
         Object.fromEntries(
@@ -56,7 +56,7 @@ const longDraws = LONG.map((shape) => {
     const some = [0, 1].map(() => EDGES[random.integer(0, EDGES.length - 1)] as number);
     const drawn = (length < 2 ** 17 ? EDGES : some).map((edge) => (edge - random.integer(0, 1)) | 0);
     return {
-      graph: graphOf({
+      graph: buildGraph({
         inputs: Object.fromEntries(drawn.map((_, index) => [`c${index}`, { dtype: "i32", shape: [] }])),
         outputs: (builder, inputs) =>
           Object.fromEntries(
@@ -80,7 +80,7 @@ export const randomCases: readonly ConformanceCase[] = [
   bitsCase("wrap-at-2-to-the-64", KEY, [-1, -(2 ** 31)], 6),
   bitsCase("of-odd-keys", 2n ** 64n - 1n, [0, 3], 20),
   graphCase("random/uniform/24-bits-below-1", () => ({
-    graph: tracedGraph({ counter: { dtype: "i32", shape: [] } }, ({ counter }) => {
+    graph: traceGraph({ counter: { dtype: "i32", shape: [] } }, ({ counter }) => {
       if (counter !== undefined) setRandomCounter(counter);
       const stream = key(7);
       // Two calls with one key draw two streams.
@@ -94,7 +94,7 @@ export const randomCases: readonly ConformanceCase[] = [
     allowance: () => EXACT,
   })),
   graphCase("random/normal/the-same-bits", () => ({
-    graph: tracedGraph({ counter: { dtype: "i32", shape: [] } }, ({ counter }) => {
+    graph: traceGraph({ counter: { dtype: "i32", shape: [] } }, ({ counter }) => {
       if (counter !== undefined) setRandomCounter(counter);
       return { many: randomNormal(key(11), [70_000]), one: randomNormal(key(12), []) };
     }),
@@ -102,7 +102,7 @@ export const randomCases: readonly ConformanceCase[] = [
     allowance: () => EXACT,
   })),
   graphCase("random/bernoulli/masks-agree", () => ({
-    graph: tracedGraph({ counter: { dtype: "i32", shape: [] } }, ({ counter }) => {
+    graph: traceGraph({ counter: { dtype: "i32", shape: [] } }, ({ counter }) => {
       if (counter !== undefined) setRandomCounter(counter);
       return {
         mask: randomBernoulli(key(1), 0.3, [1000]),

@@ -13,8 +13,8 @@ import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { fresh } from "../fresh.js";
 import { refill } from "../held-data.js";
 import { hostData } from "../host-data.js";
-import { counted } from "../samples/op-sample.js";
-import { adding, at, doubling, f32, flag, graphOf, scalar, sum, typed } from "../small-graphs.js";
+import { countUp } from "../samples/op-sample.js";
+import { adding, at, buildGraph, doubling, f32, flag, scalar, sum, valueType } from "../small-graphs.js";
 import { later } from "./growing.js";
 import { profileCase } from "./kinds/profile-case.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
@@ -23,8 +23,8 @@ import { stepping, withState } from "./kinds/with-state.js";
 const LENGTHS = [1, 5, 1031];
 
 const reversing = (dtype: DType, length: number): Graph =>
-  graphOf({
-    inputs: { x: typed(dtype, length) },
+  buildGraph({
+    inputs: { x: valueType(dtype, length) },
     outputs: (builder, inputs) => ({
       passed: at(inputs, "x"),
       twice: builder.emitOne("Concat", [at(inputs, "x"), at(inputs, "x")], { axis: 0 }),
@@ -33,14 +33,14 @@ const reversing = (dtype: DType, length: number): Graph =>
 
 /** Contents that differ from the first everywhere, only in the last element, and only in one in the middle. */
 function contents(dtype: DType, length: number): readonly HostTensor[] {
-  const first = counted(dtype, [length]);
-  const changedAt = (place: number): HostTensor => {
+  const first = countUp(dtype, [length]);
+  const changeAt = (place: number): HostTensor => {
     const changed = fresh(first);
     const other = hostData(dtype, [Number(first.data[place]) === 0 ? 1 : 0]);
     changed.data.set(other.data as never, place);
     return changed;
   };
-  return [first, counted(dtype, [length], 3), first, changedAt(length - 1), first, changedAt(length >> 1)];
+  return [first, countUp(dtype, [length], 3), first, changeAt(length - 1), first, changeAt(length >> 1)];
 }
 
 /** Feeds one array with those contents, one after another, in every way that an array can be fed. */
@@ -51,7 +51,7 @@ const refilled: readonly ConformanceCase[] = DTYPES.map((dtype) =>
     async (backend) => {
       for (const length of LENGTHS) {
         await withExecutable(backend, reversing(dtype, length), async (executable) => {
-          const x = fresh(counted(dtype, [length]));
+          const x = fresh(countUp(dtype, [length]));
           const inputs = { x };
           const state = await backend.createState({ x });
           for (const [turn, content] of contents(dtype, length).entries()) {
@@ -142,8 +142,8 @@ const feeds: readonly ConformanceCase[] = [
 
 /** Gathers by an index that may be outside: some engines fail then, and others read arbitrary memory. */
 const gathering = () => ({
-  graph: graphOf({
-    inputs: { weight: typed("f32", 2), count: typed("f32"), index: typed("i32", 2) },
+  graph: buildGraph({
+    inputs: { weight: valueType("f32", 2), count: valueType("f32"), index: valueType("i32", 2) },
     outputs: (builder, inputs) => ({
       nextCount: sum(builder, at(inputs, "count"), builder.literal(1, "f32")),
       nextWeight: builder.emitOne("Gather", [at(inputs, "weight"), at(inputs, "index")], { axis: 0 }),
@@ -159,8 +159,8 @@ const gathering = () => ({
 
 /** Only counts: it commits one of the two slots. */
 const counting = () => ({
-  graph: graphOf({
-    inputs: { count: typed("f32") },
+  graph: buildGraph({
+    inputs: { count: valueType("f32") },
     outputs: (builder, inputs) => ({ next: sum(builder, at(inputs, "count"), builder.literal(1, "f32")) }),
   }),
   bindings: [{ slot: "count", input: "count", output: "next" }],

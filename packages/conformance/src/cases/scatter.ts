@@ -14,7 +14,7 @@ import {
 import { EXACT } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { hostData } from "../host-data.js";
-import { counted } from "../samples/op-sample.js";
+import { countUp } from "../samples/op-sample.js";
 import { graphCase } from "./kinds/graph-case.js";
 
 const DTYPES: readonly DType[] = ["f32", "f16", "bf16", "i32"];
@@ -76,7 +76,7 @@ function intoZeros<K extends ScatterOp>(op: K, dtype: DType): ConformanceCase {
     places.forEach((place, index) => {
       const zeros = builder.emitOne("Expand", [builder.literal(0, dtype)], { shape: place.zeros });
       const at = fed(`indices${index}`, hostData("i32", place.values, place.indices));
-      const from = fed(`updates${index}`, counted(dtype, updates(place), index));
+      const from = fed(`updates${index}`, countUp(dtype, updates(place), index));
       for (const reduction of REDUCTIONS) {
         const name = `${reduction} into ${formatShape(place.zeros)} by indices ${formatShape(place.indices)}`;
         outputs[name] = builder.emitOne(op, [zeros, at, from], attributes(place, reduction));
@@ -104,7 +104,7 @@ function manyRepeatedRows(): ConformanceCase {
     const places = Array.from({ length: ROWS_ADDED }, (_, row) => (row * 7) % ROWS_THERE);
     const inputs = {
       indices: hostData("i32", places, [ROWS_ADDED, 1]),
-      updates: counted("f32", [ROWS_ADDED, WIDTH]),
+      updates: countUp("f32", [ROWS_ADDED, WIDTH]),
     };
     const [indices, updates] = Object.entries(inputs).map(([name, { dtype, shape }]) =>
       builder.input(name, { dtype, shape }, "batch"),

@@ -1,18 +1,18 @@
 /** Every op beyond the sizes at which engines switch to other code. */
 import { type DType, floatFormats, type HostTensor, isFloat, type Op, opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
-import { hostData, numbersOf } from "../host-data.js";
+import { hostData, toNumbers } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import type { CommonRow } from "../samples/op-row.js";
 import type { OpSample } from "../samples/op-sample.js";
 import { opRows } from "../samples/op-table.js";
-import { drawn } from "./kinds/drawn.js";
+import { drawSome } from "./kinds/drawn.js";
 import { graphCase } from "./kinds/graph-case.js";
 import { sampleGraph } from "./kinds/op-cases.js";
 
 /** The same numbers in another dtype: whole ones in an integer dtype, none of them 0, by which integers may be divided. */
-function retyped(given: HostTensor, dtype: DType): HostTensor {
-  const numbers = numbersOf(given);
+function retype(given: HostTensor, dtype: DType): HostTensor {
+  const numbers = toNumbers(given);
   if (isFloat(dtype)) {
     // Infinities of numbers beyond the format would hide what is wrong, and their conversion to an integer is not defined.
     const { maxFinite } = floatFormats[dtype];
@@ -23,7 +23,7 @@ function retyped(given: HostTensor, dtype: DType): HostTensor {
   return hostData(dtype, dtype === "bool" ? whole.map((x) => x & 1) : whole, given.shape);
 }
 
-const rowsOf = ({ inputs: [first] }: { readonly inputs: readonly HostTensor[] }): number =>
+const countRows = ({ inputs: [first] }: { readonly inputs: readonly HostTensor[] }): number =>
   first?.shape[0] ?? 0;
 
 /** The sample of the most rows, and one of the others. */
@@ -31,18 +31,18 @@ function two<S extends { readonly inputs: readonly HostTensor[] }>(
   random: RandomSource,
   samples: readonly S[],
 ): readonly S[] {
-  const [tallest, ...rest] = [...samples].sort((a, b) => rowsOf(b) - rowsOf(a));
-  return tallest === undefined ? [] : [tallest, ...drawn(random, rest, 1)];
+  const [tallest, ...rest] = [...samples].sort((a, b) => countRows(b) - countRows(a));
+  return tallest === undefined ? [] : [tallest, ...drawSome(random, rest, 1)];
 }
 
 /** The op's first dtype has all samples, each other two. */
-function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
+function sizeOpCases<K extends Op>(op: K): readonly ConformanceCase[] {
   const { sizes, unsized = [] }: Pick<CommonRow<K>, "sizes" | "unsized"> = opRows[op];
   const [first, ...all] = opDTypes[op];
   const others = all.filter((dtype) => !unsized.includes(dtype));
   const inAnother = (sample: OpSample<K>, dtype: DType): OpSample<K> => ({
     ...sample,
-    inputs: sample.inputs.map((tensor) => (tensor.dtype === first ? retyped(tensor, dtype) : tensor)),
+    inputs: sample.inputs.map((tensor) => (tensor.dtype === first ? retype(tensor, dtype) : tensor)),
   });
   return [
     graphCase(`size/${op}/beyond-65-536-elements`, () => sampleGraph(op, sizes())),
@@ -58,5 +58,5 @@ function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
 }
 
 export const sizeCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap((op) =>
-  casesOf(op),
+  sizeOpCases(op),
 );

@@ -9,15 +9,15 @@ import {
 } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
-import { generated, hostData, specialValues } from "../host-data.js";
-import { at, doubling, f32, flag, graphOf, scalar, sum, typed } from "../small-graphs.js";
+import { generate, hostData, specialValues } from "../host-data.js";
+import { at, buildGraph, doubling, f32, flag, scalar, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 import { read, type Setup, stepping, type Values, withState } from "./kinds/with-state.js";
 
 /** Gathers by an index that is fed, which may be outside the axis; the slot would be replaced. */
 const failing = (): Setup => ({
-  graph: graphOf({
-    inputs: { weight: typed("f32", 2), count: typed("f32"), index: typed("i32", 2) },
+  graph: buildGraph({
+    inputs: { weight: valueType("f32", 2), count: valueType("f32"), index: valueType("i32", 2) },
     outputs: (builder, inputs) => ({
       nextCount: sum(builder, at(inputs, "count"), builder.literal(1, "f32")),
       nextWeight: builder.emitOne("Gather", [at(inputs, "weight"), at(inputs, "index")], { axis: 0 }),
@@ -76,7 +76,7 @@ const failures: readonly ConformanceCase[] = [
         Values,
       ])[] = [
         ["MP_SHAPE_MISMATCH", { count: scalar(5), weight: f32(1, 2, 3) }],
-        ["MP_DTYPE_MISMATCH", { count: scalar(5), weight: generated("i32", [2], () => 0) }],
+        ["MP_DTYPE_MISMATCH", { count: scalar(5), weight: generate("i32", [2], () => 0) }],
         ["MP_INVALID_ARGUMENT", { count: scalar(5), stranger: f32(1) }],
       ];
       for (const [code, values] of wrong) {
@@ -113,14 +113,14 @@ const badBindings: readonly (readonly [what: string, code: Code, options: Omit<C
   ];
 
 /** i32 passed through. */
-const integers: Graph = graphOf({
-  inputs: { x: typed("i32", 3) },
+const integers: Graph = buildGraph({
+  inputs: { x: valueType("i32", 3) },
   outputs: (_, inputs) => ({ y: at(inputs, "x") }),
 });
 
 const lives: readonly ConformanceCase[] = [
   scriptedCase("state/bindings/are-checked", [doubling, integers], async (backend) => {
-    const values = { a: f32(1, 2, 3), b: f32(1, 2, 3), short: f32(1), whole: generated("i32", [3], () => 0) };
+    const values = { a: f32(1, 2, 3), b: f32(1, 2, 3), short: f32(1), whole: generate("i32", [3], () => 0) };
     const state = await backend.createState(values);
     for (const [what, code, options] of badBindings) {
       await expectCode(code, `compile with ${what}`, () => backend.compile(doubling, { state, ...options }));
@@ -165,7 +165,7 @@ const lives: readonly ConformanceCase[] = [
       "10": f32(2),
       "9": f32(3),
       "ü ☃": f32(4),
-      empty: generated("f32", [0, 3], () => 0),
+      empty: generate("f32", [0, 3], () => 0),
     };
     const state = await backend.createState(values);
     const now = await state.read();
@@ -179,12 +179,12 @@ const lives: readonly ConformanceCase[] = [
 const keeping: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i32", "i64", "u8", "bool"] as const).map(
   (dtype) => {
     const value = valuesOf(dtype);
-    const graph = graphOf({
+    const graph = buildGraph({
       inputs: {
-        kept: typed(dtype, ...value.shape),
-        passed: typed(dtype, ...value.shape),
-        go: typed("bool"),
-        fed: typed(dtype, ...value.shape),
+        kept: valueType(dtype, ...value.shape),
+        passed: valueType(dtype, ...value.shape),
+        go: valueType("bool"),
+        fed: valueType(dtype, ...value.shape),
       },
       outputs: (_, inputs) => ({
         fed: at(inputs, "fed"),
@@ -203,7 +203,7 @@ const keeping: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i32", "i64"
     });
     return scriptedCase(`state/${dtype}/keeps-its-bits`, graph, (backend) =>
       withState(backend, setup(), async (state, executable) => {
-        const zeros = (): HostTensor => generated(dtype, value.shape, () => 0);
+        const zeros = (): HostTensor => generate(dtype, value.shape, () => 0);
         for (let step = 0; step < 3; step++) await executable.run({ go: flag(false), fed: zeros() });
         const now = await state.read();
         expectSame(now["kept"], value, `a ${dtype} slot after skipped steps`);

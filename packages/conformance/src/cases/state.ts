@@ -2,7 +2,7 @@
 import type { Graph } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
-import { at, f32, flag, graphOf, sum, typed } from "../small-graphs.js";
+import { at, buildGraph, f32, flag, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 import { read, type Setup, stepping, withState } from "./kinds/with-state.js";
 
@@ -64,8 +64,8 @@ const committing: readonly ConformanceCase[] = [
 ];
 
 const swapping = (): Setup => ({
-  graph: graphOf({
-    inputs: { a: typed("f32", 2), b: typed("f32", 2) },
+  graph: buildGraph({
+    inputs: { a: valueType("f32", 2), b: valueType("f32", 2) },
     outputs: (_, inputs) => ({ nextA: at(inputs, "b"), nextB: at(inputs, "a") }),
   }),
   bindings: [
@@ -77,8 +77,8 @@ const swapping = (): Setup => ({
 
 /** Both slots take one value, then diverge. */
 const forking = (): Setup => ({
-  graph: graphOf({
-    inputs: { a: typed("f32", 2), b: typed("f32", 2), go: typed("bool") },
+  graph: buildGraph({
+    inputs: { a: valueType("f32", 2), b: valueType("f32", 2), go: valueType("bool") },
     outputs: (builder, inputs) => {
       const both = sum(builder, at(inputs, "a"), at(inputs, "b"));
       return { nextA: both, nextB: both, go: at(inputs, "go"), total: both };
@@ -94,8 +94,8 @@ const forking = (): Setup => ({
 
 /** One output replaces both slots, one of them in any case. */
 const sharingOutput = (): Setup => ({
-  graph: graphOf({
-    inputs: { a: typed("f32", 2), b: typed("f32", 2), go: typed("bool") },
+  graph: buildGraph({
+    inputs: { a: valueType("f32", 2), b: valueType("f32", 2), go: valueType("bool") },
     outputs: (builder, inputs) => ({
       both: sum(builder, at(inputs, "a"), at(inputs, "b")),
       go: at(inputs, "go"),
@@ -111,12 +111,12 @@ const sharingOutput = (): Setup => ({
 
 /** One slot feeds two inputs, a constant replaces another, a third is only read. */
 const reading = (): Setup => ({
-  graph: graphOf({
+  graph: buildGraph({
     inputs: {
-      first: typed("f32", 2),
-      second: typed("f32", 2),
-      fixed: typed("f32", 2),
-      reset: typed("f32", 2),
+      first: valueType("f32", 2),
+      second: valueType("f32", 2),
+      fixed: valueType("f32", 2),
+      reset: valueType("f32", 2),
     },
     outputs: (builder, inputs) => ({
       next: sum(builder, at(inputs, "first"), at(inputs, "second")),
@@ -266,8 +266,8 @@ const sharing: readonly ConformanceCase[] = [
 ];
 
 function doublingOf(length: number): Graph {
-  return graphOf({
-    inputs: { x: typed("f32", length) },
+  return buildGraph({
+    inputs: { x: valueType("f32", length) },
     outputs: (builder, inputs) => ({ y: sum(builder, at(inputs, "x"), at(inputs, "x")) }),
   });
 }

@@ -2,25 +2,25 @@
 import { byteLength, DTYPES, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
-import { counted } from "../samples/op-sample.js";
+import { countUp } from "../samples/op-sample.js";
 import { holdsShortIntegers } from "../short-integers.js";
-import { at, doubling, f32, graphOf, typed } from "../small-graphs.js";
+import { at, buildGraph, doubling, f32, valueType } from "../small-graphs.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 import { stepping } from "./kinds/with-state.js";
 
 /** x passed through: compiles on every backend that stores the dtype. */
 const passing = (dtype: (typeof DTYPES)[number]) =>
-  graphOf({ inputs: { x: typed(dtype, 2) }, outputs: (_, inputs) => ({ y: at(inputs, "x") }) });
+  buildGraph({ inputs: { x: valueType(dtype, 2) }, outputs: (_, inputs) => ({ y: at(inputs, "x") }) });
 
 const sizes: readonly ConformanceCase[] = DTYPES.map((dtype) =>
   scriptedCase(`stats/${dtype}/counts-states-and-handles`, passing(dtype), async (backend) => {
     const before = backend.stats();
-    const [large, small] = [counted(dtype, [10_000]), counted(dtype, [10, 100])];
+    const [large, small] = [countUp(dtype, [10_000]), countUp(dtype, [10, 100])];
     const state = await backend.createState({ large, small });
     const one = backend.stats();
-    const bytesOf = (tensor: HostTensor): number =>
+    const sizeBytes = (tensor: HostTensor): number =>
       byteLength(tensor) / (dtype === "i64" && holdsShortIntegers(backend.manifest) ? 2 : 1);
-    const least = bytesOf(large) + bytesOf(small);
+    const least = sizeBytes(large) + sizeBytes(small);
     expectEqual(one.live - before.live, 1, "live things that a state is");
     expectThat(
       one.bytes - before.bytes >= least,
@@ -30,10 +30,10 @@ const sizes: readonly ConformanceCase[] = DTYPES.map((dtype) =>
     const two = backend.stats();
     expectEqual(two.live - one.live, 1, "live things that a handle is");
     expectThat(
-      two.bytes - one.bytes >= bytesOf(large),
-      `a handle of ${bytesOf(large)} bytes counts as ${two.bytes - one.bytes}`,
+      two.bytes - one.bytes >= sizeBytes(large),
+      `a handle of ${sizeBytes(large)} bytes counts as ${two.bytes - one.bytes}`,
     );
-    await state.write({ large: counted(dtype, [10_000], 1) });
+    await state.write({ large: countUp(dtype, [10_000], 1) });
     await state.read();
     expectEqual(backend.stats(), two, "stats after a write and a read");
     await state.dispose();

@@ -4,7 +4,7 @@
  */
 import type { AddingOp, HalfDType, HostTensor, OpAttributes } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
-import { generated, hostData } from "../host-data.js";
+import { generate, hostData } from "../host-data.js";
 import { accumulationCases } from "./accumulation.js";
 import { sumCase } from "./kinds/sum-case.js";
 
@@ -21,7 +21,7 @@ function convolutionSums(dtype: HalfDType): readonly ConformanceCase[] {
   const big = stall[dtype];
   const data = (numbers: readonly number[], shape: readonly number[]): HostTensor =>
     hostData(dtype, numbers, shape);
-  const ones = (shape: readonly number[]): HostTensor => generated(dtype, shape, () => 1);
+  const ones = (shape: readonly number[]): HostTensor => generate(dtype, shape, () => 1);
   const sum = <K extends AddingOp>(
     op: K,
     behaviour: string,
@@ -59,7 +59,7 @@ function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
   const cancelling = hostData(dtype, [big, 1, -big]);
   const [row, column] = [hostData(dtype, [big, 1, -big], [1, 3]), hostData(dtype, [1, 1, 1], [3, 1])];
   const rising = hostData(dtype, [big, 1, 1, 1, 1]);
-  const ones = (count: number): HostTensor => generated(dtype, [count], () => 1);
+  const ones = (count: number): HostTensor => generate(dtype, [count], () => 1);
   const sum = <K extends AddingOp>(
     op: K,
     behaviour: string,
@@ -101,33 +101,33 @@ function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
       "Softmax",
       "4096-equal-logits",
       { axis: 0 },
-      generated(dtype, [4096], () => 2),
+      generate(dtype, [4096], () => 2),
     ),
     sum(
       "LogSoftmax",
       "4096-equal-logits",
       { axis: 0 },
-      generated(dtype, [4096], () => 2),
+      generate(dtype, [4096], () => 2),
     ),
     sum(
       "ReduceLogSumExp",
       "4096-equal-terms",
       along(0),
-      generated(dtype, [4096], () => 0),
+      generate(dtype, [4096], () => 0),
     ),
     sum(
       "LayerNormalization",
       "the-mean-does-not-overflow",
       { axis: 1, epsilon: 1e-5 },
-      generated(dtype, [1, 64], (at) => 50_000 + 1024 * (at % 2)),
-      generated(dtype, [64], () => 1),
+      generate(dtype, [1, 64], (at) => 50_000 + 1024 * (at % 2)),
+      generate(dtype, [64], () => 1),
     ),
     sum(
       "RMSNormalization",
       "the-squares-do-not-overflow",
       { axis: 1, epsilon: 1e-5 },
-      generated(dtype, [1, 64], (at) => 300 + (at % 4)),
-      generated(dtype, [64], () => 1),
+      generate(dtype, [1, 64], (at) => 300 + (at % 4)),
+      generate(dtype, [64], () => 1),
     ),
   ];
 }
@@ -137,12 +137,12 @@ const single: readonly ConformanceCase[] = [
   sumCase("summation/ReduceSum-f32/70-000-ones", "f32", {
     op: "ReduceSum",
     attributes: along(0),
-    inputs: [generated("f32", [70_000], () => 1)],
+    inputs: [generate("f32", [70_000], () => 1)],
   }),
   sumCase("summation/MatMul-f32/70-000-ones", "f32", {
     op: "MatMul",
     attributes: {},
-    inputs: [generated("f32", [1, 70_000], () => 1), generated("f32", [70_000, 1], () => 1)],
+    inputs: [generate("f32", [1, 70_000], () => 1), generate("f32", [70_000, 1], () => 1)],
   }),
   // A product that keeps fewer bits than f32 (TF32, bf16 parts) gives 2^24.
   sumCase("summation/MatMul-f32/keeps-24-bits", "f32", {

@@ -12,22 +12,22 @@ import {
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual } from "../expectations.js";
 import { fresh } from "../fresh.js";
-import { embedded, overwrite } from "../held-data.js";
-import { backwards, generated, hostData, specialValues } from "../host-data.js";
-import { randomBitsOf } from "../random-bits-of.js";
+import { embed, overwrite } from "../held-data.js";
+import { backwards, generate, hostData, specialValues } from "../host-data.js";
+import { randomBits } from "../random-bits-of.js";
 import { randomSource } from "../random-source.js";
 import { SHAPES } from "../samples/op-sample.js";
 import { allPatterns } from "../samples/rounding.js";
 import { holdable } from "../short-integers.js";
 import { f32 } from "../small-graphs.js";
-import { unsupportedDType } from "../support.js";
+import { missingDType } from "../support.js";
 import { expectSame } from "./kinds/scripted-case.js";
 
 function transferCase(dtype: DType, behaviour: string, run: ConformanceCase["run"]): ConformanceCase {
-  const some = generated(dtype, [2], (index) => index);
+  const some = generate(dtype, [2], (index) => index);
   return {
     id: `transfer/${dtype}/${behaviour}`,
-    unsupported: (manifest) => unsupportedDType(manifest, dtype),
+    unsupported: (manifest) => missingDType(manifest, dtype),
     refuses: async (backend) => {
       await expectCode("MP_UNSUPPORTED", `upload of ${dtype}`, () => backend.upload(some));
       await expectCode("MP_UNSUPPORTED", `createState of ${dtype}`, () => backend.createState({ some }));
@@ -45,10 +45,10 @@ const EDGES: Readonly<Partial<Record<DType, readonly number[]>>> = {
   bool: [0, 1],
 };
 
-function samplesOf(dtype: DType, { manifest }: Backend): readonly HostTensor[] {
+function transferSamples(dtype: DType, { manifest }: Backend): readonly HostTensor[] {
   const shaped = SHAPES.map((shape) => {
     const size = elementCount(shape, "transfer");
-    return generated(dtype, shape, (index) =>
+    return generate(dtype, shape, (index) =>
       dtype === "bool" ? index % 2 : (index * 5) % Math.min(size, 100),
     );
   });
@@ -59,7 +59,7 @@ function samplesOf(dtype: DType, { manifest }: Backend): readonly HostTensor[] {
 
 const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
   transferCase(dtype, "handles-keep-every-value", async (backend) => {
-    for (const tensor of samplesOf(dtype, backend)) {
+    for (const tensor of transferSamples(dtype, backend)) {
       const handle = await backend.upload(tensor);
       expectEqual([handle.dtype, handle.shape], [tensor.dtype, tensor.shape], "the type of a handle");
       expectSame(await backend.download(handle), tensor, `a download of ${dtype}`);
@@ -67,7 +67,7 @@ const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
     }
   }),
   transferCase(dtype, "states-keep-every-value", async (backend) => {
-    const samples = samplesOf(dtype, backend);
+    const samples = transferSamples(dtype, backend);
     const state = await backend.createState(
       Object.fromEntries(samples.map((tensor, index) => [`slot ${index}`, tensor])),
     );
@@ -130,7 +130,7 @@ const ENTRIES: readonly Entry[] = [
     give: async (backend, tensor) => {
       const state = await backend.createState({
         a: holdable(
-          randomBitsOf({ random: randomSource(2, "before"), dtype: tensor.dtype }, tensor.shape),
+          randomBits({ random: randomSource(2, "before"), dtype: tensor.dtype }, tensor.shape),
           backend.manifest,
         ),
       });
@@ -148,7 +148,7 @@ function copyCase(
   return transferCase(dtype, behaviour, async (backend, { random }) => {
     for (const { what, give } of ENTRIES)
       for (const length of LENGTHS) {
-        const want = holdable(randomBitsOf({ random, dtype }, [length]), backend.manifest);
+        const want = holdable(randomBits({ random, dtype }, [length]), backend.manifest);
         const tensor = fresh(want);
         const given = await give(backend, tensor);
         await check(given, tensor, want, `${what} of ${length} elements`);
@@ -175,8 +175,8 @@ const copies: readonly ConformanceCase[] = [
       for (const { what, give } of ENTRIES)
         for (const length of LENGTHS)
           for (const lead of LEADS) {
-            const want = holdable(randomBitsOf({ random, dtype }, [length]), backend.manifest);
-            const { tensor, expectSurroundings } = embedded(want, lead, 3);
+            const want = holdable(randomBits({ random, dtype }, [length]), backend.manifest);
+            const { tensor, expectSurroundings } = embed(want, lead, 3);
             const given = await give(backend, tensor);
             const where = `${what} of ${length} elements after ${lead} others of a buffer`;
             expectSame(await given.held(), want, where);

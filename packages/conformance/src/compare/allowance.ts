@@ -39,19 +39,19 @@ function addsUpNarrowly(manifest: BackendManifest, op: Op, dtype: DType): boolea
  * that is declared to accumulate in a half may be off by as many of the half's ulps as the ceiling allows for f32,
  * which accumulates in f32.
  */
-export function allowanceOf(manifest: BackendManifest, op: Op, dtype: DType): Allowance {
+export function manifestAllowance(manifest: BackendManifest, op: Op, dtype: DType): Allowance {
   const { signedZero } = ceilingOf(op);
   if (!isComputeFloat(dtype)) return { ...EXACT, signedZero };
   const narrow = addsUpNarrowly(manifest, op, dtype);
   return {
-    ulp: narrow ? ceilingOf(op).f32 : declaredUlp(manifest, op, dtype),
-    floor: narrow ? ceilingOf(op).floor : floorOf(manifest, op, dtype),
+    ulp: narrow ? ceilingOf(op).f32 : manifestUlp(manifest, op, dtype),
+    floor: narrow ? ceilingOf(op).floor : toleranceFloor(manifest, op, dtype),
     signedZero,
     flushes: manifest.subnormals[dtype] === "flush",
   };
 }
 
-function declaredUlp(manifest: BackendManifest, op: Op, dtype: ComputeDType): Ulp {
+function manifestUlp(manifest: BackendManifest, op: Op, dtype: ComputeDType): Ulp {
   const declared = (manifest.tolerance[op] ?? manifest.tolerance.default)[dtype];
   return Math.min(declared, ceilingOf(op)[dtype]);
 }
@@ -60,8 +60,8 @@ function declaredUlp(manifest: BackendManifest, op: Op, dtype: ComputeDType): Ul
  * A half is computed in f32 and rounded once: below the floor it may be off by the f32 tolerance, not by an ulp of the
  * half, which would allow 0 for every small sigmoid.
  */
-function floorOf(manifest: BackendManifest, op: Op, dtype: ComputeDType): number {
+function toleranceFloor(manifest: BackendManifest, op: Op, dtype: ComputeDType): number {
   const { floor } = ceilingOf(op);
   const finer = 2 ** (floatFormats[dtype].fractionBits - floatFormats.f32.fractionBits);
-  return dtype === "f32" ? floor : floor * declaredUlp(manifest, op, "f32") * finer;
+  return dtype === "f32" ? floor : floor * manifestUlp(manifest, op, "f32") * finer;
 }

@@ -46,7 +46,7 @@ function floatCheck(dtype: FloatDType, { ulp, floor, signedZero, flushes }: Allo
   return (rawGot, rawWant) => {
     if (rawGot === rawWant && rawGot !== 0) return undefined;
     const [got, want] = [number(rawGot), number(rawWant)];
-    const say = (why: string): string => `is ${written(got)}, want ${written(want)}: ${why}`;
+    const say = (why: string): string => `is ${formatNumber(got)}, want ${formatNumber(want)}: ${why}`;
     if (Number.isNaN(got) || Number.isNaN(want)) {
       return Number.isNaN(got) && Number.isNaN(want) ? undefined : say("NaN agrees with NaN alone");
     }
@@ -73,7 +73,7 @@ function ulpSize(dtype: FloatDType, magnitude: number): number {
   return 2 ** (Math.max(minExponent, Math.floor(Math.log2(magnitude))) - fractionBits);
 }
 
-const written = (x: number): string => (Object.is(x, -0) ? "-0" : String(x));
+const formatNumber = (x: number): string => (Object.is(x, -0) ? "-0" : String(x));
 
 function place(at: number, shape: readonly number[]): string {
   const index: number[] = [];

@@ -6,8 +6,8 @@ import {
   isComputeFloat,
   sameShape,
 } from "@mp/graph";
-import { numbersOf } from "../host-data.js";
-import { allowanceOf } from "./allowance.js";
+import { toNumbers } from "../host-data.js";
+import { manifestAllowance } from "./allowance.js";
 import { compareTensors, type Mismatch } from "./compare-tensors.js";
 
 /** For tame data the errors of the parts accumulate to no more than this many times their sum. */
@@ -27,7 +27,7 @@ export function graphBudget(manifest: BackendManifest, graph: Graph): number {
     for (const { dtype } of node.outputs) {
       if (!isComputeFloat(dtype)) continue;
       const unit = 2 ** -floatFormats[dtype].fractionBits;
-      const { ulp } = allowanceOf(manifest, node.op, dtype);
+      const { ulp } = manifestAllowance(manifest, node.op, dtype);
       budget += (dtype === "f32" ? ulp : Math.min(ulp, LOST_IN_A_HALF)) * unit;
       if (dtype !== "f32") roundings += unit;
     }
@@ -48,7 +48,7 @@ export function compareAtScale(
   if (strict === undefined || got === undefined || relative === 0 || !isComputeFloat(want.dtype))
     return strict;
   if (got.dtype !== want.dtype || !sameShape(got.shape, want.shape)) return strict;
-  const [a, b] = [numbersOf(got), numbersOf(want)];
+  const [a, b] = [toNumbers(got), toNumbers(want)];
   const scale = b.reduce((most, x) => (Number.isFinite(x) ? Math.max(most, Math.abs(x)) : most), 0);
   const off = b.findIndex((x, at) => {
     const y = a[at] as number;

@@ -4,13 +4,13 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { Judge } from "../judge.js";
 import { strayEntries } from "../known-failures.js";
 import { checkIds } from "../suite/all-cases.js";
-import { chosenCases, groupOf } from "../suite/chosen-cases.js";
+import { caseGroup, chooseCases } from "../suite/chosen-cases.js";
 import type { ConformanceOptions } from "../suite/run-conformance.js";
 
 /** A backend's whole test file: `describeConformance({ factory: () => ort(), knownFailures })`. */
 export function describeConformance(options: ConformanceOptions): void {
   const { factory, knownFailures = {}, seed = 1, timeoutMs = 60_000, onOutcome } = options;
-  const cases = chosenCases(options);
+  const cases = chooseCases(options);
   checkIds(cases);
   const judge = new Judge({ factory, knownFailures, seed, timeoutMs });
   describe("conformance", () => {
@@ -40,7 +40,7 @@ export function describeConformance(options: ConformanceOptions): void {
 function byGroup(cases: readonly ConformanceCase[]): ReadonlyMap<string, readonly ConformanceCase[]> {
   const groups = new Map<string, ConformanceCase[]>();
   for (const subject of cases) {
-    const group = groupOf(subject);
+    const group = caseGroup(subject);
     const members = groups.get(group);
     if (members === undefined) groups.set(group, [subject]);
     else members.push(subject);

@@ -1,6 +1,6 @@
 import type { Ranks } from "@mp/graph";
 import { expectEqual, expectThat, fail } from "../expectations.js";
-import { allRanksOf, type RanksCase, sumOver } from "./ranks-case.js";
+import { allRanks, type RanksCase, sumOver } from "./ranks-case.js";
 
 const LENGTHS = [1, 0, 3, 16, 17, 1000, 65_537] as const;
 const ROUNDS = 20;
@@ -79,7 +79,7 @@ export const allReduceCases: readonly RanksCase[] = [
   {
     id: "all-reduce/keeps-what-is-not-finite-of-any-rank",
     run: async (ranks) => {
-      const places = allRanksOf(ranks).flatMap((rank) => SPECIAL.map((special) => ({ rank, ...special })));
+      const places = allRanks(ranks).flatMap((rank) => SPECIAL.map((special) => ({ rank, ...special })));
       const values = Float32Array.from(places, ({ rank, own }) => (rank === ranks.rank ? own : 1));
       await ranks.allReduce(values);
       for (const [index, { rank, own, sum }] of places.entries())
@@ -105,7 +105,7 @@ export const allReduceCases: readonly RanksCase[] = [
   {
     id: "all-reduce/is-in-f32",
     run: async (ranks) => {
-      const places = allRanksOf(ranks).flatMap((rank) => NARROW_LOSES.map((value) => ({ rank, value })));
+      const places = allRanks(ranks).flatMap((rank) => NARROW_LOSES.map((value) => ({ rank, value })));
       const values = Float32Array.from(places, ({ rank, value }) => (rank === ranks.rank ? value : 0));
       const negative = values.map((value) => -value);
       await ranks.allReduce(values);

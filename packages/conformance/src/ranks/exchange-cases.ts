@@ -1,11 +1,11 @@
 import type { Ranks } from "@mp/graph";
 import { expectEqual, expectThat } from "../expectations.js";
-import { allRanksOf, type RanksCase } from "./ranks-case.js";
+import { allRanks, type RanksCase } from "./ranks-case.js";
 
 /** Other lengths on other ranks, in an order that is not that of ranks, with an empty one. */
-const lengthOf = (rank: number, round: number): number => [5, 0, 100_003, 1][(rank + round) % 4] ?? 0;
+const partLength = (rank: number, round: number): number => [5, 0, 100_003, 1][(rank + round) % 4] ?? 0;
 
-function bytesOf(rank: number, round: number, length: number): Uint8Array {
+function makeBytes(rank: number, round: number, length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => (index * 31 + rank * 17 + round * 101 + 3) & 0xff);
 }
 
@@ -15,8 +15,8 @@ const same = (a: Uint8Array | undefined, b: Uint8Array): boolean =>
 
 function expectGathered(ranks: Ranks, got: readonly Uint8Array[], round: number): void {
   expectEqual(got.length, ranks.size, "the number of gathered values");
-  for (const rank of allRanksOf(ranks)) {
-    const want = bytesOf(rank, round, lengthOf(rank, round));
+  for (const rank of allRanks(ranks)) {
+    const want = makeBytes(rank, round, partLength(rank, round));
     const found = got[rank];
     expectThat(
       same(found, want),
@@ -38,7 +38,7 @@ export const exchangeCases: readonly RanksCase[] = [
       const all = await ranks.allGather(Uint8Array.of(rank, size));
       expectEqual(
         all.map((bytes) => [...bytes]),
-        allRanksOf(ranks).map((other) => [other, size]),
+        allRanks(ranks).map((other) => [other, size]),
         "the number and the size of each rank",
       );
       expectThat(Number.isInteger(rank) && rank >= 0 && rank < size, `rank ${rank} of ${size}`);
@@ -49,22 +49,22 @@ export const exchangeCases: readonly RanksCase[] = [
     run: async (ranks) => {
       const all: (readonly Uint8Array[])[] = [];
       for (let round = 0; round < 4; round++)
-        all.push(await ranks.allGather(bytesOf(ranks.rank, round, lengthOf(ranks.rank, round))));
+        all.push(await ranks.allGather(makeBytes(ranks.rank, round, partLength(ranks.rank, round))));
       for (const [round, got] of all.entries()) expectGathered(ranks, got, round);
     },
   },
   {
     id: "all-gather/gives-copies",
     run: async (ranks) => {
-      const own = bytesOf(ranks.rank, 0, 64);
+      const own = makeBytes(ranks.rank, 0, 64);
       const first = await ranks.allGather(own);
       own.fill(0xee);
-      const second = await ranks.allGather(bytesOf(ranks.rank, 0, 64));
+      const second = await ranks.allGather(makeBytes(ranks.rank, 0, 64));
       for (const bytes of second) bytes.fill(0xdd);
       await ranks.barrier();
-      for (const rank of allRanksOf(ranks))
+      for (const rank of allRanks(ranks))
         expectThat(
-          same(first[rank], bytesOf(rank, 0, 64)),
+          same(first[rank], makeBytes(rank, 0, 64)),
           `the gathered bytes of rank ${rank} changed later`,
         );
     },
@@ -74,13 +74,13 @@ export const exchangeCases: readonly RanksCase[] = [
     run: async (ranks) => {
       const all: Uint8Array[] = [];
       for (const [round, length] of BROADCAST_LENGTHS.entries()) {
-        const own = bytesOf(0, round, length);
+        const own = makeBytes(0, round, length);
         all.push(await (ranks.rank === 0 ? ranks.broadcast(own) : ranks.broadcast()));
         own.fill(0xee);
       }
       await ranks.barrier();
       for (const [round, got] of all.entries()) {
-        const want = bytesOf(0, round, BROADCAST_LENGTHS[round] ?? 0);
+        const want = makeBytes(0, round, BROADCAST_LENGTHS[round] ?? 0);
         expectThat(
           same(got, want),
           `broadcast of ${want.length} bytes gives ${got.length} others on rank ${ranks.rank}`,
@@ -119,7 +119,7 @@ export const exchangeCases: readonly RanksCase[] = [
         want.push([
           (size * (size - 1)) / 2 + size * round,
           [round],
-          allRanksOf(ranks).map((other) => [other, round]),
+          allRanks(ranks).map((other) => [other, round]),
         ]);
       }
       expectEqual(got, want, "thirty rounds of sums, broadcasts and gathers");

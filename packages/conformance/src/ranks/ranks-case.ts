@@ -11,10 +11,10 @@ export interface RanksCase {
   readonly run: (ranks: Ranks) => Promise<void>;
 }
 
-export const allRanksOf = ({ size }: Ranks): readonly number[] =>
+export const allRanks = ({ size }: Ranks): readonly number[] =>
   Array.from({ length: size }, (_, rank) => rank);
 
 /** The sum over all ranks of what each computes from its number. */
 export function sumOver(ranks: Ranks, term: (rank: number) => number): number {
-  return allRanksOf(ranks).reduce((sum, rank) => sum + term(rank), 0);
+  return allRanks(ranks).reduce((sum, rank) => sum + term(rank), 0);
 }

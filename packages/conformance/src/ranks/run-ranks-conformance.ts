@@ -28,7 +28,7 @@ export async function runRanksConformance(
   const outcomes: RanksOutcome[] = [];
   let stopped: string | undefined;
   for (const { id, run } of CASES) {
-    const failure: string | undefined = stopped ?? (await failureOf(run(ranks), timeoutMs));
+    const failure: string | undefined = stopped ?? (await findFailure(run(ranks), timeoutMs));
     if (failure?.startsWith(ENDLESS)) stopped = `not run, since ${id} did not end`;
     outcomes.push({ id, failure });
   }
@@ -37,7 +37,7 @@ export async function runRanksConformance(
 
 const ENDLESS = "did not end";
 
-async function failureOf(run: Promise<void>, timeoutMs: number): Promise<string | undefined> {
+async function findFailure(run: Promise<void>, timeoutMs: number): Promise<string | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<string>((resolve) => {
     timer = setTimeout(() => resolve(`${ENDLESS} within ${timeoutMs} ms`), timeoutMs);

@@ -3,7 +3,7 @@ import type { Ranks } from "@mp/graph";
 import { sameBytes } from "@mp/graph/internal";
 import { expectThat, fail } from "../expectations.js";
 import { type RandomSource, randomSource } from "../random-source.js";
-import { allRanksOf, type RanksCase, sumOver } from "./ranks-case.js";
+import { allRanks, type RanksCase, sumOver } from "./ranks-case.js";
 
 /** All ranks draw the same numbers. */
 const SEED = 1;
@@ -14,7 +14,7 @@ const byteAt = (rank: number, step: number, index: number): number =>
 
 const wholeAt = (rank: number, step: number, index: number): number => byteAt(rank, step, index) - 100;
 
-function bytesOf(rank: number, step: number, length: number): Uint8Array {
+function makeBytes(rank: number, step: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   for (let index = 0; index < length; index++) bytes[index] = byteAt(rank, step, index);
   return bytes;
@@ -40,7 +40,7 @@ function partOf(before: number, content: Uint8Array, after: number): Part {
   };
 }
 
-function differenceOf(got: Uint8Array | undefined, want: Uint8Array): string | undefined {
+function findDifference(got: Uint8Array | undefined, want: Uint8Array): string | undefined {
   if (got?.length !== want.length) return `has ${got?.length} bytes, want ${want.length}`;
   if (sameBytes(got, want)) return undefined;
   const wrong = got.findIndex((byte, index) => byte !== want[index]);
@@ -60,25 +60,25 @@ function lengthIn(random: RandomSource, most: number): number {
 }
 
 const gather: Step = async (ranks, random, step, most) => {
-  const lengths = allRanksOf(ranks).map(() => lengthIn(random, most));
+  const lengths = allRanks(ranks).map(() => lengthIn(random, most));
   const [before, after] = [random.integer(0, 9), random.integer(0, 9)];
-  const own = partOf(before, bytesOf(ranks.rank, step, lengths[ranks.rank] ?? 0), after);
+  const own = partOf(before, makeBytes(ranks.rank, step, lengths[ranks.rank] ?? 0), after);
   const got = await ranks.allGather(own.bytes);
   return () => [
     own.problem(),
-    ...allRanksOf(ranks).map((rank) => {
-      const found = differenceOf(got[rank], bytesOf(rank, step, lengths[rank] ?? 0));
+    ...allRanks(ranks).map((rank) => {
+      const found = findDifference(got[rank], makeBytes(rank, step, lengths[rank] ?? 0));
       return found && `what is gathered of rank ${rank} ${found}`;
     }),
   ];
 };
 
 const broadcast: Step = async (ranks, random, step, most) => {
-  const content = bytesOf(0, step, lengthIn(random, most));
+  const content = makeBytes(0, step, lengthIn(random, most));
   const own = partOf(random.integer(0, 9), content, random.integer(0, 9));
   const got = await ranks.broadcast(ranks.rank === 0 ? own.bytes : undefined);
   return () => {
-    const found = differenceOf(got, content);
+    const found = findDifference(got, content);
     return [own.problem(), found && `what is broadcast ${found}`];
   };
 };
@@ -142,15 +142,15 @@ const large: RanksCase = {
   run: async (ranks) => {
     const checks: (() => string | undefined)[] = [];
     for (const [step, length] of LARGE.entries()) {
-      const all = allRanksOf(ranks).map((rank) =>
-        bytesOf(rank, step, rank % 2 === step % 2 ? length : 7 * rank),
+      const all = allRanks(ranks).map((rank) =>
+        makeBytes(rank, step, rank % 2 === step % 2 ? length : 7 * rank),
       );
       const own = partOf(3, all[ranks.rank] as Uint8Array, 5);
       const gathered = await ranks.allGather(own.bytes);
-      const sent = partOf(5, bytesOf(0, step + 9, length), 3);
+      const sent = partOf(5, makeBytes(0, step + 9, length), 3);
       const got = await ranks.broadcast(ranks.rank === 0 ? sent.bytes : undefined);
-      for (const [rank, want] of all.entries()) checks.push(() => differenceOf(gathered[rank], want));
-      checks.push(own.problem, sent.problem, () => differenceOf(got, bytesOf(0, step + 9, length)));
+      for (const [rank, want] of all.entries()) checks.push(() => findDifference(gathered[rank], want));
+      checks.push(own.problem, sent.problem, () => findDifference(got, makeBytes(0, step + 9, length)));
     }
     for (const check of checks) {
       const problem = check();
@@ -170,14 +170,18 @@ const refilled: RanksCase = {
     const gathered: (readonly Uint8Array[])[] = [];
     const received: Uint8Array[] = [];
     for (let step = 0; step < 60; step++) {
-      own.set(bytesOf(ranks.rank, step, own.length));
+      own.set(makeBytes(ranks.rank, step, own.length));
       gathered.push(await ranks.allGather(own));
       received.push(await ranks.broadcast(ranks.rank === 0 ? own : undefined));
     }
     own.fill(0);
     for (const [step, all] of gathered.entries()) {
-      const found = allRanksOf(ranks).map((rank) => differenceOf(all[rank], bytesOf(rank, step, own.length)));
-      const problem = [...found, differenceOf(received[step], bytesOf(0, step, own.length))].find(Boolean);
+      const found = allRanks(ranks).map((rank) =>
+        findDifference(all[rank], makeBytes(rank, step, own.length)),
+      );
+      const problem = [...found, findDifference(received[step], makeBytes(0, step, own.length))].find(
+        Boolean,
+      );
       expectThat(problem === undefined, `round ${step} of one array ${problem} on rank ${ranks.rank}`);
     }
   },
@@ -202,7 +206,7 @@ const bits: RanksCase = {
     const all = await ranks.allGather(bytes);
     const got = await ranks.broadcast(ranks.rank === 0 ? bytes : undefined);
     for (const one of [...all, got]) {
-      const problem = differenceOf(one, bytes);
+      const problem = findDifference(one, bytes);
       expectThat(problem === undefined, `bits of floats: one ${problem} on rank ${ranks.rank}`);
     }
   },

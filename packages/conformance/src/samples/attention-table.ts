@@ -9,15 +9,15 @@ import {
   tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { type Draws, generated, hostData, randomData } from "../host-data.js";
+import { type Draws, generate, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { gradientOf, spread, twice } from "./gradient-sample.js";
+import { gradient, spread, twice } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
 import { exact, type OpSample, positives, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
 import { choices, cube } from "./side-data.js";
 import { natural, smooth } from "./size-data.js";
-import { formAt, lengthsOf } from "./tail-data.js";
+import { formAt, lengths } from "./tail-data.js";
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
@@ -30,15 +30,15 @@ const GROUPED_HEADS: Shapes = [[2, 6, 3, 4], [2, 2, 5, 4], 3];
 /** Rows of which one attends to all, one to the last key alone, and others to some. */
 const boolMask = (shape: Shape): HostTensor => {
   const keys = shape.at(-1) ?? 1;
-  return generated("bool", shape, (at) => {
+  return generate("bool", shape, (at) => {
     const [row, key] = [Math.floor(at / keys), at % keys];
     return row % 3 === 0 ? 1 : key === keys - 1 || (at * 7) % 5 < 2 ? 1 : 0;
   });
 };
 
 /** Numbers to add, with -∞ among them; no row has only these. */
-const added = (dtype: DType, shape: Shape): HostTensor =>
-  generated(dtype, shape, (at) => (at % 5 === 3 ? NEVER : ((at * 3) % 8) / 4 - 1));
+const additiveMask = (dtype: DType, shape: Shape): HostTensor =>
+  generate(dtype, shape, (at) => (at % 5 === 3 ? NEVER : ((at * 3) % 8) / 4 - 1));
 
 /** A mask whose second row attends to nothing; of 3 rows and 5 keys. */
 const emptyRow = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
@@ -54,7 +54,7 @@ const LONG: readonly ((length: number) => Sizes)[] = [
   (n) => [Math.ceil(n / 2), n, 5, Math.ceil(n / 3)],
 ];
 
-const sized = (
+const largeSample = (
   query: Shape,
   key: Shape,
   attributes: Partial<OpAttributes["Attention"]> = {},
@@ -65,15 +65,15 @@ const sized = (
     smooth(query),
     smooth(key),
     natural([...key.slice(0, 3), 2]),
-    ...mask.map((shape) => generated("bool", shape, (at) => (at % 3 === 1 ? 0 : 1))),
+    ...mask.map((shape) => generate("bool", shape, (at) => (at % 3 === 1 ? 0 : 1))),
   );
 
 /** 2^15 of the keys have equal shares, and the others none, so that every sum is exact. */
 function manyKeys() {
-  const key = generated("f32", [1, 1, 66_002, 1], (at) => (at % 2 === 0 && at < 65_536 ? 0 : -200));
+  const key = generate("f32", [1, 1, 66_002, 1], (at) => (at % 2 === 0 && at < 65_536 ? 0 : -200));
   return exact<"Attention">(
     { scale: 1, isCausal: false, softcap: 0 },
-    generated("f32", [1, 1, 2, 1], () => 1),
+    generate("f32", [1, 1, 2, 1], () => 1),
     key,
     natural([1, 1, 66_002, 2]),
   );
@@ -96,7 +96,7 @@ const masks = (n: number): readonly Shape[] => [
 type Mask = "none" | "bool" | "bool-of-each-head" | "f32" | "own" | "one-row";
 
 /** Every row has a key that it may attend to, the first, so that none is empty beside `isCausal`. */
-function maskOf(
+function drawMask(
   kind: Mask,
   dtype: DType,
   [batch, heads, time, keys]: readonly [number, number, number, number],
@@ -115,13 +115,13 @@ function maskOf(
     if (isAdded) return isOpen ? random.integer(-4, 4) / 4 : NEVER;
     return isOpen ? 1 : 0;
   };
-  return [generated(kind === "f32" ? "f32" : isAdded ? dtype : "bool", shape, draw)];
+  return [generate(kind === "f32" ? "f32" : isAdded ? dtype : "bool", shape, draw)];
 }
 
 const boolTensor = (shape: Shape, ...data: readonly number[]) =>
   ops.constant(tensor(Uint8Array.from(data), shape, "bool"));
 
-const attentionOf =
+const attentionWith =
   (options: ops.AttentionOptions = {}) =>
   (query: Tensor, key: Tensor, value: Tensor): Tensor =>
     ops.attention(query, key, value, options);
@@ -146,7 +146,7 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
           ...mask,
         );
       const rows = hostData("bool", emptyRow, [3, 5]);
-      const addedRows = (of: DType): HostTensor =>
+      const additiveRows = (of: DType): HostTensor =>
         hostData(
           of,
           emptyRow.map((x) => (x === 0 ? NEVER : 0.5)),
@@ -170,7 +170,7 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
         "the-softcap": [
           one(EQUAL_HEADS, { softcap: 1.5 }),
           one(GROUPED_HEADS, { softcap: 20 }, boolMask([3, 5])),
-          one(GROUPED_HEADS, { softcap: 0.5 }, added("f32", [3, 5])),
+          one(GROUPED_HEADS, { softcap: 0.5 }, additiveMask("f32", [3, 5])),
         ],
         // Query i attends to keys 0 … i, also where there are more keys than queries or fewer.
         causal: [
@@ -188,21 +188,21 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
           one(
             GROUPED_HEADS,
             { isCausal: true },
-            generated("bool", [2, 1, 3, 5], (at) => (at % 5 === 1 ? 0 : 1)),
+            generate("bool", [2, 1, 3, 5], (at) => (at % 5 === 1 ? 0 : 1)),
           ),
         ],
         "added-masks": ["f32" as const, draws.dtype].flatMap((of) => [
-          one(EQUAL_HEADS, {}, added(of, [4, 6])),
-          one(EQUAL_HEADS, {}, added(of, [2, 1, 1, 6])),
-          one(GROUPED_HEADS, {}, added(of, [2, 6, 3, 5])),
-          one(GROUPED_HEADS, { isCausal: true }, added(of, [6, 1, 5])),
+          one(EQUAL_HEADS, {}, additiveMask(of, [4, 6])),
+          one(EQUAL_HEADS, {}, additiveMask(of, [2, 1, 1, 6])),
+          one(GROUPED_HEADS, {}, additiveMask(of, [2, 6, 3, 5])),
+          one(GROUPED_HEADS, { isCausal: true }, additiveMask(of, [6, 1, 5])),
         ]),
         // It gives 0, as in ONNX 1.23 and PyTorch.
         "a-query-that-attends-to-nothing": [
           one(GROUPED_HEADS, {}, rows),
           one(GROUPED_HEADS, { isCausal: true }, hostData("bool", [0, 0, 1, 1, 1], [1, 5])),
-          one(GROUPED_HEADS, {}, addedRows("f32")),
-          one(GROUPED_HEADS, {}, addedRows(draws.dtype)),
+          one(GROUPED_HEADS, {}, additiveRows("f32")),
+          one(GROUPED_HEADS, {}, additiveRows(draws.dtype)),
           one(GROUPED_HEADS, { softcap: 2 }, hostData("bool", new Array<number>(30).fill(0), [6, 1, 5])),
         ],
         // Their exponentials are infinite: the softmax has to subtract the largest.
@@ -218,8 +218,8 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
         "scores-are-not-rounded": [
           sample(
             { scale: 1, isCausal: false, softcap: 0 },
-            generated(draws.dtype, [1, 1, 2, 64], (at) => (at < 64 ? 2 : -2)),
-            generated(draws.dtype, [1, 1, 3, 64], (at) =>
+            generate(draws.dtype, [1, 1, 2, 64], (at) => (at < 64 ? 2 : -2)),
+            generate(draws.dtype, [1, 1, 3, 64], (at) =>
               at % 64 === 0 ? 3.25 + Math.floor(at / 64) / 4 : 1,
             ),
             hostData(draws.dtype, [1, 2, 4], [1, 1, 3, 1]),
@@ -245,7 +245,7 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
       };
     },
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => {
+      lengths(draws.dtype).map((length) => {
         const [time, keys, size, valueSize] = formAt(LONG, length)(length);
         const heads = 1 + (length % 2);
         const mask: Shape = [time, keys];
@@ -256,18 +256,18 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
           positives(draws, [1, 1, keys, valueSize]),
           // Some keys are masked, never the first: every query attends to something.
           ...(length % 3 === 0
-            ? [generated("bool", mask, (at) => (at % keys === 0 ? 1 : draws.random.integer(0, 1)))]
+            ? [generate("bool", mask, (at) => (at % keys === 0 ? 1 : draws.random.integer(0, 1)))]
             : []),
         );
       }),
     sizes: () => [
-      sized([1, 1, 4_133, 2], [1, 1, 18, 2], { isCausal: true }),
-      sized([1, 1, 18, 2], [1, 1, 4_133, 2], {}, [[18, 4_133]]),
+      largeSample([1, 1, 4_133, 2], [1, 1, 18, 2], { isCausal: true }),
+      largeSample([1, 1, 18, 2], [1, 1, 4_133, 2], {}, [[18, 4_133]]),
       manyKeys(),
-      sized([1, 2, 3, 1_031], [1, 2, 5, 1_031]),
-      sized([1, 4_134, 2, 3], [1, 2_067, 3, 3], {}, [[1, 4_134, 2, 3]]),
-      sized([4_133, 2, 3, 2], [4_133, 1, 3, 2], { isCausal: true }),
-      sized([1, 1, 263, 3], [1, 1, 263, 3], { isCausal: true }, [[263, 263]]),
+      largeSample([1, 2, 3, 1_031], [1, 2, 5, 1_031]),
+      largeSample([1, 4_134, 2, 3], [1, 2_067, 3, 3], {}, [[1, 4_134, 2, 3]]),
+      largeSample([4_133, 2, 3, 2], [4_133, 1, 3, 2], { isCausal: true }),
+      largeSample([1, 1, 263, 3], [1, 1, 263, 3], { isCausal: true }, [[263, 263]]),
     ],
     sides: (draws) =>
       SIDES.flatMap((n) => {
@@ -280,7 +280,7 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
           const attributes = { scale: 0.5, isCausal, softcap: 0 };
           if (mask === undefined) return sample<"Attention">(attributes, ...parts);
           // The first key is never masked: every query attends to something.
-          const bits = generated("bool", mask, (at) => (at % n === 0 ? 1 : draws.random.integer(0, 1)));
+          const bits = generate("bool", mask, (at) => (at % n === 0 ? 1 : draws.random.integer(0, 1)));
           const sums = Array.from(bits.data as Uint8Array, (bit) =>
             bit === 0 ? Number.NEGATIVE_INFINITY : draws.random.between(-2, 2),
           );
@@ -314,28 +314,28 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
             randomData(draws, [batch, heads, time, size], -2, 2),
             randomData(draws, [batch, keyHeads, keys, size], -2, 2),
             positives(draws, [batch, keyHeads, keys, valueSize]),
-            ...maskOf(mask, dtype, [batch, heads, time, keys], draws.random),
+            ...drawMask(mask, dtype, [batch, heads, time, keys], draws.random),
           );
         },
       ),
     ],
     gradients: twice([
-      gradientOf("queries-keys-and-values", EQUAL_POINTS, attentionOf()),
-      gradientOf("causal", EQUAL_POINTS, attentionOf({ isCausal: true, scale: 1.5 })),
-      gradientOf("grouped-queries", GROUPED_POINTS, attentionOf()),
-      gradientOf("a-softcap", EQUAL_POINTS, attentionOf({ softcap: 0.75 })),
-      gradientOf("a-mask", EQUAL_POINTS, (query, key, value) =>
+      gradient("queries-keys-and-values", EQUAL_POINTS, attentionWith()),
+      gradient("causal", EQUAL_POINTS, attentionWith({ isCausal: true, scale: 1.5 })),
+      gradient("grouped-queries", GROUPED_POINTS, attentionWith()),
+      gradient("a-softcap", EQUAL_POINTS, attentionWith({ softcap: 0.75 })),
+      gradient("a-mask", EQUAL_POINTS, (query, key, value) =>
         ops.attention(query, key, value, { mask: boolTensor([3, 4], 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0) }),
       ),
       // Another attends to two keys: with one key each, all gradients of the queries would be 0, and so would what an engine
       // may be off by.
-      gradientOf("a-query-that-attends-to-nothing", GROUPED_POINTS, (query, key, value) =>
+      gradient("a-query-that-attends-to-nothing", GROUPED_POINTS, (query, key, value) =>
         ops.attention(query, key, value, {
           mask: boolTensor([2, 1, 1, 3], 0, 1, 1, 1, 1, 0),
           isCausal: true,
         }),
       ),
-      gradientOf("an-added-mask", [...GROUPED_POINTS, spread([4, 1, 3], 3)], (query, key, value, mask) =>
+      gradient("an-added-mask", [...GROUPED_POINTS, spread([4, 1, 3], 3)], (query, key, value, mask) =>
         ops.attention(query, key, value, { isCausal: true, mask }),
       ),
     ]),

@@ -24,15 +24,15 @@ export const subsets = (count: number): readonly (readonly number[])[] =>
   );
 
 /** The shape with another size along one axis. */
-export const resized = (shape: Shape, axis: number, size: number): Shape =>
+export const resize = (shape: Shape, axis: number, size: number): Shape =>
   shape.map((old, at) => (at === axis ? size : old));
 
 /** The shape with 1 along those axes. */
-export const flattened = (shape: Shape, axes: readonly number[]): Shape =>
+export const flatten = (shape: Shape, axes: readonly number[]): Shape =>
   shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
 
 /** Random elements over a range in which every dtype has many values. */
-export function scattered(draws: Draws, shape: Shape): HostTensor {
+export function anyElements(draws: Draws, shape: Shape): HostTensor {
   if (draws.dtype === "bool") return randomData(draws, shape, 0, 1);
   if (draws.dtype === "u8" || draws.dtype === "u64") return randomData(draws, shape, 0, 200);
   return randomData(draws, shape, -100, 100);
@@ -48,9 +48,9 @@ export const naturals = (draws: Draws, shape: Shape): HostTensor =>
     : randomData(draws, shape, 1, 5);
 
 /** Pairs of shapes that broadcast to that one. */
-export function partsOf(whole: Shape): readonly (readonly [Shape, Shape])[] {
+export function broadcastPairs(whole: Shape): readonly (readonly [Shape, Shape])[] {
   const axes = whole.map((_, axis) => axis);
-  const alone = axes.map((axis): Shape => flattened(whole, [axis]));
+  const alone = axes.map((axis): Shape => flatten(whole, [axis]));
   const missing = axes.map((axis): Shape => whole.slice(axis + 1));
   return [
     ...[...alone, ...missing].flatMap((part) => [[part, whole] as const, [whole, part] as const]),
@@ -59,11 +59,11 @@ export function partsOf(whole: Shape): readonly (readonly [Shape, Shape])[] {
     ),
     // Each has every second axis.
     [
-      flattened(
+      flatten(
         whole,
         axes.filter((axis) => axis % 2 === 0),
       ),
-      flattened(
+      flatten(
         whole,
         axes.filter((axis) => axis % 2 === 1),
       ),

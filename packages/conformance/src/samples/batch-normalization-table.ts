@@ -9,17 +9,17 @@ import {
   type Tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generated, hostData, inDType, numbersOf, randomData } from "../host-data.js";
+import { generate, hostData, inDType, randomData, toNumbers } from "../host-data.js";
 import { RANKED } from "./axis-data.js";
 import { farChannels } from "./far-rows.js";
-import { gradientOf, positivePoint, spread } from "./gradient-sample.js";
+import { gradient, positivePoint, spread } from "./gradient-sample.js";
 import { EPSILONS, near0 } from "./normalization-table.js";
 import type { OpTable } from "./op-row.js";
 import { positives, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
 import { cube } from "./side-data.js";
-import { balanced, natural, whole } from "./size-data.js";
-import { formAt, lengthsOf } from "./tail-data.js";
+import { balance, natural, whole } from "./size-data.js";
+import { formAt, lengths } from "./tail-data.js";
 
 /** All ranks, a batch of one, a single channel, odd sizes, spatial sizes of one element. */
 const CHANNELED: readonly Shape[] = [
@@ -39,28 +39,28 @@ const CHANNELED: readonly Shape[] = [
  */
 function farFromZero(dtype: DType, shape: Shape): HostTensor {
   const [mean, step] = dtype === "f32" ? [4096, 0.25] : dtype === "f16" ? [1000, 0.5] : [256, 4];
-  return generated(dtype, shape, (at) => mean + step * ([-2, -1, 1, 2][at % 4] ?? 0));
+  return generate(dtype, shape, (at) => mean + step * ([-2, -1, 1, 2][at % 4] ?? 0));
 }
 
-const channelOf = (shape: Shape, at: number): number => {
+const channelAt = (shape: Shape, at: number): number => {
   const [, channels = 1, ...rest] = shape;
   return Math.floor(at / elementCount(rest, "test data")) % channels;
 };
 
 /** Mean and biased variance of each channel, in f32. */
-function statisticsOf(x: HostTensor): readonly [mean: HostTensor, variance: HostTensor] {
+function statistics(x: HostTensor): readonly [mean: HostTensor, variance: HostTensor] {
   const channels = x.shape[1] ?? 1;
-  const numbers = numbersOf(x);
-  const meanOf = (f: (x: number, channel: number) => number): readonly number[] => {
+  const numbers = toNumbers(x);
+  const channelMeans = (f: (x: number, channel: number) => number): readonly number[] => {
     const sums = new Array<number>(channels).fill(0);
     numbers.forEach((number, at) => {
-      const channel = channelOf(x.shape, at);
+      const channel = channelAt(x.shape, at);
       sums[channel] = (sums[channel] ?? 0) + f(number, channel);
     });
     return sums.map((sum) => (sum * channels) / numbers.length);
   };
-  const mean = meanOf((number) => number);
-  const variance = meanOf((number, channel) => (number - (mean[channel] ?? 0)) ** 2);
+  const mean = channelMeans((number) => number);
+  const variance = channelMeans((number, channel) => (number - (mean[channel] ?? 0)) ** 2);
   return [hostData("f32", mean), hostData("f32", variance)];
 }
 
@@ -74,13 +74,13 @@ const CHANNELS: readonly ((length: number) => Shape)[] = [
   (n) => [2, n, 1, 2],
 ];
 
-const onesOf = (shape: Shape): HostTensor => generated("f32", shape, () => 1);
+const ones = (shape: Shape): HostTensor => generate("f32", shape, () => 1);
 
 const CHANNELLED = RANKED.filter(({ length }) => length > 1);
 
 const NORMALIZED_CUBES: readonly Shape[] = [3, 4].flatMap((n) => [2, 3, 4].map((rank) => cube(n, rank)));
 
-const normalizedChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
+const normalizeChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
   ops.batchNormalization(x, scale, bias).y;
 
 export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
@@ -101,17 +101,17 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
         ...(isHalf(draws.dtype)
           ? { "parameters-in-the-half": [of(randomData(draws, one), 1e-5, draws.dtype)] }
           : {}),
-        "constant-channels": [of(generated(draws.dtype, one, (at) => [3, -100, 0][channelOf(one, at)] ?? 0))],
+        "constant-channels": [of(generate(draws.dtype, one, (at) => [3, -100, 0][channelAt(one, at)] ?? 0))],
         "a-large-mean-and-a-small-variance": [
           of(farFromZero(draws.dtype, [4, 2, 4, 4])),
           of(farFromZero(draws.dtype, [16, 2])),
         ],
         "no-images": [of(randomData(draws, [0, 3])), of(randomData(draws, [0, 2, 3, 3]))],
-        "nan-in-a-channel": [of(generated(draws.dtype, one, (at) => (at === 20 ? Number.NaN : at % 5)))],
+        "nan-in-a-channel": [of(generate(draws.dtype, one, (at) => (at === 20 ? Number.NaN : at % 5)))],
       };
     },
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => {
+      lengths(draws.dtype).map((length) => {
         const shape = formAt(CHANNELS, length)(length);
         const channels = [shape[1] ?? 1];
         return sample(
@@ -126,7 +126,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
         const channels = [shape[1] ?? 1];
         return sample<"BatchNormalization">(
           { epsilon: 1e-5 },
-          balanced(shape, axis),
+          balance(shape, axis),
           natural(channels),
           whole(channels),
         );
@@ -176,18 +176,14 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       ),
     ],
     gradients: [
-      gradientOf(
-        "channels",
-        [spread([4, 3, 2, 2]), positivePoint([3], 1), spread([3], 2)],
-        normalizedChannels,
-      ),
-      gradientOf("rows", [spread([6, 4]), positivePoint([4], 1), spread([4], 2)], normalizedChannels),
-      gradientOf(
+      gradient("channels", [spread([4, 3, 2, 2]), positivePoint([3], 1), spread([3], 2)], normalizeChannels),
+      gradient("rows", [spread([6, 4]), positivePoint([4], 1), spread([4], 2)], normalizeChannels),
+      gradient(
         "a-batch-of-one",
         [spread([1, 2, 5]), positivePoint([2], 1), spread([2], 2)],
-        normalizedChannels,
+        normalizeChannels,
       ),
-      gradientOf(
+      gradient(
         "its-statistics-too",
         [spread([3, 2, 4]), positivePoint([2], 1), spread([2], 2)],
         (x, s, b) => {
@@ -202,7 +198,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
     samples: (draws) => {
       const of = (x: HostTensor, epsilon = 1e-5) => {
         const [dy, scale] = [randomData(draws, x.shape), positives(inDType(draws, "f32"), [x.shape[1] ?? 1])];
-        return sample<"BatchNormalizationGradient">({ epsilon }, dy, x, scale, ...statisticsOf(x));
+        return sample<"BatchNormalizationGradient">({ epsilon }, dy, x, scale, ...statistics(x));
       };
       return {
         values: [
@@ -214,7 +210,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       };
     },
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => {
+      lengths(draws.dtype).map((length) => {
         const shape = formAt(CHANNELS, length)(length);
         const x = randomData(draws, shape);
         return sample(
@@ -222,21 +218,21 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
           randomData(draws, shape),
           x,
           positives(inDType(draws, "f32"), [shape[1] ?? 1]),
-          ...statisticsOf(x),
+          ...statistics(x),
         );
       }),
     unsized: ["f16", "bf16"],
     sizes: () => {
       const of = (shape: Shape, axis: number) => {
         const channels = [shape[1] ?? 1];
-        const x = balanced(shape, axis);
+        const x = balance(shape, axis);
         return sample<"BatchNormalizationGradient">(
           { epsilon: 1e-5 },
-          balanced(shape, axis),
+          balance(shape, axis),
           x,
-          onesOf(channels),
-          generated("f32", channels, () => 0),
-          generated("f32", channels, () => 4),
+          ones(channels),
+          generate("f32", channels, () => 0),
+          generate("f32", channels, () => 4),
         );
       };
       return [of([4_134, 17], 0), of([18, 4_134], 0), of([2, 3, 16_502], 2), of([2, 1_031, 40], 2)];
@@ -249,7 +245,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
           randomData(draws, shape),
           x,
           positives(inDType(draws, "f32"), shape.slice(1, 2)),
-          ...statisticsOf(x),
+          ...statistics(x),
         );
       }),
     }),
@@ -261,7 +257,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
           randomData(draws, shape),
           x,
           positives(inDType(draws, "f32"), shape.slice(1, 2)),
-          ...statisticsOf(x),
+          ...statistics(x),
         );
       }),
     options: () => [
@@ -272,7 +268,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
           near0(draws, x.shape),
           x,
           positives(inDType(draws, "f32"), [3]),
-          ...statisticsOf(x),
+          ...statistics(x),
         );
       }),
     ],

@@ -14,18 +14,18 @@ import {
 import * as ops from "@mp/graph/ops";
 import {
   type Draws,
-  generated,
+  generate,
   hostData,
   inDType,
   integerExtremes,
   randomData,
   specialValues,
 } from "../host-data.js";
-import { naturals, partsOf, RANKED, scattered } from "./axis-data.js";
+import { anyElements, broadcastPairs, naturals, RANKED } from "./axis-data.js";
 import {
   type GradientSample,
   type Gradients,
-  gradientOf,
+  gradient,
   type Point,
   PREDICATE,
   pointAt,
@@ -34,7 +34,7 @@ import {
   twice,
 } from "./gradient-sample.js";
 import type { CommonRow, GeneratedRow, OpTable, SizeRow } from "./op-row.js";
-import { counted, type OpSample, positives, type Sampled, sample, smallIntegers } from "./op-sample.js";
+import { countUp, type OpSample, positives, type Sampled, sample, smallIntegers } from "./op-sample.js";
 import type { RareRow } from "./rare-row.js";
 import { cube } from "./side-data.js";
 import {
@@ -51,7 +51,7 @@ import {
 } from "./size-data.js";
 import { nanOnEitherSide } from "./small-results.js";
 import { subnormalsOfTwo, subnormalsWhere } from "./subnormals.js";
-import { drawn, endsInNan, formAt, labelled, lengthsOf, placed } from "./tail-data.js";
+import { drawBetween, endsInNan, formAt, label, lengths, setElements } from "./tail-data.js";
 
 /** Operand shapes that broadcast, in either order, with scalars and empty axes. */
 const BROADCASTS: readonly (readonly [Shape, Shape])[] = [
@@ -105,7 +105,7 @@ function extremes<K extends Op>(
   const [a = [], b = []] = pairs(ends, divisors);
   const lone = divisors.filter((end) => end === 5n || end === -1n || end === ends[0]);
   const scalar = (value: bigint): HostTensor => hostData(dtype, [value], []);
-  const equal = (value: bigint): HostTensor => generated(dtype, [70], () => value);
+  const equal = (value: bigint): HostTensor => generate(dtype, [70], () => value);
   return {
     extremes: [
       sample(attributes, hostData(dtype, a), hostData(dtype, b)),
@@ -127,7 +127,7 @@ interface RowOptions {
   readonly withZero?: boolean;
 }
 
-function valuesOf<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}): Sampled<K> {
+function binaryValues<K extends Op>(attributes: OpAttributes[K], options: RowOptions = {}): Sampled<K> {
   const { range = [-8, 8], withZero = true } = options;
   return (draws) => {
     const float = isComputeFloat(draws.dtype);
@@ -141,8 +141,8 @@ function valuesOf<K extends Op>(attributes: OpAttributes[K], options: RowOptions
       if (float) return randomData(draws, shape, ...range);
       // Between 1 and 5, never 0: integer division by 0 is an error.
       return draws.dtype === "bool"
-        ? counted(draws.dtype, shape, offset)
-        : generated(draws.dtype, shape, (place) => 1 + ((place + offset) % 5));
+        ? countUp(draws.dtype, shape, offset)
+        : generate(draws.dtype, shape, (place) => 1 + ((place + offset) % 5));
     };
     return {
       values: [sample(attributes, hostData(draws.dtype, a), hostData(draws.dtype, b))],
@@ -166,9 +166,9 @@ const dividends = [-65504, -20, -7.5, -3, -0, 0, 0.25, 3, 7.5, 20, 1e5, 2 ** 24 
 
 const divisors = [-INFINITE, -3, -0.5, 0, 0.5, 2.5, 3, 7, INFINITE, Number.NaN];
 
-const byDividend = valuesOf<"Mod">({ fmod: true }, { values: dividends, others: divisors });
+const byDividend = binaryValues<"Mod">({ fmod: true }, { values: dividends, others: divisors });
 
-const byDivisor = valuesOf<"Mod">({ fmod: false }, { withZero: false });
+const byDivisor = binaryValues<"Mod">({ fmod: false }, { withZero: false });
 
 type Pair = readonly [left: Shape, right: Shape];
 
@@ -195,12 +195,12 @@ type Draw = (draws: Draws, shape: Shape, side: number) => HostTensor;
 function withNan(operands: readonly HostTensor[], length: number): readonly HostTensor[] {
   return operands.map((operand, side) =>
     endsInNan(operand.dtype, length) && length % 2 === side
-      ? placed(operand, Number.NaN, length - 1)
+      ? setElements(operand, Number.NaN, length - 1)
       : operand,
   );
 }
 
-function tailOf<K extends Op>(
+function binaryTail<K extends Op>(
   draw: Draw,
   attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
   first: DType = "f32",
@@ -209,7 +209,7 @@ function tailOf<K extends Op>(
     const operands = ([left, right]: Pair) => [draw(draws, left, 0), draw(draws, right, 1)];
     const of = (inputs: readonly HostTensor[]): OpSample<K> =>
       sample<K>(attributesOf(draws.dtype), ...inputs);
-    return lengthsOf(draws.dtype, first).flatMap((length) => {
+    return lengths(draws.dtype, first).flatMap((length) => {
       const others = draws.dtype === first ? [length] : [length, length + 5];
       return [
         of(withNan(operands([[length], [length]]), length)),
@@ -222,8 +222,8 @@ function tailOf<K extends Op>(
 /** Any numbers; whole ones without 0, by which integers may not be divided. */
 const tailNumbers: Draw = (draws, shape) =>
   isComputeFloat(draws.dtype)
-    ? drawn(draws, shape, [-8, 8])
-    : generated(
+    ? drawBetween(draws, shape, [-8, 8])
+    : generate(
         draws.dtype,
         shape,
         () =>
@@ -233,7 +233,7 @@ const tailNumbers: Draw = (draws, shape) =>
 
 /** Three numbers, so that equal ones are as frequent as others. */
 const few: Draw = (draws, shape) =>
-  generated(draws.dtype, shape, () =>
+  generate(draws.dtype, shape, () =>
     draws.dtype === "bool" ? draws.random.integer(0, 1) : draws.random.integer(1, 3),
   );
 
@@ -249,7 +249,7 @@ const CHOICES: readonly ((length: number) => readonly [condition: Shape, x: Shap
 ]; // biome-ignore format: one form a line
 
 /** With equal shapes, and broadcast along each axis. */
-function sizesOf<K extends Op>(
+function binarySizes<K extends Op>(
   attributes: OpAttributes[K],
   left: (shape: Shape) => HostTensor = whole,
   right: (shape: Shape) => HostTensor = natural,
@@ -262,7 +262,7 @@ function sizesOf<K extends Op>(
   ];
 }
 
-const PARTS = RANKED.flatMap(partsOf);
+const PARTS = RANKED.flatMap(broadcastPairs);
 
 function alongAxes<K extends Op>(
   left: Draw,
@@ -286,7 +286,7 @@ function broadcastShapes(side: number, rank: number): readonly Shape[] {
 }
 
 /** Every pair of two such shapes of which at least one has that rank. */
-function pairsOf(side: number, rank: number): readonly (readonly [Shape, Shape])[] {
+function shapePairs(side: number, rank: number): readonly (readonly [Shape, Shape])[] {
   const shapes = broadcastShapes(side, rank);
   return shapes.flatMap((a) =>
     shapes
@@ -297,7 +297,7 @@ function pairsOf(side: number, rank: number): readonly (readonly [Shape, Shape])
 
 /** All pairs of up to two axes. Of three and four a whole operand with every other, on either side. */
 const PAIRS: readonly (readonly [Shape, Shape])[] = [
-  ...pairsOf(3, 2),
+  ...shapePairs(3, 2),
   ...broadcastShapes(4, 3).flatMap((shape): (readonly [Shape, Shape])[] => [
     [cube(4, 3), shape],
     [shape, cube(4, 3)],
@@ -309,10 +309,10 @@ const PAIRS: readonly (readonly [Shape, Shape])[] = [
 
 const sideNumbers: Draw = (draws, shape) =>
   isComputeFloat(draws.dtype)
-    ? drawn(draws, shape, [-8, 8])
-    : generated(draws.dtype, shape, () => draws.random.integer(1, 9));
+    ? drawBetween(draws, shape, [-8, 8])
+    : generate(draws.dtype, shape, () => draws.random.integer(1, 9));
 
-const sidesOf =
+const binarySides =
   <K extends Op>(
     draw: Draw,
     attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
@@ -322,17 +322,18 @@ const sidesOf =
       sample<K>(attributesOf(draws.dtype), ...pair.map((shape, side) => draw(draws, shape, side))),
     );
 
-const gradientsOf = (
+const binaryGradients = (
   fn: (a: Tensor, b: Tensor) => Tensor,
   point: (shape: readonly number[], turn?: number) => Point = spread,
 ): readonly GradientSample[] => [
-  gradientOf("matrix", [point([3, 4]), point([3, 4], 1)], fn),
-  gradientOf("broadcasting-rows", [point([3, 4]), point([4], 1)], fn),
-  gradientOf("broadcasting-both", [point([3, 1]), point([2, 1, 4], 1)], fn),
-  gradientOf("broadcasting-a-scalar", [point([]), point([2, 3], 1)], fn),
+  gradient("matrix", [point([3, 4]), point([3, 4], 1)], fn),
+  gradient("broadcasting-rows", [point([3, 4]), point([4], 1)], fn),
+  gradient("broadcasting-both", [point([3, 1]), point([2, 1, 4], 1)], fn),
+  gradient("broadcasting-a-scalar", [point([]), point([2, 3], 1)], fn),
 ];
 
-const baseAndPower: Draw = (draws, shape, side) => drawn(draws, shape, side === 0 ? [0.25, 3] : [-3, 3]);
+const baseAndPower: Draw = (draws, shape, side) =>
+  drawBetween(draws, shape, side === 0 ? [0.25, 3] : [-3, 3]);
 
 const isFmod = (dtype: DType): OpAttributes["Mod"] => ({ fmod: isComputeFloat(dtype) });
 
@@ -349,67 +350,67 @@ function arithmetic<K extends Op>(
 ): BinaryRow<K> {
   return {
     rare,
-    samples: valuesOf<K>(plain as OpAttributes[K], options),
-    tails: tailOf(tailNumbers),
-    sizes: sizesOf<K>(plain as OpAttributes[K], left),
+    samples: binaryValues<K>(plain as OpAttributes[K], options),
+    tails: binaryTail(tailNumbers),
+    sizes: binarySizes<K>(plain as OpAttributes[K], left),
     axes: alongAxes(smallIntegers, naturals),
-    sides: sidesOf(sideNumbers),
+    sides: binarySides(sideNumbers),
     gradients,
   };
 }
 
 const comparison = <K extends Op>(): BinaryRow<K> => ({
-  samples: valuesOf<K>(plain as OpAttributes[K]),
-  tails: tailOf(few),
-  sizes: sizesOf<K>(plain as OpAttributes[K]),
+  samples: binaryValues<K>(plain as OpAttributes[K]),
+  tails: binaryTail(few),
+  sizes: binarySizes<K>(plain as OpAttributes[K]),
   axes: alongAxes(smallIntegers, naturals),
-  sides: sidesOf(few),
+  sides: binarySides(few),
   gradients: PREDICATE,
 });
 
 const logic = <K extends Op>(): BinaryRow<K> => ({
-  samples: valuesOf<K>(plain as OpAttributes[K]),
-  tails: tailOf<K>(few, undefined, "bool"),
-  sizes: sizesOf<K>(plain as OpAttributes[K], bools, (shape) => generated("bool", shape, (at) => at % 2)),
-  axes: alongAxes(scattered, scattered),
-  sides: sidesOf(few),
+  samples: binaryValues<K>(plain as OpAttributes[K]),
+  tails: binaryTail<K>(few, undefined, "bool"),
+  sizes: binarySizes<K>(plain as OpAttributes[K], bools, (shape) => generate("bool", shape, (at) => at % 2)),
+  axes: alongAxes(anyElements, anyElements),
+  sides: binarySides(few),
   gradients: PREDICATE,
 });
 
 const oneTwice = (fn: (a: Tensor, b: Tensor) => Tensor): GradientSample =>
-  gradientOf("one-value-twice", [spread([3, 4])], (x) => fn(x, x));
+  gradient("one-value-twice", [spread([3, 4])], (x) => fn(x, x));
 
 export const binaryTable: OpTable<OpOf<"binary">> = {
-  Add: arithmetic([...gradientsOf(ops.add), oneTwice(ops.add)], counting),
-  Sub: arithmetic(gradientsOf(ops.sub), counting),
-  Mul: arithmetic(twice([...gradientsOf(ops.mul), oneTwice(ops.mul)]), counting),
-  Div: arithmetic(twice(gradientsOf(ops.div, positivePoint)), smooth, { withZero: false }),
+  Add: arithmetic([...binaryGradients(ops.add), oneTwice(ops.add)], counting),
+  Sub: arithmetic(binaryGradients(ops.sub), counting),
+  Mul: arithmetic(twice([...binaryGradients(ops.mul), oneTwice(ops.mul)]), counting),
+  Div: arithmetic(twice(binaryGradients(ops.div, positivePoint)), smooth, { withZero: false }),
   Pow: {
-    samples: valuesOf(plain, { values: bases, others: powers, range: [0.25, 3] }),
-    tails: tailOf(baseAndPower),
-    sizes: sizesOf(plain, positiveSized),
+    samples: binaryValues(plain, { values: bases, others: powers, range: [0.25, 3] }),
+    tails: binaryTail(baseAndPower),
+    sizes: binarySizes(plain, positiveSized),
     axes: alongAxes(positives, naturals),
-    sides: sidesOf(baseAndPower),
+    sides: binarySides(baseAndPower),
     gradients: twice([
-      ...gradientsOf(ops.pow, positivePoint),
-      gradientOf("squares-of-negatives", [pointAt(-2, -1, 0, 1.5)], (x) => ops.pow(x, 2)),
+      ...binaryGradients(ops.pow, positivePoint),
+      gradient("squares-of-negatives", [pointAt(-2, -1, 0, 1.5)], (x) => ops.pow(x, 2)),
     ]),
   },
   Mod: {
     samples: (draws) => (isComputeFloat(draws.dtype) ? byDividend : byDivisor)(draws),
-    tails: tailOf(tailNumbers, isFmod),
+    tails: binaryTail(tailNumbers, isFmod),
     unsized: ["i32", "i64", "u8"],
-    sizes: sizesOf({ fmod: true }, counting),
+    sizes: binarySizes({ fmod: true }, counting),
     axes: alongAxes(smallIntegers, naturals, (dtype) => ({ fmod: !["i32", "i64", "u8"].includes(dtype) })),
-    sides: sidesOf(sideNumbers, isFmod),
+    sides: binarySides(sideNumbers, isFmod),
     gradients: [
-      gradientOf("by-dividend", [positivePoint([3, 4]), pointAt(2.5, 2.5, 2.5, 2.5)], (a, b) =>
+      gradient("by-dividend", [positivePoint([3, 4]), pointAt(2.5, 2.5, 2.5, 2.5)], (a, b) =>
         ops.mod(a, b, { fmod: true }),
       ),
     ],
   },
-  Min: arithmetic(gradientsOf(ops.minimum), whole, { rare: [subnormalsOfTwo(), nanOnEitherSide()] }),
-  Max: arithmetic(gradientsOf(ops.maximum), whole, { rare: [subnormalsOfTwo(), nanOnEitherSide()] }),
+  Min: arithmetic(binaryGradients(ops.minimum), whole, { rare: [subnormalsOfTwo(), nanOnEitherSide()] }),
+  Max: arithmetic(binaryGradients(ops.maximum), whole, { rare: [subnormalsOfTwo(), nanOnEitherSide()] }),
   Equal: comparison(),
   Greater: comparison(),
   GreaterOrEqual: comparison(),
@@ -420,17 +421,17 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
   Xor: logic(),
   Where: {
     samples: ({ dtype }) => {
-      const condition = (shape: Shape): ReturnType<typeof hostData> => counted("bool", shape);
+      const condition = (shape: Shape): ReturnType<typeof hostData> => countUp("bool", shape);
       const values = isComputeFloat(dtype)
         ? [
             sample<"Where">(
               {},
-              counted("bool", [specialValues(dtype).length]),
+              countUp("bool", [specialValues(dtype).length]),
               hostData(dtype, specialValues(dtype)),
               hostData(dtype, [...specialValues(dtype)].reverse()),
             ),
           ]
-        : [sample<"Where">({}, condition([9]), counted(dtype, [9]), counted(dtype, [9], 4))];
+        : [sample<"Where">({}, condition([9]), countUp(dtype, [9]), countUp(dtype, [9], 4))];
       const ends = integerExtremes[dtype] ?? [];
       const shapes: readonly (readonly [Shape, Shape, Shape])[] = [
         [[2, 3], [2, 3], [2, 3]],
@@ -443,7 +444,7 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
       return {
         values,
         broadcasting: shapes.map(([c, x, y]) =>
-          sample({}, condition(c), counted(dtype, x), counted(dtype, y, 5)),
+          sample({}, condition(c), countUp(dtype, x), countUp(dtype, y, 5)),
         ),
         ...(ends.length === 0
           ? {}
@@ -460,9 +461,9 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
       };
     },
     tails: (draws) =>
-      lengthsOf(draws.dtype).flatMap((length) =>
+      lengths(draws.dtype).flatMap((length) =>
         [[[length], [length], [length]] as const, formAt(CHOICES, length)(length)].map(([condition, x, y]) =>
-          sample({}, labelled(inDType(draws, "bool"), condition), labelled(draws, x), labelled(draws, y)),
+          sample({}, label(inDType(draws, "bool"), condition), label(draws, x), label(draws, y)),
         ),
       ),
     sizes: () => [
@@ -477,9 +478,9 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
         const [condition = [], x = [], y = []] = orders[index % 3] ?? [];
         return sample(
           {},
-          scattered(inDType(draws, "bool"), condition),
-          scattered(draws, x),
-          scattered(draws, y),
+          anyElements(inDType(draws, "bool"), condition),
+          anyElements(draws, x),
+          anyElements(draws, y),
         );
       }),
     }),
@@ -491,14 +492,14 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
       return triples
         .filter((of, at) => at % 5 === 0 && of.flat().includes(3))
         .map(([condition, x, y]) =>
-          sample({}, labelled(inDType(draws, "bool"), condition), labelled(draws, x), labelled(draws, y)),
+          sample({}, label(inDType(draws, "bool"), condition), label(draws, x), label(draws, y)),
         );
     },
     gradients: [
-      gradientOf("both-sides", [spread([3, 4]), spread([4], 1)], (a, b) =>
+      gradient("both-sides", [spread([3, 4]), spread([4], 1)], (a, b) =>
         ops.where(ops.greater(a, b), a, ops.mul(b, 2)),
       ),
-      gradientOf("an-infinite-gradient-stays-behind-the-mask", [pointAt(-1, 0.5, 2, -3)], (x) =>
+      gradient("an-infinite-gradient-stays-behind-the-mask", [pointAt(-1, 0.5, 2, -3)], (x) =>
         ops.sqrt(ops.where(ops.greater(x, 0), x, 0)),
       ),
     ],

@@ -1,5 +1,5 @@
 import type { DType, HostTensor, OpAttributes, OpOf, Shape } from "@mp/graph";
-import { type Draws, generated, inDType } from "../host-data.js";
+import { type Draws, generate, inDType } from "../host-data.js";
 import { type Behaviours, type OpSample, positives, smallIntegers } from "./op-sample.js";
 
 /** A convolution of x by w; omitted attributes are 1, and omitted pads 0. */
@@ -95,7 +95,7 @@ const GROUPS: Readonly<Record<string, readonly Convolved[]>> = {
 
 const ALL: readonly Convolved[] = Object.values(GROUPS).flat();
 
-const windowOf = ({ w, strides, pads, dilations, group = 1 }: Convolved): OpAttributes["Conv"] => {
+const fullWindow = ({ w, strides, pads, dilations, group = 1 }: Convolved): OpAttributes["Conv"] => {
   const rank = w.length - 2;
   const each = (number: number, count = rank): readonly number[] => new Array<number>(count).fill(number);
   return {
@@ -106,21 +106,21 @@ const windowOf = ({ w, strides, pads, dilations, group = 1 }: Convolved): OpAttr
   };
 };
 
-const paddedSizes = (sample: Convolved): readonly number[] => {
-  const { pads } = windowOf(sample);
+const sizesWithPads = (sample: Convolved): readonly number[] => {
+  const { pads } = fullWindow(sample);
   const sizes = sample.x.slice(2);
   return sizes.map((size, axis) => size + (pads[axis] ?? 0) + (pads[axis + sizes.length] ?? 0));
 };
 
 const extents = (sample: Convolved): readonly number[] => {
-  const { dilations } = windowOf(sample);
+  const { dilations } = fullWindow(sample);
   return sample.w.slice(2).map((size, axis) => (size - 1) * (dilations[axis] ?? 1) + 1);
 };
 
 /** The shape of the result, and how many elements are left after the last position of the kernel. */
-function resultOf(sample: Convolved): { readonly y: Shape; readonly rest: readonly number[] } {
-  const { strides } = windowOf(sample);
-  const room = paddedSizes(sample).map((size, axis) => size - (extents(sample)[axis] ?? 1));
+function resultShape(sample: Convolved): { readonly y: Shape; readonly rest: readonly number[] } {
+  const { strides } = fullWindow(sample);
+  const room = sizesWithPads(sample).map((size, axis) => size - (extents(sample)[axis] ?? 1));
   const out = room.map((size, axis) => Math.floor(size / (strides[axis] ?? 1)) + 1);
   return {
     y: [sample.x[0] ?? 0, sample.w[0] ?? 0, ...out],
@@ -138,27 +138,27 @@ export type Make<K extends ConvolutionOp> = (
 ) => OpSample<K>;
 
 export const conv: Make<"Conv"> = (sample, draw, dtype, biased) => ({
-  attributes: windowOf(sample),
+  attributes: fullWindow(sample),
   inputs: [sample.x, sample.w, ...(biased ? [sample.w.slice(0, 1)] : [])].map((shape) => draw(dtype, shape)),
 });
 
 /** The inverse direction: from the result of `conv` to the size of its input. */
 export const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
-  const { y, rest } = resultOf(sample);
+  const { y, rest } = resultShape(sample);
   const shapes = [y, sample.w, ...(biased ? [sample.x.slice(1, 2)] : [])];
   return {
-    attributes: { ...windowOf(sample), outputPadding: rest },
+    attributes: { ...fullWindow(sample), outputPadding: rest },
     inputs: shapes.map((shape) => draw(dtype, shape)),
   };
 };
 
 export const weightGradient: Make<"ConvWeightGradient"> = (sample, draw, dtype) => ({
-  attributes: { ...windowOf(sample), kernelShape: sample.w.slice(2) },
-  inputs: [sample.x, resultOf(sample).y].map((shape) => draw(dtype, shape)),
+  attributes: { ...fullWindow(sample), kernelShape: sample.w.slice(2) },
+  inputs: [sample.x, resultShape(sample).y].map((shape) => draw(dtype, shape)),
 });
 
 /** One node of the op for each form, on several kinds of data. */
-export function behavioursOf<K extends ConvolutionOp>(
+export function convolutionBehaviours<K extends ConvolutionOp>(
   make: Make<K>,
   draws: Draws,
   takesBias: boolean,
@@ -168,10 +168,10 @@ export function behavioursOf<K extends ConvolutionOp>(
   const infiniteAt =
     (place: number): Draw =>
     (type, shape) =>
-      generated(type, shape, (at) => (at === place && shape[0] === 2 ? Number.POSITIVE_INFINITY : 1));
+      generate(type, shape, (at) => (at === place && shape[0] === 2 ? Number.POSITIVE_INFINITY : 1));
   const ones = make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(-1), draws.dtype, false);
   const infinityByZeros = ones.inputs.map(({ shape }, place) =>
-    generated(draws.dtype, shape, (at) => (place === 1 ? at % 2 : at === 5 ? Number.POSITIVE_INFINITY : 1)),
+    generate(draws.dtype, shape, (at) => (place === 1 ? at % 2 : at === 5 ? Number.POSITIVE_INFINITY : 1)),
   );
   const values = Object.entries(GROUPS).map(
     ([name, samples]) =>

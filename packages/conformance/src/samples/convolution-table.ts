@@ -13,22 +13,22 @@ import * as ops from "@mp/graph/ops";
 import { inDType } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import {
-  behavioursOf,
   type ConvolutionOp,
   type Convolved,
   conv,
+  convolutionBehaviours,
   convTranspose,
   type Make,
   weightGradient,
 } from "./convolution-samples.js";
 import { farConv } from "./far-rows.js";
-import { type GradientSample, gradientOf, spread, twice } from "./gradient-sample.js";
+import { type GradientSample, gradient, spread, twice } from "./gradient-sample.js";
 import type { GeneratedRow, OpTable } from "./op-row.js";
 import { exact, smallIntegers } from "./op-sample.js";
 import { type Options, type Setting, setting } from "./setting.js";
 import { cube } from "./side-data.js";
 import { whole } from "./size-data.js";
-import { formAt, lengthsOf, terms, triplesOf } from "./tail-data.js";
+import { formAt, lengths, sideTriples, terms } from "./tail-data.js";
 import { BATCH, fits, WINDOWS, type Windows, windowLists } from "./windows.js";
 
 /** The kernel, which a narrow image may not have room for. */
@@ -60,9 +60,9 @@ function convolutionTail<K extends ConvolutionOp>(make: Make<K>): GeneratedRow<K
       ...make(sample, draw, draws.dtype, at % 2 === 0),
       exact: true,
     });
-    const pairs = triplesOf(draws.dtype).filter((_, at) => at % 2 === 0);
+    const pairs = sideTriples(draws.dtype).filter((_, at) => at % 2 === 0);
     return [
-      ...lengthsOf(draws.dtype).map((length) => of(formAt(ALONG, length)(length), length)),
+      ...lengths(draws.dtype).map((length) => of(formAt(ALONG, length)(length), length)),
       ...pairs.map(([c, m, width], at) => {
         const form = CHANNELS[at % CHANNELS.length];
         if (form === undefined) throw new Error("internal: a form for each pair");
@@ -90,7 +90,7 @@ const LARGE_CONVOLVED: readonly LargeConvolved[] = [
   { x: [4_133, 2, 3, 3], w: [3, 2, 2, 2], y: [4_133, 3, 2, 2] },
 ];
 
-function attributesOf({ w, group = 1 }: LargeConvolved): OpAttributes["Conv"] {
+function plainWindow({ w, group = 1 }: LargeConvolved): OpAttributes["Conv"] {
   const rank = w.length - 2;
   const each = (value: number, count = rank): readonly number[] => new Array<number>(count).fill(value);
   return { strides: each(1), pads: each(0, 2 * rank), dilations: each(1), group };
@@ -163,7 +163,7 @@ function convolutionSetting(dtype: DType, windows: Windows): Setting<"Conv"> {
   );
 }
 
-function transposedSetting(dtype: DType, windows: Windows): Setting<"ConvTranspose"> {
+function transposeSetting(dtype: DType, windows: Windows): Setting<"ConvTranspose"> {
   const rank = windows.sizes.length;
   const zeros = new Array<number>(rank).fill(0);
   return setting(
@@ -212,16 +212,16 @@ const overWindows =
   (dtype) =>
     WINDOWS.map((windows) => make(dtype, windows));
 
-const convolvedAt = (behaviour: string, x: Shape, w: Shape, options: ops.ConvOptions = {}): GradientSample =>
-  gradientOf(behaviour, [spread(x), spread(w, 1)], (image, weights) => ops.conv(image, weights, options));
+const convGradient = (behaviour: string, x: Shape, w: Shape, options: ops.ConvOptions = {}): GradientSample =>
+  gradient(behaviour, [spread(x), spread(w, 1)], (image, weights) => ops.conv(image, weights, options));
 
-const transposedAt = (
+const convTransposeGradient = (
   behaviour: string,
   x: Shape,
   w: Shape,
   options: ops.ConvTransposeOptions = {},
 ): GradientSample =>
-  gradientOf(behaviour, [spread(x), spread(w, 1)], (image, weights) =>
+  gradient(behaviour, [spread(x), spread(w, 1)], (image, weights) =>
     ops.convTranspose(image, weights, options),
   );
 
@@ -233,65 +233,65 @@ const weightGradientAt = (
   dy: Shape,
   options: ops.ConvOptions = {},
 ): GradientSample =>
-  gradientOf(behaviour, [spread(x), spread(w, 1), spread(dy, 2)], (image, weights, result) =>
+  gradient(behaviour, [spread(x), spread(w, 1), spread(dy, 2)], (image, weights, result) =>
     grad((kernels: Tensor) => ops.reduceSum(ops.mul(ops.conv(image, kernels, options), result)))(weights),
   );
 
 export const convolutionTable: OpTable<OpOf<"convolution">> = {
   Conv: {
-    samples: (draws) => behavioursOf(conv, draws, true),
+    samples: (draws) => convolutionBehaviours(conv, draws, true),
     tails: convolutionTail(conv),
-    sizes: () => LARGE_CONVOLVED.map((sizes) => exact(attributesOf(sizes), whole(sizes.x), whole(sizes.w))),
+    sizes: () => LARGE_CONVOLVED.map((sizes) => exact(plainWindow(sizes), whole(sizes.x), whole(sizes.w))),
     sides: convolutionSides(conv),
     options: overWindows(convolutionSetting),
     gradients: twice([
-      convolvedAt("images", [2, 2, 4, 5], [3, 2, 3, 3], { pads: 1 }),
-      gradientOf("bias", [spread([2, 2, 5, 4]), spread([3, 2, 3, 2], 1), spread([3], 2)], (x, w, bias) =>
+      convGradient("images", [2, 2, 4, 5], [3, 2, 3, 3], { pads: 1 }),
+      gradient("bias", [spread([2, 2, 5, 4]), spread([3, 2, 3, 2], 1), spread([3], 2)], (x, w, bias) =>
         ops.conv(x, w, { bias: bias, autoPad: "same", strides: 2 }),
       ),
-      convolvedAt("rows-left-over", [1, 2, 7, 6], [2, 2, 3, 2], { strides: [2, 3], pads: [1, 0, 1, 1] }),
-      convolvedAt("dilated-in-groups", [1, 4, 6, 5], [2, 2, 2, 2], { dilations: [2, 3], group: 2 }),
-      convolvedAt("each-channel", [2, 3, 4, 4], [3, 1, 3, 3], { group: 3, autoPad: "same" }),
-      convolvedAt("lines", [2, 3, 6], [2, 3, 3], { strides: 2, pads: 1 }),
-      convolvedAt("volumes", [1, 2, 3, 3, 4], [2, 2, 2, 2, 2], { strides: [1, 2, 1], pads: 1 }),
-      convolvedAt("overhanging-kernels", [1, 2, 2, 2], [2, 2, 3, 4], { pads: [1, 1, 1, 2] }),
+      convGradient("rows-left-over", [1, 2, 7, 6], [2, 2, 3, 2], { strides: [2, 3], pads: [1, 0, 1, 1] }),
+      convGradient("dilated-in-groups", [1, 4, 6, 5], [2, 2, 2, 2], { dilations: [2, 3], group: 2 }),
+      convGradient("each-channel", [2, 3, 4, 4], [3, 1, 3, 3], { group: 3, autoPad: "same" }),
+      convGradient("lines", [2, 3, 6], [2, 3, 3], { strides: 2, pads: 1 }),
+      convGradient("volumes", [1, 2, 3, 3, 4], [2, 2, 2, 2, 2], { strides: [1, 2, 1], pads: 1 }),
+      convGradient("overhanging-kernels", [1, 2, 2, 2], [2, 2, 3, 4], { pads: [1, 1, 1, 2] }),
     ]),
     rare: [farConv],
   },
   ConvTranspose: {
-    samples: (draws) => behavioursOf(convTranspose, draws, true),
+    samples: (draws) => convolutionBehaviours(convTranspose, draws, true),
     tails: convolutionTail(convTranspose),
     sizes: () =>
       LARGE_CONVOLVED.map((sizes) =>
         exact(
-          { ...attributesOf(sizes), outputPadding: sizes.w.slice(2).map(() => 0) },
+          { ...plainWindow(sizes), outputPadding: sizes.w.slice(2).map(() => 0) },
           whole(sizes.y),
           whole(sizes.w),
         ),
       ),
     sides: convolutionSides(convTranspose),
-    options: overWindows(transposedSetting),
+    options: overWindows(transposeSetting),
     gradients: twice([
-      transposedAt("images", [2, 3, 3, 4], [3, 2, 3, 3], { pads: 1 }),
-      gradientOf("bias", [spread([2, 2, 3, 2]), spread([2, 3, 2, 3], 1), spread([3], 2)], (x, w, bias) =>
+      convTransposeGradient("images", [2, 3, 3, 4], [3, 2, 3, 3], { pads: 1 }),
+      gradient("bias", [spread([2, 2, 3, 2]), spread([2, 3, 2, 3], 1), spread([3], 2)], (x, w, bias) =>
         ops.convTranspose(x, w, { bias: bias, strides: 2 }),
       ),
-      transposedAt("rows-added", [1, 2, 3, 2], [2, 2, 3, 3], {
+      convTransposeGradient("rows-added", [1, 2, 3, 2], [2, 2, 3, 3], {
         strides: [2, 3],
         outputPadding: [1, 2],
         pads: [1, 0, 1, 1],
       }),
-      transposedAt("dilated-in-groups", [1, 4, 3, 3], [4, 1, 2, 2], { dilations: [1, 2], group: 2 }),
-      transposedAt("lines", [2, 3, 4], [3, 2, 3], { strides: 2 }),
-      transposedAt("volumes", [1, 2, 2, 3, 2], [2, 2, 2, 2, 2], { strides: [1, 2, 1] }),
+      convTransposeGradient("dilated-in-groups", [1, 4, 3, 3], [4, 1, 2, 2], { dilations: [1, 2], group: 2 }),
+      convTransposeGradient("lines", [2, 3, 4], [3, 2, 3], { strides: 2 }),
+      convTransposeGradient("volumes", [1, 2, 2, 3, 2], [2, 2, 2, 2, 2], { strides: [1, 2, 1] }),
     ]),
   },
   ConvWeightGradient: {
-    samples: (draws) => behavioursOf(weightGradient, draws, false),
+    samples: (draws) => convolutionBehaviours(weightGradient, draws, false),
     tails: convolutionTail(weightGradient),
     sizes: () =>
       LARGE_CONVOLVED.map((sizes) =>
-        exact({ ...attributesOf(sizes), kernelShape: sizes.w.slice(2) }, whole(sizes.x), whole(sizes.y)),
+        exact({ ...plainWindow(sizes), kernelShape: sizes.w.slice(2) }, whole(sizes.x), whole(sizes.y)),
       ),
     sides: convolutionSides(weightGradient),
     options: overWindows(filterSetting),

@@ -10,7 +10,7 @@ import {
   type ReduceOp,
   type SoftmaxOp,
 } from "@mp/graph";
-import { generated, hostData, numbersOf } from "../host-data.js";
+import { generate, hostData, toNumbers } from "../host-data.js";
 import { farValues } from "./far-values.js";
 import { type OpSample, sample } from "./op-sample.js";
 import { HALVES_TOO, type RareRow } from "./rare-row.js";
@@ -22,10 +22,10 @@ type Rows = readonly (readonly number[])[];
 const tables = (dtype: DType, rows: Rows): readonly (readonly [x: HostTensor, axis: number])[] =>
   rows.flatMap((row) => [
     [hostData(dtype, row, [1, row.length]), 1] as const,
-    [generated(dtype, [row.length, 3], (at) => row[Math.floor(at / 3)] ?? 0), 0] as const,
+    [generate(dtype, [row.length, 3], (at) => row[Math.floor(at / 3)] ?? 0), 0] as const,
   ]);
 
-const filled = (count: number, x: number, last: number = x): readonly number[] =>
+const fill = (count: number, x: number, last: number = x): readonly number[] =>
   Array.from({ length: count }, (_, at) => (at === count - 1 ? last : x));
 
 function spread(dtype: DType): Rows {
@@ -37,14 +37,14 @@ function spread(dtype: DType): Rows {
     [maxFinite, -maxFinite, 0],
     [far, 0, -far],
     [-far, -far + far / 64, -far],
-    filled(33, far, 0),
-    filled(33, -far),
+    fill(33, far, 0),
+    fill(33, -far),
     [88, 89, -88, 104],
     [-103, -104, -105, -88],
     [-87, 0, -89],
     [-FAR, -FAR, 1],
     [-FAR, far, -far],
-    filled(17, -FAR, -far),
+    fill(17, -FAR, -far),
     [FAR, 0],
     [far],
     [-FAR, Number.NaN],
@@ -66,13 +66,13 @@ export function farShares<K extends SoftmaxOp>(): RareRow<K> {
 /** Numbers whose sum, square or product a half does not hold, while f32 does. */
 const BEYOND: Rows = [
   [60000, 60000, -60000],
-  filled(8, 60000),
+  fill(8, 60000),
   [65504, 15],
   [65504, 16],
   [65504, 8, 8],
   [300, 300, 300, 300],
   [-300, 300, 2 ** -10],
-  filled(33, 2048, 1),
+  fill(33, 2048, 1),
   [40000, -40000, 0.5],
 ];
 
@@ -111,8 +111,8 @@ const products = (dtype: DType, make: (a: HostTensor, b: HostTensor) => readonly
   return pairs.flatMap(([a, b]) => [
     ...make(hostData(dtype, a, [1, a.length]), hostData(dtype, b, [b.length, 1])),
     ...make(
-      generated(dtype, [5, a.length], (at) => a[at % a.length] ?? 0),
-      generated(dtype, [b.length, 3], (at) => b[Math.floor(at / 3)] ?? 0),
+      generate(dtype, [5, a.length], (at) => a[at % a.length] ?? 0),
+      generate(dtype, [b.length, 3], (at) => b[Math.floor(at / 3)] ?? 0),
     ),
   ]);
 };
@@ -163,20 +163,20 @@ function uneven(dtype: DType): Rows {
   return [
     Array.from({ length: 16 }, (_, at) => large + (at % 2)),
     Array.from({ length: 33 }, (_, at) => -large + (at % 3)),
-    filled(16, large),
-    filled(7, -1e4),
-    filled(8, 0),
+    fill(16, large),
+    fill(7, -1e4),
+    fill(8, 0),
     Array.from({ length: 8 }, (_, at) => (at - 3.5) * 2 ** -12),
-    filled(9, 0, 30000),
-    filled(9, 1, -1),
+    fill(9, 0, 30000),
+    fill(9, 1, -1),
     Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? 60000 : -60000)),
     [1, Number.NaN, 3],
   ];
 }
 
-const ones = (dtype: DType, count: number): HostTensor => generated(dtype, [count], () => 1);
+const ones = (dtype: DType, count: number): HostTensor => generate(dtype, [count], () => 1);
 const asRows = (dtype: DType, row: readonly number[]): HostTensor =>
-  generated(dtype, [2, row.length], (at) => (row[at % row.length] ?? 0) * (at < row.length ? 1 : -1));
+  generate(dtype, [2, row.length], (at) => (row[at % row.length] ?? 0) * (at < row.length ? 1 : -1));
 
 export const farLayers: RareRow<"LayerNormalization"> = {
   dtypes: HALVES_TOO,
@@ -206,9 +206,9 @@ export const farChannels: RareRow<"BatchNormalization"> = {
     "far-values": uneven(dtype).map((row) =>
       sample(
         { epsilon: 2 ** -10 },
-        generated(dtype, [row.length, 2], (at) => row[at >> 1] ?? 0),
+        generate(dtype, [row.length, 2], (at) => row[at >> 1] ?? 0),
         ones("f32", 2),
-        generated("f32", [2], () => 0),
+        generate("f32", [2], () => 0),
       ),
     ),
   }),
@@ -273,7 +273,7 @@ export const farCast: RareRow<"Cast"> = {
             hostData(
               dtype,
               numbers.filter((x) => {
-                const [rounded = 0] = numbersOf(hostData(dtype, [x]));
+                const [rounded = 0] = toNumbers(hostData(dtype, [x]));
                 return rounded >= low && rounded <= high && Math.abs(rounded) <= maxFinite;
               }),
             ),

@@ -24,7 +24,7 @@ export interface NoGradient {
 export type Gradients = readonly GradientSample[] | NoGradient;
 
 /** The function is called with as many operands as there are points. */
-export const gradientOf = <const P extends readonly Point[]>(
+export const gradient = <const P extends readonly Point[]>(
   behaviour: string,
   points: P,
   fn: (...inputs: { readonly [I in keyof P]: Tensor }) => Tensor,

@@ -13,18 +13,18 @@ import {
   tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { type Draws, generated, hostData } from "../host-data.js";
+import { type Draws, generate, hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { alongEach, RANKED, resized, scattered } from "./axis-data.js";
-import { gradientOf, indexTensor, SOURCE, spread } from "./gradient-sample.js";
+import { alongEach, anyElements, RANKED, resize } from "./axis-data.js";
+import { gradient, indexTensor, SOURCE, spread } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
-import { counted, exact, type OpSample, type Sampled, sample, smallIntegers } from "./op-sample.js";
+import { countUp, exact, type OpSample, type Sampled, sample, smallIntegers } from "./op-sample.js";
 import { drawIndices, drawPermutation, HALVES_TOO, times } from "./rare-row.js";
 import { setting } from "./setting.js";
 import { AXES, cube, permutations } from "./side-data.js";
 import { counting, LONG, TALL, WIDE, whole } from "./size-data.js";
-import { indexedSubnormals } from "./subnormals.js";
-import { formAt, labelled, lengthsOf, terms } from "./tail-data.js";
+import { indexSubnormals } from "./subnormals.js";
+import { formAt, label, lengths, terms } from "./tail-data.js";
 
 type Indexed<K extends Op> = readonly [
   attributes: OpAttributes[K],
@@ -33,10 +33,10 @@ type Indexed<K extends Op> = readonly [
   values: readonly number[],
 ];
 
-function indexed<K extends Op>(samples: readonly Indexed<K>[]): Sampled<K> {
+function indexSamples<K extends Op>(samples: readonly Indexed<K>[]): Sampled<K> {
   return ({ dtype }) => ({
     values: samples.map(([attributes, data, shape, values]) =>
-      sample(attributes, counted(dtype, data), hostData("i32", values, shape)),
+      sample(attributes, countUp(dtype, data), hostData("i32", values, shape)),
     ),
   });
 }
@@ -62,7 +62,7 @@ const NAN_PLACES = [0, 1, 1, 2, 4, 4, 3];
 /** Exact in any order: small whole numbers, and products of at most two of them. */
 const wholeFrom = (dtype: DType, shape: Shape, offset: number): HostTensor => {
   const low = dtype === "u8" || dtype === "u64" ? 0 : -2;
-  return generated(dtype, shape, (at) => low + ((at * 3 + offset) % 5));
+  return generate(dtype, shape, (at) => low + ((at * 3 + offset) % 5));
 };
 
 /** Three ones added to a number where each alone would be lost in a half: they must accumulate in f32. */
@@ -74,14 +74,14 @@ function accumulating(dtype: DType): readonly [data: HostTensor, updates: HostTe
 /** Indices of which the last one is the largest. */
 function tailIndices(random: RandomSource, shape: Shape, size: number): HostTensor {
   const last = elementCount(shape, "test data") - 1;
-  return generated("i32", shape, (at) => (at === last ? size - 1 : random.integer(-size, size - 1)));
+  return generate("i32", shape, (at) => (at === last ? size - 1 : random.integer(-size, size - 1)));
 }
 
 /** Each index once, in no order. */
-function shuffledIndices(random: RandomSource, size: number, shape: Shape): HostTensor {
+function shuffleIndices(random: RandomSource, size: number, shape: Shape): HostTensor {
   const order = Array.from({ length: size }, (_, at) => ({ at, key: random.next() }));
   order.sort((a, b) => a.key - b.key);
-  return generated("i32", shape, (place) => order[place]?.at ?? 0);
+  return generate("i32", shape, (place) => order[place]?.at ?? 0);
 }
 
 const TAIL_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "max", "mul", "min"];
@@ -92,7 +92,7 @@ const reductionAt = (dtype: DType, length: number): ScatterReduction =>
 
 /** Data and updates: labels that are moved, or small whole numbers that are combined. */
 const dataFor = (draws: Draws, shape: Shape, reduction: ScatterReduction): HostTensor =>
-  reduction === "none" ? labelled(draws, shape) : terms(draws, shape);
+  reduction === "none" ? label(draws, shape) : terms(draws, shape);
 
 type Gathered = readonly [axis: number, data: Shape, indices: Shape];
 
@@ -115,10 +115,10 @@ const ELEMENTS: readonly ((length: number) => Gathered)[] = [
 
 /** Unordered indices below `size`, including negative ones. */
 const manyIndices = (shape: Shape, size: number): HostTensor =>
-  generated("i32", shape, (at) => ((at * 7_919 + 5) % size) - (at % 3 === 0 ? size : 0));
+  generate("i32", shape, (at) => ((at * 7_919 + 5) % size) - (at % 3 === 0 ? size : 0));
 
 /** Every index below `size` once: each update has its own place, so their order does not matter. */
-const eachIndexOnce = (size: number): HostTensor => generated("i32", [size], (at) => (at * 7_919) % size);
+const eachIndexOnce = (size: number): HostTensor => generate("i32", [size], (at) => (at * 7_919) % size);
 
 /** Indices of which no two along the axis are equal, where the order of updates would matter. */
 function distinctIndices(random: RandomSource, shape: Shape, axis: number, size: number): HostTensor {
@@ -163,7 +163,7 @@ function twoTuples(random: RandomSource, sizes: Shape): HostTensor {
 }
 
 /** Each index once along the axis, in another order in each line. */
-function shuffledAlong(random: RandomSource, shape: Shape, axis: number): HostTensor {
+function shuffleAlong(random: RandomSource, shape: Shape, axis: number): HostTensor {
   const [side = 1] = shape;
   const inner = side ** (shape.length - 1 - axis);
   const orders = permutations(side);
@@ -171,20 +171,20 @@ function shuffledAlong(random: RandomSource, shape: Shape, axis: number): HostTe
     { length: side ** (shape.length - 1) },
     () => orders[random.integer(0, orders.length - 1)],
   );
-  return generated("i32", shape, (at) => {
+  return generate("i32", shape, (at) => {
     const line = Math.floor(at / (inner * side)) * inner + (at % inner);
     return picked[line]?.[Math.floor(at / inner) % side] ?? 0;
   });
 }
 
 const anyIndices = (random: RandomSource, shape: Shape, side: number): HostTensor =>
-  generated("i32", shape, () => random.integer(0, side - 1));
+  generate("i32", shape, () => random.integer(0, side - 1));
 
 const SIDE_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "max"];
 
 export const indexingTable: OpTable<OpOf<"indexing">> = {
   Gather: {
-    samples: indexed<"Gather">([
+    samples: indexSamples<"Gather">([
       [{ axis: 0 }, [5], [3], [4, 0, 2]],
       [{ axis: 0 }, [5, 2], [2, 3], [4, 0, 2, 2, 1, 3]],
       [{ axis: 1 }, [2, 5], [2], [4, 1]],
@@ -195,9 +195,9 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       [{ axis: 0 }, [5, 0], [2], [1, 0]],
     ]),
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => {
+      lengths(draws.dtype).map((length) => {
         const [axis, data, shape] = formAt(GATHERED, length)(length);
-        return sample({ axis }, labelled(draws, data), tailIndices(draws.random, shape, data[axis] ?? 1));
+        return sample({ axis }, label(draws, data), tailIndices(draws.random, shape, data[axis] ?? 1));
       }),
     sizes: () => [
       sample({ axis: 0 }, counting(LONG), manyIndices([70_003], 66_002)),
@@ -208,7 +208,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
     axes: (draws) => ({
       "every-axis": alongEach((shape, axis) =>
         [[], [3], [1], [2, 2], [2, 1, 3]].map((indices) =>
-          sample({ axis }, scattered(draws, shape), drawIndices(draws.random, indices, shape[axis] ?? 1)),
+          sample({ axis }, anyElements(draws, shape), drawIndices(draws.random, indices, shape[axis] ?? 1)),
         ),
       ),
     }),
@@ -217,22 +217,22 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         const [side = 1] = shape;
         return sample(
           { axis },
-          labelled(draws, shape),
+          label(draws, shape),
           anyIndices(draws.random, at % 3 === 0 ? [side, side] : [side], side),
         );
       }),
     gradients: [
-      gradientOf("rows", [spread([3, 4])], (x) => ops.gather(x, indexTensor([2, 0]))),
-      gradientOf("repeated-rows-add-up", [spread([3, 4])], (x) =>
+      gradient("rows", [spread([3, 4])], (x) => ops.gather(x, indexTensor([2, 0]))),
+      gradient("repeated-rows-add-up", [spread([3, 4])], (x) =>
         ops.gather(x, indexTensor([1, 1, 2, 1], [2, 2])),
       ),
-      gradientOf("columns", [spread([3, 4])], (x) => ops.gather(x, indexTensor([3, 0, -1]), 1)),
-      gradientOf("one-row", [spread([3, 4])], (x) => ops.gather(x, ops.reshape(indexTensor([1]), []))),
+      gradient("columns", [spread([3, 4])], (x) => ops.gather(x, indexTensor([3, 0, -1]), 1)),
+      gradient("one-row", [spread([3, 4])], (x) => ops.gather(x, ops.reshape(indexTensor([1]), []))),
     ],
-    rare: [indexedSubnormals({ axis: 0 }, [3])],
+    rare: [indexSubnormals({ axis: 0 }, [3])],
   },
   GatherElements: {
-    samples: indexed<"GatherElements">([
+    samples: indexSamples<"GatherElements">([
       [{ axis: 0 }, [3, 2], [2, 2], [2, 0, 1, 1]],
       [{ axis: 1 }, [2, 3], [2, 3], [2, 1, 0, 0, 0, 2]],
       [{ axis: 1 }, [3, 4], [2, 1], [-1, -4]],
@@ -241,9 +241,9 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       [{ axis: 0 }, [3], [0], []],
     ]),
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => {
+      lengths(draws.dtype).map((length) => {
         const [axis, data, shape] = formAt(ELEMENTS, length)(length);
-        return sample({ axis }, labelled(draws, data), tailIndices(draws.random, shape, data[axis] ?? 1));
+        return sample({ axis }, label(draws, data), tailIndices(draws.random, shape, data[axis] ?? 1));
       }),
     sizes: () => [
       sample({ axis: 0 }, counting(LONG), manyIndices([70_003], 66_002)),
@@ -254,29 +254,29 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
     axes: (draws) => ({
       "every-axis": alongEach((shape, axis) => {
         const size = shape[axis] ?? 1;
-        const more = resized(shape, axis, size + 2);
-        const fewer = shape.flatMap((_, other) => (other === axis ? [] : [resized(more, other, 1)]));
-        return [shape, more, ...fewer, resized(shape, axis, 1)].map((indices) =>
-          sample({ axis }, scattered(draws, shape), drawIndices(draws.random, indices, size)),
+        const more = resize(shape, axis, size + 2);
+        const fewer = shape.flatMap((_, other) => (other === axis ? [] : [resize(more, other, 1)]));
+        return [shape, more, ...fewer, resize(shape, axis, 1)].map((indices) =>
+          sample({ axis }, anyElements(draws, shape), drawIndices(draws.random, indices, size)),
         );
       }),
     }),
     sides: (draws) =>
       AXES.map(([shape, axis]) =>
-        sample({ axis }, labelled(draws, shape), shuffledAlong(draws.random, shape, axis)),
+        sample({ axis }, label(draws, shape), shuffleAlong(draws.random, shape, axis)),
       ),
     gradients: [
-      gradientOf("repeated", [spread([2, 3])], (x) =>
+      gradient("repeated", [spread([2, 3])], (x) =>
         ops.gatherElements(x, indexTensor([0, 2, 2, 1], [2, 2]), 1),
       ),
-      gradientOf("repeated-along-the-middle", [spread([2, 3, 2, 2])], (x) =>
+      gradient("repeated-along-the-middle", [spread([2, 3, 2, 2])], (x) =>
         ops.gatherElements(x, indexTensor([0, 2, -1, 1, 1, 1, 0, 0], [2, 1, 2, 2]), 1),
       ),
     ],
-    rare: [indexedSubnormals({ axis: 0 }, [1, 3])],
+    rare: [indexSubnormals({ axis: 0 }, [1, 3])],
   },
   GatherND: {
-    samples: indexed<"GatherND">([
+    samples: indexSamples<"GatherND">([
       [{ batchDims: 0 }, [3, 4], [2, 2], [0, 3, 2, 1]],
       [{ batchDims: 0 }, [3, 4], [2, 1], [2, 0]],
       [{ batchDims: 0 }, [2, 3, 4], [2, 1, 2], [1, 2, 0, 0]],
@@ -290,11 +290,11 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       [{ batchDims: 2 }, [2, 2, 3], [2, 2, 1], [2, -3, 1, 0]],
     ]),
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => {
+      lengths(draws.dtype).map((length) => {
         const [data, count] = formAt([[[4, length], 3] as const, [[length], length] as const], length);
         return sample(
           { batchDims: 0 },
-          labelled(draws, data),
+          label(draws, data),
           tailIndices(draws.random, [count, 1], data[0] ?? 1),
         );
       }),
@@ -314,7 +314,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
                 const sizes = shape.slice(batchDims, batchDims + less + 1);
                 return sample(
                   { batchDims },
-                  scattered(draws, shape),
+                  anyElements(draws, shape),
                   tuples(draws.random, [...shared, ...outer], sizes),
                 );
               }),
@@ -328,19 +328,17 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         ([batchDims, shape]) =>
           sample(
             { batchDims },
-            labelled(draws, cube(n, 4)),
+            label(draws, cube(n, 4)),
             anyIndices(draws.random, [...shape], n),
           ),
       ),
     ), // biome-ignore format: one list of forms
     gradients: [
-      gradientOf("repeated", [spread([3, 4])], (x) =>
-        ops.gatherND(x, indexTensor([0, 1, 2, 1, 0, 1], [3, 2])),
-      ),
-      gradientOf("one-row", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([1]))),
-      gradientOf("one-element", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([2, -1]))),
+      gradient("repeated", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([0, 1, 2, 1, 0, 1], [3, 2]))),
+      gradient("one-row", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([1]))),
+      gradient("one-element", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([2, -1]))),
     ],
-    rare: [indexedSubnormals({ batchDims: 0 }, [3, 1])],
+    rare: [indexSubnormals({ batchDims: 0 }, [3, 1])],
   },
   ScatterElements: {
     samples: ({ dtype }) => {
@@ -352,9 +350,9 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       ): OpSample<"ScatterElements"> =>
         exact(
           attributes,
-          attributes.reduction === "none" ? counted(dtype, data) : wholeFrom(dtype, data, 0),
+          attributes.reduction === "none" ? countUp(dtype, data) : wholeFrom(dtype, data, 0),
           hostData("i32", indices, shape),
-          attributes.reduction === "none" ? counted(dtype, shape, 5) : wholeFrom(dtype, shape, 2),
+          attributes.reduction === "none" ? countUp(dtype, shape, 5) : wholeFrom(dtype, shape, 2),
         );
       const [big, ones] = accumulating(dtype);
       return {
@@ -390,14 +388,14 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       };
     },
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length): OpSample<"ScatterElements"> => {
+      lengths(draws.dtype).map((length): OpSample<"ScatterElements"> => {
         const reduction = reductionAt(draws.dtype, length);
         const wide = length % 2 === 0;
         const shape = wide ? [length, 2] : [length];
         // Along the first axis of two columns, each has the indices of the other.
-        const places = shuffledIndices(draws.random, length, [length]);
+        const places = shuffleIndices(draws.random, length, [length]);
         const picked = wide
-          ? generated("i32", shape, (at) => Number(places.data[Math.floor(at / 2)]))
+          ? generate("i32", shape, (at) => Number(places.data[Math.floor(at / 2)]))
           : places;
         return exact(
           { axis: 0, reduction },
@@ -422,13 +420,13 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
     axes: (draws) => ({
       "every-axis": alongEach((shape, axis) => {
         const size = shape[axis] ?? 1;
-        const fewer = shape.flatMap((_, other) => [resized(shape, other, 1)]);
+        const fewer = shape.flatMap((_, other) => [resize(shape, other, 1)]);
         return [shape, ...fewer].map((indices) =>
           sample(
             { axis, reduction: "none" },
-            scattered(draws, shape),
+            anyElements(draws, shape),
             distinctIndices(draws.random, indices, axis, size),
-            scattered(draws, indices),
+            anyElements(draws, indices),
           ),
         );
       }),
@@ -437,14 +435,13 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
             "reductions-along-every-axis": alongEach((shape, axis) =>
               REDUCTIONS.flatMap((reduction) =>
                 // Three updates of one element: their products are exact.
-                [resized(shape, axis, 3), ...shape.map((_, other) => resized(shape, other, 1))].map(
-                  (indices) =>
-                    exact(
-                      { axis, reduction },
-                      smallIntegers(draws, shape),
-                      drawIndices(draws.random, indices, shape[axis] ?? 1),
-                      smallIntegers(draws, indices),
-                    ),
+                [resize(shape, axis, 3), ...shape.map((_, other) => resize(shape, other, 1))].map((indices) =>
+                  exact(
+                    { axis, reduction },
+                    smallIntegers(draws, shape),
+                    drawIndices(draws.random, indices, shape[axis] ?? 1),
+                    smallIntegers(draws, indices),
+                  ),
                 ),
               ),
             ),
@@ -455,23 +452,23 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       AXES.map(([shape, axis], at): OpSample<"ScatterElements"> => {
         const reduction =
           draws.dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
-        const draw = reduction === "none" ? labelled : terms;
+        const draw = reduction === "none" ? label : terms;
         return exact(
           { axis, reduction },
           draw(draws, shape),
-          shuffledAlong(draws.random, shape, axis),
+          shuffleAlong(draws.random, shape, axis),
           draw(draws, shape),
         );
       }),
     gradients: [
-      gradientOf("replacing", [spread([3, 2]), spread([1, 2], 1)], (x, u) =>
+      gradient("replacing", [spread([3, 2]), spread([1, 2], 1)], (x, u) =>
         ops.scatterElements(x, indexTensor([1, 0], [1, 2]), u),
       ),
-      gradientOf("adding", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
+      gradient("adding", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
         ops.scatterElements(x, indexTensor([1, 1, 2, 0], [2, 2]), u, { reduction: "add" }),
       ),
     ],
-    rare: [indexedSubnormals({ axis: 0, reduction: "none" }, [1, 3], [1, 3], HALVES_TOO)],
+    rare: [indexSubnormals({ axis: 0, reduction: "none" }, [1, 3], [1, 3], HALVES_TOO)],
   },
   ScatterND: {
     samples: ({ dtype }) => {
@@ -485,9 +482,9 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         const updates = [...shape.slice(0, -1), ...data.slice(depth)];
         return exact(
           { reduction },
-          reduction === "none" ? counted(dtype, data) : wholeFrom(dtype, data, 0),
+          reduction === "none" ? countUp(dtype, data) : wholeFrom(dtype, data, 0),
           hostData("i32", indices, shape),
-          reduction === "none" ? counted(dtype, updates, 5) : wholeFrom(dtype, updates, 2),
+          reduction === "none" ? countUp(dtype, updates, 5) : wholeFrom(dtype, updates, 2),
         );
       };
       const [big, ones] = accumulating(dtype);
@@ -529,13 +526,13 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       };
     },
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => {
+      lengths(draws.dtype).map((length) => {
         const reduction = reductionAt(draws.dtype, length);
         const of = (data: Shape, count: number, updates: Shape) =>
           exact<"ScatterND">(
             { reduction },
             dataFor(draws, data, reduction),
-            shuffledIndices(draws.random, data[0] ?? 1, [count, 1]),
+            shuffleIndices(draws.random, data[0] ?? 1, [count, 1]),
             dataFor(draws, updates, reduction),
           );
         return length % 2 === 0 ? of([5, length], 3, [3, length]) : of([length], length, [length]);
@@ -559,9 +556,9 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           const indices = twoTuples(draws.random, sizes);
           return sample(
             { reduction: "none" },
-            scattered(draws, shape),
+            anyElements(draws, shape),
             indices,
-            scattered(draws, [...indices.shape.slice(0, 1), ...rest]),
+            anyElements(draws, [...indices.shape.slice(0, 1), ...rest]),
           );
         }),
       ),
@@ -591,11 +588,11 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         const [, depth] = shape;
         // The first of each index differs, so that no place is written twice.
         const order = permutations(n)[draws.random.integer(0, n - 1)] ?? [];
-        const places = generated("i32", [...shape], (place) =>
+        const places = generate("i32", [...shape], (place) =>
           place % depth === 0 ? (order[place / depth] ?? 0) : draws.random.integer(0, n - 1),
         );
         const reduction = draws.dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
-        const draw = reduction === "none" ? labelled : terms;
+        const draw = reduction === "none" ? label : terms;
         return exact(
           { reduction },
           draw(draws, cube(n, 3)),
@@ -605,20 +602,20 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       }),
     ), // biome-ignore format: one list of forms
     gradients: [
-      gradientOf("replacing", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
+      gradient("replacing", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
         ops.scatterND(x, indexTensor([2, 0], [2, 1]), u),
       ),
-      gradientOf("adding", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
+      gradient("adding", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
         ops.scatterND(x, indexTensor([2, 2], [2, 1]), u, { reduction: "add" }),
       ),
-      gradientOf("replacing-one-row", [spread([3, 2]), spread([2], 1)], (x, u) =>
+      gradient("replacing-one-row", [spread([3, 2]), spread([2], 1)], (x, u) =>
         ops.scatterND(x, indexTensor([-1]), u),
       ),
-      gradientOf("adding-to-one-element", [spread([3, 2]), spread([], 1)], (x, u) =>
+      gradient("adding-to-one-element", [spread([3, 2]), spread([], 1)], (x, u) =>
         ops.scatterND(x, indexTensor([1, 0]), u, { reduction: "add" }),
       ),
     ],
-    rare: [indexedSubnormals({ reduction: "none" }, [3, 1], [3, 3])],
+    rare: [indexSubnormals({ reduction: "none" }, [3, 1], [3, 3])],
   },
   OneHot: {
     samples: () => {
@@ -645,7 +642,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       };
     },
     tails: ({ random }) =>
-      lengthsOf("f32").map((length) => {
+      lengths("f32").map((length) => {
         const dtype = formAt(["f32", "i32", "f32"] as const, length);
         const of = (depth: number, count: number, axis: number) =>
           sample<"OneHot">({ axis, depth, dtype }, tailIndices(random, [count], depth));

@@ -27,12 +27,12 @@ const words: Readonly<Record<IntegerDType, Word>> = {
 };
 
 /** The low bits of x, as a value of that dtype. */
-export function wrapped(dtype: IntegerDType, x: bigint): bigint {
+export function wrap(dtype: IntegerDType, x: bigint): bigint {
   const { bits, signed } = words[dtype];
   return signed ? BigInt.asIntN(bits, x) : BigInt.asUintN(bits, x);
 }
 
-export const holds = (dtype: IntegerDType, x: bigint): boolean => wrapped(dtype, x) === x;
+export const holds = (dtype: IntegerDType, x: bigint): boolean => wrap(dtype, x) === x;
 
 export function integerData(
   dtype: IntegerDType,
@@ -48,7 +48,7 @@ export function integerData(
   return tensor(data, shape, dtype as "i32");
 }
 
-export const bigintsOf = ({ data }: HostTensor): readonly bigint[] =>
+export const toBigints = ({ data }: HostTensor): readonly bigint[] =>
   Array.from(data as Int32Array, (x) => BigInt(x));
 
 export function lesser(a: bigint, b: bigint): bigint {
@@ -75,15 +75,15 @@ export function edges(dtype: IntegerDType): readonly bigint[] {
 }
 
 /** With a random number of bits: small numbers are as likely as large ones. */
-function drawnInteger(random: RandomSource, dtype: IntegerDType): bigint {
+function drawInteger(random: RandomSource, dtype: IntegerDType): bigint {
   const { bits, signed } = words[dtype];
   const word = (BigInt(random.integer(0, 2 ** 32 - 1)) << 32n) | BigInt(random.integer(0, 2 ** 32 - 1));
   const magnitude = BigInt.asUintN(random.integer(1, signed ? bits - 1 : bits), word);
   return signed && random.next() < 0.5 ? -magnitude : magnitude;
 }
 
-export const drawnIntegers = (random: RandomSource, dtype: IntegerDType, count: number): readonly bigint[] =>
-  Array.from({ length: count }, () => drawnInteger(random, dtype));
+export const drawIntegers = (random: RandomSource, dtype: IntegerDType, count: number): readonly bigint[] =>
+  Array.from({ length: count }, () => drawInteger(random, dtype));
 
 /** Whole vectors, and one with a remainder. */
 const COUNTS = [8, 16, 17];
@@ -122,14 +122,14 @@ export function oddIntegers(dtype: IntegerDType, shape: Shape, offset = 0): Host
     dtype,
     Array.from({ length: size }, (_, at) => {
       const x = base + step * BigInt(at + offset);
-      return wrapped(dtype, words[dtype].signed && at % 2 === 1 ? -x : x);
+      return wrap(dtype, words[dtype].signed && at % 2 === 1 ? -x : x);
     }),
     shape,
   );
 }
 
 /** The integer rounded once to a float format, ties to even. */
-export function roundedInteger(dtype: FloatDType, x: bigint): number {
+export function roundInteger(dtype: FloatDType, x: bigint): number {
   const { fractionBits, maxFinite } = floatFormats[dtype];
   const size = x < 0n ? -x : x;
   const excess = size.toString(2).length - (fractionBits + 1);
@@ -157,5 +157,5 @@ export function integerTies(dtype: IntegerDType, to: FloatDType): readonly bigin
   }
   const both = signed ? [...ties, ...ties.map((x) => -x)] : ties;
   // Beyond the largest number the manifest may saturate, which is tested separately.
-  return both.filter((x) => holds(dtype, x) && Math.abs(roundedInteger(to, x)) <= maxFinite);
+  return both.filter((x) => holds(dtype, x) && Math.abs(roundInteger(to, x)) <= maxFinite);
 }

@@ -17,18 +17,18 @@ export interface Layout {
   readonly graph: (builder: GraphBuilder, fed: Value, shape: Shape) => Value;
 }
 
-const reversed = (shape: Shape): number[] => shape.map((_, axis) => shape.length - 1 - axis);
+const reverseAxes = (shape: Shape): number[] => shape.map((_, axis) => shape.length - 1 - axis);
 
 const transposed: Layout = {
   name: "transposed",
   applies: (shape) => shape.length >= 2 && !shape.includes(0),
   host: (tensor) => {
     const strides = stridesOf(tensor.shape).reverse();
-    return rearranged(tensor, [...tensor.shape].reverse(), (index) =>
+    return rearrange(tensor, [...tensor.shape].reverse(), (index) =>
       index.reduce((at, coordinate, axis) => at + coordinate * (strides[axis] as number), 0),
     );
   },
-  graph: (builder, fed, shape) => builder.emitOne("Transpose", [fed], { perm: reversed(shape) }),
+  graph: (builder, fed, shape) => builder.emitOne("Transpose", [fed], { perm: reverseAxes(shape) }),
 };
 
 /** Every axis starts at index 1 and takes every second element; the elements between must not be read. */
@@ -38,7 +38,7 @@ const sliced: Layout = {
   host: (tensor) => {
     const strides = stridesOf(tensor.shape);
     const shape = tensor.shape.map((size) => 2 * size + 1);
-    return rearranged(tensor, shape, (index) =>
+    return rearrange(tensor, shape, (index) =>
       index.some((coordinate) => coordinate % 2 === 0)
         ? undefined
         : index.reduce((at, coordinate, axis) => at + ((coordinate - 1) / 2) * (strides[axis] as number), 0),
@@ -56,7 +56,7 @@ const sliced: Layout = {
 export const LAYOUTS: readonly Layout[] = [transposed, sliced];
 
 /** A feed for `sampleGraph` that applies the layout where possible. */
-export function laidOut(layout: Layout) {
+export function layOut(layout: Layout) {
   return (builder: GraphBuilder, name: string, tensor: HostTensor): readonly [Value, HostTensor] => {
     const derived = layout.applies(tensor.shape);
     const fed = derived ? layout.host(tensor) : tensor;
@@ -66,7 +66,7 @@ export function laidOut(layout: Layout) {
 }
 
 /** A tensor whose element at each index is one of the given tensor's, or junk. */
-function rearranged(
+function rearrange(
   tensor: HostTensor,
   shape: Shape,
   from: (index: readonly number[]) => number | undefined,

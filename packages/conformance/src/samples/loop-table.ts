@@ -13,10 +13,10 @@ import {
   type Value,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { scattered } from "./axis-data.js";
-import { gradientOf, spread } from "./gradient-sample.js";
+import { anyElements } from "./axis-data.js";
+import { gradient, spread } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
-import { counted, type OpSample, sample } from "./op-sample.js";
+import { countUp, type OpSample, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
 import { counting, LONG, TALL } from "./size-data.js";
 import { SIDES } from "./tail-data.js";
@@ -58,11 +58,11 @@ function loop({
     saved: 0,
   };
   const given = [...carries, ...sequences.map((shape) => [length, ...shape]), ...invariants];
-  return sample(attributes, ...given.map((shape, index) => counted(dtype, shape, 5 * index)));
+  return sample(attributes, ...given.map((shape, index) => countUp(dtype, shape, 5 * index)));
 }
 
 /** Delays by two elements: two carries, of which one moves to the other. */
-const delayed = (dtype: DType, shape: Shape, length: number, reverse: boolean): OpSample<"Scan"> =>
+const delayTwice = (dtype: DType, shape: Shape, length: number, reverse: boolean): OpSample<"Scan"> =>
   loop({
     dtype,
     carries: [shape, shape],
@@ -110,7 +110,7 @@ const backwards = (builder: GraphBuilder, value: Value): Value => {
  * Each carry becomes the one before it, and the first an element of the first sequence, or the last carry backwards.
  * All that the body has is stacked.
  */
-function bodyOf(dtype: DType, shape: Shape, carries: number, sequences: number, invariants: number): Graph {
+function loopBody(dtype: DType, shape: Shape, carries: number, sequences: number, invariants: number): Graph {
   const builder = new GraphBuilder();
   const all = Array.from({ length: carries + sequences + invariants }, (_, index) =>
     builder.input(`x${index}`, { dtype, shape }, "capture"),
@@ -145,13 +145,13 @@ export const loopTable: OpTable<OpOf<"loop">> = {
   Scan: {
     samples: ({ dtype }) => ({
       values: directions.flatMap((reverse) => [
-        delayed(dtype, [3], 5, reverse),
-        delayed(dtype, [2, 3], 2, reverse),
-        delayed(dtype, [], 4, reverse),
-        delayed(dtype, [1031], 3, reverse),
+        delayTwice(dtype, [3], 5, reverse),
+        delayTwice(dtype, [2, 3], 2, reverse),
+        delayTwice(dtype, [], 4, reverse),
+        delayTwice(dtype, [1031], 3, reverse),
       ]),
-      "one-step": directions.map((reverse) => delayed(dtype, [3], 1, reverse)),
-      "no-elements": directions.map((reverse) => delayed(dtype, [2, 0], 3, reverse)),
+      "one-step": directions.map((reverse) => delayTwice(dtype, [3], 1, reverse)),
+      "no-elements": directions.map((reverse) => delayTwice(dtype, [2, 0], 3, reverse)),
       "passed-through": directions.map((reverse) =>
         loop({
           dtype,
@@ -266,10 +266,10 @@ export const loopTable: OpTable<OpOf<"loop">> = {
               (attributes, { shape, invariants }, draws) => {
                 const { carries, sequences, length } = attributes;
                 if (carries + sequences + invariants === 0) return undefined;
-                const draw = (of: Shape): HostTensor => scattered(draws, of);
+                const draw = (of: Shape): HostTensor => anyElements(draws, of);
                 const times = (count: number, of: Shape) => Array.from({ length: count }, () => draw(of));
                 return sample(
-                  { ...attributes, body: bodyOf(dtype, shape, carries, sequences, invariants) },
+                  { ...attributes, body: loopBody(dtype, shape, carries, sequences, invariants) },
                   ...times(carries, shape),
                   ...times(sequences, [length, ...shape]),
                   ...times(invariants, shape),
@@ -278,10 +278,10 @@ export const loopTable: OpTable<OpOf<"loop">> = {
             ),
           ],
     gradients: [
-      gradientOf("recurrence", points, recurrence(false, true)),
-      gradientOf("recurrence-backwards", points, recurrence(true, true)),
-      gradientOf("recomputed", points, recurrence(false, false)),
-      gradientOf(
+      gradient("recurrence", points, recurrence(false, true)),
+      gradient("recurrence-backwards", points, recurrence(true, true)),
+      gradient("recomputed", points, recurrence(false, false)),
+      gradient(
         "without-sequences",
         [spread([2, 2]), spread([2, 2], 1)],
         (h, w) =>
@@ -289,7 +289,7 @@ export const loopTable: OpTable<OpOf<"loop">> = {
             length: 3,
           })[1],
       ),
-      gradientOf(
+      gradient(
         "without-carries",
         [spread([3, 2]), spread([2], 1)],
         (x, w) =>
@@ -297,7 +297,7 @@ export const loopTable: OpTable<OpOf<"loop">> = {
             reverse: true,
           })[1],
       ),
-      gradientOf(
+      gradient(
         "nested",
         [spread([3]), spread([2, 3], 1)],
         (h, x) =>

@@ -8,19 +8,19 @@ import {
   type Shape,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { type Draws, generated, hostData, randomData } from "../host-data.js";
+import { type Draws, generate, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { farLoss } from "./far-rows.js";
-import { gradientOf, indexTensor, spread, twice } from "./gradient-sample.js";
+import { gradient, indexTensor, spread, twice } from "./gradient-sample.js";
 import type { GeneratedRow, OpTable, SizeRow } from "./op-row.js";
 import { type OpSample, positives, type Sampled, sample } from "./op-sample.js";
 import { type Options, setting } from "./setting.js";
 import { cube } from "./side-data.js";
 import { ROWS, TALL, WIDE } from "./size-data.js";
-import { formAt, lengthsOf } from "./tail-data.js";
+import { formAt, lengths } from "./tail-data.js";
 
 const anyLabels = (random: RandomSource, classes: number, shape: Shape): HostTensor =>
-  generated("i32", shape, () => random.integer(0, classes - 1));
+  generate("i32", shape, () => random.integer(0, classes - 1));
 
 /** The second op takes log-probabilities: any negative numbers are accepted. */
 function lossValues<K extends OpOf<"loss">>(low: number, high: number): Sampled<K> {
@@ -90,24 +90,24 @@ const TAIL_SCORES: readonly ((length: number) => Shape)[] = [
 function farApart(draws: Draws, shape: Shape): HostTensor {
   const [, classes = 1, ...rest] = shape;
   const inner = elementCount(rest, "test data");
-  return generated(draws.dtype, shape, (at) =>
+  return generate(draws.dtype, shape, (at) =>
     Math.floor(at / inner) % classes === 0 ? 0 : -100 - 4 * draws.random.integer(0, 30),
   );
 }
 
 const quarters = (draws: Draws, shape: Shape): HostTensor =>
-  generated(draws.dtype, shape, () => draws.random.integer(1, 5) / 4);
+  generate(draws.dtype, shape, () => draws.random.integer(1, 5) / 4);
 
 const REDUCTIONS = ["none", "mean", "sum"] as const;
 
-function lossTailOf<K extends OpOf<"loss">>(low: number, high: number): GeneratedRow<K> {
+function lossTail<K extends OpOf<"loss">>(low: number, high: number): GeneratedRow<K> {
   return (draws) =>
-    lengthsOf(draws.dtype).flatMap((length) =>
+    lengths(draws.dtype).flatMap((length) =>
       [[3, length], formAt(TAIL_SCORES, length)(length)].map((shape, at) => {
         const [batch = 1, classes = 1, ...rest] = shape;
         const places = [batch, ...rest];
         const last = elementCount(places, "test data") - 1;
-        const labels = generated("i32", places, (place) =>
+        const labels = generate("i32", places, (place) =>
           place === last ? classes - 1 : draws.random.integer(0, classes - 1),
         );
         const weights = at === 0 ? [] : [quarters(draws, [classes])];
@@ -119,19 +119,19 @@ function lossTailOf<K extends OpOf<"loss">>(low: number, high: number): Generate
 }
 
 /** At least one logit of 0 in every row. */
-const peaked = (shape: Shape): HostTensor => {
+const peakRows = (shape: Shape): HostTensor => {
   const classes = shape[1] ?? 1;
-  return generated("f32", shape, (at) => {
+  return generate("f32", shape, (at) => {
     const [row, place] = [Math.floor(at / classes), at % classes];
     return place === (row * 7) % classes ? 0 : -200 + (place % 3);
   });
 };
 
 const manyLabels = (count: number, classes: number): HostTensor =>
-  generated("i32", [count], (at) => (at * 11) % classes);
+  generate("i32", [count], (at) => (at * 11) % classes);
 
 /** Losses without reduction, and where sums are exact, their sum and mean. */
-function lossSizesOf<K extends OpOf<"loss">>(
+function lossSizes<K extends OpOf<"loss">>(
   make: (shape: Shape) => HostTensor,
   reductions: readonly LossReduction[],
 ): SizeRow<K> {
@@ -145,15 +145,15 @@ function lossSizesOf<K extends OpOf<"loss">>(
   return samples as unknown as SizeRow<K>;
 }
 
-const negative = (shape: Shape): HostTensor => generated("f32", shape, (at) => -1 - (at % 7));
+const negative = (shape: Shape): HostTensor => generate("f32", shape, (at) => -1 - (at % 7));
 
-const lossSidesOf =
+const lossSides =
   <K extends OpOf<"loss">>(low: number, high: number): GeneratedRow<K> =>
   (draws) =>
     [2, 3, 4].flatMap((n) =>
       [2, 3, 4].flatMap((rank) =>
         REDUCTIONS.map((reduction) => {
-          const labels = generated("i32", cube(n, rank - 1), () => draws.random.integer(0, n - 1));
+          const labels = generate("i32", cube(n, rank - 1), () => draws.random.integer(0, n - 1));
           const ignored = reduction === "mean" ? { ignoreIndex: -100 } : {};
           return sample<K>(
             { reduction, ...ignored } as OpAttributes[K],
@@ -177,14 +177,14 @@ function lossOptions<K extends OpOf<"loss">>(op: K, low: number, high: number): 
       (attributes, { scores, weighted }, draws) => {
         const [batch = 1, classes = 1, ...rest] = scores;
         const { ignoreIndex = 0 } = attributes;
-        const labels = generated("i32", [batch, ...rest], (at) =>
+        const labels = generate("i32", [batch, ...rest], (at) =>
           at % 3 === 1 ? ignoreIndex : draws.random.integer(0, classes - 1),
         );
         // Sums of weighted likelihoods are exact in any order.
-        const weights = weighted ? [generated(dtype, [classes], () => 2 ** draws.random.integer(-1, 2))] : [];
+        const weights = weighted ? [generate(dtype, [classes], () => 2 ** draws.random.integer(-1, 2))] : [];
         return sample<OpOf<"loss">>(
           attributes,
-          generated(dtype, scores, () => draws.random.integer(8 * low, 8 * high) / 8),
+          generate(dtype, scores, () => draws.random.integer(8 * low, 8 * high) / 8),
           labels,
           ...weights,
         );
@@ -196,19 +196,19 @@ function lossOptions<K extends OpOf<"loss">>(op: K, low: number, high: number): 
 export const lossTable: OpTable<OpOf<"loss">> = {
   SoftmaxCrossEntropyLoss: {
     samples: lossValues(-4, 4),
-    tails: lossTailOf(-4, 4),
-    sizes: lossSizesOf(peaked, ["none"]),
-    sides: lossSidesOf(-4, 4),
+    tails: lossTail(-4, 4),
+    sizes: lossSizes(peakRows, ["none"]),
+    sides: lossSides(-4, 4),
     options: lossOptions("SoftmaxCrossEntropyLoss", -4, 4),
     gradients: twice([
-      gradientOf("mean", [spread([3, 5])], (x) => ops.softmaxCrossEntropyLoss(x, indexTensor([1, 4, 0]))),
-      gradientOf("ignored-labels", [spread([3, 5])], (x) =>
+      gradient("mean", [spread([3, 5])], (x) => ops.softmaxCrossEntropyLoss(x, indexTensor([1, 4, 0]))),
+      gradient("ignored-labels", [spread([3, 5])], (x) =>
         ops.softmaxCrossEntropyLoss(x, indexTensor([1, -100, 0]), { ignoreIndex: -100 }),
       ),
-      gradientOf("unreduced", [spread([2, 3, 2])], (x) =>
+      gradient("unreduced", [spread([2, 3, 2])], (x) =>
         ops.softmaxCrossEntropyLoss(x, indexTensor([1, 0, 2, 2], [2, 2]), { reduction: "none" }),
       ),
-      gradientOf("ignored-labels-of-images", [spread([2, 3, 2, 2])], (x) =>
+      gradient("ignored-labels-of-images", [spread([2, 3, 2, 2])], (x) =>
         ops.softmaxCrossEntropyLoss(x, indexTensor([1, -1, 2, 2, 0, -1, 1, 1], [2, 2, 2]), {
           ignoreIndex: -1,
         }),
@@ -218,19 +218,19 @@ export const lossTable: OpTable<OpOf<"loss">> = {
   },
   NegativeLogLikelihoodLoss: {
     samples: lossValues(-4, -0.1),
-    tails: lossTailOf(-4, -0.1),
-    sizes: lossSizesOf(negative, ["none", "sum", "mean"]),
-    sides: lossSidesOf(-4, -0.1),
+    tails: lossTail(-4, -0.1),
+    sizes: lossSizes(negative, ["none", "sum", "mean"]),
+    sides: lossSides(-4, -0.1),
     options: lossOptions("NegativeLogLikelihoodLoss", -4, -1),
     gradients: [
-      gradientOf("mean", [spread([3, 5])], (x) => ops.negativeLogLikelihoodLoss(x, indexTensor([1, 4, 0]))),
-      gradientOf("sum", [spread([3, 5])], (x) =>
+      gradient("mean", [spread([3, 5])], (x) => ops.negativeLogLikelihoodLoss(x, indexTensor([1, 4, 0]))),
+      gradient("sum", [spread([3, 5])], (x) =>
         ops.negativeLogLikelihoodLoss(x, indexTensor([1, 4, 0]), { reduction: "sum" }),
       ),
-      gradientOf("of-images", [spread([2, 3, 2, 2])], (x) =>
+      gradient("of-images", [spread([2, 3, 2, 2])], (x) =>
         ops.negativeLogLikelihoodLoss(x, indexTensor([1, 0, 2, 2, 0, 0, 1, 1], [2, 2, 2])),
       ),
-      gradientOf("ignored-labels-of-images", [spread([2, 3, 2, 2])], (x) =>
+      gradient("ignored-labels-of-images", [spread([2, 3, 2, 2])], (x) =>
         ops.negativeLogLikelihoodLoss(x, indexTensor([1, -1, 2, 2, 0, -1, 1, 1], [2, 2, 2]), {
           ignoreIndex: -1,
         }),

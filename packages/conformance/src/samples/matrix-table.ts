@@ -1,17 +1,17 @@
 /** Products of matrices: orders of their axes, equations of Einsum, options of Gemm. */
 import { type DType, type HostTensor, isFloat, type OpAttributes, type OpOf, type Shape } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { type Draws, generated, hostData } from "../host-data.js";
-import { partsOf, RANKED } from "./axis-data.js";
+import { type Draws, generate, hostData } from "../host-data.js";
+import { broadcastPairs, RANKED } from "./axis-data.js";
 import { farGemm, farMatMul } from "./far-rows.js";
-import { type GradientSample, gradientOf, spread, twice } from "./gradient-sample.js";
+import { type GradientSample, gradient, spread, twice } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
 import { exact, type OpSample, positives, sample, smallIntegers } from "./op-sample.js";
 import { setting } from "./setting.js";
 import { choices, cube, permutations } from "./side-data.js";
 import { whole } from "./size-data.js";
 import { subnormalsPlusOthers, subnormalsTimesOne } from "./subnormals.js";
-import { formAt, lengthsOf, terms, triplesOf } from "./tail-data.js";
+import { formAt, lengths, sideTriples, terms } from "./tail-data.js";
 
 const PRODUCTS: readonly (readonly [Shape, Shape])[] = [
   [[2, 3], [3, 4]],
@@ -47,7 +47,7 @@ function nonFinite(dtype: DType): readonly HostTensor[] {
   return [hostData(dtype, left, [5, 3]), hostData(dtype, right, [3, 2])];
 }
 
-const gemmOf = (given: Partial<OpAttributes["Gemm"]>): OpAttributes["Gemm"] => ({
+const gemmAttributes = (given: Partial<OpAttributes["Gemm"]>): OpAttributes["Gemm"] => ({
   transA: false,
   transB: false,
   alpha: 1,
@@ -78,7 +78,7 @@ function gemms(draws: Draws, draw: Draw, exact: boolean): readonly OpSample<"Gem
     const a = draw(draws, attributes.transA === true ? [inner, rows] : [rows, inner]);
     const b = draw(draws, attributes.transB === true ? [columns, inner] : [inner, columns]);
     const rest = c === undefined ? [] : [draw(draws, c)];
-    return { attributes: gemmOf(attributes), inputs: [a, b, ...rest], exact };
+    return { attributes: gemmAttributes(attributes), inputs: [a, b, ...rest], exact };
   };
   return [
     one({}),
@@ -198,10 +198,10 @@ function einsums(
 function zerosByNonFinite(dtype: DType): readonly (readonly [HostTensor, HostTensor])[] {
   return [true, false].flatMap((isRow) =>
     [Number.NaN, INFINITE].flatMap((value) => {
-      const zeros = generated(dtype, [4, 4], (at) => {
+      const zeros = generate(dtype, [4, 4], (at) => {
         return (isRow ? Math.floor(at / 4) : at % 4) === 1 ? 0 : 1 + (at % 3);
       });
-      const holder = generated(dtype, [4, 4], (at) => (at === 6 ? value : 1 - (at % 3)));
+      const holder = generate(dtype, [4, 4], (at) => (at === 6 ? value : 1 - (at % 3)));
       return [[zeros, holder] as const, [holder, zeros] as const];
     }),
   );
@@ -223,9 +223,9 @@ const LONG: readonly ((length: number) => Sizes)[] = [
   (n) => [1, 2, n],
 ];
 
-const sizesOf = (dtype: DType): readonly Sizes[] => [
-  ...triplesOf(dtype),
-  ...lengthsOf(dtype).map((length) => formAt(LONG, length)(length)),
+const productSizes = (dtype: DType): readonly Sizes[] => [
+  ...sideTriples(dtype),
+  ...lengths(dtype).map((length) => formAt(LONG, length)(length)),
 ];
 
 /** Vectors, and batches that are shared or broadcast. */
@@ -319,29 +319,26 @@ const cubeProducts = (n: number): readonly (readonly [Shape, Shape])[] => [
   [[n, n, 1, n], [n, 1, n, n]],
 ]; // biome-ignore format: one pair a line
 
-const added = (n: number): readonly (readonly Shape[])[] => [[], [[n]], [[n, 1]], [[1, n]], [[n, n]]];
+const addends = (n: number): readonly (readonly Shape[])[] => [[], [[n]], [[n, 1]], [[1, n]], [[n, n]]];
 
 const booleans = [false, true];
 
-const written = (letters: string, order: readonly number[]): string =>
-  order.map((at) => letters[at]).join("");
+const spell = (letters: string, order: readonly number[]): string => order.map((at) => letters[at]).join("");
 
 /** Every order of the letters of each operand and of the result, of products of matrices and of batches. */
 const CUBE_EQUATIONS: readonly (readonly [equation: string, ranks: readonly number[]])[] = [
   ...permutations(2).flatMap((a) =>
     permutations(2).flatMap((b) =>
-      permutations(2).map(
-        (y) => [`${written("ij", a)},${written("jk", b)}->${written("ik", y)}`, [2, 2]] as const,
-      ),
+      permutations(2).map((y) => [`${spell("ij", a)},${spell("jk", b)}->${spell("ik", y)}`, [2, 2]] as const),
     ),
   ),
   ...permutations(3).flatMap((a) =>
-    permutations(3).map((y) => [`${written("bij", a)},bjk->${written("bik", y)}`, [3, 3]] as const),
+    permutations(3).map((y) => [`${spell("bij", a)},bjk->${spell("bik", y)}`, [3, 3]] as const),
   ),
   ...permutations(3).flatMap((b) =>
-    permutations(3).map((y) => [`bij,${written("bjk", b)}->${written("bik", y)}`, [3, 3]] as const),
+    permutations(3).map((y) => [`bij,${spell("bjk", b)}->${spell("bik", y)}`, [3, 3]] as const),
   ),
-  ...permutations(3).map((y) => [`ijk->${written("ijk", y)}`, [3]] as const),
+  ...permutations(3).map((y) => [`ijk->${spell("ijk", y)}`, [3]] as const),
   ...choices(["i", "j", "k"]).map((kept) => [`ijk->${kept.join("")}`, [3]] as const),
   ["bqhd,bkhd->bhqk", [4, 4]],
   ["bhqk,bkhd->bqhd", [4, 4]],
@@ -364,21 +361,21 @@ const CUBE_EQUATIONS: readonly (readonly [equation: string, ranks: readonly numb
 ];
 
 /** The results that a letter's axes can make: each choice of some letters in each order. */
-function resultsOf(letters: readonly string[]): readonly string[] {
+function einsumResults(letters: readonly string[]): readonly string[] {
   return [
     "",
     ...letters.flatMap((letter) =>
-      resultsOf(letters.filter((l) => l !== letter)).map((rest) => letter + rest),
+      einsumResults(letters.filter((l) => l !== letter)).map((rest) => letter + rest),
     ),
   ];
 }
 
-const lettersOf = (...terms: readonly string[]): readonly string[] => [...new Set(terms.join(""))];
+const uniqueLetters = (...terms: readonly string[]): readonly string[] => [...new Set(terms.join(""))];
 
 /** Every form of one operand with up to three axes, equal letters among them. */
 const OF_ONE = ["i", "ii", "ij", "iii", "iij", "iji", "ijj", "ijk"].flatMap((term) => [
   term,
-  ...resultsOf(lettersOf(term)).map((result) => `${term}->${result}`),
+  ...einsumResults(uniqueLetters(term)).map((result) => `${term}->${result}`),
 ]);
 
 const TERMS = ["", "i", "j", "ij", "ji", "jk", "kj", "ii", "bij", "bjk", "jbk"];
@@ -386,17 +383,17 @@ const TERMS = ["", "i", "j", "ij", "ji", "jk", "kj", "ii", "bij", "bjk", "jbk"];
 /** Pairs of terms, each in both orders and with one of its results. */
 const OF_TWO = TERMS.flatMap((left, row) =>
   TERMS.map((right, column) => {
-    const results = resultsOf(lettersOf(left, right));
+    const results = einsumResults(uniqueLetters(left, right));
     return `${left},${right}->${results[(row * 7 + column * 3) % results.length] ?? ""}`;
   }),
 );
 
 const SIZES: Readonly<Record<string, number>> = { i: 3, j: 4, k: 2, b: 5 };
 
-const shapesOf = (equation: string): readonly Shape[] =>
+const operandShapes = (equation: string): readonly Shape[] =>
   (equation.split("->")[0] ?? "").split(",").map((term) => [...term].map((letter) => SIZES[letter] ?? 1));
 
-const einsumOf =
+const einsum =
   (equation: string): GradientSample["fn"] =>
   (...operands) =>
     ops.einsum(equation, ...operands);
@@ -414,13 +411,13 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
     tails: (draws) => {
       const draw = factors(draws);
       const of = ([a, b]: readonly [Shape, Shape]) => exact<"MatMul">({}, draw(a), draw(b));
-      return sizesOf(draws.dtype).map((sizes, at) => of(rotating(BATCHES, at)(sizes)));
+      return productSizes(draws.dtype).map((sizes, at) => of(rotating(BATCHES, at)(sizes)));
     },
     sizes: () => LARGE_PRODUCTS.map(([a, b]) => exact({}, whole(a), whole(b))),
     // Products of batches that broadcast in the same ways.
     axes: (draws) => ({
       "every-axis": RANKED.slice(0, 3)
-        .flatMap(partsOf)
+        .flatMap(broadcastPairs)
         .map(([a, b]) => exact({}, smallIntegers(draws, [...a, 2, 5]), smallIntegers(draws, [...b, 5, 3]))),
       vectors: RANKED.filter(({ length }) => length > 1).flatMap((shape) => {
         const [rows = 1, inner = 1] = shape.slice(-2);
@@ -431,15 +428,15 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       }),
     }),
     sides: (draws) => {
-      const summed = (shape: Shape) => terms(draws, shape);
-      return SIDES.flatMap((n) => cubeProducts(n).map(([a, b]) => exact({}, summed(a), summed(b))));
+      const sumTerms = (shape: Shape) => terms(draws, shape);
+      return SIDES.flatMap((n) => cubeProducts(n).map(([a, b]) => exact({}, sumTerms(a), sumTerms(b))));
     },
     gradients: twice([
-      gradientOf("matrices", [spread([3, 4]), spread([4, 2], 1)], ops.matMul),
-      gradientOf("batches", [spread([2, 3, 4]), spread([4, 2], 1)], ops.matMul),
-      gradientOf("broadcast-batches", [spread([2, 1, 3, 4]), spread([3, 4, 2], 1)], ops.matMul),
-      gradientOf("vectors", [spread([4]), spread([4], 1)], ops.matMul),
-      gradientOf("matrix-by-vector", [spread([3, 4]), spread([4], 1)], ops.matMul),
+      gradient("matrices", [spread([3, 4]), spread([4, 2], 1)], ops.matMul),
+      gradient("batches", [spread([2, 3, 4]), spread([4, 2], 1)], ops.matMul),
+      gradient("broadcast-batches", [spread([2, 1, 3, 4]), spread([3, 4, 2], 1)], ops.matMul),
+      gradient("vectors", [spread([4]), spread([4], 1)], ops.matMul),
+      gradient("matrix-by-vector", [spread([3, 4]), spread([4], 1)], ops.matMul),
     ]),
     rare: [subnormalsTimesOne, farMatMul],
   },
@@ -448,50 +445,52 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       values: gemms(draws, positives, false),
       "whole-numbers-are-exact": gemms(draws, smallIntegers, true),
       "non-finite-terms": [
-        sample(gemmOf({}), ...nonFinite(draws.dtype)),
+        sample(gemmAttributes({}), ...nonFinite(draws.dtype)),
         sample(
-          gemmOf({}),
-          generated(draws.dtype, [2, 3], () => 1),
-          generated(draws.dtype, [3, 2], () => 1),
+          gemmAttributes({}),
+          generate(draws.dtype, [2, 3], () => 1),
+          generate(draws.dtype, [3, 2], () => 1),
           hostData(draws.dtype, [Number.NaN, INFINITE], [2]),
         ),
       ],
-      "zeros-times-infinity": zerosByNonFinite(draws.dtype).map((inputs) => sample(gemmOf({}), ...inputs)),
+      "zeros-times-infinity": zerosByNonFinite(draws.dtype).map((inputs) =>
+        sample(gemmAttributes({}), ...inputs),
+      ),
       // 0 · NaN is NaN: a factor of 0 may not skip the product.
       "factors-of-zero-keep-nan": [
         sample(
-          gemmOf({ beta: 0 }),
-          generated(draws.dtype, [2, 3], () => 1),
-          generated(draws.dtype, [3, 2], () => 1),
+          gemmAttributes({ beta: 0 }),
+          generate(draws.dtype, [2, 3], () => 1),
+          generate(draws.dtype, [3, 2], () => 1),
           hostData(draws.dtype, [Number.NaN, INFINITE], [2]),
         ),
-        sample(gemmOf({ alpha: 0 }), ...nonFinite(draws.dtype)),
+        sample(gemmAttributes({ alpha: 0 }), ...nonFinite(draws.dtype)),
         ...[Number.NaN, INFINITE].map((value) =>
           sample<"Gemm">(
-            gemmOf({ alpha: 0 }),
-            generated(draws.dtype, [2, 3], () => 1),
-            generated(draws.dtype, [3, 2], (at) => (at === 1 ? value : 1)),
-            generated(draws.dtype, [2], () => 1),
+            gemmAttributes({ alpha: 0 }),
+            generate(draws.dtype, [2, 3], () => 1),
+            generate(draws.dtype, [3, 2], (at) => (at === 1 ? value : 1)),
+            generate(draws.dtype, [2], () => 1),
           ),
         ),
         sample<"Gemm">(
-          gemmOf({ alpha: 0, beta: 0.5 }),
+          gemmAttributes({ alpha: 0, beta: 0.5 }),
           ...nonFinite(draws.dtype),
           hostData(draws.dtype, [4, Number.NaN], [2]),
         ),
       ],
       "no-inner-elements": [
-        sample(gemmOf({}), hostData(draws.dtype, [], [2, 0]), hostData(draws.dtype, [], [0, 3])),
+        sample(gemmAttributes({}), hostData(draws.dtype, [], [2, 0]), hostData(draws.dtype, [], [0, 3])),
         ...[[3], [2, 3], [2, 1], []].map((c) =>
           exact<"Gemm">(
-            gemmOf({ beta: 0.5 }),
+            gemmAttributes({ beta: 0.5 }),
             hostData(draws.dtype, [], [2, 0]),
             hostData(draws.dtype, [], [0, 3]),
-            generated(draws.dtype, c, (at) => at + 1),
+            generate(draws.dtype, c, (at) => at + 1),
           ),
         ),
         exact<"Gemm">(
-          gemmOf({ transA: true, transB: true, alpha: 2 }),
+          gemmAttributes({ transA: true, transB: true, alpha: 2 }),
           hostData(draws.dtype, [], [0, 2]),
           hostData(draws.dtype, [], [3, 0]),
           hostData(draws.dtype, [7], [1]),
@@ -507,7 +506,7 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
         const c = rotating(ADDED, at)(m, n).map(draw);
         return exact({ ...attributes, alpha: 1, beta: at % 3 === 0 ? 2 : 1 }, a, b, ...c);
       };
-      return sizesOf(draws.dtype).map((sizes, at) => of(at, sizes));
+      return productSizes(draws.dtype).map((sizes, at) => of(at, sizes));
     },
     sizes: () => [
       largeGemm([4_133, 5], [5, 18], {}, [18]),
@@ -517,16 +516,16 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       largeGemm([67, 131], [131, 1_031], { beta: 2 }, [67, 1_031]),
     ],
     sides: (draws) => {
-      const summed = (shape: Shape) => terms(draws, shape);
+      const sumTerms = (shape: Shape) => terms(draws, shape);
       return SIDES.flatMap((n) =>
         booleans.flatMap((transA) =>
           booleans.flatMap((transB) =>
-            added(n).map((c, at) =>
+            addends(n).map((c, at) =>
               exact(
                 { transA, transB, alpha: at % 2 === 0 ? 1 : 2, beta: at % 3 === 0 ? 2 : 1 },
-                summed([n, n]),
-                summed([n, n]),
-                ...c.map(summed),
+                sumTerms([n, n]),
+                sumTerms([n, n]),
+                ...c.map(sumTerms),
               ),
             ),
           ),
@@ -551,10 +550,10 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       ),
     ],
     gradients: [
-      gradientOf("with-bias", [spread([3, 4]), spread([4, 2], 1), spread([2], 2)], (a, b, c) =>
+      gradient("with-bias", [spread([3, 4]), spread([4, 2], 1), spread([2], 2)], (a, b, c) =>
         ops.gemm(a, b, c),
       ),
-      gradientOf("transposed-and-scaled", [spread([4, 3]), spread([2, 4], 1), spread([3, 1], 2)], (a, b, c) =>
+      gradient("transposed-and-scaled", [spread([4, 3]), spread([2, 4], 1), spread([3, 1], 2)], (a, b, c) =>
         ops.gemm(a, b, c, { transA: true, transB: true, alpha: 0.5, beta: 2 }),
       ),
     ],
@@ -595,7 +594,7 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
     },
     tails: (draws) => {
       const draw = factors(draws);
-      return sizesOf(draws.dtype).map((sizes, at) => {
+      return productSizes(draws.dtype).map((sizes, at) => {
         const [equation, shapes] = rotating(TAIL_EQUATIONS, at);
         return exact({ equation }, ...shapes(sizes).map(draw));
       });
@@ -616,29 +615,29 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       largeEinsum("...ij,...jk->...ik", [4_133, 1, 2, 3], [1, 2, 3, 2]),
     ],
     sides: (draws) => {
-      const summed = (shape: Shape) => terms(draws, shape);
+      const sumTerms = (shape: Shape) => terms(draws, shape);
       return CUBE_EQUATIONS.map(([equation, ranks], at) => {
         const n = 2 + (at % 2);
-        return exact({ equation }, ...ranks.map((rank) => summed(cube(n, rank))));
+        return exact({ equation }, ...ranks.map((rank) => sumTerms(cube(n, rank))));
       });
     },
     options: () => [
       setting("Einsum", { equation: [...OF_ONE, ...OF_TWO] }, {}, (attributes, _, draws) =>
-        exact(attributes, ...shapesOf(attributes.equation).map((shape) => smallIntegers(draws, shape))),
+        exact(attributes, ...operandShapes(attributes.equation).map((shape) => smallIntegers(draws, shape))),
       ),
     ],
     gradients: twice([
-      gradientOf("matrices", [spread([3, 4]), spread([4, 2], 1)], einsumOf("ij,jk->ki")),
-      gradientOf("batches", [spread([2, 3, 2, 2]), spread([2, 2, 2, 2], 1)], einsumOf("bqhd,bkhd->bhqk")),
-      gradientOf("summed-letters", [spread([2, 3]), spread([2, 3], 1)], einsumOf("ij,kl->il")),
-      gradientOf("a-diagonal", [spread([3, 3])], einsumOf("ii->i")),
-      gradientOf("a-trace", [spread([3, 3])], einsumOf("ii")),
-      gradientOf("a-diagonal-by-a-matrix", [spread([2, 2, 3]), spread([3, 2], 1)], einsumOf("iij,jk->ik")),
-      gradientOf("an-ellipsis", [spread([2, 1, 2, 3]), spread([2, 3, 2], 1)], einsumOf("...ij,...jk->...ik")),
-      gradientOf(
+      gradient("matrices", [spread([3, 4]), spread([4, 2], 1)], einsum("ij,jk->ki")),
+      gradient("batches", [spread([2, 3, 2, 2]), spread([2, 2, 2, 2], 1)], einsum("bqhd,bkhd->bhqk")),
+      gradient("summed-letters", [spread([2, 3]), spread([2, 3], 1)], einsum("ij,kl->il")),
+      gradient("a-diagonal", [spread([3, 3])], einsum("ii->i")),
+      gradient("a-trace", [spread([3, 3])], einsum("ii")),
+      gradient("a-diagonal-by-a-matrix", [spread([2, 2, 3]), spread([3, 2], 1)], einsum("iij,jk->ik")),
+      gradient("an-ellipsis", [spread([2, 1, 2, 3]), spread([2, 3, 2], 1)], einsum("...ij,...jk->...ik")),
+      gradient(
         "three-operands",
         [spread([2, 3]), spread([3, 2], 1), spread([2, 2], 2)],
-        einsumOf("ij,jk,kl->il"),
+        einsum("ij,jk,kl->il"),
       ),
     ]),
   },

@@ -11,23 +11,23 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { type Draws, hostData } from "../host-data.js";
-import { alongEach, alongEachTwo, flattened, RANKED, resized, scattered, subsets } from "./axis-data.js";
-import { gradientOf, spread } from "./gradient-sample.js";
+import { alongEach, alongEachTwo, anyElements, flatten, RANKED, resize, subsets } from "./axis-data.js";
+import { gradient, spread } from "./gradient-sample.js";
 import type { GeneratedRow, OpTable } from "./op-row.js";
-import { counted, type OpSample, type Sampled, sample } from "./op-sample.js";
+import { countUp, type OpSample, type Sampled, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
 import { AXES, CUBES, choices, cube, permutations } from "./side-data.js";
 import { counting, LONG, ROWS, TALL, WIDE, whole } from "./size-data.js";
-import { movedSubnormals } from "./subnormals.js";
-import { formAt, labelled, lengthsOf, triplesOf } from "./tail-data.js";
+import { moveSubnormals } from "./subnormals.js";
+import { formAt, label, lengths, sideTriples } from "./tail-data.js";
 
 type Moved<K extends Op> = readonly [attributes: OpAttributes[K], ...shapes: Shape[]];
 
 /** The same attributes and shapes in every dtype. */
-function valuesOf<K extends Op>(samples: readonly Moved<K>[]): Sampled<K> {
+function movementValues<K extends Op>(samples: readonly Moved<K>[]): Sampled<K> {
   return ({ dtype }) => ({
     values: samples.map(([attributes, ...shapes]) =>
-      sample(attributes, ...shapes.map((shape, index) => counted(dtype, shape, 3 * index))),
+      sample(attributes, ...shapes.map((shape, index) => countUp(dtype, shape, 3 * index))),
     ),
   });
 }
@@ -46,17 +46,18 @@ type TailForm<K extends Op> = (
   length: number,
 ) => readonly [attributes: OpAttributes[K], ...operands: readonly Shape[]];
 
-const tailOf = <K extends Op>(...forms: readonly TailForm<K>[]): GeneratedRow<K> => tailsOf(forms, () => []);
+const movementTail = <K extends Op>(...forms: readonly TailForm<K>[]): GeneratedRow<K> =>
+  movementTails(forms, () => []);
 
 /** One of the forms at each length, and more at other sizes. */
-function tailsOf<K extends Op>(
+function movementTails<K extends Op>(
   forms: readonly TailForm<K>[],
   more: (dtype: DType) => readonly ReturnType<TailForm<K>>[],
 ): GeneratedRow<K> {
   return (draws) =>
-    [...lengthsOf(draws.dtype).map((length) => formAt(forms, length)(length)), ...more(draws.dtype)].map(
+    [...lengths(draws.dtype).map((length) => formAt(forms, length)(length)), ...more(draws.dtype)].map(
       ([attributes, ...operands]) =>
-        sample<K>(attributes, ...operands.map((shape): HostTensor => labelled(draws, shape))),
+        sample<K>(attributes, ...operands.map((shape): HostTensor => label(draws, shape))),
     );
 }
 
@@ -84,30 +85,30 @@ const padBy = (pads: readonly number[], mode: OpAttributes["Pad"]["mode"]): OpAt
 
 type Samples<K extends Op> = Readonly<Record<string, readonly Moved<K>[]>>;
 
-function axesOf<K extends Op>(samplesOf: (draws: Draws) => Samples<K>): Sampled<K> {
+function axisSamples<K extends Op>(samplesOf: (draws: Draws) => Samples<K>): Sampled<K> {
   return (draws) =>
     Object.fromEntries(
       Object.entries(samplesOf(draws)).map(([behaviour, samples]) => [
         behaviour,
         samples.map(
           ([attributes, ...shapes]): OpSample<K> =>
-            sample(attributes, ...shapes.map((shape) => scattered(draws, shape))),
+            sample(attributes, ...shapes.map((shape) => anyElements(draws, shape))),
         ),
       ]),
     );
 }
 
-function ordersOf(axes: readonly number[]): readonly (readonly number[])[] {
+function orders(axes: readonly number[]): readonly (readonly number[])[] {
   if (axes.length === 0) return [[]];
   return axes.flatMap((first) =>
-    ordersOf(axes.filter((axis) => axis !== first)).map((rest) => [first, ...rest]),
+    orders(axes.filter((axis) => axis !== first)).map((rest) => [first, ...rest]),
   );
 }
 
 type Range = readonly [start: number, end: number, step: number];
 
 /** Ranges of an axis of that size: without its first or last elements, with steps, and backwards. */
-const rangesOf = (size: number): readonly Range[] => [
+const sliceRanges = (size: number): readonly Range[] => [
   [1, size, 1],
   [0, size - 1, 1],
   [0, size, 2],
@@ -120,7 +121,7 @@ const rangesOf = (size: number): readonly Range[] => [
   [size - 1, -1, -3],
 ];
 
-const sliceOf = (axes: readonly number[], ranges: readonly Range[]): OpAttributes["Slice"] => ({
+const sliceBy = (axes: readonly number[], ranges: readonly Range[]): OpAttributes["Slice"] => ({
   axes,
   starts: ranges.map(([start]) => start),
   ends: ranges.map(([, end]) => end),
@@ -137,7 +138,7 @@ function padsAlong(
   return [...of(0), ...of(1)];
 }
 
-const padAxes: Sampled<"Pad"> = axesOf(({ dtype }) =>
+const padAxes: Sampled<"Pad"> = axisSamples(({ dtype }) =>
   Object.fromEntries(
     (["constant", "reflect", "edge"] as const).map((mode) => {
       const value = dtype === "bool" ? 1 : 3;
@@ -170,10 +171,10 @@ const padAxes: Sampled<"Pad"> = axesOf(({ dtype }) =>
 );
 
 const everyAxis = <K extends Op>(samples: readonly Moved<K>[]): Sampled<K> =>
-  axesOf(() => ({ "every-axis": samples }));
+  axisSamples(() => ({ "every-axis": samples }));
 
 /** The shape with an axis of 1 inserted at each of those places of the result. */
-function widened(shape: Shape, axes: readonly number[]): Shape {
+function widen(shape: Shape, axes: readonly number[]): Shape {
   const rest = [...shape];
   return Array.from({ length: shape.length + axes.length }, (_, axis) =>
     axes.includes(axis) ? 1 : (rest.shift() ?? 1),
@@ -187,11 +188,11 @@ const WIDENED = [[], [3], [3, 2], [3, 2, 4], [2, 3, 4, 5]].flatMap((shape: Shape
     .map((axes) => ({ shape, axes })),
 );
 
-const sidesOf =
+const sideSamples =
   <K extends Op>(samples: readonly Moved<K>[]): GeneratedRow<K> =>
   (draws) =>
     samples.map(([attributes, ...operands]) =>
-      sample<K>(attributes, ...operands.map((shape): HostTensor => labelled(draws, shape))),
+      sample<K>(attributes, ...operands.map((shape): HostTensor => label(draws, shape))),
     );
 
 const PERMUTED = [
@@ -202,18 +203,18 @@ const PERMUTED = [
 ];
 
 /** Each axis by itself, and each two of them in both orders. */
-const ordered = (rank: number): readonly (readonly number[])[] => [
+const axisOrders = (rank: number): readonly (readonly number[])[] => [
   ...cube(0, rank).map((_, axis) => [axis]),
   ...cube(0, rank).flatMap((_, a) => cube(0, rank).flatMap((_each, b) => (a === b ? [] : [[a, b]]))),
 ];
 
-const replaced = (shape: Shape, axis: number, size: number): Shape =>
+const replaceSize = (shape: Shape, axis: number, size: number): Shape =>
   shape.map((side, at) => (at === axis ? size : side));
 
 const MODES = ["constant", "edge", "reflect"] as const;
 
 /** Each pad by itself, and a different one on each side of each axis. */
-const padsOf = (rank: number): readonly (readonly number[])[] => [
+const padLists = (rank: number): readonly (readonly number[])[] => [
   ...cube(0, 2 * rank).map((_, end) => cube(0, 2 * rank).map((zero, at) => (at === end ? 1 : zero))),
   cube(0, 2 * rank).map((_, at) => at % 3),
 ];
@@ -231,7 +232,7 @@ const padValues = (dtype: DType): readonly number[] => {
 
 export const movementTable: OpTable<OpOf<"movement">> = {
   Reshape: {
-    samples: valuesOf<"Reshape">([
+    samples: movementValues<"Reshape">([
       [{ shape: [6] }, [2, 3]],
       [{ shape: [3, 2] }, [2, 3]],
       [{ shape: [] }, [1, 1]],
@@ -239,7 +240,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [{ shape: [0, 7] }, [3, 0]],
       [{ shape: [2, 2, 3, 1] }, [4, 3]],
     ]),
-    tails: tailOf<"Reshape">(
+    tails: movementTail<"Reshape">(
       (n) => [{ shape: [n, 3] }, [3, n]],
       (n) => [{ shape: [n] }, [1, n]],
     ),
@@ -259,7 +260,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
         return [[{ shape: around(a * b) }, shape], [{ shape: around(b, a) }, shape]]; // biome-ignore format: one pair a line
       }),
     ),
-    sides: sidesOf([
+    sides: sideSamples([
       [{ shape: [9] }, [3, 3]],
       [{ shape: [3, 9] }, [3, 3, 3]],
       [{ shape: [9, 3] }, [3, 3, 3]],
@@ -267,11 +268,11 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [{ shape: [2, 2, 2, 2] }, [4, 4]],
       [{ shape: [4, 2, 2] }, [2, 2, 2, 2]],
     ]),
-    gradients: [gradientOf("matrix", [spread([3, 4])], (x) => ops.reshape(x, [4, 3]))],
-    rare: [movedSubnormals({ shape: [7, 5] }, [5, 7])],
+    gradients: [gradient("matrix", [spread([3, 4])], (x) => ops.reshape(x, [4, 3]))],
+    rare: [moveSubnormals({ shape: [7, 5] }, [5, 7])],
   },
   Transpose: {
-    samples: valuesOf<"Transpose">([
+    samples: movementValues<"Transpose">([
       [{ perm: [1, 0] }, [2, 3]],
       [{ perm: [0, 1] }, [2, 3]],
       [{ perm: [2, 0, 1] }, [2, 3, 4]],
@@ -280,7 +281,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [{ perm: [] }, []],
       [{ perm: [1, 0] }, [0, 3]],
     ]),
-    tails: tailsOf<"Transpose">(
+    tails: movementTails<"Transpose">(
       [
         (n) => [{ perm: [1, 0] }, [3, n]],
         (n) => [{ perm: [1, 0] }, [n, 3]],
@@ -288,7 +289,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
         (n) => [{ perm: [1, 0, 2] }, [2, 3, n]],
         (n) => [{ perm: [2, 0, 1] }, [n, 2, 3]],
       ],
-      (dtype) => triplesOf(dtype).map(([a, b]) => [{ perm: [1, 0] }, [a, b]]),
+      (dtype) => sideTriples(dtype).map(([a, b]) => [{ perm: [1, 0] }, [a, b]]),
     ),
     sizes: () => [
       sample({ perm: [1, 0] }, counting(TALL)),
@@ -300,22 +301,22 @@ export const movementTable: OpTable<OpOf<"movement">> = {
     ],
     axes: everyAxis(
       RANKED.flatMap((shape) =>
-        ordersOf(shape.map((_, axis) => axis)).map((perm): Moved<"Transpose"> => [{ perm }, shape]),
+        orders(shape.map((_, axis) => axis)).map((perm): Moved<"Transpose"> => [{ perm }, shape]),
       ),
     ),
-    sides: sidesOf(
+    sides: sideSamples(
       PERMUTED.flatMap(([side, rank]) =>
         permutations(rank).map((perm): Moved<"Transpose"> => [{ perm }, cube(side, rank)]),
       ),
     ),
     gradients: [
-      gradientOf("matrix", [spread([3, 4])], (x) => ops.transpose(x)),
-      gradientOf("permuted", [spread([2, 3, 4])], (x) => ops.transpose(x, [2, 0, 1])),
+      gradient("matrix", [spread([3, 4])], (x) => ops.transpose(x)),
+      gradient("permuted", [spread([2, 3, 4])], (x) => ops.transpose(x, [2, 0, 1])),
     ],
-    rare: [movedSubnormals({ perm: [1, 0] }, [5, 7])],
+    rare: [moveSubnormals({ perm: [1, 0] }, [5, 7])],
   },
   Slice: {
-    samples: valuesOf<"Slice">([
+    samples: movementValues<"Slice">([
       [slice([0], [1], [3]), [5]],
       [slice([0, 1], [1, 0], [3, 2]), [4, 3]],
       [slice([1], [0], [7], [2]), [2, 7]],
@@ -330,7 +331,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [slice([0], [1], [-1], [-1]), [2, 0]],
       [slice([1, 0], [-1, 2], [-1, -1], [-1, -2]), [3, 0]],
     ]),
-    tails: tailOf<"Slice">(
+    tails: movementTail<"Slice">(
       (n) => [sliceAlong(0, 0, n), [n + 3]],
       (n) => [sliceAlong(0, 1, n + 1), [n + 1]],
       (n) => [sliceAlong(1, 1, n + 1), [3, n + 2]],
@@ -345,24 +346,24 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample(sliceAt([1, 1, 4_134, 3]), counting(WIDE)),
       sample(sliceAt([0, 3, 66_002, 2]), counting(ROWS)),
     ],
-    axes: axesOf(({ random }) => ({
+    axes: axisSamples(({ random }) => ({
       "every-axis": alongEach((shape, axis) =>
-        rangesOf(shape[axis] ?? 1).map((range): Moved<"Slice"> => [sliceOf([axis], [range]), shape]),
+        sliceRanges(shape[axis] ?? 1).map((range): Moved<"Slice"> => [sliceBy([axis], [range]), shape]),
       ),
       "every-two-axes": alongEachTwo(
         (shape, first, second) =>
       // Listed in either order.
       [[first, second], [second, first]].flatMap((axes) =>
         [0, 1, 2].map((): Moved<"Slice"> => {
-          const ranges = axes.map((axis) => rangesOf(shape[axis] ?? 1)[random.integer(0, 9)] as Range);
-          return [sliceOf(axes, ranges), shape];
+          const ranges = axes.map((axis) => sliceRanges(shape[axis] ?? 1)[random.integer(0, 9)] as Range);
+          return [sliceBy(axes, ranges), shape];
         }),
       ), // biome-ignore format: one pair an item
       ),
     })),
-    sides: sidesOf(
+    sides: sideSamples(
       CUBES.flatMap((shape) =>
-        ordered(shape.length).map((axes): Moved<"Slice"> => {
+        axisOrders(shape.length).map((axes): Moved<"Slice"> => {
           const [side = 1] = shape;
           const starts = axes.map((_, at) => (at === 0 ? 1 : 0));
           return [
@@ -378,21 +379,21 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       ),
     ),
     gradients: [
-      gradientOf("part", [spread([3, 4])], (x) => ops.slice(x, [{ axis: 1, start: 1, end: 3 }])),
-      gradientOf("every-second", [spread([5, 2])], (x) => ops.slice(x, [{ axis: 0, step: 2 }])),
-      gradientOf("backwards", [spread([5, 2])], (x) => ops.slice(x, [{ axis: 0, step: -2 }])),
+      gradient("part", [spread([3, 4])], (x) => ops.slice(x, [{ axis: 1, start: 1, end: 3 }])),
+      gradient("every-second", [spread([5, 2])], (x) => ops.slice(x, [{ axis: 0, step: 2 }])),
+      gradient("backwards", [spread([5, 2])], (x) => ops.slice(x, [{ axis: 0, step: -2 }])),
     ],
-    rare: [movedSubnormals({ axes: [1], starts: [1], ends: [6], steps: [1] }, [5, 7])],
+    rare: [moveSubnormals({ axes: [1], starts: [1], ends: [6], steps: [1] }, [5, 7])],
   },
   Concat: {
-    samples: valuesOf<"Concat">([
+    samples: movementValues<"Concat">([
       [{ axis: 0 }, [2, 3], [1, 3]],
       [{ axis: 1 }, [2, 3], [2, 1], [2, 2]],
       [{ axis: 0 }, [3]],
       [{ axis: 0 }, [3], [0], [2]],
       [{ axis: 2 }, [2, 2, 1], [2, 2, 3]],
     ]),
-    tails: tailOf<"Concat">(
+    tails: movementTail<"Concat">(
       (n) => [{ axis: 0 }, [n], [3]],
       (n) => [{ axis: 0 }, [2], [n], [1]],
       (n) => [{ axis: 1 }, [3, n], [3, 2]],
@@ -410,30 +411,30 @@ export const movementTable: OpTable<OpOf<"movement">> = {
     axes: everyAxis(
       alongEach((shape, axis) =>
       [[1, 2], [3, 1], [2, 1, 3]].map(
-        (sizes): Moved<"Concat"> => [{ axis }, ...sizes.map((size) => resized(shape, axis, size))],
+        (sizes): Moved<"Concat"> => [{ axis }, ...sizes.map((size) => resize(shape, axis, size))],
       ),
     ), // biome-ignore format: one list an item
     ),
-    sides: sidesOf(
+    sides: sideSamples(
       AXES.map(
         ([shape, axis], at): Moved<"Concat"> => [{ axis }, shape, shape, ...(at % 2 === 0 ? [shape] : [])],
       ),
     ),
     gradients: [
-      gradientOf("two", [spread([2, 3]), spread([2, 1], 1)], (a, b) => ops.concat([a, b], 1)),
-      gradientOf("one-value-twice", [spread([2, 3])], (x) => ops.concat([x, x], 0)),
+      gradient("two", [spread([2, 3]), spread([2, 1], 1)], (a, b) => ops.concat([a, b], 1)),
+      gradient("one-value-twice", [spread([2, 3])], (x) => ops.concat([x, x], 0)),
     ],
-    rare: [movedSubnormals({ axis: 0 }, [5, 3], [2, 3])],
+    rare: [moveSubnormals({ axis: 0 }, [5, 3], [2, 3])],
   },
   Split: {
-    samples: valuesOf<"Split">([
+    samples: movementValues<"Split">([
       [{ axis: 0, split: [2, 1] }, [3, 2]],
       [{ axis: 1, split: [1, 3, 2] }, [2, 6]],
       [{ axis: 0, split: [4] }, [4]],
       [{ axis: 0, split: [0, 2] }, [2, 3]],
       [{ axis: 1, split: [2, 2] }, [2, 4, 3]],
     ]),
-    tails: tailOf<"Split">(
+    tails: movementTail<"Split">(
       (n) => [{ axis: 0, split: [n, 3] }, [n + 3]],
       (n) => [{ axis: 0, split: [2, n, 1] }, [n + 3]],
       (n) => [{ axis: 1, split: [n, 2] }, [3, n + 2]],
@@ -455,20 +456,20 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       ); // biome-ignore format: one list an item
       }),
     ),
-    sides: sidesOf(
+    sides: sideSamples(
       AXES.map(([shape, axis]): Moved<"Split"> => {
         const [side = 1] = shape;
         return [{ axis, split: axis % 2 === 0 ? cube(1, side) : [1, side - 1] }, shape];
       }),
     ),
     gradients: [
-      gradientOf("all-parts", [spread([2, 4])], (x) => ops.concat([...ops.split(x, [1, 3], 1)].reverse(), 1)),
-      gradientOf("one-part-unused", [spread([2, 4])], (x) => ops.split(x, 2, 1)[1] as Tensor),
+      gradient("all-parts", [spread([2, 4])], (x) => ops.concat([...ops.split(x, [1, 3], 1)].reverse(), 1)),
+      gradient("one-part-unused", [spread([2, 4])], (x) => ops.split(x, 2, 1)[1] as Tensor),
     ],
-    rare: [movedSubnormals({ axis: 1, split: [3, 4] }, [5, 7])],
+    rare: [moveSubnormals({ axis: 1, split: [3, 4] }, [5, 7])],
   },
   Expand: {
-    samples: valuesOf<"Expand">([
+    samples: movementValues<"Expand">([
       [{ shape: [2, 3] }, [3]],
       [{ shape: [4, 2, 3] }, [2, 1]],
       [{ shape: [2, 2] }, []],
@@ -476,7 +477,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [{ shape: [0, 3] }, [1, 3]],
       [{ shape: [3, 0] }, [0]],
     ]),
-    tails: tailOf<"Expand">(
+    tails: movementTail<"Expand">(
       (n) => [{ shape: [3, n] }, [n]],
       (n) => [{ shape: [n] }, []],
       (n) => [{ shape: [3, n] }, [3, 1]],
@@ -492,13 +493,13 @@ export const movementTable: OpTable<OpOf<"movement">> = {
     axes: everyAxis(
       RANKED.flatMap((shape) =>
         subsets(shape.length).flatMap((axes): readonly Moved<"Expand">[] => {
-          const narrow = flattened(shape, axes);
+          const narrow = flatten(shape, axes);
           const missing = axes.every((axis, at) => axis === at);
           return [[{ shape }, narrow], ...(missing ? [[{ shape }, narrow.slice(axes.length)] as const] : [])];
         }),
       ),
     ),
-    sides: sidesOf(
+    sides: sideSamples(
       CUBES.flatMap((shape) =>
         choices(shape.map((_, axis) => axis)).flatMap((axes): readonly Moved<"Expand">[] => {
           const from = shape.map((side, axis) => (axes.includes(axis) ? 1 : side));
@@ -510,46 +511,46 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       ),
     ),
     gradients: [
-      gradientOf("rows", [spread([4])], (x) => ops.expand(x, [3, 4])),
-      gradientOf("a-scalar", [spread([])], (x) => ops.expand(x, [2, 3])),
+      gradient("rows", [spread([4])], (x) => ops.expand(x, [3, 4])),
+      gradient("a-scalar", [spread([])], (x) => ops.expand(x, [2, 3])),
     ],
-    rare: [movedSubnormals({ shape: [3, 5, 7] }, [5, 7])],
+    rare: [moveSubnormals({ shape: [3, 5, 7] }, [5, 7])],
   },
   Squeeze: {
-    samples: valuesOf<"Squeeze">([
+    samples: movementValues<"Squeeze">([
       [{ axes: [0] }, [1, 3]],
       [{ axes: [0, 2] }, [1, 2, 1, 3]],
       [{ axes: [1] }, [2, 1]],
       [{ axes: [0, 1] }, [1, 1]],
       [{ axes: [] }, [2, 3]],
     ]),
-    tails: tailOf<"Squeeze">((n) => [{ axes: [0] }, [1, n]]),
+    tails: movementTail<"Squeeze">((n) => [{ axes: [0] }, [1, n]]),
     sizes: () => [sample({ axes: [1] }, counting([4_133, 1, 18]))],
-    axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Squeeze"> => [{ axes }, widened(shape, axes)])),
-    sides: sidesOf(
+    axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Squeeze"> => [{ axes }, widen(shape, axes)])),
+    sides: sideSamples(
       [2, 3].flatMap((side) =>
-        ordered(4).map((axes): Moved<"Squeeze"> => {
+        axisOrders(4).map((axes): Moved<"Squeeze"> => {
           const sorted = [...axes].sort();
           return [{ axes: sorted }, cube(side, 4).map((size, axis) => (sorted.includes(axis) ? 1 : size))];
         }),
       ),
     ),
-    gradients: [gradientOf("matrix", [spread([1, 4])], (x) => ops.squeeze(x, [0]))],
-    rare: [movedSubnormals({ axes: [1] }, [5, 1, 7])],
+    gradients: [gradient("matrix", [spread([1, 4])], (x) => ops.squeeze(x, [0]))],
+    rare: [moveSubnormals({ axes: [1] }, [5, 1, 7])],
   },
   Unsqueeze: {
-    samples: valuesOf<"Unsqueeze">([
+    samples: movementValues<"Unsqueeze">([
       [{ axes: [0] }, [3]],
       [{ axes: [0, 2] }, [2, 3]],
       [{ axes: [1] }, [2, 0]],
       [{ axes: [0, 1] }, []],
     ]),
-    tails: tailOf<"Unsqueeze">((n) => [{ axes: [1] }, [n]]),
+    tails: movementTail<"Unsqueeze">((n) => [{ axes: [1] }, [n]]),
     sizes: () => [sample({ axes: [1] }, counting(TALL))],
     axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Unsqueeze"> => [{ axes }, shape])),
-    sides: sidesOf([0, 1, 2].map((axis): Moved<"Unsqueeze"> => [{ axes: [axis] }, [3, 3]])),
-    gradients: [gradientOf("vector", [spread([4])], (x) => ops.unsqueeze(x, [0, 2]))],
-    rare: [movedSubnormals({ axes: [1] }, [5, 7])],
+    sides: sideSamples([0, 1, 2].map((axis): Moved<"Unsqueeze"> => [{ axes: [axis] }, [3, 3]])),
+    gradients: [gradient("vector", [spread([4])], (x) => ops.unsqueeze(x, [0, 2]))],
+    rare: [moveSubnormals({ axes: [1] }, [5, 7])],
   },
   Pad: {
     samples: ({ dtype }) => {
@@ -558,7 +559,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
         shape: Shape,
         pads: readonly number[],
         mode: OpAttributes["Pad"]["mode"],
-      ): OpSample<"Pad"> => sample({ pads, mode, value }, counted(dtype, shape));
+      ): OpSample<"Pad"> => sample({ pads, mode, value }, countUp(dtype, shape));
       return {
         values: [
           one([3], [1, 2], "constant"),
@@ -574,10 +575,10 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       };
     },
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => {
+      lengths(draws.dtype).map((length) => {
         const value = padValue(draws.dtype);
         const of = (shape: Shape, pads: readonly number[], mode: OpAttributes["Pad"]["mode"]) =>
-          sample<"Pad">({ pads, mode, value }, labelled(draws, shape));
+          sample<"Pad">({ pads, mode, value }, label(draws, shape));
         return formAt(
           [
             of([length], [1, 2], "constant"),
@@ -599,10 +600,10 @@ export const movementTable: OpTable<OpOf<"movement">> = {
     axes: padAxes,
     sides: (draws) =>
       CUBES.flatMap((shape) =>
-        padsOf(shape.length).map((pads, at) => {
+        padLists(shape.length).map((pads, at) => {
           const [side = 1] = shape;
           const mode = MODES[at % (side > 2 ? 3 : 2)] ?? "constant";
-          return sample({ pads, mode, value: padValue(draws.dtype) }, labelled(draws, shape));
+          return sample({ pads, mode, value: padValue(draws.dtype) }, label(draws, shape));
         }),
       ),
     options: (dtype) => [
@@ -619,23 +620,23 @@ export const movementTable: OpTable<OpOf<"movement">> = {
           value: padValues(dtype),
         },
         {},
-        (attributes, _, draws) => sample(attributes, scattered(draws, PADDED)),
+        (attributes, _, draws) => sample(attributes, anyElements(draws, PADDED)),
       ),
     ],
     gradients: [
-      gradientOf("constant", [spread([2, 3])], (x) =>
+      gradient("constant", [spread([2, 3])], (x) =>
         ops.pad(x, [
           [1, 0],
           [0, 2],
         ]),
       ),
-      gradientOf("reflect", [spread([4])], (x) => ops.pad(x, [[2, 1]], { mode: "reflect" })),
-      gradientOf("edge", [spread([3])], (x) => ops.pad(x, [[2, 1]], { mode: "edge" })),
+      gradient("reflect", [spread([4])], (x) => ops.pad(x, [[2, 1]], { mode: "reflect" })),
+      gradient("edge", [spread([3])], (x) => ops.pad(x, [[2, 1]], { mode: "edge" })),
     ],
-    rare: [movedSubnormals({ pads: [1, 1, 1, 1], mode: "edge", value: 0 }, [5, 7])],
+    rare: [moveSubnormals({ pads: [1, 1, 1, 1], mode: "edge", value: 0 }, [5, 7])],
   },
   Tile: {
-    samples: valuesOf<"Tile">([
+    samples: movementValues<"Tile">([
       [{ repeats: [3] }, [2]],
       [{ repeats: [2, 1] }, [2, 3]],
       [{ repeats: [2, 3] }, [1, 2]],
@@ -643,7 +644,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [{ repeats: [0, 2] }, [2, 2]],
       [{ repeats: [] }, []],
     ]),
-    tails: tailOf<"Tile">(
+    tails: movementTail<"Tile">(
       (n) => [{ repeats: [3] }, [n]],
       (n) => [{ repeats: [2, 1] }, [2, n]],
       (n) => [{ repeats: [1, 2] }, [3, n]],
@@ -665,12 +666,12 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       ]),
       ...RANKED.map((shape): Moved<"Tile"> => [{ repeats: shape.map((_, at) => 1 + ((at + 1) % 3)) }, shape]),
     ]),
-    sides: sidesOf(
+    sides: sideSamples(
       AXES.map(
-        ([shape, axis]): Moved<"Tile"> => [{ repeats: replaced(cube(1, shape.length), axis, 2) }, shape],
+        ([shape, axis]): Moved<"Tile"> => [{ repeats: replaceSize(cube(1, shape.length), axis, 2) }, shape],
       ),
     ),
-    gradients: [gradientOf("matrix", [spread([2, 2])], (x) => ops.tile(x, [2, 3]))],
-    rare: [movedSubnormals({ repeats: [2, 2] }, [5, 3])],
+    gradients: [gradient("matrix", [spread([2, 2])], (x) => ops.tile(x, [2, 3]))],
+    rare: [moveSubnormals({ repeats: [2, 2] }, [5, 3])],
   },
 };

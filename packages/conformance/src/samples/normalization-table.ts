@@ -9,17 +9,17 @@ import {
   sameShape,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { type Draws, generated, hostData, randomData } from "../host-data.js";
+import { type Draws, generate, hostData, randomData } from "../host-data.js";
 import { alongEach } from "./axis-data.js";
 import { farLayers, farLayersByRms, farShares } from "./far-rows.js";
-import { gradientOf, positivePoint, spread, twice } from "./gradient-sample.js";
+import { gradient, positivePoint, spread, twice } from "./gradient-sample.js";
 import type { GeneratedRow, OpTable, SizeRow } from "./op-row.js";
 import { type OpSample, positives, type Sampled, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
 import { alongSides, CUBES } from "./side-data.js";
-import { balanced, LONG, natural, ROWS, TALL, WIDE, whole } from "./size-data.js";
+import { balance, LONG, natural, ROWS, TALL, WIDE, whole } from "./size-data.js";
 import { smallShares } from "./small-results.js";
-import { formAt, lengthsOf, placed } from "./tail-data.js";
+import { formAt, lengths, setElements } from "./tail-data.js";
 
 const INFINITE: number = Number.POSITIVE_INFINITY;
 
@@ -75,12 +75,12 @@ const ALONG: readonly ((length: number) => Along)[] = [
 /** The last of the first row is so large that exponentials overflow if the maximum leaves it out. */
 function tailScores(draws: Draws, shape: Shape): HostTensor {
   const x = randomData(draws, shape, -4, 4);
-  return shape[0] === 3 && shape.length === 2 ? placed(x, 100, (shape[1] ?? 1) - 1) : x;
+  return shape[0] === 3 && shape.length === 2 ? setElements(x, 100, (shape[1] ?? 1) - 1) : x;
 }
 
 function softmaxTail<K extends SoftmaxOp>(): GeneratedRow<K> {
   return (draws) =>
-    lengthsOf(draws.dtype).flatMap((length) =>
+    lengths(draws.dtype).flatMap((length) =>
       [[[3, length], 1] as const, formAt(ALONG, length)(length)].map(([shape, axis]) =>
         sample<K>({ axis } as OpAttributes[K], tailScores(draws, shape)),
       ),
@@ -96,13 +96,13 @@ const PARTS: readonly ((length: number) => Along)[] = [
   (n) => [[n, 3], 1],
 ]; // biome-ignore format: one form a line
 
-const partsOf = (dtype: DType): readonly Along[] =>
-  lengthsOf(dtype).map((length) => formAt(PARTS, length)(length));
+const normalizationParts = (dtype: DType): readonly Along[] =>
+  lengths(dtype).map((length) => formAt(PARTS, length)(length));
 
 const tailEpsilon = { epsilon: 1e-3 };
 
 /** Generates numbers whose exponentials are 1 and 0, so that every sum of them is exact. */
-const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
+const onesAndZeros = (shape: Shape): HostTensor => generate("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
 function softmaxSizes<K extends SoftmaxOp>(): SizeRow<K> {
   const of = (axis: number, shape: Shape) => sample({ axis }, onesAndZeros(shape));
@@ -117,7 +117,7 @@ function softmaxAxes<K extends SoftmaxOp>(): Sampled<K> {
 }
 
 /** The shapes of a scale for elements of that shape: all of it, one number, and 1 along its last or first axis. */
-function scalesOf(shape: Shape): readonly Shape[] {
+function scaleShapes(shape: Shape): readonly Shape[] {
   const all: readonly Shape[] = [shape, [], shape.slice(1), [...shape.slice(0, -1), 1]];
   return all.filter((one, at) => all.findIndex((other) => sameShape(one, other)) === at);
 }
@@ -149,8 +149,8 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     axes: softmaxAxes(),
     sides: alongSides((axis) => ({ axis }), shareScores),
     gradients: twice([
-      gradientOf("rows", [spread([3, 5])], (x) => ops.softmax(x)),
-      gradientOf("columns", [spread([3, 5])], (x) => ops.softmax(x, 0)),
+      gradient("rows", [spread([3, 5])], (x) => ops.softmax(x)),
+      gradient("columns", [spread([3, 5])], (x) => ops.softmax(x, 0)),
     ]),
     rare: [smallShares(), farShares()],
   },
@@ -160,7 +160,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     sizes: softmaxSizes(),
     axes: softmaxAxes(),
     sides: alongSides((axis) => ({ axis }), shareScores),
-    gradients: twice([gradientOf("rows", [spread([3, 5])], (x) => ops.logSoftmax(x))]),
+    gradients: twice([gradient("rows", [spread([3, 5])], (x) => ops.logSoftmax(x))]),
     rare: [smallShares(), farShares()],
   },
   LayerNormalization: {
@@ -187,7 +187,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         "constant-rows": [
           sample(
             { axis: 1, epsilon: 1e-5 },
-            generated(draws.dtype, [2, 4], (at) => (at < 4 ? 3 : -100)),
+            generate(draws.dtype, [2, 4], (at) => (at < 4 ? 3 : -100)),
             positives(draws, [4]),
           ),
         ],
@@ -202,7 +202,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
       };
     },
     tails: (draws) =>
-      partsOf(draws.dtype).map(([shape, axis], at) => {
+      normalizationParts(draws.dtype).map(([shape, axis], at) => {
         const part = shape.slice(axis);
         const bias = at % 3 === 0 ? [] : [randomData(draws, part)];
         return sample({ axis, ...tailEpsilon }, randomData(draws, shape), positives(draws, part), ...bias);
@@ -211,7 +211,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
       const of = (shape: Shape, part: Shape) =>
         sample<"LayerNormalization">(
           { axis: 1, epsilon: 1e-5 },
-          balanced(shape, 1),
+          balance(shape, 1),
           natural(part),
           whole(part),
         );
@@ -219,7 +219,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     },
     axes: (draws) => ({
       "every-axis": alongEach((shape, axis) =>
-        scalesOf(shape.slice(axis)).flatMap((part) =>
+        scaleShapes(shape.slice(axis)).flatMap((part) =>
           [[part], [part, shape.slice(axis)]].map((parts) =>
             sample(
               { axis, epsilon: 1e-3 },
@@ -257,10 +257,10 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
       ),
     ],
     gradients: twice([
-      gradientOf("scale-and-bias", [spread([3, 5]), positivePoint([5], 1), spread([5], 2)], (x, s, b) =>
+      gradient("scale-and-bias", [spread([3, 5]), positivePoint([5], 1), spread([5], 2)], (x, s, b) =>
         ops.layerNormalization(x, s, b),
       ),
-      gradientOf("two-axes", [spread([2, 2, 3]), positivePoint([2, 3], 1)], (x, s) =>
+      gradient("two-axes", [spread([2, 2, 3]), positivePoint([2, 3], 1)], (x, s) =>
         ops.layerNormalization(x, s, undefined, { axis: 1 }),
       ),
     ]),
@@ -282,7 +282,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         "rows-of-zeros": [
           sample(
             { axis: 1, epsilon: 1e-5 },
-            generated(draws.dtype, [2, 4], () => 0),
+            generate(draws.dtype, [2, 4], () => 0),
             positives(draws, [4]),
           ),
         ],
@@ -291,7 +291,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
       };
     },
     tails: (draws) =>
-      partsOf(draws.dtype).map(([shape, axis]) =>
+      normalizationParts(draws.dtype).map(([shape, axis]) =>
         sample({ axis, ...tailEpsilon }, randomData(draws, shape), positives(draws, shape.slice(axis))),
       ),
     sizes: () => {
@@ -301,7 +301,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     },
     axes: (draws) => ({
       "every-axis": alongEach((shape, axis) =>
-        scalesOf(shape.slice(axis)).map((part) =>
+        scaleShapes(shape.slice(axis)).map((part) =>
           sample({ axis, epsilon: 1e-3 }, randomData(draws, shape), positives(draws, part)),
         ),
       ),
@@ -317,7 +317,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
       }),
     ],
     gradients: twice([
-      gradientOf("scale", [spread([3, 5]), positivePoint([5], 1)], (x, s) => ops.rmsNormalization(x, s)),
+      gradient("scale", [spread([3, 5]), positivePoint([5], 1)], (x, s) => ops.rmsNormalization(x, s)),
     ]),
     rare: [farLayersByRms],
   },

@@ -1,5 +1,5 @@
 import { type DType, elementCount, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/graph";
-import { type Draws, generated, hostData, randomData } from "../host-data.js";
+import { type Draws, generate, hostData, randomData } from "../host-data.js";
 
 /** One node with data for it. */
 export interface OpSample<K extends Op> {
@@ -30,9 +30,9 @@ export type Sampled<K extends Op> = (draws: Draws) => Behaviours<K>;
 export const SHAPES: readonly Shape[] = [[], [1], [0], [3, 0, 2], [5], [2, 3], [2, 1, 3, 1, 2], [1031]];
 
 /** Data with distinguishable elements, for ops that move it. */
-export function counted(dtype: DType, shape: Shape, offset = 0): HostTensor {
+export function countUp(dtype: DType, shape: Shape, offset = 0): HostTensor {
   const unsigned = dtype === "u8" || dtype === "u64";
-  return generated(dtype, shape, (place) => {
+  return generate(dtype, shape, (place) => {
     const x = ((place + offset) * 7) % 23;
     if (dtype === "bool") return x % 2;
     return unsigned ? x : x - 11;
@@ -44,7 +44,7 @@ export function counted(dtype: DType, shape: Shape, offset = 0): HostTensor {
  */
 export function smallIntegers(draws: Draws, shape: Shape): HostTensor {
   const low = draws.dtype === "u8" || draws.dtype === "u64" ? 0 : -2;
-  return generated(draws.dtype, shape, () => draws.random.integer(low, 2));
+  return generate(draws.dtype, shape, () => draws.random.integer(low, 2));
 }
 
 /** Numbers of one sign and similar size, so that their sums lose nothing to cancellation. */

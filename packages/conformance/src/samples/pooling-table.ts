@@ -13,16 +13,16 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { evaluate } from "@mp/graph/reference";
-import { type Draws, generated, hostData, randomData } from "../host-data.js";
+import { type Draws, generate, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { farAveragePool } from "./far-rows.js";
-import { gradientOf, spread } from "./gradient-sample.js";
+import { gradient, spread } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
-import { counted, distinct, exact, type OpSample, sample } from "./op-sample.js";
+import { countUp, distinct, exact, type OpSample, sample } from "./op-sample.js";
 import { type Listed, type Options, setting } from "./setting.js";
 import { cube } from "./side-data.js";
-import { shuffled, whole } from "./size-data.js";
-import { formAt, labelled, lengthsOf, terms } from "./tail-data.js";
+import { shuffle, whole } from "./size-data.js";
+import { formAt, label, lengths, terms } from "./tail-data.js";
 import { BATCH, fits, type Placed, WINDOWS, windowLists } from "./windows.js";
 
 interface Pool {
@@ -151,7 +151,7 @@ function atTheLowest(dtype: DType) {
 }
 
 /** y is computed from x as the op defines, which every engine may rely on. */
-function maxPoolGradientOf(
+function maxPoolGradient(
   random: RandomSource,
   x: HostTensor,
   attributes: PoolingWindow,
@@ -177,17 +177,17 @@ const TAIL_POOLS: readonly ((length: number) => TailPool)[] = [
   (n) => [[1, 2, n], { kernelShape: [n], strides: [1], pads: [0, 0] }],
 ];
 
-const windowOf = ([, window]: TailPool): PoolingWindow => ({
+const poolWindow = ([, window]: TailPool): PoolingWindow => ({
   ...window,
   dilations: window.kernelShape.map(() => 1),
   ceilMode: false,
 });
 
 function pools<T>(dtype: DType, of: (pool: TailPool, length: number) => T): readonly T[] {
-  return lengthsOf(dtype).map((length) => of(formAt(TAIL_POOLS, length)(length), length));
+  return lengths(dtype).map((length) => of(formAt(TAIL_POOLS, length)(length), length));
 }
 
-const elements = (draws: Draws, [shape]: TailPool): HostTensor => labelled(draws, shape);
+const elements = (draws: Draws, [shape]: TailPool): HostTensor => label(draws, shape);
 
 const line = (
   kernel: number,
@@ -218,7 +218,7 @@ const LARGE_POOLS: readonly (readonly [Shape, PoolingWindow])[] = [
 ]; // biome-ignore format: one pool a line
 
 /** The maximum of each window, where windows do not overlap or share only their ends. */
-function pooled(x: HostTensor, { kernelShape, strides }: PoolingWindow): HostTensor {
+function maxOfWindows(x: HostTensor, { kernelShape, strides }: PoolingWindow): HostTensor {
   const [n = 0, c = 0, ...sizes] = x.shape;
   const out = sizes.map(
     (size, axis) => Math.floor((size - (kernelShape[axis] ?? 1)) / (strides[axis] ?? 1)) + 1,
@@ -305,7 +305,7 @@ function poolOptions<K extends OpOf<"pooling">>(
           if (!fits(sizes, kernelShape, attributes) || !isCovered(kernelShape, attributes)) return undefined;
           const x = distinct(draws, [BATCH, 2, ...sizes]);
           return op === "MaxPoolGradient"
-            ? (maxPoolGradientOf(draws.random, x, attributes) as never)
+            ? (maxPoolGradient(draws.random, x, attributes) as never)
             : sample<K>(attributes, x);
         },
       ),
@@ -345,12 +345,12 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
         "lowest-and-infinite": atTheLowest(draws.dtype),
       };
     },
-    tails: (draws) => pools(draws.dtype, (pool) => sample(windowOf(pool), elements(draws, pool))),
-    sizes: () => LARGE_POOLS.map(([shape, window]) => exact(window, shuffled(shape))),
-    sides: (draws) => CUBE_POOLS.map(({ shape, window }) => sample(window, labelled(draws, shape))),
+    tails: (draws) => pools(draws.dtype, (pool) => sample(poolWindow(pool), elements(draws, pool))),
+    sizes: () => LARGE_POOLS.map(([shape, window]) => exact(window, shuffle(shape))),
+    sides: (draws) => CUBE_POOLS.map(({ shape, window }) => sample(window, label(draws, shape))),
     options: poolOptions("MaxPool", {}),
     gradients: poolings.map(({ behaviour, shape, kernel, options }) =>
-      gradientOf(behaviour, [spread(shape)], (x) => ops.maxPool(x, kernel, options)),
+      gradient(behaviour, [spread(shape)], (x) => ops.maxPool(x, kernel, options)),
     ),
   },
   AveragePool: {
@@ -366,14 +366,14 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
         "sums-in-f32": [
           sample(
             { ...TWO, kernelShape: [16, 16], strides: [16, 16], countIncludePad: false },
-            generated(draws.dtype, [1, 2, 16, 16], (at) => (at === 0 ? 4096 : 1024 + (at % 2))),
+            generate(draws.dtype, [1, 2, 16, 16], (at) => (at === 0 ? 4096 : 1024 + (at % 2))),
           ),
         ],
       };
     },
     tails: (draws) =>
       pools(draws.dtype, (pool, length) =>
-        sample({ ...windowOf(pool), countIncludePad: length % 2 === 0 }, terms(draws, pool[0])),
+        sample({ ...poolWindow(pool), countIncludePad: length % 2 === 0 }, terms(draws, pool[0])),
       ),
     sizes: () =>
       LARGE_POOLS.map(([shape, window]) => sample({ ...window, countIncludePad: false }, whole(shape))),
@@ -381,7 +381,7 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
     options: poolOptions("AveragePool", { countIncludePad: [false, true] }),
     gradients: poolings.flatMap(({ behaviour, shape, kernel, options }) =>
       [false, true].map((countIncludePad) =>
-        gradientOf(countIncludePad ? `${behaviour}-padding-counted` : behaviour, [spread(shape)], (x) =>
+        gradient(countIncludePad ? `${behaviour}-padding-counted` : behaviour, [spread(shape)], (x) =>
           ops.averagePool(x, kernel, { ...options, countIncludePad }),
         ),
       ),
@@ -390,48 +390,48 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
   },
   MaxPoolGradient: {
     samples: (draws) => {
-      const of = (x: HostTensor, { window }: Pool) => maxPoolGradientOf(draws.random, x, window);
+      const of = (x: HostTensor, { window }: Pool) => maxPoolGradient(draws.random, x, window);
       return {
-        values: POOLS.map((pool) => of(counted(draws.dtype, pool.shape), pool)),
-        "ceiling-of-the-size": CEILED.map((pool) => of(counted(draws.dtype, pool.shape), pool)),
+        values: POOLS.map((pool) => of(countUp(draws.dtype, pool.shape), pool)),
+        "ceiling-of-the-size": CEILED.map((pool) => of(countUp(draws.dtype, pool.shape), pool)),
         "pads-of-a-kernels-size": WIDELY_PADDED.flatMap((pool) => [
-          of(counted(draws.dtype, pool.shape), pool),
+          of(countUp(draws.dtype, pool.shape), pool),
           of(
-            generated(draws.dtype, pool.shape, (at) => (at % 5 === 0 ? 1 : Number.NEGATIVE_INFINITY)),
+            generate(draws.dtype, pool.shape, (at) => (at % 5 === 0 ? 1 : Number.NEGATIVE_INFINITY)),
             pool,
           ),
         ]),
         "of-equals-the-first": POOLS.map((pool) =>
           of(
-            generated(draws.dtype, pool.shape, (at) => at % 2),
+            generate(draws.dtype, pool.shape, (at) => at % 2),
             pool,
           ),
         ),
         "all-equal": POOLS.map((pool) =>
           of(
-            generated(draws.dtype, pool.shape, () => 0),
+            generate(draws.dtype, pool.shape, () => 0),
             pool,
           ),
         ),
         // A search that starts at -infinity finds nothing here, and then writes nowhere or before the plane.
         "nothing-but-negative-infinity": POOLS.map((pool) =>
           of(
-            generated(draws.dtype, pool.shape, () => Number.NEGATIVE_INFINITY),
+            generate(draws.dtype, pool.shape, () => Number.NEGATIVE_INFINITY),
             pool,
           ),
         ),
       };
     },
     tails: (draws) =>
-      pools(draws.dtype, (pool) => maxPoolGradientOf(draws.random, elements(draws, pool), windowOf(pool))),
+      pools(draws.dtype, (pool) => maxPoolGradient(draws.random, elements(draws, pool), poolWindow(pool))),
     sizes: () =>
       LARGE_POOLS.map(([shape, window]) => {
-        const x = shuffled(shape);
-        const y = pooled(x, window);
+        const x = shuffle(shape);
+        const y = maxOfWindows(x, window);
         return exact(window, whole(y.shape), x, y);
       }),
     sides: (draws) =>
-      CUBE_POOLS.map(({ shape, window }) => maxPoolGradientOf(draws.random, labelled(draws, shape), window)),
+      CUBE_POOLS.map(({ shape, window }) => maxPoolGradient(draws.random, label(draws, shape), window)),
     options: poolOptions("MaxPoolGradient", {}),
     gradients: { none: "is the gradient of MaxPool, and tried there" },
   },

@@ -15,14 +15,14 @@ import {
   type Tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { type Draws, generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
+import { type Draws, generate, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { alongEach, RANKED, subsets } from "./axis-data.js";
 import { farBeyondHalves, farCumSum, farSpread } from "./far-rows.js";
 import {
   type GradientSample,
   type Gradients,
-  gradientOf,
+  gradient,
   type Point,
   PREDICATE,
   pointAt,
@@ -33,7 +33,7 @@ import {
 import type { CommonRow, GeneratedRow, OpRow, OpTable, SizeRow } from "./op-row.js";
 import {
   type Behaviours,
-  counted,
+  countUp,
   distinct,
   exact,
   type OpSample,
@@ -43,10 +43,10 @@ import {
   smallIntegers,
 } from "./op-sample.js";
 import { alongSides, CUBES, choices } from "./side-data.js";
-import { counting, LONG, natural, ROWS, shuffled, TALL, WIDE, whole } from "./size-data.js";
+import { counting, LONG, natural, ROWS, shuffle, TALL, WIDE, whole } from "./size-data.js";
 import { nanInTopK, zerosInTopK } from "./small-results.js";
-import { chosenSubnormals, reducedSubnormals } from "./subnormals.js";
-import { drawn, formAt, labelled, lengthsOf, placed, terms } from "./tail-data.js";
+import { chooseSubnormals, reducedSubnormals } from "./subnormals.js";
+import { drawBetween, formAt, label, lengths, setElements, terms } from "./tail-data.js";
 
 interface Extent {
   readonly shape: Shape;
@@ -104,7 +104,7 @@ const over = (
     exact,
   }));
 
-function reducedValues<K extends ReduceOp>({
+function reduceSamples<K extends ReduceOp>({
   draw = positives,
   exactDraw,
   ofNothing = false,
@@ -113,15 +113,15 @@ function reducedValues<K extends ReduceOp>({
   return (draws) => {
     const isNumber = isFloat(draws.dtype);
     const behaviours: Behaviours<ReduceOp> = {
-      values: over(EXTENTS, (shape) => (isNumber ? draw(draws, shape) : counted(draws.dtype, shape))),
+      values: over(EXTENTS, (shape) => (isNumber ? draw(draws, shape) : countUp(draws.dtype, shape))),
       "over-no-axes": over(OVER_NONE, (shape) =>
-        isNumber ? draw(draws, shape) : counted(draws.dtype, shape),
+        isNumber ? draw(draws, shape) : countUp(draws.dtype, shape),
       ),
       ...(exactDraw !== undefined && isNumber
         ? { "whole-numbers-are-exact": over(EXTENTS, (shape) => exactDraw(draws, shape), true) }
         : {}),
       ...integerRows(draws.dtype),
-      ...(ofNothing ? { "no-elements": over(EMPTY, (shape) => generated(draws.dtype, shape, () => 1)) } : {}),
+      ...(ofNothing ? { "no-elements": over(EMPTY, (shape) => generate(draws.dtype, shape, () => 1)) } : {}),
       ...more?.(draws.dtype),
     };
     // One kind of attributes for all reductions.
@@ -135,13 +135,13 @@ function integerRows(dtype: DType): Readonly<Record<string, readonly OpSample<Re
   if (ends === undefined) return {};
   const count = ends.length;
   // Row k starts with the k-th of them, so that each appears at each position.
-  const table = generated(dtype, [count, count], (at) => ends[(at + Math.floor(at / count)) % count] ?? 0n);
+  const table = generate(dtype, [count, count], (at) => ends[(at + Math.floor(at / count)) % count] ?? 0n);
   const each = [[0], [1], [0, 1]].map((axes) => sample<ReduceOp>({ axes, keepdims: false }, table));
   const equal = ends.flatMap((end) =>
     [0, 1].map((axis) =>
       sample<ReduceOp>(
         { axes: [axis], keepdims: true },
-        generated(dtype, axis === 0 ? [19, 3] : [3, 19], () => end),
+        generate(dtype, axis === 0 ? [19, 3] : [3, 19], () => end),
       ),
     ),
   );
@@ -155,9 +155,9 @@ function sameHighWord(dtype: DType): Readonly<Record<string, readonly OpSample<R
   const word = (at: number): bigint => 3n * 2n ** 32n + (low[at % low.length] ?? 0n);
   return {
     "words-of-one-high-half": [3, 8, 16, 64, 70].flatMap((size) => [
-      sample({ axes: [0], keepdims: false }, generated(dtype, [size], word)),
-      sample({ axes: [1], keepdims: false }, generated(dtype, [3, size], word)),
-      sample({ axes: [0], keepdims: false }, generated(dtype, [size, 5], word)),
+      sample({ axes: [0], keepdims: false }, generate(dtype, [size], word)),
+      sample({ axes: [1], keepdims: false }, generate(dtype, [3, size], word)),
+      sample({ axes: [0], keepdims: false }, generate(dtype, [size, 5], word)),
     ]),
   };
 }
@@ -221,7 +221,7 @@ function integerSearches<S>(
   const ends = integerExtremes[dtype];
   if (ends === undefined) return {};
   const count = ends.length;
-  const table = generated(
+  const table = generate(
     dtype,
     [count, count],
     (at) => ends[(at + 3 * Math.floor(at / count)) % count] ?? 0n,
@@ -251,29 +251,29 @@ const OTHERS: readonly ((length: number) => TailExtent)[] = [
   (n) => [[2, 2, n], [1, 2]],
 ]; // biome-ignore format: one form a line
 
-function reducedTail<K extends ReduceOp>(draw: Draw, isExact: boolean): GeneratedRow<K> {
+function reduceTail<K extends ReduceOp>(draw: Draw, isExact: boolean): GeneratedRow<K> {
   return (draws) =>
-    lengthsOf(draws.dtype).flatMap((length) =>
+    lengths(draws.dtype).flatMap((length) =>
       [rowsOfLength(length), formAt(OTHERS, length)(length)].map(([shape, axes], at): OpSample<K> => {
         const attributes = { axes, keepdims: length % 2 === 0 } as unknown as OpAttributes[K];
         const x = draw(draws, shape);
         // The last row ends in NaN.
-        const input = at === 0 && isFloat(draws.dtype) ? placed(x, Number.NaN, 3 * length - 1) : x;
+        const input = at === 0 && isFloat(draws.dtype) ? setElements(x, Number.NaN, 3 * length - 1) : x;
         return (isExact ? exact<K> : sample<K>)(attributes, input);
       }),
     );
 }
 
-const fromOneToFour: Draw = (draws, shape) => generated(draws.dtype, shape, () => draws.random.integer(1, 4));
+const fromOneToFour: Draw = (draws, shape) => generate(draws.dtype, shape, () => draws.random.integer(1, 4));
 
 const anyTerms: Draw = (draws, shape) => terms(draws, shape);
 
 /** Powers of two whose products stay near 1, none of them 1; odd numbers, whose products wrap. */
 const tailFactors: Draw = (draws, shape) => {
   if (!isComputeFloat(draws.dtype))
-    return generated(draws.dtype, shape, () => 2 * draws.random.integer(1, 4) + 1);
+    return generate(draws.dtype, shape, () => 2 * draws.random.integer(1, 4) + 1);
   let exponent = 0;
-  return generated(draws.dtype, shape, () => {
+  return generate(draws.dtype, shape, () => {
     const step = draws.random.integer(1, 2) * (exponent > 0 ? -1 : 1);
     exponent += step;
     return 2 ** step * (draws.random.next() < 0.5 ? 1 : -1);
@@ -282,19 +282,24 @@ const tailFactors: Draw = (draws, shape) => {
 
 /** In no order, all different along an axis; the largest or the smallest is last. */
 const extreme: Draw = (draws, shape) => {
-  const x = labelled(draws, shape);
+  const x = label(draws, shape);
   const last = elementCount(shape, "test data") - 1;
   const [low, high] = draws.dtype === "u8" || draws.dtype === "u64" ? [0, 255] : [-127, 127];
   // Of three rows one ends in the largest, and one in the smallest.
   const along = shape.at(-1) ?? 1;
-  return placed(placed(x, high, along - 1), draws.random.next() < 0.5 ? low : high, last - along, last);
+  return setElements(
+    setElements(x, high, along - 1),
+    draws.random.next() < 0.5 ? low : high,
+    last - along,
+    last,
+  );
 };
 
 function searchTail<K extends Op>(
   attributes: (axis: number, length: number) => OpAttributes[K],
 ): GeneratedRow<K> {
   return (draws) =>
-    lengthsOf(draws.dtype).flatMap((length) =>
+    lengths(draws.dtype).flatMap((length) =>
       ([[[3, length], 1], formAt([[[length], 0], [[length, 3], 0], [[2, length, 3], 1]] as const, length)] as const).map(
         ([shape, axis]) => sample<K>(attributes(axis, length), extreme(draws, [...shape])),
       ),
@@ -311,7 +316,7 @@ const LARGE_EXTENTS: readonly (readonly [shape: Shape, axes: readonly number[]])
   [[3, 1_031, 23], [1]],
 ]; // biome-ignore format: one extent a line
 
-function reducedSizes<K extends ReduceOp>(make: (shape: Shape) => HostTensor, isExact: boolean): SizeRow<K> {
+function reduceSizes<K extends ReduceOp>(make: (shape: Shape) => HostTensor, isExact: boolean): SizeRow<K> {
   const of = isExact ? exact : sample;
   // One kind of attributes for all reductions.
   const samples = () =>
@@ -321,10 +326,10 @@ function reducedSizes<K extends ReduceOp>(make: (shape: Shape) => HostTensor, is
 
 /** 1 and -1, and sometimes 2: products are at most 2^70, and exact. */
 const manyFactors = (shape: Shape): HostTensor =>
-  generated("f32", shape, (at) => (at % 997 === 996 ? 2 : at % 3 === 0 ? -1 : 1));
+  generate("f32", shape, (at) => (at % 997 === 996 ? 2 : at % 3 === 0 ? -1 : 1));
 
 /** Generates numbers whose exponentials are 1 and 0. */
-const onesAndZeros = (shape: Shape): HostTensor => generated("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
+const onesAndZeros = (shape: Shape): HostTensor => generate("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
 /** The element to find is somewhere, last and first. */
 function searchSizes<K extends ArgOp>(): SizeRow<K> {
@@ -332,8 +337,8 @@ function searchSizes<K extends ArgOp>(): SizeRow<K> {
   const samples = () => [
     of(0, counting(LONG)),
     of(0, counting(LONG, -1)),
-    ...[LONG, TALL].map((shape) => of(0, shuffled(shape))),
-    ...[TALL, WIDE, ROWS].map((shape) => of(1, shuffled(shape))),
+    ...[LONG, TALL].map((shape) => of(0, shuffle(shape))),
+    ...[TALL, WIDE, ROWS].map((shape) => of(1, shuffle(shape))),
     of(1, counting(WIDE, -1)),
   ];
   return samples as unknown as SizeRow<K>;
@@ -341,14 +346,14 @@ function searchSizes<K extends ArgOp>(): SizeRow<K> {
 
 /** Factors whose products are exact, and neither vanish nor overflow. */
 const fewFactors: Draw = (draws, shape) =>
-  generated(draws.dtype, shape, () => {
+  generate(draws.dtype, shape, () => {
     const size = draws.random.next() < 0.9 ? 1 : isFloat(draws.dtype) && draws.random.next() < 0.5 ? 0.5 : 2;
     return draws.dtype === "u8" || draws.dtype === "u64" || draws.random.next() < 0.5 ? size : -size;
   });
 
 const flags = [false, true];
 
-function reducedAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<K> {
+function reduceAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<K> {
   return (draws) => {
     const data = isFloat(draws.dtype) || draw === fewFactors ? draw : smallIntegers;
     const samples = RANKED.flatMap((shape) =>
@@ -385,28 +390,28 @@ const CUBE_EXTENTS = CUBES.flatMap((shape) =>
 );
 
 /** Reduces positive numbers, so that logarithms and means of all of them exist and nothing cancels. */
-const reducedSides =
+const reduceSides =
   <K extends ReduceOp>(): GeneratedRow<K> =>
   (draws) => {
     const least = isFloat(draws.dtype) ? -1 : 0;
     return CUBE_EXTENTS.map(([shape, axes], at) =>
       sample<K>(
         { axes, keepdims: at % 2 === 0 } as unknown as OpAttributes[K],
-        generated(draws.dtype, shape, () => 2 ** draws.random.integer(least, least + 2)),
+        generate(draws.dtype, shape, () => 2 ** draws.random.integer(least, least + 2)),
       ),
     );
   };
 
-const searched = <K extends ArgOp>(): GeneratedRow<K> =>
-  alongSides<K>((axis, at) => ({ axis, keepdims: at % 2 === 0 }) as OpAttributes[K], labelled);
+const searchSides = <K extends ArgOp>(): GeneratedRow<K> =>
+  alongSides<K>((axis, at) => ({ axis, keepdims: at % 2 === 0 }) as OpAttributes[K], label);
 
-const reducedGradients = (
+const reduceGradients = (
   fn: (x: Tensor, options?: { readonly axes?: readonly number[]; readonly keepdims?: boolean }) => Tensor,
   point: (shape: readonly number[]) => Point = spread,
 ): readonly GradientSample[] => [
-  gradientOf("all-axes", [point([3, 4])], (x) => fn(x)),
-  gradientOf("first-axis", [point([3, 4])], (x) => fn(x, { axes: [0] })),
-  gradientOf("kept-axes", [point([2, 3, 4])], (x) => fn(x, { axes: [0, 2], keepdims: true })),
+  gradient("all-axes", [point([3, 4])], (x) => fn(x)),
+  gradient("first-axis", [point([3, 4])], (x) => fn(x, { axes: [0] })),
+  gradient("kept-axes", [point([2, 3, 4])], (x) => fn(x, { axes: [0, 2], keepdims: true })),
 ];
 
 interface Reduced {
@@ -420,7 +425,7 @@ interface Reduced {
   readonly rare?: CommonRow<ReduceOp>["rare"];
 }
 
-function reduced<K extends ReduceOp>({
+function reduceRow<K extends ReduceOp>({
   values,
   gradients,
   isExact = false,
@@ -430,11 +435,11 @@ function reduced<K extends ReduceOp>({
   rare = [],
 }: Reduced): OpRow<K> {
   const row: OpRow<ReduceOp> = {
-    samples: reducedValues(values),
-    tails: reducedTail(tails, isExact),
-    sizes: reducedSizes(sizes, isExact),
-    axes: reducedAxes(axes, isExact),
-    sides: reducedSides(),
+    samples: reduceSamples(values),
+    tails: reduceTail(tails, isExact),
+    sizes: reduceSizes(sizes, isExact),
+    axes: reduceAxes(axes, isExact),
+    sides: reduceSides(),
     gradients,
     rare,
   };
@@ -442,41 +447,39 @@ function reduced<K extends ReduceOp>({
 }
 
 export const reduceTable: OpTable<OpOf<"reduce">> = {
-  ReduceSum: reduced({
+  ReduceSum: reduceRow({
     values: { exactDraw: smallIntegers, ofNothing: true, more: infinities },
     isExact: true,
-    gradients: reducedGradients(ops.reduceSum),
+    gradients: reduceGradients(ops.reduceSum),
     rare: [reducedSubnormals, farBeyondHalves],
   }),
-  ReduceMean: reduced({
+  ReduceMean: reduceRow({
     values: { more: infinities },
-    gradients: reducedGradients(ops.reduceMean),
+    gradients: reduceGradients(ops.reduceMean),
     rare: [farBeyondHalves],
   }),
-  ReduceMax: reduced({
+  ReduceMax: reduceRow({
     values: { draw: randomData, more: extremes },
     isExact: true,
     tails: extreme,
-    sizes: shuffled,
+    sizes: shuffle,
     axes: distinct,
     gradients: [
-      ...reducedGradients(ops.reduceMax),
-      gradientOf("ties", [{ shape: [2, 3], data: [1, 2, 2, 3, 3, 3] }], (x) =>
-        ops.reduceMax(x, { axes: [1] }),
-      ),
+      ...reduceGradients(ops.reduceMax),
+      gradient("ties", [{ shape: [2, 3], data: [1, 2, 2, 3, 3, 3] }], (x) => ops.reduceMax(x, { axes: [1] })),
     ],
     rare: [reducedSubnormals, farSpread],
   }),
-  ReduceMin: reduced({
+  ReduceMin: reduceRow({
     values: { draw: randomData, more: extremes },
     isExact: true,
     tails: extreme,
-    sizes: shuffled,
+    sizes: shuffle,
     axes: distinct,
-    gradients: reducedGradients(ops.reduceMin),
+    gradients: reduceGradients(ops.reduceMin),
     rare: [reducedSubnormals, farSpread],
   }),
-  ReduceProd: reduced({
+  ReduceProd: reduceRow({
     values: {
       draw: (draws, shape) => randomData(draws, shape, 0.9, 1.1),
       ofNothing: true,
@@ -487,41 +490,41 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     sizes: manyFactors,
     axes: fewFactors,
     gradients: [
-      ...reducedGradients(ops.reduceProd, positivePoint),
-      gradientOf("a-zero-factor", [pointAt(2, 0, 3)], (x) => ops.reduceProd(x)),
+      ...reduceGradients(ops.reduceProd, positivePoint),
+      gradient("a-zero-factor", [pointAt(2, 0, 3)], (x) => ops.reduceProd(x)),
     ],
     rare: [farBeyondHalves],
   }),
-  ReduceL1: reduced({
+  ReduceL1: reduceRow({
     values: { draw: randomData, exactDraw: smallIntegers, ofNothing: true, more: infinities },
     isExact: true,
-    gradients: reducedGradients(ops.reduceL1),
+    gradients: reduceGradients(ops.reduceL1),
     rare: [reducedSubnormals, farBeyondHalves],
   }),
-  ReduceL2: reduced({
+  ReduceL2: reduceRow({
     values: { draw: randomData, ofNothing: true, more: infinities },
     tails: fromOneToFour,
     sizes: natural,
-    gradients: reducedGradients(ops.reduceL2),
+    gradients: reduceGradients(ops.reduceL2),
     rare: [farBeyondHalves],
   }),
-  ReduceLogSum: reduced({
+  ReduceLogSum: reduceRow({
     values: { ofNothing: true },
     tails: positives,
     sizes: natural,
-    gradients: reducedGradients(ops.reduceLogSum, positivePoint),
+    gradients: reduceGradients(ops.reduceLogSum, positivePoint),
   }),
-  ReduceLogSumExp: reduced({
+  ReduceLogSumExp: reduceRow({
     values: { draw: randomData, ofNothing: true, more: farOut },
-    tails: (draws, shape) => drawn(draws, shape, [-2, 2]),
+    tails: (draws, shape) => drawBetween(draws, shape, [-2, 2]),
     sizes: onesAndZeros,
-    gradients: twice(reducedGradients(ops.reduceLogSumExp)),
+    gradients: twice(reduceGradients(ops.reduceLogSumExp)),
     rare: [farSpread],
   }),
-  ReduceSumSquare: reduced({
+  ReduceSumSquare: reduceRow({
     values: { draw: randomData, exactDraw: smallIntegers, ofNothing: true, more: infinities },
     isExact: true,
-    gradients: twice(reducedGradients(ops.reduceSumSquare)),
+    gradients: twice(reduceGradients(ops.reduceSumSquare)),
     rare: [farBeyondHalves],
   }),
   ArgMax: {
@@ -529,7 +532,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     tails: searchTail((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
     sizes: searchSizes(),
     axes: searchAxes(),
-    sides: searched(),
+    sides: searchSides(),
     gradients: PREDICATE,
   },
   ArgMin: {
@@ -537,7 +540,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     tails: searchTail((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
     sizes: searchSizes(),
     axes: searchAxes(),
-    sides: searched(),
+    sides: searchSides(),
     gradients: PREDICATE,
   },
   TopK: {
@@ -570,7 +573,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     })),
     sizes: () => {
       const of = (axis: number, k: number, largest: boolean, shape: Shape) =>
-        sample<"TopK">({ axis, k, largest }, shuffled(shape));
+        sample<"TopK">({ axis, k, largest }, shuffle(shape));
       return [
         of(0, 1_100, true, LONG),
         of(0, 70, false, TALL),
@@ -593,14 +596,14 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
         );
       }),
     }),
-    sides: alongSides((axis, at) => ({ axis, k: 1 + (at % 2), largest: at % 3 > 0 }), labelled),
+    sides: alongSides((axis, at) => ({ axis, k: 1 + (at % 2), largest: at % 3 > 0 }), label),
     gradients: [
-      gradientOf("largest", [spread([2, 5])], (x) => ops.topK(x, 2).values),
-      gradientOf("smallest", [spread([2, 5])], (x) => ops.topK(x, 2, { largest: false }).values),
-      gradientOf("of-images", [spread([2, 4, 2, 3])], (x) => ops.topK(x, 2, { axis: 1 }).values),
-      gradientOf("a-single-one", [spread([4, 1])], (x) => ops.topK(x, 1, { axis: 0 }).values),
+      gradient("largest", [spread([2, 5])], (x) => ops.topK(x, 2).values),
+      gradient("smallest", [spread([2, 5])], (x) => ops.topK(x, 2, { largest: false }).values),
+      gradient("of-images", [spread([2, 4, 2, 3])], (x) => ops.topK(x, 2, { axis: 1 }).values),
+      gradient("a-single-one", [spread([4, 1])], (x) => ops.topK(x, 1, { axis: 0 }).values),
     ],
-    rare: [nanInTopK, chosenSubnormals({ axis: 1, k: 4, largest: true }), zerosInTopK],
+    rare: [nanInTopK, chooseSubnormals({ axis: 1, k: 4, largest: true }), zerosInTopK],
   },
   CumSum: {
     samples: (draws) => {
@@ -612,7 +615,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
       ];
       const draw = isFloat(draws.dtype)
         ? positives
-        : ({ dtype }: Draws, shape: Shape) => counted(dtype, shape);
+        : ({ dtype }: Draws, shape: Shape) => countUp(dtype, shape);
       return {
         values: [
           ...flags.map((attributes) => sample<"CumSum">(attributes, draw(draws, [9]))),
@@ -632,7 +635,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
       };
     },
     tails: (draws) =>
-    lengthsOf(draws.dtype).flatMap((length) =>
+    lengths(draws.dtype).flatMap((length) =>
       ([[[2, length], 1], formAt([[[length], 0], [[length, 3], 0], [[2, length, 3], 1]] as const, length)] as const).map(
         ([shape, axis], at) =>
           exact(
@@ -658,11 +661,11 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
       (draws, shape) => terms(draws, shape),
     ),
     gradients: [
-      gradientOf("plain", [spread([2, 5])], (x) => ops.cumSum(x, 1)),
-      gradientOf("exclusive-reverse", [spread([4, 2])], (x) =>
+      gradient("plain", [spread([2, 5])], (x) => ops.cumSum(x, 1)),
+      gradient("exclusive-reverse", [spread([4, 2])], (x) =>
         ops.cumSum(x, 0, { exclusive: true, reverse: true }),
       ),
     ],
-    rare: [chosenSubnormals({ axis: 1, exclusive: false, reverse: false }), farCumSum],
+    rare: [chooseSubnormals({ axis: 1, exclusive: false, reverse: false }), farCumSum],
   },
 };

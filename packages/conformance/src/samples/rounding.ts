@@ -10,10 +10,10 @@ import {
   tensor,
 } from "@mp/graph";
 import { type Allowance, EXACT } from "../compare/allowance.js";
-import { hostData, numbersOf } from "../host-data.js";
+import { hostData, toNumbers } from "../host-data.js";
 
 /** The nearest value of the format toward zero. */
-function truncated(dtype: FloatDType, x: number): number {
+function truncate(dtype: FloatDType, x: number): number {
   const near = decode(dtype, encode(dtype, x));
   if (!(Math.abs(near) > Math.abs(x))) return near;
   if (Math.abs(near) === Number.POSITIVE_INFINITY) return Math.sign(x) * floatFormats[dtype].maxFinite;
@@ -22,7 +22,7 @@ function truncated(dtype: FloatDType, x: number): number {
 }
 
 /** The tensor's numbers in another float format, with the manifest's rounding and overflow. */
-export function converted(manifest: BackendManifest, given: HostTensor, to: FloatDType): HostTensor {
+export function convert(manifest: BackendManifest, given: HostTensor, to: FloatDType): HostTensor {
   const rules = isComputeFloat(to)
     ? {
         rounding: manifest.rounding[to],
@@ -31,8 +31,8 @@ export function converted(manifest: BackendManifest, given: HostTensor, to: Floa
       }
     : { rounding: "nearest-even", overflow: "infinity", subnormals: "preserve" };
   const { maxFinite, minNormal } = floatFormats[to];
-  const numbers = numbersOf(given).map((x) => {
-    const rounded = rules.rounding === "toward-zero" ? truncated(to, x) : decode(to, encode(to, x));
+  const numbers = toNumbers(given).map((x) => {
+    const rounded = rules.rounding === "toward-zero" ? truncate(to, x) : decode(to, encode(to, x));
     if (rules.subnormals === "flush" && Math.abs(rounded) < minNormal) return rounded * 0;
     const saturates = rules.overflow === "saturate" && Number.isFinite(x) && !Number.isFinite(rounded);
     return saturates ? Math.sign(x) * maxFinite : rounded;
@@ -61,7 +61,7 @@ export function allPatterns(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTe
 }
 
 /** f32: each value of a narrow format, each tie between neighbors, and the f32 numbers on both sides of the tie. */
-export function tiesOf(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTensor {
+export function ties(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTensor {
   const { maxFinite, maxExponent, fractionBits } = floatFormats[dtype];
   const beyond = maxFinite + 2 ** (maxExponent - fractionBits);
   const data: number[] = [];
@@ -78,12 +78,12 @@ export function tiesOf(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTensor 
 const float = new Float32Array(1);
 const bits = new Int32Array(float.buffer);
 
-function stepped(x: number, by: number): number {
+function step(x: number, by: number): number {
   float[0] = x;
   bits[0] = (bits[0] as number) + by;
   return float[0] as number;
 }
 
 /** The f32 neighbors of a positive f32 number. */
-const below = (x: number): number => stepped(x, -1);
-const above = (x: number): number => stepped(x, 1);
+const below = (x: number): number => step(x, -1);
+const above = (x: number): number => step(x, 1);

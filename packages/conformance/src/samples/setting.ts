@@ -60,7 +60,7 @@ export const singleChoices = (factors: Factors): readonly Chosen[] =>
   );
 
 /** Each two values of two factors. */
-export function pairedChoices(factors: Factors): readonly Chosen[] {
+export function pairChoices(factors: Factors): readonly Chosen[] {
   const names = Object.keys(factors);
   return names.flatMap((first, at) =>
     names
@@ -77,7 +77,7 @@ export function pairedChoices(factors: Factors): readonly Chosen[] {
   );
 }
 
-export const drawnChoice = (factors: Factors, random: RandomSource): Chosen =>
+export const drawChoice = (factors: Factors, random: RandomSource): Chosen =>
   Object.fromEntries(
     Object.entries(factors).map(([name, values]) => [name, values[random.integer(0, values.length - 1)]]),
   );

@@ -3,7 +3,7 @@
  * 65 535 rows, the limit of a launch grid. Every op is tested beyond each that its operands can have.
  */
 import { type DType, elementCount, type HostTensor, type Shape } from "@mp/graph";
-import { generated } from "../host-data.js";
+import { generate } from "../host-data.js";
 
 /** More than 65 536 elements each. The even axis lets signs cancel. */
 export const LONG: Shape = [66_002];
@@ -14,34 +14,34 @@ export const ROWS: Shape = [66_002, 2];
 
 /** All elements different and exact in f32, for ops that move or search. Descending where the sign is -1. */
 export const counting = (shape: Shape, sign: 1 | -1 = 1): HostTensor =>
-  generated("f32", shape, (at) => sign * at);
+  generate("f32", shape, (at) => sign * at);
 
 /** All elements different, in no order. */
-export function shuffled(shape: Shape, dtype: DType = "f32"): HostTensor {
+export function shuffle(shape: Shape, dtype: DType = "f32"): HostTensor {
   const size = elementCount(shape, "test data");
   // A prime that divides none of the sizes here: every value occurs once.
-  return generated(dtype, shape, (at) => (at * 7_919) % size);
+  return generate(dtype, shape, (at) => (at * 7_919) % size);
 }
 
 /** -2 … 2 without a short period: every sum of products of them is exact in any order. */
 export const whole = (shape: Shape, dtype: DType = "f32"): HostTensor =>
-  generated(dtype, shape, (at) => hash(at) - 2);
+  generate(dtype, shape, (at) => hash(at) - 2);
 
 /** 1 … 5 without a short period. */
 export const natural = (shape: Shape, dtype: DType = "f32"): HostTensor =>
-  generated(dtype, shape, (at) => hash(at + 17) + 1);
+  generate(dtype, shape, (at) => hash(at + 17) + 1);
 
 const hash = (at: number): number => (Math.imul(at, 2_654_435_761) >>> 7) % 5;
 
 export const smooth = (shape: Shape, low = -3, high = 3): HostTensor =>
-  generated("f32", shape, (at) => low + (high - low) * (0.5 + 0.5 * Math.sin(at * 0.37)));
+  generate("f32", shape, (at) => low + (high - low) * (0.5 + 0.5 * Math.sin(at * 0.37)));
 
 /**
  * Adjacent elements along an axis are each other's negative, so that sums along it are 0 and sums of squares are exact.
  */
-export function balanced(shape: Shape, axis: number): HostTensor {
+export function balance(shape: Shape, axis: number): HostTensor {
   const inner = elementCount(shape.slice(axis + 1), "test data");
-  return generated("f32", shape, (at) => {
+  return generate("f32", shape, (at) => {
     const place = Math.floor(at / inner);
     return (place % 2 === 0 ? 1 : -1) * (1 + (Math.floor(place / 2) % 3));
   });
@@ -50,4 +50,4 @@ export function balanced(shape: Shape, axis: number): HostTensor {
 export const positiveSized = (shape: Shape): HostTensor => smooth(shape, 0.1, 9);
 
 export const bools = (shape: Shape): HostTensor =>
-  generated("bool", shape, (at) => (Math.floor(at / 3) + at) % 2);
+  generate("bool", shape, (at) => (Math.floor(at / 3) + at) % 2);

@@ -1,7 +1,7 @@
 /** Ties and NaN in searches and beside numbers, and small results. */
 
 import type { HostTensor, OpAttributes, Shape, SoftmaxOp } from "@mp/graph";
-import { generated, hostData } from "../host-data.js";
+import { generate, hostData } from "../host-data.js";
 import { type OpSample, sample } from "./op-sample.js";
 import { HALVES_TOO, type RareRow } from "./rare-row.js";
 
@@ -36,7 +36,7 @@ export function leftTail<K extends "Sigmoid" | "Softplus" | "Elu">(attributes: O
       "small-results": [
         sample<K>(
           attributes,
-          generated(dtype, [120], (at) => -3 - at / 8),
+          generate(dtype, [120], (at) => -3 - at / 8),
         ),
       ],
     }),
@@ -48,7 +48,7 @@ export function smallShares<K extends SoftmaxOp>(): RareRow<K> {
     dtypes: HALVES_TOO,
     samples: ({ dtype }) => {
       const far = dtype === "f16" ? 16 : 80;
-      const rows = generated(
+      const rows = generate(
         dtype,
         [9, 7],
         (at) => -((at * 5) % 7) * (far / 7) * (1 + Math.floor(at / 7) / 9),
@@ -69,9 +69,9 @@ export function nanOnEitherSide<K extends "Max" | "Min">(): RareRow<K> {
     samples: ({ dtype }) => {
       const numbers = [1, INFINITE, -INFINITE, 0, -3];
       const nan = (shape: Shape): HostTensor =>
-        generated(dtype, shape, (at) => (at % 2 === 0 ? Number.NaN : at));
+        generate(dtype, shape, (at) => (at % 2 === 0 ? Number.NaN : at));
       const plain = (shape: Shape, offset: number): HostTensor =>
-        generated(dtype, shape, (at) => numbers[(at + offset) % numbers.length] ?? 0);
+        generate(dtype, shape, (at) => numbers[(at + offset) % numbers.length] ?? 0);
       const pairs = SCALARS.flatMap((a, i) => SCALARS.map((b, j) => [a, b, i + j] as const));
       return {
         "nan-on-either-side": pairs.flatMap(([a, b, offset]) => [
@@ -97,7 +97,7 @@ export const zerosInTopK: RareRow<"TopK"> = {
         sample({ axis: 0, k: 2, largest }, hostData(dtype, row)),
         sample(
           { axis: 0, k: 4, largest },
-          generated(dtype, [4, 3], (at) => row[Math.floor(at / 3)] ?? 0),
+          generate(dtype, [4, 3], (at) => row[Math.floor(at / 3)] ?? 0),
         ),
       ]),
     ),

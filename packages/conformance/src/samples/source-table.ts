@@ -4,10 +4,10 @@ import { hostData, specialValues } from "../host-data.js";
 import { longRange } from "./far-rows.js";
 import { PREDICATE, SOURCE } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
-import { counted, SHAPES, sample } from "./op-sample.js";
+import { countUp, SHAPES, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
 import { counting, LONG, TALL } from "./size-data.js";
-import { everySeventh, labelled, lengthsOf, SIDES } from "./tail-data.js";
+import { everySeventh, label, lengths, SIDES } from "./tail-data.js";
 
 const draws = (key: bigint, shape: readonly number[], ...drawn: readonly number[]) =>
   drawn.map((before) => sample<"RandomBits">({ key, shape }, tensor(Int32Array.of(before), [])));
@@ -15,7 +15,7 @@ const draws = (key: bigint, shape: readonly number[], ...drawn: readonly number[
 const KEY = 0x9c3e5a1fb7d24681n;
 
 /** The largest number up to which each dtype counts exactly; bools have only 0 and 1. */
-const rangeOf = (dtype: DType, length: number) =>
+const rangeTo = (dtype: DType, length: number) =>
   dtype === "bool"
     ? { start: 0, limit: Math.min(length, 2), delta: 1, dtype }
     : { start: 1, limit: 2 * length, delta: 2, dtype };
@@ -24,22 +24,22 @@ export const sourceTable: OpTable<OpOf<"source">> = {
   Constant: {
     samples: ({ dtype }) => ({
       values: [
-        ...SHAPES.map((shape) => sample<"Constant">({ value: counted(dtype, shape) })),
+        ...SHAPES.map((shape) => sample<"Constant">({ value: countUp(dtype, shape) })),
         ...(isComputeFloat(dtype)
           ? [sample<"Constant">({ value: hostData(dtype, specialValues(dtype)) })]
           : []),
       ],
       // More than 4 KiB in every dtype: constants of that size may be bound like inputs.
-      large: [sample({ value: counted(dtype, [5000]) })],
+      large: [sample({ value: countUp(dtype, [5000]) })],
     }),
-    tails: (draws) => lengthsOf(draws.dtype).map((length) => sample({ value: labelled(draws, [length]) })),
+    tails: (draws) => lengths(draws.dtype).map((length) => sample({ value: label(draws, [length]) })),
     sizes: () => [sample({ value: counting(LONG) }), sample({ value: counting(TALL) })],
     options: (dtype) => [
       setting(
         "Constant",
         {
           value: [[], [1], [3], [2, 3], [2, 0], [2, 1, 3], [2, 1, 2, 1, 3]].map((shape) =>
-            counted(dtype, shape, 3),
+            countUp(dtype, shape, 3),
           ),
           // Only a casting policy reads it.
           literal: [undefined, 2],
@@ -66,7 +66,7 @@ export const sourceTable: OpTable<OpOf<"source">> = {
         ],
       };
     },
-    tails: ({ dtype }) => lengthsOf(dtype).map((length) => sample(rangeOf(dtype, length))),
+    tails: ({ dtype }) => lengths(dtype).map((length) => sample(rangeTo(dtype, length))),
     sizes: () => [
       sample({ start: 0, limit: 66_002, delta: 1, dtype: "f32" }),
       sample({ start: 66_002, limit: -66_000, delta: -2, dtype: "i32" }),
@@ -125,11 +125,11 @@ export const sourceTable: OpTable<OpOf<"source">> = {
   Barrier: {
     samples: ({ dtype }) => ({
       values: SHAPES.map((shape) =>
-        sample({}, counted(dtype, shape), counted(dtype, [2]), counted(dtype, shape, 1)),
+        sample({}, countUp(dtype, shape), countUp(dtype, [2]), countUp(dtype, shape, 1)),
       ),
     }),
     tails: (draws) =>
-      lengthsOf(draws.dtype).map((length) => sample({}, labelled(draws, [length]), labelled(draws, [2]))),
+      lengths(draws.dtype).map((length) => sample({}, label(draws, [length]), label(draws, [2]))),
     sizes: () => [sample({}, counting(TALL), counting(LONG))],
     gradients: { none: "is put in by core, behind remat, whose cases train" },
   },

@@ -8,20 +8,20 @@ import {
   type OpAttributes,
   type Shape,
 } from "@mp/graph";
-import { backwards, generated, hostData } from "../host-data.js";
+import { backwards, generate, hostData } from "../host-data.js";
 import { exact, sample } from "./op-sample.js";
 import { HALVES_TOO, type RareRow } from "./rare-row.js";
 
 /** Whole multiples of the smallest number, of either sign: their sums are exact. */
 function small(dtype: DType, shape: Shape): HostTensor {
   const { minSubnormal } = floatFormats[dtype as FloatDType];
-  return generated(dtype, shape, (at) => (((at * 3) % 7) - 3) * minSubnormal);
+  return generate(dtype, shape, (at) => (((at * 3) % 7) - 3) * minSubnormal);
 }
 
 /** Moved as bits, in f8 too. */
 const MOVED: readonly FloatDType[] = ["f32", "f16", "bf16", "f8e4m3", "f8e5m2"];
 
-export function movedSubnormals<K extends Op>(
+export function moveSubnormals<K extends Op>(
   attributes: OpAttributes[K],
   ...shapes: readonly Shape[]
 ): RareRow<K> {
@@ -33,7 +33,7 @@ export function movedSubnormals<K extends Op>(
   };
 }
 
-export function indexedSubnormals<K extends Op>(
+export function indexSubnormals<K extends Op>(
   attributes: OpAttributes[K],
   indices: Shape,
   updates?: Shape,
@@ -55,7 +55,7 @@ export function indexedSubnormals<K extends Op>(
 }
 
 /** One operand through an op that picks among its elements. */
-export function chosenSubnormals<K extends Op>(
+export function chooseSubnormals<K extends Op>(
   attributes: OpAttributes[K],
   shape: Shape = [5, 7],
 ): RareRow<K> {
@@ -87,7 +87,7 @@ export const subnormalsWhere: RareRow<"Where"> = {
     subnormals: [
       sample(
         {},
-        generated("bool", [5, 7], (at) => at % 2),
+        generate("bool", [5, 7], (at) => at % 2),
         small(dtype, [5, 7]),
         small(dtype, [7]),
       ),
@@ -103,7 +103,7 @@ export const reducedSubnormals: RareRow<"ReduceSum" | "ReduceMax" | "ReduceMin" 
 };
 
 const identity = (dtype: DType, size: number): HostTensor =>
-  generated(dtype, [size, size], (at) => (at % (size + 1) === 0 ? 1 : 0));
+  generate(dtype, [size, size], (at) => (at % (size + 1) === 0 ? 1 : 0));
 
 export const subnormalsTimesOne: RareRow<"MatMul"> = {
   dtypes: HALVES_TOO,
@@ -114,7 +114,7 @@ export const subnormalsTimesOne: RareRow<"MatMul"> = {
       exact(
         {},
         small(dtype, [3, 5]),
-        generated(dtype, [5, 2], () => 1),
+        generate(dtype, [5, 2], () => 1),
       ),
     ],
   }),

@@ -1,6 +1,6 @@
 /** Data for lengths that do not fill an engine's registers: every element differs from those near it. */
 import { DTYPES, type DType, type HostTensor, isComputeFloat, isFloat, type Shape } from "@mp/graph";
-import { type Draws, generated, randomData } from "../host-data.js";
+import { type Draws, generate, randomData } from "../host-data.js";
 
 /** Whole registers of 4 to 64 elements, with every remainder. */
 export const LENGTHS: readonly number[] = Array.from({ length: 70 }, (_, at) => at + 1);
@@ -12,7 +12,7 @@ const BLOCKS: readonly number[] = [131, 263, 519];
  * All lengths in the first dtype, for which a table is written. In others every seventh, which has each remainder of 8;
  * dtypes begin at different ones. Blocks in all.
  */
-export const lengthsOf = (dtype: DType, first: DType = "f32"): readonly number[] => [
+export const lengths = (dtype: DType, first: DType = "f32"): readonly number[] => [
   ...(dtype === first ? LENGTHS : everySeventh(DTYPES.indexOf(dtype))),
   ...BLOCKS,
 ];
@@ -30,7 +30,7 @@ export function formAt<T>(forms: readonly T[], length: number): T {
 export const SIDES: readonly number[] = [1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65];
 
 /** Triples of the sides, each side four times in each place. Dtypes other than f32 have a third of them. */
-export function triplesOf(dtype: DType): readonly (readonly [number, number, number])[] {
+export function sideTriples(dtype: DType): readonly (readonly [number, number, number])[] {
   const steps = dtype === "f32" ? [1, 2, 5, 7] : [1 + (DTYPES.indexOf(dtype) % 5)];
   return SIDES.flatMap((a, row) =>
     steps.map((step) => {
@@ -43,31 +43,31 @@ export function triplesOf(dtype: DType): readonly (readonly [number, number, num
 const isUnsigned = (dtype: DType): boolean => dtype === "u8" || dtype === "u64";
 
 /** Elements that differ from the next 250, or the next 14 in eight bits; random bools. */
-export function labelled(draws: Draws, shape: Shape): HostTensor {
-  if (draws.dtype === "bool") return generated(draws.dtype, shape, () => draws.random.integer(0, 1));
+export function label(draws: Draws, shape: Shape): HostTensor {
+  if (draws.dtype === "bool") return generate(draws.dtype, shape, () => draws.random.integer(0, 1));
   const count = isFloat(draws.dtype) && !isComputeFloat(draws.dtype) ? 15 : 251;
   const first = draws.random.integer(0, count - 1);
   const low = isUnsigned(draws.dtype) ? 0 : -(count - 1) / 2;
-  return generated(draws.dtype, shape, (at) => low + ((first + 7 * at) % count));
+  return generate(draws.dtype, shape, (at) => low + ((first + 7 * at) % count));
 }
 
 /** Whole numbers of which none is 0, so that one that a sum leaves out, or adds twice, shows. */
 export function terms(draws: Draws, shape: Shape, most = 3): HostTensor {
-  return generated(draws.dtype, shape, () => {
+  return generate(draws.dtype, shape, () => {
     const size = draws.random.integer(1, most);
     return isUnsigned(draws.dtype) || draws.random.next() < 0.5 ? size : -size;
   });
 }
 
 /** Floats between the limits, whole numbers between them, or random bools. */
-export function drawn(draws: Draws, shape: Shape, [low, high]: readonly [number, number]): HostTensor {
-  if (draws.dtype === "bool") return generated(draws.dtype, shape, () => draws.random.integer(0, 1));
+export function drawBetween(draws: Draws, shape: Shape, [low, high]: readonly [number, number]): HostTensor {
+  if (draws.dtype === "bool") return generate(draws.dtype, shape, () => draws.random.integer(0, 1));
   return randomData(draws, shape, isUnsigned(draws.dtype) ? Math.max(low, 0) : low, high);
 }
 
 /** The same tensor with another number at some places. */
-export function placed(given: HostTensor, value: number, ...places: readonly number[]): HostTensor {
-  const one = generated(given.dtype, [1], () => value);
+export function setElements(given: HostTensor, value: number, ...places: readonly number[]): HostTensor {
+  const one = generate(given.dtype, [1], () => value);
   const data = given.data.slice();
   for (const at of places) data[at] = one.data[0] as never;
   return { ...given, data } as HostTensor;

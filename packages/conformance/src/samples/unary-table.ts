@@ -13,14 +13,14 @@ import {
   type Shape,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { type Draws, generated, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
-import { scattered } from "./axis-data.js";
+import { type Draws, generate, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
+import { anyElements } from "./axis-data.js";
 import { farCast } from "./far-rows.js";
 import { farValues } from "./far-values.js";
 import {
   type GradientSample,
   type Gradients,
-  gradientOf,
+  gradient,
   type Point,
   PREDICATE,
   pointAt,
@@ -31,13 +31,13 @@ import {
   type Unary,
 } from "./gradient-sample.js";
 import type { CommonRow, GeneratedRow, OpTable, SizeRow } from "./op-row.js";
-import { counted, type OpSample, type Sampled, SHAPES, sample } from "./op-sample.js";
+import { countUp, type OpSample, type Sampled, SHAPES, sample } from "./op-sample.js";
 import type { RareRow } from "./rare-row.js";
 import { setting } from "./setting.js";
 import { bools, counting, LONG, positiveSized, smooth, TALL } from "./size-data.js";
 import { leftTail } from "./small-results.js";
-import { chosenSubnormals, movedSubnormals } from "./subnormals.js";
-import { drawn, endsInNan, formAt, labelled, lengthsOf, placed } from "./tail-data.js";
+import { chooseSubnormals, moveSubnormals } from "./subnormals.js";
+import { drawBetween, endsInNan, formAt, label, lengths, setElements } from "./tail-data.js";
 
 const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {
   i32: [0, 1, -1, 2, -7, 12345, -(2 ** 31) + 1, 2 ** 31 - 1],
@@ -62,7 +62,7 @@ function extremes<K extends Op>(
       ...ends.map((end) =>
         sample(
           attributes,
-          generated(dtype, [19], () => end),
+          generate(dtype, [19], () => end),
         ),
       ),
     ]),
@@ -73,7 +73,7 @@ function extremes<K extends Op>(
  * Attributes of `variants` over special values, random ones and shapes. `values` are the points at which the function
  * is tested.
  */
-function valuesOf<K extends Op>(
+function unaryValues<K extends Op>(
   variants: readonly OpAttributes[K][],
   values: Values = farValues,
   range: readonly [low: number, high: number] = [-8, 8],
@@ -90,7 +90,7 @@ function valuesOf<K extends Op>(
       shapes: SHAPES.map((shape) =>
         sample(
           variants[0] as OpAttributes[K],
-          isNumber ? randomData(draws, shape, ...range) : counted(draws.dtype, shape),
+          isNumber ? randomData(draws, shape, ...range) : countUp(draws.dtype, shape),
         ),
       ),
       ...extremes<K>(draws.dtype, variants),
@@ -109,30 +109,28 @@ type Vector = (draws: Draws, length: number) => HostTensor;
 const between =
   (low: number, high: number): Vector =>
   (draws, length) => {
-    const x = drawn(draws, [length], isComputeFloat(draws.dtype) ? [low, high] : [-100, 100]);
-    return endsInNan(draws.dtype, length) ? placed(x, Number.NaN, length - 1) : x;
+    const x = drawBetween(draws, [length], isComputeFloat(draws.dtype) ? [low, high] : [-100, 100]);
+    return endsInNan(draws.dtype, length) ? setElements(x, Number.NaN, length - 1) : x;
   };
 
-function tailOf<K extends Op>(
+function unaryTail<K extends Op>(
   vector: Vector,
   attributes: readonly OpAttributes[K][] = [{} as OpAttributes[K]],
   first: DType = "f32",
 ): GeneratedRow<K> {
   return (draws) =>
-    lengthsOf(draws.dtype, first).map((length) =>
-      sample<K>(formAt(attributes, length), vector(draws, length)),
-    );
+    lengths(draws.dtype, first).map((length) => sample<K>(formAt(attributes, length), vector(draws, length)));
 }
 
 /** Each element is the special value or 1, at random. */
-const speckled =
+const speckle =
   (...special: readonly number[]): Vector =>
   (draws, length) =>
-    generated(draws.dtype, [length], () =>
+    generate(draws.dtype, [length], () =>
       draws.random.next() < 0.5 ? 1 : (special[draws.random.integer(0, special.length - 1)] ?? 1),
     );
 
-function sizesOf<K extends Op>(
+function unarySizes<K extends Op>(
   attributes: OpAttributes[K],
   make: (shape: Shape) => HostTensor = smooth,
 ): SizeRow<K> {
@@ -144,7 +142,7 @@ const plain = {};
 /** Some NaN and infinities, including the last elements. */
 const nonFinite = (shape: Shape): HostTensor => {
   const size = elementCount(shape, "test data");
-  return generated("f32", shape, (at) =>
+  return generate("f32", shape, (at) =>
     at % 1_009 === 5 || at === size - 1
       ? Number.NaN
       : at % 1_013 === 7 || at === size - 2
@@ -156,7 +154,7 @@ const nonFinite = (shape: Shape): HostTensor => {
 const INFINITE = Number.POSITIVE_INFINITY;
 
 /** Eighths from -5 to 5. */
-const ramp = (dtype: DType) => generated(dtype, [81], (at) => at / 8 - 5);
+const ramp = (dtype: DType) => generate(dtype, [81], (at) => at / 8 - 5);
 
 /** Without a limit where there is none, of one sign, equal, infinite. */
 const limits = (dtype: DType) =>
@@ -164,12 +162,12 @@ const limits = (dtype: DType) =>
     ? { min: [undefined, -2, 0, 1, -INFINITE, INFINITE], max: [undefined, 3, 1, 0, INFINITE, -INFINITE] }
     : { min: [undefined, 2, 0, 1], max: [undefined, 3, 2, 0] };
 
-const gradientsOf = (
+const unaryGradients = (
   fn: Unary,
   point: (shape: readonly number[]) => Point = spread,
 ): readonly GradientSample[] => [
-  gradientOf("matrix", [point([3, 4])], fn),
-  gradientOf("scalar", [point([])], fn),
+  gradient("matrix", [point([3, 4])], fn),
+  gradient("scalar", [point([])], fn),
 ];
 
 interface Given<K extends Op> {
@@ -184,80 +182,80 @@ const of = <K extends Op>(
   gradients: Gradients,
   { sized = smooth, range, rare = [] }: Given<K> = {},
 ): CommonRow<K> & { readonly tails: GeneratedRow<K> } => ({
-  samples: valuesOf<K>([plain as OpAttributes[K]], farValues, range),
-  tails: tailOf(vector),
-  sizes: sizesOf<K>(plain as OpAttributes[K], sized),
+  samples: unaryValues<K>([plain as OpAttributes[K]], farValues, range),
+  tails: unaryTail(vector),
+  sizes: unarySizes<K>(plain as OpAttributes[K], sized),
   gradients,
   rare,
 });
 
 export const unaryTable: OpTable<OpOf<"unary">> = {
-  Abs: of(between(-8, 8), gradientsOf(ops.abs), { rare: [chosenSubnormals({})] }),
-  Neg: of(between(-8, 8), gradientsOf(ops.neg), { rare: [chosenSubnormals({})] }),
+  Abs: of(between(-8, 8), unaryGradients(ops.abs), { rare: [chooseSubnormals({})] }),
+  Neg: of(between(-8, 8), unaryGradients(ops.neg), { rare: [chooseSubnormals({})] }),
   Sign: of(between(-8, 8), STEPS),
   Floor: of(between(-100, 100), STEPS),
   Ceil: of(between(-100, 100), STEPS),
   Round: of(between(-100, 100), STEPS),
-  Reciprocal: of(between(0.25, 4), twice(gradientsOf(ops.reciprocal, positivePoint)), {
+  Reciprocal: of(between(0.25, 4), twice(unaryGradients(ops.reciprocal, positivePoint)), {
     sized: positiveSized,
   }),
-  Exp: of(between(-3, 3), twice(gradientsOf(ops.exp))),
-  Log: of(between(0.01, 50), twice(gradientsOf(ops.log, positivePoint)), {
+  Exp: of(between(-3, 3), twice(unaryGradients(ops.exp))),
+  Log: of(between(0.01, 50), twice(unaryGradients(ops.log, positivePoint)), {
     sized: positiveSized,
     range: [0.01, 50],
   }),
-  Sqrt: of(between(0.01, 50), twice(gradientsOf(ops.sqrt, positivePoint)), {
+  Sqrt: of(between(0.01, 50), twice(unaryGradients(ops.sqrt, positivePoint)), {
     sized: positiveSized,
     range: [0, 50],
   }),
-  Erf: of(between(-1.5, 1.5), twice(gradientsOf(ops.erf))),
-  Tanh: of(between(-1.5, 1.5), twice(gradientsOf(ops.tanh))),
-  Sigmoid: of(between(-4, 4), twice(gradientsOf(ops.sigmoid)), { rare: [leftTail({})] }),
+  Erf: of(between(-1.5, 1.5), twice(unaryGradients(ops.erf))),
+  Tanh: of(between(-1.5, 1.5), twice(unaryGradients(ops.tanh))),
+  Sigmoid: of(between(-4, 4), twice(unaryGradients(ops.sigmoid)), { rare: [leftTail({})] }),
   Relu: of(
     between(-4, 8),
     [
-      ...gradientsOf(ops.relu),
-      gradientOf("kink", [pointAt(-1, -0, 0, 2 ** -10, 2)], ops.relu),
-      gradientOf("an-infinite-gradient-stays-behind-the-mask", [pointAt(-1, 0.5, 2, -3)], (x) =>
+      ...unaryGradients(ops.relu),
+      gradient("kink", [pointAt(-1, -0, 0, 2 ** -10, 2)], ops.relu),
+      gradient("an-infinite-gradient-stays-behind-the-mask", [pointAt(-1, 0.5, 2, -3)], (x) =>
         ops.sqrt(ops.relu(x)),
       ),
     ],
-    { rare: [chosenSubnormals({})] },
+    { rare: [chooseSubnormals({})] },
   ),
-  Softplus: of(between(-4, 4), twice(gradientsOf(ops.softplus)), { rare: [leftTail({})] }),
-  Sin: of(between(-8, 8), twice(gradientsOf(ops.sin))),
-  Cos: of(between(-8, 8), gradientsOf(ops.cos)),
+  Softplus: of(between(-4, 4), twice(unaryGradients(ops.softplus)), { rare: [leftTail({})] }),
+  Sin: of(between(-8, 8), twice(unaryGradients(ops.sin))),
+  Cos: of(between(-8, 8), unaryGradients(ops.cos)),
   LeakyRelu: {
-    samples: valuesOf([{ alpha: 0.125 }, { alpha: 0.01 }, { alpha: -0.5 }]),
-    tails: tailOf(between(-8, 8), [{ alpha: 0.125 }, { alpha: -0.5 }]),
-    sizes: sizesOf({ alpha: 0.125 }),
+    samples: unaryValues([{ alpha: 0.125 }, { alpha: 0.01 }, { alpha: -0.5 }]),
+    tails: unaryTail(between(-8, 8), [{ alpha: 0.125 }, { alpha: -0.5 }]),
+    sizes: unarySizes({ alpha: 0.125 }),
     options: (dtype) => [
       setting("LeakyRelu", { alpha: [0.01, 0, 1, -0.5, 2, 0.3] }, {}, (attributes) =>
         sample(attributes, ramp(dtype)),
       ),
     ],
-    gradients: gradientsOf((x) => ops.leakyRelu(x, 0.2)),
+    gradients: unaryGradients((x) => ops.leakyRelu(x, 0.2)),
   },
   Elu: {
-    samples: valuesOf([{ alpha: 1 }, { alpha: 0.3 }]),
-    tails: tailOf(between(-3, 3), [{ alpha: 1 }, { alpha: 0.3 }]),
-    sizes: sizesOf({ alpha: 1 }),
+    samples: unaryValues([{ alpha: 1 }, { alpha: 0.3 }]),
+    tails: unaryTail(between(-3, 3), [{ alpha: 1 }, { alpha: 0.3 }]),
+    sizes: unarySizes({ alpha: 1 }),
     options: (dtype) => [
       setting("Elu", { alpha: [1, 0, -1, 0.5, 2] }, {}, (attributes) => sample(attributes, ramp(dtype))),
     ],
-    gradients: gradientsOf((x) => ops.elu(x, 0.7)),
+    gradients: unaryGradients((x) => ops.elu(x, 0.7)),
     rare: [leftTail({ alpha: 1 })],
   },
   Gelu: {
-    samples: valuesOf([{ approximate: "none" }, { approximate: "tanh" }], gaussian),
-    tails: tailOf(between(-3, 3), [{ approximate: "none" }, { approximate: "tanh" }]),
-    sizes: sizesOf({ approximate: "none" }),
+    samples: unaryValues([{ approximate: "none" }, { approximate: "tanh" }], gaussian),
+    tails: unaryTail(between(-3, 3), [{ approximate: "none" }, { approximate: "tanh" }]),
+    sizes: unarySizes({ approximate: "none" }),
     options: (dtype) => [
       setting("Gelu", { approximate: ["none", "tanh"] }, {}, (attributes) => sample(attributes, ramp(dtype))),
     ],
     gradients: twice([
-      ...gradientsOf((x) => ops.gelu(x)),
-      gradientOf("tanh", [spread([3, 4])], (x) => ops.gelu(x, { approximate: "tanh" })),
+      ...unaryGradients((x) => ops.gelu(x)),
+      gradient("tanh", [spread([3, 4])], (x) => ops.gelu(x, { approximate: "tanh" })),
     ]),
   },
   Clip: {
@@ -268,7 +266,7 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
       return {
         values: limits.map((attributes) => sample(attributes, hostData(draws.dtype, numbers))),
         shapes: SHAPES.map((shape) =>
-          sample({ min: 1, max: 6 }, float ? randomData(draws, shape, -8, 8) : counted(draws.dtype, shape)),
+          sample({ min: 1, max: 6 }, float ? randomData(draws, shape, -8, 8) : countUp(draws.dtype, shape)),
         ),
         ...extremes<"Clip">(draws.dtype, limits),
         ...(float
@@ -279,9 +277,9 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
           : {}),
       };
     },
-    tails: tailOf(between(-8, 8), [{ min: 1, max: 6 }, { min: 2 }, { max: 5 }]),
+    tails: unaryTail(between(-8, 8), [{ min: 1, max: 6 }, { min: 2 }, { max: 5 }]),
     unsized: ["u8"],
-    sizes: sizesOf({ min: 1_000, max: 66_000 }, counting),
+    sizes: unarySizes({ min: 1_000, max: 66_000 }, counting),
     options: (dtype) => [
       setting("Clip", limits(dtype), {}, (attributes) => {
         const { min = -INFINITE, max = INFINITE } = attributes;
@@ -293,37 +291,37 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
       }),
     ],
     gradients: [
-      ...gradientsOf((x) => ops.clip(x, { min: -0.5, max: 0.6 })),
-      gradientOf("limits", [pointAt(-2, -1, 0, 1, 2)], (x) => ops.clip(x, { min: -1, max: 1 })),
+      ...unaryGradients((x) => ops.clip(x, { min: -0.5, max: 0.6 })),
+      gradient("limits", [pointAt(-2, -1, 0, 1, 2)], (x) => ops.clip(x, { min: -1, max: 1 })),
     ],
-    rare: [chosenSubnormals({ min: -1, max: 1 })],
+    rare: [chooseSubnormals({ min: -1, max: 1 })],
   },
   Not: {
-    samples: valuesOf(PLAIN),
-    tails: tailOf((draws, length) => labelled(draws, [length]), [{}], "bool"),
-    sizes: sizesOf(plain, bools),
+    samples: unaryValues(PLAIN),
+    tails: unaryTail((draws, length) => label(draws, [length]), [{}], "bool"),
+    sizes: unarySizes(plain, bools),
     gradients: PREDICATE,
   },
-  IsNaN: of(speckled(Number.NaN), PREDICATE, { sized: nonFinite }),
-  IsInf: of(speckled(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY), PREDICATE, { sized: nonFinite }),
+  IsNaN: of(speckle(Number.NaN), PREDICATE, { sized: nonFinite }),
+  IsInf: of(speckle(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY), PREDICATE, { sized: nonFinite }),
   Identity: {
     samples: ({ dtype }) => ({
-      values: SHAPES.map((shape) => sample({}, counted(dtype, shape))),
+      values: SHAPES.map((shape) => sample({}, countUp(dtype, shape))),
     }),
-    tails: tailOf((draws, length) => labelled(draws, [length])),
-    sizes: sizesOf(plain, counting),
-    gradients: gradientsOf(ops.identity),
-    rare: [movedSubnormals({}, [5, 7])],
+    tails: unaryTail((draws, length) => label(draws, [length])),
+    sizes: unarySizes(plain, counting),
+    gradients: unaryGradients(ops.identity),
+    rare: [moveSubnormals({}, [5, 7])],
   },
   Cast: {
     // Values have separate cases; here only shapes, with a target that every dtype converts to.
     samples: ({ dtype }) => ({
       shapes: SHAPES.map((shape) =>
-        sample({ to: dtype === "f32" ? ("i32" as const) : ("f32" as const) }, counted(dtype, shape)),
+        sample({ to: dtype === "f32" ? ("i32" as const) : ("f32" as const) }, countUp(dtype, shape)),
       ),
     }),
     unsized: ["f8e4m3", "f8e5m2"],
-    sizes: sizesOf({ to: "i32" }, counting),
+    sizes: unarySizes({ to: "i32" }, counting),
     options: (dtype) => [
       setting("Cast", { to: DTYPES }, {}, (attributes, _, draws) => {
         const narrow = (one: DType): boolean => one === "f8e4m3" || one === "f8e5m2";
@@ -334,8 +332,8 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
         return sample(
           attributes,
           isFloat(dtype)
-            ? generated(dtype, shape, () => draws.random.between(0, 200))
-            : scattered(
+            ? generate(dtype, shape, () => draws.random.between(0, 200))
+            : anyElements(
                 { random: { ...draws.random, integer: () => draws.random.integer(0, 1) }, dtype },
                 shape,
               ),
@@ -343,8 +341,8 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
       }),
     ],
     gradients: [
-      gradientOf("through-f16", [spread([3, 4])], (x) => ops.cast(ops.cast(x, "f16"), "f32")),
-      gradientOf("through-bf16", [spread([3, 4])], (x) => ops.cast(ops.cast(x, "bf16"), "f32")),
+      gradient("through-f16", [spread([3, 4])], (x) => ops.cast(ops.cast(x, "f16"), "f32")),
+      gradient("through-bf16", [spread([3, 4])], (x) => ops.cast(ops.cast(x, "bf16"), "f32")),
     ],
     rare: [farCast],
   },

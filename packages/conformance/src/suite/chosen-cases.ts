@@ -12,10 +12,10 @@ export interface CaseOptions {
   readonly training?: readonly ConformanceCase[];
 }
 
-export const groupOf = ({ id }: { readonly id: string }): string => id.slice(0, id.indexOf("/"));
+export const caseGroup = ({ id }: { readonly id: string }): string => id.slice(0, id.indexOf("/"));
 
 /** The cases that the options choose. */
-export function chosenCases({ cases = "suite", training = [] }: CaseOptions): readonly ConformanceCase[] {
+export function chooseCases({ cases = "suite", training = [] }: CaseOptions): readonly ConformanceCase[] {
   if (cases === "suite") return [...suiteCases, ...inSuite(training)];
   return [...(cases === "all" ? allCases : cases), ...training];
 }

@@ -3,7 +3,7 @@ import { type KnownFailures, strayEntries } from "../known-failures.js";
 import { progressLine } from "../progress-line.js";
 import { failuresOf, type Outcome, type Report, type Status } from "../report.js";
 import { checkIds } from "./all-cases.js";
-import { type CaseOptions, chosenCases } from "./chosen-cases.js";
+import { type CaseOptions, chooseCases } from "./chosen-cases.js";
 
 export interface ConformanceOptions extends CaseOptions {
   /** Creates a backend; called more than once. */
@@ -25,7 +25,7 @@ export interface ConformanceOptions extends CaseOptions {
  */
 export async function runConformance(options: ConformanceOptions): Promise<Report> {
   const { factory, knownFailures = {}, seed = 1, timeoutMs = 60_000, onOutcome } = options;
-  const cases = chosenCases(options);
+  const cases = chooseCases(options);
   checkIds(cases);
   const judge = new Judge({ factory, knownFailures, seed, timeoutMs });
   const { name, manifest } = await judge.backend();

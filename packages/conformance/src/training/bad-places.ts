@@ -5,7 +5,7 @@ import type { RandomSource } from "../random-source.js";
 /** Along one axis: the first, the last, the middle, and the neighbors of powers of two. */
 const EDGES = [0, 62, 63, 64, 255, 256, 999, 1000, 1023, 1024, 4095, 4096, 65_535, 65_536];
 
-function edgesOf(size: number): readonly number[] {
+function edgePlaces(size: number): readonly number[] {
   const places = [...EDGES, Math.floor(size / 2), size - 2, size - 1];
   return [...new Set(places.filter((place) => place >= 0 && place < size))].sort((a, b) => a - b);
 }
@@ -19,8 +19,8 @@ export function badPlaces(shape: Shape, random: RandomSource, drawn = 3): readon
   const columns = elementCount(rest, "test data");
   const at = (row: number, column: number): number => row * columns + column;
   const places = [
-    ...edgesOf(rows).map((row, index) => at(row, (index * 7) % columns)),
-    ...edgesOf(columns).map((column, index) => at((index * 5) % rows, column)),
+    ...edgePlaces(rows).map((row, index) => at(row, (index * 7) % columns)),
+    ...edgePlaces(columns).map((column, index) => at((index * 5) % rows, column)),
     at(rows - 1, columns - 1),
     ...Array.from({ length: drawn }, () => random.integer(0, rows * columns - 1)),
   ];

@@ -23,7 +23,7 @@ import { randomSource } from "../random-source.js";
 
 const source = randomSource(2026, "models");
 
-export function drawn(shape: Shape, size: number): HostTensor<"f32"> {
+export function draw(shape: Shape, size: number): HostTensor<"f32"> {
   const count = elementCount(shape, "test data");
   return tensor(
     Float32Array.from({ length: count }, () => source.between(-size, size)),
@@ -59,8 +59,8 @@ type Layer = { readonly weight: HostTensor<"f32">; readonly bias: HostTensor<"f3
 type TracedLayer = { readonly weight: Tensor; readonly bias: Tensor };
 
 const layer = (inputs: number, outputs: number): Layer => ({
-  weight: drawn([inputs, outputs], 1 / Math.sqrt(inputs)),
-  bias: drawn([outputs], 0.1),
+  weight: draw([inputs, outputs], 1 / Math.sqrt(inputs)),
+  bias: draw([outputs], 0.1),
 });
 const dense = ({ weight, bias }: TracedLayer, x: Tensor): Tensor => add(matMul(x, weight), bias);
 
@@ -76,7 +76,7 @@ export const perceptron: Model<{ readonly first: Layer; readonly second: Layer }
     const mask = randomBernoulli(foldIn(key, "dropout"), 0.75, hidden.shape);
     return softmaxCrossEntropyLoss(dense(second, training ? where(mask, mul(hidden, 4 / 3), 0) : hidden), y);
   },
-  batch: cycle(() => ({ x: drawn([8, 6], 2), y: integers([8], 4) })),
+  batch: cycle(() => ({ x: draw([8, 6], 2), y: integers([8], 4) })),
 };
 
 const HIDDEN = 6;
@@ -103,7 +103,7 @@ export const recurrent: Model<
     }
     return { loss: softmaxCrossEntropyLoss(dense(output, h), y), modelState: { h, c } };
   },
-  batch: cycle(() => ({ x: drawn([4, 3, 5], 1), y: integers([3], 3) })),
+  batch: cycle(() => ({ x: draw([4, 3, 5], 1), y: integers([3], 3) })),
 };
 
 type Tokens = { readonly ids: Tensor; readonly labels: Tensor };
@@ -122,8 +122,8 @@ export const textModel: Model<
   Nothing
 > = {
   params: anew({
-    embedding: drawn([11, 8], 1),
-    norm: { scale: tensor(new Float32Array(8).fill(1)), bias: drawn([8], 0.1) },
+    embedding: draw([11, 8], 1),
+    norm: { scale: tensor(new Float32Array(8).fill(1)), bias: draw([8], 0.1) },
     up: layer(8, 16),
     down: layer(16, 8),
     head: layer(8, 11),

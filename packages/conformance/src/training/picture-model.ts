@@ -12,7 +12,7 @@ import {
   softmaxCrossEntropyLoss,
 } from "@mp/graph/ops";
 import { anew } from "../fresh.js";
-import { cycle, drawn, integers, type Model } from "./models.js";
+import { cycle, draw, integers, type Model } from "./models.js";
 
 type Vector = HostTensor<"f32">;
 interface Block<T> {
@@ -28,9 +28,9 @@ type Pictures = { readonly x: Tensor; readonly y: Tensor };
 type Two<T> = { readonly first: T; readonly second: T };
 
 const block = (inputs: number, outputs: number): Block<Vector> => ({
-  kernel: drawn([outputs, inputs, 3, 3], 1 / Math.sqrt(9 * inputs)),
+  kernel: draw([outputs, inputs, 3, 3], 1 / Math.sqrt(9 * inputs)),
   scale: ones([outputs]),
-  bias: drawn([outputs], 0.1),
+  bias: draw([outputs], 0.1),
 });
 const statistics = (channels: number): Statistics<Vector> => ({
   mean: zeros([channels]),
@@ -40,7 +40,7 @@ const statistics = (channels: number): Statistics<Vector> => ({
 /** Running statistics with a momentum of 0.9. */
 const follow = (running: Tensor, now: Tensor): Tensor => add(mul(running, 0.9), mul(now, 0.1));
 
-function normalized(
+function normalize(
   { kernel, scale, bias }: Block<Tensor>,
   x: Tensor,
   running: Statistics<Tensor>,
@@ -59,13 +59,13 @@ export const pictureModel: Model<
   Pictures,
   Two<Statistics<Vector>>
 > = {
-  params: anew({ first: block(2, 4), second: block(4, 6), head: drawn([6, 3], 0.4) }),
+  params: anew({ first: block(2, 4), second: block(4, 6), head: draw([6, 3], 0.4) }),
   modelState: anew({ first: statistics(4), second: statistics(6) }),
   loss: ({ first, second, head }, { x, y }, { modelState, training }) => {
-    const [fine, ofFirst] = normalized(first, x, modelState.first, training);
-    const [coarse, ofSecond] = normalized(second, maxPool(fine, 2), modelState.second, training);
+    const [fine, ofFirst] = normalize(first, x, modelState.first, training);
+    const [coarse, ofSecond] = normalize(second, maxPool(fine, 2), modelState.second, training);
     const logits = matMul(globalAveragePool(coarse), head);
     return { loss: softmaxCrossEntropyLoss(logits, y), modelState: { first: ofFirst, second: ofSecond } };
   },
-  batch: cycle(() => ({ x: drawn([6, 2, 6, 6], 1), y: integers([6], 3) })),
+  batch: cycle(() => ({ x: draw([6, 2, 6, 6], 1), y: integers([6], 3) })),
 };

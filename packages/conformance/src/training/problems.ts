@@ -6,7 +6,7 @@ import { matMul, mul, reduceSum } from "@mp/graph/ops";
 
 export const vector = (...numbers: readonly number[]): HostTensor<"f32"> =>
   tensor(Float32Array.from(numbers));
-export const filled = (shape: Shape, value: number): HostTensor<"f32"> =>
+export const fill = (shape: Shape, value: number): HostTensor<"f32"> =>
   tensor(new Float32Array(elementCount(shape, "test data")).fill(value), shape);
 
 export type WeightsOf = { readonly w: HostTensor<"f32"> };

@@ -6,7 +6,7 @@ import { ADDING_OPS, type AddingOp, type HalfDType, type HostTensor, isHalf } fr
 import type { KernelTable } from "@mp/graph/backend";
 import type { Accumulation } from "@mp/graph/internal";
 import { halfSumsBackend } from "../../../graph/test/half-sums.js";
-import { hostData, numbersOf } from "../../src/host-data.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
 import { halfGemm, halfMatMul } from "./half-products.js";
 import { changing, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
@@ -40,7 +40,7 @@ const inHalf =
     if (!isHalf(dtype)) return result;
     return hostData(
       dtype,
-      numbersOf(result).map((x) => change(x, dtype)),
+      toNumbers(result).map((x) => change(x, dtype)),
       shape,
     );
   };

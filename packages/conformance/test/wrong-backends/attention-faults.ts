@@ -1,6 +1,6 @@
 /** Backends that are wrong in one part of Attention. */
 import { type HostTensor, isHalf, type OpAttributes, tensor } from "@mp/graph";
-import { generated, hostData, numbersOf } from "../../src/host-data.js";
+import { generate, hostData, toNumbers } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -81,7 +81,7 @@ export const attentionFaults: readonly WrongBackend[] = [
     changed((inputs, attributes) => {
       const [time, keys] = scoresOf(inputs);
       if (!attributes.isCausal || inputs[3] !== undefined || time === keys) return of(inputs, attributes);
-      const past = generated("bool", [time, keys], (at) =>
+      const past = generate("bool", [time, keys], (at) =>
         at % keys <= Math.floor(at / keys) + keys - time ? 1 : 0,
       );
       return of([...inputs, past], { ...attributes, isCausal: false });
@@ -133,7 +133,7 @@ export const attentionFaults: readonly WrongBackend[] = [
     changed((inputs, attributes) => {
       const [result] = of(inputs, attributes) as [HostTensor];
       if (inputs[3] === undefined) return [result];
-      const numbers = numbersOf(result).map((x) => (x === 0 ? Number.NaN : x));
+      const numbers = toNumbers(result).map((x) => (x === 0 ? Number.NaN : x));
       return [hostData(result.dtype, numbers, result.shape)];
     }),
     cases("a-query-that-attends-to-nothing"),

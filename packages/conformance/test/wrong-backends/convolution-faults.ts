@@ -1,6 +1,6 @@
 import { GraphBuilder, type HostTensor, isHalf, type OpAttributes } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
-import { hostData, numbersOf } from "../../src/host-data.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
 import { afterwards, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -12,7 +12,7 @@ const exchangedPads = (pads: readonly number[]): readonly number[] => {
 /** Reverses the elements of every kernel. */
 function turned(weights: HostTensor): HostTensor {
   const taps = weights.shape.slice(2).reduce((product, size) => product * size, 1);
-  const numbers = numbersOf(weights);
+  const numbers = toNumbers(weights);
   return hostData(
     weights.dtype,
     numbers.map((_, at) => numbers[at - (at % taps) + taps - 1 - (at % taps)] ?? 0),
@@ -63,7 +63,7 @@ function sumOfImages(
 const withoutZeroTerms = (result: HostTensor): HostTensor =>
   hostData(
     result.dtype,
-    numbersOf(result).map((x) => (Number.isNaN(x) ? 1 : x)),
+    toNumbers(result).map((x) => (Number.isNaN(x) ? 1 : x)),
     result.shape,
   );
 
@@ -73,7 +73,7 @@ const filledBetween =
   (operands, attributes) => {
     const data = dataOf(operands);
     const results = evaluateNode(op, data, attributes);
-    const isTame = data.every((tensor) => numbersOf(tensor).every(Number.isFinite));
+    const isTame = data.every((tensor) => toNumbers(tensor).every(Number.isFinite));
     if (isTame || attributes.dilations.every((dilation) => dilation === 1)) return results;
     return results.map(({ dtype, shape, data: { length } }) =>
       hostData(dtype, new Array<number>(length).fill(Number.NaN), shape),

@@ -1,6 +1,6 @@
 /** Backends that are wrong in one form of Einsum. */
 import { type HostTensor, isFloat } from "@mp/graph";
-import { numbersOf } from "../../src/host-data.js";
+import { toNumbers } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -96,7 +96,7 @@ export const einsumFaults: readonly WrongBackend[] = [
         Einsum: changed((result, inputs) =>
           isFloat(result.dtype) &&
           inputs.some(({ shape }) => shape.includes(0)) &&
-          numbersOf(result).length > 0
+          toNumbers(result).length > 0
             ? (evaluateNode("Div", [result, result], {})[0] as HostTensor)
             : result,
         ),

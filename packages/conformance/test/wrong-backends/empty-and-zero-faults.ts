@@ -1,10 +1,10 @@
 /** Kernels that skip work because of zeros or empty operands. */
 import type { HostTensor } from "@mp/graph";
-import { hostData, numbersOf } from "../../src/host-data.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-const isZero = (tensor: HostTensor): boolean => numbersOf(tensor).every((x) => x === 0);
+const isZero = (tensor: HostTensor): boolean => toNumbers(tensor).every((x) => x === 0);
 
 /** Treats every scatter into zeros as a sum, as in gradients of gathers; other reductions then get the sum instead. */
 const addingIntoZeros =
@@ -29,7 +29,7 @@ const unwritten: HostKernel<"ConvWeightGradient"> = (operands, attributes) => {
   return [
     hostData(
       dw.dtype,
-      numbersOf(dw).map(() => 7),
+      toNumbers(dw).map(() => 7),
       dw.shape,
     ),
   ];

@@ -5,18 +5,18 @@
 import { expect, it } from "vitest";
 import type { ConformanceCase } from "../../src/conformance-case.js";
 import { inAnyOrder, randomSource } from "../../src/random-source.js";
-import { chosenCases, groupOf } from "../../src/suite/chosen-cases.js";
+import { caseGroup, chooseCases } from "../../src/suite/chosen-cases.js";
 import { type ConformanceOptions, runConformance } from "../../src/suite/run-conformance.js";
 import { trainingCases } from "../../src/training/training-cases.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-const suite = chosenCases({ training: trainingCases });
+const suite = chooseCases({ training: trainingCases });
 
 /** The suite's cases of some groups, without those that take minutes on the oracle node by node. */
 export const casesOf = (groups: readonly string[], among: RegExp = /./): readonly ConformanceCase[] =>
   suite.filter(
     (subject) =>
-      groups.includes(groupOf(subject)) &&
+      groups.includes(caseGroup(subject)) &&
       among.test(subject.id) &&
       !/\/(random-bits|every-bit-pattern)$/.test(subject.id),
   );

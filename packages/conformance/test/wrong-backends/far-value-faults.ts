@@ -1,11 +1,11 @@
 /** Backends that are right for ordinary numbers, and wrong where functions overflow, round or meet NaN. */
 import { floatFormats, type HostTensor, type Op } from "@mp/graph";
-import { generated, hostData, numbersOf } from "../../src/host-data.js";
+import { generate, hostData, toNumbers } from "../../src/host-data.js";
 import { afterwards, beforehand, changing, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 const mapped = (x: HostTensor, f: (x: number, at: number) => number): HostTensor =>
-  hostData(x.dtype, numbersOf(x).map(f), x.shape);
+  hostData(x.dtype, toNumbers(x).map(f), x.shape);
 
 /** Operands limited to a range. */
 const limited = (op: Op, limit: number) =>
@@ -18,7 +18,7 @@ const limited = (op: Op, limit: number) =>
 const saturating = (op: Op) =>
   oracleWithKernels(
     changing([op], (result, inputs) => {
-      if (result.dtype !== "f16" || inputs.some((x) => numbersOf(x).some((y) => !Number.isFinite(y))))
+      if (result.dtype !== "f16" || inputs.some((x) => toNumbers(x).some((y) => !Number.isFinite(y))))
         return result;
       const { maxFinite } = floatFormats.f16;
       return mapped(result, (x) => Math.max(-maxFinite, Math.min(maxFinite, x)));
@@ -53,7 +53,7 @@ export const farValueFaults: readonly WrongBackend[] = [
       oracleWithKernels({
         Range: afterwards("Range", (result) => {
           if (result.dtype !== "f32") return result;
-          const [first = 0, second = 0] = numbersOf(result);
+          const [first = 0, second = 0] = toNumbers(result);
           const step = Math.fround(second - first);
           let sum = Math.fround(first - step);
           return mapped(result, () => {
@@ -117,8 +117,8 @@ export const farValueFaults: readonly WrongBackend[] = [
     factory: () =>
       oracleWithKernels({
         LogSoftmax: afterwards("LogSoftmax", (result, [x]) =>
-          x !== undefined && numbersOf(x).some((y) => y > 88 && y < Number.POSITIVE_INFINITY)
-            ? generated(result.dtype, result.shape, () => Number.NaN)
+          x !== undefined && toNumbers(x).some((y) => y > 88 && y < Number.POSITIVE_INFINITY)
+            ? generate(result.dtype, result.shape, () => Number.NaN)
             : result,
         ),
       }),

@@ -2,7 +2,7 @@
  * Products that keep every partial sum in the half of their operands, for some forms of matrices and not for others.
  */
 import { decode, elementCount, encode, type HostTensor, isHalf, type Op, type OpAttributes } from "@mp/graph";
-import { hostData, numbersOf } from "../../src/host-data.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel } from "./kernels.js";
 
 type Round = (x: number) => number;
@@ -53,7 +53,7 @@ export const halfMatMul = (isWrong: (a: HostTensor, b: HostTensor) => boolean): 
     const n = y.shape.length === 1 ? 1 : (y.shape.at(-1) ?? 0);
     const sizes = [m ?? 0, k ?? 0, n] as const;
     const stack = elementCount(shape, "half sums") / Math.max(1, sizes[0] * n);
-    const [left, right] = [numbersOf(x), numbersOf(y)];
+    const [left, right] = [toNumbers(x), toNumbers(y)];
     const part = (numbers: readonly number[], size: number, index: number): readonly number[] =>
       numbers.length === size ? numbers : numbers.slice(index * size, (index + 1) * size);
     return Array.from({ length: stack }, (_, index) =>
@@ -81,8 +81,8 @@ export const halfGemm = (isWrong: (attributes: OpAttributes["Gemm"]) => boolean)
     const [a, b, c] = operands as [HostTensor, HostTensor, HostTensor | undefined];
     const [x, y] = [turned(a, transA), turned(b, transB)];
     const sizes = [x.shape[0] ?? 0, x.shape[1] ?? 0, y.shape[1] ?? 0] as const;
-    const sums = product(numbersOf(x), numbersOf(y), sizes, round);
-    const bias = c === undefined ? [] : numbersOf(evaluateNode("Expand", [c], { shape })[0] as HostTensor);
+    const sums = product(toNumbers(x), toNumbers(y), sizes, round);
+    const bias = c === undefined ? [] : toNumbers(evaluateNode("Expand", [c], { shape })[0] as HostTensor);
     return sums.map((sum, at) => round(alpha * sum + beta * (bias[at] ?? 0)));
   });
   return (inputs, attributes, outputs) =>

@@ -8,7 +8,7 @@ import {
   producers,
   type Value,
 } from "@mp/graph";
-import { generated, numbersOf } from "../../src/host-data.js";
+import { generate, toNumbers } from "../../src/host-data.js";
 import { rewriting } from "./rewrite-faults.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -36,12 +36,12 @@ function filledBy(node: AnyNode, x: number): AnyNode {
     ...node,
     op: "Constant",
     inputs: [],
-    attributes: { value: generated(dtype, shape, () => x) },
+    attributes: { value: generate(dtype, shape, () => x) },
   } as AnyNode;
 }
 
 const isFilledWith = (node: AnyNode | undefined, x: number): boolean =>
-  node !== undefined && isNode(node, "Constant") && numbersOf(node.attributes.value).every((y) => y === x);
+  node !== undefined && isNode(node, "Constant") && toNumbers(node.attributes.value).every((y) => y === x);
 
 /** The first operand where the second is a constant of that number and as small as it. */
 function without(op: "Add" | "Mul", x: number, to: (node: AnyNode, kept: Value) => AnyNode) {

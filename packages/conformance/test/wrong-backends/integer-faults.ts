@@ -1,7 +1,7 @@
 /** Integers that pass through floats, saturate, or are compared by half of their bits. */
 import type { DType, HostTensor, Op, OpAttributes } from "@mp/graph";
-import { hostData, numbersOf } from "../../src/host-data.js";
-import { bigintsOf, type IntegerDType, integerData, wrapped } from "../../src/samples/integers.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
+import { type IntegerDType, integerData, toBigints, wrap } from "../../src/samples/integers.js";
 import { changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -12,14 +12,14 @@ const doubled = (given: HostTensor): HostTensor =>
   isWord(given.dtype)
     ? integerData(
         given.dtype,
-        bigintsOf(given).map((x) => wrapped(given.dtype as IntegerDType, BigInt(Number(x)))),
+        toBigints(given).map((x) => wrap(given.dtype as IntegerDType, BigInt(Number(x)))),
         given.shape,
       )
     : given;
 
 /** The values rounded to f32. */
 const floated = (given: HostTensor): HostTensor =>
-  given.dtype === "i32" ? hostData("i32", numbersOf(given).map(Math.fround), given.shape) : given;
+  given.dtype === "i32" ? hostData("i32", toNumbers(given).map(Math.fround), given.shape) : given;
 
 /** A kernel whose data passes through another format. */
 const through =
@@ -48,7 +48,7 @@ const saturating =
     const [right] = evaluateNode(op, inputs, attributes) as [HostTensor];
     const alike = inputs.every(({ data }) => data.length === right.data.length);
     if (right.dtype !== dtype || !alike) return [right];
-    const columns = inputs.map(bigintsOf);
+    const columns = inputs.map(toBigints);
     const [low, high] = LIMITS[dtype] as readonly [bigint, bigint];
     const held = Array.from({ length: right.data.length }, (_, at) => {
       const x = f(...columns.map((column) => column[at] ?? 0n));
@@ -69,7 +69,7 @@ const choosing =
     const inputs = dataOf(operands);
     const [right] = evaluateNode(op, inputs, attributes) as [HostTensor];
     if (right.dtype !== "i64" || inputs.some(({ data }) => data.length !== right.data.length)) return [right];
-    const [a = [], b = []] = inputs.map(bigintsOf);
+    const [a = [], b = []] = inputs.map(toBigints);
     const values = a.map((x, at) => {
       const y = b[at] ?? 0n;
       return isLess(x, y) === (op === "Min") ? x : y;
@@ -84,14 +84,14 @@ const extreme =
     if (x.dtype !== "i64" || x.shape.length !== 1 || x.data.length === 0)
       return evaluateNode(op, [x], attributes);
     const least = op === "ReduceMin";
-    const value = bigintsOf(x).reduce((best, y) => (isLess(y, best) === least ? y : best));
+    const value = toBigints(x).reduce((best, y) => (isLess(y, best) === least ? y : best));
     return [integerData("i64", [value], attributes.keepdims ? [1] : [])];
   };
 
 const sign: HostKernel<"Sign"> = (operands, attributes) => {
   const [x] = dataOf(operands) as [HostTensor];
   if (x.dtype !== "i64") return evaluateNode("Sign", [x], attributes);
-  const signs = bigintsOf(x).map((y) => (y === 0n ? 0n : isLess(0n, y) ? 1n : -1n));
+  const signs = toBigints(x).map((y) => (y === 0n ? 0n : isLess(0n, y) ? 1n : -1n));
   return [integerData("i64", signs, x.shape)];
 };
 
@@ -113,12 +113,12 @@ const foldedInDoubles =
   (operands, attributes) => {
     const [x] = dataOf(operands) as [HostTensor];
     if (x.dtype !== dtype || x.shape.length !== 1) return evaluateNode(op, [x], attributes);
-    const total = numbersOf(x).reduce(
+    const total = toNumbers(x).reduce(
       (sum, y) => (op === "ReduceSum" ? sum + y : sum * y),
       op === "ReduceSum" ? 0 : 1,
     );
     const value = Number.isFinite(total) ? BigInt(total) : 0n;
-    return [integerData(dtype, [wrapped(dtype, value)], attributes.keepdims ? [1] : [])];
+    return [integerData(dtype, [wrap(dtype, value)], attributes.keepdims ? [1] : [])];
   };
 
 const AXES = ["op", "cast", "large", "size", "reduce", "integer", "rare"];
@@ -259,7 +259,7 @@ export const integerFaults: readonly WrongBackend[] = [
       oracleWithKernels({
         Cast: cast(
           (from, to) => isWord(from) && to === "f32",
-          (x) => hostData("f32", numbersOf(x), x.shape),
+          (x) => hostData("f32", toNumbers(x), x.shape),
         ),
       }),
     axes: AXES,
@@ -299,8 +299,8 @@ export const integerFaults: readonly WrongBackend[] = [
           const [right] = evaluateNode("Clip", [x], attributes) as [HostTensor];
           if (x.dtype !== "i64" || max === undefined) return [right];
           const limit = BigInt(Math.floor(max));
-          const clipped = bigintsOf(right);
-          const kept = bigintsOf(x).map((y, at) => (isLess(y, limit) ? y : (clipped[at] ?? 0n)));
+          const clipped = toBigints(right);
+          const kept = toBigints(x).map((y, at) => (isLess(y, limit) ? y : (clipped[at] ?? 0n)));
           return [integerData("i64", attributes.min === undefined ? kept : clipped, x.shape)];
         },
       }),

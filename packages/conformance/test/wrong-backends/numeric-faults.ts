@@ -10,7 +10,7 @@ import {
   opDTypes,
   tensor,
 } from "@mp/graph";
-import { hostData, numbersOf } from "../../src/host-data.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
 import {
   afterwards,
   beforehand,
@@ -24,7 +24,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 const OPS = Object.keys(opDTypes) as Op[];
 
 function mapped(given: HostTensor, f: (x: number) => number): HostTensor {
-  return hostData(given.dtype, numbersOf(given).map(f), given.shape);
+  return hostData(given.dtype, toNumbers(given).map(f), given.shape);
 }
 
 /** The neighbor toward zero instead of the nearest. */
@@ -52,7 +52,7 @@ const castBy =
     return [
       hostData(
         to,
-        numbersOf(x.data).map((value) => rounded(to, value)),
+        toNumbers(x.data).map((value) => rounded(to, value)),
         x.shape,
       ),
     ];
@@ -65,8 +65,8 @@ const raisedSum: HostKernel<"Add"> = ([a, b], attributes) => {
   if ((dtype !== "f16" && dtype !== "bf16") || x.shape.join() !== y.shape.join()) {
     return evaluateNode("Add", [x, y], attributes);
   }
-  const others = numbersOf(y);
-  const sums = numbersOf(x).map((value, index) => raisedTo(dtype, value + (others[index] ?? 0)));
+  const others = toNumbers(y);
+  const sums = toNumbers(x).map((value, index) => raisedTo(dtype, value + (others[index] ?? 0)));
   return [hostData(dtype, sums, x.shape)];
 };
 
@@ -78,7 +78,7 @@ const halfProduct: HostKernel<"MatMul"> = ([a, b], attributes) => {
   if (!isFloat(dtype) || dtype === "f32" || x.shape.length !== 2 || y.shape.length !== 2) return [result];
   const [m = 0, k = 0] = x.shape;
   const n = y.shape[1] ?? 0;
-  const [left, right] = [numbersOf(x), numbersOf(y)];
+  const [left, right] = [toNumbers(x), toNumbers(y)];
   const round = (value: number): number => decode(dtype, encode(dtype, value));
   const sums = Array.from({ length: m * n }, (_, place) => {
     let sum = 0;

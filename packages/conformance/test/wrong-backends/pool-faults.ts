@@ -1,6 +1,6 @@
 /** Pools and normalizations as in engines that were not tested against a specification. */
 import { decode, encode, type FloatDType, floatFormats, type HostTensor } from "@mp/graph";
-import { hostData, numbersOf } from "../../src/host-data.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
 import { beforehand, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -8,7 +8,7 @@ const POOLING = /Pool|Normalization/;
 const FLOATS = ["f32", "f16", "bf16"] as const;
 
 function mapped(given: HostTensor, f: (x: number, at: number) => number): HostTensor {
-  return hostData(given.dtype, numbersOf(given).map(f), given.shape);
+  return hostData(given.dtype, toNumbers(given).map(f), given.shape);
 }
 
 /** Later elements are made a little larger, by less than any real difference: the last of equal elements wins. */
@@ -41,7 +41,7 @@ const differenceOfSquares: HostKernel<"BatchNormalization"> = (inputs, { epsilon
   const channels = x.shape[1] ?? 1;
   const plane = x.shape.slice(2).reduce((product, size) => product * size, 1);
   const channelOf = (at: number): number => Math.floor(at / plane) % channels;
-  const [values, means] = [numbersOf(x), numbersOf(mean)];
+  const [values, means] = [toNumbers(x), toNumbers(mean)];
   const squares = new Float32Array(channels);
   values.forEach((value, at) => {
     squares[channelOf(at)] = (squares[channelOf(at)] ?? 0) + Math.fround(value * value);
@@ -49,7 +49,7 @@ const differenceOfSquares: HostKernel<"BatchNormalization"> = (inputs, { epsilon
   const variance = squares.map(
     (sum, channel) => Math.fround(sum / (values.length / channels)) - Math.fround((means[channel] ?? 0) ** 2),
   );
-  const [factors, shifts] = [numbersOf(scale), numbersOf(bias)];
+  const [factors, shifts] = [toNumbers(scale), toNumbers(bias)];
   const dtype = x.dtype as FloatDType;
   const y = mapped(x, (value, at) => {
     const channel = channelOf(at);
@@ -62,7 +62,7 @@ const differenceOfSquares: HostKernel<"BatchNormalization"> = (inputs, { epsilon
 /** No gradient for a window without an element above -infinity, where a search for the maximum starts. */
 const foundNothing = ([dy, x, y]: readonly HostTensor[]): readonly HostTensor[] => {
   if (dy === undefined || x === undefined || y === undefined) return [];
-  const largest = numbersOf(y);
+  const largest = toNumbers(y);
   return [mapped(dy, (value, at) => (largest[at] === Number.NEGATIVE_INFINITY ? 0 : value)), x, y];
 };
 

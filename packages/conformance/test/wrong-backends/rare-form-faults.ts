@@ -9,13 +9,13 @@ import {
   type RunInput,
 } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
-import { hostData, numbersOf } from "../../src/host-data.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import { wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 const mapped = (given: HostTensor, f: (x: number, at: number) => number): HostTensor =>
-  hostData(given.dtype, numbersOf(given).map(f), given.shape);
+  hostData(given.dtype, toNumbers(given).map(f), given.shape);
 
 /** The elements in the opposite order. */
 const backwards = (given: HostTensor): HostTensor =>
@@ -98,7 +98,7 @@ const countsIgnored: HostKernel<"NegativeLogLikelihoodLoss"> = (operands, attrib
   const [scores, labels] = inputs as [HostTensor, HostTensor];
   const { reduction, ignoreIndex } = attributes;
   if (reduction !== "mean" || ignoreIndex === undefined || scores.shape.length < 3) return [result];
-  const all = numbersOf(labels);
+  const all = toNumbers(labels);
   const share = all.filter((label) => label !== ignoreIndex).length / all.length;
   return [mapped(result, (x) => x * share)];
 };

@@ -1,8 +1,8 @@
 /** Kernels that are right up to some size. With a threshold above all sizes of the suite, nothing is left to detect. */
 import { type HostTensor, isFloat, type Op } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
-import { hostData, numbersOf } from "../../src/host-data.js";
-import { bigintsOf, integerData } from "../../src/samples/integers.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
+import { integerData, toBigints } from "../../src/samples/integers.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -54,7 +54,7 @@ const wrapping =
   (indices: HostTensor): HostTensor =>
     hostData(
       "i32",
-      numbersOf(indices).map((index) => index % limit),
+      toNumbers(indices).map((index) => index % limit),
       indices.shape,
     );
 
@@ -70,7 +70,7 @@ const restarting =
     return [
       hostData(
         "f32",
-        numbersOf(right).map((sum, at) => (at < length ? sum : sum - lost)),
+        toNumbers(right).map((sum, at) => (at < length ? sum : sum - lost)),
         x.shape,
       ),
     ];
@@ -86,7 +86,7 @@ const seeingFew =
     if (attributes.axes.length !== 1 || size <= length || !isFloat(x.dtype))
       return evaluateNode(op, [x], attributes);
     const inner = x.shape.slice(axis + 1).reduce((product, dimension) => product * dimension, 1);
-    const numbers = numbersOf(x).map((value, at) =>
+    const numbers = toNumbers(x).map((value, at) =>
       Math.floor(at / inner) % size < length ? value : Number.POSITIVE_INFINITY,
     );
     return evaluateNode(op, [hostData(x.dtype, numbers, x.shape)], attributes);
@@ -104,7 +104,7 @@ const narrowCounter =
     return [
       integerData(
         dtype,
-        bigintsOf(sum).map((x) => BigInt.asIntN(bits, x)),
+        toBigints(sum).map((x) => BigInt.asIntN(bits, x)),
         [],
       ),
     ];

@@ -1,7 +1,7 @@
 /** Kernels that are wrong in the last elements of lengths that leave one remainder of a register. */
 import type { HostTensor, Op } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
-import { hostData, numbersOf } from "../../src/host-data.js";
+import { hostData, toNumbers } from "../../src/host-data.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -17,7 +17,7 @@ const changed = (
   given: HostTensor,
   f: (x: number, at: number, all: readonly number[]) => number,
 ): HostTensor => {
-  const numbers = numbersOf(given);
+  const numbers = toNumbers(given);
   return hostData(
     given.dtype,
     numbers.map((x, at) => f(x, at, numbers)),
@@ -92,7 +92,7 @@ const scalarOnTheLeft =
     const [right] = evaluateNode("Sub", [a, b], attributes) as [HostTensor];
     if (a.shape.length > 0 || b.shape.length !== 1 || !applies(right.data.length)) return [right];
     const last = right.data.length - 1;
-    const kept = numbersOf(b);
+    const kept = toNumbers(b);
     return [changed(right, (x, at) => (at === last ? (kept[at] ?? x) : x))];
   };
 

@@ -4,7 +4,7 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import type { AxisOp } from "../../samples/axis-data.js";
 import type { Sampled } from "../../samples/op-sample.js";
 import { opRows, opsWith } from "../../samples/op-table.js";
-import { drawn } from "../kinds/drawn.js";
+import { drawSome } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /**
@@ -16,7 +16,7 @@ const DRAWN = 20;
 const isAlongOne = ({ attributes }: { readonly attributes: object }): boolean =>
   "axes" in attributes && Array.isArray(attributes.axes) && attributes.axes.length === 1;
 
-const thinned =
+const thin =
   <K extends AxisOp>(op: K, axes: Sampled<K>): Sampled<K> =>
   (draws) => {
     const all = axes(draws);
@@ -24,14 +24,14 @@ const thinned =
     return Object.fromEntries(
       Object.entries(all).map(([behaviour, samples]) => {
         const rest = samples.filter((each) => !isAlongOne(each));
-        return [behaviour, [...samples.filter(isAlongOne), ...drawn(draws.random, rest, DRAWN)]];
+        return [behaviour, [...samples.filter(isAlongOne), ...drawSome(draws.random, rest, DRAWN)]];
       }),
     );
   };
 
-function casesOf<K extends AxisOp>(op: K): readonly ConformanceCase[] {
+function axisOpCases<K extends AxisOp>(op: K): readonly ConformanceCase[] {
   const { axes }: { readonly axes: Sampled<K> } = opRows[op];
-  return sampleCases("axis", op, thinned(op, axes));
+  return sampleCases("axis", op, thin(op, axes));
 }
 
-export const axisCases: readonly ConformanceCase[] = opsWith("axes").flatMap((op) => casesOf(op));
+export const axisCases: readonly ConformanceCase[] = opsWith("axes").flatMap((op) => axisOpCases(op));

@@ -1,12 +1,12 @@
 /** Operators on tensors of which all sides are equal, where only the values show that two axes were exchanged. */
 import { DTYPES, isComputeFloat, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { generatedCases } from "./generated-cases.js";
+import { columnCases } from "./generated-cases.js";
 
 /** Eight-bit floats are only moved, and not by every form of a scatter. */
 const SIDED = DTYPES.filter((dtype) => !isFloat(dtype) || isComputeFloat(dtype));
 
-export const equalSideCases: readonly ConformanceCase[] = generatedCases(
+export const equalSideCases: readonly ConformanceCase[] = columnCases(
   "equal-sides",
   "every-axis",
   "sides",

@@ -9,14 +9,14 @@ import { sampleGraph } from "../kinds/op-cases.js";
  * One case for each op that has samples in the column and each dtype that it takes, among those of `dtypes`; of its
  * samples those `chosen`.
  */
-export function generatedCases(
+export function columnCases(
   group: string,
   behaviour: string,
   column: "tails" | "sides",
   dtypes: readonly DType[],
   chosen: <S>(dtype: DType, samples: readonly S[]) => readonly S[] = (_, samples) => samples,
 ): readonly ConformanceCase[] {
-  const casesOf = <K extends SideOp | TailOp>(op: K): readonly ConformanceCase[] => {
+  const opCases = <K extends SideOp | TailOp>(op: K): readonly ConformanceCase[] => {
     const row = (opRows[op] as unknown as Readonly<Record<typeof column, GeneratedRow<K>>>)[column];
     const taken = opDTypes[op].filter((dtype) => dtypes.includes(dtype));
     // Those of the operators whose only dtype is another one, such as random bits.
@@ -26,5 +26,5 @@ export function generatedCases(
       ),
     );
   };
-  return opsWith(column).flatMap((op) => casesOf(op));
+  return opsWith(column).flatMap((op) => opCases(op));
 }

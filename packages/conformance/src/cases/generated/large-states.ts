@@ -4,9 +4,9 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
 import { expectUntouched, overwrite } from "../../held-data.js";
-import { randomBitsOf } from "../../random-bits-of.js";
+import { randomBits } from "../../random-bits-of.js";
 import { holdable } from "../../short-integers.js";
-import { at, flag, graphOf, typed } from "../../small-graphs.js";
+import { at, buildGraph, flag, valueType } from "../../small-graphs.js";
 import { expectSame, scriptedCase } from "../kinds/scripted-case.js";
 import { withState } from "../kinds/with-state.js";
 
@@ -17,9 +17,14 @@ const SLOTS = ["always", "applied", "kept", "passed", "first", "second"] as cons
  * Replaces one slot always and one when applied, passes one on, exchanges two, and keeps one; shows what it saw of each.
  */
 function exchanging(dtype: DType): Graph {
-  const type = typed(dtype, SIZE);
-  return graphOf({
-    inputs: { ...Object.fromEntries(SLOTS.map((slot) => [slot, type])), x: type, y: type, go: typed("bool") },
+  const type = valueType(dtype, SIZE);
+  return buildGraph({
+    inputs: {
+      ...Object.fromEntries(SLOTS.map((slot) => [slot, type])),
+      x: type,
+      y: type,
+      go: valueType("bool"),
+    },
     outputs: (builder, inputs) => ({
       ...Object.fromEntries(SLOTS.map((slot) => [`saw ${slot}`, at(inputs, slot)])),
       x: at(inputs, "x"),
@@ -56,7 +61,7 @@ const largeCase = (dtype: DType): ConformanceCase =>
     `large-state/${dtype}/of-random-bits`,
     exchanging(dtype),
     async (backend, { random, seed }) => {
-      const make = (): HostTensor => holdable(randomBitsOf({ random, dtype }, [SIZE]), backend.manifest);
+      const make = (): HostTensor => holdable(randomBits({ random, dtype }, [SIZE]), backend.manifest);
       let held: Values = Object.fromEntries(SLOTS.map((slot) => [slot, make()]));
       const given = fresh(held);
       const kept: (readonly [string, HostTensor, HostTensor])[] = [];
@@ -111,8 +116,8 @@ const largeCase = (dtype: DType): ConformanceCase =>
 
 const GROUP = ["wide", "narrow"];
 
-const placed: Graph = graphOf({
-  inputs: { wide: typed("f32", SIZE), narrow: typed("f32", 21) },
+const placed: Graph = buildGraph({
+  inputs: { wide: valueType("f32", SIZE), narrow: valueType("f32", 21) },
   outputs: (_, inputs) => ({ saw: at(inputs, "wide"), narrow: at(inputs, "narrow") }),
 });
 
@@ -121,10 +126,10 @@ const inPlace = scriptedCase(
   placed,
   async (backend, { random, seed }) => {
     const floats = { random, dtype: "f32" } as const;
-    const values = { wide: randomBitsOf(floats, [SIZE]), narrow: randomBitsOf(floats, [21]) };
+    const values = { wide: randomBits(floats, [SIZE]), narrow: randomBits(floats, [21]) };
     const state = await backend.createState(fresh(values), { adjacent: [GROUP] });
     const start = Math.ceil(SIZE / 16) * 16;
-    const changed = { wide: randomBitsOf(floats, [SIZE]), narrow: randomBitsOf(floats, [21]) };
+    const changed = { wide: randomBits(floats, [SIZE]), narrow: randomBits(floats, [21]) };
     await state.inPlace?.(GROUP, async (array) => {
       const part = (from: number, like: HostTensor): HostTensor =>
         ({ ...like, data: array.slice(from, from + like.data.length) }) as HostTensor;

@@ -13,18 +13,18 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
 import { overwrite } from "../../held-data.js";
-import { randomBitsOf } from "../../random-bits-of.js";
+import { randomBits } from "../../random-bits-of.js";
 import type { RandomSource } from "../../random-source.js";
 import { holdable } from "../../short-integers.js";
-import { at, graphOf, typed } from "../../small-graphs.js";
+import { at, buildGraph, valueType } from "../../small-graphs.js";
 import { expectSame, scriptedCase } from "../kinds/scripted-case.js";
 
 const STEPS = 80;
 
 /** x, y → y, x; `slot` is seen and replaced by x. */
 const exchanging = (dtype: DType, length: number): Graph =>
-  graphOf({
-    inputs: { x: typed(dtype, length), y: typed(dtype, length), slot: typed(dtype, length) },
+  buildGraph({
+    inputs: { x: valueType(dtype, length), y: valueType(dtype, length), slot: valueType(dtype, length) },
     outputs: (_, inputs) => ({
       first: at(inputs, "y"),
       second: at(inputs, "x"),
@@ -150,7 +150,7 @@ const liveCase = (dtype: DType, length: number): ConformanceCase =>
     `live-arrays/${dtype}/${length}-elements`,
     exchanging(dtype, length),
     async (backend, { random, seed }) => {
-      const make = (): HostTensor => holdable(randomBitsOf({ random, dtype }, [length]), backend.manifest);
+      const make = (): HostTensor => holdable(randomBits({ random, dtype }, [length]), backend.manifest);
       const kept = new Kept();
       const held = make();
       const state = await backend.createState({ slot: fresh(held) });

@@ -3,7 +3,7 @@ import { type Executable, type Graph, type HostTensor, type RunInput, type State
 import type { CaseContext, ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
 import type { RandomSource } from "../../random-source.js";
-import { at, f32, flag, graphOf, scalar, sum, typed } from "../../small-graphs.js";
+import { at, buildGraph, f32, flag, scalar, sum, valueType } from "../../small-graphs.js";
 import type { Tensors } from "../kinds/graph-case.js";
 import { profileCase } from "../kinds/profile-case.js";
 import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
@@ -16,8 +16,8 @@ const SIZE = 5;
 const SETTLED = 20;
 
 /** doubled = x + x; moved = x + y. */
-const plain: Graph = graphOf({
-  inputs: { x: typed("f32", SIZE), y: typed("f32", SIZE) },
+const plain: Graph = buildGraph({
+  inputs: { x: valueType("f32", SIZE), y: valueType("f32", SIZE) },
   outputs: (builder, inputs) => ({
     doubled: sum(builder, at(inputs, "x"), at(inputs, "x")),
     moved: sum(builder, at(inputs, "x"), at(inputs, "y")),
@@ -28,12 +28,12 @@ const plain: Graph = graphOf({
 const whole = (random: RandomSource): HostTensor<"f32"> =>
   f32(...Array.from({ length: SIZE }, () => random.integer(-500, 500)));
 
-const added = (a: HostTensor, b: HostTensor): HostTensor<"f32"> =>
+const addTensors = (a: HostTensor, b: HostTensor): HostTensor<"f32"> =>
   tensor((a.data as Float32Array).map((x, place) => x + (b.data[place] as number)));
 
 const plainly = (x: HostTensor, y: HostTensor): Tensors => ({
-  doubled: added(x, x),
-  moved: added(x, y),
+  doubled: addTensors(x, x),
+  moved: addTensors(x, y),
   passed: y,
 });
 
@@ -43,14 +43,14 @@ function expectAll(got: Tensors, want: Tensors, when: string): void {
 
 /** Weight and total grow by what is fed, the weight only when applied; `kept` is passed on; runs are counted. */
 const growing = (): Setup => ({
-  graph: graphOf({
+  graph: buildGraph({
     inputs: {
-      weight: typed("f32", SIZE),
-      total: typed("f32", SIZE),
-      count: typed("f32"),
-      kept: typed("f32", SIZE),
-      x: typed("f32", SIZE),
-      go: typed("bool"),
+      weight: valueType("f32", SIZE),
+      total: valueType("f32", SIZE),
+      count: valueType("f32"),
+      kept: valueType("f32", SIZE),
+      x: valueType("f32", SIZE),
+      go: valueType("bool"),
     },
     outputs: (builder, inputs) => ({
       nextWeight: sum(builder, at(inputs, "weight"), at(inputs, "x")),
@@ -81,16 +81,16 @@ interface Model {
   step(x: HostTensor, go: boolean): Tensors;
 }
 
-function modelOf({ values }: Setup): Model {
+function createModel({ values }: Setup): Model {
   const model: Model = {
     values: { ...values },
     step: (x, go) => {
       const { weight, total, count } = model.values as Record<"weight" | "total" | "count", HostTensor>;
-      const seen = added(weight, total);
+      const seen = addTensors(weight, total);
       model.values = {
         ...model.values,
-        weight: go ? added(weight, x) : weight,
-        total: added(total, x),
+        weight: go ? addTensors(weight, x) : weight,
+        total: addTensors(total, x),
         count: scalar(Number(count.data[0]) + 1),
       };
       return { seen, go: flag(go) };
@@ -136,7 +136,7 @@ const stateful = scriptedCase(
   async (backend, context) => {
     const { random } = context;
     const say = saying(context);
-    const model = modelOf(growing());
+    const model = createModel(growing());
     await withState(backend, growing(), async (state, executable) => {
       const { live } = backend.stats();
       let most = 0;
@@ -160,7 +160,7 @@ const stateful = scriptedCase(
 const queued = scriptedCase("many-runs/state/twenty-at-a-time", growing().graph, async (backend, context) => {
   const { random } = context;
   const say = saying(context);
-  const model = modelOf(growing());
+  const model = createModel(growing());
   await withState(backend, growing(), async (state, executable) => {
     for (let start = 0; start < RUNS; start += 20) {
       const calls = Array.from({ length: 20 }, (_, place) => {
@@ -229,7 +229,7 @@ const failing = scriptedCase(
   async (backend, context) => {
     const { random } = context;
     const say = saying(context);
-    const model = modelOf(growing());
+    const model = createModel(growing());
     await withState(backend, growing(), async (state, executable) => {
       const bad: readonly Readonly<Record<string, RunInput>>[] = [
         { x: f32(1), go: flag(true) },
@@ -263,7 +263,7 @@ const shared = scriptedCase(
     const { random } = context;
     const say = saying(context);
     const setup = growing();
-    const model = modelOf(setup);
+    const model = createModel(setup);
     await withState(backend, setup, async (state, first) => {
       const { graph, bindings } = setup;
       await withExecutable(
@@ -288,7 +288,7 @@ const PROFILED = 120;
 const profiled = profileCase("many-runs/profile/between-runs", growing().graph, async (backend, context) => {
   const { random } = context;
   const say = saying(context);
-  const model = modelOf(growing());
+  const model = createModel(growing());
   await withState(backend, growing(), async (state, executable) => {
     for (let run = 0; run < PROFILED; run++) {
       const [x, go] = [step(random), random.integer(0, 1) === 1];
@@ -314,7 +314,7 @@ const lives = scriptedCase(
     const before = backend.stats();
     for (let life = 0; life < LIVES; life++) {
       const setup: Setup = { ...growing(), values: { ...growing().values, weight: whole(random) } };
-      const model = modelOf(setup);
+      const model = createModel(setup);
       await withState(backend, setup, async (state, executable) => {
         for (let run = 0; run < 2; run++) {
           const x = step(random);

@@ -11,9 +11,9 @@ import {
 import { evaluate } from "@mp/graph/reference";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import { generated } from "../../host-data.js";
+import { generate } from "../../host-data.js";
 import { inAnyOrder, type RandomSource, randomSource } from "../../random-source.js";
-import { at, flag, graphOf, sum, typed } from "../../small-graphs.js";
+import { at, buildGraph, flag, sum, valueType } from "../../small-graphs.js";
 import type { Tensors } from "../kinds/graph-case.js";
 import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
 import { withState } from "../kinds/with-state.js";
@@ -26,7 +26,7 @@ const range = (length: number): readonly number[] => Array.from({ length }, (_, 
 const lengthOf = (index: number): number => index % 8;
 
 const whole = (random: RandomSource, length: number): HostTensor =>
-  generated("f32", [length], () => random.integer(-500, 500));
+  generate("f32", [length], () => random.integer(-500, 500));
 
 const wholes = (random: RandomSource): readonly HostTensor[] =>
   range(MANY).map((index) => whole(random, lengthOf(index)));
@@ -35,11 +35,11 @@ const named = (stem: string, values: readonly HostTensor[]): Record<string, Host
   Object.fromEntries(values.map((value, index) => [`${stem}${index}`, value]));
 
 /** Each output from the slot and the input of its number; every third slot is replaced, every third when applied. */
-const wide: Graph = graphOf({
+const wide: Graph = buildGraph({
   inputs: {
-    ...Object.fromEntries(range(MANY).map((index) => [`s${index}`, typed("f32", lengthOf(index))])),
-    ...Object.fromEntries(range(MANY).map((index) => [`x${index}`, typed("f32", lengthOf(index))])),
-    go: typed("bool"),
+    ...Object.fromEntries(range(MANY).map((index) => [`s${index}`, valueType("f32", lengthOf(index))])),
+    ...Object.fromEntries(range(MANY).map((index) => [`x${index}`, valueType("f32", lengthOf(index))])),
+    go: valueType("bool"),
   },
   outputs: (builder, inputs) => ({
     ...Object.fromEntries(
@@ -100,8 +100,8 @@ const slots = scriptedCase("many/slots/and-inputs-and-outputs", wide, async (bac
 });
 
 /** x − y: both operands count. */
-const difference: Graph = graphOf({
-  inputs: { x: typed("f32", 4), y: typed("f32", 4) },
+const difference: Graph = buildGraph({
+  inputs: { x: valueType("f32", 4), y: valueType("f32", 4) },
   outputs: (builder, inputs) => ({ z: builder.emitOne("Sub", [at(inputs, "x"), at(inputs, "y")], {}) }),
 });
 
@@ -124,7 +124,7 @@ const handles = scriptedCase("many/handles/at-once", difference, (backend, { ran
     for (const [x, ofX] of inAnyOrder(random, all)) {
       const [y, ofY] = all[random.integer(0, MANY - 1)] as (typeof all)[number];
       const { z } = await executable.run({ x, y });
-      const want = generated("f32", [4], (place) => Number(ofX.data[place]) - Number(ofY.data[place]));
+      const want = generate("f32", [4], (place) => Number(ofX.data[place]) - Number(ofY.data[place]));
       expectSame(z, want, `the difference of two of ${MANY} handles (seed ${seed})`);
     }
     const left = inAnyOrder(random, all);
@@ -138,8 +138,8 @@ const handles = scriptedCase("many/handles/at-once", difference, (backend, { ran
 
 /** a ← a + x + the number; `seen` is a. */
 const counting = (number: number): Graph =>
-  graphOf({
-    inputs: { a: typed("f32"), x: typed("f32") },
+  buildGraph({
+    inputs: { a: valueType("f32"), x: valueType("f32") },
     outputs: (builder, inputs) => ({
       next: sum(builder, sum(builder, at(inputs, "a"), at(inputs, "x")), builder.literal(number, "f32")),
       seen: at(inputs, "a"),
@@ -150,7 +150,7 @@ const executables = scriptedCase(
   "many/executables/of-one-state",
   counting(1),
   async (backend, { random, seed }) => {
-    const scalarOf = (x: number): HostTensor => generated("f32", [], () => x);
+    const scalarOf = (x: number): HostTensor => generate("f32", [], () => x);
     const state = await backend.createState({ a: scalarOf(0) });
     let held = 0;
     const opened: (readonly [number, Executable])[] = [];
@@ -185,7 +185,7 @@ const CONSTANTS = 40;
 /** Sums and differences of whole numbers that f32 has: a node that is wrong anywhere changes what comes after it. */
 function longGraph(random: RandomSource): Graph {
   const builder = new GraphBuilder();
-  const x = builder.input("x", typed("f32", 3), "batch");
+  const x = builder.input("x", valueType("f32", 3), "batch");
   const added = range(CONSTANTS).map(() => builder.constant(whole(random, 3)));
   const either = (a: Value, b: Value): Value =>
     builder.emitOne(
@@ -220,8 +220,8 @@ function longGraph(random: RandomSource): Graph {
 }
 
 /** Only what it is made of. */
-const made: Graph = graphOf({
-  inputs: { x: typed("f32", 3) },
+const made: Graph = buildGraph({
+  inputs: { x: valueType("f32", 3) },
   outputs: (builder, inputs) => {
     const x = at(inputs, "x");
     const parts = [sum(builder, x, x), builder.emitOne("Sub", [x, x], {})];

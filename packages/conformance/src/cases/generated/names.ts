@@ -2,9 +2,9 @@
 import { type Graph, GraphBuilder, type HostTensor, type RunInput, type StateBinding } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual } from "../../expectations.js";
-import { generated } from "../../host-data.js";
+import { generate } from "../../host-data.js";
 import { inAnyOrder, type RandomSource } from "../../random-source.js";
-import { typed } from "../../small-graphs.js";
+import { valueType } from "../../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
 import { withState } from "../kinds/with-state.js";
 
@@ -72,9 +72,9 @@ interface Web {
   readonly from: readonly number[];
 }
 
-function webOf(inputs: readonly string[], outputs: readonly string[], from: readonly number[]): Web {
+function buildWeb(inputs: readonly string[], outputs: readonly string[], from: readonly number[]): Web {
   const builder = new GraphBuilder();
-  const values = inputs.map((name) => builder.input(name, typed("f32", 3), "batch"));
+  const values = inputs.map((name) => builder.input(name, valueType("f32", 3), "batch"));
   const results = outputs.map((name, index) => {
     const operands = [values[index], values[from[index] as number]] as [
       (typeof values)[number],
@@ -88,26 +88,26 @@ function webOf(inputs: readonly string[], outputs: readonly string[], from: read
 }
 
 const randomWeb = (random: RandomSource): Web =>
-  webOf(
+  buildWeb(
     inAnyOrder(random, NAMES),
     inAnyOrder(random, NAMES),
     NAMES.map(() => random.integer(0, NAMES.length - 1)),
   );
 
-const whole = (random: RandomSource): HostTensor => generated("f32", [3], () => random.integer(-999, 999));
+const whole = (random: RandomSource): HostTensor => generate("f32", [3], () => random.integer(-999, 999));
 
 /** Not a literal or an assignment, by which `__proto__` would set a prototype. */
-const recordOf = <T>(names: readonly string[], of: (name: string, index: number) => T): Record<string, T> =>
+const record = <T>(names: readonly string[], of: (name: string, index: number) => T): Record<string, T> =>
   Object.fromEntries(names.map((name, index) => [name, of(name, index)]));
 
 const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(record, name) ? record[name] : undefined;
 
-const shown = (name: string): string =>
+const quote = (name: string): string =>
   JSON.stringify(name.length > 80 ? `${name.slice(0, 20)}…${name.slice(-20)}` : name);
 
 /** The expected outputs, by the values of the inputs. */
-const wantedOf = (
+const expectedResults = (
   { outputs, inputs, from }: Web,
   values: ReadonlyMap<string, HostTensor>,
 ): ReadonlyMap<string, HostTensor> =>
@@ -116,11 +116,11 @@ const wantedOf = (
       const [a, b] = [index, from[index] as number].map(
         (at) => values.get(inputs[at] as string)?.data as Float32Array,
       );
-      return [name, generated("f32", [3], (place) => Number(a?.[place]) - Number(b?.[place]))];
+      return [name, generate("f32", [3], (place) => Number(a?.[place]) - Number(b?.[place]))];
     }),
   );
 
-const single = webOf(["a"], ["b"], [0]).graph;
+const single = buildWeb(["a"], ["b"], [0]).graph;
 
 const values = scriptedCase(
   "names/inputs-and-outputs/are-any-strings",
@@ -133,11 +133,11 @@ const values = scriptedCase(
         const inputs: Record<string, RunInput> = Object.fromEntries(fed);
         const uploaded = run === 2 ? await backend.upload(fed.get("__proto__") as HostTensor) : undefined;
         const got = await executable.run(
-          uploaded === undefined ? inputs : { ...inputs, ...recordOf(["__proto__"], () => uploaded) },
+          uploaded === undefined ? inputs : { ...inputs, ...record(["__proto__"], () => uploaded) },
         );
         uploaded?.dispose();
-        for (const [name, want] of wantedOf(web, fed))
-          expectSame(own(got, name), want, `the output ${shown(name)} of ${NAMES.length} (seed ${seed})`);
+        for (const [name, want] of expectedResults(web, fed))
+          expectSame(own(got, name), want, `the output ${quote(name)} of ${NAMES.length} (seed ${seed})`);
         expectEqual(Object.keys(got).length, NAMES.length, "the number of results");
       }
     });
@@ -159,24 +159,24 @@ const bound = scriptedCase("names/slots/are-any-strings", single, async (backend
     const expectHeld = async (when: string): Promise<void> => {
       const now = await state.read();
       for (const [slot, value] of held)
-        expectSame(own(now, slot), value, `the slot ${shown(slot)} ${when} (seed ${seed})`);
+        expectSame(own(now, slot), value, `the slot ${quote(slot)} ${when} (seed ${seed})`);
       expectEqual(Object.keys(now).length, slots.length, `the number of slots ${when}`);
     };
     await expectHeld("of a new state");
     for (let run = 0; run < 2; run++) {
       const fed = new Map(bindings.map(({ input, slot }) => [input, held.get(slot) as HostTensor]));
-      const want = wantedOf(web, fed);
+      const want = expectedResults(web, fed);
       const got = await executable.run({});
       const taken = new Set(bindings.map(({ output }) => output));
       for (const [name, value] of want)
         if (!taken.has(name))
-          expectSame(own(got, name), value, `the output ${shown(name)} beside a state (seed ${seed})`);
+          expectSame(own(got, name), value, `the output ${quote(name)} beside a state (seed ${seed})`);
       for (const { slot, output } of bindings)
         if (output !== undefined) held.set(slot, want.get(output) as HostTensor);
       await expectHeld(`after run ${run}`);
       const some = inAnyOrder(random, slots).slice(0, 30);
       for (const slot of some) held.set(slot, whole(random));
-      await state.write(recordOf(some, (slot) => held.get(slot) as HostTensor));
+      await state.write(record(some, (slot) => held.get(slot) as HostTensor));
       await expectHeld("after a write");
       const asked = inAnyOrder(random, slots).slice(0, 30);
       const read = await state.read(asked);
@@ -184,7 +184,7 @@ const bound = scriptedCase("names/slots/are-any-strings", single, async (backend
         expectSame(
           own(read, slot),
           held.get(slot) as HostTensor,
-          `the slot ${shown(slot)}, read among others (seed ${seed})`,
+          `the slot ${quote(slot)}, read among others (seed ${seed})`,
         );
       expectEqual(Object.keys(read).length, asked.length, "the number of slots that were asked for");
     }
@@ -197,7 +197,7 @@ const orderly = (names: readonly string[]): readonly string[] =>
 
 const order = scriptedCase("names/order/of-results-and-slots", single, async (backend, { random, seed }) => {
   const slots = inAnyOrder(random, orderly(NAMES));
-  const state = await backend.createState(recordOf(slots, () => whole(random)));
+  const state = await backend.createState(record(slots, () => whole(random)));
   const say = `(seed ${seed})`;
   expectEqual(Object.keys(state.types), slots, `the order of a state's types ${say}`);
   expectEqual(Object.keys(await state.read()), slots, `the order in which slots are read ${say}`);
@@ -209,13 +209,13 @@ const order = scriptedCase("names/order/of-results-and-slots", single, async (ba
   );
   await state.dispose();
   const names = orderly(NAMES);
-  const web = webOf(
+  const web = buildWeb(
     inAnyOrder(random, names),
     inAnyOrder(random, names),
     names.map((_, index) => index),
   );
   await withExecutable(backend, web.graph, async (executable) => {
-    const got = await executable.run(recordOf(inAnyOrder(random, names), () => whole(random)));
+    const got = await executable.run(record(inAnyOrder(random, names), () => whole(random)));
     expectEqual(Object.keys(got), web.outputs, `the order of results, which is the graph's, ${say}`);
   });
 });
@@ -227,12 +227,12 @@ const unknown = scriptedCase(
     const state = await backend.createState({ a: whole(random) });
     await withExecutable(backend, single, async (executable) => {
       for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "A", "a ", ""]) {
-        const text = shown(name);
+        const text = quote(name);
         await expectCode("MP_INVALID_ARGUMENT", `read of a slot ${text} that is not there`, () =>
           state.read([name]),
         );
         await expectCode("MP_INVALID_ARGUMENT", `write to a slot ${text} that is not there`, () =>
-          state.write(recordOf([name], () => whole(random))),
+          state.write(record([name], () => whole(random))),
         );
         await expectCode("MP_INVALID_ARGUMENT", `compile with a slot ${text} that is not there`, () =>
           backend.compile(single, { state, bindings: [{ slot: name, input: "a" }] }),
@@ -241,17 +241,17 @@ const unknown = scriptedCase(
           backend.compile(single, { state, bindings: [{ slot: "a", input: name }] }),
         );
         await expectCode("MP_INVALID_ARGUMENT", `a run with an input ${text} that is not there`, () =>
-          executable.run({ a: whole(random), ...recordOf([name], () => whole(random)) }),
+          executable.run({ a: whole(random), ...record([name], () => whole(random)) }),
         );
         await expectCode("MP_INVALID_ARGUMENT", `a run without its input, and with ${text}`, () =>
-          executable.run(recordOf([name], () => whole(random))),
+          executable.run(record([name], () => whole(random))),
         );
       }
     });
-    const inherited = webOf(["toString", "constructor"], ["y", "z"], [1, 0]).graph;
+    const inherited = buildWeb(["toString", "constructor"], ["y", "z"], [1, 0]).graph;
     await withExecutable(backend, inherited, (executable) =>
       expectCode("MP_INVALID_ARGUMENT", "a run without the input constructor", () =>
-        executable.run(recordOf(["toString"], () => whole(random))),
+        executable.run(record(["toString"], () => whole(random))),
       ),
     );
     await state.dispose();

@@ -5,15 +5,15 @@ import type { Draws } from "../../host-data.js";
 import type { OpSample, Sampled } from "../../samples/op-sample.js";
 import { opRows, opsWith } from "../../samples/op-table.js";
 import {
-  drawnChoice,
+  drawChoice,
   type OptionOp,
   type Options,
-  pairedChoices,
+  pairChoices,
   plainChoice,
   type Setting,
   singleChoices,
 } from "../../samples/setting.js";
-import { drawn } from "../kinds/drawn.js";
+import { drawSome } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /**
@@ -24,19 +24,19 @@ const SINGLES = 16;
 const PAIRS = 8;
 const COMBINATIONS = 6;
 
-function samplesOf<K extends OptionOp>(
+function settingSamples<K extends OptionOp>(
   { factors, sample }: Setting<K>,
   draws: Draws,
   has: { readonly singles: boolean; readonly pairs: boolean },
 ): readonly OpSample<K>[] {
-  const [singles, pairs] = [singleChoices(factors), pairedChoices(factors)];
+  const [singles, pairs] = [singleChoices(factors), pairChoices(factors)];
   const choices = [
     plainChoice(factors),
-    ...(has.singles ? singles : drawn(draws.random, singles, SINGLES)),
-    ...(has.pairs ? pairs : drawn(draws.random, pairs, PAIRS)),
+    ...(has.singles ? singles : drawSome(draws.random, singles, SINGLES)),
+    ...(has.pairs ? pairs : drawSome(draws.random, pairs, PAIRS)),
     ...(pairs.length === 0
       ? []
-      : Array.from({ length: COMBINATIONS }, () => drawnChoice(factors, draws.random))),
+      : Array.from({ length: COMBINATIONS }, () => drawChoice(factors, draws.random))),
   ];
   return choices.flatMap((chosen) => sample(chosen, draws) ?? []);
 }
@@ -46,14 +46,14 @@ const samplesIn =
   (draws) => ({
     "each-value-and-each-two": options(draws.dtype).flatMap((one, index) => {
       const singles = draws.dtype === opDTypes[op][0];
-      return samplesOf(one, draws, { singles, pairs: singles && index === 0 });
+      return settingSamples(one, draws, { singles, pairs: singles && index === 0 });
     }),
   });
 
-function casesOf<K extends OptionOp>(op: K): readonly ConformanceCase[] {
+function optionOpCases<K extends OptionOp>(op: K): readonly ConformanceCase[] {
   const { options }: { readonly options: Options<K> } = opRows[op];
   const dtypes = opDTypes[op].filter((dtype) => options(dtype).length > 0);
   return sampleCases("option", op, samplesIn(op, options), dtypes);
 }
 
-export const optionCases: readonly ConformanceCase[] = opsWith("options").flatMap((op) => casesOf(op));
+export const optionCases: readonly ConformanceCase[] = opsWith("options").flatMap((op) => optionOpCases(op));

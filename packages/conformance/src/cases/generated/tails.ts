@@ -3,10 +3,10 @@ import { DTYPES, type DType, isComputeFloat, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { RandomSource } from "../../random-source.js";
 import { type OpSample, sample } from "../../samples/op-sample.js";
-import { drawn, everySeventh, LENGTHS, labelled } from "../../samples/tail-data.js";
+import { drawBetween, everySeventh, LENGTHS, label } from "../../samples/tail-data.js";
 import { graphCase } from "../kinds/graph-case.js";
 import { sampleGraph } from "../kinds/op-cases.js";
-import { generatedCases } from "./generated-cases.js";
+import { columnCases } from "./generated-cases.js";
 
 const LENGTHS_1_TO_70 = "lengths-1-to-70";
 
@@ -22,8 +22,8 @@ function castTail(from: DType, to: DType, random: RandomSource): readonly OpSamp
     sample<"Cast">(
       { to },
       isFloat(from)
-        ? drawn({ random, dtype: from }, [length], [unsigned ? 0 : -8, 8])
-        : labelled({ random, dtype: from }, [length]),
+        ? drawBetween({ random, dtype: from }, [length], [unsigned ? 0 : -8, 8])
+        : label({ random, dtype: from }, [length]),
     ),
   );
 }
@@ -42,6 +42,6 @@ const casts: readonly ConformanceCase[] = DTYPES.flatMap((from) =>
 );
 
 export const tailCases: readonly ConformanceCase[] = [
-  ...generatedCases("tail", LENGTHS_1_TO_70, "tails", TAILED),
+  ...columnCases("tail", LENGTHS_1_TO_70, "tails", TAILED),
   ...casts,
 ];

@@ -3,7 +3,7 @@ import type { HostTensor, OpAttributes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../host-data.js";
 import {
-  drawnIntegers,
+  drawIntegers,
   edges,
   greater,
   holds,
@@ -12,9 +12,9 @@ import {
   integerData,
   lesser,
   neighbours,
-  wrapped,
+  wrap,
 } from "../../samples/integers.js";
-import { type KnownSample, knownCase } from "./integer-case.js";
+import { integerCase, type KnownSample } from "./integer-case.js";
 
 const plain = {};
 
@@ -22,7 +22,7 @@ type BinaryOp = "Add" | "Sub" | "Mul" | "Div" | "Mod" | "Min" | "Max";
 type ComparisonOp = "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual";
 
 /** Pairs of operands: every edge with every other, random ones, and neighbors with each other. */
-function pairsOf(
+function integerPairs(
   dtype: IntegerDType,
   draw: (count: number) => readonly bigint[],
   takes: (a: bigint, b: bigint) => boolean,
@@ -68,17 +68,20 @@ const binary: readonly ConformanceCase[] = (Object.keys(binaryRules) as BinaryOp
   const attributes = (op === "Mod" ? { fmod: false } : plain) as OpAttributes["Mod"];
   const wraps = op === "Add" || op === "Sub" || op === "Mul";
   return dtypes.map((dtype) =>
-    knownCase(`integer/${op}-${dtype}/${wraps ? "wraps-around" : "keeps-every-bit"}`, op as "Mod", (random) =>
-      pairsOf(dtype, (count) => drawnIntegers(random, dtype, count), takes).map(([a, b]) => ({
-        attributes,
-        inputs: [integerData(dtype, a), integerData(dtype, b)],
-        want: [
-          integerData(
-            dtype,
-            a.map((x, at) => wrapped(dtype, f(x, b[at] ?? 1n))),
-          ),
-        ],
-      })),
+    integerCase(
+      `integer/${op}-${dtype}/${wraps ? "wraps-around" : "keeps-every-bit"}`,
+      op as "Mod",
+      (random) =>
+        integerPairs(dtype, (count) => drawIntegers(random, dtype, count), takes).map(([a, b]) => ({
+          attributes,
+          inputs: [integerData(dtype, a), integerData(dtype, b)],
+          want: [
+            integerData(
+              dtype,
+              a.map((x, at) => wrap(dtype, f(x, b[at] ?? 1n))),
+            ),
+          ],
+        })),
     ),
   );
 });
@@ -94,10 +97,10 @@ const comparisonRules: Readonly<Record<ComparisonOp, (a: bigint, b: bigint) => b
 const comparisons: readonly ConformanceCase[] = (Object.keys(comparisonRules) as ComparisonOp[]).flatMap(
   (op) =>
     INTEGER_DTYPES.map((dtype) =>
-      knownCase(`integer/${op}-${dtype}/tells-neighbours-apart`, op, (random) =>
-        pairsOf(
+      integerCase(`integer/${op}-${dtype}/tells-neighbours-apart`, op, (random) =>
+        integerPairs(
           dtype,
-          (count) => drawnIntegers(random, dtype, count),
+          (count) => drawIntegers(random, dtype, count),
           () => true,
         ).map(([a, b]) => {
           const answers = a.map((x, at) => (comparisonRules[op](x, b[at] ?? 1n) ? 1 : 0));
@@ -123,7 +126,7 @@ const unaryRules: Readonly<Record<UnaryOp, (x: bigint) => bigint>> = {
  * Edges, random integers, and short vectors of neighbors: some engines use other code for whole vectors than for the
  * remainder.
  */
-function vectorsOf(
+function integerVectors(
   dtype: IntegerDType,
   draw: (count: number) => readonly bigint[],
 ): readonly (readonly bigint[])[] {
@@ -132,17 +135,20 @@ function vectorsOf(
 
 const unary: readonly ConformanceCase[] = (Object.keys(unaryRules) as UnaryOp[]).flatMap((op) =>
   (["i32", "i64"] as const).map((dtype) =>
-    knownCase(`integer/${op}-${dtype}/${op === "Sign" ? "keeps-every-bit" : "wraps-around"}`, op, (random) =>
-      vectorsOf(dtype, (count) => drawnIntegers(random, dtype, count)).map((values) => ({
-        attributes: plain,
-        inputs: [integerData(dtype, values)],
-        want: [
-          integerData(
-            dtype,
-            values.map((x) => wrapped(dtype, unaryRules[op](x))),
-          ),
-        ],
-      })),
+    integerCase(
+      `integer/${op}-${dtype}/${op === "Sign" ? "keeps-every-bit" : "wraps-around"}`,
+      op,
+      (random) =>
+        integerVectors(dtype, (count) => drawIntegers(random, dtype, count)).map((values) => ({
+          attributes: plain,
+          inputs: [integerData(dtype, values)],
+          want: [
+            integerData(
+              dtype,
+              values.map((x) => wrap(dtype, unaryRules[op](x))),
+            ),
+          ],
+        })),
     ),
   ),
 );
@@ -155,23 +161,23 @@ const LIMITS: readonly OpAttributes["Clip"][] = [
   { min: -(2 ** 31), max: 2 ** 31 - 1 },
 ];
 
-const clipped = (x: bigint, { min, max }: OpAttributes["Clip"]): bigint => {
+const clip = (x: bigint, { min, max }: OpAttributes["Clip"]): bigint => {
   if (min !== undefined && x < BigInt(min)) return BigInt(min);
   return max !== undefined && x > BigInt(max) ? BigInt(max) : x;
 };
 
 const clips: readonly ConformanceCase[] = INTEGER_DTYPES.map((dtype) =>
-  knownCase(`integer/Clip-${dtype}/keeps-every-bit`, "Clip", (random) =>
+  integerCase(`integer/Clip-${dtype}/keeps-every-bit`, "Clip", (random) =>
     LIMITS.filter(({ min = 0, max = 0 }) => holds(dtype, BigInt(min)) && holds(dtype, BigInt(max))).flatMap(
       (attributes) =>
-        vectorsOf(dtype, (count) => drawnIntegers(random, dtype, count)).map(
+        integerVectors(dtype, (count) => drawIntegers(random, dtype, count)).map(
           (values): KnownSample<"Clip"> => ({
             attributes,
             inputs: [integerData(dtype, values)],
             want: [
               integerData(
                 dtype,
-                values.map((x) => clipped(x, attributes)),
+                values.map((x) => clip(x, attributes)),
               ),
             ],
           }),
@@ -183,7 +189,7 @@ const clips: readonly ConformanceCase[] = INTEGER_DTYPES.map((dtype) =>
 /** Scalars on either side of a broadcast: engines use other code for a constant than for a vector. */
 const withScalars: readonly ConformanceCase[] = (["Min", "Max"] as const).flatMap((op) =>
   INTEGER_DTYPES.map((dtype) =>
-    knownCase(`integer/${op}-${dtype}/with-a-scalar`, op, () =>
+    integerCase(`integer/${op}-${dtype}/with-a-scalar`, op, () =>
       neighbours(dtype).flatMap((values): KnownSample<"Min">[] => {
         const five = (side: HostTensor[]): KnownSample<"Min"> => ({
           attributes: plain,

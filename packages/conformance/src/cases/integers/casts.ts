@@ -4,30 +4,30 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../host-data.js";
 import type { RandomSource } from "../../random-source.js";
 import {
-  drawnIntegers,
+  drawIntegers,
   edges,
   holds,
   INTEGER_DTYPES,
   type IntegerDType,
   integerData,
   integerTies,
-  roundedInteger,
-  wrapped,
+  roundInteger,
+  wrap,
 } from "../../samples/integers.js";
 import { conversionAllowance } from "../../samples/rounding.js";
-import { graphOf } from "../../small-graphs.js";
+import { buildGraph } from "../../small-graphs.js";
 import { graphCase } from "../kinds/graph-case.js";
-import { knownCase } from "./integer-case.js";
+import { integerCase } from "./integer-case.js";
 
 const FLOATS: readonly ComputeDType[] = ["f32", "f16", "bf16"];
 
 function toFloat(from: IntegerDType, to: ComputeDType): ConformanceCase {
   return graphCase(`integer/Cast-${from}-to-${to}/rounds-once`, ({ random }) => {
     const { maxFinite } = floatFormats[to];
-    const values = [...edges(from), ...integerTies(from, to), ...drawnIntegers(random, from, 300)].filter(
-      (x) => Math.abs(roundedInteger(to, x)) <= maxFinite,
+    const values = [...edges(from), ...integerTies(from, to), ...drawIntegers(random, from, 300)].filter(
+      (x) => Math.abs(roundInteger(to, x)) <= maxFinite,
     );
-    const graph = graphOf({
+    const graph = buildGraph({
       inputs: { x: { dtype: from, shape: [values.length] } },
       outputs: (builder, { x }) => ({ y: builder.emitOne("Cast", x === undefined ? [] : [x], { to }) }),
     });
@@ -37,7 +37,7 @@ function toFloat(from: IntegerDType, to: ComputeDType): ConformanceCase {
       want: {
         y: hostData(
           to,
-          values.map((x) => roundedInteger(to, x)),
+          values.map((x) => roundInteger(to, x)),
         ),
       },
       allowance: (manifest) => ({ ...conversionAllowance(manifest, to), signedZero: false }),
@@ -52,9 +52,9 @@ const floats: readonly ConformanceCase[] = INTEGER_DTYPES.flatMap((from) =>
 
 const integers: readonly ConformanceCase[] = INTEGER_DTYPES.flatMap((from) =>
   INTEGER_DTYPES.filter((to) => to !== from).map((to) =>
-    knownCase(`integer/Cast-${from}-to-${to}/keeps-the-low-bits`, "Cast", (random) => {
-      const values = [...edges(from), ...drawnIntegers(random, from, 100)];
-      const low = values.map((x) => wrapped(to, x));
+    integerCase(`integer/Cast-${from}-to-${to}/keeps-the-low-bits`, "Cast", (random) => {
+      const values = [...edges(from), ...drawIntegers(random, from, 100)];
+      const low = values.map((x) => wrap(to, x));
       return [{ attributes: { to }, inputs: [integerData(from, values)], want: [integerData(to, low)] }];
     }),
   ),
@@ -62,7 +62,7 @@ const integers: readonly ConformanceCase[] = INTEGER_DTYPES.flatMap((from) =>
 
 /** 2^32 and 2^63 have no bit set in their low words. */
 const bools: readonly ConformanceCase[] = INTEGER_DTYPES.map((from) =>
-  knownCase(`integer/Cast-${from}-to-bool/asks-every-bit`, "Cast", () => {
+  integerCase(`integer/Cast-${from}-to-bool/asks-every-bit`, "Cast", () => {
     const values = edges(from);
     const answers = values.map((x) => (x === 0n ? 0 : 1));
     return [
@@ -83,12 +83,12 @@ function wholeParts(random: RandomSource, from: ComputeDType, to: IntegerDType):
     numbers.push(2 ** power, 2 ** power - step, 2 ** (power - 1) * (1 + random.next()));
   }
   return [...numbers, ...numbers.map((x) => -x)]
-    .map((x) => Number(decoded(from, x)))
+    .map((x) => Number(roundDown(from, x)))
     .filter((x) => Number.isFinite(x) && holds(to, BigInt(Math.trunc(x))));
 }
 
 /** The value as the format holds it. */
-function decoded(dtype: ComputeDType, x: number): number {
+function roundDown(dtype: ComputeDType, x: number): number {
   const { fractionBits, maxFinite } = floatFormats[dtype];
   if (x === 0) return 0;
   const unit = 2 ** (Math.floor(Math.log2(Math.abs(x))) - fractionBits);
@@ -96,7 +96,7 @@ function decoded(dtype: ComputeDType, x: number): number {
   return Math.abs(near) > maxFinite ? Number.NaN : near;
 }
 
-const wanted = (to: IntegerDType, numbers: readonly number[]): HostTensor =>
+const integerParts = (to: IntegerDType, numbers: readonly number[]): HostTensor =>
   integerData(
     to,
     numbers.map((x) => BigInt(Math.trunc(x))),
@@ -104,9 +104,9 @@ const wanted = (to: IntegerDType, numbers: readonly number[]): HostTensor =>
 
 const fromFloats: readonly ConformanceCase[] = FLOATS.flatMap((from) =>
   INTEGER_DTYPES.map((to) =>
-    knownCase(`integer/Cast-${from}-to-${to}/up-to-the-largest`, "Cast", (random) => {
+    integerCase(`integer/Cast-${from}-to-${to}/up-to-the-largest`, "Cast", (random) => {
       const numbers = wholeParts(random, from, to);
-      return [{ attributes: { to }, inputs: [hostData(from, numbers)], want: [wanted(to, numbers)] }];
+      return [{ attributes: { to }, inputs: [hostData(from, numbers)], want: [integerParts(to, numbers)] }];
     }),
   ),
 );

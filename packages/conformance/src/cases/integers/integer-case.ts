@@ -12,7 +12,7 @@ export interface KnownSample<K extends Op> extends OpSample<K> {
 }
 
 /** Integers must be exact, whatever the manifest's tolerance. */
-export function knownCase<K extends Op>(
+export function integerCase<K extends Op>(
   id: string,
   op: K,
   build: (random: RandomSource) => readonly KnownSample<K>[],

@@ -29,7 +29,7 @@ const movers: { readonly [K in Op]?: readonly number[] } = {
 /** The fixed numbers of the samples are not used. */
 const STUB = randomSource(0, "");
 
-function samplesOf<K extends Op>(op: K, dtype: IntegerDType): readonly OpSample<K>[] {
+function moverSamples<K extends Op>(op: K, dtype: IntegerDType): readonly OpSample<K>[] {
   const { samples }: { readonly samples: Sampled<K> } = opRows[op];
   return Object.values(samples({ dtype, random: STUB }))
     .flat()
@@ -44,7 +44,7 @@ function samplesOf<K extends Op>(op: K, dtype: IntegerDType): readonly OpSample<
 
 function moverCase<K extends Op>(op: K, dtype: IntegerDType): ConformanceCase {
   return graphCase(`integer/${op}-${dtype}/moves-every-bit`, () => ({
-    ...sampleGraph(op, samplesOf(op, dtype)),
+    ...sampleGraph(op, moverSamples(op, dtype)),
     allowance: () => EXACT,
   }));
 }

@@ -3,7 +3,7 @@ import type { Op } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../host-data.js";
 import {
-  drawnIntegers,
+  drawIntegers,
   edges,
   greater,
   INTEGER_DTYPES,
@@ -11,9 +11,9 @@ import {
   integerData,
   lesser,
   neighbours,
-  wrapped,
+  wrap,
 } from "../../samples/integers.js";
-import { type KnownSample, knownCase } from "./integer-case.js";
+import { integerCase, type KnownSample } from "./integer-case.js";
 
 type Fold = (a: bigint, b: bigint) => bigint;
 type FoldOp = "ReduceSum" | "ReduceProd" | "ReduceMax" | "ReduceMin";
@@ -28,15 +28,15 @@ const folds: Readonly<Record<FoldOp, Fold>> = {
 type Draw = (count: number) => readonly bigint[];
 
 /** Lists to fold, of odd and even lengths; products of the random ones keep enough bits to lose some. */
-const listsOf = (dtype: IntegerDType, draw: Draw): readonly (readonly bigint[])[] => [
+const foldLists = (dtype: IntegerDType, draw: Draw): readonly (readonly bigint[])[] => [
   edges(dtype).filter((x) => x !== 0n),
   draw(67).map((x) => (x === 0n ? 3n : x)),
   ...neighbours(dtype),
 ];
 
 function foldSamples(dtype: IntegerDType, f: Fold, draw: Draw): readonly KnownSample<"ReduceSum">[] {
-  const all = (values: readonly bigint[]): bigint => values.reduce((sum, x) => wrapped(dtype, f(sum, x)));
-  const vectors = listsOf(dtype, draw).map(
+  const all = (values: readonly bigint[]): bigint => values.reduce((sum, x) => wrap(dtype, f(sum, x)));
+  const vectors = foldLists(dtype, draw).map(
     (values): KnownSample<"ReduceSum"> => ({
       attributes: { axes: [0], keepdims: false },
       inputs: [integerData(dtype, values)],
@@ -68,22 +68,22 @@ function foldSamples(dtype: IntegerDType, f: Fold, draw: Draw): readonly KnownSa
 const reductions: readonly ConformanceCase[] = (Object.keys(folds) as FoldOp[]).flatMap((op) =>
   INTEGER_DTYPES.map((dtype) => {
     const wraps = op === "ReduceSum" || op === "ReduceProd";
-    return knownCase(
+    return integerCase(
       `integer/${op}-${dtype}/${wraps ? "wraps-around" : "looks-at-every-bit"}`,
       op as "ReduceSum",
-      (random) => foldSamples(dtype, folds[op], (count) => drawnIntegers(random, dtype, count)),
+      (random) => foldSamples(dtype, folds[op], (count) => drawIntegers(random, dtype, count)),
     );
   }),
 );
 
 const cumulative: readonly ConformanceCase[] = (["i32", "i64"] as const).map((dtype) =>
-  knownCase(`integer/CumSum-${dtype}/wraps-around`, "CumSum", (random) =>
-    listsOf(dtype, (count) => drawnIntegers(random, dtype, count)).flatMap((values) =>
+  integerCase(`integer/CumSum-${dtype}/wraps-around`, "CumSum", (random) =>
+    foldLists(dtype, (count) => drawIntegers(random, dtype, count)).flatMap((values) =>
       [false, true].map((reverse): KnownSample<"CumSum"> => {
         const order = reverse ? [...values].reverse() : values;
         let sum = 0n;
         const sums = order.map((x) => {
-          sum = wrapped(dtype, sum + x);
+          sum = wrap(dtype, sum + x);
           return sum;
         });
         return {
@@ -97,7 +97,7 @@ const cumulative: readonly ConformanceCase[] = (["i32", "i64"] as const).map((dt
 );
 
 /** Indices in the order of their values; equal values in index order. */
-function ranked(values: readonly bigint[], largest: boolean): readonly number[] {
+function rank(values: readonly bigint[], largest: boolean): readonly number[] {
   const sign = largest ? -1 : 1;
   const order = (a: number, b: number): number => {
     const [x, y] = [values[a] ?? 0n, values[b] ?? 0n];
@@ -115,22 +115,22 @@ const searchLists = (dtype: IntegerDType, draw: Draw): readonly (readonly bigint
 
 const searches: readonly ConformanceCase[] = (["ArgMax", "ArgMin"] as const).flatMap((op) =>
   INTEGER_DTYPES.map((dtype) =>
-    knownCase(`integer/${op}-${dtype}/looks-at-every-bit`, op, (random) =>
-      searchLists(dtype, (count) => drawnIntegers(random, dtype, count)).map((values) => ({
+    integerCase(`integer/${op}-${dtype}/looks-at-every-bit`, op, (random) =>
+      searchLists(dtype, (count) => drawIntegers(random, dtype, count)).map((values) => ({
         attributes: { axis: 0, keepdims: false },
         inputs: [integerData(dtype, values)],
-        want: [hostData("i32", [ranked(values, op === "ArgMax")[0] ?? 0], [])],
+        want: [hostData("i32", [rank(values, op === "ArgMax")[0] ?? 0], [])],
       })),
     ),
   ),
 );
 
 const top: readonly ConformanceCase[] = INTEGER_DTYPES.map((dtype) =>
-  knownCase(`integer/TopK-${dtype}/looks-at-every-bit`, "TopK" satisfies Op, (random) =>
-    searchLists(dtype, (count) => drawnIntegers(random, dtype, count)).flatMap((values) =>
+  integerCase(`integer/TopK-${dtype}/looks-at-every-bit`, "TopK" satisfies Op, (random) =>
+    searchLists(dtype, (count) => drawIntegers(random, dtype, count)).flatMap((values) =>
       [true, false].map((largest): KnownSample<"TopK"> => {
         const k = Math.min(7, values.length);
-        const places = ranked(values, largest).slice(0, k);
+        const places = rank(values, largest).slice(0, k);
         return {
           attributes: { axis: 0, k, largest },
           inputs: [integerData(dtype, values)],

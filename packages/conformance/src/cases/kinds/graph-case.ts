@@ -18,7 +18,7 @@ import type { CaseContext, ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectThat, fail } from "../../expectations.js";
 import { fresh, freshGraph } from "../../fresh.js";
 import { expectUntouched } from "../../held-data.js";
-import { flushed } from "../../host-data.js";
+import { flush } from "../../host-data.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
 import { holdsShortIntegers, isBeyondShort } from "../../short-integers.js";
 import { unsupportedGraph } from "../../support.js";
@@ -61,7 +61,7 @@ export async function expectRefused(backend: Backend, graph: Graph): Promise<voi
     "compile of a graph that the manifest calls unsupported",
     () => backend.compile(freshGraph(graph)),
   );
-  const words = nodesOf(graph).flatMap((node) => [node.op, ...node.outputs.map(({ dtype }) => dtype)]);
+  const words = allNodes(graph).flatMap((node) => [node.op, ...node.outputs.map(({ dtype }) => dtype)]);
   const named = [...words, ...graph.inputs.map(({ value }) => value.dtype)];
   expectThat(
     named.some((word) => error.message.includes(word)),
@@ -70,8 +70,8 @@ export async function expectRefused(backend: Backend, graph: Graph): Promise<voi
 }
 
 /** Also those of the bodies of loops. */
-const nodesOf = ({ nodes }: Graph): readonly AnyNode[] =>
-  nodes.flatMap((node) => (isNode(node, "Scan") ? [node, ...nodesOf(node.attributes.body)] : [node]));
+const allNodes = ({ nodes }: Graph): readonly AnyNode[] =>
+  nodes.flatMap((node) => (isNode(node, "Scan") ? [node, ...allNodes(node.attributes.body)] : [node]));
 
 /** A case that compares the backend's results with the oracle's. The check is built when the case runs. */
 export function graphCase(
@@ -80,14 +80,14 @@ export function graphCase(
 ): ConformanceCase {
   // The ops and dtypes of a graph do not depend on the data.
   let shape: Graph | undefined;
-  const graphOf = (): Graph => {
+  const sketch = (): Graph => {
     shape ??= build({ random: { next: () => 0.5, integer: (low) => low, between: (low) => low } }).graph;
     return shape;
   };
   return {
     id,
-    unsupported: (manifest) => unsupportedGraph(manifest, graphOf()),
-    refuses: (backend) => expectRefused(backend, graphOf()),
+    unsupported: (manifest) => unsupportedGraph(manifest, sketch()),
+    refuses: (backend) => expectRefused(backend, sketch()),
     run: (backend, context) => checkGraph(backend, build(context), context),
   };
 }
@@ -106,7 +106,7 @@ export interface Fitted {
 }
 
 /** `graphCase` for a graph that leaves out what a backend does not support. */
-export function fittedCase(id: string, { fits, build }: Fitted): ConformanceCase {
+export function partialCase(id: string, { fits, build }: Fitted): ConformanceCase {
   const fitOf = (manifest: BackendManifest): Fit => ({
     supports: (graph) => unsupportedGraph(manifest, graph) === undefined,
     flushes: (dtype) => isComputeFloat(dtype) && manifest.subnormals[dtype] === "flush",
@@ -127,11 +127,11 @@ export function fittedCase(id: string, { fits, build }: Fitted): ConformanceCase
   };
 }
 
-const constantsOf = ({ nodes }: Graph): readonly HostTensor[] =>
+const graphConstants = ({ nodes }: Graph): readonly HostTensor[] =>
   nodes.flatMap((node) => {
     if (isNode(node, "Constant")) return [node.attributes.value];
     if (isNode(node, "Range")) return [rangeValues(node)];
-    return isNode(node, "Scan") ? constantsOf(node.attributes.body) : [];
+    return isNode(node, "Scan") ? graphConstants(node.attributes.body) : [];
   });
 
 async function runWithSlots(
@@ -160,7 +160,7 @@ async function checkGraph(
       Object.entries(tensors).map(([name, tensor]) => {
         const { dtype } = tensor;
         const flushes = isComputeFloat(dtype) && backend.manifest.subnormals[dtype] === "flush";
-        return [name, flushes ? flushed(tensor) : tensor];
+        return [name, flushes ? flush(tensor) : tensor];
       }),
     );
   const fed = asRead(inputs);
@@ -168,7 +168,7 @@ async function checkGraph(
   const held = asRead(slots ?? {});
   const wanted = want ?? evaluate(graph, { ...kept, ...fresh(held) });
   const isShort = holdsShortIntegers(backend.manifest);
-  if (isShort && [...Object.values({ ...fed, ...held }), ...constantsOf(graph)].some(isBeyondShort)) {
+  if (isShort && [...Object.values({ ...fed, ...held }), ...graphConstants(graph)].some(isBeyondShort)) {
     await expectCode(
       "MP_OUT_OF_RANGE",
       "a run on i64 beyond i32, which the manifest says it is stored as",

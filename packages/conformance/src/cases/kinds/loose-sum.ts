@@ -11,7 +11,7 @@ import {
   type HostTensor,
   rowsOf,
 } from "@mp/graph";
-import { numbersOf } from "../../host-data.js";
+import { toNumbers } from "../../host-data.js";
 
 export interface LooseSum {
   /** The backend's result. */
@@ -55,7 +55,7 @@ const root = (terms: Terms): Reach => ({ ...sum(terms), largest: total(terms.num
 /** No exponential is above 1. */
 const share = ({ numbers, loss }: Terms): Reach => ({ slack: loss, largest: numbers.length, signed: true });
 /** Scaled by 1: no element of n is more than √n standard deviations from the mean. */
-const normalized = ({ numbers }: Terms): Reach => ({
+const normalization = ({ numbers }: Terms): Reach => ({
   slack: Math.sqrt(numbers.length),
   largest: total(numbers, square),
   signed: false,
@@ -74,9 +74,9 @@ const reachTable: Readonly<Record<AddingOp, (terms: Terms) => Reach>> = {
   ReduceL2: root,
   AveragePool: mean,
   Softmax: share,
-  LayerNormalization: normalized,
-  RMSNormalization: normalized,
-  BatchNormalization: normalized,
+  LayerNormalization: normalization,
+  RMSNormalization: normalization,
+  BatchNormalization: normalization,
   BatchNormalizationGradient: finite,
 };
 
@@ -91,9 +91,9 @@ export function looseProblem(
 ): string | undefined {
   if (got === undefined) return "is missing";
   const { fractionBits, maxFinite } = floatFormats[dtype];
-  const numbers = numbersOf(terms);
+  const numbers = toNumbers(terms);
   const loss = Math.min(1, numbers.length * 2 ** -fractionBits);
-  const [wanted, sizes, results] = [want, magnitudes, got].map(numbersOf) as [number[], number[], number[]];
+  const [wanted, sizes, results] = [want, magnitudes, got].map(toNumbers) as [number[], number[], number[]];
   for (const [at, expected] of wanted.entries()) {
     const result = results[at] ?? Number.NaN;
     const magnitude = Math.abs(sizes[at] ?? 0);

@@ -15,11 +15,11 @@ import {
   opDTypes,
   type Value,
 } from "@mp/graph";
-import { type Allowance, allowanceOf } from "../../compare/allowance.js";
+import { type Allowance, manifestAllowance } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { fresh } from "../../fresh.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
-import { LAYOUTS, type Layout, laidOut } from "../../samples/layouts.js";
+import { LAYOUTS, type Layout, layOut } from "../../samples/layouts.js";
 import type { OpSample, Sampled } from "../../samples/op-sample.js";
 import { opRows } from "../../samples/op-table.js";
 import { type GraphCheck, graphCase } from "./graph-case.js";
@@ -57,7 +57,7 @@ export function sampleGraph<K extends Op>(
       outputs[`sample${index}.result${place}`] = value;
     });
   });
-  const sampleOf = (output: string): OpSample<K> | undefined =>
+  const findSample = (output: string): OpSample<K> | undefined =>
     samples[Number(/^sample(\d+)\./.exec(output)?.[1])];
   const graph = builder.finish(outputs);
   const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));
@@ -65,11 +65,11 @@ export function sampleGraph<K extends Op>(
     graph,
     inputs,
     allowance: (manifest, output) =>
-      allowance(manifest, op, dtypes.get(output) as DType, sampleOf(output)?.exact),
+      allowance(manifest, op, dtypes.get(output) as DType, findSample(output)?.exact),
     describe: (output) => {
-      const sample = sampleOf(output);
+      const sample = findSample(output);
       const shapes = sample?.inputs.map(({ shape }) => formatShape(shape)) ?? [];
-      return `${op}(${shapes.join(", ")})${attributesOf(sample?.attributes ?? {})} ${output}`;
+      return `${op}(${shapes.join(", ")})${formatAttributes(sample?.attributes ?? {})} ${output}`;
     },
   };
 }
@@ -77,24 +77,24 @@ export function sampleGraph<K extends Op>(
 /**
  * The attributes as the kernel gets them, since two samples often differ only in these; a tensor is shown by its type.
  */
-function attributesOf(attributes: object): string {
-  const written = Object.entries(attributes).map(([name, value]) => `${name} ${writtenValue(value)}`);
+function formatAttributes(attributes: object): string {
+  const written = Object.entries(attributes).map(([name, value]) => `${name} ${formatValue(value)}`);
   return written.length === 0 ? "" : ` with ${written.join(", ")}:`;
 }
 
-function writtenValue(value: unknown): string {
+function formatValue(value: unknown): string {
   if (typeof value === "object" && value !== null && "nodes" in value) return "a graph";
   if (Array.isArray(value)) return formatShape(value);
   return isHostTensor(value) ? formatType(value) : String(value);
 }
 
 function allowance(manifest: BackendManifest, op: Op, dtype: DType, exact = false): Allowance {
-  const declared = allowanceOf(manifest, op, dtype);
+  const declared = manifestAllowance(manifest, op, dtype);
   return exact ? { ...declared, ulp: 0 } : declared;
 }
 
 /** An engine may use a handle's memory as the operand itself: a kernel may not work in place on it. */
-function untouchedCase(id: string, build: (random: RandomSource) => GraphCheck): ConformanceCase {
+function operandsStayCase(id: string, build: (random: RandomSource) => GraphCheck): ConformanceCase {
   return {
     ...graphCase(id, ({ random }) => build(random)),
     run: async (backend, { random }) => {
@@ -118,16 +118,16 @@ function untouchedCase(id: string, build: (random: RandomSource) => GraphCheck):
 
 const STUB: RandomSource = randomSource(0, "");
 
-function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
+function operatorCases<K extends Op>(op: K): readonly ConformanceCase[] {
   const { samples }: { readonly samples: Sampled<K> } = opRows[op];
   const dtypes = opDTypes[op];
   return dtypes.flatMap((dtype) => {
     const behaviours = Object.keys(samples({ dtype, random: STUB }));
-    const samplesOf = (behaviour: string, random: RandomSource): readonly OpSample<K>[] =>
+    const behaviourSamples = (behaviour: string, random: RandomSource): readonly OpSample<K>[] =>
       samples({ dtype, random })[behaviour] ?? [];
     const direct = behaviours.map((behaviour) =>
       graphCase(`op/${op}-${dtype}/${behaviour}`, ({ random }) =>
-        sampleGraph(op, samplesOf(behaviour, random)),
+        sampleGraph(op, behaviourSamples(behaviour, random)),
       ),
     );
     const [first] = behaviours;
@@ -135,11 +135,11 @@ function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
       dtype !== dtypes[0] || first === undefined
         ? []
         : [
-            untouchedCase(`op/${op}-${dtype}/leaves-its-operands`, (random) =>
-              sampleGraph(op, samplesOf(first, random)),
+            operandsStayCase(`op/${op}-${dtype}/leaves-its-operands`, (random) =>
+              sampleGraph(op, behaviourSamples(first, random)),
             ),
           ];
-    return [...direct, ...untouched, ...layoutCases(op, dtype, behaviours, samplesOf)];
+    return [...direct, ...untouched, ...layoutCases(op, dtype, behaviours, behaviourSamples)];
   });
 }
 
@@ -158,7 +158,7 @@ function layoutCases<K extends Op>(
     samplesOf(behaviour, STUB).some(({ inputs }) => inputs.some(({ shape }) => layout.applies(shape)));
   return LAYOUTS.filter(takes).map((layout) =>
     graphCase(`op/${op}-${dtype}/${layout.name}-operands`, ({ random }) =>
-      sampleGraph(op, samplesOf(behaviour, random), laidOut(layout)),
+      sampleGraph(op, samplesOf(behaviour, random), layOut(layout)),
     ),
   );
 }
@@ -166,4 +166,4 @@ function layoutCases<K extends Op>(
 /** One dtype of each kind that engines lay out differently. */
 const LAID_OUT: readonly DType[] = ["f32", "f16", "i32", "bool"];
 
-export const opCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap(casesOf);
+export const opCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap(operatorCases);

@@ -23,13 +23,13 @@ export function scriptedCase(
   graphs: Graph | readonly Graph[] | ((manifest: BackendManifest) => Graph | readonly Graph[]),
   run: ConformanceCase["run"],
 ): ConformanceCase {
-  const needed = (manifest: BackendManifest): readonly Graph[] =>
+  const makeGraphs = (manifest: BackendManifest): readonly Graph[] =>
     [typeof graphs === "function" ? graphs(manifest) : graphs].flat();
   return {
     id,
     unsupported: (manifest) => {
       try {
-        return needed(manifest)
+        return makeGraphs(manifest)
           .map((graph) => unsupportedGraph(manifest, graph))
           .find((reason) => reason);
       } catch (error) {
@@ -41,7 +41,7 @@ export function scriptedCase(
       const { manifest } = backend;
       let refused: readonly Graph[] = [];
       try {
-        refused = needed(manifest).filter((graph) => unsupportedGraph(manifest, graph) !== undefined);
+        refused = makeGraphs(manifest).filter((graph) => unsupportedGraph(manifest, graph) !== undefined);
       } catch (error) {
         await expectCode("MP_UNSUPPORTED", "tracing what the manifest lacks", () => Promise.reject(error));
       }

@@ -9,11 +9,11 @@ import {
 } from "@mp/graph";
 import { accumulatorOf } from "@mp/graph/internal";
 import { evaluate } from "@mp/graph/reference";
-import { allowanceOf } from "../../compare/allowance.js";
+import { manifestAllowance } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { fail } from "../../expectations.js";
-import { hostData, numbersOf } from "../../host-data.js";
+import { hostData, toNumbers } from "../../host-data.js";
 import { runGraph, type Tensors } from "./graph-case.js";
 import { looseProblem } from "./loose-sum.js";
 import { scriptedCase } from "./scripted-case.js";
@@ -43,18 +43,18 @@ export function sumCase<K extends AddingOp>(
     return builder.finish({ y: builder.emitOne(op, values, attributes) });
   };
   const graph = graphOn(inputs);
-  const named = (operands: readonly HostTensor[]): Tensors =>
+  const nameInputs = (operands: readonly HostTensor[]): Tensors =>
     Object.fromEntries(operands.map((tensor, index) => [`x${index}`, tensor]));
   const oracle = (operands: readonly HostTensor[]): HostTensor =>
-    evaluate(graphOn(operands), named(operands))["y"] as HostTensor;
+    evaluate(graphOn(operands), nameInputs(operands))["y"] as HostTensor;
   /** The operands in f32, with a function applied. */
   const wide = (change: (x: number) => number): readonly HostTensor[] =>
-    inputs.map((tensor) => hostData("f32", numbersOf(tensor).map(change), tensor.shape));
+    inputs.map((tensor) => hostData("f32", toNumbers(tensor).map(change), tensor.shape));
   return scriptedCase(id, graph, async (backend) => {
-    const { y } = await runGraph(backend, graph, named(inputs));
+    const { y } = await runGraph(backend, graph, nameInputs(inputs));
     const problem =
       accumulatorOf(backend.manifest, op, dtype) === "f32"
-        ? compareTensors(y, oracle(inputs), allowanceOf(backend.manifest, op, dtype))
+        ? compareTensors(y, oracle(inputs), manifestAllowance(backend.manifest, op, dtype))
         : looseProblem(op, dtype, {
             got: y,
             want: oracle(wide((x) => x)),

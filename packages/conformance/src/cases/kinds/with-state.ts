@@ -1,6 +1,6 @@
 /** A state with one executable, as the state cases use it. */
 import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, StateBinding } from "@mp/graph";
-import { at, f32, graphOf, scalar, sum, typed } from "../../small-graphs.js";
+import { at, buildGraph, f32, scalar, sum, valueType } from "../../small-graphs.js";
 
 export type Values = Readonly<Record<string, HostTensor>>;
 
@@ -36,8 +36,13 @@ export const read: (state: State, name: string) => Promise<number> = async (stat
 
 /** weight += x when applied; count += 1 always; `seen` is what the run saw of the weight. */
 export const stepping = (): Setup => ({
-  graph: graphOf({
-    inputs: { weight: typed("f32", 2), count: typed("f32"), x: typed("f32", 2), go: typed("bool") },
+  graph: buildGraph({
+    inputs: {
+      weight: valueType("f32", 2),
+      count: valueType("f32"),
+      x: valueType("f32", 2),
+      go: valueType("bool"),
+    },
     outputs: (builder, inputs) => ({
       nextWeight: sum(builder, at(inputs, "weight"), at(inputs, "x")),
       nextCount: sum(builder, at(inputs, "count"), builder.literal(1, "f32")),

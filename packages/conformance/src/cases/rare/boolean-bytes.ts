@@ -11,7 +11,7 @@ import {
 import type { ConformanceCase } from "../../conformance-case.js";
 import { freshGraph } from "../../fresh.js";
 import { hostData } from "../../host-data.js";
-import { at, graphOf } from "../../small-graphs.js";
+import { at, buildGraph } from "../../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
 
 const COUNT = 8;
@@ -43,7 +43,7 @@ const results: Readonly<Record<string, readonly number[]>> = {
   turned: [...TRUTH].reverse(),
 };
 
-const graph: Graph = graphOf({
+const graph: Graph = buildGraph({
   inputs: { x: { dtype: "bool", shape: [COUNT] }, y: { dtype: "bool", shape: [COUNT] } },
   outputs: (builder, inputs) => {
     const [x, y] = [at(inputs, "x"), at(inputs, "y")];

@@ -13,9 +13,9 @@ import {
   type Shape,
   type Value,
 } from "@mp/graph";
-import { allowanceOf } from "../../compare/allowance.js";
+import { manifestAllowance } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { generated } from "../../host-data.js";
+import { generate } from "../../host-data.js";
 import { graphCase } from "../kinds/graph-case.js";
 
 const BLOCK: Shape = [3, 4, 5];
@@ -23,16 +23,16 @@ const SIZE = 60;
 
 /** As many blocks as positions, and one without NaN; block k holds it at position k. */
 function blocks(dtype: ComputeDType): HostTensor {
-  return generated(dtype, [SIZE + 1, ...BLOCK], (at) => {
+  return generate(dtype, [SIZE + 1, ...BLOCK], (at) => {
     const [block, place] = [Math.floor(at / SIZE), at % SIZE];
     return place === block ? Number.NaN : 0.5 + ((block + 3 * place) % 8) / 8;
   });
 }
 
 /** The same with the blocks along the last axis. */
-function interleaved(dtype: ComputeDType): HostTensor {
+function interleave(dtype: ComputeDType): HostTensor {
   const count = SIZE + 1;
-  return generated(dtype, [...BLOCK, count], (at) => {
+  return generate(dtype, [...BLOCK, count], (at) => {
     const [place, block] = [Math.floor(at / count), at % count];
     return place === block ? Number.NaN : 0.5 + ((block + 3 * place) % 8) / 8;
   });
@@ -43,7 +43,7 @@ const PAIRS: readonly (readonly number[])[] = [[0, 1], [1, 2], [0, 2]]; // biome
 function planeCase(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   return graphCase(`rare/${op}-${dtype}/nan-in-two-axes`, () => {
     const builder = new GraphBuilder();
-    const inputs = { blocks: blocks(dtype), interleaved: interleaved(dtype) };
+    const inputs = { blocks: blocks(dtype), interleaved: interleave(dtype) };
     const outputs: Record<string, Value> = {};
     const fold = (name: keyof typeof inputs, first: number): void => {
       const x = builder.input(name, inputs[name], "batch");
@@ -57,7 +57,7 @@ function planeCase(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
     return {
       graph: builder.finish(outputs),
       inputs,
-      allowance: (manifest) => allowanceOf(manifest, op, dtype),
+      allowance: (manifest) => manifestAllowance(manifest, op, dtype),
       describe: (output) => `${op} of ${output}`,
     };
   });

@@ -7,13 +7,13 @@ import { sampleCases } from "../generated/sample-cases.js";
 import { booleanByteCases } from "./boolean-bytes.js";
 import { planeCases } from "./nan-in-planes.js";
 
-function casesOf<K extends Op>(op: K): readonly ConformanceCase[] {
+function rareOpCases<K extends Op>(op: K): readonly ConformanceCase[] {
   const { rare = [] }: { readonly rare?: readonly RareRow<K>[] } = opRows[op];
   return rare.flatMap(({ samples, dtypes }) => sampleCases("rare", op, samples, dtypes));
 }
 
 export const rareCases: readonly ConformanceCase[] = [
-  ...(Object.keys(opRows) as Op[]).flatMap((op) => casesOf(op)),
+  ...(Object.keys(opRows) as Op[]).flatMap((op) => rareOpCases(op)),
   ...planeCases,
   ...booleanByteCases,
 ];

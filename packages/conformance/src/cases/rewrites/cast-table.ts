@@ -11,7 +11,7 @@ const isInteger = (dtype: DType): boolean => !isFloat(dtype) && dtype !== "bool"
 const RANGES: Readonly<Partial<Record<DType, number>>> = { i32: 2 ** 30, i64: 2 ** 40, u8: 255 };
 
 /** Elements of `from` that stay in the range of every integer of the chain. */
-function drawn(from: DType, chain: readonly DType[]): (at: number) => number {
+function chainElements(from: DType, chain: readonly DType[]): (at: number) => number {
   const integers = chain.filter((dtype) => isInteger(dtype) && RANGES[dtype] !== undefined);
   const unsigned = from === "bool" || [from, ...integers].includes("u8");
   const limit = Math.min(
@@ -30,25 +30,25 @@ function drawn(from: DType, chain: readonly DType[]): (at: number) => number {
   };
 }
 
-function chained(chain: readonly DType[]): Make {
+function castChain(chain: readonly DType[]): Make {
   return ({ dtype, of, Cast }) =>
-    chain.reduce((value, to) => Cast({ to }, value), of([4, 20], drawn(dtype, chain)));
+    chain.reduce((value, to) => Cast({ to }, value), of([4, 20], chainElements(dtype, chain)));
 }
 
 const patterns: Record<string, Pattern> = {};
 for (const from of FROM) {
   for (const middle of THROUGH) {
-    patterns[`${from}, ${middle} and back`] = { make: chained([middle, from]), dtypes: [from] };
+    patterns[`${from}, ${middle} and back`] = { make: castChain([middle, from]), dtypes: [from] };
     for (const last of THROUGH) {
       if (last !== middle && last !== from)
-        patterns[`${from}, ${middle}, ${last}`] = { make: chained([middle, last]), dtypes: [from] };
+        patterns[`${from}, ${middle}, ${last}`] = { make: castChain([middle, last]), dtypes: [from] };
     }
   }
   patterns[`${from} through two dtypes and back`] = {
-    make: chained(["f32", "f16", "i32", from]),
+    make: castChain(["f32", "f16", "i32", from]),
     dtypes: [from],
   };
-  patterns[`${from} to itself`] = { make: chained([from, from]), dtypes: [from] };
+  patterns[`${from} to itself`] = { make: castChain([from, from]), dtypes: [from] };
   // Not in the range of an integer: infinities and NaN become true, and come back as 1.
   if (isFloat(from)) {
     for (const middle of ["f32", "f16", "bf16", "bool"] as const) {
@@ -92,7 +92,7 @@ for (const from of FROM) {
     };
     patterns[`floor of ${from} as an integer`] = {
       make: ({ of, Floor, Cast }) =>
-        Cast({ to: from }, Cast({ to: "i32" }, Floor(of([4, 20], drawn(from, ["i32"]))))),
+        Cast({ to: from }, Cast({ to: "i32" }, Floor(of([4, 20], chainElements(from, ["i32"]))))),
       dtypes: [from],
     };
   } else {

@@ -470,7 +470,7 @@ type Forms = ReturnType<typeof formsFor>;
 const made = new Map<DType, Forms>();
 
 /** The table for a dtype. */
-export function formsOf(dtype: DType): Forms {
+export function formTable(dtype: DType): Forms {
   const forms = made.get(dtype) ?? formsFor(dtype);
   made.set(dtype, forms);
   return forms;

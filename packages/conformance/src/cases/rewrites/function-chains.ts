@@ -13,7 +13,7 @@ import {
 } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 import { evaluate } from "@mp/graph/reference";
-import { allowanceOf } from "../../compare/allowance.js";
+import { manifestAllowance } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
@@ -48,7 +48,7 @@ function chains(outer: Unary, inner: readonly Unary[], dtype: ComputeDType, show
   return builder.finish(outputs);
 }
 
-function outerOf(outer: Unary, dtype: ComputeDType, x: HostTensor): HostTensor {
+function applyOuter(outer: Unary, dtype: ComputeDType, x: HostTensor): HostTensor {
   const builder = new GraphBuilder();
   const value = builder.input("x", { dtype, shape: x.shape }, "batch");
   return evaluate(builder.finish({ y: builder.emitOne(outer, [value], {}) }), { x })["y"] as HostTensor;
@@ -77,9 +77,9 @@ function chainCase(outer: Unary, dtype: ComputeDType): ConformanceCase {
       const closed = await runGraph(backend, chains(outer, inner, dtype, false), inputs);
       for (const op of inner) {
         const name = `${outer} of ${op}`;
-        const want = outerOf(outer, dtype, open[op] as HostTensor);
+        const want = applyOuter(outer, dtype, open[op] as HostTensor);
         for (const [what, results] of Object.entries({ "with its inner value": open, alone: closed })) {
-          const mismatch = compareTensors(results[name], want, allowanceOf(manifest, outer, dtype));
+          const mismatch = compareTensors(results[name], want, manifestAllowance(manifest, outer, dtype));
           expectThat(mismatch === undefined, `${name}, ${what}, ${mismatch}; seed ${seed}`);
         }
       }

@@ -7,7 +7,7 @@ const COMPARISONS = ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"
 const odd = (at: number): number => at % 2;
 
 /** Each pattern for each comparison. */
-const compared = (
+const eachComparison = (
   makes: Readonly<Record<string, (compare: Kit["Less"], kit: Kit) => Value>>,
 ): PatternTable["patterns"] =>
   Object.fromEntries(
@@ -19,7 +19,7 @@ const compared = (
 export const comparisonTable: PatternTable = {
   dtypes: [...FLOATS, ...INTEGERS],
   patterns: {
-    ...compared({
+    ...eachComparison({
       "x with itself": (compare, { x }) => compare(x, x),
       "not of x with itself": (compare, { x, Not }) => Not(compare(x, x)),
       not: (compare, { x, y, Not }) => Not(compare(x, y)),

@@ -82,11 +82,11 @@ export const movementTable: PatternTable = {
       Slice(slice(0, 3, 6), Concat({ axis: 0 }, of([3, 2]), of([3, 2]))),
     "a slice of a concat, of both": ({ of, Concat, Slice }) =>
       Slice(slice(0, 2, 5), Concat({ axis: 0 }, of([3, 2]), of([3, 2]))),
-    "a concat of slices in order": (kit) => joined(kit, [0, 2], [2, 5]),
-    "a concat of slices out of order": (kit) => joined(kit, [2, 5], [0, 2]),
-    "a concat of slices with a gap": (kit) => joined(kit, [0, 2], [3, 5]),
-    "a concat of slices that overlap": (kit) => joined(kit, [0, 3], [2, 5]),
-    "a concat of one slice twice": (kit) => joined(kit, [0, 2], [0, 2]),
+    "a concat of slices in order": (kit) => joinSlices(kit, [0, 2], [2, 5]),
+    "a concat of slices out of order": (kit) => joinSlices(kit, [2, 5], [0, 2]),
+    "a concat of slices with a gap": (kit) => joinSlices(kit, [0, 2], [3, 5]),
+    "a concat of slices that overlap": (kit) => joinSlices(kit, [0, 3], [2, 5]),
+    "a concat of one slice twice": (kit) => joinSlices(kit, [0, 2], [0, 2]),
     "a concat of a split": ({ of, all, Concat }) =>
       Concat({ axis: 0 }, ...all("Split", { axis: 0, split: [2, 3] }, of([5, 2]))),
     "a concat of a split, swapped": ({ of, all, Concat }) =>
@@ -150,8 +150,8 @@ export const movementTable: PatternTable = {
       return Reshape({ shape: [6, 2] }, dtype === "bool" ? Xor(x, row) : Sub(x, row));
     },
     "a concat of sums with rows": ({ of, by, dtype, Concat }) => {
-      const added = () => by(dtype === "bool" ? "Xor" : "Sub", {}, of([2, 3]), of([3]));
-      return Concat({ axis: 1 }, added(), added());
+      const sumWithRow = () => by(dtype === "bool" ? "Xor" : "Sub", {}, of([2, 3]), of([3]));
+      return Concat({ axis: 1 }, sumWithRow(), sumWithRow());
     },
     "a choice of slices": ({ of, Slice, Where }) =>
       Where(
@@ -162,7 +162,7 @@ export const movementTable: PatternTable = {
   },
 };
 
-function joined({ of, Concat, Slice }: Kit, ...ranges: readonly (readonly [number, number])[]) {
+function joinSlices({ of, Concat, Slice }: Kit, ...ranges: readonly (readonly [number, number])[]) {
   const x = of([5, 2]);
   return Concat({ axis: 0 }, ...ranges.map(([start, end]) => Slice(slice(0, start, end), x)));
 }

@@ -11,27 +11,27 @@ import {
   type Value,
 } from "@mp/graph";
 import { hostData } from "../../host-data.js";
-import { BINARY, type Form, formsOf, isEight, UNARY } from "./form-table.js";
+import { BINARY, type Form, formTable, isEight, UNARY } from "./form-table.js";
 import type { Kit, Make, Pattern, PatternTable } from "./pattern.js";
 
 const OPS = Object.keys(opDTypes) as Op[];
 /** Operators whose two operands may change places. */
 const PAIRED: readonly Op[] = [...FAMILIES.binary, ...FAMILIES.matrix, "Concat", "Barrier"];
 
-function dtypesOf(op: Op): readonly DType[] {
+function formDTypes(op: Op): readonly DType[] {
   if (op === "OneHot" || op === "RandomBits") return ["f32"];
   // A bool range has at most two elements.
   if (op === "Range") return opDTypes.Range.filter((dtype) => dtype !== "bool");
   return op === "Scan" ? opDTypes.Scan.filter((dtype) => !isEight(dtype)) : opDTypes[op];
 }
 
-const formOf = <K extends Op>(op: K, dtype: DType): Form<K> => formsOf(dtype)[op];
+const findForm = <K extends Op>(op: K, dtype: DType): Form<K> => formTable(dtype)[op];
 
 /** On the same operands: every list of attributes. */
 const byAttributes =
   <K extends Op>(op: K): Make =>
   (kit) => {
-    const { attributes, others = [], operands } = formOf(op, kit.dtype);
+    const { attributes, others = [], operands } = findForm(op, kit.dtype);
     const given = operands(kit);
     return [attributes, ...others.map((other) => ({ ...attributes, ...other }))].flatMap((own) =>
       kit.all(op, own, ...given),
@@ -42,7 +42,7 @@ const byAttributes =
 const byOperands =
   <K extends Op>(op: K): Make =>
   (kit) => {
-    const { attributes, operands, optional = 0 } = formOf(op, kit.dtype);
+    const { attributes, operands, optional = 0 } = findForm(op, kit.dtype);
     const [given, other] = [operands(kit), operands(kit)];
     const exchanged = given.map((_, place) =>
       given.map((value, at) => (at === place ? (other[at] ?? value) : value)),
@@ -59,9 +59,11 @@ const byOperands =
   };
 
 const each = (what: string, ops: readonly Op[], make: (op: Op) => Make): Record<string, Pattern> =>
-  Object.fromEntries(ops.map((op) => [`${op}: ${what}`, { make: make(op), dtypes: dtypesOf(op), slack: 4 }]));
+  Object.fromEntries(
+    ops.map((op) => [`${op}: ${what}`, { make: make(op), dtypes: formDTypes(op), slack: 4 }]),
+  );
 
-const hasOthers = (op: Op): boolean => (formOf(op, "f32").others ?? []).length > 0;
+const hasOthers = (op: Op): boolean => (findForm(op, "f32").others ?? []).length > 0;
 const HELD: readonly Op[] = ["Constant", "Range", "RandomBits"];
 
 /** All of these on the same operands. */
@@ -71,7 +73,7 @@ const together =
     const given = operands(kit);
     return ops
       .filter((op) => opDTypes[op].includes(kit.dtype))
-      .flatMap((op) => kit.all(op, formOf(op, kit.dtype).attributes, ...given));
+      .flatMap((op) => kit.all(op, findForm(op, kit.dtype).attributes, ...given));
   };
 
 export const nodeTable: PatternTable = {
@@ -107,7 +109,7 @@ export const nodeTable: PatternTable = {
 /** Short, of a cache line, and of several pages. */
 const LENGTHS = [1, 2, 5, 16, 17, 33, 100, 1025] as const;
 
-function stepped(x: HostTensor, place: number, to?: number): HostTensor {
+function changeElement(x: HostTensor, place: number, to?: number): HostTensor {
   const data = x.data.slice();
   const near = data[place] as number | bigint;
   if (to !== undefined) data[place] = hostData(x.dtype, [to]).data[0] as never;
@@ -117,7 +119,7 @@ function stepped(x: HostTensor, place: number, to?: number): HostTensor {
   return { ...x, data } as HostTensor;
 }
 
-const drawn = ({ dtype, random }: Kit, length: number): HostTensor =>
+const drawConstant = ({ dtype, random }: Kit, length: number): HostTensor =>
   hostData(
     dtype,
     Array.from({ length }, () => random.integer(dtype === "bool" ? 0 : 1, dtype === "bool" ? 1 : 9)),
@@ -129,46 +131,46 @@ function read(kit: Kit, x: HostTensor): readonly Value[] {
   const { dtype } = kit;
   if (isEight(dtype)) return [kit.by("Cast", { to: "f32" }, value), value];
   const op = dtype === "bool" ? "Xor" : "Sub";
-  return [kit.by(op, {}, kit.held(drawn(kit, x.data.length)), value), kit.by("Identity", {}, value)];
+  return [kit.by(op, {}, kit.held(drawConstant(kit, x.data.length)), value), kit.by("Identity", {}, value)];
 }
 
 const constants: Record<string, Make | Pattern> = {};
 for (const length of LENGTHS) {
   constants[`${length} elements but for one`] = (kit) => {
-    const x = drawn(kit, length);
+    const x = drawConstant(kit, length);
     const places = new Set([0, length - 1, length >> 1, kit.random.integer(0, length - 1)]);
-    return [x, ...[...places].map((place) => stepped(x, place))].flatMap((value) => read(kit, value));
+    return [x, ...[...places].map((place) => changeElement(x, place))].flatMap((value) => read(kit, value));
   };
   constants[`${length} zeros but for a sign`] = {
     make: (kit) => {
       const x = hostData(kit.dtype, new Array<number>(length).fill(0));
       return [
         x,
-        stepped(x, 0, -0),
-        stepped(x, length >> 1, -0),
-        stepped(x, length - 1, -0),
-        stepped(x, length >> 1, Number.NaN),
+        changeElement(x, 0, -0),
+        changeElement(x, length >> 1, -0),
+        changeElement(x, length - 1, -0),
+        changeElement(x, length >> 1, Number.NaN),
       ].flatMap((value) => read(kit, value));
     },
     dtypes: DTYPES.filter(isFloat),
   };
 }
 constants["one shape or another"] = (kit) => {
-  const x = drawn(kit, 12);
+  const x = drawConstant(kit, 12);
   return [[12], [3, 4], [4, 3], [2, 6], [1, 12], [12, 1], [2, 2, 3]].flatMap((shape) => {
     const value = kit.held({ ...x, shape } as HostTensor);
     return [
       kit.by("Identity", {}, value),
-      kit.by("Concat", { axis: 0 }, value, kit.held({ ...drawn(kit, 12), shape } as HostTensor)),
+      kit.by("Concat", { axis: 0 }, value, kit.held({ ...drawConstant(kit, 12), shape } as HostTensor)),
     ];
   });
 };
 constants["a scalar or a vector of one"] = (kit) => {
-  const x = drawn(kit, 1);
+  const x = drawConstant(kit, 1);
   return [[], [1], [1, 1]].map((shape) => kit.by("Identity", {}, kit.held({ ...x, shape } as HostTensor)));
 };
 constants["the start of another"] = (kit) => {
-  const x = drawn(kit, 40);
+  const x = drawConstant(kit, 40);
   return [40, 39, 20, 16, 8, 1].map((length) =>
     kit.by("Identity", {}, kit.held({ ...x, data: x.data.slice(0, length), shape: [length] } as HostTensor)),
   );

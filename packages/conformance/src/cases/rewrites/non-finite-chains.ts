@@ -3,9 +3,9 @@
  * root of the largest, and "not less" is not "greater or equal".
  */
 import { type ComputeDType, elementCount, GraphBuilder, type HostTensor, type Value } from "@mp/graph";
-import { allowanceOf, EXACT } from "../../compare/allowance.js";
+import { EXACT, manifestAllowance } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { generated } from "../../host-data.js";
+import { generate } from "../../host-data.js";
 import { graphCase } from "../kinds/graph-case.js";
 
 const FLOATS: readonly ComputeDType[] = ["f32", "f16", "bf16"];
@@ -19,15 +19,19 @@ const EXTREMES = ["ReduceMax", "ReduceMin"] as const;
 
 /** Numbers inside the domain, except one in each row of four, the largest or not. */
 const crossing = (dtype: ComputeDType, size: number): HostTensor =>
-  generated(dtype, [size], (at) => (at % 4 === at % 3 ? -1 - at : 0.25 + (at % 5)));
+  generate(dtype, [size], (at) => (at % 4 === at % 3 ? -1 - at : 0.25 + (at % 5)));
 
-function extremeOf(outer: (typeof EXTREMES)[number], inner: Monotonic, dtype: ComputeDType): ConformanceCase {
+function extremeCase(
+  outer: (typeof EXTREMES)[number],
+  inner: Monotonic,
+  dtype: ComputeDType,
+): ConformanceCase {
   return graphCase(`rewrite/${outer}-of-${inner}-${dtype}/outside-its-domain`, () => {
     const builder = new GraphBuilder();
     const inputs: Record<string, HostTensor> = {};
     const outputs: Record<string, Value> = {};
     // Each chain has its own operand and inner value, or no optimizer touches it.
-    const applied = (): Value => {
+    const applyInner = (): Value => {
       const name = `x${Object.keys(inputs).length}`;
       inputs[name] = crossing(dtype, elementCount(SHAPE, "test data"));
       const x = builder.input(name, { dtype, shape: inputs[name].shape }, "batch");
@@ -35,16 +39,16 @@ function extremeOf(outer: (typeof EXTREMES)[number], inner: Monotonic, dtype: Co
     };
     const extreme = (x: Value, axes: readonly number[], keepdims: boolean): Value =>
       builder.emitOne(outer, [x], { axes, keepdims });
-    outputs["of rows"] = extreme(applied(), [2], false);
-    outputs["of columns"] = extreme(applied(), [0, 1], true);
-    outputs["of all"] = extreme(applied(), [0, 1, 2], false);
-    outputs["through Relu"] = extreme(builder.emitOne("Relu", [applied()], {}), [2], true);
-    outputs["through Neg"] = extreme(builder.emitOne("Neg", [applied()], {}), [2], false);
-    outputs["of an extreme"] = extreme(extreme(applied(), [2], true), [0], false);
+    outputs["of rows"] = extreme(applyInner(), [2], false);
+    outputs["of columns"] = extreme(applyInner(), [0, 1], true);
+    outputs["of all"] = extreme(applyInner(), [0, 1, 2], false);
+    outputs["through Relu"] = extreme(builder.emitOne("Relu", [applyInner()], {}), [2], true);
+    outputs["through Neg"] = extreme(builder.emitOne("Neg", [applyInner()], {}), [2], false);
+    outputs["of an extreme"] = extreme(extreme(applyInner(), [2], true), [0], false);
     return {
       graph: builder.finish(outputs),
       inputs,
-      allowance: (manifest) => allowanceOf(manifest, inner, dtype),
+      allowance: (manifest) => manifestAllowance(manifest, inner, dtype),
       describe: (output) => `${outer} of ${inner}, ${output},`,
     };
   });
@@ -53,14 +57,14 @@ function extremeOf(outer: (typeof EXTREMES)[number], inner: Monotonic, dtype: Co
 const COMPARISONS = ["Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"] as const;
 
 /** `where(not(less(x, limit)), 0, x)` is how programs guard against NaN. */
-function notOf(comparison: (typeof COMPARISONS)[number], dtype: ComputeDType): ConformanceCase {
+function notCase(comparison: (typeof COMPARISONS)[number], dtype: ComputeDType): ConformanceCase {
   return graphCase(`rewrite/Not-of-${comparison}-${dtype}/nan`, () => {
     const builder = new GraphBuilder();
     const numbers = [Number.NaN, 0, 3, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1];
     const input = (name: string): Value => builder.input(name, { dtype, shape: [numbers.length] }, "batch");
-    const tensor = generated(dtype, [numbers.length], (at) => numbers[at] as number);
+    const tensor = generate(dtype, [numbers.length], (at) => numbers[at] as number);
     const [x, y, z] = [input("x"), input("y"), input("z")];
-    const one = builder.constant(generated(dtype, [], () => 1));
+    const one = builder.constant(generate(dtype, [], () => 1));
     const not = (value: Value): Value =>
       builder.emitOne("Not", [builder.emitOne(comparison, [value, one], {})], {});
     return {
@@ -77,6 +81,6 @@ function notOf(comparison: (typeof COMPARISONS)[number], dtype: ComputeDType): C
 }
 
 export const nonFiniteChainCases: readonly ConformanceCase[] = FLOATS.flatMap((dtype) => [
-  ...EXTREMES.flatMap((outer) => MONOTONIC.map((inner) => extremeOf(outer, inner, dtype))),
-  ...COMPARISONS.map((comparison) => notOf(comparison, dtype)),
+  ...EXTREMES.flatMap((outer) => MONOTONIC.map((inner) => extremeCase(outer, inner, dtype))),
+  ...COMPARISONS.map((comparison) => notCase(comparison, dtype)),
 ]);

@@ -16,11 +16,11 @@ import {
   type Shape,
   type Value,
 } from "@mp/graph";
-import { type Allowance, allowanceOf, EXACT } from "../../compare/allowance.js";
+import { type Allowance, EXACT, manifestAllowance } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { generated, hostData } from "../../host-data.js";
+import { generate, hostData } from "../../host-data.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
-import { type Fit, fittedCase, type GraphCheck } from "../kinds/graph-case.js";
+import { type Fit, type GraphCheck, partialCase } from "../kinds/graph-case.js";
 import { edgeNumbers } from "./edge-numbers.js";
 import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 
@@ -64,7 +64,7 @@ interface Instance extends Writing {
   operands: number;
 }
 
-function placed(instance: Instance, tensor: HostTensor): Value {
+function placeOperand(instance: Instance, tensor: HostTensor): Value {
   const { builder, inputs, slots, place, name } = instance;
   const { dtype, shape, data } = tensor;
   const count = instance.operands++;
@@ -115,23 +115,27 @@ function elements(
 }
 
 /** A tensor of those elements of another, at any place. */
-function picked({ dtype, data }: HostTensor, shape: Shape, from: (place: number) => number): HostTensor {
+function pickElements(
+  { dtype, data }: HostTensor,
+  shape: Shape,
+  from: (place: number) => number,
+): HostTensor {
   const out = data.slice(0, 0).constructor as new (length: number) => typeof data;
   const elements = new out(elementCount(shape, "test data"));
   for (let at = 0; at < elements.length; at++) elements[at] = data[from(at)] as never;
   return { dtype, shape, data: elements } as HostTensor;
 }
 
-function kitOf(instance: Instance): Kit {
+function createKit(instance: Instance): Kit {
   const { builder, dtype, random, shape, emitted, form, flushes } = instance;
   const edges = hostData(dtype, edgeNumbers(dtype, flushes(dtype)));
   const count = edges.data.length;
   const any = (): number => random.integer(0, count - 1);
   const turn = random.integer(0, PAIRS - 1);
   const pairs = (of: (pair: number) => number): Value =>
-    placed(
+    placeOperand(
       instance,
-      picked(edges, shape, (at) => (at < PAIRS ? of((at + turn) % PAIRS) : any())),
+      pickElements(edges, shape, (at) => (at < PAIRS ? of((at + turn) % PAIRS) : any())),
     );
   const made = new Map<string, Value>();
   const once = (name: string, make: () => Value): Value => {
@@ -148,7 +152,7 @@ function kitOf(instance: Instance): Kit {
       row: [last],
       whole: shape,
     };
-    const tensor = picked(hostData(dtype, [x]), forms[form], () => 0);
+    const tensor = pickElements(hostData(dtype, [x]), forms[form], () => 0);
     if (form !== "fed") return builder.constant(tensor);
     const name = `${instance.name}.${instance.operands++}`;
     instance.inputs[name] = tensor;
@@ -161,7 +165,10 @@ function kitOf(instance: Instance): Kit {
   };
   const by: Kit["by"] = (op, attributes, ...operands) => all(op, attributes, ...operands)[0] as Value;
   const of: Kit["of"] = (own, draw = "distinct", type = dtype) =>
-    placed(instance, generated(type, own, elements(random, edgeNumbers(type, flushes(type)), type, draw)));
+    placeOperand(
+      instance,
+      generate(type, own, elements(random, edgeNumbers(type, flushes(type)), type, draw)),
+    );
   const emit =
     (op: Op) =>
     (first: object, ...rest: readonly Value[]): Value =>
@@ -176,13 +183,13 @@ function kitOf(instance: Instance): Kit {
       return once("y", () => pairs((pair) => pair % count));
     },
     get z() {
-      return once("z", () => placed(instance, picked(edges, shape, any)));
+      return once("z", () => placeOperand(instance, pickElements(edges, shape, any)));
     },
     get divisor() {
       const places = Array.from({ length: count }, (_, at) => at);
       const nonZero = places.filter((at) => isFloat(dtype) || Number(edges.data[at]) !== 0);
       const draw = (): number => nonZero[random.integer(0, nonZero.length - 1)] ?? 0;
-      return once("divisor", () => placed(instance, picked(edges, shape, draw)));
+      return once("divisor", () => placeOperand(instance, pickElements(edges, shape, draw)));
     },
     of,
     edges: (...own) => of(own, "edges"),
@@ -192,7 +199,7 @@ function kitOf(instance: Instance): Kit {
     listed: (numbers, ...own) => of(own, (at) => numbers[at] ?? 0),
     // A number that a pattern has twice is one constant, or two where inner values are outputs.
     c: (x) => (instance.keepsInner ? number(x) : once(Object.is(x, -0) ? "-0" : String(x), () => number(x))),
-    held: (tensor) => placed(instance, tensor),
+    held: (tensor) => placeOperand(instance, tensor),
     constant: (tensor) => builder.constant(tensor),
     all,
     by,
@@ -219,7 +226,7 @@ const alone = (
 /** A kit whose operands are inputs of a graph. */
 export function inputKit(dtype: DType, random: RandomSource): Writing & { readonly kit: Kit } {
   const instance = alone(dtype, "inputs", random);
-  return { ...instance, kit: kitOf(instance) };
+  return { ...instance, kit: createKit(instance) };
 }
 
 interface Checked {
@@ -232,7 +239,7 @@ interface Checked {
 
 /** Within the tolerances of all nodes that a value comes from. */
 function allowanceFor(manifest: BackendManifest, { value, ops, slack }: Checked): Allowance {
-  const parts = ops.map((op) => allowanceOf(manifest, op, value.dtype));
+  const parts = ops.map((op) => manifestAllowance(manifest, op, value.dtype));
   return parts.reduce(
     (sum, part) => ({
       ulp: sum.ulp + part.ulp * slack,
@@ -270,7 +277,7 @@ function* fitting(
     const pattern = asPattern(entry);
     if (!(pattern.dtypes ?? dtypes).includes(dtype)) continue;
     const trial = alone(dtype, place, randomSource(0, title), flushes);
-    const results = [pattern.make(kitOf(trial))].flat();
+    const results = [pattern.make(createKit(trial))].flat();
     const graph = trial.builder.finish(new Map(results.map((value, at) => [`y${at}`, value])));
     if (supports(graph)) yield [title, index, pattern];
   }
@@ -307,7 +314,7 @@ function check(
         emitted: [],
         operands: 0,
       };
-      const ends = [make(kitOf(instance))].flat();
+      const ends = [make(createKit(instance))].flat();
       const { emitted } = instance;
       emitted.forEach(({ value }, position) => {
         if (!keepsInner && !ends.includes(value)) return;
@@ -342,7 +349,7 @@ export function patternCases(name: string, table: PatternTable): readonly Confor
       ? PLACES.map((place) => [place, [place]])
       : [["any-place", GATHERED]];
     return graphs.map(([called, places]) =>
-      fittedCase(`rewrite/${name}-${dtype}/of-${called}`, {
+      partialCase(`rewrite/${name}-${dtype}/of-${called}`, {
         fits: (fit) => fitting(table, dtype, feedable(places, dtype, fit), fit).next().done !== true,
         build: (fit, random) => check(table, dtype, places, fit, random),
       }),

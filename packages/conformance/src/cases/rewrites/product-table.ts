@@ -6,7 +6,7 @@ const turned = { perm: [1, 0] };
 const gemm = { transA: false, transB: false, alpha: 1, beta: 1 };
 const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 };
 const pool = { kernelShape: [2, 2], strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], ceilMode: false };
-const padded = (value: number, mode: "constant" | "edge" = "constant") => ({
+const padEnds = (value: number, mode: "constant" | "edge" = "constant") => ({
   pads: [0, 0, 1, 1, 0, 0, 1, 1],
   mode,
   value,
@@ -18,7 +18,7 @@ const inverse = (kit: Kit): number => 1 / large(kit);
 /** Matrices of these numbers. */
 const huge = (kit: Kit): Value => kit.filled(large(kit), 2, 2);
 const tiny = (kit: Kit): Value => kit.filled(inverse(kit), 2, 2);
-const rescaled = (make: Make): Pattern => ({ make, rescales: true });
+const rescaling = (make: Make): Pattern => ({ make, rescales: true });
 const alternating = (x: number) => (at: number) => (at % 2 === 0 ? x : -x);
 
 export const matrixTable: PatternTable = {
@@ -43,18 +43,18 @@ export const matrixTable: PatternTable = {
         ),
         of([2, 2], (at) => at % 2),
       ),
-    "c (A B) is (c A) B": rescaled((kit) =>
+    "c (A B) is (c A) B": rescaling((kit) =>
       kit.Mul(kit.MatMul(huge(kit), huge(kit)), kit.filled(inverse(kit))),
     ),
-    "(c A) B is c (A B)": rescaled((kit) =>
+    "(c A) B is c (A B)": rescaling((kit) =>
       kit.MatMul(kit.Mul(huge(kit), kit.filled(inverse(kit))), huge(kit)),
     ),
-    "A (c B) is c (A B)": rescaled((kit) =>
+    "A (c B) is c (A B)": rescaling((kit) =>
       kit.MatMul(huge(kit), kit.Mul(huge(kit), kit.filled(inverse(kit)))),
     ),
     "0 (A B) is 0": ({ filled, MatMul, Mul }) =>
       Mul(MatMul(filled(Number.POSITIVE_INFINITY, 2, 2), filled(1, 2, 2)), filled(0)),
-    "A B / c is A (B / c)": rescaled((kit) =>
+    "A B / c is A (B / c)": rescaling((kit) =>
       kit.Div(kit.MatMul(huge(kit), huge(kit)), kit.filled(large(kit))),
     ),
     "A B + A C is A (B + C)": (kit) => {
@@ -180,13 +180,13 @@ export const windowTable: PatternTable = {
       Conv(window, whole(1, 2, 3, 3), whole(2, 2, 1, 1)),
     "a convolution by ones": ({ whole, filled, Conv }) =>
       Conv(window, whole(1, 1, 3, 3), filled(1, 1, 1, 1, 1)),
-    "c conv(x) is conv(x) by c w": rescaled((kit) =>
+    "c conv(x) is conv(x) by c w": rescaling((kit) =>
       kit.Mul(
         kit.Conv(window, kit.filled(large(kit), 1, 1, 3, 3), kit.filled(large(kit), 2, 1, 2, 2)),
         kit.filled(inverse(kit)),
       ),
     ),
-    "conv(c x) is c conv(x)": rescaled((kit) =>
+    "conv(c x) is c conv(x)": rescaling((kit) =>
       kit.Conv(
         window,
         kit.Mul(kit.filled(large(kit), 1, 1, 3, 3), kit.filled(inverse(kit))),
@@ -211,13 +211,13 @@ export const windowTable: PatternTable = {
     "conv(x + c) is conv(x) + c": ({ whole, filled, Add, Conv }) =>
       Conv({ ...window, pads: [1, 1, 1, 1] }, Add(whole(1, 1, 3, 3), filled(3)), whole(1, 1, 2, 2)),
     "a convolution of a pad": ({ whole, Pad, Conv }) =>
-      Conv(window, Pad(padded(0), whole(1, 1, 3, 3)), whole(1, 1, 2, 2)),
+      Conv(window, Pad(padEnds(0), whole(1, 1, 3, 3)), whole(1, 1, 2, 2)),
     "a convolution of a pad by 2": ({ whole, Pad, Conv }) =>
-      Conv(window, Pad(padded(2), whole(1, 1, 3, 3)), whole(1, 1, 2, 2)),
+      Conv(window, Pad(padEnds(2), whole(1, 1, 3, 3)), whole(1, 1, 2, 2)),
     "a convolution of an edge pad": ({ whole, Pad, Conv }) =>
-      Conv(window, Pad(padded(0, "edge"), whole(1, 1, 3, 3)), whole(1, 1, 2, 2)),
+      Conv(window, Pad(padEnds(0, "edge"), whole(1, 1, 3, 3)), whole(1, 1, 2, 2)),
     "a convolution of a pad, padded": ({ whole, Pad, Conv }) =>
-      Conv({ ...window, pads: [1, 1, 1, 1] }, Pad(padded(1), whole(1, 1, 3, 3)), whole(1, 1, 2, 2)),
+      Conv({ ...window, pads: [1, 1, 1, 1] }, Pad(padEnds(1), whole(1, 1, 3, 3)), whole(1, 1, 2, 2)),
     "a convolution of a transpose": ({ whole, Transpose, Conv }) =>
       Conv(window, Transpose({ perm: [0, 3, 1, 2] }, whole(1, 3, 3, 3)), whole(2, 3, 2, 2)),
     "a convolution of a swapped image": ({ whole, Transpose, Conv }) =>
@@ -259,12 +259,12 @@ export const windowTable: PatternTable = {
       MaxPool(
         pool,
         Pad(
-          padded(0),
+          padEnds(0),
           of([1, 1, 3, 3], (at) => -1 - at),
         ),
       ),
     "the largest of a pad by infinity": ({ of, Pad, MaxPool }) =>
-      MaxPool(pool, Pad(padded(Number.NEGATIVE_INFINITY), of([1, 1, 3, 3]))),
+      MaxPool(pool, Pad(padEnds(Number.NEGATIVE_INFINITY), of([1, 1, 3, 3]))),
     "the largest, padded": ({ of, MaxPool }) =>
       MaxPool(
         { ...pool, pads: [1, 1, 1, 1] },
@@ -273,9 +273,9 @@ export const windowTable: PatternTable = {
     "the largest of the largest": ({ of, MaxPool }) =>
       MaxPool(pool, MaxPool({ ...pool, strides: [2, 2] }, of([1, 1, 7, 7]))),
     "the mean of a pad": ({ whole, Pad, AveragePool }) =>
-      AveragePool({ ...pool, countIncludePad: false }, Pad(padded(0), whole(1, 1, 3, 3))),
+      AveragePool({ ...pool, countIncludePad: false }, Pad(padEnds(0), whole(1, 1, 3, 3))),
     "the mean of a pad, padded": ({ whole, Pad, AveragePool }) =>
-      AveragePool({ ...pool, pads: [1, 1, 1, 1], countIncludePad: true }, Pad(padded(2), whole(1, 1, 3, 3))),
+      AveragePool({ ...pool, pads: [1, 1, 1, 1], countIncludePad: true }, Pad(padEnds(2), whole(1, 1, 3, 3))),
     "the mean of the mean": ({ whole, AveragePool }) =>
       AveragePool(
         { ...pool, countIncludePad: false },

@@ -4,11 +4,11 @@ import { FLOATS, type Kit, loose, type PatternTable } from "./pattern.js";
 
 const DTYPES: readonly DType[] = [...FLOATS, "i32", "i64"];
 const over = (...axes: readonly number[]) => ({ axes, keepdims: false });
-const kept = (...axes: readonly number[]) => ({ axes, keepdims: true });
+const keepAxes = (...axes: readonly number[]) => ({ axes, keepdims: true });
 const SHAPE = [3, 3, 3];
 
 /** Each pattern for each reduction. */
-const reduced = (
+const eachReduction = (
   makes: Readonly<Record<string, (reduction: ReduceOp, kit: Kit) => Value>>,
 ): PatternTable["patterns"] =>
   Object.fromEntries(
@@ -27,7 +27,7 @@ const reduced = (
 export const reductionTable: PatternTable = {
   dtypes: DTYPES,
   patterns: {
-    ...reduced({
+    ...eachReduction({
       "over an axis of one": (op, { of, by }) =>
         by(
           op,
@@ -37,12 +37,12 @@ export const reductionTable: PatternTable = {
       "over an axis of one, kept": (op, { of, by }) =>
         by(
           op,
-          kept(0),
+          keepAxes(0),
           of([1, 6], (at) => (at % 5) - 2),
         ),
       "twice, over another axis": (op, { by, tame }) => by(op, over(0), by(op, over(1), tame(...SHAPE))),
-      "twice, with kept axes": (op, { by, tame }) => by(op, over(1), by(op, kept(0), tame(...SHAPE))),
-      "twice, over the same axis": (op, { by, tame }) => by(op, over(2), by(op, kept(2), tame(...SHAPE))),
+      "twice, with kept axes": (op, { by, tame }) => by(op, over(1), by(op, keepAxes(0), tame(...SHAPE))),
+      "twice, over the same axis": (op, { by, tame }) => by(op, over(2), by(op, keepAxes(2), tame(...SHAPE))),
       "of a transpose": (op, { by, tame, Transpose }) =>
         by(op, over(0), Transpose({ perm: [1, 2, 0] }, tame(...SHAPE))),
       "of a transpose over two axes": (op, { by, tame, Transpose }) =>
@@ -52,9 +52,9 @@ export const reductionTable: PatternTable = {
         by(op, over(1), Expand({ shape: [3, 3] }, tame(3))),
       "of a squeeze": (op, { by, tame, Squeeze }) => by(op, over(1), Squeeze({ axes: [0] }, tame(1, 3, 3))),
       "kept, then squeezed": (op, { by, tame, Squeeze }) =>
-        Squeeze({ axes: [1] }, by(op, kept(1), tame(...SHAPE))),
+        Squeeze({ axes: [1] }, by(op, keepAxes(1), tame(...SHAPE))),
       "kept, then squeezed elsewhere": (op, { by, tame, Squeeze }) =>
-        Squeeze({ axes: [0] }, by(op, kept(1), tame(1, 3, 3))),
+        Squeeze({ axes: [0] }, by(op, keepAxes(1), tame(1, 3, 3))),
       "then unsqueezed": (op, { by, tame, Unsqueeze }) =>
         Unsqueeze({ axes: [0] }, by(op, over(1), tame(3, 3))),
       "of a concat": (op, { by, tame, Concat }) =>

@@ -104,9 +104,9 @@ export const softmaxTable: PatternTable = {
       kit.ArgMax({ axis: 1, keepdims: false }, kit.Floor(kit.listed([1.1, 1.2, 1.3], 1, 3))),
     "sum of softmax is 1": loose(4, (kit) => kit.ReduceSum(last, kit.Softmax(axis, rows(kit)))),
     "layer normalization of layer normalization": loose(4, (kit) => {
-      const normalized = (x: ReturnType<typeof rows>) =>
+      const normalize = (x: ReturnType<typeof rows>) =>
         kit.LayerNormalization({ axis: 1, epsilon: 0.5 }, x, kit.filled(1, 4));
-      return normalized(normalized(kit.tame(3, 4)));
+      return normalize(normalize(kit.tame(3, 4)));
     }),
     "layer normalization of x + a column": loose(4, (kit) =>
       kit.LayerNormalization(

@@ -43,9 +43,9 @@ import { compareAtScale, graphBudget } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { fail } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
-import { generated } from "../../host-data.js";
-import { tracedGraph } from "../../traced-graph.js";
-import { filled } from "../problems.js";
+import { generate } from "../../host-data.js";
+import { traceGraph } from "../../traced-graph.js";
+import { fill } from "../problems.js";
 
 type Body = (inputs: Readonly<Record<string, Tensor>>) => TensorTree;
 
@@ -61,7 +61,7 @@ interface PolicyCase {
 function graphUnder({ policy, inputs, body }: PolicyCase, manifest: BackendManifest): Graph {
   const traced: Body = ({ x, w }) =>
     autocast((a: Tensor, b: Tensor) => body(a, b), policy, { manifest })(x as Tensor, (w ?? x) as Tensor);
-  return tracedGraph(inputs, traced);
+  return traceGraph(inputs, traced);
 }
 
 function policyCase(id: string, spec: PolicyCase): ConformanceCase {
@@ -82,7 +82,7 @@ function policyCase(id: string, spec: PolicyCase): ConformanceCase {
   });
 }
 
-const one = (x: number): HostTensor => filled([1, 1], x);
+const one = (x: number): HostTensor => fill([1, 1], x);
 const y = (x: number): Tensors => ({ y: one(x) });
 
 interface HalfFacts {
@@ -108,8 +108,8 @@ const facts: Readonly<Record<HalfDType, HalfFacts>> = {
 const INFINITE = Number.POSITIVE_INFINITY;
 
 const network: Tensors = {
-  x: generated("f32", [5, 4], (at) => Math.sin(at + 1)),
-  w: generated("f32", [4, 4], (at) => Math.cos(at * 1.7) / 2),
+  x: generate("f32", [5, 4], (at) => Math.sin(at + 1)),
+  w: generate("f32", [4, 4], (at) => Math.cos(at * 1.7) / 2),
 };
 
 /** Three products, a softmax, a mean of squares; value and gradients. */
@@ -136,7 +136,7 @@ const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flat
     }),
     policyCase(`mixed-${half}/results-are-rounded`, {
       policy: mixed,
-      inputs: { x: filled([1, 3], 1), w: filled([3, 1], half === "f16" ? 683 : 85.5) },
+      inputs: { x: fill([1, 3], 1), w: fill([3, 1], half === "f16" ? 683 : 85.5) },
       body: (x, w) => ({ y: matMul(x, w) }),
       want: y(half === "f16" ? 2048 : 256),
     }),
@@ -168,7 +168,7 @@ const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flat
     }),
     policyCase(`mixed-${half}/sums-stay-in-f32`, {
       policy: mixed,
-      inputs: { x: filled([1, 1], 1), w: filled([1, 70_000], 1) },
+      inputs: { x: fill([1, 1], 1), w: fill([1, 70_000], 1) },
       body: (x, w) => ({
         y: reduceSum(matMul(x, w), { keepdims: true }),
         z: reduceMean(matMul(x, w), { keepdims: true }),
@@ -198,9 +198,9 @@ const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flat
     }),
     policyCase(`mixed-${half}/integers-are-left-alone`, {
       policy: mixed,
-      inputs: { x: generated("i32", [1, 1], () => 70_001), w: one(1) },
+      inputs: { x: generate("i32", [1, 1], () => 70_001), w: one(1) },
       body: (x, w) => ({ y: add(x, 0), z: matMul(w, w) }),
-      want: { y: generated("i32", [1, 1], () => 70_001), z: one(1) },
+      want: { y: generate("i32", [1, 1], () => 70_001), z: one(1) },
     }),
     policyCase(`half-output-${half}/results-take-the-output-dtype`, {
       policy: castingPolicy({ compute: half, output: half }),

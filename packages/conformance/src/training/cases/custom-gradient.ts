@@ -22,9 +22,9 @@ import { scriptedCase } from "../../cases/kinds/scripted-case.js";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { fail } from "../../expectations.js";
-import { tracedGraph } from "../../traced-graph.js";
+import { traceGraph } from "../../traced-graph.js";
 import { CUSTOM_GRADIENTS, type CustomGradientSample } from "../custom-gradient-table.js";
-import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, type WeightsOf } from "../problems.js";
 import { trainerCase } from "../trainer-case.js";
 
 type Fn = (x: Tensor) => Tensor;
@@ -44,7 +44,7 @@ const WEIGHTS = X.map((_, at) => (0.1875 + ((at * 5) % 7) / 8) * (at % 3 === 1 ?
 const IDENTITY = Float32Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 : 0));
 
 const host = (numbers: readonly number[]) => tensor(Float32Array.from(numbers), SHAPE);
-const weighted = (x: Tensor): Tensor => reduceSum(mul(cast(x, "f32"), constant(host(WEIGHTS))));
+const sumWithWeights = (x: Tensor): Tensor => reduceSum(mul(cast(x, "f32"), constant(host(WEIGHTS))));
 
 /** The product is a half there, so the function gets one. */
 const under =
@@ -73,29 +73,32 @@ export interface CustomGradientCheck {
   readonly tolerance: number;
 }
 
-function checksOf(sample: CustomGradientSample, { name, around, tolerance }: Place): CustomGradientCheck[] {
+function gradientChecks(
+  sample: CustomGradientSample,
+  { name, around, tolerance }: Place,
+): CustomGradientCheck[] {
   const id = `custom-gradient/${sample.name}/${name}`;
-  const graphOf =
+  const trace =
     (derive: (fn: Fn) => Fn): CustomGradientCheck["graph"] =>
     (manifest, custom = customGradient) =>
-      tracedGraph({ x: { dtype: "f32", shape: SHAPE } }, ({ x }) => ({
+      traceGraph({ x: { dtype: "f32", shape: SHAPE } }, ({ x }) => ({
         gradient: derive(around(sample.make(custom), manifest))(x as Tensor),
       }));
-  const once = (fn: Fn): Fn => grad((x: Tensor) => weighted(fn(x)));
-  const weightOf = (at: number): number => WEIGHTS[at] as number;
+  const once = (fn: Fn): Fn => grad((x: Tensor) => sumWithWeights(fn(x)));
+  const weightAt = (at: number): number => WEIGHTS[at] as number;
   return [
-    { id, graph: graphOf(once), want: X.map((x, at) => sample.pulled(x, weightOf(at))), tolerance },
+    { id, graph: trace(once), want: X.map((x, at) => sample.pulled(x, weightAt(at))), tolerance },
     {
       id: `${id}-twice`,
-      graph: graphOf((fn) => once(once(fn))),
-      want: X.map((x, at) => weightOf(at) * sample.twice(x, weightOf(at))),
+      graph: trace((fn) => once(once(fn))),
+      want: X.map((x, at) => weightAt(at) * sample.twice(x, weightAt(at))),
       tolerance: 4 * tolerance,
     },
   ];
 }
 
 export const customGradientChecks: readonly CustomGradientCheck[] = CUSTOM_GRADIENTS.flatMap((sample) =>
-  PLACES.flatMap((place) => checksOf(sample, place)),
+  PLACES.flatMap((place) => gradientChecks(sample, place)),
 );
 
 const checkCase = ({ id, graph, want, tolerance }: CustomGradientCheck): ConformanceCase =>
@@ -112,12 +115,12 @@ const checkCase = ({ id, graph, want, tolerance }: CustomGradientCheck): Conform
 /** A step of a trainer, which unrolls the loop for an engine without loops. */
 const stepCase = (sample: CustomGradientSample): ConformanceCase => {
   const loss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) =>
-    weighted(mul(scan(step(sample.make(customGradient)), [], w)[1], x));
+    sumWithWeights(mul(scan(step(sample.make(customGradient)), [], w)[1], x));
   return trainerCase<WeightsOf, Fed, NoModel, readonly number[]>(
     `custom-gradient/${sample.name}/step-with-a-loop`,
     { params: { w: host(X) }, loss, optimizer: exactSgd(1), precision: float32() },
     async ({ training }) => {
-      await training.step({ x: filled([1], 1) });
+      await training.step({ x: fill([1], 1) });
       const after = (await training.parameters()).w.data;
       return X.map((x, at) => x - (after[at] as number));
     },

@@ -9,7 +9,7 @@ import { add, cast, greater, reduceSum } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat, fail } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
-import { generated } from "../../host-data.js";
+import { generate } from "../../host-data.js";
 import { badPlaces, placeName } from "../bad-places.js";
 import { type Fed, linear, type NoModel, type WeightsOf } from "../problems.js";
 import { expectUnmoved, withTrainer } from "../session.js";
@@ -34,8 +34,8 @@ interface Checked<M> {
 }
 
 /** A good step is applied, each bad one is not, and the next good one is again. */
-function checkedCase<M>(id: string, { shape, options, good, bad }: Checked<M>): ConformanceCase {
-  const x = (): HostTensor<"f32"> => generated("f32", shape, good) as HostTensor<"f32">;
+function checkCase<M>(id: string, { shape, options, good, bad }: Checked<M>): ConformanceCase {
+  const x = (): HostTensor<"f32"> => generate("f32", shape, good) as HostTensor<"f32">;
   const { accumulate = 1 } = options;
   /** The bad microbatch is the first of its window: later ones must not hide it. */
   const window = (first: HostTensor<"f32">): { readonly x: HostTensor<"f32"> }[] => [
@@ -86,8 +86,8 @@ const SHAPES: readonly Shape[] = [
   [70, 3, 5, 7],
 ];
 
-const named = (shape: Shape): string => `f32-${shape.join("x")}`;
-const scaled = (scale: number): Precision => ({
+const shapeName = (shape: Shape): string => `f32-${shape.join("x")}`;
+const scaleBy = (scale: number): Precision => ({
   ...float32(),
   lossScaler: staticLossScale(scale),
 });
@@ -100,7 +100,7 @@ const gradients = (shape: Shape, accumulate: number): Checked<NoModel> => ({
     params: { w: zeros(shape) },
     loss: linear,
     optimizer: bySign,
-    precision: scaled(2 ** 40),
+    precision: scaleBy(2 ** 40),
     accumulate,
     maxConsecutiveSkips: 1_000_000,
   },
@@ -146,7 +146,7 @@ const newParameters = (shape: Shape): Checked<NoModel> => ({
 /** Sums of gradients overflow where no single gradient does. */
 function largeGradients(shape: Shape): ConformanceCase {
   return trainerCase<WeightsOf, Fed, NoModel, boolean>(
-    `finite-check/${named(shape)}/large-gradients-are-finite`,
+    `finite-check/${shapeName(shape)}/large-gradients-are-finite`,
     {
       params: { w: zeros(shape) },
       loss: linear,
@@ -154,7 +154,7 @@ function largeGradients(shape: Shape): ConformanceCase {
       precision: float32(),
     },
     async ({ training }) => {
-      const x = generated("f32", shape, (at) => (at % 3 === 0 ? -3e38 : 3e38));
+      const x = generate("f32", shape, (at) => (at % 3 === 0 ? -3e38 : 3e38));
       return (await training.step({ x })).applied;
     },
     (applied) => expectThat(applied, "a step whose gradients are all finite, up to ±3e38, is not applied"),
@@ -163,16 +163,16 @@ function largeGradients(shape: Shape): ConformanceCase {
 
 export const finiteStepCases: readonly ConformanceCase[] = [
   ...SHAPES.map((shape) =>
-    checkedCase(`finite-check/${named(shape)}/a-step-sees-every-gradient`, gradients(shape, 1)),
+    checkCase(`finite-check/${shapeName(shape)}/a-step-sees-every-gradient`, gradients(shape, 1)),
   ),
   ...SHAPES.slice(3, 4).map((shape) =>
-    checkedCase(`finite-check/${named(shape)}/a-window-sees-every-gradient`, gradients(shape, 2)),
+    checkCase(`finite-check/${shapeName(shape)}/a-window-sees-every-gradient`, gradients(shape, 2)),
   ),
   ...[[65_600], [130, 67]].map((shape) =>
-    checkedCase(`finite-check/${named(shape)}/a-step-sees-all-of-a-model-state`, modelState(shape)),
+    checkCase(`finite-check/${shapeName(shape)}/a-step-sees-all-of-a-model-state`, modelState(shape)),
   ),
   ...[[65_600], [130, 67]].map((shape) =>
-    checkedCase(`finite-check/${named(shape)}/a-step-sees-all-new-parameters`, newParameters(shape)),
+    checkCase(`finite-check/${shapeName(shape)}/a-step-sees-all-new-parameters`, newParameters(shape)),
   ),
   ...[[4_100], [130, 67]].map(largeGradients),
 ];

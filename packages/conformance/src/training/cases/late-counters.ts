@@ -4,11 +4,11 @@ import { foldIn, type HostTensor, tensor } from "@mp/graph";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, type WeightsOf } from "../problems.js";
 import { trainerCase } from "../trainer-case.js";
 
 /** The gradient is the mask times x: the weights show which masks were drawn. */
-const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
+const maskLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
 const SIZE = 64;
@@ -27,8 +27,8 @@ export const lateCounterCases: readonly ConformanceCase[] = [
   trainerCase<WeightsOf, Fed, NoModel, Late>(
     "random/step/counters-go-on-to-2-to-the-31",
     {
-      params: { w: filled([SIZE], 0) },
-      loss: masked,
+      params: { w: fill([SIZE], 0) },
+      loss: maskLoss,
       optimizer: exactSgd(1),
       precision: float32(),
       seed: 11,
@@ -38,7 +38,7 @@ export const lateCounterCases: readonly ConformanceCase[] = [
       const counters: string[] = [];
       for (const start of STARTS) {
         await state.write({ iteration: counter(start), drawn: counter(start) });
-        for (let step = 0; step < STEPS; step++) await training.step({ x: filled([SIZE], 2 ** step) });
+        for (let step = 0; step < STEPS; step++) await training.step({ x: fill([SIZE], 2 ** step) });
         weights.push(Array.from((await training.parameters()).w.data));
         const { iteration, drawn } = await state.read(["iteration", "drawn"]);
         counters.push(`${iteration?.data[0]} ${drawn?.data[0]}`);

@@ -3,9 +3,9 @@ import { adam, float32 } from "@mp/core";
 import type { BackendStats } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import { generated } from "../../host-data.js";
+import { generate } from "../../host-data.js";
 import { perceptron } from "../models.js";
-import { exactSgd, type Fed, filled, linear, type NoModel, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, linear, type NoModel, type WeightsOf } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 import { withTrainer } from "../session.js";
 
@@ -40,12 +40,12 @@ export const trainingLeakCases: readonly ConformanceCase[] = [
     (backend) =>
       withTrainer<WeightsOf, Fed, NoModel, readonly BackendStats[]>(
         backend,
-        { params: { w: filled([3], 0) }, loss: linear, optimizer: exactSgd(), precision: float32() },
+        { params: { w: fill([3], 0) }, loss: linear, optimizer: exactSgd(), precision: float32() },
         async ({ training }) => {
           const seen: BackendStats[] = [];
           for (let step = 0; step < 40; step++) {
-            await training.step({ x: filled([3], step % 2 === 0 ? 1 : Number.NaN) });
-            await training.step({ x: generated("i32", [3], () => 1) }).catch(() => undefined);
+            await training.step({ x: fill([3], step % 2 === 0 ? 1 : Number.NaN) });
+            await training.step({ x: generate("i32", [3], () => 1) }).catch(() => undefined);
             if (step === 4 || step === 39) seen.push(backend.stats());
           }
           return seen;
@@ -61,15 +61,15 @@ export const trainingLeakCases: readonly ConformanceCase[] = [
         await withTrainer<WeightsOf, Fed, NoModel, void>(
           backend,
           {
-            params: { w: filled([3], 0) },
+            params: { w: fill([3], 0) },
             loss: linear,
             optimizer: exactSgd(),
             precision: float32(),
             accumulate: 2,
           },
           async ({ training }) => {
-            await training.step({ x: filled([3], 1) }, { x: filled([3], 1) });
-            await training.evaluate({ x: filled([3], 1) });
+            await training.step({ x: fill([3], 1) }, { x: fill([3], 1) });
+            await training.evaluate({ x: fill([3], 1) });
           },
         );
         if (turn === 0 || turn === 5) seen.push(backend.stats());
@@ -84,11 +84,11 @@ export const trainingLeakCases: readonly ConformanceCase[] = [
     (backend) =>
       withTrainer<WeightsOf, Fed, NoModel, readonly number[]>(
         backend,
-        { params: { w: filled([1], 0) }, loss: linear, optimizer: exactSgd(), precision: float32() },
+        { params: { w: fill([1], 0) }, loss: linear, optimizer: exactSgd(), precision: float32() },
         async ({ training }) => {
           const live: number[] = [];
           for (let size = 1; size <= 20; size++) {
-            await training.step({ x: filled([size], 1) });
+            await training.step({ x: fill([size], 1) });
             live.push(backend.stats().live);
           }
           return live;

@@ -18,7 +18,7 @@ import { cast, constant, matMul, mul, reduceSum, sub } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { fresh } from "../../fresh.js";
-import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, vector, type WeightsOf } from "../problems.js";
 import { trainerCase } from "../trainer-case.js";
 
 interface Task {
@@ -32,7 +32,7 @@ interface Task {
 
 /** A step halves every error; its gradient is at most 2^-25 and rounds to 0 in f16. */
 const SMALL_GRADIENTS: Task = {
-  start: filled([1, 4], 0),
+  start: fill([1, 4], 0),
   target: vector(1, -2, 3, -4),
   weight: 2 ** -28,
   learningRate: 2 ** 26,
@@ -41,7 +41,7 @@ const SMALL_GRADIENTS: Task = {
 
 /** An update is at most 2^-8, half an ulp of f16 at 8: adding it there has no effect. */
 const SMALL_UPDATES: Task = {
-  start: filled([1, 4], 8),
+  start: fill([1, 4], 8),
   target: vector(8.0625, 8.015625, 8.03125, 8.046875),
   weight: 2 ** -1,
   learningRate: 2 ** -4,
@@ -54,7 +54,7 @@ interface Learned {
 }
 
 const identity = (): HostTensor<"f32"> => {
-  const matrix = filled([4, 4], 0);
+  const matrix = fill([4, 4], 0);
   for (let row = 0; row < 4; row++) matrix.data[5 * row] = 1;
   return matrix;
 };
@@ -98,37 +98,37 @@ const staysAt =
   ({ weights }: Learned): void =>
     expectEqual(weights, Array.from(start.data), "weights that no update reaches");
 
-const scaled = (lossScaler: LossScaler): Partial<Precision> => ({ lossScaler });
+const withScaler = (lossScaler: LossScaler): Partial<Precision> => ({ lossScaler });
 
 export const learningCases: readonly ConformanceCase[] = [
   learningCase(
     "loss-scale/f16/learns-nothing-without-a-scale",
     SMALL_GRADIENTS,
-    scaled(noLossScaling()),
+    withScaler(noLossScaling()),
     staysAt(SMALL_GRADIENTS),
   ),
   learningCase(
     "loss-scale/f16/learns-at-a-static-scale",
     SMALL_GRADIENTS,
-    scaled(staticLossScale(2 ** 16)),
+    withScaler(staticLossScale(2 ** 16)),
     learns,
   ),
   learningCase(
     "loss-scale/f16/learns-at-a-dynamic-scale",
     SMALL_GRADIENTS,
-    scaled(dynamicLossScale({})),
+    withScaler(dynamicLossScale({})),
     learns,
   ),
   learningCase(
     "master-weights/none-f16/learns-nothing-from-small-updates",
     SMALL_UPDATES,
-    { ...scaled(staticLossScale(1)), masterWeights: noMasterWeights("f16") },
+    { ...withScaler(staticLossScale(1)), masterWeights: noMasterWeights("f16") },
     staysAt(SMALL_UPDATES),
   ),
   learningCase(
     "master-weights/f32/learns-from-small-updates",
     SMALL_UPDATES,
-    scaled(staticLossScale(1)),
+    withScaler(staticLossScale(1)),
     learns,
   ),
 ];

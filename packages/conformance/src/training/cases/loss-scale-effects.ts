@@ -4,7 +4,7 @@ import type { Tensor } from "@mp/graph";
 import { mul } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
-import { exactSgd, type Fed, filled, type NoModel, product, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, product, type WeightsOf } from "../problems.js";
 import { trainerCase } from "../trainer-case.js";
 
 /** In f16 dL/dw is 2^-26 without a scale, which rounds to 0; with a scale it is right. */
@@ -13,7 +13,7 @@ function underflowCase(behaviour: string, scale: number, want: number): Conforma
   return trainerCase<WeightsOf, Fed, NoModel, number>(
     `loss-scale/${behaviour}`,
     {
-      params: { w: filled([1, 1], 0) },
+      params: { w: fill([1, 1], 0) },
       loss: (weights, batch, context) => {
         const y = product(weights, batch, context) as Tensor;
         // Two factors, since neither constant alone may underflow.
@@ -23,7 +23,7 @@ function underflowCase(behaviour: string, scale: number, want: number): Conforma
       precision: { ...mixedFloat16(), lossScaler },
     },
     async ({ training }) => {
-      await training.step({ x: filled([1, 1], 1) });
+      await training.step({ x: fill([1, 1], 1) });
       return Number((await training.parameters()).w.data[0]);
     },
     (got) => expectEqual(got, want, `a weight after a gradient of 2^-26 at scale ${scale}`),

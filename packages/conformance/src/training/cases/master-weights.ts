@@ -18,11 +18,11 @@ import { graphCase } from "../../cases/kinds/graph-case.js";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { tracedGraph } from "../../traced-graph.js";
+import { traceGraph } from "../../traced-graph.js";
 import {
   exactSgd,
   type Fed,
-  filled,
+  fill,
   linear,
   type NoModel,
   product,
@@ -45,40 +45,45 @@ function updatesCase(
 ): ConformanceCase {
   return trainerCase<WeightsOf, Fed, NoModel, number>(
     `master-weights/${behaviour}`,
-    { params: { w: filled([1, 1], 1) }, loss, optimizer: exactSgd(1), precision },
+    { params: { w: fill([1, 1], 1) }, loss, optimizer: exactSgd(1), precision },
     async ({ training }) => {
-      for (let step = 0; step < STEPS; step++) await training.step({ x: filled([1, 1], -update) });
+      for (let step = 0; step < STEPS; step++) await training.step({ x: fill([1, 1], -update) });
       return Number((await training.parameters()).w.data[0]);
     },
     (got) => expectEqual(got, want, `a weight of 1 after ${STEPS} updates of ${update}`),
   );
 }
 
-const kept = (masterWeights: MasterWeights): Precision => ({
+const storeAs = (masterWeights: MasterWeights): Precision => ({
   ...float32(),
   masterWeights,
 });
 
-const unscaled = (precision: Precision): Precision => ({
+const withoutScale = (precision: Precision): Precision => ({
   ...precision,
   lossScaler: staticLossScale(1),
 });
 
 const lostUpdates: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((dtype) => [
-  updatesCase(`none-${dtype}/loses-half-a-unit`, kept(noMasterWeights(dtype)), LOST[dtype], 1),
+  updatesCase(`none-${dtype}/loses-half-a-unit`, storeAs(noMasterWeights(dtype)), LOST[dtype], 1),
   updatesCase(
     `none-${dtype}/keeps-a-whole-unit`,
-    kept(noMasterWeights(dtype)),
+    storeAs(noMasterWeights(dtype)),
     2 * LOST[dtype],
     1 + 2 * STEPS * LOST[dtype],
   ),
-  updatesCase(`kahan-${dtype}/keeps-half-a-unit`, kept(kahan(dtype)), LOST[dtype], 1 + STEPS * LOST[dtype]),
+  updatesCase(
+    `kahan-${dtype}/keeps-half-a-unit`,
+    storeAs(kahan(dtype)),
+    LOST[dtype],
+    1 + STEPS * LOST[dtype],
+  ),
 ]);
 
 const masters: readonly ConformanceCase[] = [
   updatesCase(
     "f32/keeps-half-a-unit-of-f16",
-    unscaled(mixedFloat16()),
+    withoutScale(mixedFloat16()),
     LOST.f16,
     1 + STEPS * LOST.f16,
     product,
@@ -101,16 +106,16 @@ const fresh: readonly ConformanceCase[] = (
   trainerCase<WeightsOf, Fed, NoModel, Seen>(
     `master-weights/${name}/the-copy-is-never-stale`,
     {
-      params: { w: filled([1, 1], 8) },
+      params: { w: fill([1, 1], 8) },
       loss: product,
       optimizer: exactSgd(1),
-      precision: unscaled(make()),
+      precision: withoutScale(make()),
     },
     async ({ training }) => {
       const [losses, evaluated]: [number[], number[]] = [[], []];
       for (let step = 0; step < 5; step++) {
-        losses.push((await training.step({ x: filled([1, 1], 1) })).loss);
-        evaluated.push((await training.evaluate({ x: filled([1, 1], 1) })).loss);
+        losses.push((await training.step({ x: fill([1, 1], 1) })).loss);
+        evaluated.push((await training.evaluate({ x: fill([1, 1], 1) })).loss);
       }
       return { losses, evaluated };
     },
@@ -129,14 +134,14 @@ const stochastic: readonly ConformanceCase[] = [
   trainerCase<WeightsOf, Fed, NoModel, { weights: Float32Array; later: Float32Array }>(
     "master-weights/stochastic/is-unbiased-and-in-bf16",
     {
-      params: { w: filled([COUNT], 1) },
+      params: { w: fill([COUNT], 1) },
       loss: linear,
       optimizer: exactSgd(1),
       precision: { ...float32(), masterWeights: stochasticRounding() },
       seed: 11,
     },
     async ({ training }) => {
-      const x = filled([COUNT], -QUARTER);
+      const x = fill([COUNT], -QUARTER);
       await training.step({ x });
       const weights = (await training.parameters()).w.data;
       await training.step({ x });
@@ -179,7 +184,7 @@ const stochastic: readonly ConformanceCase[] = [
       Number.NaN,
     ];
     return {
-      graph: tracedGraph({ x: { dtype: "f32", shape: [values.length] } }, ({ x }) => {
+      graph: traceGraph({ x: { dtype: "f32", shape: [values.length] } }, ({ x }) => {
         setRandomCounter(literal(3, "i32"));
         return { y: cast(stochasticallyRounded(x as Tensor, key(5)), "f32") };
       }),

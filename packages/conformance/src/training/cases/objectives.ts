@@ -9,7 +9,7 @@ import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { observingStates } from "../../delegate.js";
 import { expectEqual, fail } from "../../expectations.js";
-import { exactSgd, filled, vector } from "../problems.js";
+import { exactSgd, fill, vector } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 
 /** Two weights, one of each objective, and a count of the steps of both. */
@@ -39,7 +39,7 @@ async function play(
     precision: float32(),
     onWarning: () => undefined,
     accumulate,
-    params: { a: filled([2], 1), b: filled([2], 1) },
+    params: { a: fill([2], 1), b: fill([2], 1) },
     modelState: { seen: vector(0, 0) },
     objectives: {
       a: {
@@ -67,8 +67,8 @@ async function play(
   for (const microbatches of steps) {
     const batches = microbatches.map(([ofA, ofB], at) => ({
       x: vector(1 + at, -2),
-      ofA: filled([], ofA),
-      ofB: filled([], ofB),
+      ofA: fill([], ofA),
+      ofB: fill([], ofB),
     }));
     results.push(await training.step(...batches));
     const [state] = observed.states;
@@ -92,7 +92,7 @@ function expectOracle(got: Objectives, want: Objectives): void {
   }
 }
 
-const applied = ({ steps }: Objectives): readonly boolean[] =>
+const whichApplied = ({ steps }: Objectives): readonly boolean[] =>
   steps.flatMap(({ a, b }) => [a.applied, b.applied]);
 
 export const objectiveCases: readonly ConformanceCase[] = [
@@ -101,7 +101,7 @@ export const objectiveCases: readonly ConformanceCase[] = [
     (backend) => play(backend, 1, [[[1, 1]], [[ALL, 1]], [[1, ALL]], [[ALL, ALL]], [[1, 1]]]),
     (got, want) => {
       const [yes, no] = [true, false];
-      expectEqual(applied(got), [yes, yes, no, yes, yes, no, no, no, yes, yes], "what was applied");
+      expectEqual(whichApplied(got), [yes, yes, no, yes, yes, no, no, no, yes, yes], "what was applied");
       expectOracle(got, want);
     },
   ),
@@ -127,7 +127,7 @@ export const objectiveCases: readonly ConformanceCase[] = [
         ],
       ]),
     (got, want) => {
-      expectEqual(applied(got), [true, true, false, true, true, false, true, true], "what was applied");
+      expectEqual(whichApplied(got), [true, true, false, true, true, false, true, true], "what was applied");
       expectOracle(got, want);
     },
   ),

@@ -4,7 +4,7 @@ import { foldIn } from "@mp/graph";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { exactSgd, type Fed, filled, type NoModel, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, type WeightsOf } from "../problems.js";
 import { type Scenario, scenarioCase } from "../scenario.js";
 import { withTrainer } from "../session.js";
 
@@ -14,7 +14,7 @@ const startingAt = (initialScale: number): Precision => ({
 });
 
 /** The gradient is the mask times x, and the update adds it to w, so w shows which masks were drawn. */
-const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
+const maskLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(mul(w, 2 ** -100), where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
 interface Masked {
@@ -30,8 +30,8 @@ const play: Scenario<readonly [Masked, Masked]> = async (backend) => {
     withTrainer<WeightsOf, Fed, NoModel, Masked>(
       backend,
       {
-        params: { w: filled([32], 0) },
-        loss: masked,
+        params: { w: fill([32], 0) },
+        loss: maskLoss,
         optimizer: exactSgd(2 ** -10),
         precision: startingAt(scale),
         onOverflow: "retry",
@@ -39,7 +39,7 @@ const play: Scenario<readonly [Masked, Masked]> = async (backend) => {
       },
       async ({ training }) => {
         const steps: StepResult[] = [];
-        for (const size of [HUGE, HUGE / 2, HUGE]) steps.push(await training.step({ x: filled([32], size) }));
+        for (const size of [HUGE, HUGE / 2, HUGE]) steps.push(await training.step({ x: fill([32], size) }));
         return { steps, w: Array.from((await training.parameters()).w.data) };
       },
     );

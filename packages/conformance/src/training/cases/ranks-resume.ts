@@ -17,7 +17,7 @@ import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual } from "../../expectations.js";
 import { type Model, perceptron, recurrent } from "../models.js";
-import { exactSgd, filled, vector, type WeightsOf } from "../problems.js";
+import { exactSgd, fill, vector, type WeightsOf } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 import { expectSameState, type withTrainer } from "../session.js";
 import { together } from "../together.js";
@@ -105,7 +105,7 @@ const averaging: LossFunction<WeightsOf, Row, Averaging> = ({ w }, { x }, { mode
 });
 
 const statistics = () => ({
-  params: { w: filled([2], 0) },
+  params: { w: fill([2], 0) },
   modelState: { mean: vector(0), seen: vector(0) },
   loss: averaging,
   optimizer: exactSgd(),

@@ -17,7 +17,7 @@ import { mul, reduceMean, reduceSum } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { perceptron } from "../models.js";
-import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, vector, type WeightsOf } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 import { together } from "../together.js";
 
@@ -49,7 +49,7 @@ interface Compared {
 }
 
 /** Steps with and without `shard`, and steps of each from the other's checkpoint. */
-function dividedCase(behaviour: string, given: () => Options): ConformanceCase {
+function shardCase(behaviour: string, given: () => Options): ConformanceCase {
   const options = (shard: boolean) => () =>
     ({
       params: perceptron.params(),
@@ -149,12 +149,12 @@ function expectNearValues(got: Params, want: Params, what: string): void {
 }
 
 /** Its gradient is x; the parameters are divided in the middle. */
-const meanOf: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceMean(reduceSum(mul(w, x)));
+const meanLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceMean(reduceSum(mul(w, x)));
 
 const HUGE = 3e38;
 const steady = (): Omit<TrainerOptions<WeightsOf, Fed, NoModel>, "backend" | "ranks"> => ({
   params: { w: vector(1, 1, HUGE, 1) },
-  loss: meanOf,
+  loss: meanLoss,
   optimizer: sgd({ learningRate: 1 }),
   precision: float32(),
   shard: "optimizer",
@@ -181,7 +181,7 @@ const verdicts: readonly ConformanceCase[] = [
         backend,
         () => ({
           ...steady(),
-          params: { w: filled([4], 0) },
+          params: { w: fill([4], 0) },
           optimizer: exactSgd(),
           precision: { ...float32(), lossScaler: dynamicLossScale({ initialScale: 2 ** 10 }) },
           onOverflow: "retry" as const,
@@ -203,30 +203,30 @@ const verdicts: readonly ConformanceCase[] = [
 ];
 
 export const shardCases: readonly ConformanceCase[] = [
-  dividedCase("adamw-float32", () => ({
+  shardCase("adamw-float32", () => ({
     optimizer: adamW({ learningRate: 0.01 }),
     precision: float32(),
   })),
-  dividedCase("adamw-mixed-float16", () => ({
+  shardCase("adamw-mixed-float16", () => ({
     optimizer: adamW({ learningRate: 0.01 }),
     precision: mixedFloat16(),
   })),
-  dividedCase("adamw-mixed-bfloat16-unchecked", () => ({
+  shardCase("adamw-mixed-bfloat16-unchecked", () => ({
     optimizer: adamW({ learningRate: 0.01 }),
     precision: mixedBfloat16(),
     checkNewParameters: false,
   })),
-  dividedCase("momentum-clipped-and-accumulated", () => ({
+  shardCase("momentum-clipped-and-accumulated", () => ({
     optimizer: momentum({ learningRate: 0.1, momentum: 0.5 }),
     precision: float32(),
     clipNorm: 0.1,
     accumulate: 2,
   })),
-  dividedCase("lamb-by-whole-leaves", () => ({
+  shardCase("lamb-by-whole-leaves", () => ({
     optimizer: lamb({ learningRate: 0.01 }),
     precision: float32(),
   })),
-  dividedCase("adafactor-by-whole-leaves", () => ({
+  shardCase("adafactor-by-whole-leaves", () => ({
     optimizer: adafactor({ learningRate: 0.01 }),
     precision: float32(),
   })),

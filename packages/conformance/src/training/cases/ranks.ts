@@ -22,7 +22,7 @@ import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
 import { inProcessRanks } from "../../in-process-ranks.js";
 import { perceptron } from "../models.js";
-import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, vector, type WeightsOf } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 import { expectSameState, withTrainer } from "../session.js";
 import { together } from "../together.js";
@@ -85,7 +85,7 @@ function halvesCase(
   more?: (whole: Played) => void,
 ): ConformanceCase {
   const { accumulate = 1 } = options;
-  const given = () => ({ ...options, params: { w: filled([2], 0.25) }, loss: meanOfRows });
+  const makeOptions = () => ({ ...options, params: { w: fill([2], 0.25) }, loss: meanOfRows });
   const play =
     (part: (batch: Rows) => Rows) =>
     async ({
@@ -105,10 +105,10 @@ function halvesCase(
       // With a hook that changes nothing its update is the same program.
       whole: await withTrainer<WeightsOf, Fed, NoModel, Played>(
         backend,
-        { ...given(), allReduce: async (window) => window },
+        { ...makeOptions(), allReduce: async (window) => window },
         play((batch) => batch),
       ),
-      ranks: await together<WeightsOf, Fed, NoModel, Played>(backend, given, (session, rank) =>
+      ranks: await together<WeightsOf, Fed, NoModel, Played>(backend, makeOptions, (session, rank) =>
         play((batch) => batch.slice(2 * rank, 2 * rank + 2))(session),
       ),
     }),
@@ -136,7 +136,7 @@ function expectAlike(got: readonly StepResult[], want: readonly StepResult[], wh
   }
 }
 
-const scaled = (lossScaler: LossScaler): Precision => ({ ...float32(), lossScaler });
+const withScaler = (lossScaler: LossScaler): Precision => ({ ...float32(), lossScaler });
 
 const halves: readonly ConformanceCase[] = [
   halvesCase("halves/sgd", { optimizer: exactSgd(), precision: float32() }, BATCHES),
@@ -174,7 +174,7 @@ const overflows: readonly ConformanceCase[] = Object.entries(SCALERS).flatMap(([
   (["skip", "retry"] as const).map((onOverflow) =>
     halvesCase(
       `overflow-of-one/${name}-${onOverflow}`,
-      { optimizer: exactSgd(), precision: scaled(scaler), onOverflow },
+      { optimizer: exactSgd(), precision: withScaler(scaler), onOverflow },
       OVERFLOWING,
       ({ steps }) => {
         const [, overflowing] = steps;
@@ -186,7 +186,7 @@ const overflows: readonly ConformanceCase[] = Object.entries(SCALERS).flatMap(([
 );
 
 /** A loss whose weight shows which numbers each rank drew. */
-const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
+const maskLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
 const draws: ConformanceCase = scenarioCase<readonly (readonly number[])[]>(
@@ -195,14 +195,14 @@ const draws: ConformanceCase = scenarioCase<readonly (readonly number[])[]>(
     together<WeightsOf, Fed, NoModel, readonly number[]>(
       backend,
       () => ({
-        params: { w: filled([64], 0) },
-        loss: masked,
+        params: { w: fill([64], 0) },
+        loss: maskLoss,
         optimizer: exactSgd(1),
         precision: float32(),
         seed: 3,
       }),
       async ({ training }) => {
-        await training.step({ x: filled([64], -1) });
+        await training.step({ x: fill([64], -1) });
         return Array.from((await training.parameters()).w.data);
       },
     ),
@@ -294,7 +294,7 @@ const modelStateOfOne: ConformanceCase = scenarioCase<readonly (readonly unknown
     together<WeightsOf, Fed, Counting, readonly unknown[]>(
       backend,
       () => ({
-        params: { w: filled([2], 1) },
+        params: { w: fill([2], 1) },
         modelState: { seen: vector(0) },
         loss: spoilt,
         optimizer: exactSgd(),

@@ -4,14 +4,14 @@ import { foldIn, remat, type Tensor } from "@mp/graph";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { exactSgd, type Fed, filled, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, vector, type WeightsOf } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 import { withTrainer } from "../session.js";
 
 const COUNT = 20;
 
 /** Σ mask · w, with w powers of two: the loss is the forward mask in binary, the gradient is the backward mask. */
-const maskedSum: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) => {
+const sumMasks: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) => {
   const layer = remat((weights: Tensor) => {
     const mask = randomBernoulli(foldIn(key, "mask"), 0.5, [COUNT]);
     return where(mask, mul(weights, x), 0);
@@ -31,12 +31,12 @@ const masks: ConformanceCase = scenarioCase<readonly Masks[]>(
     return withTrainer<WeightsOf, Fed, NoModel, Masks[]>(
       backend,
       // A gradient of 1 moves a weight by 1, and the weights are reset before the next step.
-      { params: { w: vector(...powers) }, loss: maskedSum, optimizer: exactSgd(1), precision: float32() },
+      { params: { w: vector(...powers) }, loss: sumMasks, optimizer: exactSgd(1), precision: float32() },
       async ({ training, state }) => {
         const seen: Masks[] = [];
         for (let step = 0; step < 4; step++) {
           await state.write({ "master/w": vector(...powers) });
-          const { loss } = await training.step({ x: filled([COUNT], 1) });
+          const { loss } = await training.step({ x: fill([COUNT], 1) });
           const after = (await training.parameters()).w.data;
           seen.push({
             forward: powers.map((_, at) => Math.floor(loss / 2 ** at) % 2),

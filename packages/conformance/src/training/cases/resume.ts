@@ -102,7 +102,7 @@ function resumeCase<P, B, M>(behaviour: string, model: Model<P, B, M>, settings:
 const overflowing = (refill: "on-good-step" | "on-growth" = "on-good-step"): LossScaler =>
   dynamicLossScale({ initialScale: 2 ** 20, growthInterval: 3, hysteresis: 2, refill });
 
-const keptBy = (masterWeights: MasterWeights): Precision => ({
+const storeBy = (masterWeights: MasterWeights): Precision => ({
   ...mixedBfloat16(),
   masterWeights,
 });
@@ -118,11 +118,11 @@ export const resumeCases: readonly ConformanceCase[] = [
   }),
   resumeCase("kahan-bf16/compensations", perceptron, {
     optimizer: sgd({ learningRate: 0.01 }),
-    precision: keptBy(kahan("bf16")),
+    precision: storeBy(kahan("bf16")),
   }),
   resumeCase("stochastic-bf16/the-next-draws", perceptron, {
     optimizer: sgd({ learningRate: 0.01 }),
-    precision: keptBy(stochasticRounding()),
+    precision: storeBy(stochasticRounding()),
   }),
   resumeCase("mixed-float16/windows-of-two", recurrent, {
     optimizer: momentum({ learningRate: 0.1 }),

@@ -45,7 +45,7 @@ import type { Tensors } from "../../cases/kinds/graph-case.js";
 import { compareAtScale } from "../../compare/graph-allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat, fail } from "../../expectations.js";
-import { numbersOf } from "../../host-data.js";
+import { toNumbers } from "../../host-data.js";
 import { type Model, perceptron, recurrent, textModel } from "../models.js";
 import { pictureModel } from "../picture-model.js";
 import { scenarioCase } from "../scenario.js";
@@ -153,8 +153,8 @@ function inWhole({ state }: Run): Tensors {
     const weight = slot.replace(COMPENSATION, "master/value/");
     const value = state[weight];
     if (!slot.startsWith(COMPENSATION) || value === undefined) continue;
-    const lost = numbersOf(compensation);
-    const sum = Float32Array.from(numbersOf(value), (x, at) => x + (lost[at] as number));
+    const lost = toNumbers(compensation);
+    const sum = Float32Array.from(toNumbers(value), (x, at) => x + (lost[at] as number));
     whole[weight] = { dtype: "f32", shape: value.shape, data: sum };
     delete whole[slot];
   }
@@ -201,23 +201,23 @@ const optimizers: Readonly<Record<string, Optimizer>> = {
   polynomial: sgd({ learningRate: polynomialDecay(0.5, { steps: 4, power: 2, cycle: true }) }),
 };
 
-const scaled = (precision: Precision): Precision => ({
+const withScaler = (precision: Precision): Precision => ({
   ...precision,
   lossScaler: dynamicLossScale({ initialScale: 2 ** 16, growthInterval: 4 }),
 });
-const keptBy = (masterWeights: MasterWeights): Precision => ({
+const storeBy = (masterWeights: MasterWeights): Precision => ({
   ...mixedBfloat16(),
   masterWeights,
 });
 
 const precisions = {
   float32: { precision: float32(), drift: DRIFT.f32 },
-  "mixed-float16": { precision: scaled(mixedFloat16()), drift: DRIFT.f16 },
+  "mixed-float16": { precision: withScaler(mixedFloat16()), drift: DRIFT.f16 },
   "mixed-bfloat16": { precision: mixedBfloat16(), drift: DRIFT.bf16 },
   float16: { precision: float16(), drift: DRIFT.f16 },
   bfloat16: { precision: bfloat16(), drift: DRIFT.bf16 },
-  "kahan-bf16": { precision: keptBy(kahan("bf16")), drift: DRIFT.bf16 },
-  "stochastic-bf16": { precision: keptBy(stochasticRounding()), drift: DRIFT.bf16 },
+  "kahan-bf16": { precision: storeBy(kahan("bf16")), drift: DRIFT.bf16 },
+  "stochastic-bf16": { precision: storeBy(stochasticRounding()), drift: DRIFT.bf16 },
 } as const satisfies Readonly<Record<string, Kept>>;
 
 export const runCases: readonly ConformanceCase[] = [

@@ -17,12 +17,12 @@ import { add, mul, reduceSum } from "@mp/graph/ops";
 import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { exactSgd, type Fed, filled, linear, type NoModel, vector, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, linear, type NoModel, vector, type WeightsOf } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 import { expectSameState, expectUnmoved, isTransactional, numberIn, withTrainer } from "../session.js";
 import { trainerCase } from "../trainer-case.js";
 
-const scaled = (): Precision => ({
+const withScaler = (): Precision => ({
   ...float32(),
   lossScaler: dynamicLossScale({ initialScale: 2 ** 10, growthInterval: 3 }),
 });
@@ -41,8 +41,8 @@ const options = (optimizer: Optimizer): Omit<TrainerOptions<Parameters, Batch, M
   params: { a: vector(1, 2, 3), b: [vector(4, 5, 6)] },
   loss: tracking,
   optimizer,
-  precision: scaled(),
-  modelState: { mean: filled([3], 0), seen: vector(0, 0, 0) },
+  precision: withScaler(),
+  modelState: { mean: fill([3], 0), seen: vector(0, 0, 0) },
 });
 
 const good = (turn: number): { x: HostTensor; y: HostTensor } => ({

@@ -13,7 +13,7 @@ import { add, mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
 import type { Tensors } from "../../cases/kinds/graph-case.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectEqual, expectThat } from "../../expectations.js";
-import { exactSgd, type Fed, filled, type NoModel, product, vector, type WeightsOf } from "../problems.js";
+import { exactSgd, type Fed, fill, type NoModel, product, vector, type WeightsOf } from "../problems.js";
 import { expectUnmoved } from "../session.js";
 import { trainerCase } from "../trainer-case.js";
 
@@ -49,7 +49,7 @@ function windowCase(
   return trainerCase<WeightsOf, Fed, Counting, Windowed>(
     id,
     {
-      params: { w: filled([2], 0) },
+      params: { w: fill([2], 0) },
       loss: counting,
       optimizer: exactSgd(),
       precision,
@@ -152,14 +152,14 @@ const badMicrobatches: readonly ConformanceCase[] = [0, 1, 3].map((position) => 
 const inF32: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, number>(
   "accumulate/f16/sums-in-f32",
   {
-    params: { w: filled([1, 1], 0) },
+    params: { w: fill([1, 1], 0) },
     loss: product,
     optimizer: exactSgd(1),
     precision: { ...mixedFloat16(), lossScaler: staticLossScale(1) },
     accumulate: 4,
   },
   async ({ training }) => {
-    const batch = (x: number) => ({ x: filled([1, 1], x) });
+    const batch = (x: number) => ({ x: fill([1, 1], x) });
     await training.step(batch(2048), batch(1), batch(1), batch(1));
     return Number((await training.parameters()).w.data[0]);
   },
@@ -167,20 +167,20 @@ const inF32: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, number>(
 );
 
 /** Each microbatch draws its own mask; the same window draws the same masks on every engine. */
-const masked: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
+const maskLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
 const masks: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, number[]>(
   "accumulate/random/each-microbatch-draws-its-own",
   {
-    params: { w: filled([64], 0) },
-    loss: masked,
+    params: { w: fill([64], 0) },
+    loss: maskLoss,
     optimizer: exactSgd(1),
     precision: float32(),
     accumulate: 4,
   },
   async ({ training }) => {
-    const batch = { x: filled([64], -1) };
+    const batch = { x: fill([64], -1) };
     await training.step(batch, batch, batch, batch);
     return Array.from((await training.parameters()).w.data);
   },

@@ -1,9 +1,9 @@
 /** Two programs of one operator that differ in one attribute are two programs. */
 import { type DType, isHostTensor, type Op, type OpAttributes, opDTypes } from "@mp/graph";
-import { allowanceOf } from "../../../compare/allowance.js";
+import { manifestAllowance } from "../../../compare/allowance.js";
 import type { ConformanceCase } from "../../../conformance-case.js";
 import { type RandomSource, randomSource } from "../../../random-source.js";
-import { formsOf } from "../../rewrites/form-table.js";
+import { formTable } from "../../rewrites/form-table.js";
 import { inputKit } from "../../rewrites/pattern-cases.js";
 import { familyCase, type Program } from "./expect-apart.js";
 
@@ -12,7 +12,7 @@ interface Form {
   readonly others?: readonly object[];
 }
 
-const form = (op: Op, dtype: DType): Form => formsOf(dtype)[op];
+const form = (op: Op, dtype: DType): Form => formTable(dtype)[op];
 
 const text = (attributes: object): string =>
   JSON.stringify(attributes, (_key, part: unknown) => {
@@ -27,7 +27,7 @@ function programs(op: Op, dtype: DType, tag: string, start: number): readonly Pr
   return [{}, ...others].map((other): Program => {
     const random: RandomSource = randomSource(start, op);
     const { builder, inputs, kit } = inputKit(dtype, random);
-    const operands = formsOf(dtype)[op].operands(kit);
+    const operands = formTable(dtype)[op].operands(kit);
     const results = builder.emit(op, operands, { ...attributes, ...other } as OpAttributes[Op]);
     const graph = builder.finish(new Map(results.map((value, at) => [`${tag}${at}`, value])));
     const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));
@@ -35,7 +35,7 @@ function programs(op: Op, dtype: DType, tag: string, start: number): readonly Pr
       what: `${op} with ${text({ ...attributes, ...other })}`,
       graph,
       inputs,
-      allowance: (manifest, output) => allowanceOf(manifest, op, dtypes.get(output) ?? dtype),
+      allowance: (manifest, output) => manifestAllowance(manifest, op, dtypes.get(output) ?? dtype),
     };
   });
 }

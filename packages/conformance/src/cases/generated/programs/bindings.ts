@@ -3,19 +3,19 @@ import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, Sta
 import { evaluate } from "@mp/graph/reference";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
 import { freshGraph } from "../../../fresh.js";
-import { generated } from "../../../host-data.js";
+import { generate } from "../../../host-data.js";
 import type { RandomSource } from "../../../random-source.js";
-import { at, f32, flag, graphOf, sum, typed } from "../../../small-graphs.js";
+import { at, buildGraph, f32, flag, sum, valueType } from "../../../small-graphs.js";
 import type { Tensors } from "../../kinds/graph-case.js";
 import { expectSame, scriptedCase } from "../../kinds/scripted-case.js";
 
-const graph: Graph = graphOf({
+const graph: Graph = buildGraph({
   inputs: {
-    a: typed("f32", 3),
-    b: typed("f32", 3),
-    x: typed("f32", 3),
-    p: typed("bool"),
-    q: typed("bool"),
+    a: valueType("f32", 3),
+    b: valueType("f32", 3),
+    x: valueType("f32", 3),
+    p: valueType("bool"),
+    q: valueType("bool"),
   },
   outputs: (builder, inputs) => ({
     sum: sum(builder, at(inputs, "a"), at(inputs, "x")),
@@ -73,7 +73,7 @@ const WAYS: readonly Way[] = [
   { place: "another constant", bindings: both(["a", "b"]) },
 ];
 
-const whole = (random: RandomSource): HostTensor => generated("f32", [3], () => random.integer(-99, 99));
+const whole = (random: RandomSource): HostTensor => generate("f32", [3], () => random.integer(-99, 99));
 
 async function statesFor(backend: Backend, random: RandomSource): Promise<ReadonlyMap<Place, Held>> {
   const held = new Map<Place, Held>();
@@ -133,13 +133,14 @@ async function expectWays(
   states: ReadonlyMap<Place, Held>,
   { random, seed }: Pick<CaseContext, "random" | "seed">,
 ): Promise<void> {
-  const heldBy = ({ place }: Way): Held | undefined => (place === undefined ? undefined : states.get(place));
+  const findHeld = ({ place }: Way): Held | undefined =>
+    place === undefined ? undefined : states.get(place);
   const opened: { readonly way: Way; readonly executable: Executable }[] = [];
   const step = (one: (typeof opened)[number], when: string): Promise<void> =>
-    expectStep(one.executable, one.way, heldBy(one.way), random, `${when}; seed ${seed}`);
+    expectStep(one.executable, one.way, findHeld(one.way), random, `${when}; seed ${seed}`);
   for (const [index, way] of ways.entries()) {
     const { bindings, applied } = way;
-    const state = heldBy(way)?.state;
+    const state = findHeld(way)?.state;
     const options: CompileOptions = {
       ...(state === undefined ? {} : { state }),
       ...(bindings === undefined ? {} : { bindings }),

@@ -12,11 +12,11 @@ import {
 import type { ConformanceCase } from "../../../conformance-case.js";
 import { fresh } from "../../../fresh.js";
 import { hostData } from "../../../host-data.js";
-import { randomBitsOf } from "../../../random-bits-of.js";
+import { randomBits } from "../../../random-bits-of.js";
 import type { RandomSource } from "../../../random-source.js";
-import { counted } from "../../../samples/op-sample.js";
+import { countUp } from "../../../samples/op-sample.js";
 import { holdable } from "../../../short-integers.js";
-import { typed } from "../../../small-graphs.js";
+import { valueType } from "../../../small-graphs.js";
 import { familyCase, type Program } from "./expect-apart.js";
 
 /** A few bytes, more than 4 KiB, more than 64 KiB. */
@@ -30,11 +30,11 @@ const LENGTHS: Readonly<Partial<Record<DType, readonly number[]>>> = {
 /** x followed by the constant: every bit of it is in the result. */
 function appending(value: HostTensor, tag: string): Graph {
   const builder = new GraphBuilder();
-  const x = builder.input("x", typed(value.dtype, 2), "batch");
+  const x = builder.input("x", valueType(value.dtype, 2), "batch");
   return builder.finish({ [tag]: builder.emitOne("Concat", [x, builder.constant(value)], { axis: 0 }) });
 }
 
-const bytesOf = ({ data }: HostTensor): Uint8Array => new Uint8Array(data.buffer);
+const viewBytes = ({ data }: HostTensor): Uint8Array => new Uint8Array(data.buffer);
 
 /** Small whole numbers: a changed bit of random ones may be one of a NaN, which is no difference. */
 const moderate = (random: RandomSource, dtype: DType, length: number): HostTensor =>
@@ -43,22 +43,22 @@ const moderate = (random: RandomSource, dtype: DType, length: number): HostTenso
         dtype,
         Array.from({ length }, () => random.integer(1, 1_000)),
       )
-    : randomBitsOf({ random, dtype }, [length]);
+    : randomBits({ random, dtype }, [length]);
 
 /** The lowest bit of that element is the other one. */
-function flippedAt(value: HostTensor, place: number): HostTensor {
+function flipBit(value: HostTensor, place: number): HostTensor {
   const changed = fresh(value);
   const at = place * changed.data.BYTES_PER_ELEMENT;
-  const bytes = bytesOf(changed);
+  const bytes = viewBytes(changed);
   bytes[at] = (bytes[at] as number) ^ 1;
   return changed;
 }
 
 /** Two neighbors have changed places: sums over all elements are the same. */
-function swappedAt(value: HostTensor, place: number): HostTensor {
+function swapNeighbors(value: HostTensor, place: number): HostTensor {
   const changed = fresh(value);
   const size = changed.data.BYTES_PER_ELEMENT;
-  const [start, bytes] = [place * size, bytesOf(changed)];
+  const [start, bytes] = [place * size, viewBytes(changed)];
   const first = bytes.slice(start, start + size);
   bytes.copyWithin(start, start + size, start + 2 * size);
   bytes.set(first, start + size);
@@ -74,16 +74,14 @@ function constantsLike(
   const places = [0, 1, random.integer(2, length - 2), length >> 1, length - 2, length - 1];
   return [
     ["a constant as it is", value],
-    ...[...new Set(places)].map(
-      (at) => [`element ${at} of ${length} changed`, flippedAt(value, at)] as const,
-    ),
-    ["its first two elements exchanged", swappedAt(value, 0)],
-    ["its last two elements exchanged", swappedAt(value, length - 2)],
+    ...[...new Set(places)].map((at) => [`element ${at} of ${length} changed`, flipBit(value, at)] as const),
+    ["its first two elements exchanged", swapNeighbors(value, 0)],
+    ["its last two elements exchanged", swapNeighbors(value, length - 2)],
   ];
 }
 
 /** Numbers that a text of the graph may not tell apart. */
-function edgesOf(dtype: DType): readonly (readonly [string, HostTensor])[] {
+function edgeConstants(dtype: DType): readonly (readonly [string, HostTensor])[] {
   if (!isFloat(dtype)) {
     const large =
       dtype === "i64" ? [2n ** 53n, 2n ** 53n + 1n, 2n ** 62n, -(2n ** 63n), -1n, 2n ** 32n] : [0n, 1n];
@@ -99,8 +97,8 @@ function edgesOf(dtype: DType): readonly (readonly [string, HostTensor])[] {
 }
 
 /** The same bytes as numbers of other types and shapes. */
-function viewsOf(random: RandomSource): readonly (readonly [string, HostTensor])[] {
-  const words = randomBitsOf({ random, dtype: "u64" }, [6]).data as BigUint64Array;
+function byteViews(random: RandomSource): readonly (readonly [string, HostTensor])[] {
+  const words = randomBits({ random, dtype: "u64" }, [6]).data as BigUint64Array;
   const halves = Uint16Array.from({ length: 24 }, () => random.integer(1, 0x7000));
   return [
     ["a constant of f16", { dtype: "f16", shape: [24], data: halves }],
@@ -112,7 +110,7 @@ function viewsOf(random: RandomSource): readonly (readonly [string, HostTensor])
   ];
 }
 
-function programsOf(
+function constantPrograms(
   constants: readonly (readonly [string, HostTensor])[],
   tag: string,
   manifest: BackendManifest,
@@ -120,7 +118,7 @@ function programsOf(
   return constants.map(([what, value]) => ({
     what,
     graph: appending(holdable(value, manifest), tag),
-    inputs: { x: counted(value.dtype, [2]) },
+    inputs: { x: countUp(value.dtype, [2]) },
   }));
 }
 
@@ -128,8 +126,8 @@ const elements: readonly ConformanceCase[] = (Object.keys(LENGTHS) as DType[]).f
   (LENGTHS[dtype] ?? []).map((length) =>
     familyCase(
       `program/constant-${dtype}/one-of-${length}-elements`,
-      () => [appending(counted(dtype, [1]), "y")],
-      (tag, { random, manifest }) => programsOf(constantsLike(random, dtype, length), tag, manifest),
+      () => [appending(countUp(dtype, [1]), "y")],
+      (tag, { random, manifest }) => constantPrograms(constantsLike(random, dtype, length), tag, manifest),
     ),
   ),
 );
@@ -137,16 +135,16 @@ const elements: readonly ConformanceCase[] = (Object.keys(LENGTHS) as DType[]).f
 const edges: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i64"] as const).map((dtype) =>
   familyCase(
     `program/constant-${dtype}/numbers-that-look-alike`,
-    () => [appending(counted(dtype, [1]), "y")],
-    (tag, { manifest }) => programsOf(edgesOf(dtype), tag, manifest),
+    () => [appending(countUp(dtype, [1]), "y")],
+    (tag, { manifest }) => constantPrograms(edgeConstants(dtype), tag, manifest),
   ),
 );
 
 const views = familyCase(
   "program/constant-bytes/in-other-dtypes",
   () =>
-    (["f16", "bf16", "u64", "i64", "i32", "u8"] as const).map((dtype) => appending(counted(dtype, [1]), "y")),
-  (tag, { random, manifest }) => programsOf(viewsOf(random), tag, manifest),
+    (["f16", "bf16", "u64", "i64", "i32", "u8"] as const).map((dtype) => appending(countUp(dtype, [1]), "y")),
+  (tag, { random, manifest }) => constantPrograms(byteViews(random), tag, manifest),
 );
 
 export const constantCases: readonly ConformanceCase[] = [...elements, ...edges, views];

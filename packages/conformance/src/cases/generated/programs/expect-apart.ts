@@ -12,7 +12,7 @@ import { type Allowance, EXACT } from "../../../compare/allowance.js";
 import { compareTensors } from "../../../compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
 import { fail } from "../../../expectations.js";
-import { flushed } from "../../../host-data.js";
+import { flush } from "../../../host-data.js";
 import type { GraphCheck, Tensors } from "../../kinds/graph-case.js";
 import { scriptedCase } from "../../kinds/scripted-case.js";
 
@@ -52,9 +52,9 @@ async function expectRun(
   }
 }
 
-function fedTo({ manifest }: Backend, inputs: Tensors): Tensors {
+function feed({ manifest }: Backend, inputs: Tensors): Tensors {
   const flush = (tensor: HostTensor): HostTensor =>
-    isComputeFloat(tensor.dtype) && manifest.subnormals[tensor.dtype] === "flush" ? flushed(tensor) : tensor;
+    isComputeFloat(tensor.dtype) && manifest.subnormals[tensor.dtype] === "flush" ? flush(tensor) : tensor;
   return Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, flush(tensor)]));
 }
 
@@ -72,7 +72,7 @@ async function expectApart(
   try {
     for (const program of programs) {
       const executable = await backend.compile(program.graph, program.options);
-      const inputs = fedTo(backend, program.inputs);
+      const inputs = feed(backend, program.inputs);
       const want = evaluate(program.graph, { ...inputs, ...values(program) });
       const one = { program, executable, inputs, want };
       opened.push(one);

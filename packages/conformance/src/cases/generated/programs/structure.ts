@@ -9,10 +9,10 @@ import {
   type Value,
 } from "@mp/graph";
 import type { ConformanceCase } from "../../../conformance-case.js";
-import { generated } from "../../../host-data.js";
-import { randomBitsOf } from "../../../random-bits-of.js";
+import { generate } from "../../../host-data.js";
+import { randomBits } from "../../../random-bits-of.js";
 import type { RandomSource } from "../../../random-source.js";
-import { at, graphOf, typed } from "../../../small-graphs.js";
+import { at, buildGraph, valueType } from "../../../small-graphs.js";
 import type { Tensors } from "../../kinds/graph-case.js";
 import { type Family, familyCase, type Program } from "./expect-apart.js";
 
@@ -24,14 +24,14 @@ interface Step {
 }
 
 const whole = (random: RandomSource, shape: Shape): HostTensor =>
-  generated("f32", shape, () => random.integer(-50, 50));
+  generate("f32", shape, () => random.integer(-50, 50));
 
-const pairOf = (random: RandomSource): Tensors => ({ x: whole(random, [7]), y: whole(random, [7]) });
+const drawPair = (random: RandomSource): Tensors => ({ x: whole(random, [7]), y: whole(random, [7]) });
 
 /** Nodes after one another, each on the one before it and y. */
-const chainOf = (steps: readonly Step[], tag: string): Graph =>
-  graphOf({
-    inputs: { x: typed("f32", 7), y: typed("f32", 7) },
+const chain = (steps: readonly Step[], tag: string): Graph =>
+  buildGraph({
+    inputs: { x: valueType("f32", 7), y: valueType("f32", 7) },
     outputs: (builder, inputs) => {
       const [x, y] = [at(inputs, "x"), at(inputs, "y")];
       return {
@@ -50,17 +50,17 @@ const LONG = 40;
 
 const operators: Family = (tag, { random }) => {
   const steps = Array.from({ length: LONG }, (): Step => ({ op: "Sub", isSwapped: true }));
-  const inputs = { x: whole(random, [7]), y: generated("f32", [7], () => random.integer(1, 50)) };
+  const inputs = { x: whole(random, [7]), y: generate("f32", [7], () => random.integer(1, 50)) };
   const changes: readonly (readonly [string, Step])[] = [
     ["a sum", { op: "Add", isSwapped: true }],
     ["its operands exchanged", { op: "Sub", isSwapped: false }],
   ];
   return [
-    { what: `${LONG} differences`, graph: chainOf(steps, tag), inputs },
+    { what: `${LONG} differences`, graph: chain(steps, tag), inputs },
     ...changes.flatMap(([what, step]) =>
       placesIn(LONG).map((place) => ({
         what: `${LONG} differences, of which number ${place} is ${what === "a sum" ? what : `with ${what}`}`,
-        graph: chainOf(steps.with(place, step), tag),
+        graph: chain(steps.with(place, step), tag),
         inputs,
       })),
     ),
@@ -69,12 +69,12 @@ const operators: Family = (tag, { random }) => {
 
 /** One node on each pair of the operands. */
 const operands: Family = (tag, { random }) => {
-  const inputs = pairOf(random);
+  const inputs = drawPair(random);
   return (["Add", "Sub", "Max", "Min"] as const).flatMap((op) =>
     ["xy", "yx", "xx", "yy"].map((pair) => ({
       what: `${op} of ${[...pair].join(" and ")}`,
-      graph: graphOf({
-        inputs: { x: typed("f32", 7), y: typed("f32", 7) },
+      graph: buildGraph({
+        inputs: { x: valueType("f32", 7), y: valueType("f32", 7) },
         outputs: (builder, values) => ({
           [tag]: builder.emitOne(
             op,
@@ -99,8 +99,8 @@ const TYPES: readonly (readonly [DType, Shape])[] = [
 
 /** One node on operands of many types. */
 const twice = (dtype: DType, shape: Shape, tag: string): Graph =>
-  graphOf({
-    inputs: { x: typed(dtype, ...shape) },
+  buildGraph({
+    inputs: { x: valueType(dtype, ...shape) },
     outputs: (builder, inputs) => ({
       [tag]: builder.emitOne("Unsqueeze", [at(inputs, "x")], { axes: [0] }),
     }),
@@ -110,7 +110,7 @@ const types: Family = (tag, { random }) =>
   TYPES.map(([dtype, shape]) => ({
     what: `x of ${dtype}[${shape}]`,
     graph: twice(dtype, shape, tag),
-    inputs: { x: randomBitsOf({ random, dtype }, shape) },
+    inputs: { x: randomBits({ random, dtype }, shape) },
   }));
 
 interface Named {
@@ -141,14 +141,14 @@ const NAMES: readonly Named[] = [
   { what: "outputs that have the inputs' names exchanged", inputs: ["a", "b"], outputs: ["b", "a"] },
 ];
 
-function namedGraph(
+function graphWithNames(
   { inputs: [a, b], isDeclaredLast = false, outputs: [p, q], isSumFirst = false }: Named,
   tag: string,
 ): Graph {
   const builder = new GraphBuilder();
   const order = isDeclaredLast ? [b, a] : [a, b];
   const values = new Map(
-    order.map((name): [string, Value] => [name, builder.input(name, typed("f32", 7), "batch")]),
+    order.map((name): [string, Value] => [name, builder.input(name, valueType("f32", 7), "batch")]),
   );
   const pair = [values.get(a) as Value, values.get(b) as Value];
   const results: [string, Value][] = [
@@ -162,14 +162,14 @@ function namedGraph(
 const names: Family = (tag, { random }) =>
   NAMES.map((named) => ({
     what: named.what,
-    graph: namedGraph(named, tag),
+    graph: graphWithNames(named, tag),
     inputs: Object.fromEntries(named.inputs.map((name) => [name, whole(random, [7])])),
   }));
 
 /** A loop that adds each element to a carry by one operator of its body, and the constant of the body. */
 function loopGraph(op: Arithmetic, added: number, isStacked: boolean, tag: string): Graph {
   const inner = new GraphBuilder();
-  const type = typed("f32", 3);
+  const type = valueType("f32", 3);
   const [carry, element] = [inner.input("c", type, "capture"), inner.input("e", type, "capture")];
   const next = inner.emitOne(op, [carry, element], {});
   const more = inner.emitOne("Add", [next, inner.literal(added, "f32")], {});
@@ -180,14 +180,14 @@ function loopGraph(op: Arithmetic, added: number, isStacked: boolean, tag: strin
     ]),
   );
   const builder = new GraphBuilder();
-  const operands = [builder.input("x", type, "batch"), builder.input("y", typed("f32", 5, 3), "batch")];
+  const operands = [builder.input("x", type, "batch"), builder.input("y", valueType("f32", 5, 3), "batch")];
   const attributes = { body, carries: 1, sequences: 1, length: 5, reverse: false, saved: 0 };
   const results = builder.emit("Scan", operands, attributes);
   return builder.finish(new Map(results.map((value, place) => [`${tag}${place}`, value])));
 }
 
 const bodies: Family = (tag, { random }) => {
-  const inputs = { x: whole(random, [3]), y: generated("f32", [5, 3], () => random.integer(1, 9)) };
+  const inputs = { x: whole(random, [3]), y: generate("f32", [5, 3], () => random.integer(1, 9)) };
   const variants: readonly (readonly [Arithmetic, number, boolean])[] = [
     ["Add", 1, true], ["Add", 2, true], ["Add", -1, true], ["Add", 1, false], ["Sub", 1, true], ["Max", 1, true],
   ]; // biome-ignore format: one line
@@ -201,8 +201,8 @@ const bodies: Family = (tag, { random }) => {
 };
 
 const single = (op: Op): Graph =>
-  graphOf({
-    inputs: { x: typed("f32", 7) },
+  buildGraph({
+    inputs: { x: valueType("f32", 7) },
     outputs: (builder, inputs) => ({
       y: builder.emitOne(op as "Add", [at(inputs, "x"), at(inputs, "x")], {}),
     }),
@@ -220,6 +220,10 @@ export const structureCases: readonly ConformanceCase[] = [
     () => TYPES.map(([dtype, shape]) => twice(dtype, shape, "y")),
     types,
   ),
-  familyCase("program/name/of-inputs-and-outputs", () => NAMES.map((named) => namedGraph(named, "y")), names),
+  familyCase(
+    "program/name/of-inputs-and-outputs",
+    () => NAMES.map((named) => graphWithNames(named, "y")),
+    names,
+  ),
   familyCase("program/loop/of-another-body", () => [loopGraph("Add", 1, true, "y")], bodies),
 ];
