@@ -114,14 +114,14 @@ const FOLDERS = {
     "compare", // results compared with the reference's
     "samples", // inputs of every operator, one table per family
     "cases/kinds", // cases made from a description
+    "cases/integers",
+    "cases/rewrites",
     "cases/generated", // cases drawn at random
     "cases/generated/programs",
-    "cases/integers",
     "cases/rare",
-    "cases/rewrites",
-    "training", // what cases that train share
-    "cases/training",
     "cases",
+    "training", // what cases that train share
+    "training/cases",
     "ranks",
     "suite",
     "entries",
@@ -237,10 +237,6 @@ const belowTraining = [
     from: { path: `^packages/((${WITHOUT_CORE})/src/|onnx/src/((proto|write|entries)/)?[^/]+$)` },
     to: { path: packages("core") },
   },
-];
-
-/** Begins when `@mp/conformance/training` is an entry. */
-const _conformance = [
   {
     name: "no-training-in-conformance",
     comment: "only @mp/conformance/training needs @mp/core",

@@ -4,7 +4,7 @@ import { reference } from "@mp/graph/reference";
 import { beforeAll, expect } from "vitest";
 import { describeConformance } from "../src/entries/vitest.js";
 import { runConformance } from "../src/index.js";
-import { trainingCases } from "../src/training/training-cases.js";
+import { trainingCases } from "../src/training/cases/training-cases.js";
 import { scribbling } from "./wrong-backends/scribbling.js";
 
 beforeAll(async () => {

@@ -1,9 +1,9 @@
 // The README's programs, run unchanged on a backend with a few operators.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { allCases } from "../src/suite/all-cases.js";
 import { runConformance } from "../src/suite/run-conformance.js";
-import { trainingCases } from "../src/training/training-cases.js";
+import { trainingCases } from "../src/training/cases/training-cases.js";
 import { myBackend } from "./my-backend.js";
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
@@ -26,10 +26,8 @@ function placed(name: string, program: string): string {
 const plain = programs.find((program) => program.includes("runConformance(")) ?? "";
 
 describe("the README", () => {
-  const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
-  afterAll(() => log.mockRestore());
-
   it("runs the suite against a backend of one's own", async () => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
     await import(placed("readme-program", plain));
     expect(log).toHaveBeenCalledWith(expect.stringMatching(/^mine: \d{2,} passed, \d{4} refused, 0 failed$/));
   });

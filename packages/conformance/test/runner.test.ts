@@ -8,7 +8,7 @@ import { f32 } from "../src/small-graphs.js";
 import { checkIds } from "../src/suite/all-cases.js";
 import { caseGroup, chooseCases, inSuite, suiteCases } from "../src/suite/chosen-cases.js";
 import { suiteTable } from "../src/suite/suite-table.js";
-import { trainingCases } from "../src/training/training-cases.js";
+import { trainingCases } from "../src/training/cases/training-cases.js";
 
 const factory = () => reference();
 const passes = universalCase("made-up/case/passes", () => undefined);

@@ -23,7 +23,7 @@ import { runGraph, type Tensors } from "./kinds/graph-case.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 
 /** Unequal weights, so that every element's gradient is visible. */
-export function sumWithWeights(x: Tensor): Tensor {
+function sumWithWeights(x: Tensor): Tensor {
   const size = elementCount(x.shape, "weights");
   const weights = Float32Array.from({ length: size }, (_, at) => 0.5 + ((at * 5) % 7) / 8);
   return reduceSum(mul(cast(x, "f32"), constant(tensor(weights, x.shape))));

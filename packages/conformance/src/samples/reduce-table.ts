@@ -16,7 +16,6 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
 import { alongEach, RANKED, subsets } from "./axis-data.js";
 import { farBeyondHalves, farCumSum, farSpread } from "./far-rows.js";
 import {

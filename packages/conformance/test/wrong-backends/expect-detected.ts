@@ -7,7 +7,7 @@ import type { ConformanceCase } from "../../src/conformance-case.js";
 import { inAnyOrder, randomSource } from "../../src/random-source.js";
 import { caseGroup, chooseCases } from "../../src/suite/chosen-cases.js";
 import { type ConformanceOptions, runConformance } from "../../src/suite/run-conformance.js";
-import { trainingCases } from "../../src/training/training-cases.js";
+import { trainingCases } from "../../src/training/cases/training-cases.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 const suite = chooseCases({ training: trainingCases });

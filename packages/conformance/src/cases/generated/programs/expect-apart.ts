@@ -12,7 +12,6 @@ import { type Allowance, EXACT } from "../../../compare/allowance.js";
 import { compareTensors } from "../../../compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
 import { fail } from "../../../expectations.js";
-import { flush } from "../../../host-data.js";
 import type { GraphCheck, Tensors } from "../../kinds/graph-case.js";
 import { scriptedCase } from "../../kinds/scripted-case.js";
 
