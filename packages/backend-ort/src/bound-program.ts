@@ -108,9 +108,9 @@ export class BoundProgram implements Program<NativeTensor> {
       for (const [first, ...others] of this.#repeated)
         for (const slot of others) state.next(slot).copyFrom(state.next(first));
     const results: Record<string, NativeTensor> = Object.fromEntries(this.#results);
-    const { applied = "" } = bound;
-    const flag = bound.taken.get(applied);
-    if (state !== undefined && flag !== undefined) results[applied] = state.next(flag[0]);
+    const { applied } = bound;
+    const flag = applied === undefined ? undefined : bound.taken.get(applied);
+    if (state !== undefined && flag !== undefined) results[applied as string] = state.next(flag[0]);
     return results;
   }
 
