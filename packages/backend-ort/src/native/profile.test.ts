@@ -1,7 +1,8 @@
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { ValueType } from "@mp/graph";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { modelBytes } from "../../test/onnx-bytes.js";
 import { parseProfile, profileRun } from "./profile.js";
 import { openRuntime } from "./runtime.js";
@@ -24,7 +25,9 @@ describe("profileRun", () => {
     const binding = runtime.bind(session);
     binding.bindInput("x", runtime.allocate(SQUARE));
     binding.bindOutput("y", runtime.allocate(SQUARE));
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith("mp-profile-")).length;
+    // Other processes leave files in the system's folder.
+    const folder = mkdtempSync(join(tmpdir(), "mp-profiles-"));
+    vi.stubEnv("TMPDIR", folder);
     const first = await profileRun(binding);
     const second = await profileRun(binding);
     for (const events of [first, second]) {
@@ -35,7 +38,8 @@ describe("profileRun", () => {
       expect(events.every(({ microseconds }) => microseconds >= 0)).toBe(true);
       expect(events[0]?.arenaBytes).toBeGreaterThanOrEqual(64 * 64 * 4);
     }
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("mp-profile-")).length).toBe(before);
+    expect(readdirSync(folder)).toEqual([]);
+    rmSync(folder, { recursive: true });
     await runtime.dispose();
   });
 });

@@ -112,14 +112,18 @@ const mismatch = (text: string) => ({
 const share = fc.double({ min: 0, max: 0.999, noNaN: true });
 
 /** Checks that a run refuses the checkpoint with any impossible value, and stays as it was. */
-async function expectRefusals(good: Uint8Array, training: Awaited<ReturnType<typeof run>>): Promise<void> {
+async function expectRefusals(
+  good: Uint8Array,
+  training: Awaited<ReturnType<typeof run>>,
+  numRuns = 2,
+): Promise<void> {
   const before = await training.saveBytes();
   await fc.assert(
     fc.asyncProperty(share, share, async (element, choice) => {
       for (const { said, bytes } of damages(good, element, choice))
         await expect(training.loadBytes(bytes), said).rejects.toMatchObject(mismatch(said));
     }),
-    { numRuns: 3 },
+    { numRuns },
   );
   expect(await training.saveBytes()).toEqual(before);
 }
@@ -154,7 +158,8 @@ describe.each(STATE_FORMATS)("states %s", (from) => {
       await training.step({});
       const good = await training.saveBytes();
       const other = await run(made("adamW", to));
-      await expectRefusals(good, other);
+      // One draw: each load traces a conversion, and twenty pairs of formats draw.
+      await expectRefusals(good, other, 1);
       await other.loadBytes(good);
     },
   );
