@@ -2,12 +2,20 @@
  * The documentation as a site: the repository's Markdown files, README first, and a reference of every entry of the
  * public packages made from the docstrings. A link that leads nowhere fails the build.
  */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { answersQuestions } from "../site/answers.mjs";
-import { deadLinks } from "../site/dead-links.mjs";
+import { findBrokenLinks } from "../site/links.mjs";
 import { writeReference } from "../site/reference.mjs";
-import { pagesSidebar, referenceSidebar } from "../site/sidebar.mjs";
+import { pagesSidebar } from "../site/sidebar.mjs";
 import { root } from "../workspace/packages.mjs";
 import { repositoryFiles } from "../workspace/repository-files.mjs";
 import { tool, turbo } from "../workspace/turbo.mjs";
@@ -64,16 +72,17 @@ function writePages() {
   return files;
 }
 
-/**
- * @param {readonly string[]} files
- * @param {readonly import("../site/reference.mjs").Module[]} modules
- */
-function writeConfiguration(files, modules) {
+/** @param {readonly string[]} files */
+function writeConfiguration(files) {
   const linkOf = (/** @type {string} */ file) => ({
     text: /^# (.+)$/m.exec(readFileSync(join(root, file), "utf8"))?.[1] ?? file,
     link: `/${placeOf(file).replace(/(index)?\.md$/, "")}`,
   });
-  const sidebar = { "/api/": referenceSidebar(modules), "/": pagesSidebar(README, files, linkOf) };
+  const modules = JSON.parse(readFileSync(join(SOURCE, "api", "typedoc-sidebar.json"), "utf8"));
+  const sidebar = {
+    "/api/": [{ text: "All modules", link: "/api/" }, ...modules],
+    "/": pagesSidebar(README, files, linkOf),
+  };
   const nav = [
     { text: "Guide", link: "/docs/guide" },
     { text: "API", link: "/api/" },
@@ -109,12 +118,15 @@ export default configuration;
   );
 }
 
-/** @returns {boolean} whether no link of the site is dead */
-function linksLead() {
-  const dead = deadLinks(join(SITE, "dist"));
-  for (const problem of dead) console.error(problem);
-  console.log(`site: ${dead.length} dead links`);
-  return dead.length === 0;
+/** Anchors, which VitePress does not look for. @returns {boolean} whether no link of the site is dead */
+function checkLinks() {
+  const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".md"),
+  );
+  const { count, problems } = findBrokenLinks(SOURCE, files);
+  for (const problem of problems) console.error(problem);
+  console.log(`site: ${count} links, ${problems.length} dead`);
+  return problems.length === 0;
 }
 
 /**
@@ -127,11 +139,10 @@ export async function run() {
   mkdirSync(SOURCE, { recursive: true });
   // Packages see each other's types as a user does.
   if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) return 1;
-  const modules = writeReference(SITE, join(SOURCE, "api"), README);
-  if (modules === undefined) return 1;
-  writeConfiguration(writePages(), modules);
+  if (!writeReference(SITE, join(SOURCE, "api"), README)) return 1;
+  writeConfiguration(writePages());
   if (!tool("vitepress", ["build", SOURCE])) return 1;
-  const isGood = [linksLead(), await answersQuestions(join(SITE, "dist"))].every(Boolean);
+  const isGood = [checkLinks(), await answersQuestions(join(SITE, "dist"))].every(Boolean);
   if (!isGood) return 1;
   console.log("\nsite/dist holds the site; npx vitepress preview site/source shows it");
   return 0;

@@ -11,20 +11,22 @@ export const headingAnchor = (heading) =>
     .replaceAll(" ", "-");
 
 /**
- * The headings of a page by their anchors, which have a number behind them where the page has them already.
+ * The headings of a page by their anchors, which have a number behind them where the page has them already; anchors that
+ * are written out, `{#name}` or `<a id="name">`, by themselves.
  * @param {string} markdown
- * @param {Iterable<string>} [others] anchors that the page has besides
  * @returns {ReadonlyMap<string, string>}
  */
-export function headingAnchors(markdown, others = []) {
-  const found = new Map([...others].map((anchor) => [anchor, ""]));
-  const withoutCode = markdown.replace(/^(```+)[\s\S]*?^\1/gm, "");
-  for (const [, heading = ""] of withoutCode.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
-    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
-    const anchor = headingAnchor(text);
+export function headingAnchors(markdown) {
+  const text = markdown.replace(/^(```+)[\s\S]*?^\1/gm, "");
+  const written = text.matchAll(/\{#([^}]+)\}|<a (?:id|name)="([^"]+)"/g);
+  const found = new Map([...written].map(([, braced, html]) => [braced ?? html ?? "", ""]));
+  for (const [, heading = ""] of text.matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
+    if (/\{#[^}]+\}$/.test(heading)) continue;
+    const title = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+    const anchor = headingAnchor(title);
     let unique = anchor;
     for (let count = 1; found.has(unique); count++) unique = `${anchor}-${count}`;
-    found.set(unique, text);
+    found.set(unique, title);
   }
   return found;
 }

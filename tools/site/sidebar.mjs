@@ -1,4 +1,4 @@
-/** The site's sidebars: the pages as README lists them, and the modules of the reference by entry. */
+/** The site's sidebar of pages, as README lists them. */
 
 /**
  * @typedef {{ text: string; link: string }} Link
@@ -68,20 +68,4 @@ export function pagesSidebar(readme, files, linkOf) {
     ),
     group("Developers", developers),
   ];
-}
-
-/**
- * The sidebar of the reference, with the modules of core's first entry open.
- * @param {readonly import("./reference.mjs").Module[]} modules
- * @returns {readonly (Link | Group)[]}
- */
-export function referenceSidebar(modules) {
-  const groups = [...new Set(modules.map(({ entry }) => entry))].map((entry) => {
-    const items = modules
-      .filter((module) => module.entry === entry)
-      .map(({ title, path }) => ({ text: title, link: `/api/${path}` }));
-    const [only] = items;
-    return items.length === 1 && only !== undefined ? only : group(entry, items, entry !== "@mp/core");
-  });
-  return [{ text: "All modules", link: "/api/" }, ...groups];
 }
