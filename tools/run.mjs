@@ -57,6 +57,10 @@ const COMMANDS = {
     load: () => import("./commands/check.mjs"),
     checksFirst: true,
   },
+  api: {
+    does: "writes the reports of what the entries of packages export",
+    load: () => import("./checks/api-reports.mjs"),
+  },
   count: {
     usage: "[--write | --names [folder]]",
     does: "lines of source and tests by package; --write lowers the budget to them",

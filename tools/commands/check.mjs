@@ -18,6 +18,7 @@ const CHECKS = {
     [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
   imports: () => tool("depcruise", ["packages/*/src", "--output-type", "err-long"]),
   knip: () => tool("knip", ["--no-config-hints"]),
+  api: async () => (await import("../checks/api-reports.mjs")).apiReports({ write: false }),
   exports: () => turbo(["check:exports"], { quiet: true, keepGoing: true }),
   browser: () => script("browser"),
   size: () => script("size"),
@@ -29,7 +30,6 @@ const CHECKS = {
   site: async () => (await (await import("./docs.mjs")).run()) === 0 && script("narrow-site"),
   spelling: () => script("spelling"),
   words: () => script("words"),
-  docstrings: () => script("docstrings"),
   pack: () => script("pack-install"),
   publish: () => script("publish-rehearsal"),
 };

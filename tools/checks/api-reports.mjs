@@ -1,0 +1,132 @@
+/**
+ * Reports of what each entry of a public package exports, by API Extractor: `packages/<name>/api/<entry>.api.md`. A
+ * change of a signature is a change of such a file, which is reviewed with the code.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { CompilerState, Extractor, ExtractorConfig } from "@microsoft/api-extractor";
+import { publicLibraries, root } from "../workspace/packages.mjs";
+import { tool, turbo } from "../workspace/turbo.mjs";
+
+const OFF = { default: { logLevel: /** @type {any} */ ("none") } };
+const COMPILER_OPTIONS = { types: ["node"], typeRoots: [join(root, "node_modules/@types")] };
+
+/**
+ * @param {import("../workspace/packages.mjs").WorkspacePackage} library
+ * @param {string} built an entry's file in `dist`
+ * @param {string} report the report's name
+ */
+function configuration({ path }, built, report) {
+  return ExtractorConfig.prepare({
+    configObjectFullPath: undefined,
+    packageJsonFullPath: join(root, path, "package.json"),
+    configObject: {
+      projectFolder: join(root, path),
+      mainEntryPointFilePath: join(root, path, built),
+      compiler: {
+        overrideTsconfig: {
+          extends: join(root, "tsconfig.base.json"),
+          compilerOptions: COMPILER_OPTIONS,
+          files: [],
+        },
+      },
+      apiReport: {
+        enabled: true,
+        reportFolder: join(root, path, "api"),
+        reportTempFolder: join(root, "node_modules/.api", path),
+        reportFileName: report,
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: {
+        compilerMessageReporting: OFF,
+        extractorMessageReporting: OFF,
+        tsdocMessageReporting: OFF,
+      },
+      newlineKind: "lf",
+    },
+  });
+}
+
+/** One configuration for each entry that programs import. */
+const configurations = () =>
+  publicLibraries().flatMap((library) =>
+    Object.entries(library.manifest.exports ?? {}).flatMap(([entry, target]) => {
+      const { types } = /** @type {{ types?: string }} */ (target);
+      const report = entry === "." ? "index" : entry.slice(2).replaceAll("/", "-");
+      return types === undefined ? [] : [configuration(library, types, `${report}.api.md`)];
+    }),
+  );
+
+/** @param {string} report @returns {readonly string[]} functions, classes, values and options that it calls undocumented */
+function undocumentedNames(report) {
+  const documented = new Set();
+  const names = new Set();
+  for (const declaration of report.split("\n\n")) {
+    const [, kind, name = ""] =
+      /^export (?:abstract )?(class|const|function|interface) (\w+)/m.exec(declaration) ?? [];
+    if (kind === "interface" && name.endsWith("Options"))
+      for (const [, option] of declaration.matchAll(/\/\/ \(undocumented\)\n\s+(?:readonly )?(\w+)\?/g))
+        names.add(`${name}.${option}`);
+    else if (kind !== undefined && kind !== "interface")
+      (declaration.startsWith("// @public (undocumented)") ? names : documented).add(name);
+  }
+  return [...names].filter((name) => !documented.has(name));
+}
+
+/** Compares the reports with what is built, or writes them. @param {{ write: boolean }} options @returns {boolean} success */
+export function apiReports({ write }) {
+  if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) return false;
+  const entries = configurations();
+  const compilerState = CompilerState.create(/** @type {ExtractorConfig} */ (entries[0]), {
+    additionalEntryPoints: entries.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath),
+  });
+  const expected = new Set(entries.map(({ reportFilePath }) => reportFilePath));
+  const stale = publicLibraries()
+    .map(({ path }) => join(root, path, "api"))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)))
+    .filter((file) => !expected.has(file));
+  let problems = 0;
+  for (const file of stale) {
+    if (write) rmSync(file);
+    else problems += 1;
+    console.log(`${relative(root, file)}: ${write ? "deleted" : "no such entry"}`);
+  }
+  for (const entry of entries) {
+    mkdirSync(entry.reportFolder, { recursive: true });
+    const { apiReportChanged } = Extractor.invoke(entry, {
+      compilerState,
+      localBuild: write,
+      messageCallback: (message) => {
+        message.handled = true;
+      },
+    });
+    const [reviewed, built] = [entry.reportFilePath, entry.reportTempFilePath];
+    if (apiReportChanged && write) console.log(`${relative(root, reviewed)}: written`);
+    if (apiReportChanged && !write) {
+      problems += 1;
+      console.log(`${relative(root, reviewed)}: differs from what is built`);
+      tool("git", [
+        "--no-pager",
+        "diff",
+        "--no-index",
+        "-U1",
+        ...(existsSync(reviewed) ? [reviewed] : ["/dev/null"]),
+        built,
+      ]);
+    }
+    for (const name of undocumentedNames(readFileSync(built, "utf8"))) {
+      problems += 1;
+      console.log(`${basename(join(reviewed, "../.."))}: ${name} has no docstring`);
+    }
+  }
+  console.log(
+    `${entries.length} entries, ${problems} problems${problems > 0 ? "; node tools/run.mjs api writes the reports" : ""}`,
+  );
+  return problems === 0;
+}
+
+/** Writes the reports. */
+export const run = () => (apiReports({ write: true }) ? 0 : 1);
