@@ -85,7 +85,7 @@ function inspectTables(smallestText: number): {
 } {
   const tables = [...document.querySelectorAll<HTMLTableElement>(".vp-doc table")];
   const overflow = document.documentElement.scrollWidth - window.innerWidth;
-  const brokenWords = (table: Element): readonly string[] => {
+  const findBrokenWords = (table: Element): readonly string[] => {
     const words: string[] = [];
     const texts = document.createTreeWalker(table, NodeFilter.SHOW_TEXT);
     for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
@@ -100,7 +100,7 @@ function inspectTables(smallestText: number): {
     }
     return words;
   };
-  const problemsOf = (table: HTMLTableElement, at: number): readonly string[] => {
+  const pageProblems = (table: HTMLTableElement, at: number): readonly string[] => {
     const cells = [...table.querySelectorAll("td")].filter((cell) => cell.getClientRects().length > 0);
     const hidden = table.scrollWidth - table.clientWidth;
     const small = cells.filter((cell) => Number.parseFloat(getComputedStyle(cell).fontSize) < smallestText);
@@ -115,14 +115,14 @@ function inspectTables(smallestText: number): {
       ...(nameless.length > 0
         ? [`${nameless.length} cells of table ${at + 1} do not name their column`]
         : []),
-      ...brokenWords(table).map((word) => `table ${at + 1} breaks the word "${word}"`),
+      ...findBrokenWords(table).map((word) => `table ${at + 1} breaks the word "${word}"`),
     ];
   };
   return {
     tables: tables.length,
     problems: [
       ...(overflow > 0 ? [`the page is ${overflow} pixels too wide`] : []),
-      ...tables.flatMap(problemsOf),
+      ...tables.flatMap(pageProblems),
     ],
   };
 }

@@ -21,7 +21,7 @@ export interface BrowserOptions {
 /** Opens the package's Chromium, which is for Linux on x64, or the one at `MP_CHROMIUM`. */
 export async function openBrowser({ webgpu = false }: BrowserOptions = {}): Promise<OpenBrowser> {
   const folder = mkdtempSync(join(tmpdir(), "mp-chromium-"));
-  const executablePath = process.env["MP_CHROMIUM"] ?? (await unpackedTo(folder, webgpu));
+  const executablePath = process.env["MP_CHROMIUM"] ?? (await unpack(folder, webgpu));
   const browser = await driver.launch({
     executablePath,
     // The test ends what hangs; a busy machine takes longer than the driver's half a minute.
@@ -43,7 +43,7 @@ function webgpuFlags(): readonly string[] {
 }
 
 /** The package unpacks to the system's temporary folder, where a run that was killed would leave half a browser. */
-async function unpackedTo(folder: string, hasGraphics: boolean): Promise<string> {
+async function unpack(folder: string, hasGraphics: boolean): Promise<string> {
   const before = process.env["TMPDIR"];
   process.env["TMPDIR"] = folder;
   try {

@@ -60,7 +60,7 @@ const configurations = () =>
   );
 
 /** @param {string} report @returns {readonly string[]} functions, classes, values and options that it calls undocumented */
-function undocumentedNames(report) {
+function findUndocumented(report) {
   const documented = new Set();
   const names = new Set();
   for (const declaration of report.split("\n\n")) {
@@ -117,7 +117,7 @@ export function apiReports({ write }) {
         built,
       ]);
     }
-    for (const name of undocumentedNames(readFileSync(built, "utf8"))) {
+    for (const name of findUndocumented(readFileSync(built, "utf8"))) {
       problems += 1;
       console.log(`${basename(join(reviewed, "../.."))}: ${name} has no docstring`);
     }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { manifestAt, root } from "../workspace/packages.mjs";
-import { importedNames } from "./imported-names.mjs";
-import { linkedProject } from "./linked-project.mjs";
+import { listImports } from "./imported-names.mjs";
+import { linkProject } from "./linked-project.mjs";
 
 const program = fileURLToPath(new URL("browser-program.js", import.meta.url));
 const worker = join(root, "apps/browser/src/page/worker.ts");
@@ -32,7 +32,7 @@ const common = /** @type {const} */ ({
  * @returns {Promise<{ core: Bundle; page: Bundle }>}
  */
 export async function bundleForBrowser() {
-  const folder = linkedProject(".browser");
+  const folder = linkProject(".browser");
   return {
     core: await bundle(folder, "core", everyExport(), "iife"),
     page: await bundle(folder, "page", await pageImports(), "esm", [loadedOnDemand]),
@@ -75,7 +75,7 @@ async function pageImports() {
       },
     ],
   });
-  return importedNames(outputFiles[0]?.text ?? "")
+  return listImports(outputFiles[0]?.text ?? "")
     .map(({ name, from }, index) => `export { ${name} as name${index} } from "${from}";\n`)
     .join("");
 }

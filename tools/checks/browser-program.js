@@ -25,16 +25,16 @@ export async function run(core) {
   const second = await trainer(options);
   await second.loadBytes(bytes);
   const [here, there] = [await first.step({ x, y }), await second.step({ x, y })];
-  const codeOf = (call) =>
+  const outcome = (call) =>
     call.then(
       () => "none",
       ({ code, message }) => `${code} ${message}`,
     );
   const paths = [
-    await codeOf(first.save("")),
-    await codeOf(first.load("")),
-    await codeOf(core.loadParameters("", { params: options.params })),
-    await codeOf(first.fit([], { save: { path: "" } })),
+    await outcome(first.save("")),
+    await outcome(first.load("")),
+    await outcome(core.loadParameters("", { params: options.params })),
+    await outcome(first.fit([], { save: { path: "" } })),
   ];
   await Promise.all([first.dispose(), second.dispose()]);
   return { made, losses, bytes, next: [here.loss, there.loss], paths };

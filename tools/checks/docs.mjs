@@ -16,8 +16,8 @@ import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
 import { repositoryFiles } from "../workspace/repository-files.mjs";
 import { turbo } from "../workspace/turbo.mjs";
-import { linkedProject } from "./linked-project.mjs";
-import { programOf } from "./markdown-program.mjs";
+import { linkProject } from "./linked-project.mjs";
+import { extractProgram } from "./markdown-program.mjs";
 import { compilerOptions } from "./program.mjs";
 
 const LIMIT_MS = 300_000;
@@ -43,19 +43,19 @@ const files = repositoryFiles("*.md")
   .filter((file) => DOCUMENTS.test(file) && !file.endsWith("CHANGELOG.md"));
 
 if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) process.exit(1);
-const folder = linkedProject(".docs-programs", READERS_PACKAGES);
+const folder = linkProject(".docs-programs", READERS_PACKAGES);
 copyFileSync(join(root, "tools/checks/printed.mjs"), join(folder, "printed.mjs"));
 for (const file of READERS_FILES) {
   const source = readFileSync(join(root, file), "utf8");
   writeFileSync(join(folder, basename(file)), source);
-  writeFileSync(join(folder, basename(file).replace(/ts$/, "js")), javaScriptOf(file, source));
+  writeFileSync(join(folder, basename(file).replace(/ts$/, "js")), transpile(file, source));
 }
 
 const documents = files
   .map((file) => ({
     file,
     name: file.replace(/\.md$/, "").replaceAll("/", "-"),
-    ...programOf(readFileSync(join(root, file), "utf8")),
+    ...extractProgram(readFileSync(join(root, file), "utf8")),
   }))
   .filter(({ blocks, problems }) => blocks > 0 || problems.length > 0);
 let failures = 0;
@@ -86,7 +86,7 @@ if (typeErrors.length > 0 || (compiled.status !== 0 && compiled.stdout === "")) 
 
 /** Runs a document's program; its failure is printed. @param {(typeof documents)[number]} document */
 async function runProgram({ file, name, run }) {
-  const program = javaScriptOf(join(folder, `${name}.ts`), withExpectations(file, run));
+  const program = transpile(join(folder, `${name}.ts`), withExpectations(file, run));
   writeFileSync(join(folder, `${name}.js`), program);
   // Each program saves its files to a separate folder.
   const scratch = join(folder, name);
@@ -105,7 +105,7 @@ async function runProgram({ file, name, run }) {
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   console.log(`${status === 0 ? "ok  " : "FAIL"} ${file} ${seconds} s`);
   if (status === 0) {
-    for (const picture of outdatedPictures(basename(file, ".md"), scratch)) {
+    for (const picture of findOutdatedPictures(basename(file, ".md"), scratch)) {
       failures++;
       console.error(`${picture} is not what ${file} writes; see tools/checks/docs.mjs`);
     }
@@ -131,7 +131,7 @@ process.exitCode = failures > 0 ? 1 : 0;
  * @param {string} scratch where its program has written its files
  * @returns {readonly string[]}
  */
-function outdatedPictures(page, scratch) {
+function findOutdatedPictures(page, scratch) {
   const pictures = readdirSync(join(root, PICTURES)).filter((name) => name.startsWith(`${page}-`));
   return pictures.flatMap((name) => {
     const [kept, written] = [join(root, PICTURES, name), join(scratch, name.slice(page.length + 1))];
@@ -148,7 +148,7 @@ function outdatedPictures(page, scratch) {
  * @param {string} fileName that stack traces name
  * @param {string} source
  */
-function javaScriptOf(fileName, source) {
+function transpile(fileName, source) {
   const compilerOptions = {
     target: ts.ScriptTarget.ES2023,
     module: ts.ModuleKind.ESNext,
@@ -167,9 +167,9 @@ function withExpectations(file, source) {
   const lines = source.split("\n").map((line, index) => {
     const [, statement, text] = PRINTS.exec(line) ?? [];
     if (statement === undefined) return line;
-    return `${statement} printed(${JSON.stringify(text)}, ${JSON.stringify(`${file}:${index + 1}`)});`;
+    return `${statement} expectPrinted(${JSON.stringify(text)}, ${JSON.stringify(`${file}:${index + 1}`)});`;
   });
-  return `import { printed } from "./printed.mjs"; ${lines.join("\n")}`;
+  return `import { expectPrinted } from "./printed.mjs"; ${lines.join("\n")}`;
 }
 
 /** Places in programs as places in the documents that they come from. @param {string} text */

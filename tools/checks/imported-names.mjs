@@ -6,7 +6,7 @@ import ts from "typescript";
  * @param {string} code
  * @returns {readonly { readonly name: string; readonly from: string }[]}
  */
-export function importedNames(code) {
+export function listImports(code) {
   const names = new Map();
   for (const statement of ts.createSourceFile("module.js", code, ts.ScriptTarget.ES2023).statements) {
     if (!ts.isImportDeclaration(statement) || statement.importClause === undefined) continue;

@@ -8,7 +8,7 @@ import { libraries, root } from "../workspace/packages.mjs";
  * @param {Readonly<Record<string, string>>} [others] other packages by name, and which package here has them installed
  * @returns {string} the project's folder
  */
-export function linkedProject(name, others = {}) {
+export function linkProject(name, others = {}) {
   const folder = join(root, "node_modules", name);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

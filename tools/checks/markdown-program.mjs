@@ -29,7 +29,7 @@ const CLOSING = new Map([
  * @param {string} markdown
  * @returns {MarkdownProgram}
  */
-export function programOf(markdown) {
+export function extractProgram(markdown) {
   const { lines, blocks, sections, problems } = read(markdown);
   /** @param {(block: Block) => boolean} isPart */
   const program = (isPart) => {

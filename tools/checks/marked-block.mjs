@@ -8,7 +8,7 @@ import { root } from "../workspace/packages.mjs";
  * @param {string} name
  * @returns {string}
  */
-export function markedBlock(name) {
+export function readBlock(name) {
   const texts = ["README.md", "docs/install.md"].map((file) => readFileSync(join(root, file), "utf8"));
   const [, section] = texts.join("").split(new RegExp(`<!-- /?${name} -->`));
   const block = /^```\w+\n([\s\S]*?)^```$/m.exec(section ?? "")?.[1];

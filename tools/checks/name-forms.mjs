@@ -26,10 +26,10 @@ function isParticiple(name) {
 }
 
 /** @param {string} name */
-const isGetterInOf = (name) => /[a-z0-9]Of$/.test(name);
+const endsInOf = (name) => /[a-z0-9]Of$/.test(name);
 
 /** @param {import("typescript").Node} node @returns {string | undefined} the name of a function that is declared here */
-function declaredFunction(node) {
+function functionName(node) {
   const named =
     ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isGetAccessorDeclaration(node);
   if (named) return node.name?.getText();
@@ -58,12 +58,12 @@ export function nameForms(folder = "") {
     const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
     /** @param {import("typescript").Node} node */
     const visit = (node) => {
-      const name = declaredFunction(node);
+      const name = functionName(node);
       if (name !== undefined) {
         functions += 1;
         const line = `${file}:${source.getLineAndCharacterOfPosition(node.getStart()).line + 1} ${name}`;
         if (isParticiple(name)) participles.push(line);
-        else if (isGetterInOf(name)) getters.push(line);
+        else if (endsInOf(name)) getters.push(line);
       }
       ts.forEachChild(node, visit);
     };

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
 import { publicLibraries } from "../workspace/packages.mjs";
 import { packAll } from "../workspace/tarballs.mjs";
-import { markedBlock } from "./marked-block.mjs";
+import { readBlock } from "./marked-block.mjs";
 import { checkProgram } from "./program.mjs";
 import { runsEverywhere } from "./runtimes.mjs";
 import { installByReadme, run, runByReadme, userEnvironment } from "./user-project.mjs";
@@ -21,7 +21,7 @@ const tarballOf = packAll(work);
 console.log(`${packages.length} packages packed`);
 
 // Once packages are published, npm finds dependencies of the named ones itself; tarballs must all be named.
-const named = new Set(markedBlock("install").match(/@mp\/[\w-]+/g));
+const named = new Set(readBlock("install").match(/@mp\/[\w-]+/g));
 const unnamed = packages.filter(({ name }) => !named.has(name)).map(({ name }) => tarballOf.get(name));
 const withTarballs = (/** @type {string} */ line) =>
   line.includes("@mp/")
@@ -69,7 +69,7 @@ const good =
   checksWithoutNodeTypes() &&
   // Before its strict tsconfig.json is written, which the README's user does not have.
   run("npx", ["@mp/doctor"], { cwd: project, env: userEnvironment }) &&
-  checkProgram(project, markedBlock("program")) &&
+  checkProgram(project, readBlock("program")) &&
   runsEverywhere(project, join(work, "runtimes"));
 if (good) rmSync(work, { recursive: true, force: true });
 else console.error(`pack: failed, project left in ${project}`);

@@ -10,7 +10,7 @@ console.log = (/** @type {unknown[]} */ ...values) => {
  * @param {string} expected the comment after a `console.log(…);`
  * @param {string} place
  */
-export function printed(expected, place) {
+export function expectPrinted(expected, place) {
   if (last === expected) return;
   process.stderr.write(`${place}: prints ${last}\n  where the text says ${expected}\n`);
   process.exitCode = 1;

@@ -40,11 +40,11 @@ export function runsEverywhere(project, folder) {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
   const npm = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
   if (!run("npm", npm, { cwd: folder, env: userEnvironment })) return false;
-  const here = printed(process.execPath, [], project);
+  const here = output(process.execPath, [], project);
   console.log(here);
   return names.every((name, at) => {
     const [file = "", ...args] = RUNTIMES[name]?.command ?? [];
-    const there = printed(join(folder, "node_modules", `runtime-${at}`, file), args, project);
+    const there = output(join(folder, "node_modules", `runtime-${at}`, file), args, project);
     console.log(
       `${there === here ? "the same" : "OTHER DIGITS"} on ${name}${there === here ? "" : `:\n${there}`}`,
     );
@@ -58,7 +58,7 @@ export function runsEverywhere(project, folder) {
  * @param {string} cwd
  * @returns {string} what the program printed; empty where it failed
  */
-function printed(command, args, cwd) {
+function output(command, args, cwd) {
   const { status, stdout, stderr, error } = spawnSync(command, [...args, "program.js"], {
     cwd,
     env: { ...userEnvironment, NO_COLOR: "1" },

@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { markedBlock } from "./marked-block.mjs";
+import { readBlock } from "./marked-block.mjs";
 
 const LIMIT_MS = 300_000;
 
@@ -49,7 +49,7 @@ function type(folder, command, env) {
  */
 export function installByReadme(folder, change, env = userEnvironment) {
   mkdirSync(folder, { recursive: true });
-  return markedBlock("install")
+  return readBlock("install")
     .trim()
     .split("\n")
     .every((line) => type(folder, change(line), env));
@@ -61,11 +61,11 @@ export function installByReadme(folder, change, env = userEnvironment) {
  * @param {NodeJS.ProcessEnv} [env]
  */
 export function runByReadme(folder, env = userEnvironment) {
-  const program = markedBlock("program");
+  const program = readBlock("program");
   writeFileSync(join(folder, "program.ts"), program);
   writeFileSync(join(folder, "program.js"), program);
   writeFileSync(join(folder, "program.cjs"), asCommonJs(program));
-  const lines = markedBlock("typescript").trim().split("\n");
+  const lines = readBlock("typescript").trim().split("\n");
   return [...lines, "node program.js", "node program.cjs"].every((line) => type(folder, line, env));
 }
 

@@ -15,10 +15,10 @@ const NAMES_LEFT_OUT = new RegExp(exemptNames.join("|"));
 const pattern = (phrase) => phrase.replace(/ /g, "\\s+(?:\\*\\s+|//\\s+)?");
 
 /** @param {readonly string[]} list */
-const anyOf = (list) => new RegExp(`(?<![\\w-])(?:${list.map(pattern).join("|")})(?![\\w-])`, "gi");
-const ALL = anyOf(Object.keys(phrases));
+const matchAny = (list) => new RegExp(`(?<![\\w-])(?:${list.map(pattern).join("|")})(?![\\w-])`, "gi");
+const ALL = matchAny(Object.keys(phrases));
 /** A single word may be a name. */
-const SEVERAL_WORDS = anyOf(Object.keys(phrases).filter((phrase) => phrase.includes(" ")));
+const SEVERAL_WORDS = matchAny(Object.keys(phrases).filter((phrase) => phrase.includes(" ")));
 const DECLARED = /\b(?:const|let|function|class|interface|type|readonly|static|get)\s+(\w+)/g;
 /** Commands for which npx would fetch whatever package has their name, where ours is not installed. */
 const FETCHING = /npx mp-\w+/g;

@@ -30,7 +30,7 @@ const PAGES =
 const pages = () => repositoryFiles("*.md").filter((file) => PAGES.test(file));
 
 /** The path of a file of the repository in the site: a README is the page of its folder. @param {string} file */
-const placeOf = (file) => file.replace(/(^|\/)README\.md$/, "$1index.md");
+const sitePath = (file) => file.replace(/(^|\/)README\.md$/, "$1index.md");
 
 /**
  * The page's text for the site: comments, which only the checks read, are left out, and links lead to pages. What is
@@ -39,7 +39,7 @@ const placeOf = (file) => file.replace(/(^|\/)README\.md$/, "$1index.md");
  * @param {ReadonlySet<string>} known
  */
 function pageText(file, known) {
-  const from = dirname(placeOf(file));
+  const from = dirname(sitePath(file));
   return readFileSync(join(root, file), "utf8")
     .replace(/<!--[\s\S]*?-->\n?/g, "")
     .replace(/\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g, (link, label, target) => {
@@ -55,7 +55,7 @@ function pageText(file, known) {
         return `[${label}](/${wanted})`;
       }
       if (page === undefined) return label;
-      const relative = posix.relative(from, placeOf(page));
+      const relative = posix.relative(from, sitePath(page));
       const dotted = relative.startsWith(".") ? relative : `./${relative}`;
       return `[${label}](${dotted}${anchor === undefined ? "" : `#${anchor}`})`;
     });
@@ -65,7 +65,7 @@ function writePages() {
   const files = pages();
   const known = new Set(files);
   for (const file of files) {
-    const place = join(SOURCE, placeOf(file));
+    const place = join(SOURCE, sitePath(file));
     mkdirSync(dirname(place), { recursive: true });
     writeFileSync(place, pageText(file, known));
   }
@@ -74,14 +74,14 @@ function writePages() {
 
 /** @param {readonly string[]} files */
 function writeConfiguration(files) {
-  const linkOf = (/** @type {string} */ file) => ({
+  const pageLink = (/** @type {string} */ file) => ({
     text: /^# (.+)$/m.exec(readFileSync(join(root, file), "utf8"))?.[1] ?? file,
-    link: `/${placeOf(file).replace(/(index)?\.md$/, "")}`,
+    link: `/${sitePath(file).replace(/(index)?\.md$/, "")}`,
   });
   const modules = JSON.parse(readFileSync(join(SOURCE, "api", "typedoc-sidebar.json"), "utf8"));
   const sidebar = {
     "/api/": [{ text: "All modules", link: "/api/" }, ...modules],
-    "/": pagesSidebar(README, files, linkOf),
+    "/": pagesSidebar(README, files, pageLink),
   };
   const nav = [
     { text: "Guide", link: "/docs/guide" },

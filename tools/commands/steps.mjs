@@ -46,7 +46,7 @@ function programs() {
  * @param {Program} program
  * @returns {readonly string[]}
  */
-function hashesOf({ name, command, args, folder }) {
+function captureHashes({ name, command, args, folder }) {
   const own = mkdtempSync(join(tmpdir(), "mp-steps-"));
   const file = join(own, "hashes");
   writeFileSync(file, "");
@@ -97,7 +97,7 @@ export function run(args, install) {
   );
   const isChosen = (/** @type {string} */ line) => chosen.some(({ name }) => line.startsWith(`${name} `));
   const found = chosen.flatMap((program) => {
-    const lines = hashesOf(program);
+    const lines = captureHashes(program);
     for (const line of lines) console.log(known.includes(line) ? `same     ${line}` : `changed  ${line}`);
     return lines;
   });

@@ -45,11 +45,11 @@ function split(path) {
 }
 
 /** @param {string} path @param {"sha256" | "sha512"} algorithm */
-export const hashOf = (path, algorithm) => createHash(algorithm).update(readFileSync(path)).digest();
+export const hashFile = (path, algorithm) => createHash(algorithm).update(readFileSync(path)).digest();
 
 /** Sums in the form that `sha256sum -c` reads. @param {string} folder @param {readonly string[]} paths */
 export function writeSums(folder, paths) {
-  const lines = paths.map((path) => `${hashOf(path, "sha256").toString("hex")}  ${basename(path)}\n`);
+  const lines = paths.map((path) => `${hashFile(path, "sha256").toString("hex")}  ${basename(path)}\n`);
   writeFileSync(join(folder, "SHA256SUMS"), lines.join(""));
 }
 

@@ -2,7 +2,7 @@
 // share it. Each case is a line as soon as it ends, a failure with its message, and the last line says how long it took:
 // whatever ends the process, the cases before are known.
 import { writeSync } from "node:fs";
-import { openedBackend } from "./engine.mjs";
+import { openBackend } from "./engine.mjs";
 
 /** @param {string} entry */
 const load = (entry) => import(new URL(`../../packages/conformance/dist/${entry}.js`, import.meta.url).href);
@@ -16,7 +16,7 @@ const cases = [...allCases, ...trainingCases].filter(
 const said = (/** @type {string} */ text) => writeSync(1, `${text}\n`);
 const began = performance.now();
 await runConformance({
-  factory: () => openedBackend(engine, device),
+  factory: () => openBackend(engine, device),
   cases,
   onOutcome: (/** @type {{ id: string; status: string; detail: string }} */ { id, status, detail }) =>
     said(`case ${status} ${id}${status === "failed" ? ` ${JSON.stringify(detail)}` : ""}`),

@@ -14,7 +14,7 @@ const ENGINES = {
 };
 
 /** @param {string} engine @param {string} device */
-export async function openedBackend(engine, device) {
+export async function openBackend(engine, device) {
   const open = ENGINES[engine];
   if (open === undefined) throw new RangeError(`${engine}: expected ${Object.keys(ENGINES).join(", ")}`);
   return open(device);

@@ -1,5 +1,5 @@
 import { arch, cpus, release, totalmem } from "node:os";
-import { ranProcess } from "./process.mjs";
+import { runProcess } from "./process.mjs";
 
 /**
  * The first line that a command prints; if the machine lacks it, stderr says why, which is no failure here.
@@ -7,7 +7,7 @@ import { ranProcess } from "./process.mjs";
  * @param {readonly string[]} args
  */
 async function line(command, args) {
-  const { code, output } = await ranProcess(command, args, { limitSeconds: 120, quiet: true });
+  const { code, output } = await runProcess(command, args, { limitSeconds: 120, quiet: true });
   return code === 0 ? output.trim() : undefined;
 }
 
@@ -16,7 +16,7 @@ async function line(command, args) {
  * @param {string | undefined} python
  * @param {string} device
  */
-export async function torchOf(python, device) {
+export async function torchVersion(python, device) {
   if (python === undefined || device === "webgpu") return undefined;
   const wanted = device === "cuda" ? "torch.cuda.is_available()" : "True";
   const program = `import torch, sys; print(torch.__version__) if ${wanted} else sys.exit(1)`;
@@ -24,7 +24,7 @@ export async function torchOf(python, device) {
 }
 
 /** @param {string | undefined} python @param {string | undefined} torch */
-export async function machineOf(python, torch) {
+export async function describeMachine(python, torch) {
   const query = ["--query-gpu=name,driver_version,memory.total,compute_cap", "--format=csv,noheader"];
   const [processor] = cpus();
   return {

@@ -5,12 +5,12 @@ import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { machineOf, torchOf } from "./machine.mjs";
-import { pageOf } from "./page.mjs";
-import { DEVICES, PARTS, planOf, planText } from "./plan.mjs";
-import { lastJson, ranProcess } from "./process.mjs";
+import { describeMachine, torchVersion } from "./machine.mjs";
+import { renderPage } from "./page.mjs";
+import { DEVICES, makePlan, PARTS, planText } from "./plan.mjs";
+import { lastJson, runProcess } from "./process.mjs";
 import { readResult, replaceFile } from "./result-file.mjs";
-import { partsOf, processesOf, suiteReport } from "./suite.mjs";
+import { processCount, splitArguments, suiteReport } from "./suite.mjs";
 
 /** @typedef {import("./plan.mjs").Job} Job */
 
@@ -80,7 +80,7 @@ const ANSWERS = {
     return (ended.code === 0 ? lastJson(ended.output) : undefined) ?? failure(ended);
   },
   suite: async (job, limit) => {
-    const parts = partsOf(job.args, processesOf(given.device, cpus().length));
+    const parts = splitArguments(job.args, processCount(given.device, cpus().length));
     return suiteReport(await Promise.all(parts.map((args) => nodeProcess(job.program, args, limit))));
   },
   app: (job, limit) =>
@@ -89,14 +89,14 @@ const ANSWERS = {
       const ended = await nodeProcess(job.program, [...job.args, "--json", json], limit);
       return ended.code === 0 ? JSON.parse(readFileSync(json, "utf8")) : failure(ended);
     }),
-  bench: benched,
+  bench: runBench,
 };
 
 /**
  * Runs a benchmark with fewer and fewer peers, since one of them may be what failed. @param {Job} job @param {number}
  * limit
  */
-async function benched(job, limit) {
+async function runBench(job, limit) {
   const ends = performance.now() + limit * 1000;
   const { peers = [] } = job;
   /** @type {unknown} */
@@ -145,7 +145,7 @@ function nodeProcess(program, args, limitSeconds) {
   // CUDA 12 and 13 have libraries of the same name, such as cuDNN's: only TensorFlow's processes look there first.
   const libraries = args.includes("tfjs") ? [join(root, "tensorflow", "lib")] : [];
   const searched = [...libraries, process.env["LD_LIBRARY_PATH"]].filter(Boolean).join(":");
-  return ranProcess(process.execPath, [join(root, program), ...args], {
+  return runProcess(process.execPath, [join(root, program), ...args], {
     limitSeconds,
     environment: { LD_LIBRARY_PATH: searched },
   });
@@ -167,12 +167,12 @@ function isGood(value) {
 /** @param {string} device @param {boolean} small @param {boolean} hasTorch */
 function jobsFor(device, small, hasTorch) {
   const hasTensorFlow = existsSync(join(root, "tensorflow"));
-  const plan = planOf({ device, small, rounds: given.rounds, hasTorch, hasTensorFlow });
+  const plan = makePlan({ device, small, rounds: given.rounds, hasTorch, hasTensorFlow });
   return plan.filter(({ part }) => given.only === undefined || given.only.includes(part));
 }
 
 /** @returns {Record<string, unknown>} */
-function finishedBefore() {
+function readFinished() {
   if (!given.resume || !existsSync(given.out)) return {};
   const before = orRefuse("--resume", () => readResult(given.out));
   if (before.device !== given.device || before.small !== given.small)
@@ -181,7 +181,7 @@ function finishedBefore() {
 }
 
 const given = options();
-const torch = await torchOf(given.python, given.device);
+const torch = await torchVersion(given.python, given.device);
 const plan = jobsFor(given.device, given.small, torch !== undefined || given.plan);
 if (given.plan) {
   console.log(`${plan.length} jobs on ${given.device}:\n${planText(plan)}`);
@@ -194,8 +194,8 @@ const result = {
   device: given.device,
   small: given.small,
   ok: true,
-  machine: await machineOf(given.python, torch),
-  jobs: finishedBefore(),
+  machine: await describeMachine(given.python, torch),
+  jobs: readFinished(),
   left: [],
 };
 /** @type {string[]} */
@@ -238,5 +238,5 @@ function write() {
   result.left = left;
   result.ok = isGood(result.jobs);
   replaceFile(given.out, `${JSON.stringify(result, null, 1)}\n`);
-  replaceFile(pagePath(), pageOf(result));
+  replaceFile(pagePath(), renderPage(result));
 }

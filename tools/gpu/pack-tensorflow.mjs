@@ -40,7 +40,7 @@ export function packTensorFlow(folder, work, device) {
   mkdirSync(stage);
   const files = productionFiles(root, [TFJS_NODE]).filter((file) => !INSTALLED.test(file));
   const parts = join(work, "tensorflow.tar");
-  const list = [...new Set([...files, ...hoisted(files)])].map((file) => `${file}\n`).join("");
+  const list = [...new Set([...files, ...findHoisted(files)])].map((file) => `${file}\n`).join("");
   pipe(["tar", "-C", root, "--no-recursion", "-cf", parts, "-T", "-"], list);
   run("tar", ["-xf", parts, "-C", stage]);
   rmSync(parts);
@@ -59,7 +59,7 @@ export function packTensorFlow(folder, work, device) {
  * The hoisted links with the names of packages among those files, and what they lead to: it may be another version.
  * @param {readonly string[]} files
  */
-function hoisted(files) {
+function findHoisted(files) {
   const packages = files.flatMap((file) => PACKAGE.exec(file)?.[0] ?? []);
   const names = new Set(packages.map((path) => path.slice(path.lastIndexOf("/node_modules/") + 14)));
   const links = [...names].map((name) => `${HOISTED}/${name}`).filter((link) => existsSync(join(root, link)));

@@ -13,7 +13,7 @@ import { basename, dirname, join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
 import { manifestAt, root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
-import { hashOf, MAX_PIECE_BYTES, run, writeArchive, writeSums } from "./archive.mjs";
+import { hashFile, MAX_PIECE_BYTES, run, writeArchive, writeSums } from "./archive.mjs";
 import { packTensorFlow } from "./pack-tensorflow.mjs";
 import { CUDA_WHEEL, MEMBERS, NODE } from "./pinned.mjs";
 import { productionFiles } from "./production-files.mjs";
@@ -71,7 +71,7 @@ export function packGpu(folder, { hasCuda, tensorFlow }) {
 function packNode(folder, work) {
   run("npm", ["pack", "--silent", "--pack-destination", work, `${NODE.name}@${NODE.version}`], work);
   const tarball = join(work, `${NODE.name}-${NODE.version}.tgz`);
-  const integrity = `sha512-${hashOf(tarball, "sha512").toString("base64")}`;
+  const integrity = `sha512-${hashFile(tarball, "sha512").toString("base64")}`;
   if (integrity !== NODE.integrity)
     fail(`gpu pack: ${NODE.name} ${NODE.version} is ${integrity}, not the pinned one`);
   run("tar", ["-xzf", tarball, "-C", work]);
@@ -109,7 +109,7 @@ function packCuda(folder, work, files) {
     work,
   ];
   run(python, [...download, `${name}==${CUDA_WHEEL.version}`]);
-  const found = hashOf(join(work, file), "sha256").toString("hex");
+  const found = hashFile(join(work, file), "sha256").toString("hex");
   if (found !== sha256) fail(`gpu pack: ${file} is ${found}, not the pinned one`);
   run(python, ["-c", "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])",
     join(work, file), work, ...libraries]); // biome-ignore format: one program

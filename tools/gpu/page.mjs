@@ -1,4 +1,4 @@
-// The result as one page that needs no network: tables and bars, in the style of the precision report.
+// The result as one page of tables that needs no network, in the style of the precision report.
 import { style } from "./page-style.mjs";
 
 /** @typedef {Record<string, any>} Answer */
@@ -7,21 +7,21 @@ const OURS = "mp";
 const FLOAT32 = "float32";
 
 /** @param {unknown} value */
-const escaped = (value) =>
+const escapeHtml = (value) =>
   String(value).replace(
     /[&<>"']/g,
     (character) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[character] ?? "",
   );
 
 /** @param {unknown} value @param {number} decimals */
-const fixed = (value, decimals) =>
+const formatNumber = (value, decimals) =>
   typeof value === "number" && Number.isFinite(value) ? value.toFixed(decimals) : "";
 
 /**
  * The result as a page.
  * @param {{ date: string; device: string; small: boolean; ok: boolean; machine: unknown; jobs: Record<string, unknown>; left: readonly string[] }} result
  */
-export function pageOf(result) {
+export function renderPage(result) {
   const jobs = Object.entries(result.jobs).map(([id, answer]) => ({
     id,
     answer: /** @type {Answer} */ (answer),
@@ -29,7 +29,6 @@ export function pageOf(result) {
   const benches = jobs.filter(({ answer }) => answer?.["medianMilliseconds"] !== undefined);
   const sections = [
     section("Training steps", steps(benches)),
-    section("What was reached", result.small ? "" : reached(benches)),
     section(
       "Time by operator",
       benches
@@ -50,7 +49,7 @@ export function pageOf(result) {
       "What failed",
       jobs
         .filter(({ answer }) => hasFailed(answer))
-        .map(failed)
+        .map(failure)
         .join(""),
     ),
     section("No time was left for", result.left.length === 0 ? "" : list(result.left)),
@@ -61,9 +60,9 @@ export function pageOf(result) {
     : "";
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title><style>${style}</style></head><body><main>
-<h1>${escaped(title)}</h1>
-<p class="note">${escaped(result.date)}, ${result.ok ? "everything ran" : "something failed"}</p>
+<title>${escapeHtml(title)}</title><style>${style}</style></head><body><main>
+<h1>${escapeHtml(title)}</h1>
+<p class="note">${escapeHtml(result.date)}, ${result.ok ? "everything ran" : "something failed"}</p>
 ${small}${facts({ .../** @type {object} */ (result.machine), ...halves(jobs) })}
 ${sections.join("\n")}
 <footer>Written by tools/gpu from the JSON file beside this page, which has every timed step.</footer>
@@ -72,7 +71,8 @@ ${sections.join("\n")}
 }
 
 /** @param {string} title @param {string} body */
-const section = (title, body) => (body === "" ? "" : `<section><h2>${escaped(title)}</h2>${body}</section>`);
+const section = (title, body) =>
+  body === "" ? "" : `<section><h2>${escapeHtml(title)}</h2>${body}</section>`;
 
 /** How each engine computes in the halves, so that emulated ones are not taken for native. @param {readonly { id: string; answer: Answer }[]} jobs */
 function halves(jobs) {
@@ -90,19 +90,21 @@ function halves(jobs) {
 /** @param {unknown} machine */
 function facts(machine) {
   const rows = Object.entries(/** @type {object} */ (machine)).filter(([, value]) => value !== null);
-  const cells = rows.map(([name, value]) => `<div><dt>${escaped(name)}</dt><dd>${escaped(value)}</dd></div>`);
+  const cells = rows.map(
+    ([name, value]) => `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd></div>`,
+  );
   return `<dl class="facts">${cells.join("")}</dl>`;
 }
 
 /** @param {readonly string[]} items */
-const list = (items) => `<ul>${items.map((item) => `<li>${escaped(item)}</li>`).join("")}</ul>`;
+const list = (items) => `<ul>${items.map((item) => `<li>${escapeHtml(item)}</li>`).join("")}</ul>`;
 
 /** @param {readonly string[]} header @param {readonly (readonly string[])[]} rows the first cell is a name */
 function table(header, rows) {
   if (rows.length === 0) return "";
   const cells = (/** @type {readonly string[]} */ row, /** @type {string} */ tag) =>
     row
-      .map((cell, index) => `<${tag}${index === 0 ? "" : ' class="number"'}>${escaped(cell)}</${tag}>`)
+      .map((cell, index) => `<${tag}${index === 0 ? "" : ' class="number"'}>${escapeHtml(cell)}</${tag}>`)
       .join("");
   const body = rows.map((row) => `<tr>${cells(row, "td")}</tr>`).join("");
   return `<div class="table" tabindex="0"><table><thead><tr>${cells(header, "th")}</tr></thead><tbody>${body}</tbody></table></div>`;
@@ -124,10 +126,10 @@ function steps(benches) {
     const gain = single === undefined ? undefined : single["medianMilliseconds"][OURS] / times[OURS];
     return [
       id,
-      ...sides.map((side) => fixed(times[side], 2)),
-      fixed(rate(answer, OURS), 2),
-      fixed(gain, 2),
-      ...peers.map((peer) => fixed(times[OURS] / times[peer], 3)),
+      ...sides.map((side) => formatNumber(times[side], 2)),
+      formatNumber(rate(answer, OURS), 2),
+      formatNumber(gain, 2),
+      ...peers.map((peer) => formatNumber(times[OURS] / times[peer], 3)),
     ];
   });
   const header = [
@@ -137,72 +139,36 @@ function steps(benches) {
     "times float32",
     ...peers.map((peer) => `ours / ${peer}`),
   ];
-  return table(header, rows) + bars(benches);
+  return table(header, rows);
 }
 
 /** @param {string} id @param {string} precision */
 const withFloat32 = (id, precision) => id.slice(0, -precision.length) + FLOAT32;
 
-/** TFLOP/s end to end, ours and each peer's. @param {readonly { id: string; answer: Answer }[]} benches */
-function bars(benches) {
-  const rows = benches.flatMap(({ id, answer }) =>
-    Object.keys(answer["medianMilliseconds"]).map((side) => ({ id, side, value: rate(answer, side) ?? 0 })),
-  );
-  const most = Math.max(...rows.map(({ value }) => value), Number.MIN_VALUE);
-  const [height, left, width] = [18, 360, 420];
-  const drawn = rows.map(({ id, side, value }, index) => {
-    const y = index * height;
-    const kind = side === OURS ? "half" : "single";
-    return (
-      `<text x="${left - 8}" y="${y + 13}" text-anchor="end">${escaped(`${id} ${side}`)}</text>` +
-      `<rect class="${kind}" x="${left}" y="${y + 3}" width="${((value / most) * width).toFixed(1)}" height="${height - 6}"/>` +
-      `<text x="${(left + (value / most) * width + 6).toFixed(1)}" y="${y + 13}">${fixed(value, 2)}</text>`
-    );
-  });
-  const whole = `0 0 ${left + width + 70} ${rows.length * height}`;
-  return `<figure><figcaption>TFLOP/s of the matrix products in the whole step's time</figcaption><svg viewBox="${whole}" role="img" aria-label="TFLOP/s by workload and side">${drawn.join("")}</svg></figure>`;
-}
-
-/** Beside what source 002 reports and what is aimed at. @param {readonly { id: string; answer: Answer }[]} benches */
-function reached(benches) {
-  const gains = benches.flatMap(({ id, answer }) => {
-    const single = benches.find((other) => other.id === withFloat32(id, answer["precision"]))?.answer;
-    if (!id.startsWith("word-lm/") || answer["precision"] === FLOAT32 || single === undefined) return [];
-    return [single["medianMilliseconds"][OURS] / answer["medianMilliseconds"][OURS]];
-  });
-  const products = benches.flatMap(({ answer }) =>
-    (answer["operators"]?.rows ?? [])
-      .filter((/** @type {Answer} */ { op }) => op === "MatMul" || op === "Gemm")
-      .map((/** @type {Answer} */ { teraflops }) => teraflops ?? 0),
-  );
-  const ratios = benches.flatMap(({ answer }) => answer["ratioOfMedians"]?.["torch"] ?? []);
-  const rows = [
-    ["word model, mixed over float32, end to end: the best", fixed(Math.max(...gains), 2), "4.1 or more"],
-    [
-      "TFLOP/s in matrix products: the best",
-      fixed(Math.max(...products), 1),
-      "474 on an H100, 60 % of its 790",
-    ],
-    ["ours over PyTorch eager: the worst", fixed(Math.max(...ratios), 3), "at most 1.05"],
-  ].filter(([, value]) => value !== "");
-  return table(["", "measured", "wanted"], rows);
-}
-
 /** @param {{ id: string; answer: Answer }} bench */
 function operators({ id, answer: { operators: gain } }) {
-  if (gain.unsupported !== undefined) return `<p>${escaped(id)}: none, ${escaped(gain.unsupported)}</p>`;
+  if (gain.unsupported !== undefined)
+    return `<p>${escapeHtml(id)}: none, ${escapeHtml(gain.unsupported)}</p>`;
   const rows = gain.rows.map((/** @type {Answer} */ row) => [
     row["op"],
-    fixed(row["float32Milliseconds"], 3),
-    fixed(row["milliseconds"], 3),
-    `${fixed(row["share"] * 100, 2)} %`,
-    fixed(row["speedUp"], 2),
-    fixed(row["float32Teraflops"], 2),
-    fixed(row["teraflops"], 2),
+    formatNumber(row["float32Milliseconds"], 3),
+    formatNumber(row["milliseconds"], 3),
+    `${formatNumber(row["share"] * 100, 2)} %`,
+    formatNumber(row["speedUp"], 2),
+    formatNumber(row["float32Teraflops"], 2),
+    formatNumber(row["teraflops"], 2),
   ]);
-  rows.push(["all", fixed(gain.float32Milliseconds, 3), fixed(gain.milliseconds, 3), "", "", "", ""]);
+  rows.push([
+    "all",
+    formatNumber(gain.float32Milliseconds, 3),
+    formatNumber(gain.milliseconds, 3),
+    "",
+    "",
+    "",
+    "",
+  ]);
   const header = ["operator", "float32 ms", "ms", "share", "times", "float32 TFLOP/s", "TFLOP/s"];
-  return `<h3>${escaped(id)}</h3>${table(header, rows)}`;
+  return `<h3>${escapeHtml(id)}</h3>${table(header, rows)}`;
 }
 
 /** @param {readonly { id: string; answer: Answer }[]} benches */
@@ -218,14 +184,14 @@ function suite({ id, answer }) {
   if (answer["counts"] === undefined) return "";
   const counts = Object.entries(answer["counts"]).map(([status, count]) => `${status} ${count}`);
   const failures = [...(answer["failures"] ?? []), ...(answer["cut"] ?? [])];
-  return `<h3>${escaped(id)}</h3><p>${escaped(counts.join(", "))}</p>${failures.length === 0 ? "" : list(failures)}`;
+  return `<h3>${escapeHtml(id)}</h3><p>${escapeHtml(counts.join(", "))}</p>${failures.length === 0 ? "" : list(failures)}`;
 }
 
 /** @param {readonly { id: string; answer: Answer }[]} jobs */
 function apps(jobs) {
   const rows = jobs
     .filter(({ id, answer }) => id.startsWith("app/") && answer?.["metric"] !== undefined)
-    .map(({ id, answer }) => [id, `${answer["metric"].name} ${fixed(answer["metric"].value, 3)}`]);
+    .map(({ id, answer }) => [id, `${answer["metric"].name} ${formatNumber(answer["metric"].value, 3)}`]);
   return table(["", "held out"], rows);
 }
 
@@ -235,6 +201,6 @@ function hasFailed(answer) {
 }
 
 /** @param {{ id: string; answer: Answer }} job */
-function failed({ id, answer }) {
-  return `<h3>${escaped(id)}</h3><p>${escaped(answer["failed"])}</p><pre>${escaped(answer["errors"] ?? "")}</pre>`;
+function failure({ id, answer }) {
+  return `<h3>${escapeHtml(id)}</h3><p>${escapeHtml(answer["failed"])}</p><pre>${escapeHtml(answer["errors"] ?? "")}</pre>`;
 }

@@ -107,7 +107,7 @@ const SIZES = {
 };
 
 /** @param {Wanted} wanted @returns {readonly Job[]} */
-export function planOf(wanted) {
+export function makePlan(wanted) {
   const { device, small, rounds, hasTorch, hasTensorFlow } = wanted;
   const sizes = small ? SIZES.small : SIZES.full;
   const precisions = /** @type {Record<string, readonly string[]>} */ (PRECISIONS)[device] ?? [];
@@ -248,12 +248,12 @@ export function planText(jobs) {
   return jobs
     .map(({ id, program, args, peers = [] }) => {
       const beside = peers.length === 0 ? "" : ` --against ${peers.join(",")}`;
-      return `  ${id}\n      node ${program} ${args.map(quoted).join(" ")}${beside}`;
+      return `  ${id}\n      node ${program} ${args.map(quote).join(" ")}${beside}`;
     })
     .join("\n");
 }
 
 /** Quotes a word for a shell. @param {string} word */
-function quoted(word) {
+function quote(word) {
   return /^[\w./,:=-]+$/.test(word) ? word : `'${word}'`;
 }

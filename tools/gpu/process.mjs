@@ -17,7 +17,7 @@ const KEPT = 4000;
  * @param {{ limitSeconds?: number; environment?: Record<string, string>; quiet?: boolean }} [options] `quiet`: stderr is not copied
  * @returns {Promise<Ended>}
  */
-export function ranProcess(command, args, { limitSeconds = 3600, environment = {}, quiet = false } = {}) {
+export function runProcess(command, args, { limitSeconds = 3600, environment = {}, quiet = false } = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],
@@ -30,9 +30,9 @@ export function ranProcess(command, args, { limitSeconds = 3600, environment = {
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
       // A driver may hold a process that has been killed.
-      waiting = setTimeout(() => ended(null, "SIGKILL"), 10_000);
+      waiting = setTimeout(() => end(null, "SIGKILL"), 10_000);
     }, limitSeconds * 1000);
-    const ended = (/** @type {number | null} */ code, /** @type {string | null} */ signal) => {
+    const end = (/** @type {number | null} */ code, /** @type {string | null} */ signal) => {
       clearTimeout(timer);
       clearTimeout(waiting);
       resolve({ code, signal, output, errors });
@@ -48,7 +48,7 @@ export function ranProcess(command, args, { limitSeconds = 3600, environment = {
       clearTimeout(timer);
       resolve({ code: 127, signal: null, output, errors: error.message });
     });
-    child.on("close", ended);
+    child.on("close", end);
   });
 }
 

@@ -33,7 +33,7 @@ export function productionFiles(root, members) {
     seen.add(folder);
     const isMember = !folder.includes(`${sep}node_modules${sep}`);
     for (const file of isMember ? memberFiles(folder) : filesUnder(folder)) found.add(relative(root, file));
-    for (const name of needsOf(folder)) {
+    for (const name of dependencyNames(folder)) {
       const link = linkTo(name, folder, root);
       if (link === undefined) continue;
       found.add(relative(root, link));
@@ -60,7 +60,7 @@ function filesUnder(folder) {
 }
 
 /** @param {string} folder */
-function needsOf(folder) {
+function dependencyNames(folder) {
   /** @type {Needs} */
   const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const { dependencies, optionalDependencies, peerDependencies, peerDependenciesMeta } = manifest;

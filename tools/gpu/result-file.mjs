@@ -19,14 +19,14 @@ export function replaceFile(path, text) {
  * @throws Error if it is no file of results
  */
 export function readResult(path) {
-  const result = parsed(readFileSync(path, "utf8"));
+  const result = parseJson(readFileSync(path, "utf8"));
   const isResult = typeof result?.jobs === "object" && result.jobs !== null;
   if (!isResult) throw new Error(`${path} is no result of run.sh, or was cut short`);
   return result;
 }
 
 /** @param {string} text */
-function parsed(text) {
+function parseJson(text) {
   try {
     return JSON.parse(text);
   } catch {

@@ -4,7 +4,7 @@ import { lastJson } from "./process.mjs";
 const MOST_PROCESSES = 16;
 
 /** How many processes share the suite: a core is left for the rest. @param {string} device @param {number} cores */
-export const processesOf = (device, cores) =>
+export const processCount = (device, cores) =>
   device === "cpu" ? 1 : Math.max(1, Math.min(MOST_PROCESSES, cores - 1));
 
 /**
@@ -12,7 +12,7 @@ export const processesOf = (device, cores) =>
  * @param {readonly string[]} args engine, device and share
  * @param {number} count
  */
-export function partsOf([engine = "", device = "", share = "1"], count) {
+export function splitArguments([engine = "", device = "", share = "1"], count) {
   return Array.from({ length: count }, (_, index) => [
     engine,
     device,
@@ -31,14 +31,14 @@ export function suiteReport(parts) {
     const [, status, id, detail] = /^case (\S+) (\S+)(?: (.*))?$/.exec(line) ?? [];
     if (status === undefined) continue;
     counts[status] = (counts[status] ?? 0) + 1;
-    if (status === "failed") failures.push(`${id}: ${textOf(detail ?? '""')}`);
+    if (status === "failed") failures.push(`${id}: ${parseText(detail ?? '""')}`);
   }
   const cut = parts.flatMap((part) => (lastJson(part.output) === undefined ? [cutShort(part)] : []));
   return { ok: failures.length === 0 && cut.length === 0, processes: parts.length, counts, failures, cut };
 }
 
 /** A line may have been cut within the message. @param {string} json */
-function textOf(json) {
+function parseText(json) {
   try {
     return JSON.parse(json);
   } catch {

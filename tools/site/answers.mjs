@@ -16,11 +16,11 @@ const LEAST_ANSWERED = 16;
  * @param {string} folder the built site
  * @returns {Promise<(question: string) => readonly string[]>} the places that a question finds, best first
  */
-async function searchOf(folder) {
+async function loadSearch(folder) {
   const chunks = join(folder, "assets", "chunks");
   const file = readdirSync(chunks).find((name) => name.startsWith("@localSearchIndex")) ?? "no index";
   const { default: json } = await import(pathToFileURL(join(chunks, file)).href);
-  const { searchOptions, options } = optionsOf(folder);
+  const { searchOptions, options } = readOptions(folder);
   const fromVitePress = createRequire(createRequire(import.meta.url).resolve("vitepress/package.json"));
   /** @type {{ loadJSON: (json: string, options: object) => Index }} */
   const MiniSearch = fromVitePress("minisearch");
@@ -37,7 +37,7 @@ async function searchOf(folder) {
  * @param {string} folder
  * @returns {{ options: object; searchOptions: object }}
  */
-function optionsOf(folder) {
+function readOptions(folder) {
   const page = readFileSync(join(folder, "index.html"), "utf8");
   const [, script] = /<script>(window\.__VP_HASH_MAP__=.*?)<\/script>/s.exec(page) ?? [];
   if (script === undefined) throw new Error("index.html: has no site data");
@@ -51,7 +51,7 @@ function optionsOf(folder) {
  * @returns {Promise<boolean>} whether enough do, and no question finds the API reference before a guide
  */
 export async function answersQuestions(folder) {
-  const search = await searchOf(folder);
+  const search = await loadSearch(folder);
   let answered = 0;
   let isOrdered = true;
   for (const [question, places] of Object.entries(QUESTIONS)) {

@@ -21,7 +21,7 @@ const heading = (label) => label.replaceAll("`", "").replace(/^[a-z]/, (letter) 
  * @param {ReadonlySet<string>} pages
  * @returns {readonly Listed[]} its links to pages
  */
-const listed = (text, pages) =>
+const listLinks = (text, pages) =>
   [...text.matchAll(/\[([^\]]+)\]\(([^)#]+)\)/g)].flatMap(([, label = "", target = ""]) => {
     const file = [target, `${target}/README.md`].find((path) => pages.has(path));
     return file === undefined ? [] : [{ label, file }];
@@ -32,39 +32,46 @@ const listed = (text, pages) =>
  * apart what is for developers of this repository: what README lists as such or does not list.
  * @param {string} readme
  * @param {readonly string[]} files all pages
- * @param {(file: string) => Link} linkOf
+ * @param {(file: string) => Link} pageLink
  * @returns {readonly (Link | Group)[]}
  */
-export function pagesSidebar(readme, files, linkOf) {
+export function pagesSidebar(readme, files, pageLink) {
   const pages = new Set(files);
-  const sectionOf = (/** @type {string} */ title) =>
+  const readSection = (/** @type {string} */ title) =>
     readme.split(/^## /m).find((section) => section.startsWith(`${title}\n`)) ?? "";
-  const rows = [...sectionOf("Pages").matchAll(/^\| ([\w -]+) \| (.+) \|$/gm)].map(
+  const rows = [...readSection("Pages").matchAll(/^\| ([\w -]+) \| (.+) \|$/gm)].map(
     ([, name = "", cell = ""]) => ({
       name,
-      links: listed(cell, pages),
+      links: listLinks(cell, pages),
     }),
   );
-  const packages = listed(sectionOf("Packages"), pages);
+  const packages = listLinks(readSection("Packages"), pages);
   if (rows.length === 0 || packages.length === 0)
     throw new Error("README.md: has no tables of pages and packages");
   const known = new Set([...rows.flatMap(({ links }) => links), ...packages].map(({ file }) => file));
   const rest = files.filter((file) => !known.has(file) && file !== "README.md");
   const isDecision = (/** @type {string} */ file) => file.startsWith("docs/decisions/");
-  const itemOf = (/** @type {Listed} */ { label, file }) => ({ ...linkOf(file), text: heading(label) });
+  const sidebarItem = (/** @type {Listed} */ { label, file }) => ({
+    ...pageLink(file),
+    text: heading(label),
+  });
   const groups = rows.map(({ name, links }, at) =>
-    group(heading(name), [...(name === "reference" ? [API] : []), ...links.map(itemOf)], at >= OPEN_GROUPS),
+    group(
+      heading(name),
+      [...(name === "reference" ? [API] : []), ...links.map(sidebarItem)],
+      at >= OPEN_GROUPS,
+    ),
   );
   const developers = [
     ...(groups.pop()?.items ?? []),
-    group("Decisions", rest.filter(isDecision).map(linkOf).reverse()),
-    group("Internal packages", rest.filter((file) => !isDecision(file)).map(linkOf)),
+    group("Decisions", rest.filter(isDecision).map(pageLink).reverse()),
+    group("Internal packages", rest.filter((file) => !isDecision(file)).map(pageLink)),
   ];
   return [
     ...groups,
     group(
       "Packages",
-      packages.map(({ file }) => linkOf(file)),
+      packages.map(({ file }) => pageLink(file)),
     ),
     group("Developers", developers),
   ];

@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs";
 import fs from "node:fs/promises";
 import { register, syncBuiltinESMExports } from "node:module";
 import { basename } from "node:path";
-import { graphHash, hashOf } from "./graph-hash.mjs";
+import { graphHash, shortHash } from "./graph-hash.mjs";
 
 const file = process.env["MP_STEP_HASHES"] ?? "";
 // Before its first step a program compiles what it finds out about the engine.
@@ -17,14 +17,14 @@ const note = (line) => appendFileSync(file, `${line}\n`);
 
 /** @param {Uint8Array} bytes */
 function noteModel(bytes) {
-  if (isTraining) note(`model ${hashOf(bytes)}`);
+  if (isTraining) note(`model ${shortHash(bytes)}`);
 }
 
 /**
  * @param {any} backend
  * @returns {any} the backend, which notes the steps that it compiles
  */
-function observed(backend) {
+function observe(backend) {
   if (typeof backend?.compile !== "function") return backend;
   return new Proxy(backend, {
     get(target, key) {
@@ -49,7 +49,7 @@ function observed(backend) {
 const wrappers = {
   "@mp/core": {
     trainer: (real) => (/** @type {any} */ options) =>
-      real({ ...options, backend: observed(options.backend) }),
+      real({ ...options, backend: observe(options.backend) }),
   },
   "@mp/onnx-lowering": {
     lowerGraph:

@@ -8,7 +8,7 @@ import { hasBrowser } from "./browser.mjs";
 import { installLibrary } from "./install-library.mjs";
 import { testPackages } from "./package-tests.mjs";
 import { apps, root } from "./packages.mjs";
-import { keptFolder, PartsMissing, run } from "./parts.mjs";
+import { fetchOnce, PartsMissing, run } from "./parts.mjs";
 import { isRequired } from "./required.mjs";
 import { smoke } from "./smoke.mjs";
 import { turbo } from "./turbo.mjs";
@@ -116,7 +116,7 @@ const PYTHON_PACKAGES = ["numpy==2.4.6", "onnx==1.23.2", "safetensors==0.8.0", "
 function installPython() {
   const isWindows = process.platform === "win32";
   const interpreter = isWindows ? "Scripts/python.exe" : "bin/python";
-  const folder = keptFolder("python", PYTHON_PACKAGES, (into) => {
+  const folder = fetchOnce("python", PYTHON_PACKAGES, (into) => {
     run(isWindows ? "python" : "python3", ["-m", "venv", into], { cwd: into });
     const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
     run(join(into, interpreter), [...pip, ...PYTHON_PACKAGES], { cwd: into });

@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { unpackDebian } from "./debian.mjs";
-import { keptFolder, onlyFile, PartsMissing, run } from "./parts.mjs";
+import { fetchOnce, onlyFile, PartsMissing, run } from "./parts.mjs";
 
 // Debian 12's qemu 7.2 crashes under Node.
 const FROM = { suites: "trixie", architectures: ["amd64", "arm64"] };
@@ -93,7 +93,7 @@ export function arm64Parts() {
     throw new PartsMissing(
       `the emulator fetched is for linux/x64, this is ${process.platform}/${process.arch}`,
     );
-  const folder = keptFolder("arm64", [DEBIAN, NPM], fetchParts);
+  const folder = fetchOnce("arm64", [DEBIAN, NPM], fetchParts);
   return {
     /** Command and arguments that start Node. */
     node: [

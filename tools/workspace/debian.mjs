@@ -44,7 +44,7 @@ function aptEnvironment(folder, { suites, architectures }) {
  * @param {NodeJS.ProcessEnv} env
  * @returns {string} the package's file
  */
-function fetched({ name, version, sha256 }, folder, env) {
+function download({ name, version, sha256 }, folder, env) {
   try {
     run("apt-get", ["download", "-qq", `${name}=${version}`], { cwd: folder, env });
     return onlyFile(folder, name, sha256);
@@ -72,7 +72,7 @@ export function unpackDebian(packages, from, { work, into }) {
   run("apt-get", ["update", "-qq"], { cwd: work, env });
   for (const wanted of packages) {
     const folder = mkdtempSync(join(work, "deb-"));
-    run("dpkg-deb", ["-x", fetched(wanted, folder, env), into(wanted)], { cwd: folder });
+    run("dpkg-deb", ["-x", download(wanted, folder, env), into(wanted)], { cwd: folder });
     rmSync(folder, { recursive: true });
   }
 }

@@ -48,7 +48,7 @@ const isInstalled = () =>
   existsSync(stamp) && existsSync(installedLockfile) && readFileSync(stamp, "utf8") === fingerprint();
 
 /** `pnpm@10.34.9`: the form that npx takes; from node_modules if that version is there. */
-function pinnedPnpm() {
+function pnpmVersion() {
   const pinned = manifestAt(".").packageManager ?? "";
   if (!/^pnpm@\d/.test(pinned)) fail('package.json: "packageManager" should read "pnpm@<version>"');
   return pinned;
@@ -60,7 +60,7 @@ function pinnedPnpm() {
  * @returns {number | null} exit code; null after a signal
  */
 export function spawnPnpm(args, { env = process.env, stdio }) {
-  const { status, error } = spawnSync("npx", ["--yes", pinnedPnpm(), ...args], {
+  const { status, error } = spawnSync("npx", ["--yes", pnpmVersion(), ...args], {
     cwd: root,
     env,
     stdio,
@@ -75,7 +75,7 @@ export function spawnPnpm(args, { env = process.env, stdio }) {
  * so.
  */
 export function install() {
-  const pnpm = pinnedPnpm();
+  const pnpm = pnpmVersion();
   if (!existsSync(lockfile))
     fail("pnpm-lock.yaml is missing: restore it from git (git checkout pnpm-lock.yaml)");
   if (isInstalled()) return;

@@ -9,7 +9,7 @@ import { turbo } from "./turbo.mjs";
  * @param {string} path of the package
  * @param {string} report
  */
-function countOf(path, report) {
+function readCount(path, report) {
   try {
     const { success, testResults, ...counts } = JSON.parse(readFileSync(report, "utf8"));
     const brokenFiles = testResults.filter(
@@ -34,11 +34,11 @@ function countOf(path, report) {
  */
 export function testPackages(task, variables = {}) {
   const tested = members().filter(({ manifest }) => manifest.scripts?.[task] !== undefined);
-  const reportOf = (/** @type {string} */ path) =>
+  const reportFile = (/** @type {string} */ path) =>
     join(root, path, ".results", `${task.replace(":", "-")}.json`);
-  for (const { path } of tested) rmSync(reportOf(path), { force: true });
+  for (const { path } of tested) rmSync(reportFile(path), { force: true });
   const succeeded = turbo([task], { keepGoing: true, variables });
-  const counts = tested.map(({ path }) => countOf(path, reportOf(path)));
+  const counts = tested.map(({ path }) => readCount(path, reportFile(path)));
   const passed = counts.reduce((sum, count) => sum + count.passed, 0);
   const failed = counts.reduce((sum, count) => sum + count.failed, 0);
   return { passed, failed: failed === 0 && !succeeded ? 1 : failed };

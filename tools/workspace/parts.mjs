@@ -53,7 +53,7 @@ function cacheFolder(kind) {
  * @param {unknown} pins what is fetched, with its sums
  * @param {(into: string) => void} fetch fills an empty folder
  */
-export function keptFolder(kind, pins, fetch) {
+export function fetchOnce(kind, pins, fetch) {
   const key = createHash("sha256").update(JSON.stringify(pins)).digest("hex").slice(0, 12);
   const cache = cacheFolder(kind);
   const folder = join(cache, key);

@@ -1,24 +1,24 @@
 /** MP_REQUIRE names the tests of flags that must not be left out, such as `webgpu,browser`. */
 import { fail } from "./fail.mjs";
 
-const named = () =>
+const listRequired = () =>
   (process.env["MP_REQUIRE"] ?? "")
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
 
 /** Whether it is a failure if the tests of that flag cannot be run here. @param {string} flag */
-export const isRequired = (flag) => named().includes(flag);
+export const isRequired = (flag) => listRequired().includes(flag);
 
 /**
  * Ends the process if MP_REQUIRE names a flag that is unknown, or that is not given.
  * @param {Record<string, boolean>} given whether each flag is
  */
 export function expectRequired(given) {
-  const unknown = named().find((name) => !Object.hasOwn(given, name));
+  const unknown = listRequired().find((name) => !Object.hasOwn(given, name));
   if (unknown !== undefined)
     fail(`test: MP_REQUIRE names ${unknown}: expected ${Object.keys(given).join(", ")}`, 2);
-  const left = named().find((name) => given[name] !== true);
+  const left = listRequired().find((name) => given[name] !== true);
   if (left !== undefined)
     fail(`test: MP_REQUIRE names ${left}, which would be left out: npm test -- --${left} runs it`, 2);
 }

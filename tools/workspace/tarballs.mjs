@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fail } from "./fail.mjs";
 import { publicLibraries, root } from "./packages.mjs";
@@ -17,27 +16,16 @@ export function packAll(folder, onPacked = () => {}) {
   /** @type {Map<string, string>} */
   const tarballs = new Map();
   for (const { name, path } of publicLibraries()) {
-    const before = new Set(readdirSync(folder));
-    const { status } = spawnSync("pnpm", ["--silent", "pack", "--pack-destination", folder], {
+    const { status, stdout } = spawnSync("pnpm", ["pack", "--json", "--pack-destination", folder], {
       cwd: join(root, path),
       env: environment,
-      stdio: ["ignore", "ignore", "inherit"],
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
     });
-    // An existing tarball is overwritten under the same name.
-    const all = readdirSync(folder);
-    const prefix = `${name.slice(1).replace("/", "-")}-`;
-    const tarball = all.find((file) => !before.has(file)) ?? all.find((file) => isOf(prefix, file));
-    if (status !== 0 || tarball === undefined) fail(`pack: ${name} could not be packed`);
-    tarballs.set(name, join(folder, tarball));
-    onPacked(name, join(folder, tarball));
+    if (status !== 0) fail(`pack: ${name} could not be packed`);
+    const { filename } = JSON.parse(stdout);
+    tarballs.set(name, filename);
+    onPacked(name, filename);
   }
   return tarballs;
-}
-
-/**
- * @param {string} prefix
- * @param {string} file
- */
-function isOf(prefix, file) {
-  return file.startsWith(prefix) && /^\d/.test(file.slice(prefix.length)) && file.endsWith(".tgz");
 }

@@ -6,13 +6,13 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { unpackDebian } from "./debian.mjs";
-import { keptFolder, PartsMissing } from "./parts.mjs";
+import { fetchOnce, PartsMissing } from "./parts.mjs";
 import { VULKAN_PACKAGES } from "./vulkan-packages.mjs";
 
 const FROM = { suites: "bookworm bookworm-backports", architectures: ["amd64"] };
 const DRIVER = "libvulkan_lvp.so";
 /** Mesa's other drivers and its layers. */
-const unused = (/** @type {string} */ file) => /^lib(vulkan_|VkLayer_)/.test(file) && file !== DRIVER;
+const isUnused = (/** @type {string} */ file) => /^lib(vulkan_|VkLayer_)/.test(file) && file !== DRIVER;
 
 /** @param {string} into an empty folder: gets `lib` and `driver.json` */
 function fetchVulkan(into) {
@@ -22,7 +22,7 @@ function fetchVulkan(into) {
   unpackDebian(packages, FROM, { work, into: () => root });
   for (const folder of ["lib", "usr/lib"].map((name) => join(root, name, "x86_64-linux-gnu"))) {
     for (const file of readdirSync(folder))
-      if (/\.so(\.|$)/.test(file) && !unused(file)) renameSync(join(folder, file), join(lib, file));
+      if (/\.so(\.|$)/.test(file) && !isUnused(file)) renameSync(join(folder, file), join(lib, file));
   }
   // The path is relative to this file.
   const driver = {
@@ -42,7 +42,7 @@ export function softwareVulkan() {
     throw new PartsMissing(
       `the software Vulkan fetched is for linux/x64, this is ${process.platform}/${process.arch}`,
     );
-  return keptFolder("vulkan", [VULKAN_PACKAGES, FROM, DRIVER], fetchVulkan);
+  return fetchOnce("vulkan", [VULKAN_PACKAGES, FROM, DRIVER], fetchVulkan);
 }
 
 /**
