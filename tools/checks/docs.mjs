@@ -12,13 +12,12 @@ import { availableParallelism } from "node:os";
 import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
-import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
 import { repositoryFiles } from "../workspace/repository-files.mjs";
 import { turbo } from "../workspace/turbo.mjs";
 import { linkProject } from "./linked-project.mjs";
 import { extractProgram } from "./markdown-program.mjs";
-import { compilerOptions } from "./program.mjs";
+import { compilerOptions, transpile } from "./program.mjs";
 
 const LIMIT_MS = 300_000;
 const DOCUMENTS = /^(README|docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
@@ -142,21 +141,6 @@ function findOutdatedPictures(page, scratch) {
     );
     return before === now ? [] : [`${PICTURES}/${name}`];
   });
-}
-
-/**
- * @param {string} fileName that stack traces name
- * @param {string} source
- */
-function transpile(fileName, source) {
-  const compilerOptions = {
-    target: ts.ScriptTarget.ES2023,
-    module: ts.ModuleKind.ESNext,
-    verbatimModuleSyntax: true,
-    inlineSourceMap: true,
-    inlineSources: true,
-  };
-  return ts.transpileModule(source, { fileName, compilerOptions }).outputText;
 }
 
 /**

@@ -24,6 +24,22 @@ export const compilerOptions = {
 };
 
 /**
+ * @param {string} fileName that stack traces name
+ * @param {string} source TypeScript, whose types are not checked
+ * @returns {string} JavaScript, with its source map inside
+ */
+export function transpile(fileName, source) {
+  const compilerOptions = {
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.ESNext,
+    verbatimModuleSyntax: true,
+    inlineSourceMap: true,
+    inlineSources: true,
+  };
+  return ts.transpileModule(source, { fileName, compilerOptions }).outputText;
+}
+
+/**
  * Type checks the program in a folder that is an ES module package and has its dependencies, then runs it there.
  * @param {string} folder
  * @param {string} source TypeScript
@@ -46,14 +62,7 @@ export function checkProgram(folder, source) {
  * @returns {boolean} whether it exits with 0 and prints something
  */
 export function runProgram(folder, source) {
-  const { outputText } = ts.transpileModule(source, {
-    compilerOptions: {
-      target: ts.ScriptTarget.ES2023,
-      module: ts.ModuleKind.ESNext,
-      verbatimModuleSyntax: true,
-    },
-  });
-  writeFileSync(join(folder, "program.js"), outputText);
+  writeFileSync(join(folder, "program.js"), transpile(join(folder, "program.ts"), source));
   const { status, stdout } = spawnSync(process.execPath, ["program.js"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],

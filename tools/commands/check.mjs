@@ -1,15 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
-import { root } from "../workspace/packages.mjs";
 import { runStages } from "../workspace/stages.mjs";
-import { tool, turbo } from "../workspace/turbo.mjs";
-
-/** @param {string} name */
-const script = (name) =>
-  spawnSync(process.execPath, [join(root, "tools/checks", `${name}.mjs`)], {
-    stdio: ["ignore", "inherit", "inherit"],
-  }).status === 0;
+import { runCheck, tool, turbo } from "../workspace/turbo.mjs";
 
 /** @type {Readonly<Record<string, () => boolean | Promise<boolean>>>} */
 const CHECKS = {
@@ -20,18 +11,18 @@ const CHECKS = {
   knip: () => tool("knip", ["--no-config-hints"]),
   api: async () => (await import("../checks/api-reports.mjs")).apiReports({ write: false }),
   exports: () => turbo(["check:exports"], { quiet: true, keepGoing: true }),
-  browser: () => script("browser"),
-  size: () => script("size"),
-  changeset: () => script("changeset"),
-  "errors-doc": () => script("errors-doc"),
-  docs: () => script("docs"),
-  layout: () => script("layout"),
-  links: () => script("links"),
-  site: async () => (await (await import("./docs.mjs")).run()) === 0 && script("narrow-site"),
-  spelling: () => script("spelling"),
-  words: () => script("words"),
-  pack: () => script("pack-install"),
-  publish: () => script("publish-rehearsal"),
+  browser: () => runCheck("browser"),
+  size: () => runCheck("size"),
+  changeset: () => runCheck("changeset"),
+  "errors-doc": () => runCheck("errors-doc"),
+  docs: () => runCheck("docs"),
+  layout: () => runCheck("layout"),
+  links: () => runCheck("links"),
+  site: async () => (await (await import("./docs.mjs")).run()) === 0 && runCheck("narrow-site"),
+  spelling: () => runCheck("spelling"),
+  words: () => runCheck("words"),
+  pack: () => runCheck("pack-install"),
+  publish: () => runCheck("publish-rehearsal"),
 };
 
 /** They take minutes and a registry, so they run only when named. */

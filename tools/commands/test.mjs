@@ -1,25 +1,17 @@
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { ADDED, runAdded } from "../workspace/added-tests.mjs";
 import { fail } from "../workspace/fail.mjs";
 import { testPackages } from "../workspace/package-tests.mjs";
-import { root } from "../workspace/packages.mjs";
 import { expectRequired } from "../workspace/required.mjs";
 import { smokeApps } from "../workspace/smoke.mjs";
 import { runStages } from "../workspace/stages.mjs";
+import { runCheck } from "../workspace/turbo.mjs";
 
 /** Tests that run without a flag. */
 const PLAIN = [
   { name: "packages", run: () => testPackages("test") },
   { name: "apps, small", run: smokeApps },
-  {
-    name: "the first program",
-    run: () =>
-      spawnSync(process.execPath, [join(root, "tools/checks/first-program.mjs")], {
-        stdio: ["ignore", "inherit", "inherit"],
-      }).status === 0,
-  },
+  { name: "the first program", run: () => runCheck("first-program") },
 ];
 
 const FLAGS = Object.keys(ADDED)

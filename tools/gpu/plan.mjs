@@ -11,8 +11,6 @@
  * @property {string} program relative to the pack
  * @property {readonly string[]} args
  * @property {readonly string[]} [peers] of PyTorch's forms, those to run beside
- * @property {string} [workload] as the benchmark names it
- * @property {string} [precision]
  */
 
 /**
@@ -26,8 +24,8 @@
 
 /**
  * @typedef {object} Bench
- * @property {string} precision
  * @property {string} workload
+ * @property {readonly string[]} [among] the precisions; default all of the device
  * @property {readonly string[]} [flags]
  * @property {readonly string[]} [beside] the peers to run beside; default PyTorch as it is
  */
@@ -107,133 +105,92 @@ const SIZES = {
 };
 
 /** @param {Wanted} wanted @returns {readonly Job[]} */
-export function makePlan(wanted) {
-  const { device, small, rounds, hasTorch, hasTensorFlow } = wanted;
+export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow }) {
   const sizes = small ? SIZES.small : SIZES.full;
   const precisions = /** @type {Record<string, readonly string[]>} */ (PRECISIONS)[device] ?? [];
+  const halves = precisions.filter((precision) => precision !== FLOAT32);
   const [first = [0, 0], second = first, third = second] = sizes.sweep;
-  const word = (/** @type {readonly number[]} */ [cells = 0, batch = 0]) => sizes.word(cells, batch);
+  const word = (/** @type {readonly number[]} */ [cells = 0, batch = 0]) => `w2:${sizes.word(cells, batch)}`;
+  const [encoder, resnet] = [`w4:${sizes.encoder}`, `w5:${sizes.resnet}`];
 
-  /** @param {string} part @param {string} name @param {Bench} bench @returns {Job} */
-  const bench = (part, name, { workload, precision, flags = [], beside = PLAIN }) => {
-    return {
+  /** @param {string} part @param {string} name @param {Bench} bench @returns {readonly Job[]} one in each precision */
+  const bench = (part, name, { workload, among = precisions, flags = [], beside = PLAIN }) =>
+    among.map((precision) => ({
       id: `${part}/${name}/${precision}`,
       part,
       answer: "bench",
       program: "bench/dist/main.js",
       args: [workload, "--precision", precision, "--device", device, ...counts(small, rounds), ...flags],
       peers: hasTorch && hasPeers(device, precision) ? beside : [],
-      workload,
-      precision,
-    };
-  };
-  /** @param {string} part @param {(precision: string) => readonly Job[]} jobs */
-  const each = (part, jobs, among = precisions) => ({ part, jobs: among.flatMap(jobs) });
-  const mixed = precisions.filter((precision) => precision !== FLOAT32);
-
-  /** Ours by operator, in every precision that is not float32. @param {string} name @param {string} workload */
+    }));
+  /** Ours by operator, in the halves. @param {string} name @param {string} workload */
   const operators = (name, workload) =>
-    each(
-      "operators",
-      (precision) => [
-        bench("operators", name, { workload, precision, flags: ["--operators"], beside: NO_PEERS }),
-      ],
-      mixed,
-    );
+    bench("operators", name, { workload, among: halves, flags: ["--operators"], beside: NO_PEERS });
   /** @param {readonly number[]} pair */
   const wordModel = (pair) =>
-    each("word-lm", (precision) => [
-      bench("word-lm", `cells ${pair[0]}, batch ${pair[1]}`, { workload: `w2:${word(pair)}`, precision }),
-    ]);
-  const encoder = `w4:${sizes.encoder}`;
-  const resnet = `w5:${sizes.resnet}`;
+    bench("word-lm", `cells ${pair[0]}, batch ${pair[1]}`, { workload: word(pair) });
+  /** @param {string} part @param {string} engine @returns {readonly Job[]} */
+  const probe = (part, engine, id = `probe/${engine}`) => [
+    { id, part, answer: "line", program: "tools/gpu/probe.mjs", args: [engine, device] },
+  ];
+  /** @param {string} part @param {string} engine @returns {readonly Job[]} */
+  const conformance = (part, engine, id = `conformance/${engine}`) => [
+    {
+      id,
+      part,
+      answer: "suite",
+      program: "tools/gpu/conformance.mjs",
+      args: [engine, device, String(sizes.suiteShare)],
+    },
+  ];
+  const largest = word([third[0] ?? 0, first[1] ?? 0]);
+  const compiled = [
+    { name: "word model", workload: word(first) },
+    { name: "encoder", workload: encoder },
+    { name: "ResNet-50", workload: resnet },
+  ];
+  const onTensorFlow = { flags: ["--backend", "tfjs"], beside: NO_PEERS };
 
   // One job of each kind comes first: they fit into a loan of ten minutes with --rounds 1.
-  const groups = [
-    { part: "probe", jobs: [node("probe", "probe/ort", "line", "tools/gpu/probe.mjs", ["ort", device])] },
-    wordModel(first),
-    each("encoder", (precision) => [bench("encoder", "base size", { workload: encoder, precision })]),
-    each("resnet-50", (precision) => [bench("resnet-50", "batch 128", { workload: resnet, precision })]),
-    operators("encoder", encoder),
-    {
-      part: "conformance",
-      jobs: [
-        node("conformance", "conformance/ort", "suite", "tools/gpu/conformance.mjs", [
-          "ort",
-          device,
-          String(sizes.suiteShare),
-        ]),
-      ],
-    },
-    ...sizes.sweep.slice(1).map(wordModel),
-    operators("word model", `w2:${word(second)}`),
-    operators("ResNet-50", resnet),
-    each("largest-batch", (precision) => {
-      const flags = ["--largest-batch", String(sizes.mostBatch)];
-      const workload = `w2:${word([third[0] ?? 0, first[1] ?? 0])}`;
-      return [bench("largest-batch", `cells ${third[0]}`, { workload, precision, flags })];
+  return [
+    ...probe("probe", "ort"),
+    ...wordModel(first),
+    ...bench("encoder", "base size", { workload: encoder }),
+    ...bench("resnet-50", "batch 128", { workload: resnet }),
+    ...operators("encoder", encoder),
+    ...conformance("conformance", "ort"),
+    ...sizes.sweep.slice(1).flatMap(wordModel),
+    ...operators("word model", word(second)),
+    ...operators("ResNet-50", resnet),
+    ...bench("largest-batch", `cells ${third[0]}`, {
+      workload: largest,
+      flags: ["--largest-batch", String(sizes.mostBatch)],
     }),
-    each("fused-lstm", (precision) =>
-      ["w2", "w2-by-step", "w2-by-gate"].map((form) =>
-        bench("fused-lstm", form, { workload: `${form}:${word(first)}`, precision, beside: NO_PEERS }),
-      ),
+    ...["w2", "w2-by-step", "w2-by-gate"].flatMap((form) =>
+      bench("fused-lstm", form, { workload: word(first).replace("w2", form), beside: NO_PEERS }),
     ),
-    each("torch-compile", (precision) =>
-      [
-        ["word model", `w2:${word(first)}`],
-        ["encoder", encoder],
-        ["ResNet-50", resnet],
-      ]
-        // It takes minutes to start on a processor; one model shows that it runs.
-        .slice(0, small ? 1 : 3)
-        .map(([name = "", workload = ""]) =>
-          bench("torch-compile", name, { workload, precision, beside: ["torch-compile"] }),
-        ),
-    ),
-    each("workloads", (precision) =>
-      sizes.workloads.map((workload) => bench("workloads", workload, { workload, precision })),
-    ),
-    each("app", (precision) => [
-      node("app", `app/word-lm/${precision}`, "app", "apps/word-lm/dist/main.js", [
-        ...["--device", device, "--precision", precision],
-        ...sizes.app,
-      ]),
-    ]),
-    { part: "tensorflow", jobs: hasTensorFlow && device !== "webgpu" ? tensorFlow() : [] },
+    // It takes minutes to start on a processor; one model shows that it runs.
+    ...compiled
+      .slice(0, small ? 1 : 3)
+      .flatMap(({ name, workload }) => bench("torch-compile", name, { workload, beside: ["torch-compile"] })),
+    ...sizes.workloads.flatMap((workload) => bench("workloads", workload, { workload })),
+    ...precisions.map((precision) => ({
+      id: `app/word-lm/${precision}`,
+      part: "app",
+      answer: /** @type {const} */ ("app"),
+      program: "apps/word-lm/dist/main.js",
+      args: ["--device", device, "--precision", precision, ...sizes.app],
+    })),
+    ...(hasTensorFlow && device !== "webgpu"
+      ? [
+          ...probe("tensorflow", "tfjs", "tensorflow/probe"),
+          ...compiled.flatMap(({ name, workload }) =>
+            bench("tensorflow", name, { workload, ...onTensorFlow }),
+          ),
+          ...conformance("tensorflow", "tfjs", "tensorflow/conformance"),
+        ]
+      : []),
   ];
-  return groups.flatMap(({ jobs }) => jobs);
-
-  /** @returns {readonly Job[]} */
-  function tensorFlow() {
-    const flags = ["--backend", "tfjs"];
-    const beside = NO_PEERS;
-    const program = "tools/gpu/conformance.mjs";
-    return [
-      node("tensorflow", "tensorflow/probe", "line", "tools/gpu/probe.mjs", ["tfjs", device]),
-      ...precisions.flatMap((precision) => [
-        bench("tensorflow", "word model", { workload: `w2:${word(first)}`, precision, flags, beside }),
-        bench("tensorflow", "encoder", { workload: encoder, precision, flags, beside }),
-        bench("tensorflow", "ResNet-50", { workload: resnet, precision, flags, beside }),
-      ]),
-      node("tensorflow", "tensorflow/conformance", "suite", program, [
-        "tfjs",
-        device,
-        String(sizes.suiteShare),
-      ]),
-    ];
-  }
-}
-
-/**
- * @param {string} part
- * @param {string} id
- * @param {Job["answer"]} answer
- * @param {string} program
- * @param {readonly string[]} args
- * @returns {Job}
- */
-function node(part, id, answer, program, args) {
-  return { id, part, answer, program, args };
 }
 
 /** @param {boolean} small @param {number} rounds */

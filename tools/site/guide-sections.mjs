@@ -64,7 +64,7 @@ export const GUIDE_SECTIONS = {
   "nn/metrics": "evaluation",
   "onnx/Models as layers": "fine-tuning",
   "onnx/Models for inference": "guide#export-to-onnx",
-  "mpi": "many-processes",
-  "report": "guide#the-precision-report",
+  mpi: "many-processes",
+  report: "guide#the-precision-report",
   "tfjs-layers": "from-tfjs",
 };

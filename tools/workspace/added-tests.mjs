@@ -1,5 +1,4 @@
 /** Tests that flags of `npm test` add: on engines and in programs that a machine may lack, which are fetched the first time. */
-import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +10,7 @@ import { apps, root } from "./packages.mjs";
 import { fetchOnce, PartsMissing, run } from "./parts.mjs";
 import { isRequired } from "./required.mjs";
 import { smoke } from "./smoke.mjs";
-import { turbo } from "./turbo.mjs";
+import { runNode, turbo } from "./turbo.mjs";
 import { softwareVulkan, vulkanEnvironment } from "./vulkan.mjs";
 
 /** @typedef {import("./stages.mjs").Count} Count */
@@ -136,9 +135,6 @@ await backend.dispose();
 /** @returns {boolean} whether the engine opened */
 function printHalves() {
   if (!turbo(["build:js"], { filter: ["@mp/backend-openvino"], quiet: true })) return false;
-  const { status } = spawnSync(process.execPath, ["--input-type=module", "--eval", HALVES], {
-    cwd: join(root, "packages/backend-openvino"),
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  return status === 0;
+  const cwd = join(root, "packages/backend-openvino");
+  return runNode(["--input-type=module", "--eval", HALVES], { cwd }) === 0;
 }

@@ -8,36 +8,17 @@ import { basename, join } from "node:path";
 import { unpackDebian } from "./debian.mjs";
 import { fetchOnce, onlyFile, PartsMissing, run } from "./parts.mjs";
 
+const QEMU = "qemu-user:amd64";
+/** The package holds a 16 MB emulator for each of thirty processors. */
+const EMULATOR = "usr/bin/qemu-aarch64";
 // Debian 12's qemu 7.2 crashes under Node.
 const FROM = { suites: "trixie", architectures: ["amd64", "arm64"] };
-/** @type {readonly { name: string; version: string; sha256: string; into: string; only?: string }[]} */
+/** Name, version, sha256. @type {readonly (readonly [name: string, version: string, sha256: string])[]} */
 const DEBIAN = [
-  {
-    name: "qemu-user:amd64",
-    version: "1:10.0.13+ds-0+deb13u1",
-    sha256: "ca6ede739327a20ae5a3498230c8a3a9a072c586e131bc6bcc1201eb1725e336",
-    into: "qemu",
-    // The package holds a 16 MB emulator for each of thirty processors.
-    only: "usr/bin/qemu-aarch64",
-  },
-  {
-    name: "libc6:arm64",
-    version: "2.41-12+deb13u5",
-    sha256: "0966fc3da1a26cc57647c68b5736f791b6e7eb498173a7993f63b6c89b4ed4f5",
-    into: "root",
-  },
-  {
-    name: "libgcc-s1:arm64",
-    version: "14.2.0-19",
-    sha256: "1108bc87879833d6d9a145f22a4a15cddb34e065b4b5f4b97bee586adbac2851",
-    into: "root",
-  },
-  {
-    name: "libstdc++6:arm64",
-    version: "14.2.0-19",
-    sha256: "6669b0c52a2e7c6af9adfdabce3ff6e286065cdfbc7b85280862b5f799daebee",
-    into: "root",
-  },
+  [QEMU, "1:10.0.13+ds-0+deb13u1", "ca6ede739327a20ae5a3498230c8a3a9a072c586e131bc6bcc1201eb1725e336"],
+  ["libc6:arm64", "2.41-12+deb13u5", "0966fc3da1a26cc57647c68b5736f791b6e7eb498173a7993f63b6c89b4ed4f5"],
+  ["libgcc-s1:arm64", "14.2.0-19", "1108bc87879833d6d9a145f22a4a15cddb34e065b4b5f4b97bee586adbac2851"],
+  ["libstdc++6:arm64", "14.2.0-19", "6669b0c52a2e7c6af9adfdabce3ff6e286065cdfbc7b85280862b5f799daebee"],
 ];
 /** The koffi that the library belongs to. */
 export const KOFFI_VERSION = "3.3.4";
@@ -63,15 +44,13 @@ const NPM = [
 function fetchParts(into) {
   const work = join(into, "work");
   mkdirSync(work);
-  unpackDebian(DEBIAN, FROM, {
+  const packages = DEBIAN.map(([name, version, sha256]) => ({ name, version, sha256 }));
+  unpackDebian(packages, FROM, {
     work,
-    into: ({ into: part, only }) => join(only === undefined ? into : work, part),
+    into: ({ name }) => (name === QEMU ? join(work, "qemu") : join(into, "root")),
   });
-  for (const { into: part, only } of DEBIAN) {
-    if (only === undefined) continue;
-    mkdirSync(join(into, part));
-    renameSync(join(work, part, only), join(into, part, basename(only)));
-  }
+  mkdirSync(join(into, "qemu"));
+  renameSync(join(work, "qemu", EMULATOR), join(into, "qemu", basename(EMULATOR)));
   // Debian's packages rely on this link, which another package creates.
   if (!existsSync(join(into, "root", "lib"))) symlinkSync("usr/lib", join(into, "root", "lib"));
   for (const { name, version, sha256, into: part } of NPM) {
@@ -97,12 +76,12 @@ export function arm64Parts() {
   return {
     /** Command and arguments that start Node. */
     node: [
-      join(folder, "qemu", "qemu-aarch64"),
+      join(folder, "qemu", basename(EMULATOR)),
       "-cpu",
       "max",
       "-L",
       join(folder, "root"),
-      join(folder, "node", "bin", "node"),
+      join(folder, "node/bin/node"),
     ],
     koffi: join(folder, "koffi"),
   };

@@ -1,8 +1,7 @@
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "./packages.mjs";
 import { PartsMissing } from "./parts.mjs";
-import { turbo } from "./turbo.mjs";
+import { runNode, turbo } from "./turbo.mjs";
 
 /** Exit code of our installers when no package index answers. */
 const EXIT_UNREACHABLE = 3;
@@ -19,7 +18,7 @@ const EXIT_UNREACHABLE = 3;
 export function installLibrary(folder, command, args = [], stdio = ["ignore", "inherit", "inherit"]) {
   if (!turbo(["build:js"], { filter: [`./packages/${folder}`], quiet: true })) return false;
   const file = join(root, "packages", folder, command);
-  const { status } = spawnSync(process.execPath, [file, ...args], { cwd: root, stdio });
+  const status = runNode([file, ...args], { stdio });
   const isForThis = process.platform === "linux" && process.arch === "x64";
   if (status === EXIT_UNREACHABLE || (status !== 0 && !isForThis))
     throw new PartsMissing(`@mp/${folder} installed no library, see above`);

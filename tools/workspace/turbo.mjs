@@ -65,3 +65,16 @@ export function tool(name, args) {
   if (error) fail(`${name} did not start: ${error.message}`);
   return status === 0;
 }
+
+/**
+ * Runs a program by this Node, with this process's output.
+ * @param {readonly string[]} args
+ * @param {import("node:child_process").SpawnSyncOptions} [options]
+ * @returns {number | null} exit code; null after a signal
+ */
+export const runNode = (args, options = {}) =>
+  spawnSync(process.execPath, args, { cwd: root, stdio: ["ignore", "inherit", "inherit"], ...options })
+    .status;
+
+/** Runs a program of tools/checks. @param {string} name @returns {boolean} whether it succeeded */
+export const runCheck = (name) => runNode([join(root, "tools/checks", `${name}.mjs`)]) === 0;
