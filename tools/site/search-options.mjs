@@ -20,7 +20,7 @@ const processTerm = (/** @type {string} */ term) => {
 /** The guide and its pages come first, then packages, apps, what only developers of this repository read, and the API. */
 const boostDocument = (/** @type {string} */ id) => {
   if (id.startsWith("/api/")) return 0.05;
-  if (/^\/(docs\/decisions\/|CONTRIBUTING|bench\/)/.test(id)) return 0.2;
+  if (/^\/(docs\/(decisions\/|architecture|testing)|CONTRIBUTING|bench\/)/.test(id)) return 0.2;
   if (id.startsWith("/apps/")) return 0.4;
   return /^\/packages\//.test(id) ? 0.7 : 1;
 };

@@ -1,7 +1,7 @@
 /** `@mp/graph/backend`: for authors of backends. */
 
-export type { Bound } from "../backend/bindings.js";
 // What a backend is made of: functions of an engine that runs whole graphs, or a table of kernels
+export type { Bound } from "../backend/bindings.js";
 export { defineBackend } from "../backend/define-backend.js";
 export type { BackendHooks, FeedFunctions, Place, Program } from "../backend/hooks.js";
 export { libraryTolerance } from "../backend/library-tolerance.js";

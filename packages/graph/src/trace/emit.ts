@@ -88,7 +88,10 @@ export function commonDType(op: string, tensors: readonly { readonly dtype: DTyp
   return dtype;
 }
 
-/** @throws MP_INVALID_ARGUMENT for anything that is not a traced tensor */
+/**
+ * Checks that a value is a traced tensor.
+ * @throws MP_INVALID_ARGUMENT for anything else, with `what` in its message
+ */
 export function asTensor(value: unknown, what: string): Tensor {
   if (isTensor(value)) return value;
   throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes traced tensors, got ${describe(value)}`, {

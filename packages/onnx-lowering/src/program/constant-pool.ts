@@ -53,6 +53,7 @@ export class ConstantPool<T extends EngineTensor> {
   }
 }
 
+/** Gives the constants of a program back to their pool, which frees those that no other program uses. */
 export function releaseConstants<T>(constants: ReadonlyMap<string, PooledConstant<T>>): void {
   for (const constant of constants.values()) constant.release();
 }

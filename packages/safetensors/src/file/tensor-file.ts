@@ -24,6 +24,7 @@ import { readFully, SLICE_BYTES } from "./read-fully.js";
 export interface LoadOptions {
   /** The promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
+  /** Sizes beyond which a header is refused. */
   readonly limits?: SafetensorsLimits;
 }
 
