@@ -2,7 +2,7 @@
  * A process of its own: cases of the conformance suite on an engine. argv: engine, "left-out" for a drawn share of the
  * cases that the suite leaves out or "all" for every case, the share, and the seed of the draw and of the data.
  */
-import { openedBackend } from "../gpu/engine.mjs";
+import { openBackend } from "../gpu/engine.mjs";
 
 /** @param {string} entry */
 const load = (entry) => import(new URL(`../../packages/conformance/dist/${entry}.js`, import.meta.url).href);
@@ -23,7 +23,7 @@ const next = () => {
 const cases = which === "all" ? all : all.filter((one) => !suite.has(one) && next() < Number(share));
 
 const report = await runConformance({
-  factory: () => openedBackend(name, device),
+  factory: () => openBackend(name, device),
   cases,
   seed: Number(seed),
   // Machines without a GPU run shaders on their processor, and the largest graphs take OpenVINO minutes to compile.
