@@ -36,7 +36,6 @@ export async function runClassifier(
   const { seed, batch, prefetch } = options;
   const { precision, castTo } = choosePrecision(run);
   const model = buildModel(options, images, castTo);
-  await using training = await classifierTraining(model, run, precision);
   const batches = imageBatches(images.train, {
     batch,
     epochs: Number.POSITIVE_INFINITY,
@@ -46,6 +45,7 @@ export async function runClassifier(
     normalize: images.statistics,
     ...(prefetch === 0 ? {} : { prefetch }),
   });
+  await using training = await classifierTraining(model, run, precision);
   const record = await fitByFlags({ ...run, training, batches });
   // With the last, smaller batch.
   const test = imageBatches(images.test, { batch, normalize: images.statistics, partial: "keep" });
