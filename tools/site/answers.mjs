@@ -71,7 +71,7 @@ export async function answersQuestions(folder) {
   return isOrdered && answered >= LEAST_ANSWERED;
 }
 
-const isGuide = (/** @type {string} */ id) => /^\/(#|$|docs\/(?!decisions\/))/.test(id);
+const isGuide = (/** @type {string} */ id) => /^\/(#|$|docs\/(?!decisions\/|architecture|testing))/.test(id);
 
 /** A place without an anchor is a page with all its sections. @param {string} id @param {string} place */
 const isAt = (id, place) => id === place || id.replace(/#.*/, "") === place;

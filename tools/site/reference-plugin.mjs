@@ -40,14 +40,12 @@ const withoutRepetition = (text) =>
     );
 
 /**
- * Anchors as attributes, since no page may hold HTML: those of table cells, and those of headings with `_`, which the
- * theme writes as `-`.
+ * Anchors of table cells as attributes, since no page may hold HTML; and `-` in place of `_`, as the theme has it in some
+ * links and not in others. A page's title leaves its own name to a function.
  * @param {string} text
  */
 const withAnchors = (text) =>
   text
+    .replace(/^# .*/, "$& {#page}")
     .replace(/<a id="([^"]+)"><\/a> ((?:\\\||[^|])*?) \|/g, "$2 {#$1} |")
-    .replace(
-      /^#+ ([A-Z]+_\w+)$/gm,
-      (heading, name) => `${heading} {#${name.toLowerCase().replaceAll("_", "-")}}`,
-    );
+    .replace(/(?<=\{#|\]\([^()\s]*#)[\w-]+(?=[)}])/g, (anchor) => anchor.replaceAll("_", "-"));

@@ -110,6 +110,8 @@ export function writeReference(site, out, readme) {
     classPropertiesFormat: "table",
     typeAliasPropertiesFormat: "table",
     typeDeclarationFormat: "table",
+    useCustomAnchors: true,
+    customAnchorsFormat: "curlyBrace",
     sanitizeComments: true,
     hideBreadcrumbs: true,
     disableSources: true,
