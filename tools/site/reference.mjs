@@ -10,33 +10,52 @@ const NOT_PUBLIC = new Set(["./package.json", "./internal", "./command", "./work
 /** Names that a module's line in the index lists, at most. */
 const MOST_LISTED = 8;
 
+/** An entry that passes on another package's; that package's pages name both. */
+const PASSING_ON = /^export \* from "(@mp\/[^"]+)";$/m;
+
 /**
- * Writes a module for each heading of each entry of a package that programs import. A heading is a comment such as
- * `// Precision: presets and policies`; an entry without one is one module.
- * @param {string} folder
  * @param {import("../workspace/packages.mjs").WorkspacePackage} library
- * @returns {readonly string[]} their files, which TypeDoc names the pages by
+ * @returns {readonly { imported: string; source: string }[]} the entries that programs import, and their files
  */
-const writeModules = (folder, { path, name, manifest }) =>
+const publicEntries = ({ path, name, manifest }) =>
   Object.keys(manifest.exports ?? {})
     .filter((entry) => !NOT_PUBLIC.has(entry))
-    .flatMap((entry) => {
+    .map((entry) => {
       const part = entry === "." ? "index" : entry.slice(2);
       const candidates = [`src/${part}.ts`, `src/entries/${part}.ts`, `src/${part}/index.ts`];
       const source = candidates.map((file) => join(root, path, file)).find((file) => existsSync(file));
-      if (source === undefined) fail(`docs: ${path} has no source for its entry ${entry}`);
-      const imported = posix.join(name, entry);
-      return exportGroups(source).map(({ heading, names }) => {
-        const file = `${join(folder, imported.slice(4), heading)}.ts`;
-        mkdirSync(dirname(file), { recursive: true });
-        const from = posix.relative(dirname(file), source.replace(/ts$/, "js"));
-        writeFileSync(
-          file,
-          `/**\n * Imported from \`${imported}\`${listNames(names)}.\n * @module\n */\nexport ${names} from "${from}";\n`,
-        );
-        return file;
-      });
+      return {
+        imported: posix.join(name, entry),
+        source: source ?? fail(`docs: ${path} has no source for its entry ${entry}`),
+      };
     });
+
+/**
+ * Writes a module for each heading of each entry that programs import. A heading is a comment such as
+ * `// Precision: presets and policies`; an entry without one is one module.
+ * @param {string} folder
+ * @param {readonly import("../workspace/packages.mjs").WorkspacePackage[]} libraries
+ * @returns {readonly string[]} their files, which TypeDoc names the pages by
+ */
+function writeModules(folder, libraries) {
+  const entries = libraries.flatMap(publicEntries);
+  const passers = new Map(
+    entries.map(({ imported, source }) => [PASSING_ON.exec(readFileSync(source, "utf8"))?.[1], imported]),
+  );
+  return entries.flatMap(({ imported, source }) =>
+    exportGroups(source).map(({ heading, names }) => {
+      const file = `${join(folder, imported.slice(4), heading)}.ts`;
+      mkdirSync(dirname(file), { recursive: true });
+      const from = posix.relative(dirname(file), source.replace(/ts$/, "js"));
+      const places = [passers.get(imported) ?? [], imported].flat().map((place) => `\`${place}\``);
+      writeFileSync(
+        file,
+        `/**\n * Imported from ${places.join(" or ")}${listNames(names)}.\n * @module\n */\nexport ${names} from "${from}";\n`,
+      );
+      return file;
+    }),
+  );
+}
 
 /** The first functions and values of a list of exports, for the index. @param {string} names */
 function listNames(names) {
@@ -51,10 +70,13 @@ function listNames(names) {
  * @returns {readonly { heading: string; names: string }[]} what it exports under each heading; all, where it has none
  */
 function exportGroups(source) {
-  const [before = "", ...parts] = readFileSync(source, "utf8").split(/^\/\/ (?=[A-Z])/m);
-  if (parts.length === 0) return [{ heading: "", names: "*" }];
-  if (/^export /m.test(before)) fail(`docs: ${source} exports names before its first heading`);
-  return parts.flatMap((text) => {
+  const whole = readFileSync(source, "utf8");
+  const [before = "", ...parts] = whole.split(/^\/\/ (?=[A-Z])/m);
+  if (parts.length === 0 && !PASSING_ON.test(whole)) return [{ heading: "", names: "*" }];
+  if (parts.length > 0 && /^export /m.test(before))
+    fail(`docs: ${source} exports names before its first heading`);
+  // What has no heading begins with an empty line.
+  return (parts.length > 0 ? parts : [`\n${whole}`]).flatMap((text) => {
     const exported = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(
       ([, type = "", names = ""]) =>
         names.split(",").flatMap((name) => (name.trim() === "" ? [] : [`${type}${name.trim()}`])),
@@ -80,7 +102,7 @@ export function writeReference(site, out, readme) {
   const libraries = [...publicLibraries()].sort((a, b) => place(a) - place(b));
   const options = {
     name: "API reference",
-    entryPoints: libraries.flatMap((library) => writeModules(entries, library)),
+    entryPoints: writeModules(entries, libraries),
     tsconfig: join(site, "tsconfig.json"),
     basePath: entries,
     plugin: [
