@@ -7,7 +7,7 @@ import { root } from "./packages.mjs";
 import { turbo } from "./turbo.mjs";
 
 const backend = join(root, "packages", "backend-ort");
-const OWN = ["safetensors", "core", "onnx", "onnx-lowering", "backend-ort", "conformance"];
+const OWN = ["safetensors", "graph", "core", "onnx", "onnx-lowering", "backend-ort", "conformance"];
 
 /**
  * A project without the workspace's links, with the arm64 library of koffi.
