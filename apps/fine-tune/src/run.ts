@@ -9,7 +9,7 @@ import { writeSamples } from "./samples.js";
 import type { Source } from "./source.js";
 import { openTuning, type Tuning } from "./tuning.js";
 
-/** Held-out batches that are measured at most: a perplexity to compare with, not a benchmark. */
+/** Most held-out batches that are measured: enough to compare runs, no benchmark. */
 const MEASURED = 50;
 
 /** Training of a tiny model before it is fine-tuned. */
@@ -94,7 +94,7 @@ export function printMemory(options: Options, source: Source, context: AppContex
   });
 }
 
-/** exp of the mean loss of the tokens that count. */
+/** Measures the perplexity, exp of the mean loss over the tokens that count. */
 async function measurePerplexity({ training, heldOut }: Tuning): Promise<number> {
   let [sum, tokens, measured] = [0, 0, 0];
   for await (const batch of heldOut) {

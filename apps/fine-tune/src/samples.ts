@@ -6,7 +6,7 @@ import type { Tuning, Weights } from "./tuning.js";
 /** Tokens of a sample at most. */
 const LONGEST = 48;
 
-/** Texts as the model ends them now, one a line: of the first held-out examples, the most likely token each time. */
+/** Prints how the model now continues the first held-out examples, one a line, by the most likely token each time. */
 export async function writeSamples(
   { training, model, adapted, heldOutExamples, tokenizer }: Tuning,
   { base, adapters }: Weights,

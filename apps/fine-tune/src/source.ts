@@ -17,7 +17,7 @@ export interface Source {
   readonly pretrain?: string | undefined;
 }
 
-/** Opens what the flags name for as long as the function runs; a tiny model, or its texts, where they name none. */
+/** Runs a function with the model and texts that the flags name; without flags, with a tiny model and its texts. */
 export async function withSource<T>(options: Options, run: (source: Source) => Promise<T>): Promise<T> {
   const { model, texts, heldOut, data } = options;
   if (data !== undefined) throw new UsageError(`--data ${data}: texts are a file, --texts FILE`);

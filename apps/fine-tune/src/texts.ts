@@ -5,7 +5,7 @@ import type { ChatMessage, Tokenizer } from "@mp/language-models/tokenizer";
 
 type Encode = (row: Row, by: Tokenizer) => CausalExample;
 
-/** The columns that a text may come in, and how it becomes tokens. */
+/** The accepted columns of a row, and how to encode each set of them. */
 const SHAPES: readonly (readonly [columns: readonly string[], encode: Encode])[] = [
   [["messages"], ({ messages }, by) => by.encodeChat(messages as ChatMessage[])],
   pairShape("prompt", "completion"),
@@ -17,7 +17,7 @@ const SHAPES: readonly (readonly [columns: readonly string[], encode: Encode])[]
 type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Rows of a file as examples: answers alone count, where a row tells them from its prompt.
+ * Reads rows of a file as examples. Only answers count in rows that separate them from a prompt.
  * @param most tokens of an example
  */
 export async function readExamples(

@@ -12,7 +12,7 @@ import type { Options } from "./flags.js";
 import type { Source } from "./source.js";
 import { readExamples } from "./texts.js";
 
-/** The base, and the adapters beside it: none where all weights are trained. */
+/** The base and its adapters; no adapters if all weights are trained. */
 export type Weights = { readonly base: NamedParameters; readonly adapters: NamedParameters };
 type Batch = Pick<CausalBatch, "ids" | "targets" | "positions" | "mask">;
 

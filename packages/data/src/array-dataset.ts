@@ -31,9 +31,9 @@ const checkExamples = claim(
 );
 
 /**
- * Batches of examples held in memory: tensors whose first dimension counts the examples, by name.
- * `arrayDataset({ x, y }, { batch: 32 })` yields `{ x, y }` of 32 examples each. The data is hashed once, so that a
- * cursor is not taken for one of other data of the same shape.
+ * Batches of examples held in memory: tensors whose first dimension counts the examples, by name. `arrayDataset({ x, y
+ * }, { batch: 32 })` yields `{ x, y }` of 32 examples each. The data is hashed once, so that cursors of other data of
+ * the same shape are refused.
  * @throws MP_INVALID_ARGUMENT for an unknown option, such as `batchSize` for `batch`
  * @throws MP_INVALID_ARGUMENT when there are fewer examples than one batch takes
  * @throws MP_SHAPE_MISMATCH when the tensors hold different numbers of examples
@@ -67,7 +67,7 @@ export function arrayDataset<
   });
 }
 
-/** Pads rows with the last one: what a model makes of it is finite if it is of the examples. */
+/** Pads rows with the last one, so that padding is as finite in a model as the examples. */
 export const padRows = (rows: readonly number[], size: number): readonly number[] =>
   Array.from({ length: size }, (_, row) => rows[Math.min(row, rows.length - 1)] as number);
 

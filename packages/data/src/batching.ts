@@ -10,13 +10,13 @@ export interface BatchingOptions {
   readonly batch: number;
   /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
   readonly epochs?: number;
-  /** The examples of each epoch come in an order of their own, drawn from this seed; without it, as they are. */
+  /** Shuffles each epoch differently by this seed; without it examples keep their order. */
   readonly shuffle?: { readonly seed: number };
   /** Handling of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
   readonly partial?: "drop" | "keep";
 }
 
-/** The check of each option, for those that take these among others. */
+/** Checks of these options, for functions that take more. */
 export const batchingChecks: { readonly [K in keyof BatchingOptions]-?: Check } = {
   batch: integer(1),
   epochs: optional(passes),

@@ -9,11 +9,13 @@ import { datasetSignature } from "./dataset-signature.js";
 import { invalid, mismatch } from "./errors.js";
 import { permutation, randomStream } from "./random.js";
 
-/** Sequences [length, …], one for each example, of one dtype; or what each example has one row of, [examples, …]. */
+/** Sequences [length, …] of one dtype, one for each example; or a tensor [examples, …] with one row for each. */
 export type BucketColumn = HostTensor | readonly HostTensor[];
 
 export interface BucketByOptions {
-  /** Lengths of the batches, ascending: a sequence is in the first bucket that it fits into, padded to its length. */
+  /**
+   * Lengths of the batches, ascending. A sequence goes into the first bucket that it fits into, padded to its length.
+   */
   readonly buckets: readonly number[];
   /** Examples in a batch. */
   readonly batch: number;
@@ -21,7 +23,9 @@ export interface BucketByOptions {
   readonly padding?: number | Readonly<Record<string, number>>;
   /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
   readonly epochs?: number;
-  /** Examples within a bucket, and batches of all buckets, in an order of their own in each epoch; without it, shortest first. */
+  /**
+   * Shuffles the examples of each bucket and the batches of all, differently in each epoch; without it, shortest first.
+   */
   readonly shuffle?: { readonly seed: number };
   /**
    * The last, smaller batch of each bucket: `drop` (default), `keep`, or `pad` by repeating its last example. With `pad`
@@ -69,10 +73,10 @@ const checkOptions = optionsCheck<BucketByOptions>(
 );
 
 /**
- * Batches of sequences of like lengths, each padded to the length of its bucket: one shape for each bucket, so a step is
- * compiled as often, and little of it is spent on padding. The length of an example is that of the longest of its
- * sequences. `bucketBy({ tokens, labels }, { buckets: [16, 32], batch: 8, padding: { labels: -1 } })`. The trainer keeps
- * its option `programs` of compiled shapes.
+ * Batches of sequences of similar lengths, each padded to the length of its bucket. Each bucket has one shape, for
+ * which a step is compiled once. The length of an example is that of its longest sequence. `bucketBy({ tokens, labels
+ * }, { buckets: [16, 32], batch: 8, padding: { labels: -1 } })`. The trainer's option `programs` says how many compiled
+ * shapes it keeps.
  * @throws MP_INVALID_ARGUMENT for options, an example that fits into no bucket, buckets without a batch
  * @throws MP_SHAPE_MISMATCH for different numbers of examples, or sequences that differ in more than their length
  */

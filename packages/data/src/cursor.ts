@@ -2,7 +2,7 @@ import type { MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { invalid } from "./errors.js";
 
-/** The fields of a cursor, of which only the version and the data have been checked. */
+/** The fields of a cursor whose version and data have been checked. */
 export interface CursorFields {
   readonly [name: string]: Json | undefined;
 }

@@ -1,10 +1,10 @@
 import { invalid } from "./errors.js";
 
-/** Beyond this a data set does not belong in one array. */
+/** Most bytes of a data set in one array. */
 export const MOST_BYTES: number = 2 ** 31;
 
 /**
- * @param what the message's subject and its remedy's object, as `imageFolder: 7 pictures of 8 bytes`
+ * @param what the subject of the message, such as `imageFolder: 7 pictures of 8 bytes`
  * @throws MP_INVALID_ARGUMENT for more than 2 GiB
  */
 export function checkBytes(what: string, sizeBytes: number, remedy: string): void {

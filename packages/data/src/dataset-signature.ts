@@ -6,7 +6,7 @@ import { invalid } from "./errors.js";
 
 /** A longer value is shown by its hash. */
 const LONGEST_VALUE = 100;
-/** Deeper than any value that is meant. */
+/** Deepest nesting of a value. */
 const DEEPEST = 64;
 
 const checkParts = claim(
@@ -16,8 +16,8 @@ const checkParts = claim(
 
 /**
  * Names everything that batches depend on, as the signature of an `indexedDataset`: `images batch 6, seed 1, x u8[40,
- * 3, 8, 8] 9c1f…`. Equal for equal values, in whatever order their keys were written; what is undefined counts as left
- * out. Tensors and typed arrays are shown by dtype, shape and a hash of their content, long lists and objects by a
+ * 3, 8, 8] 9c1f…`. Equal values give equal signatures, whatever the order of their keys; undefined values count as
+ * absent. Tensors and typed arrays are shown by dtype, shape and a hash of their content, long lists and objects by a
  * hash.
  * @throws MP_INVALID_ARGUMENT for a part whose content cannot be hashed, such as a Map, a Date or a function
  * @param parts all that a batch is made of: pixels, labels, boxes, sizes, seeds
@@ -29,7 +29,7 @@ export function datasetSignature(kind: string, parts: Readonly<Record<string, un
   return `${kind} ${words.join(", ")}`;
 }
 
-/** A name that could be read as more than one word is quoted. */
+/** Quotes a name that is more than one word. */
 const quoteName = (name: string): string => (/^[\w$]+$/.test(name) ? name : JSON.stringify(name));
 
 function sign(value: unknown, place: string, depth: number): string {

@@ -15,23 +15,23 @@ import { transformInPlace } from "./row-place.js";
 
 /** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {
-  /** The place after the last batch handed out: `iterate` with it yields what would have come next. */
+  /** The place after the last returned batch: `iterate(cursor)` continues with the next one. */
   readonly cursor: Json;
 }
 
 /**
- * Batches in an order that is a function of the dataset alone, so that a run stopped anywhere continues as if it had
- * never stopped. `for await` over the dataset itself starts at the beginning.
+ * Batches in an order that depends on the dataset alone, so that a run that was stopped continues with the same
+ * batches. `for await` over the dataset itself starts at the beginning.
  */
 export interface Dataset<B> extends AsyncIterable<B> {
   /**
-   * Starts at the beginning of a pass over the data, or at a cursor of this dataset, which says its pass. What differs
-   * from epoch to epoch, such as the order, differs from pass to pass: pass 1 of two epochs has epochs 2 and 3.
+   * Starts at the beginning of a pass, or at a cursor of this dataset, which includes its pass. Shuffles and
+   * augmentations differ between passes as between epochs: pass 1 of two epochs has epochs 2 and 3.
    * @param pass counts from 0, the default; without a cursor
    * @throws MP_INVALID_ARGUMENT for a cursor of other data or other batch sizes
    */
   iterate(cursor?: Json, pass?: number): BatchIterator<B>;
-  /** Examples that each pass leaves out, those of a last batch that would be smaller; undefined where it is unknown. */
+  /** Examples that each pass leaves out, such as those of a smaller last batch; undefined if unknown. */
   readonly dropped?: number;
 }
 
@@ -97,7 +97,7 @@ export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B>
   return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dropped);
 }
 
-/** The dataset with what it says of what it leaves out. */
+/** Adds the number of dropped examples to a dataset. */
 export function withDropped<B>(dataset: Dataset<B>, dropped: number | undefined): Dataset<B> {
   return dropped === undefined ? dataset : { ...dataset, dropped };
 }
@@ -109,7 +109,7 @@ export const checkDataset: Check = claim(
   (value) => typeof (value as Partial<Dataset<unknown>> | null | undefined)?.iterate === "function",
 );
 
-/** The same dataset with every batch passed through `transform`; cursors are those of the dataset beneath. */
+/** Transforms every batch of a dataset; cursors are those of the original dataset. */
 export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C | Promise<C>): Dataset<C> {
   checkDataset("mapDataset: dataset", dataset);
   callback("mapDataset: transform", transform);
@@ -123,7 +123,7 @@ export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C
   return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dataset.dropped);
 }
 
-/** A generator of batches as an iterator that knows its place. */
+/** Makes an iterator with a cursor from a generator of batches. */
 export function withCursor<B>(generator: AsyncGenerator<B, undefined>, cursor: () => Json): BatchIterator<B> {
   return {
     next: () => generator.next(),

@@ -65,7 +65,7 @@ async function leadsToAnother(directory: string, link: string): Promise<boolean>
 const hasExtension = (name: string, extensions: readonly string[]): boolean =>
   extensions.some((extension) => name.toLowerCase().endsWith(extension));
 
-/** Sorted, so that of two ways to one directory the same is taken everywhere. */
+/** Lists a directory in a fixed order, so that of two paths to one directory the same is used everywhere. */
 async function readEntries(directory: string): Promise<Dirent[]> {
   try {
     const entries = await readdir(directory, { withFileTypes: true });
@@ -82,5 +82,5 @@ async function readEntries(directory: string): Promise<Dirent[]> {
   }
 }
 
-/** Undefined of a link that leads nowhere. */
+/** Follows a link; undefined if it leads nowhere. */
 const followLink = (link: string): Promise<Stats | undefined> => stat(link).catch(() => undefined);

@@ -22,8 +22,8 @@ const checkStream = claim(
 const checkLength = integer(0, 2 ** 31);
 
 /**
- * The stream of these keys (safe integers), the same on every machine. Streams of different keys, or of a
- * longer list of them, are unrelated, so `randomStream(seed, epoch)` needs no state of the epochs before.
+ * Makes the random stream of these keys (safe integers), the same on every machine. Streams of other keys, or of more
+ * keys, are independent, so `randomStream(seed, epoch)` needs no state of earlier epochs.
  * @throws MP_INVALID_ARGUMENT for a key that is no safe integer
  */
 export function randomStream(...keys: readonly number[]): RandomStream {

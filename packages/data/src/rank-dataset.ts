@@ -4,9 +4,9 @@ import { type BatchIterator, checkDataset, type Dataset, withCursor } from "./da
 
 const count = integer(1);
 /**
- * The share of one rank of a data-parallel run: of each `size` batches in turn, the one at place `rank`. The last batches
- * of a pass that are fewer than the ranks are left out, so that every rank has as many. Cursors are those of the dataset
- * beneath, between two turns, and the same on all ranks. Every rank makes all batches, and passes on its own.
+ * The share of one rank of a data-parallel run: of each `size` batches in turn, the batch number `rank`. Last batches
+ * of a pass that are fewer than the ranks are dropped, so that every rank gets the same number. Cursors are those of
+ * the original dataset between two turns, the same on all ranks. Every rank makes all batches and keeps its own.
  * @param ranks those of the trainer, or `{ rank, size }`
  * @throws MP_INVALID_ARGUMENT for what is no dataset, or no rank from 0 to below `size`
  */

@@ -15,14 +15,14 @@ import { asMpError, sizeOfFile } from "./regular-file.js";
 /** Deflate's best ratio, 258 bytes for 2 bits, rounded up; a file that declares more than that is invalid. */
 const GREATEST_RATIO = 1032;
 
-/** The result of reading a file's first bytes: its length, or how many more of them are needed to tell. */
+/** What the first bytes of a file say: its length, or how many bytes are needed to tell. */
 export type Measured = { readonly totalBytes: number } | { readonly neededBytes: number };
 
 /**
- * The bytes of a file, unpacked where it is gzipped (told by its first two bytes, not by its name).
+ * Reads the bytes of a file, unpacked if its first two bytes say that it is gzipped.
  * @param measure gets the file's first bytes, at first none, until it knows the length
- * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is shorter or longer than it says, or no
- * sound gzip file
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is shorter or longer than it says, or no sound
+ * gzip file
  */
 export async function readBytes(
   path: string,
@@ -61,7 +61,7 @@ async function inspect(path: string): Promise<{ fileBytes: number; isGzip: boole
   }
 }
 
-/** Takes a stream in: first a small head until the length is known, then into the one array of that length. */
+/** Collects a stream: a small head until the length is known, then one array of that length. */
 class Sink {
   readonly #path: string;
   readonly #measure: (head: Uint8Array) => Measured;

@@ -3,9 +3,8 @@ import { MpError } from "@mp/core";
 import { ioError } from "./errors.js";
 
 /**
- * The size in bytes of what a reader is about to open. A pipe would be waited for without end, and a device read
- * without one: both are refused unopened.
- * @throws MP_IO for what is not there, cannot be looked at or is no regular file
+ * The size in bytes of a file before it is opened. Pipes, which may never end, and devices are refused unopened.
+ * @throws MP_IO for a missing or unreadable file, or one that is not regular
  */
 export async function sizeOfFile(path: string): Promise<number> {
   const found = await stat(path).catch((error: unknown) => {
@@ -18,7 +17,7 @@ export async function sizeOfFile(path: string): Promise<number> {
   });
 }
 
-/** The file's own failures as MP_IO, the unpacker's as MP_PARSE; others as they are. */
+/** Turns failures of the file into MP_IO and those of the unpacker into MP_PARSE; others stay. */
 export function asMpError(path: string, error: unknown): unknown {
   if (MpError.is(error) || !(error instanceof Error)) return error;
   const { code: given, message } = error as NodeJS.ErrnoException;

@@ -1,4 +1,4 @@
-/** Places in files that examples come from, for messages: a transformed example keeps the place of its row. */
+/** The place in a file that an example comes from, for messages; a transformed example keeps it. */
 import { MpError } from "@mp/core";
 
 export interface RowPlace {
@@ -25,7 +25,7 @@ export function findPlace(value: unknown): RowPlace | undefined {
 export const formatPlace = ({ path, row, line }: RowPlace): string =>
   `${path}: row ${row}${line === undefined ? "" : ` (line ${line})`}`;
 
-/** Transforms an example; what it becomes keeps its place, and an error of ours names it. */
+/** Transforms an example. The result keeps its place, and an MpError names it. */
 export async function transformInPlace<B, C>(value: B, transform: (value: B) => C | Promise<C>): Promise<C> {
   const place = findPlace(value);
   if (place === undefined) return transform(value);

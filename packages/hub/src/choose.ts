@@ -1,10 +1,11 @@
-/** Files asked for by names and patterns. */
+/** Selects files by names and patterns. */
 import { MpError } from "@mp/graph";
 import { staysInside } from "./repository.js";
 
 /**
- * The files that any of the patterns matches, all without patterns, and what is lacking: a name without wildcards that
- * no file has, or all patterns where no file matches any. Which files a model has differs, so a pattern may match none.
+ * Selects the files that match any of the patterns; all files without patterns. `lacking` lists names without wildcards
+ * that no file has, or all patterns if no file matches. A single pattern may match nothing, since models have different
+ * files.
  * @throws MP_PARSE for a file that leads out of its folder
  */
 export function chooseFiles<F extends { readonly path: string }>(
@@ -32,7 +33,7 @@ export function listPaths(paths: readonly string[]): string {
   return paths.length === 0 ? "no file" : `${paths.slice(0, 5).join(", ")}${more}`;
 }
 
-/** `*` and `?` match slashes too, as in Python; a pattern that ends in a slash is all below it. */
+/** `*` and `?` match slashes too, as in Python; a pattern that ends in a slash matches everything below it. */
 function compilePattern(pattern: string): (path: string) => boolean {
   const whole = pattern.endsWith("/") ? `${pattern}*` : pattern;
   const source = whole

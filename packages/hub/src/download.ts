@@ -1,4 +1,4 @@
-/** A snapshot of a repository in the cache: downloaded as far as it is missing, or found there. */
+/** Downloads the missing files of a repository into the cache, or finds them there. */
 import { mkdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError } from "@mp/graph";
@@ -42,11 +42,11 @@ export interface DownloadOptions {
   readonly endpoint?: string;
   /** The folder of the cache. Default: `HF_HUB_CACHE`, `HF_HOME/hub`, or `~/.cache/huggingface/hub`. */
   readonly cache?: string;
-  /** Asks nothing of the network. Default: what `HF_HUB_OFFLINE` says. */
+  /** Uses only the cache, never the network. Default: `HF_HUB_OFFLINE`. */
   readonly offline?: boolean;
   /** For private and gated repositories; false sends none. Default: `HF_TOKEN`, or what `hf auth login` stored. */
   readonly token?: string | false;
-  /** Is called with the bytes that are here, whenever some have come. */
+  /** Called whenever bytes have arrived. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -80,10 +80,10 @@ const OPTIONS = {
 };
 
 /**
- * Downloads what is missing of a repository, `org/model` or `datasets/org/name`, and gives the folder of its snapshot. Its
- * files are links into the cache, which Python's huggingface_hub shares.
- * @throws MP_INVALID_ARGUMENT for wrong options and files that the repository lacks; MP_IO for what the hub, the network or
- * the disk refuses, and for what is missing offline; MP_PARSE for bytes that are not the listed ones
+ * Downloads the missing files of a repository, `org/model` or `datasets/org/name`, and returns the folder of its
+ * snapshot. Its files are links into the cache, which Python's huggingface_hub shares.
+ * @throws MP_INVALID_ARGUMENT for wrong options and files that the repository lacks; MP_IO for what the hub, the
+ * network or the disk refuses, and for what is missing offline; MP_PARSE for bytes that are not the listed ones
  */
 export async function download(repo: string, options: DownloadOptions = {}): Promise<string> {
   const { revision, files, onProgress, ...given } = readOptions("download", options, OPTIONS, {

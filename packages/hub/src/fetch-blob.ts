@@ -7,7 +7,7 @@ import type { RemoteFile } from "./listing.js";
 import { claimPartial, leavePartial } from "./partial.js";
 import { type Hub, request, unreachable, withRetries } from "./request.js";
 
-/** A file to download, and who is told how many bytes it has. */
+/** A file to download, and the callback for its progress. */
 export interface BlobRequest {
   readonly hub: Hub;
   readonly url: string;
@@ -36,7 +36,7 @@ export async function fetchBlob(asked: BlobRequest, final: string): Promise<void
   }
 }
 
-/** Goes on after what another download left; that may be damaged, and is downloaded again then. */
+/** Continues what another download left, or starts again if that is damaged. */
 async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Promise<void> {
   const { file } = asked;
   const blob: Unfinished = { handle, filled: (await handle.stat()).size };
@@ -54,7 +54,7 @@ async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Pr
   }
 }
 
-/** A file that fills from its beginning, and the bytes that it has. */
+/** A file that is written from its beginning, with the number of bytes so far. */
 interface Unfinished {
   readonly handle: FileHandle;
   filled: number;
@@ -98,7 +98,7 @@ async function attempt({ hub, url, file, onFilled }: BlobRequest, blob: Unfinish
     throw unreachable(path, hub.endpoint, new Error(`it ends after ${blob.filled} bytes`));
 }
 
-/** A server may ignore the range, and sends the file from its beginning then. */
+/** A server may ignore the range and send the file from its beginning. */
 async function expectContinuation(
   hub: Hub,
   path: string,

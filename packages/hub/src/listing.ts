@@ -78,7 +78,7 @@ const badAnswer = ({ endpoint }: Hub, what: string, got: unknown): MpError =>
     { details: { endpoint } },
   );
 
-/** Lets the library ask with requests of ours, and asks again when an answer broke off. */
+/** Makes the library use our requests, and retries answers that break off. */
 const withLibrary = <T>(hub: Hub, what: string, ask: (fetching: typeof fetch) => Promise<T>): Promise<T> =>
   withRetries(() =>
     ask((url, init = {}) => {
@@ -94,7 +94,7 @@ const withLibrary = <T>(hub: Hub, what: string, ask: (fetching: typeof fetch) =>
 const VERSION = 1;
 const listPath = (folder: string, commit: string): string => join(folder, "trees", `${commit}.json`);
 
-/** The list that was kept, by this package or by Python; undefined if there is none that can be read. */
+/** Reads the stored list of this package or of Python; undefined without a readable one. */
 export async function readList({ folder }: Repository, commit: string): Promise<RemoteFile[] | undefined> {
   try {
     const { format_version, files } = JSON.parse(await readFile(listPath(folder, commit), "utf8"));

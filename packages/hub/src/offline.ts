@@ -1,4 +1,4 @@
-/** A snapshot as the cache has it, without the network. */
+/** Finds a snapshot in the cache, without the network. */
 import { join } from "node:path";
 import { MpError } from "@mp/graph";
 import { presentFiles, readRef, sizeIfThere, snapshotFolder } from "./cache.js";
@@ -7,8 +7,8 @@ import { isCommit, readList } from "./listing.js";
 import type { Repository } from "./repository.js";
 
 /**
- * The folder of a snapshot that has all files asked for. What a repository has is known from the list that the download
- * kept; without one, as older versions of Python leave it, what is there counts as all.
+ * Finds the folder of a snapshot with all requested files. The files of a repository are known from the list that its
+ * download stored; without one, as after older versions of Python, the files present count as all.
  * @throws MP_IO naming what is missing
  */
 export async function findSnapshot(

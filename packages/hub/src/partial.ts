@@ -11,14 +11,15 @@ import { sizeIfThere } from "./cache.js";
 const SUFFIX = ".incomplete";
 /** The owner of a file whose download failed and may go on. */
 const NOBODY = "left";
-/** A file that has not grown for so long is not waited for. */
+/** How long a file may stop growing before others stop waiting for it. */
 const SILENT_MS = 60_000;
 const LOOK_MS = 200;
 
 const partialPath = (final: string, owner: string): string => `${final}.${owner}${SUFFIX}`;
 
 /**
- * A path for the unfinished file, which may hold what others left. Waits while another process downloads it.
+ * Claims a path for the unfinished file, which may hold bytes of earlier downloads. Waits while another process
+ * downloads it.
  * @returns undefined when the file is at its final place
  */
 export async function claimPartial(final: string): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-/** A repository of the hub by its name: its part of addresses, and its folders in the cache. */
+/** Parses the name of a repository: its part of addresses and its folder in the cache. */
 import { join } from "node:path";
 import { checks } from "@mp/graph/internal";
 

@@ -1,11 +1,11 @@
-/** One request of the hub: what an answer means, and how often it is asked for again. */
+/** Requests to the hub: errors by status, and retries. */
 import { setTimeout as wait } from "node:timers/promises";
 import { MpError } from "@mp/graph";
 import type { Settings } from "./settings.js";
 
 export type Hub = Pick<Settings, "endpoint" | "token" | "timeoutMs">;
 
-/** A failure that the next attempt may not meet. */
+/** A failure that may be gone at the next attempt. */
 export class TransientError extends Error {
   readonly failure: MpError;
   /** The pause that the server asks for. */
@@ -24,7 +24,9 @@ const ATTEMPTS = 5;
 const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Attempts until one succeeds, or until some in a row have failed in passing while `reached` did not grow. */
+/**
+ * Retries until an attempt succeeds, or until several in a row fail with TransientError while `reached` does not grow.
+ */
 export async function withRetries<T>(attempt: () => Promise<T>, reached: () => number = () => 0): Promise<T> {
   let furthest = reached();
   for (let failures = 1; ; failures++) {
@@ -49,13 +51,13 @@ const REMEDIES: Readonly<Record<number, (endpoint: string) => string>> = {
   404: () => "there is no such repository, revision or file: check the name and the revision",
   429: () => "the hub wants fewer requests: try again later, or give a token as token or in HF_TOKEN",
 };
-/** Statuses below 500 that another attempt may not meet. */
+/** Statuses below 500 that are worth another attempt. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
  * Fetches once. The token goes to the hub's own address only.
  * @param what the subject of messages: `org/model`
- * @throws MP_IO for an answer that stays as it is; TransientError for others and for no answer
+ * @throws MP_IO for a final answer; TransientError for one worth another attempt and for no answer
  */
 export async function request(
   hub: Hub,

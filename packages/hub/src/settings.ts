@@ -59,7 +59,7 @@ function hubHome(environment: Environment): string {
   return expandPath(HF_HOME ?? join(XDG_CACHE_HOME ?? "~/.cache", "huggingface"), environment);
 }
 
-/** Empty ones are left out. */
+/** Finds the token; empty ones do not count. */
 function readToken(home: string, environment: Environment): string | undefined {
   const { HF_TOKEN, HUGGING_FACE_HUB_TOKEN, HF_TOKEN_PATH, HF_HUB_DISABLE_IMPLICIT_TOKEN } = environment;
   if (isTrue(HF_HUB_DISABLE_IMPLICIT_TOKEN)) return undefined;

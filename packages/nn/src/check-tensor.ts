@@ -3,14 +3,14 @@ import { asTensor } from "@mp/core/ops";
 import { mismatch } from "./errors.js";
 
 /**
- * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor: a name that the batch does not have, host data
+ * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor, such as a missing name of the batch or host data
  */
 export function expectTensor(what: string, value: unknown): asserts value is Tensor {
   asTensor(value, what);
 }
 
 /**
- * Logits [..., classes] and labels [...]; gives the number of classes.
+ * Checks logits [..., classes] and labels [...]. Gives the number of classes.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit
  */
 export function expectLabels(what: string, logits: Tensor, labels: Tensor): number {
@@ -37,7 +37,7 @@ function remedy({ shape: given }: Tensor, { shape }: Tensor): string {
 }
 
 /**
- * Two tensors of one shape: nothing is broadcast.
+ * Checks that two tensors have one shape; nothing is broadcast.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function expectAlike(what: string, pair: Readonly<Record<string, Tensor>>): void {

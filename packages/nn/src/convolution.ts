@@ -17,7 +17,7 @@ export interface ConvolutionOptions extends WindowOptions {
   readonly groups?: number;
   /** Default `heNormal`. */
   readonly kernel?: Initializer;
-  /** Default zeros; false for no bias, as before a normalization that has its own. */
+  /** Default zeros; false for no bias, for example before a normalization. */
   readonly bias?: Initializer | false;
 }
 
@@ -141,8 +141,8 @@ function convolutionLayer(
 }
 
 /**
- * One number per channel, in a separate addition as in `dense`: an engine that multiplies halves natively rounds the
- * convolution before the addition, and one that must add first convolves in f32.
+ * Adds one number per channel, in a separate addition as in `dense`: an engine that multiplies halves natively rounds
+ * the convolution first, and one that must add first convolves in f32.
  */
 function addBias(y: Tensor, bias: Tensor | undefined): Tensor {
   if (bias === undefined) return y;

@@ -23,16 +23,15 @@ import { reduction } from "./option-kinds.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
   /**
-   * How much each label counts, a float or bool of the labels' shape: 0 for padding. The mean then divides by the total
-   * weight, as it does with `weights`, those of the classes; it is 0 where that is. With `none` each loss is multiplied
-   * by its weight.
+   * Weights of the labels, float or bool, of the labels' shape; 0 for padding. The mean divides by the total weight,
+   * which includes `weights` of the classes, and is 0 if that is 0. With `none` each loss is multiplied by its weight.
    */
   readonly sampleWeights?: Tensor;
   /** Szegedy et al. 2015: the fraction of each target that is spread over all classes, 0 … 1; default 0. */
   readonly labelSmoothing?: number;
 }
 
-/** Core checks the index and the weights with the tensors. */
+/** Accepts any value: core checks the index and the weights with the tensors. */
 const inCore: checks.Check = () => {};
 
 const CROSS_ENTROPY = {
@@ -104,7 +103,7 @@ function smoothEntropy(
   return div(sum, own === undefined ? (labels.shape[0] ?? 1) : reduceSum(own));
 }
 
-/** How much each label counts by its class, 0 for one that is ignored; undefined if all count alike. */
+/** The weight of each label by its class, 0 if it is ignored; undefined if all weigh 1. */
 function labelWeights(
   labels: Tensor,
   counts: Tensor | undefined,

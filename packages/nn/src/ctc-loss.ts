@@ -32,16 +32,21 @@ import { invalid, mismatch } from "./errors.js";
 import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
-/** The `mean` (default) divides each sequence's loss by its number of labels first, as in PyTorch; a sample is a sequence. */
+/**
+ * `mean` (default) first divides the loss of each sequence by its number of labels, as in PyTorch; samples are
+ * sequences.
+ */
 export interface CtcLossOptions extends ReductionOptions {
-  /** The class that stands for no label; default 0. */
+  /** The blank class; default 0. */
   readonly blank?: number;
-  /** Count a sequence too short for its labels as 0 and not as infinity, with no gradient; default false. */
+  /**
+   * Whether a sequence too short for its labels has the loss 0, without gradient, instead of infinity; default false.
+   */
   readonly zeroInfinity?: boolean;
 }
 
 export interface CtcTargets {
-  /** i32 [batch, most labels]; what follows a sequence's own labels is not read, but is a class. */
+  /** i32 [batch, most labels]; padding after the labels is ignored, but must be a class. */
   readonly labels: Tensor;
   /** i32 [batch], each 0 … most labels. */
   readonly labelLengths: Tensor;
@@ -59,7 +64,7 @@ const CTC_LOSS = {
   sampleWeights: sampleWeightsOption,
 };
 
-/** The logarithm of a probability of 0: finite, so that differences of it and its gradients are. */
+/** Stands for log 0; finite, so that its differences and gradients are finite. */
 const NEVER = -1e30;
 const IN_F32 = castingPolicy({ compute: "f32" });
 
@@ -134,7 +139,7 @@ function logLikelihood(
   return logSumExp([last(0), label]);
 }
 
-/** Whether a state may follow the one before the previous: a label unlike the label before it. */
+/** Whether the path may skip the blank before a state: its label differs from the label before. */
 function skips(path: Tensor, blank: number): Tensor {
   const [batch = 0, states = 0] = path.shape;
   if (states < 3) return expand(constant(tensor(Uint8Array.of(0), [1, 1], "bool")), [batch, states]);
@@ -146,7 +151,7 @@ function skips(path: Tensor, blank: number): Tensor {
   return and(isLabel, not(equal(path, before)));
 }
 
-/** The states that many places on, after states that never are. */
+/** Shifts states by this many places and fills in states of probability 0. */
 function shift(x: Tensor, by: number): Tensor {
   const [batch = 0, states = 0] = x.shape;
   const never = expand(literal(NEVER), [batch, Math.min(by, states)]);

@@ -18,7 +18,7 @@ export type EncoderLayerParameters = {
   readonly norm: LayerNormParameters;
 };
 
-/** A sequence, and what of it may be attended to. */
+/** A sequence and its attention mask. */
 export interface EncoderInput {
   /** [batch, time, size] */
   readonly x: Tensor;
@@ -31,11 +31,11 @@ export interface EncoderLayerOptions {
   readonly isCausal?: boolean;
   /** Width of the feed-forward network; default 4 · size. */
   readonly hidden?: number;
-  /** Dropout rate, in training, of the attention weights and of what both parts add; default 0. */
+  /** Dropout rate, in training, of the attention weights and of the output of both parts; default 0. */
   readonly dropout?: number;
   /**
-   * `post` (the default) normalizes after each part's sum, as BERT does; `pre` normalizes what each part reads, so that
-   * the sums stay as they are: deep stacks train without warm-up, and need one more `layerNorm` at their end.
+   * `post` (default) normalizes after each residual sum, as BERT does. `pre` normalizes the input of each part instead:
+   * deep stacks then train without warm-up and need one more `layerNorm` at their end.
    */
   readonly norm?: "post" | "pre";
   /** GELU's formula: `tanh` (the default, `gelu_new` of Hugging Face), or `none`, the exact one, as in today's BERTs. */

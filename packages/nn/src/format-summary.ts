@@ -1,9 +1,9 @@
 import type { ModelSummary } from "./summary.js";
 
-/** The most characters of a row of the table. */
+/** Most characters of a row of the table. */
 const WIDTH = 100;
 
-/** The summary as a table that 100 columns hold, and its memory by kind. */
+/** Formats the summary as a table of at most 100 columns, with the memory by kind. */
 export function formatSummary({ layers, parameters, frozen, memory }: ModelSummary): string {
   const rows = layers.map((each) => [
     layerName(each),
@@ -41,17 +41,14 @@ export function formatSummary({ layers, parameters, frozen, memory }: ModelSumma
   ].join("\n");
 }
 
-/**
- * The name of a layer; one that opens no scope of its own, such as a plain function, has its name after its place: `1
- * relu`.
- */
+/** The name of a layer. One without its own scope, such as a plain function, has its name after its index: `1 relu`. */
 function layerName({ layer, label = "" }: ModelSummary["layers"][number]): string {
   if (layer === "") return "(outside layers)";
   const [, name] = /(?:^|\/)\d+ ([^/]+)$/.exec(label) ?? [];
   return name === undefined ? layer : `${layer} ${name}`;
 }
 
-/** The end of a path says more than its beginning. */
+/** Cuts the beginning of a path, whose end says more. */
 const shorten = (cell: string, width: number): string =>
   cell.length <= width ? cell : `…${cell.slice(cell.length - width + 1)}`;
 

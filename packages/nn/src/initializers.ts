@@ -33,8 +33,8 @@ function drawNormal(key: Key, size: number, deviation: number): Float32Array<Arr
 }
 
 /**
- * Normal with mean 0, redrawn beyond two standard deviations. `deviation` is that before truncation; after it, it is
- * 0.88 times that.
+ * Normal with mean 0, redrawn beyond two standard deviations. `standardDeviation` is that before truncation; after it,
+ * the deviation is 0.88 times as large.
  */
 export function truncatedNormal(standardDeviation: number): Initializer {
   return (key, shape) => {
@@ -94,7 +94,7 @@ export function orthogonal(gain = 1): Initializer {
   };
 }
 
-/** Gram-Schmidt, twice per vector: once leaves a residue if two are nearly parallel. */
+/** Orthogonalizes by Gram-Schmidt, twice per vector: once leaves a residue of nearly parallel vectors. */
 function orthonormal(vectors: Float64Array, count: number, length: number): Float64Array {
   const vector = (index: number): Float64Array => vectors.subarray(index * length, (index + 1) * length);
   for (let index = 0; index < count; index++) {

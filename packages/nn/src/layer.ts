@@ -1,7 +1,7 @@
 import type { HostTensor, Key, Tensor, Tree } from "@mp/core";
 import type { MapLeaves } from "@mp/core/graph";
 
-/** Everything that layers may depend on besides parameters and input; the loss's `context` is one. */
+/** Inputs of layers besides parameters and data; the `context` of the loss is one. */
 export interface LayerContext {
   /** Dropout acts only when true. */
   readonly training: boolean;

@@ -10,13 +10,13 @@ export interface ReductionOptions {
   /** Default `mean` over all elements; an f32 scalar, as of `sum`. With `none`, the shape of the operands. */
   readonly reduction?: LossReduction;
   /**
-   * How much each sample counts, a float or bool of the operands' shape or of its leading dimensions: 0 for padding. The
-   * mean then divides by the total weight, which is no gradient's path; it is 0 where that is.
+   * Weights of the samples, float or bool, of the operands' shape or its leading dimensions; 0 for padding. The mean
+   * divides by the total weight, through which no gradient flows, and is 0 if that is 0.
    */
   readonly sampleWeights?: Tensor;
 }
 
-/** A tensor is checked with the others. */
+/** Accepts any value: tensors are checked with the operands. */
 export const sampleWeightsOption: checks.Check = () => {};
 
 const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
@@ -25,7 +25,7 @@ const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
   none: (each) => each,
 };
 
-/** The loss of its elements; `what` is the subject of messages. */
+/** Reduces the elements of a loss; `what` is the subject of messages. */
 export function reduceLoss(
   what: string,
   each: Tensor,
@@ -49,7 +49,7 @@ export function reduceLoss(
   return meanBy(reduceSum(weighted), mul(reduceSum(weights), elements));
 }
 
-/** A sum divided by its total weight; of padding alone it is 0. */
+/** Divides a sum by its total weight; 0 if all of it is padding. */
 export function meanBy(sum: Tensor, total: Tensor): Tensor {
   return div(sum, where(equal(total, 0), 1, total));
 }

@@ -9,8 +9,8 @@ import { reduction as reductionKind } from "./option-kinds.js";
 const REDUCTION = { reduction: withDefault("mean", reductionKind), sampleWeights: sampleWeightsOption };
 
 /**
- * (prediction - target)², by default the mean over all elements, in f32. No broadcasting: [n] against [n, 1] would be n²
- * differences, a different loss.
+ * (prediction - target)², by default the mean over all elements, in f32. Shapes are not broadcast: [n] against [n, 1]
+ * would have n² differences.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function meanSquaredError(prediction: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
@@ -47,7 +47,7 @@ export function binaryCrossEntropyWithLogits(
 }
 
 export interface HuberOptions extends ReductionOptions {
-  /** The size of an error from which on it counts linearly; above 0, default 1. */
+  /** The size above which errors count linearly; above 0, default 1. */
   readonly delta?: number;
 }
 

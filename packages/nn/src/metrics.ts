@@ -13,7 +13,10 @@ export function accuracy(logits: Tensor, labels: Tensor): Tensor {
   return reduceMean(cast(equal(argMax(logits), classOf), "f32"));
 }
 
-/** Share of labels that are among the k largest of their logits, f32 scalar. @throws as `accuracy`, MP_INVALID_ARGUMENT for a k that is no count of classes */
+/**
+ * Fraction of labels whose logit is among the k largest, f32 scalar. @throws as `accuracy`, MP_INVALID_ARGUMENT for a k
+ * that is no count of classes
+ */
 export function topKAccuracy(logits: Tensor, labels: Tensor, k: number): Tensor {
   const classOf = readLabels("topKAccuracy", logits, labels);
   const classes = logits.shape.at(-1) ?? 0;

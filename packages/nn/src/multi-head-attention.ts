@@ -108,7 +108,7 @@ export function multiHeadAttention(
   };
 }
 
-/** bool [time, memory]: whether a position of memory is not after that of x. */
+/** Causal mask, bool [time, memory]: true where the memory position is at most the query position. */
 export function isPast(time: number, memory: number): Tensor {
   return lessOrEqual(range(0, memory), reshape(range(0, time), [time, 1]));
 }

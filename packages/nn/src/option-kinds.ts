@@ -3,7 +3,7 @@
 import { checks, shown } from "@mp/graph/internal";
 import { invalid } from "./errors.js";
 
-/** Checks a number that is added to a variance. */
+/** A number that is added to a variance. */
 export const epsilon: checks.Check = checks.claim(
   "at least 0 and finite",
   (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),

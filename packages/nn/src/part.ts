@@ -11,7 +11,7 @@ export function isStateful(part: Part): part is StatefulLayer<unknown, unknown> 
   return typeof part !== "function" && "initState" in part;
 }
 
-/** The output and the new state; the state is empty for a part without one. */
+/** Runs a part. Gives its output and new state, which is empty for a part without state. */
 export function applyPart(
   part: Part,
   parameters: Parameters<unknown>,

@@ -1,4 +1,6 @@
-/** Shared by recurrent layers: parameters for gates along the last axis, and the checks of a sequence. */
+/**
+ * Parts of recurrent layers: parameters with the gates along the last axis, checks of sequences, the loop over time.
+ */
 
 import { foldIn, type HostTensor, type Key, type Tensor, type TensorTree, zeros } from "@mp/core";
 import { add, concat, matMul, reshape, scan, split } from "@mp/core/ops";

@@ -16,11 +16,11 @@ export interface WindowOptions {
   readonly dilation?: number | readonly number[];
 }
 
-/** How many axes a layer of that size may be over: all of them if one number is given for each. */
+/** The numbers of axes that a size fits: the length of a list, or 1 to 3 for one number. */
 export const possibleAxes = (size: number | readonly number[]): readonly number[] =>
   Array.isArray(size) ? [Math.max(1, size.length)] : [1, 2, 3];
 
-/** For a layer over as many axes as one of those counts. */
+/** Checks of the window options of a layer over any of these numbers of axes. */
 export function windowTable(axes: readonly number[]): {
   readonly [K in keyof Required<WindowOptions>]: checks.Check;
 } {

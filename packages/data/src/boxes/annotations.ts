@@ -27,21 +27,21 @@ export interface BoxAnnotations {
   readonly images: readonly AnnotatedImage[];
   /** By label. */
   readonly classes: readonly string[];
-  /** Boxes left out, each with its place and reason, since nothing of them lies inside their image; published sets have a few. */
+  /** Boxes that lie outside their image, each with its place and reason; published sets have a few. */
   readonly dropped: readonly string[];
 }
 
-/** One string holds no more in Node. */
+/** Node's longest string. */
 const LONGEST_TEXT = 2 ** 29 - 25;
 const LARGEST_SIDE = 1 << 16;
 
 interface TextForm {
   readonly mostBytes?: number;
-  /** The encoding that the file names for itself, from its first bytes; UTF-8 where it names none. */
+  /** Finds the encoding that the first bytes name; default UTF-8. */
   readonly encodingOf?: (head: string) => string | undefined;
 }
 
-/** Number of bytes in which the name of a file's encoding is looked for. */
+/** Bytes that are searched for the name of the encoding. */
 const HEAD_BYTES = 256;
 
 /** @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long or not in its encoding */
@@ -60,7 +60,7 @@ export async function readAnnotation(path: string, form: TextForm = {}): Promise
   }
 }
 
-/** By a byte order mark. */
+/** The encoding by a byte order mark. */
 function encodingByMark([first, second]: Uint8Array): string | undefined {
   if (first === 0xff && second === 0xfe) return "utf-16le";
   return first === 0xfe && second === 0xff ? "utf-16be" : undefined;
@@ -99,14 +99,14 @@ export function checkFileName(path: string, name: unknown): string {
 const isBox = (value: unknown): value is Box =>
   Array.isArray(value) && value.length === 4 && value.every(Number.isFinite);
 
-/** @throws MP_PARSE for anything but four finite numbers: nothing is taken for a number that is written otherwise */
+/** @throws MP_PARSE for anything but four finite numbers */
 export function checkCorners(path: string, what: string, box: unknown): Box {
   if (isBox(box)) return box;
   const got = JSON.stringify(box, (_, value) => (Number.isNaN(value) ? "no number" : value)) ?? "none";
   throw parseError(path, `${what}: a box must be four finite numbers, got ${got}; correct it`);
 }
 
-/** The text for one that was left out: `annotations[3]: [5, 5, 0, 10] has nothing inside 64×32`. */
+/** Describes a box that was left out: `annotations[3]: [5, 5, 0, 10] has nothing inside 64×32`. */
 export function describeDrop(
   what: string,
   box: readonly number[],
@@ -115,7 +115,7 @@ export function describeDrop(
   return `${what}: [${box.join(", ")}] has nothing inside ${width}×${height}`;
 }
 
-/** The part of a box inside its image; undefined where there is none, as of a box without width or height. */
+/** Clips a box to its image; undefined if nothing of it is inside, as of a box without area. */
 export function clipBox([left, top, right, bottom]: Box, width: number, height: number): Box | undefined {
   const clipped = [
     Math.max(0, left),

@@ -91,7 +91,7 @@ function readId(path: string, entry: Fields, what: string): number {
   throw parseError(path, `${what} must be an integer, got ${JSON.stringify(id) ?? "none"}; correct it`);
 }
 
-/** Reads the flag as COCO's own tools do, which ask whether it is true. */
+/** Reads the flag as COCO's own tools do: true or false, 1 or 0. */
 function isCrowd(path: string, what: string, value: unknown): boolean {
   if (value === undefined || value === 0 || value === false) return false;
   if (value === 1 || value === true) return true;

@@ -18,12 +18,12 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A whole annotation of VOC has two thousand characters. */
+/** Most bytes of a file; an annotation of VOC has about two thousand. */
 const LONGEST_FILE = 1 << 20;
 
 /**
- * Values stay text, so that `01` and `1e3` are read by us. Of entities a document's own are taken once and within the
- * parser's limits, so that none can grow; `htmlEntities` is what the parser calls characters by number, as `&#233;`.
+ * Values stay text, so that our own checks read `01` and `1e3`. A document's own entities are expanded once, within the
+ * parser's limits; `htmlEntities` also reads characters by number, such as `&#233;`.
  */
 const parser = new XMLParser({
   parseTagValue: false,

@@ -10,21 +10,20 @@ export interface ImageSize {
   /** 3 for RGB (default), 1 for gray. */
   readonly channels?: 1 | 3;
   /**
-   * How to fit an image of other proportions: `cover` (default) cuts what sticks out, `fill` squeezes, as boxes need
-   * it.
+   * How to fit an image of other proportions: `cover` (default) crops it, `fill` distorts it, which keeps boxes valid.
    */
   readonly fit?: "cover" | "fill";
   /**
-   * Which way round a photograph lies whose EXIF data says that it was taken turned: `upright` (default) as one sees
-   * it, `stored` as its pixels lie in the file, which is what boxes count in.
+   * Whether to apply the EXIF orientation: `upright` (default) does, `stored` keeps the pixels as in the file, to which
+   * boxes refer.
    */
   readonly orientation?: "upright" | "stored";
 }
 
-/** A picture of 8192 by 8192: larger ones are refused before anything is unpacked. */
+/** Most pixels, 8192 × 8192; larger pictures are refused before they are decoded. */
 const MOST_PIXELS = 2 ** 26;
 const side = integer(1, 4096);
-/** The check of each option, also for those that take these among others. */
+/** Checks of these options, also for functions that take more. */
 export const imageSizeChecks: Parameters<typeof optionsCheck<ImageSize>>[0] = {
   height: side,
   width: side,
@@ -34,7 +33,7 @@ export const imageSizeChecks: Parameters<typeof optionsCheck<ImageSize>>[0] = {
 };
 export const checkImageSize: Check = optionsCheck<ImageSize>(imageSizeChecks, "{ height: 32, width: 32 }");
 
-/** The formats that are read, by their first bytes: the decoder knows others that are programs rather than pictures. */
+/** Formats by their first bytes; the decoder knows more, some of which run code. */
 const formats: readonly (readonly [offset: number, bytes: string])[] = [
   [0, "\xff\xd8\xff"],
   [0, "\x89PNG\r\n\x1a\n"],

@@ -9,9 +9,9 @@ import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 import { readImageFiles } from "./read-image-files.js";
 
 export interface ImageFolderOptions extends ImageSize {
-  /** Share of each folder's pictures kept for the test where there is no folder for it; default 0.1. */
+  /** Share of each class for the test if no folder has test pictures; default 0.1. */
   readonly testShare?: number;
-  /** Draws which ones; default 0. */
+  /** Seed that selects them; default 0. */
   readonly seed?: number;
 }
 
@@ -61,7 +61,7 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
   return splitFolder(directory, folders, options);
 }
 
-/** The first of those that has folders of classes: a test without labels, as ImageNet's, is none. */
+/** Finds the first test folder with folders of classes; ImageNet's test has no labels. */
 async function findTestFolder(directory: string, folders: readonly string[]): Promise<string | undefined> {
   for (const name of TEST_FOLDERS.filter((each) => folders.includes(each)))
     if ((await listFolders(join(directory, name))).length > 0) return name;
@@ -102,10 +102,7 @@ function splitPictures(
   };
 }
 
-/**
- * Reads pictures like `pictures`, where each class must have some: another folder beside them would be a class that
- * nothing teaches.
- */
+/** Lists pictures and requires some of each class: a folder without pictures would be a class without examples. */
 async function picturesOfAll(directory: string, classes: readonly string[]): Promise<Picture[]> {
   const found = await pictures(directory, classes);
   const labels = new Set(found.map(({ label }) => label));

@@ -1,18 +1,18 @@
-/** The bytes of an image as the numbers of a batch: cut out and mirrored as drawn, each byte by its channel's table. */
+/** Writes images into batches as floats: cropped, mirrored, and mapped by a table for each channel. */
 import { randomStream } from "../random.js";
 
 export interface AugmentOptions {
   readonly seed: number;
   /** Mirror every other image, left to right. */
   readonly flip?: boolean;
-  /** Put so many pixels of zero around the image and cut its size out at a random place, as is usual for CIFAR with 4. */
+  /** Pads by this many zeros, then crops the original size at random; 4 is usual for CIFAR. */
   readonly crop?: number;
 }
 
-/** Sets the streams of augmentation apart from those that shuffle, should both have one seed. */
+/** Keeps random streams of augmentation apart from those of shuffling with the same seed. */
 const AUGMENTATION = 1;
 
-/** How an image is moved; pixels that come from outside it are 0. */
+/** The crop and flip of an image; pixels outside it are 0. */
 interface Move {
   readonly top: number;
   readonly left: number;
@@ -38,7 +38,7 @@ export interface PaintedImages {
   readonly augment: AugmentOptions | undefined;
 }
 
-/** Writes an image as it is in that epoch into `out` [channels, height, width]. */
+/** Writes an image, augmented for the epoch, into `out` [channels, height, width]. */
 export type ImagePainter = (out: Float32Array, image: number, epoch: number) => void;
 
 export function imagePainter({ data, height, width, tables, augment }: PaintedImages): ImagePainter {

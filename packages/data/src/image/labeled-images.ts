@@ -19,7 +19,7 @@ export interface ImageSplits {
   readonly classes: readonly string[];
 }
 
-/** @throws MP_SHAPE_MISMATCH for what are no images and labels, or such as do not belong together */
+/** @throws MP_SHAPE_MISMATCH for values that are not images and labels of one set */
 export function checkImages(what: string, images: LabeledImages): readonly [number, number, number, number] {
   if (typeof images !== "object" || images === null) {
     const text = `${what}: images must be { x, y } as mnist and imageFolder give them, got ${shown(images)}`;

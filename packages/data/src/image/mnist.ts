@@ -9,7 +9,7 @@ import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 
 const DIGITS = 10;
 
-/** Names that a file has been given: as its authors have it, as archives unpack it. */
+/** Names of a file: as its authors wrote it, and as archives unpack it. */
 const spellings = (part: string, kind: "images-idx3" | "labels-idx1"): string[] => {
   const names = [`${part}-${kind}-ubyte`, `${part}-${kind.replace("-", ".")}-ubyte`];
   return names.flatMap((name) => [name, `${name}.gz`]);

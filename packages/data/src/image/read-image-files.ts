@@ -3,7 +3,7 @@ import { listOf } from "../check-arguments.js";
 import { checkBytes } from "../data-size.js";
 import { checkImageSize, type ImageSize, readImage } from "./decode-image.js";
 
-/** Unpacked at a time; the decoder has threads of its own. */
+/** Files that are decoded at a time, on the decoder's own threads. */
 const AT_ONCE = 8;
 
 const checkPaths = listOf("paths", (value) => typeof value === "string" && value !== "");

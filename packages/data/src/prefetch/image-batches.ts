@@ -13,9 +13,12 @@ import { type PrefetchOptions, prefetchImages, prefetching } from "./prefetch.js
 export interface ImageBatchOptions extends BatchingOptions {
   /** Augmentations that keep the class, drawn again for each image in each epoch. */
   readonly augment?: AugmentOptions;
-  /** Bytes b become (b / 255 - mean) / deviation, channel by channel; without it b / 255. `channelStatistics` tells them. */
+  /**
+   * Turns bytes b into (b / 255 - mean) / deviation for each channel; without it b / 255. `channelStatistics` computes
+   * them.
+   */
   readonly normalize?: ChannelStatistics;
-  /** Batches to make ahead on a thread of their own, 1 or more; the batches are the same without. */
+  /** Batches to make ahead on another thread, 1 or more; the batches are the same without. */
   readonly prefetch?: number | PrefetchOptions;
 }
 
@@ -51,8 +54,8 @@ const checkOptions = optionsCheck<ImageBatchOptions>(
 );
 
 /**
- * Batches of images, shuffled, augmented and normalized, every one a function of the data, the options and its place:
- * so a run continues from a cursor as if it had never stopped, with prefetching or without.
+ * Batches of images, shuffled, augmented and normalized. Each depends on the data, the options and its position alone,
+ * so a run continues from a cursor with the same batches, prefetched or not.
  * @throws MP_INVALID_ARGUMENT for an unknown option, or one that does not fit the images
  * @throws MP_SHAPE_MISMATCH for images and labels that do not belong together
  */

@@ -9,13 +9,13 @@ export type WorkerTask = (
   | { readonly images: LabeledImages; readonly options: unknown }
 ) & { readonly cursor: Json | undefined; readonly pass: number | undefined };
 
-/** One for each `"next"`, in order; none after `end` or `error`. */
+/** Answers to `"next"`, in order; `end` and `error` are the last. */
 export type Answer =
   | { readonly kind: "batch"; readonly batch: unknown; readonly cursor: Json }
   | { readonly kind: "end" }
   | { readonly kind: "error"; readonly error: SentError };
 
-/** An error as plain data: a clone of one would lose its code and details. */
+/** An error as plain data, since a structured clone loses its code and details. */
 export interface SentError {
   readonly name: string;
   readonly message: string;
@@ -42,7 +42,7 @@ export function reviveError({ name, message, stack, code, details }: SentError):
   return new Error(message, { cause });
 }
 
-/** The same values with tensors frozen as `tensor` freezes them, which cloning undoes. */
+/** Freezes the tensors of a batch again, as `tensor` does, after cloning. */
 export function reviveBatch(value: unknown): unknown {
   if (isHostTensor(value)) {
     Object.freeze(value.shape);

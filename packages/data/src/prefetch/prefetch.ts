@@ -11,7 +11,7 @@ import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messag
 export interface PrefetchOptions {
   /** Batches made before they are asked for, 1 to 1024. */
   readonly ahead: number;
-  /** Ends the thread; a batch that is being waited for is refused with the signal's reason. */
+  /** Ends the thread; a pending batch rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -20,7 +20,7 @@ export interface WorkerDatasetOptions extends PrefetchOptions {
   readonly options?: unknown;
 }
 
-/** Each is a batch that lies in memory until it is asked for. */
+/** Each is a batch in memory. */
 const ahead = integer(1, 1024);
 const signal = optional(claim("an AbortSignal", (value) => value instanceof AbortSignal));
 
@@ -34,15 +34,15 @@ const checkWorkerOptions = optionsCheck<WorkerDatasetOptions>(
 );
 const checkPrefetchOptions = optionsCheck<PrefetchOptions>({ ahead, signal }, "2 or { ahead: 2 }");
 
-/** Checks the `prefetch` of `imageBatches`: so many ahead, or with a signal. */
+/** Checks the option `prefetch` of `imageBatches`: a number, or options. */
 export const prefetching: Check = (what, value) =>
   typeof value === "number" ? ahead(what, value) : checkPrefetchOptions(what, value);
 
 /**
- * A dataset that lives on a thread of its own: the module exports `dataset(options)`, which gives a `Dataset` (or a
- * promise of one), and is given here by its URL, as `new URL("./my-data.js", import.meta.url)`. Batches are plain
- * values and tensors; their order, content and cursors are those of the dataset itself. A cursor of other data is
- * refused at the first batch. The thread starts with the first batch asked for, ends with the pass, and keeps no process alive by itself.
+ * Runs a dataset on another thread. The module, given by its URL such as `new URL("./my-data.js", import.meta.url)`,
+ * exports `dataset(options)`, which returns a `Dataset` or a promise of one. Batches are plain values and tensors;
+ * order, content and cursors are those of that dataset. A cursor of other data is refused at the first batch. The
+ * thread starts with the first batch, ends with the pass, and does not keep the process alive.
  * @throws MP_INVALID_ARGUMENT for what is no URL, or an `ahead` beyond 1 … 1024
  */
 export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): Dataset<B> {
@@ -56,7 +56,7 @@ export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): D
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
-/** `imageBatches` on a thread of its own; `plain` is the same here, and knows whether a cursor fits. */
+/** Runs `imageBatches` on another thread; `plain` is the same dataset on this one, which checks cursors. */
 export function prefetchImages<B>(
   plain: Dataset<B>,
   images: LabeledImages,
@@ -98,8 +98,8 @@ function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOption
 }
 
 /**
- * `node --input-type=module -e …` is of the program, and a thread that is given a file refuses it. Flags that are handed
- * over are checked, and those of V8 refused, where inherited ones are not: without that one flag they are inherited.
+ * Drops the flags of `node --input-type=module -e …`, which a thread that runs a file refuses. Otherwise flags are
+ * inherited: explicit ones are checked, and those of V8 refused.
  */
 function threadFlags(): { readonly execArgv?: string[] } {
   return process.execArgv.some((flag) => flag.startsWith("--input-type")) ? { execArgv: [] } : {};
@@ -165,7 +165,7 @@ class Thread {
   }
 }
 
-/** By the package's name, so that it is found from the sources as from what was built of them. */
+/** Finds the worker by the package's name, from the sources as from the built files. */
 function workerUrl(): URL {
   return pathToFileURL(createRequire(import.meta.url).resolve("@mp/data/worker"));
 }

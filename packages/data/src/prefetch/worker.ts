@@ -34,7 +34,7 @@ async function answer(): Promise<Answer> {
   }
 }
 
-/** Our own batches are new arrays that nobody else holds; a user's may be kept, and are copied. */
+/** Transfers the arrays of our own batches, which nobody else holds; a user's batches are copied. */
 function movable({ batch }: { readonly batch: unknown }): ArrayBuffer[] {
   if (!isOwn) return [];
   const { x, y } = batch as ImageBatch;

@@ -17,9 +17,12 @@ export interface CausalBatchOptions {
   readonly batch: number;
   /** Tokens in a row. */
   readonly length: number;
-  /** Whether a row takes as many whole examples as follow one another and fit; default true. Otherwise it takes one. */
+  /**
+   * Whether to fill a row with as many consecutive whole examples as fit; default true. Otherwise a row has one
+   * example.
+   */
   readonly pack?: boolean;
-  /** The token that fills a row up; default 0. Nothing is learned from it. */
+  /** The token that pads rows; default 0. The loss ignores it. */
   readonly padding?: number;
   /** An example longer than a row; default `refuse`. */
   readonly tooLong?: TooLong;
@@ -29,17 +32,17 @@ export interface CausalBatchOptions {
 export interface CausalBatch {
   /** [batch, length]. */
   readonly ids: HostTensor<"i32">;
-  /** [batch, length], the token after each; -100 where nothing is learned, the `ignoreIndex` of the loss. */
+  /** [batch, length], the next token of each; -100, the `ignoreIndex` of the loss, where it does not count. */
   readonly targets: HostTensor<"i32">;
   /** [batch, length], each token's place in its example, from 0. */
   readonly positions: HostTensor<"i32">;
   /** [batch, length], each token's example in its row, from 1; 0 for padding. */
   readonly segments: HostTensor<"i32">;
-  /** [batch, 1, length, length], true where a token attends: to its example up to itself; padding to padding. */
+  /** [batch, 1, length, length], true where a token attends: to its own example up to itself; padding to padding. */
   readonly mask: HostTensor<"bool">;
 }
 
-/** More elements than this have no room in a typed array of every engine. */
+/** Most elements of a mask: engines have no larger typed arrays. */
 const MOST_ELEMENTS = 2 ** 31 - 1;
 
 const checkOptions = optionsCheck<CausalBatchOptions>(
@@ -54,11 +57,11 @@ const checkOptions = optionsCheck<CausalBatchOptions>(
 );
 
 /**
- * Batches of one shape for a causal language model, of examples in the order of the dataset. Packed, little of a step is
- * spent on padding; the model must then take `mask` and `positions`, or examples would attend to those before them. The
- * last batch is filled up with rows of padding, which the loss ignores. Cursors are those of the dataset beneath.
- * @throws MP_INVALID_ARGUMENT for what is no dataset, for options, and in a pass for an example that is none or is too
- * long, naming its file and row
+ * Batches of one shape for a causal language model, with the examples in the order of the dataset. Packing leaves
+ * little padding, but the model must then take `mask` and `positions`, or examples would attend to earlier ones. The
+ * last batch is padded with rows that the loss ignores. Cursors are those of the original dataset.
+ * @throws MP_INVALID_ARGUMENT for an invalid dataset or option, and during a pass for an invalid or too long example,
+ * naming its file and row
  */
 export function causalBatches(
   examples: Dataset<CausalExample>,

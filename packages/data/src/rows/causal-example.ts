@@ -1,4 +1,4 @@
-/** Tokens of one text to learn, checked and cut, and their targets. */
+/** Checks and cuts an example, and makes its targets. */
 
 import { type HostTensor, type MpError, tensor } from "@mp/core";
 import { shown } from "@mp/graph/internal";
@@ -7,22 +7,22 @@ import type { BatchIterator } from "../dataset.js";
 import { invalid } from "../errors.js";
 import { findPlace, formatPlace } from "../row-place.js";
 
-/** A text as a causal language model learns it. */
+/** A text to train a causal language model on. */
 export interface CausalExample {
-  /** Its tokens, with those that begin and end it. */
+  /** Its tokens, including those for its beginning and end. */
   readonly ids: ArrayLike<number>;
-  /** For each token whether the model learns to predict it: 1 for those of answers, 0 for those of prompts; default all. */
+  /** For each token whether the loss counts its prediction: 1 in answers, 0 in prompts; default all 1. */
   readonly mask?: ArrayLike<number | boolean>;
 }
 
-/** Target of a token after which nothing is learned: the `ignoreIndex` of the loss, as in PyTorch. */
+/** Target that the loss ignores, as in PyTorch. */
 export const IGNORED = -100;
 
 /** An example longer than a row: `refuse` throws, `truncate` cuts its end off, `drop` leaves it out. */
 export type TooLong = "refuse" | "truncate" | "drop";
 export const tooLongCheck: Check = optional(oneOf("refuse", "truncate", "drop"));
 
-/** Tokens, and after each the token that follows, or -100. */
+/** Tokens and their targets: the next token of each, or -100. */
 export interface Learned {
   readonly ids: ArrayLike<number>;
   readonly targets: Int32Array<ArrayBuffer>;
@@ -34,8 +34,8 @@ const isList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || ArrayBuffer.isView(value);
 
 /**
- * The first tokens of an example and their targets; undefined for one that is dropped.
- * @throws MP_INVALID_ARGUMENT for no example, one that is too long and one without anything to learn, naming its row
+ * Reads the tokens of an example, cut to `most`, and their targets; undefined if the example is dropped.
+ * @throws MP_INVALID_ARGUMENT for an invalid example, one that is too long and one without targets, naming its row
  */
 function readExample(
   what: string,
@@ -72,7 +72,7 @@ function readExample(
   throw refusal(what, example, problem);
 }
 
-/** The next example, made to fit into `most` tokens; undefined at the end of the pass. */
+/** Reads the next example, cut to `most` tokens; undefined at the end of the pass. */
 export async function nextLearned(
   what: string,
   source: BatchIterator<CausalExample>,

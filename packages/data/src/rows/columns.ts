@@ -1,4 +1,4 @@
-/** The columns that a program names, with their types: checked in every row. */
+/** Columns with types that a program expects, checked in every row. */
 
 import { shown } from "@mp/graph/internal";
 import { type Check, claim } from "../check-arguments.js";
@@ -33,10 +33,10 @@ type ValueOf<T extends ColumnType> = T extends keyof ColumnTypes
 
 interface TypeRule {
   readonly called: string;
-  /** Its names elsewhere, for messages. */
+  /** Names of this type in other libraries, for the hint of an error. */
   readonly elsewhere: RegExp;
   readonly holds: (value: unknown) => boolean;
-  /** Value that a text stands for; undefined where it stands for none. */
+  /** Parses a value from text; undefined if it is invalid. */
   readonly fromText?: (text: string) => unknown;
 }
 
@@ -91,7 +91,7 @@ export const checkColumns: Check = (what, value) => {
 
 const columnType = (type: ColumnType): TypeRule => types[type.replace("?", "") as keyof ColumnTypes];
 
-/** @throws MP_PARSE for a file without one of the columns, or of text where one is a list or an object */
+/** @throws MP_PARSE for a file that lacks a column, and for lists and objects in CSV */
 export function checkFile(
   path: string,
   wanted: RowColumns,
@@ -116,7 +116,7 @@ export function checkFile(
   }
 }
 
-/** The named columns of a row. @throws MP_PARSE for a missing column or a value of another type */
+/** Picks and checks the named columns of a row. @throws MP_PARSE for a missing column or a value of another type */
 export function conform(row: Row, wanted: RowColumns, place: RowPlace, isText: boolean): Row {
   const conformed = Object.entries(wanted).map(([name, type]) => {
     const mayBeNull = type.endsWith("?");

@@ -11,7 +11,7 @@ import {
   rowError,
 } from "./row-file.js";
 
-/** A record with the number of bytes up to its end, counted from where reading began. */
+/** A record, and the bytes from the start of reading to its end. */
 interface CsvRecord {
   readonly record: readonly Buffer[];
   readonly info: Pick<Info, "bytes">;
@@ -19,7 +19,10 @@ interface CsvRecord {
 
 type Records = (start: RowStart) => AsyncIterable<CsvRecord>;
 
-/** RFC 4180 with a header, UTF-8; lines end with \n or \r\n, blank ones of a file of several columns hold no rows. */
+/**
+ * Opens CSV as of RFC 4180, UTF-8 with a header. Lines end with \n or \r\n; blank lines are skipped if there are
+ * several columns.
+ */
 export async function openCsv(file: Inspected, delimiter: string): Promise<RowFile> {
   const { parse } = await loadReader("readRows: CSV", "csv-parse", () => import("csv-parse"));
   const records: Records = async function* (start) {
@@ -56,7 +59,7 @@ export async function openCsv(file: Inspected, delimiter: string): Promise<RowFi
   };
 }
 
-/** The place after a byte order mark, for which the parser would decode what follows. */
+/** The place after a byte order mark, which would make the parser decode the rest. */
 async function beginning(file: Inspected): Promise<RowStart> {
   for await (const [first, second, third] of streamBytes(file, 0)) {
     const isMarked = first === 0xef && second === 0xbb && third === 0xbf;
@@ -117,7 +120,7 @@ async function* readCsv(
   }
 }
 
-/** The parser's own count takes \r\n within quotes for two. */
+/** Counts lines, since the parser counts \r\n within quotes twice. */
 const linesIn = (record: readonly Buffer[]): number =>
   record.reduce((lines, field) => lines + field.filter((byte) => byte === 0x0a).length, 1);
 

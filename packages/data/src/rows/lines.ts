@@ -9,13 +9,14 @@ import { asMpError } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
 import { type Inspected, rowError } from "./row-file.js";
 
-/** A row that takes more is refused: a file of one giant line would fill the memory. */
+/** Most bytes of a row, so that a file of one giant line does not fill the memory. */
 export const LONGEST_ROW_BYTES: number = 2 ** 26;
 
 /**
- * Lines with their ends, from a place on. A packed file is unpacked from its beginning to get there.
- * @param place of the row that is being read, for messages
- * @throws MP_IO for a file that cannot be read, MP_PARSE for an invalid gzip file, for UTF-16, and a line that is too long
+ * Streams lines with their ends from a byte on. A gzipped file is unpacked from its beginning.
+ * @param place of the current row, for messages
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for an invalid gzip file, for UTF-16, and a line that is too
+ * long
  */
 export async function* streamLines(
   file: Inspected,
@@ -40,7 +41,9 @@ export async function* streamLines(
   if (length > 0) yield Buffer.concat(parts);
 }
 
-/** The bytes from a place on. @throws MP_IO, MP_PARSE for an invalid gzip file and UTF-16 */
+/**
+ * Streams the bytes of a file, unpacked, from a byte on. @throws MP_IO, MP_PARSE for an invalid gzip file and UTF-16
+ */
 export async function* streamBytes(
   { path, isGzip }: Inspected,
   start: number,
@@ -70,7 +73,7 @@ export async function* streamBytes(
   }
 }
 
-/** The encoding of a text that begins with its mark, or with two letters of ASCII in it. */
+/** Detects UTF-16 by its mark or by two ASCII letters at the beginning. */
 function utf16([a, b, c, d]: Uint8Array): string | undefined {
   const isLetter = (low: number | undefined, high: number | undefined) => low !== 0 && high === 0;
   if ((a === 0xff && b === 0xfe) || (isLetter(a, b) && isLetter(c, d))) return "UTF-16LE";

@@ -1,11 +1,11 @@
 /**
- * Pages of a Parquet column, checked before they are decoded: the decoder believes their counts, and would fill the
- * memory with a run that claims two billion values.
+ * Checks the pages of a Parquet column before they are decoded: the decoder trusts their counts, and a run that claims
+ * two billion values would fill the memory.
  */
 import { crc32 } from "node:zlib";
 import { readStruct, type ThriftStruct } from "./thrift.js";
 
-/** Values of a row group, and bytes that they unpack to: beyond these it is not decoded. */
+/** Most values of a row group and most unpacked bytes; larger groups are refused. */
 export const MOST_VALUES: number = 2 ** 26;
 export const MOST_GROUP_BYTES: number = 2 ** 30;
 

@@ -22,16 +22,16 @@ export interface CausalLmOptions {
    * checkpointing); `none` keeps all. Default `none`.
    */
   readonly remat?: "blocks" | "none";
-  /** Fields of the configuration that are not known here and that you know not to change the result; default []. */
+  /** Unknown fields of the configuration to accept because they do not change the result; default []. */
   readonly ignore?: readonly string[];
 }
 
-/** A language model whose tokens attend to none after them. */
+/** A causal language model: tokens attend to themselves and earlier ones. */
 export interface CausalLm extends Layer<CausalLmParameters, CausalLmInput> {
   readonly config: CausalLmConfig;
   /** Its linear layers, which may get adapters. */
   readonly linearLayers: readonly LinearPlace[];
-  /** The last parts of the paths of those that get them by default, as in peft. */
+  /** Last parts of the paths of the layers that get adapters by default, as in peft. */
   readonly targets: readonly string[];
   readonly sizes: ModelSizes;
 }
@@ -42,7 +42,7 @@ export const rematOption: { readonly accepts: checks.Check; readonly default: "n
 };
 const OPTIONS = { remat: rematOption, ignore: ignoreOption };
 
-/** A model and what loads its files. */
+/** A model with the family and decoder that its files are read by. */
 export interface ReadModel {
   readonly model: CausalLm;
   readonly family: Family;
@@ -50,10 +50,11 @@ export interface ReadModel {
 }
 
 /**
- * The decoder that a config.json of Hugging Face describes, with the names and layouts of its published weights: `{ ids,
- * mask, positions }` to logits [batch, time, vocabulary]. Families: Llama (2, 3, SmolLM), Qwen 2 and 3, GPT-2.
- * @throws MP_UNSUPPORTED for another family, and for a field that means something which is not computed here;
- * MP_INVALID_ARGUMENT for values that do not fit together
+ * Makes the decoder that a config.json of Hugging Face describes, with the names and layouts of the published weights.
+ * It maps `{ ids, mask, positions }` to logits [batch, time, vocabulary]. Families: Llama (2, 3, SmolLM), Qwen 2 and 3,
+ * GPT-2.
+ * @throws MP_UNSUPPORTED for another family, and for a field whose effect is not computed here; MP_INVALID_ARGUMENT for
+ * values that do not fit together
  */
 export function causalLm(config: CausalLmConfig, options: CausalLmOptions = {}): CausalLm {
   return readModel(config, readOptions("causalLm", options, OPTIONS, { example: '{ remat: "blocks" }' }))

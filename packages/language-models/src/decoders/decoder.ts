@@ -1,4 +1,4 @@
-/** A family of models, as `causalLm` needs to know it. */
+/** The interface of a family of models for `causalLm`. */
 
 import type { remat, Tensor, TensorTree } from "@mp/core";
 import type { LayerContext } from "@mp/nn";
@@ -10,15 +10,18 @@ export interface CausalLmInput {
   /** Tokens, i32 [batch, time]. */
   readonly ids: Tensor;
   /**
-   * bool, true where a token may attend, of a shape that broadcasts to [batch, heads, time, time] with its last axis
-   * full. A token attends to none after it in any case. Default: to all before it and itself.
+   * bool, true where a token may attend, of a shape that broadcasts to [batch, heads, time, time] and has all of the
+   * last axis. Tokens never attend to later ones. Default: all true.
    */
   readonly mask?: Tensor;
   /** Position ids, i32 [batch, time]; default 0, 1, 2 … in each row. Packed samples count from 0 each. */
   readonly positions?: Tensor;
-  /** Attention of every block, in place of that over the input's own tokens, as a cache of earlier ones needs it. */
+  /**
+   * Computes the attention of every block, for example over cached keys and values. Default: over the tokens of the
+   * input.
+   */
   readonly attend?: Attend;
-  /** The position, i32 scalar, whose logits alone are wanted: [batch, 1, vocabulary]. Default: all. */
+  /** The only position to compute logits for, i32 scalar: [batch, 1, vocabulary]. Default: all. */
   readonly place?: Tensor;
 }
 
@@ -35,7 +38,7 @@ export interface Heads {
 /** The attention of a block, by its index, to [batch, heads, time, size]. */
 export type Attend = (layer: number, heads: Heads) => Tensor;
 
-/** The sizes of a model that a cache of its keys and values depends on. */
+/** Sizes of a model that its cache of keys and values depends on. */
 export interface ModelSizes {
   readonly vocabulary: number;
   readonly layers: number;
@@ -51,7 +54,7 @@ export interface DecoderInput extends Required<Pick<CausalLmInput, "ids" | "posi
   readonly mask: Tensor | undefined;
   readonly place: Tensor | undefined;
   readonly context: LayerContext | undefined;
-  /** Wraps each block: `remat`, or a function that gives back what it gets. */
+  /** Wraps each block: `remat`, or the identity. */
   readonly wrapped: typeof remat;
 }
 
@@ -68,9 +71,9 @@ export interface Family {
   /** Classes of transformers whose files it reads. */
   readonly architectures: readonly string[];
   readonly fields: FieldTable;
-  /** The name in front of the decoder's parameters, which files of a model without a head leave out. */
+  /** Prefix of the decoder's parameters; files of a model without a head leave it out. */
   readonly prefix: string;
-  /** Names of tensors of a file that are no parameters. */
+  /** Matches names of tensors in a file that are not parameters. */
   readonly buffers: RegExp;
   /** The linear layers that get adapters by default, as in peft. */
   readonly targets: readonly string[];

@@ -27,7 +27,7 @@ const QWEN3_FIELDS: FieldTable = {
   attention_bias: optional(checks.truth, false),
 };
 
-/** A family over the decoder of Llama, by the beginning of its classes' names. */
+/** Makes a family that uses the decoder of Llama, by the prefix of its class names. */
 const ofLlama = (name: string, fields: FieldTable, partsOf: (config: FieldValues) => LlamaParts): Family => ({
   architectures: [`${name}ForCausalLM`, `${name}Model`],
   fields,

@@ -45,7 +45,7 @@ const LLAMA3: FieldTable = {
   original_max_position_embeddings: optional(positive),
 };
 
-/** The fields that are read of the scaling at hand. */
+/** The fields of one kind of scaling. */
 interface ScalingFields extends Readonly<Record<"factor" | "low_freq_factor" | "high_freq_factor", number>> {
   readonly rope_theta?: number;
   readonly original_max_position_embeddings?: number;
@@ -53,7 +53,7 @@ interface ScalingFields extends Readonly<Record<"factor" | "low_freq_factor" | "
 
 interface Scaling {
   readonly fields: FieldTable;
-  /** The frequencies that take the place of the plain ones. */
+  /** Scales the plain frequencies. */
   scaled(plain: readonly number[], given: ScalingFields, config: RotaryConfig): readonly number[];
 }
 
@@ -64,7 +64,9 @@ const BY_TYPE: Readonly<Record<string, Scaling>> = {
   llama3: { fields: LLAMA3, scaled: longWavesScaled },
 };
 
-/** Llama 3.1: waves longer than the original context are stretched by `factor`, short ones stay, between them it is smooth. */
+/**
+ * Llama 3.1: stretches waves longer than the original context by `factor`, keeps short ones, and interpolates between.
+ */
 function longWavesScaled(
   plain: readonly number[],
   given: ScalingFields,
@@ -119,7 +121,7 @@ export function anglesAt(positions: Tensor, frequencies: HostTensor<"f32">): Ang
   return { cosine: cos(angles), sine: sin(angles) };
 }
 
-/** Heads [batch, heads, time, size], each pair turned by its angle. */
+/** Rotates each pair of heads [batch, heads, time, size] by its angle. */
 export function rotate(heads: Tensor, { cosine, sine }: Angles): Tensor {
   const [first, second] = split(heads, 2, -1) as [Tensor, Tensor];
   return concat([sub(mul(first, cosine), mul(second, sine)), add(mul(second, cosine), mul(first, sine))], -1);

@@ -22,7 +22,7 @@ export async function saveCausalLm(
   });
 }
 
-/** From it transformers takes the dtype to load in: float32 weights would be rounded to the one that the file once had. */
+/** Sets the dtype, in which transformers loads the weights: an old one in the file would round float32 weights. */
 function withDtype(config: CausalLmConfig, params: CausalLmParameters): CausalLmConfig {
   const leaves = leavesOf<HostTensor>(params, isHostTensor, "saveCausalLm: params");
   const dtype = leaves.some(([, leaf]) => leaf.dtype === "f32") ? "float32" : "bfloat16";

@@ -8,8 +8,8 @@ import {
 } from "./stream-options.js";
 
 /**
- * Writes one text: a generator of the length that it needs, which is freed when the text ends, also by `break`. For
- * several texts make a `generator` once.
+ * Writes one text. Its generator has the length that the text needs and is freed when the text ends, also by `break`.
+ * For several texts make one `generator`.
  * @example
  * ```ts
  * for await (const token of generate({ backend, model, params }, prompt, { maxTokens: 100 })) show(token);

@@ -27,11 +27,11 @@ export interface GeneratorOptions {
   readonly model: CausalLm;
   /** Its parameters, as `loadCausalLm` gives them, quantized or not. */
   readonly params: CausalLmParameters;
-  /** Adapters beside them, as `loadAdapter` gives them; default none. */
+  /** Adapters of the model, as `loadAdapter` gives them; default none. */
   readonly adapter?: { readonly adapted: Lora<CausalLmInput>; readonly adapters: NamedParameters };
   /**
-   * Most tokens of a prompt and its text together, rounded up to a power of two; at most, and by default if that is
-   * less than 1024, the model's `max_position_embeddings`. The cache takes memory for all of them.
+   * Most tokens of a prompt and its text together, rounded up to a power of two. At most the model's
+   * `max_position_embeddings`; default 1024, or that if it is less. The cache takes memory for all of them.
    */
   readonly length?: number;
   /** The precision to compute in, as for `predictor`; default `mixed()`. */
@@ -45,8 +45,8 @@ export interface TextGenerator {
   /** Most tokens of a prompt and its text together. */
   readonly length: number;
   /**
-   * The tokens that follow a prompt. Nothing runs before the first one is asked for. A text that begins ends the one
-   * before: asking that for another token throws MP_DISPOSED.
+   * Generates the tokens that follow a prompt, from the first `next()` on. A new text ends the previous one, whose
+   * `next()` then throws MP_DISPOSED.
    * @throws MP_INVALID_ARGUMENT for options out of range and a prompt that does not fit; the stream throws
    * MP_NON_FINITE for logits that are no numbers
    */
@@ -77,12 +77,12 @@ const OPTIONS = {
 };
 
 const DEFAULT_LENGTH = 1024;
-/** One for each power of two that a prompt can have, and that of a token. */
+/** One for each power of two that a prompt can be padded to, and one for a single token. */
 const PROGRAMS = 33;
 
 /**
- * Puts a model on an engine to write texts: the parameters once, a cache of keys and values of a fixed length, and one
- * program for prompts of each power of two and one for a token, compiled when they are first needed.
+ * Loads a model onto an engine to write texts: its parameters and a cache of keys and values of a fixed length. One
+ * program for each power of two of prompt tokens and one for a single token are compiled at first use.
  * @example
  * ```ts
  * const writer = await generator({ backend, model, params, length: 2048 });
@@ -162,7 +162,7 @@ async function* streamText(plan: TextPlan, ask: Ask): TokenStream {
   return "maxTokens";
 }
 
-/** The smallest power of two that is at least as large. */
+/** The smallest power of two ≥ the count. */
 const powerOfTwo = (count: number): number => 2 ** Math.ceil(Math.log2(count));
 
 /** @throws MP_INVALID_ARGUMENT for more than the model has positions */

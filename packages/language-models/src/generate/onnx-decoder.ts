@@ -1,6 +1,6 @@
 /**
- * A model as a decoder of optimum and Transformers.js, which keeps nothing between runs: keys and values of earlier
- * tokens come in, none at first, and go out with those of the new tokens after them.
+ * A model as a decoder of optimum and Transformers.js, without state between runs: the keys and values of earlier
+ * tokens are inputs, empty at first, and outputs with those of the new tokens appended.
  */
 
 import type { Shape, Tensor, Traced } from "@mp/core";
@@ -10,7 +10,7 @@ import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
 import type { Attend } from "../decoders/decoder.js";
 import { modelPart } from "./generator.js";
 
-/** A layer for `exportOnnx`, and the options that say what its inputs are. */
+/** A layer for `exportOnnx` with the options that describe its inputs. */
 export interface OnnxDecoder {
   readonly signature: {
     readonly inputs: Readonly<Record<string, { readonly shape: Shape; readonly dtype: "f32" | "i64" }>>;
@@ -30,8 +30,9 @@ const TIME = "sequence_length";
 const PAST = "past_sequence_length";
 
 /**
- * A model as a layer with the inputs and outputs of optimum's decoders: `input_ids`, `attention_mask` of past and new
- * tokens, `position_ids`, `past_key_values.0.key` … to `logits`, `present.0.key` …, in batches, texts and pasts of any size.
+ * Wraps a model as a layer with the inputs and outputs of optimum's decoders: `input_ids`, `attention_mask` of past and
+ * new tokens, `position_ids`, `past_key_values.0.key` … to `logits`, `present.0.key` …, in batches, texts and pasts of
+ * any size.
  * @example
  * ```ts
  * const decoder = onnxDecoder(model);
@@ -72,7 +73,7 @@ export function onnxDecoder(model: CausalLm): OnnxDecoder {
   };
 }
 
-/** The mask of new tokens, bool [batch, 1, time, past + time]: they attend to tokens that are none after them. */
+/** The mask of new tokens, bool [batch, 1, time, past + time]: true for real tokens up to their own position. */
 function combineMask(ids: Tensor, isToken: Tensor): Tensor {
   const time = ids.shape[1] as number;
   const [batch, whole] = isToken.shape as readonly [number, number];

@@ -1,17 +1,17 @@
-/** The choice of a token from the logits of a place, on the host: one row is little beside what the model reads. */
+/** Samples a token from one row of logits, on the host: that is little work beside the model's. */
 import { foldIn, type Key } from "@mp/core";
 import { hostUniform } from "@mp/graph/internal";
 
 export interface Sampling {
   /** Divides the logits; 0 takes the most likely token. */
   readonly temperature: number;
-  /** Tokens that are considered, the most likely ones and those as likely as the last of them; 0 is all. */
+  /** How many of the most likely tokens are considered, with ties of the last; 0 is all. */
   readonly topK: number;
-  /** The fewest most likely tokens whose probabilities add up to this are considered; 1 is all. */
+  /** Only the most likely tokens whose probabilities add up to this are considered; 1 is all. */
   readonly topP: number;
 }
 
-/** The token of a draw: each stands for one place of one stream of random numbers. */
+/** Samples a token with the random number that the stream has for this draw. */
 export function sampleToken(logits: Float32Array, sampling: Sampling, stream: Key, draw: number): number {
   if (sampling.temperature === 0) return mostLikely(logits);
   const { tokens, shares } = candidates(logits, sampling);
@@ -25,7 +25,7 @@ export function sampleToken(logits: Float32Array, sampling: Sampling, stream: Ke
   return tokens.at(-1) as number;
 }
 
-/** The first one, where several are. */
+/** The token with the largest logit; the first of several. */
 function mostLikely(logits: Float32Array): number {
   let best = 0;
   for (let token = 1; token < logits.length; token++)
@@ -39,7 +39,7 @@ export interface Candidates {
   readonly shares: readonly number[];
 }
 
-/** In the order of transformers: temperature, then the most likely tokens, then those that make up a probability. */
+/** Applies temperature, `topK` and `topP`, in the order of transformers. */
 export function candidates(logits: Float32Array, { temperature, topK, topP }: Sampling): Candidates {
   const most = logits[mostLikely(logits)] as number;
   const least = topK > 0 && topK < logits.length ? (logits.toSorted().at(-topK) as number) : -Infinity;

@@ -1,4 +1,4 @@
-/** Tokens held back while they may be the beginning of a sequence that ends the text. */
+/** Holds tokens back while they may begin a sequence that ends the text. */
 export class StopSequences {
   readonly #sequences: readonly (readonly number[])[];
   #held: number[] = [];
@@ -7,7 +7,7 @@ export class StopSequences {
     this.#sequences = sequences;
   }
 
-  /** Takes the next token and gives those that are no part of a stop, and whether one is complete. */
+  /** Takes the next token. Gives the tokens that cannot be part of a stop any more, and whether a stop is complete. */
   take(token: number): { readonly free: readonly number[]; readonly isStop: boolean } {
     const seen = [...this.#held, token];
     const whole = this.#sequences.find((sequence) => endsWith(seen, sequence, sequence.length));

@@ -6,7 +6,7 @@ import type { Sampling } from "./sampling.js";
 
 /** Options of one text. */
 export interface GenerateOptions extends Partial<Sampling> {
-  /** Tokens, or sequences of them, that end the text; they are not part of it. Default none. */
+  /** Tokens or sequences of tokens that end the text and are not part of it. Default none. */
   readonly stop?: readonly (number | readonly number[])[];
   /** Most tokens of the text; default 256, or as many as fit. */
   readonly maxTokens?: number;
@@ -17,7 +17,7 @@ export interface GenerateOptions extends Partial<Sampling> {
 }
 
 /**
- * Tokens as they are made. When they end, the return value says why: a stop, the most tokens, the signal. `break` ends
+ * Tokens as they are generated. The return value says why they end: a stop, `maxTokens` or the signal. `break` ends
  * them too.
  */
 export type TokenStream = AsyncGenerator<number, "stop" | "maxTokens" | "signal", undefined>;

@@ -23,9 +23,9 @@ const UNPAIRED = "generation and endgeneration must come in pairs";
 /** Tags that transformers adds to Jinja. They enclose what the model is trained to say. */
 const GENERATION = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
 
-/** Its own would fill the memory with the numbers of `range(10**9)`. Its line end is trimmed with it. */
+/** Replaces Jinja's `range`, which fills the memory for `range(10**9)`. The line end is trimmed with the tag. */
 const BOUNDED = "{% set range = bounded_range %}\n";
-/** Numbers of all ranges of a text; Python's sandbox allows as many for one. */
+/** Most numbers of all ranges in one rendering; Python's sandbox allows as many for one range. */
 const MOST_NUMBERS = 100_000;
 
 export class ChatTemplate {
@@ -61,8 +61,8 @@ export class ChatTemplate {
   }
 
   /**
-   * The text of a chat and its answers: what the template marks with `{% generation %}`, otherwise what each message of the
-   * assistant adds to the text of those before it.
+   * Renders a chat and finds its answers: the parts marked by `{% generation %}`, or else what each message of the
+   * assistant adds to the text before it.
    * @throws MP_INVALID_ARGUMENT if a template without marks changes earlier messages
    */
   answers(variables: ChatVariables): { readonly text: string; readonly spans: readonly Span[] } {

@@ -2,12 +2,12 @@
 const HALF = "\uFFFD";
 
 /**
- * Text of tokens that come one by one, as in generation. A character of several tokens is given when it is whole. The
- * pieces and the `end` together are what `decode` gives for all tokens.
+ * Decodes tokens that come one by one, as in generation. A character of several tokens is returned once it is whole.
+ * The pieces and the `end` together equal `decode` of all tokens.
  */
 export class DecodeStream {
   readonly #decode: (ids: readonly number[]) => string;
-  /** Tokens whose text was given last, which the text of the next ones may depend on, and the tokens since. */
+  /** The tokens of the last returned piece, on which the text of the next may depend, and the tokens since. */
   #ids: number[] = [];
   #given = 0;
   #prefix = "";

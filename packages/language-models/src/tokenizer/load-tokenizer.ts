@@ -59,7 +59,7 @@ function tryUse<T>(file: string, use: () => T): T {
   }
 }
 
-/** The model with its type: the library takes other types for lists of words. @throws MP_PARSE */
+/** Checks the type of the model: the library would take unknown types for lists of words. @throws MP_PARSE */
 function checkModel(file: string, { model }: Fields): Fields {
   const { type, merges } = (model ?? {}) as Fields;
   // Old files do not say it.
@@ -69,7 +69,7 @@ function checkModel(file: string, { model }: Fields): Fields {
   throw refusal(file, `its model must be of type BPE, WordPiece or Unigram, got ${shown(found)}`);
 }
 
-/** Undefined for a file that is not there. */
+/** Reads a file; undefined if there is none. */
 const ifThere = <T>(read: Promise<T>): Promise<T | undefined> =>
   read.catch((error) => {
     if (MpError.is(error) && error.details["errno"] === "ENOENT") return undefined;
@@ -86,7 +86,7 @@ const refusal = (file: string, problem: string, cause?: unknown): MpError =>
     },
   );
 
-/** The file of its own comes before the field, which may hold several by name. */
+/** Finds the chat template: its own file, or else the field, which may hold several by name. */
 async function findTemplate(
   folder: string,
   configFile: string,
@@ -108,7 +108,7 @@ async function findTemplate(
 const NEEDED = ["bos_token", "eos_token", "pad_token"];
 
 /**
- * Fields such as `eos_token`, a text or an object that holds it, and the ids of some.
+ * Reads fields such as `eos_token`, a text or an object with it, and the ids of some.
  * @throws MP_PARSE for one that is no token: transformers adds it, and the model has no row for it
  */
 function readSpecials(

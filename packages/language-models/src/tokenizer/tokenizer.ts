@@ -9,12 +9,12 @@ export interface EncodeOptions {
 }
 
 export interface DecodeOptions {
-  /** Leaves tokens such as that of a text's end out. Default false. */
+  /** Leaves out special tokens, such as the end of a text. Default false. */
   readonly skipSpecialTokens?: boolean;
 }
 
 export interface ChatOptions {
-  /** Ends with the beginning of an answer, for the model to go on. Default false. */
+  /** Ends with the beginning of an answer, which the model continues. Default false. */
   readonly addGenerationPrompt?: boolean;
   /** More variables of the template, such as `tools` or `enable_thinking`. */
   readonly variables?: Readonly<Record<string, unknown>>;
@@ -78,7 +78,7 @@ function isListWith(value: unknown, accepts: (element: unknown) => boolean): boo
   );
 }
 
-/** Converts text to token ids and back, as its model was trained with. */
+/** Converts text to token ids and back, as in the training of its model. */
 export class Tokenizer {
   /** Its `tokenizer.json`. */
   readonly file: string;
@@ -108,7 +108,7 @@ export class Tokenizer {
     return this.#decode(Array.from(ids), skipSpecialTokens, this.#parts.isCleanedUp);
   }
 
-  /** Text of tokens as they come. It is not cleaned up, since spaces that were given cannot be taken back. */
+  /** Decodes tokens as they come. Spaces are not cleaned up, since earlier pieces cannot be changed. */
   decodeStream(options: DecodeOptions = {}): DecodeStream {
     const { skipSpecialTokens = false } = readOptions("decodeStream", options, DECODE);
     return new DecodeStream((ids) => {
@@ -123,7 +123,7 @@ export class Tokenizer {
   }
 
   /**
-   * A chat as tokens, and which of them are answers. A token counts as one of an answer if any of its characters is.
+   * Encodes a chat and marks the tokens of answers: those with at least one character of an answer.
    * @throws MP_INVALID_ARGUMENT as `applyChatTemplate`, and where answers cannot be found
    */
   encodeChat(messages: readonly ChatMessage[], options: ChatOptions = {}): EncodedChat {
@@ -183,7 +183,10 @@ export class Tokenizer {
     };
   }
 
-  /** The characters of each token; those of one character have the same. Undefined where tokens do not keep the text. */
+  /**
+   * Finds the characters of each token; tokens that share a character get the same span. Undefined if the tokens do not
+   * decode to the text.
+   */
   #locateTokens(ids: readonly number[], text: string): Span[] | undefined {
     const stream = this.decodeStream();
     const places: Span[] = [];

@@ -1,4 +1,6 @@
-/** Tokens of a `tokenizer.json`, checked: its library takes any ids and merges, and loses text or memory by them. */
+/**
+ * Checks the tokens of a `tokenizer.json`: the library accepts any ids and merges, and wrong ones lose text or memory.
+ */
 import { shown } from "@mp/graph/internal";
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -5,12 +5,12 @@ import type { LayerContext, Parameters } from "../layer.js";
 import type { LinearPlace } from "./linear-place.js";
 import type { Targets } from "./targets.js";
 
-/** Trees of weights by the names of a model: of the model itself, or of adapters at some of its linear layers. */
+/** Weights by name: those of a model, or of adapters at some of its linear layers. */
 export type NamedParameters = { readonly [name: string]: Tree<HostTensor> };
 
 /** A model whose linear layers may get adapters, such as that of `causalLm`, or of `fromOnnx` of `@mp/onnx`. */
 export interface AdaptableModel<I, O = Tensor> {
-  /** A path leads to the parameters of a layer or, in a model of an ONNX file, to a weight itself. */
+  /** Each path leads to a layer's parameters or, in a model of an ONNX file, to the weight itself. */
   readonly linearLayers: readonly LinearPlace[];
   /** The linear layers that get adapters by default. */
   readonly targets: Targets;

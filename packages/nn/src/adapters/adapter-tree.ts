@@ -21,7 +21,7 @@ interface Matrices<T> {
   readonly up: T;
 }
 
-/** The layers that have adapters, and the rank of these. */
+/** The adapted layers and the rank of their adapters. */
 interface Adapted {
   readonly places: readonly LinearPlace[];
   readonly settings: { readonly rank: number };
@@ -29,7 +29,7 @@ interface Adapted {
 
 type Branch = Readonly<Record<string, unknown>>;
 
-/** The tree with another part at a path, where branches may be missing; the rest is shared. */
+/** Copies a tree with a new part at a path. Missing branches are created; the rest is shared. */
 function withPart(
   tree: unknown,
   [name, ...below]: readonly string[],
@@ -40,7 +40,7 @@ function withPart(
   return Array.isArray(tree) ? tree.with(Number(name), child) : { ...(tree as Branch), [name]: child };
 }
 
-/** The tree with what `make` gives at each place. */
+/** Builds a tree of adapters with the result of `make` at each layer's path. */
 export const buildTree = (
   places: readonly LinearPlace[],
   make: (place: LinearPlace) => Matrices<HostTensor>,
@@ -105,7 +105,7 @@ export interface AdaptedLayer<W, T> extends Matrices<T> {
 }
 
 /**
- * The base with what `make` gives of each adapted layer.
+ * Copies the base with each adapted layer replaced by the result of `make`.
  * @throws as `adaptersAt`, also for a base of another model
  */
 export function joinTrees<W, T>(

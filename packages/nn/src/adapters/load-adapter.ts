@@ -17,7 +17,7 @@ import { FILES, PREFIX } from "./save-adapter.js";
 import { filterNames, selectLayers } from "./targets.js";
 
 export interface LoadAdapterOptions {
-  /** Fields of adapter_config.json that are not known here and that you know not to change the result; default []. */
+  /** Unknown fields of adapter_config.json to accept because they do not change the result; default []. */
   readonly ignore?: readonly string[];
 }
 
@@ -82,7 +82,9 @@ export async function loadAdapter<I, O = Tensor>(
   return { adapted: lora(model, settings), adapters: loaded.adapters };
 }
 
-/** The names that decide alone which layers have adapters; undefined for a pattern, or where other fields have a say. */
+/**
+ * The names of `target_modules` if they alone select the layers; undefined for a pattern or if other fields select too.
+ */
 function targetNames(fields: Readonly<Record<string, unknown>>): readonly string[] | undefined {
   const names = fields["target_modules"];
   const others = ["exclude_modules", "layers_to_transform", "layers_pattern"];

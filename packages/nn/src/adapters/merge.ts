@@ -6,7 +6,7 @@ import type { AdaptedLayer } from "./adapter-tree.js";
 
 export type Weight = HostTensor<"f32">;
 
-/** Weights in f32 that share no memory with the given ones where those are stored otherwise. */
+/** Converts weights to f32. Those that are f32 already are shared, not copied. */
 export function inF32(tree: Tree<HostTensor>): NamedParameters {
   return mapTree<unknown, StoredWeight<HostTensor>, HostTensor>(tree, isStoredWeight, (leaf, path) => {
     const weight = weightOnHost(leaf);
@@ -16,7 +16,7 @@ export function inF32(tree: Tree<HostTensor>): NamedParameters {
   }) as NamedParameters;
 }
 
-/** W + scale · B · A, as a new tensor; W is [inputs, outputs] where the layer says so. */
+/** Computes W + scale · B · A as a new tensor, with W [outputs, inputs], or [inputs, outputs] if `isInputsFirst`. */
 export function mergeWeight(layer: AdaptedLayer<Weight, Weight>, scale: number): Weight {
   const { down, up, part } = layer;
   const { inputs, outputs, isInputsFirst } = layer.place;

@@ -8,7 +8,7 @@ export type Targets = readonly string[] | "all-linear";
 const isNamed = ({ path }: LinearPlace, name: string): boolean =>
   `/${path}`.endsWith(`/${name.replaceAll(".", "/")}`);
 
-/** The names that some layer has. */
+/** Keeps the names that at least one layer has. */
 export const filterNames = (
   linearLayers: readonly LinearPlace[],
   names: readonly string[],

@@ -19,7 +19,7 @@ interface ReadField {
 /** A field that is refused unless it has one of these values, which are what is computed here. */
 interface NeutralField {
   readonly only: readonly unknown[];
-  /** Whether it may be a list of such values. */
+  /** Whether a list of such values is accepted too. */
   readonly isList?: true;
   readonly because: string;
 }

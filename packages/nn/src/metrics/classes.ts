@@ -1,4 +1,4 @@
-/** Metrics of classes: shares of labels that are found, counts of what is taken for what. */
+/** Metrics of classification: accuracies, perplexity, confusion, precision and recall. */
 
 import type { Tensor } from "@mp/core";
 import {
@@ -43,7 +43,7 @@ export function accuracy(logits: Tensor, labels: Tensor, options: ClassOptions =
 }
 
 /**
- * Share of labels that are among the k largest of their logits, 0 … 1.
+ * Share of labels whose logit is among the k largest, 0 … 1.
  * @throws as `accuracy`, and MP_INVALID_ARGUMENT for a k that is no number of classes
  */
 export function topKAccuracy(
@@ -95,8 +95,8 @@ export function perplexity(logits: Tensor, labels: Tensor, options: ClassOptions
 }
 
 /**
- * Counts of labels (rows) that were taken for classes (columns): element [i][j] is the total weight of the samples of
- * class i whose largest logit is that of class j.
+ * Counts of labels (rows) by predicted class (columns): element [i][j] is the total weight of the samples of class i
+ * whose largest logit is that of class j.
  * @throws as `accuracy`
  */
 export function confusionMatrix(
@@ -126,11 +126,11 @@ export function confusionMatrix(
  * their harmonic mean.
  */
 export interface PrecisionRecall {
-  /** 0 … 1; 0 where nothing was taken for the class. */
+  /** 0 … 1; 0 without predictions of the class. */
   readonly precision: number;
-  /** 0 … 1; 0 where nothing is of the class. */
+  /** 0 … 1; 0 without labels of the class. */
   readonly recall: number;
-  /** 0 … 1; 0 where both are. */
+  /** 0 … 1; 0 if both are 0. */
   readonly f1: number;
 }
 

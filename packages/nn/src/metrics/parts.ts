@@ -52,14 +52,12 @@ export function inFloat32<T extends TensorTree>(statistics: () => T): T {
 /** The number of a sum without dimensions. */
 export const scalar = (values: StreamedValues, name: string): number => values[name]?.[0] ?? Number.NaN;
 
-/**
- * x · w summed, f32 scalar. What has no weight does not count whatever it is: 0 times what is not finite would be NaN.
- */
+/** Sums x · w, f32 scalar. Elements of weight 0 are skipped, since 0 times a value that is not finite is NaN. */
 export function weightedSum(x: Tensor, w: Tensor): Tensor {
   return reduceSum(mul(where(equal(w, 0), 0, x), w));
 }
 
-/** The weight of the elements of x that are not in low … high, f32 scalar: the sum `outside` of a metric. */
+/** Sums the weights of the elements of x outside low … high, f32 scalar: the sum `outside` of a metric. */
 export function outside(x: Tensor, [low, high]: readonly [number, number], w: Tensor): Tensor {
   const isInside = and(greaterOrEqual(x, low), lessOrEqual(x, high));
   return weightedSum(cast(not(isInside), "f32"), w);
@@ -71,7 +69,7 @@ export function expectInside(values: StreamedValues, message: string): void {
   throw new MpError("MP_OUT_OF_RANGE", message);
 }
 
-/** Samples as vectors: their weights, f32 [n], and what else is given with the shape of the first one. */
+/** Flattens samples of one shape to vectors [n], with their weights f32 [n]. */
 export function samples<K extends string>(
   what: string,
   given: Readonly<Record<K, Tensor>>,

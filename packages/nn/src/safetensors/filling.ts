@@ -6,13 +6,13 @@ import type { FileTensors } from "./open-weights.js";
 import type { WeightMismatch, WeightsReport } from "./report.js";
 import { decodeSource, dtypeProblem, type FloatArray, type Source } from "./source.js";
 
-/** Buffers of PyTorch's modules that are no weights, and that nothing here has. */
+/** Buffers of PyTorch's modules that have no counterpart here. */
 const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
 
 /** Converts numbers that fit a leaf into what the tree stores for it. */
 export type Store = (leaf: HostTensor, numbers: FloatArray, path: string) => Tree<HostTensor>;
 
-/** The means to fill a model. */
+/** The inputs of `fillTrees` besides the trees. */
 export interface Filling {
   /** Names of tensors in the file by their paths in the model. */
   readonly nameAt: ReadonlyMap<string, string>;
@@ -23,7 +23,7 @@ export interface Filling {
   readonly store?: Store;
 }
 
-/** Named trees with the file's values; leaves that it has none for are those of the trees. */
+/** Copies named trees with the file's values in their leaves; leaves that the file lacks stay. */
 export function fillTrees<T extends object>(
   trees: T,
   filling: Filling,
@@ -60,7 +60,7 @@ export function fillTrees<T extends object>(
   return { loaded: Object.fromEntries(loaded) as T, report };
 }
 
-/** The leaf made from the file, or why there is none. */
+/** Converts the file's tensors into a leaf, or says why that is impossible. */
 function convert(
   leaf: HostTensor,
   path: string,
@@ -101,7 +101,7 @@ function leavesBelow(leaves: readonly (readonly [string, HostTensor])[]): Readon
 
 const joinKeys = (keys: readonly string[]): string => keys.map((key) => `${key}/`).join("");
 
-/** The first rule all of whose tensors are in the file, of the layer itself, then of what it is a part of. */
+/** Finds the first rule whose tensors are all in the file: of the layer itself, or else of the layer around it. */
 function candidate(
   path: string,
   below: ReadonlyMap<string, Leaves>,
@@ -123,7 +123,7 @@ function candidate(
   return own === undefined ? undefined : { from: [own], make: (source) => source };
 }
 
-/** In the leaf's dtype: what a file has in bf16 keeps its bits in a leaf of bf16. */
+/** Stores numbers in the leaf's dtype. Those that a file has in bf16 keep their bits in a bf16 leaf. */
 export const storeFloats: Store = ({ dtype }, { data, shape }) =>
   dtype === "bf16" ? tensor(encodeArray(dtype, data), shape, dtype) : tensor(data, shape);
 

@@ -6,11 +6,11 @@ import type { FloatArray, Source } from "./source.js";
 /** Tensors of the file, by their names below the layer's path, and what they make. */
 export interface LayoutRule {
   readonly from: readonly string[];
-  /** The second is that of a rule from two tensors; undefined if their shapes do not go together. */
+  /** Makes the leaf from one tensor, or from two; undefined if the two have different shapes. */
   make(first: Source, second: Source): FloatArray | undefined;
 }
 
-/** Shapes of the leaves below a place of the tree, by their paths from there. */
+/** Shapes of the leaves below a node of the tree, by their paths from it. */
 export type Leaves = ReadonlyMap<string, Shape>;
 
 interface LayoutKind {
@@ -45,7 +45,7 @@ function rows({ shape, data }: FloatArray, count: number, from: number, to: numb
   return { shape: [(size / count) * (to - from), ...rest], data: data.slice(from * part, to * part) };
 }
 
-/** Query, key or value of the stacked projection, whose own names PyTorch and a renamed `c_attn` have. */
+/** Query, key or value out of the stacked projection, as PyTorch or a renamed `c_attn` names it. */
 const inProj = (part: number): readonly LayoutRule[] =>
   ["in_proj_weight", "in_proj/weight"].map((name) => ({
     from: [name],

@@ -15,13 +15,13 @@ export interface LikeModel {
 
 export interface LoadSafetensorsOptions {
   /**
-   * Gives tensors of the file the model's paths: a function, or pairs of pattern and replacement, applied in turn.
+   * Maps names in the file to paths in the model: a function, or pairs of pattern and replacement, applied in turn.
    * Dots count as slashes. Default: the names as they are.
    */
   readonly rename?: Renaming;
   /**
-   * Which matrices are [inputs, outputs] as they are, by their names in the file; those of GPT-2 in Hugging Face's
-   * transformers are. Default false: PyTorch's `Linear` has [outputs, inputs].
+   * Which matrices the file stores as [inputs, outputs], by name, as transformers does for GPT-2. Default false:
+   * PyTorch's `Linear` stores [outputs, inputs].
    */
   readonly inputsFirst?: boolean | ((name: string) => boolean);
   /** Mismatches to accept: leaves that are missing or do not fit keep their start, tensors are left. Default []. */
@@ -44,12 +44,12 @@ const OPTIONS = {
 };
 
 /**
- * Weights that PyTorch or Hugging Face saved, as new values of the trees in `like`, by rules for each kind of layer: kernels
- * are transposed, gates and stacked projections taken apart. F16, BF16, F32 and F64 of the file become f32, or bf16 where
- * `like` has bf16, as for the frozen base of a fine-tuning. The path is that of a `.safetensors` file, or of the index of
- * a sharded one, `model.safetensors.index.json`.
+ * Loads weights that PyTorch or Hugging Face saved into copies of the trees in `like`. Rules for each kind of layer
+ * transpose kernels and split gates and stacked projections. F16, BF16, F32 and F64 become f32, or bf16 where `like` is
+ * bf16, as in a frozen base. The path names a `.safetensors` file or the index of a sharded one,
+ * `model.safetensors.index.json`.
  * @throws MP_INVALID_ARGUMENT, MP_IO, MP_PARSE, MP_OUT_OF_MEMORY; MP_CHECKPOINT_MISMATCH with the report in
- * `details.report`, for what is neither loaded nor allowed
+ * `details.report`, for mismatches that `allow` does not name
  */
 export async function loadSafetensors<L extends LikeModel>(
   path: string,
@@ -77,7 +77,7 @@ interface Reading extends Pick<Filling, "isInputsFirst" | "store"> {
   readonly allow?: readonly Allowed[];
 }
 
-/** The same for another reader, perhaps with another way to store what fits. */
+/** Loads weights for `loadSafetensors` and for readers that store leaves in other formats. */
 export async function loadStored<T extends object>(
   subject: Subject,
   trees: T,
@@ -91,7 +91,7 @@ export async function loadStored<T extends object>(
   return { loaded, report };
 }
 
-/** A promise would count as true. @throws MP_INVALID_ARGUMENT */
+/** Refuses answers that are not boolean: a promise would count as true. @throws MP_INVALID_ARGUMENT */
 const answering =
   (inputsFirst: (name: string) => boolean) =>
   (name: string): boolean => {

@@ -12,7 +12,7 @@ import { inOwnCodes } from "./own-codes.js";
 
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
 
-/** A file, and the function that reads it for messages. */
+/** A file, and the public function that messages name. */
 export interface Opening {
   readonly what: string;
   readonly path: string;

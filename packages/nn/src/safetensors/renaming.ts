@@ -2,9 +2,9 @@ import { shown } from "@mp/graph/internal";
 import { invalid } from "../errors.js";
 
 /**
- * The model's path of a tensor by its name in the file: a function, which leaves out what it gives no name, or pairs of
- * a pattern and its replacement, applied in turn. A pattern of text is the name's beginning; a replacement of null
- * leaves the tensor out.
+ * Maps a tensor's name in the file to its path in the model: a function, where undefined leaves the tensor out, or
+ * pairs of pattern and replacement, applied in turn. A string pattern is a prefix; a replacement of null leaves the
+ * tensor out.
  */
 export type Renaming =
   | ((name: string) => string | undefined)

@@ -34,7 +34,7 @@ const PROBLEMS: Readonly<Record<Allowed, (report: WeightsReport) => readonly str
   unexpected: ({ unexpected }) =>
     unexpected.map((name) => `${JSON.stringify(name)} of the file has no place`),
 };
-/** As `rename` has to give it: `params/0/bias` is "0.bias". */
+/** The name that `rename` has to return for a path: "0.bias" for `params/0/bias`. */
 const quoteName = (path: string): string => JSON.stringify(path.split("/").slice(1).join("."));
 
 const MOST_SHOWN = 5;

@@ -10,7 +10,7 @@ const NAMES: Readonly<Record<string, "F32" | "BF16">> = { f32: "F32", bf16: "BF1
 export interface PublishedFolder {
   /** Names of the file of weights and of the one that describes them. */
   readonly names: readonly [weights: string, config: string];
-  /** Its leaves are named by their paths with dots for slashes. */
+  /** Leaves are saved under their paths, with dots for slashes. */
   readonly tree: object;
   readonly config: object;
   /** Goes before each name. */
@@ -50,7 +50,7 @@ export async function saveFolder(
   });
 }
 
-/** As `mkdir` with `recursive`, which does not end in places such as /proc. */
+/** Does what `mkdir` with `recursive` does, which never returns in places such as /proc. */
 async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
   if (dirname(folder) !== folder) await makeFolder(dirname(folder));

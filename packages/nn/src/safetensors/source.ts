@@ -3,7 +3,7 @@ import { MpError, type Shape } from "@mp/core";
 import { decodeArray } from "@mp/core/graph";
 import { arrayOf, type SafetensorsDType, type SafetensorsTensor } from "@mp/safetensors";
 
-/** Numbers and their shape, before they are a tensor of the model. */
+/** Numbers of the file with their shape. */
 export interface FloatArray {
   readonly shape: Shape;
   readonly data: Float32Array;
@@ -12,7 +12,7 @@ export interface FloatArray {
 export interface Source extends FloatArray {
   /** In the file. */
   readonly name: string;
-  /** Whether a matrix is [inputs, outputs] as it is. */
+  /** Whether the file stores a matrix as [inputs, outputs]. */
   readonly inputsFirst: boolean;
 }
 
