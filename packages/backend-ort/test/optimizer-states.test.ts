@@ -54,6 +54,7 @@ async function momentsOn(backend: Backend, states: "bf16" | "f16" | "f8e4m3" | "
       ? [[slot, [...new Float32Array(bytes.slice(8 + length + at[0], 8 + length + at[1]).buffer)]] as const]
       : [],
   );
+  await backend.dispose();
   return { losses, values: new Map(values), report: optimizer.tensors };
 }
 
