@@ -17,7 +17,7 @@ const SMALL = ["--width", "4", "--batch", "8", "--size", "16", "--train-images",
 function run(...flags: readonly string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...SMALL, ...flags], {
     encoding: "utf8",
-    timeout: 120_000,
+    timeout: 600_000,
   });
   return { status, stdout, stderr };
 }

@@ -179,7 +179,7 @@ describe("workerDataset", () => {
       ["--max-old-space-size=512", "--input-type=module", "-e", program],
       {
         cwd: fileURLToPath(new URL("..", import.meta.url)),
-        timeout: 120_000,
+        timeout: 600_000,
         encoding: "utf8",
       },
     );

@@ -19,7 +19,7 @@ function losses(...own: readonly string[]): readonly number[] {
   const path = join(folder, `${own.length}.json`);
   const { status, stderr } = spawnSync(process.execPath, [main, ...SMALL, "--json", path, ...own], {
     encoding: "utf8",
-    timeout: 120_000,
+    timeout: 600_000,
   });
   expect([status, stderr.includes("MP_")]).toEqual([0, false]);
   return JSON.parse(readFileSync(path, "utf8")).loss;

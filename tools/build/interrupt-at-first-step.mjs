@@ -1,0 +1,10 @@
+// Preloaded by tests: the process interrupts itself when it tells of its first step, as Ctrl-C would. A signal from the
+// test may come before that step, or after the last one.
+const { write } = process.stderr;
+process.stderr.write = /** @type {typeof write} */ (
+  (/** @type {[string]} */ ...given) => {
+    const isWritten = write.apply(process.stderr, given);
+    if (String(given[0]).includes("step 1/")) process.kill(process.pid, "SIGINT");
+    return isWritten;
+  }
+);
