@@ -130,7 +130,6 @@ function lintBroadcasts(node: AnyNode): readonly CastLint[] {
   if (n === undefined || n === 1 || row.length !== 1 || column.join() !== `${n},1`) return [];
   const finding: Finding = {
     rule: "crossed-broadcast",
-    severity: "warning",
     what: `[${a.shape.join(", ")}] with [${b.shape.join(", ")}] makes [${n}, ${n}]`,
     remedy: `reshape one of them to the other's shape; where all pairs are meant, say so: unsqueeze(row, [0])`,
   };
@@ -140,7 +139,6 @@ function lintBroadcasts(node: AnyNode): readonly CastLint[] {
 const activation = (node: AnyNode): CastLint =>
   describeLint(node, {
     rule: "activated-twice",
-    severity: "warning",
     what: `the loss applies a ${node.op} itself, and its logits have had one`,
     remedy: `pass it the scores before the ${node.op}`,
   });
@@ -162,7 +160,6 @@ function overflow(wide: AnyNode, what: string, dtype: ComputeDType): Finding {
 function vanishing(node: AnyNode, number: number, dtype: ComputeDType): CastLint {
   return describeLint(node, {
     rule: "constant-vanishes",
-    severity: "warning",
     what: `${number} is 0 in ${dtype}`,
     remedy: `the smallest normal number of ${dtype} is ${floatFormats[dtype].minNormal.toExponential(2)}; or ${keepInF32(node)}`,
   });
@@ -173,11 +170,14 @@ function keepInF32({ op, origin: { scope } }: AnyNode): string {
   return `keep it in f32 with policy.with(${changes})`;
 }
 
-interface Finding extends Pick<CastLint, "rule" | "severity" | "remedy"> {
+interface Finding extends Pick<CastLint, "rule" | "remedy"> {
   readonly what: string;
+  /** Default `warning`. */
+  readonly severity?: CastLint["severity"];
 }
 
-function describeLint({ name, origin }: AnyNode, { what, rule, severity, remedy }: Finding): CastLint {
+function describeLint({ name, origin }: AnyNode, finding: Finding): CastLint {
+  const { what, rule, severity = "warning", remedy } = finding;
   const { scope, line } = origin;
   const at = line === undefined ? "" : ` (at ${line})`;
   const location = line === undefined ? { scope } : { scope, line };
@@ -203,7 +203,6 @@ function undoneCasts(plan: CastPlan): readonly CastLint[] {
     const { reader, dtype } = first;
     const finding: Finding = {
       rule: "cast-undone",
-      severity: "warning",
       what: `the cast to ${value.dtype} is undone, ${reader.name} takes ${dtype}`,
       remedy: `remove the cast, or override ${reader.op}${reader.origin.scope === "" ? "" : ` in ${reader.origin.scope}`}`,
     };

@@ -85,13 +85,10 @@ class Painter {
       if (this.#isPainted(site)) continue;
       if (site.category === "between") this.#paint(site, "f32");
       else if (site.category !== "infer") this.#paintWidest(site);
-      else if (!this.#meetsLow(site)) this.#paint(site, "f32");
-      else this.#paint(site, this.#low, { rule: "downstream of a low-precision op" });
+      else if (site.floats.some((value) => this.#made(value) === this.#low))
+        this.#paint(site, this.#low, { rule: "downstream of a low-precision op" });
+      else this.#paint(site, "f32");
     }
-  }
-
-  #meetsLow(site: CastSite): boolean {
-    return site.floats.some((value) => this.#made(value) === this.#low);
   }
 
   #paintWidest(site: CastSite): void {

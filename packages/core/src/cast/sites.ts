@@ -63,7 +63,7 @@ export function viewForCasting(
     if (node.op === "Constant") for (const output of node.outputs) constants.set(output, node);
   }
   const sites = graph.nodes.map((node): CastSite => {
-    const floats = floatOperands(node);
+    const floats = leadingInputs(node).filter((value) => isComputeFloat(value.dtype));
     const number = wide.get(node);
     const ruling: Ruling =
       number === undefined
@@ -93,10 +93,6 @@ export function outputsToCast(graph: Graph, output: ComputeDType): ReadonlyMap<V
     if (node.op !== "Cast") for (const value of node.outputs) computed.add(value);
   const cast = graph.outputs.filter(({ value }) => computed.has(value) && isComputeFloat(value.dtype));
   return new Map(cast.map(({ value }) => [value, output]));
-}
-
-function floatOperands(node: AnyNode): readonly Value[] {
-  return leadingInputs(node).filter((value) => isComputeFloat(value.dtype));
 }
 
 function carryOutputs(
@@ -140,7 +136,8 @@ function rulingOn(
     return { category: override.category, rule: "override", because };
   }
   if (isPure(policy)) return { category: "low", rule: "pure policy" };
-  return listing(structural(node, low, constants) ?? kernelCategory(op, listed, low, manifest));
+  const ruling = structural(node, low, constants) ?? kernelCategory(op, listed, low, manifest);
+  return { ...ruling, rule: LIST_RULE[ruling.category] };
 }
 
 const LIST_RULE: Readonly<Record<CastCategory, CastRule>> = {
@@ -153,10 +150,6 @@ const LIST_RULE: Readonly<Record<CastCategory, CastRule>> = {
   clear: "widest operand",
   fixed: "as written",
 };
-
-function listing(ruling: Pick<CastSite, "category" | "because">): Ruling {
-  return { ...ruling, rule: LIST_RULE[ruling.category] };
-}
 
 /** Why the backend does not compute that op in that half: its own reason, or its list of dtypes. */
 function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): string | undefined {

@@ -1,4 +1,4 @@
-import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { elementCount, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { div, maximum, mul, reduceSumSquare, sqrt } from "@mp/graph/ops";
 import { checkHyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
@@ -6,15 +6,7 @@ import { scaleUpdates, stateless } from "./transformation.js";
 
 /** √mean(x²), f32 scalar; 0 of no elements. */
 const rootMeanSquare = (x: Tensor): Tensor =>
-  sqrt(
-    div(
-      reduceSumSquare(x),
-      Math.max(
-        1,
-        x.shape.reduce((count, size) => count * size, 1),
-      ),
-    ),
-  );
+  sqrt(div(reduceSumSquare(x), Math.max(1, elementCount(x.shape, "optimizer"))));
 
 /**
  * Scales the direction of each parameter so that the root of the mean of its squares is at most `threshold` (Shazeer &

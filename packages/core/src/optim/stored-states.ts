@@ -46,7 +46,10 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
       const tree = next[slot];
       if (tree === undefined) {
         if (typeof states === "string") continue;
-        throw withoutSlot(part.name, slot, next);
+        throw new MpError(
+          "MP_INVALID_ARGUMENT",
+          `${part.name}: states.${slot} must be left out: with these options it has no such slot, only ${Object.keys(next).join(", ")}`,
+        );
       }
       const leaves = new Map<string, Stored>();
       for (const [path, leaf] of leavesOf(tree, isTensor, slot)) {
@@ -83,14 +86,6 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
       };
     },
   };
-}
-
-function withoutSlot(name: string, slot: string, slots: Slots): MpError<"MP_INVALID_ARGUMENT"> {
-  const others = Object.keys(slots).join(", ");
-  return new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${name}: states.${slot} must be left out: with these options it has no such slot, only ${others}`,
-  );
 }
 
 /** The format of one tensor of a slot: f32 for what is too small to be worth its scales, or has nothing to scale. */

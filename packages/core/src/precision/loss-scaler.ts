@@ -68,17 +68,21 @@ export interface LossScaler<S extends TensorTree = TensorTree> {
 
 type NoState = Readonly<Record<never, never>>;
 
-/** Scale 1, for f32 and bf16: non-finite steps are still detected and skipped. */
-export function noLossScaling(): LossScaler<NoState> {
+function constantScale(name: string, kind: "none" | "static", scale: number): LossScaler<NoState> {
   return {
-    name: "none",
-    kind: "none",
-    minScale: 1,
-    maxScale: 1,
+    name,
+    kind,
+    minScale: scale,
+    maxScale: scale,
     init: () => ({}),
-    scale: () => literal(1),
+    scale: () => literal(scale),
     update: (state) => state,
   };
+}
+
+/** Scale 1, for f32 and bf16: non-finite steps are still detected and skipped. */
+export function noLossScaling(): LossScaler<NoState> {
+  return constantScale("none", "none", 1);
 }
 
 /** Beyond these bounds a scale or its reciprocal is infinite, or subnormal, which engines may flush to 0. */
@@ -108,16 +112,8 @@ function unlessPowersOfTwo(what: string, factors: Readonly<Record<string, number
 /** A constant scale, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly; others warn. */
 export function staticLossScale(scale: number): LossScaler<NoState> {
   scaleAllowed("staticLossScale: scale", scale);
-  return {
-    name: `static(${scale})`,
-    kind: "static",
-    minScale: scale,
-    maxScale: scale,
-    warnings: unlessPowersOfTwo("staticLossScale", { scale }),
-    init: () => ({}),
-    scale: () => literal(scale),
-    update: (state) => state,
-  };
+  const warnings = unlessPowersOfTwo("staticLossScale", { scale });
+  return { ...constantScale(`static(${scale})`, "static", scale), warnings };
 }
 
 export interface DynamicLossScaleOptions {
@@ -186,10 +182,9 @@ const DYNAMIC = {
 export function dynamicLossScale(options: DynamicLossScaleOptions = {}): DynamicLossScaler {
   const read = readOptions("dynamicLossScale", options, DYNAMIC, { example: "{ initialScale: 1024 }" });
   const { initialScale, growthFactor, backoffFactor, growthInterval, minScale, hysteresis, refill } = read;
-  const { growthDelay } = read;
+  const { growthDelay, maxScale = Math.max(2 ** 24, initialScale) } = read;
   // Not -growthDelay, which is -0 without a delay.
   const restart = 0 - growthDelay;
-  const { maxScale = Math.max(2 ** 24, initialScale) } = read;
   if (!(minScale <= initialScale && initialScale <= maxScale)) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",

@@ -27,54 +27,43 @@ export interface Precision {
 /** A precision, or a function that picks one by what the backend computes natively. */
 export type PrecisionChoice = Precision | ((manifest: BackendManifest) => Precision);
 
+function preset(
+  name: string,
+  policy: CastingPolicy,
+  lossScaler: LossScaler = noLossScaling(),
+  masterWeights: MasterWeights = f32Master(),
+): Precision {
+  return { name, policy, masterWeights, lossScaler };
+}
+
 /** Everything in f32. */
 export function float32(): Precision {
-  return { name: "float32", policy: float32Policy, masterWeights: f32Master(), lossScaler: noLossScaling() };
+  return preset("float32", float32Policy);
 }
 
 /** f16 compute, f32 masters, dynamic loss scaling: Micikevicius et al., arXiv 1710.03740. */
 export function mixedFloat16(): Precision {
-  return {
-    name: "mixed_float16",
-    policy: mixedFloat16Policy,
-    masterWeights: f32Master(),
-    lossScaler: dynamicLossScale(),
-  };
+  return preset("mixed_float16", mixedFloat16Policy, dynamicLossScale());
 }
 
 /** bf16 compute and f32 masters; bf16 has f32's range, so the loss is not scaled. Non-finite steps are still skipped. */
 export function mixedBfloat16(): Precision {
-  return {
-    name: "mixed_bfloat16",
-    policy: mixedBfloat16Policy,
-    masterWeights: f32Master(),
-    lossScaler: noLossScaling(),
-  };
+  return preset("mixed_bfloat16", mixedBfloat16Policy);
 }
 
 /** Parameters, compute and updates in f16, without loss scaling: the baseline for mixed precision. */
 export function float16(): Precision {
-  return {
-    name: "float16",
-    policy: float16Policy,
-    masterWeights: noMasterWeights("f16"),
-    lossScaler: noLossScaling(),
-  };
+  return preset("float16", float16Policy, noLossScaling(), noMasterWeights("f16"));
 }
 
 /** Parameters, compute and updates in bf16, without loss scaling. */
 export function bfloat16(): Precision {
-  return {
-    name: "bfloat16",
-    policy: bfloat16Policy,
-    masterWeights: noMasterWeights("bf16"),
-    lossScaler: noLossScaling(),
-  };
+  return preset("bfloat16", bfloat16Policy, noLossScaling(), noMasterWeights("bf16"));
 }
 
 /** Only the user's `cast` calls, as in MXNet's and Apex's manual mode. */
 export function manual(lossScaler: LossScaler = dynamicLossScale()): Precision {
-  return { name: "manual", policy: manualPolicy, masterWeights: f32Master(), lossScaler };
+  return preset("manual", manualPolicy, lossScaler);
 }
 
 const mixedByDType: Readonly<Record<HalfDType, () => Precision>> = { bf16: mixedBfloat16, f16: mixedFloat16 };

@@ -5,9 +5,7 @@ import {
   leavesOf,
   MpError,
   mapTensors,
-  mapTree,
   type TensorTree,
-  type ValueType,
 } from "@mp/graph";
 import { cast } from "@mp/graph/ops";
 import { lowDType } from "../cast/policy.js";
@@ -16,7 +14,13 @@ import { nonFiniteProblem } from "../train/batch/non-finite.js";
 import { runOnce } from "../train/compile/compiled-programs.js";
 import type { Outputs } from "../train/definition/outputs.js";
 import { isValueType } from "../train/definition/state.js";
-import { feedName, type TypeTree, traceProgram } from "../train/definition/traced-program.js";
+import {
+  feedName,
+  feedTree,
+  hostTypes,
+  type TypeTree,
+  traceProgram,
+} from "../train/definition/traced-program.js";
 import { storeUntrained } from "../train/weights/frozen.js";
 
 /** The name of the weights in a predictor's state: no program writes them. */
@@ -47,12 +51,12 @@ export async function keepWeights(
   for (const [path, leaf] of leaves) {
     expectNumbers(nonFiniteProblem(`params at ${path}`, leaf, true));
   }
-  const model = leafSlots(given.modelState, MODEL);
-  const weights = leafSlots(given.params, WEIGHTS);
-  const { outputs, ...program } = traceProgram({ fed: { [WEIGHTS]: leafTypes(given.params) } }, (_, fed) => ({
+  const model = feedTree(given.modelState, MODEL);
+  const weights = feedTree(given.params, WEIGHTS);
+  const { outputs, ...program } = traceProgram({ fed: { [WEIGHTS]: hostTypes(given.params) } }, (_, fed) => ({
     outputs: { [WEIGHTS]: inStorage(precision, fed[WEIGHTS] as TensorTree) },
   }));
-  const types = { [WEIGHTS]: outputs[WEIGHTS] ?? {}, [MODEL]: leafTypes(given.modelState) };
+  const types = { [WEIGHTS]: outputs[WEIGHTS] ?? {}, [MODEL]: hostTypes(given.modelState) };
   const stored = new Map(leavesOf(types[WEIGHTS], isValueType, "params"));
   // Without a half nothing is computed, and the parameters are not copied.
   if (leaves.every(([path, { dtype }]) => stored.get(path)?.dtype === dtype))
@@ -84,11 +88,3 @@ function inStorage({ masterWeights, policy }: Precision, params: TensorTree): Te
 function expectNumbers(problem: string | undefined, remedy = "load the weights of an earlier step"): void {
   if (problem !== undefined) throw new MpError("MP_NON_FINITE", `predictor: ${problem}; ${remedy}`);
 }
-
-const leafTypes = (tree: unknown): TypeTree =>
-  mapTree(tree, isHostTensor, ({ dtype, shape }): ValueType => ({ dtype, shape })) as unknown as TypeTree;
-
-const leafSlots = (tree: unknown, group: string): Outputs =>
-  Object.fromEntries(
-    leavesOf(tree, isHostTensor, group).map(([path, leaf]) => [feedName(group, path), leaf]),
-  );

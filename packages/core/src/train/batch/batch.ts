@@ -121,13 +121,14 @@ function isRunInput(value: unknown): value is RunInput {
 }
 
 function isHandle(value: unknown): value is Handle {
+  return isDisposable(value) && (DTYPES as readonly string[]).includes(value.dtype);
+}
+
+/** Whether it looks like a tensor of some library: with a dtype, a shape and `dispose`. */
+function isDisposable(value: unknown): value is EngineTensor {
   if (typeof value !== "object" || value === null) return false;
-  const candidate = value as { dtype?: unknown; shape?: unknown; dispose?: unknown };
-  return (
-    (DTYPES as readonly unknown[]).includes(candidate.dtype) &&
-    Array.isArray(candidate.shape) &&
-    typeof candidate.dispose === "function"
-  );
+  const { dtype, shape, dispose } = value as { dtype?: unknown; shape?: unknown; dispose?: unknown };
+  return typeof dtype === "string" && Array.isArray(shape) && typeof dispose === "function";
 }
 
 /** Whether it holds bare numbers: a typed array, or a (nested) array of numbers. */
@@ -135,12 +136,6 @@ function isData(value: unknown): value is ArrayBufferView | readonly unknown[] {
   let first: unknown = value;
   for (let depth = 0; Array.isArray(first) && depth < DEEPEST_TREE; depth++) first = first[0];
   return ArrayBuffer.isView(value) || (Array.isArray(value) && isNumber(first));
-}
-
-function isEngineTensor(value: unknown): value is EngineTensor {
-  if (!isInstance(value)) return false;
-  const { dtype, shape, dispose } = value as { dtype?: unknown; shape?: unknown; dispose?: unknown };
-  return typeof dtype === "string" && Array.isArray(shape) && typeof dispose === "function";
 }
 
 const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
@@ -170,7 +165,7 @@ function refusal(batch: unknown, value: unknown, name: string, place: string): E
     const data = Array.isArray(value) ? "Float32Array.from(numbers)" : "data";
     return invalid(`${place}: is ${kind}; wrap it: tensor(${data}, shape), with Int32Array for indices`);
   }
-  if (isEngineTensor(value)) {
+  if (isInstance(value) && isDisposable(value)) {
     return invalid(
       `${place}: is a ${value.dtype} ${value.constructor.name} of a library that this backend does not take tensors of; copy its data: tensor(data, shape)`,
     );

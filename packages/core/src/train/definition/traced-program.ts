@@ -2,6 +2,7 @@ import {
   formatType,
   type Graph,
   type HostTensor,
+  isHostTensor,
   isTensor,
   leavesOf,
   MpError,
@@ -45,6 +46,19 @@ export interface ProgramResult {
 
 /** The name of the graph input or output that carries a leaf of a tree. */
 export const feedName = (tree: string, path: string): string => (path === "" ? tree : `${tree}/${path}`);
+
+/** The types of a tree of host tensors. @param what names the tree in errors */
+export const hostTypes = (tree: unknown, what?: string): TypeTree =>
+  mapTree(
+    tree,
+    isHostTensor,
+    ({ dtype, shape }): ValueType => ({ dtype, shape }),
+    what,
+  ) as unknown as TypeTree;
+
+/** The host tensors of a tree by the names of the inputs that they are fed to. */
+export const feedTree = (tree: unknown, name: string): Readonly<Record<string, HostTensor>> =>
+  Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [feedName(name, path), leaf]));
 
 /** Traces `body` over a state and fed trees into a cleaned-up, scheduled graph. */
 export function traceProgram(

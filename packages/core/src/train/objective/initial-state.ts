@@ -1,19 +1,11 @@
-import {
-  type Backend,
-  type HostTensor,
-  isHostTensor,
-  leavesOf,
-  MpError,
-  mapTree,
-  type ValueType,
-} from "@mp/graph";
+import { type Backend, type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/graph";
 import { nonFiniteProblem } from "../batch/non-finite.js";
 import { runOnce } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { isOwnSlot } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 import { isValueType, type SlotGroupName, slotGroupName } from "../definition/state.js";
-import { feedName, type TypeTree } from "../definition/traced-program.js";
+import { feedName, feedTree, hostTypes, type TypeTree } from "../definition/traced-program.js";
 import { initProgram } from "../programs/step-programs.js";
 import { frozenInAll } from "../weights/frozen.js";
 
@@ -64,10 +56,10 @@ export async function initialState(
     checkNumbers(place("modelState", path), leaf, { allowsInfinity: true, remedy: SKIPPED });
   }
   const types = {
-    parameters: treeTypes(given.parameters, "params"),
-    model: treeTypes(given.modelState, "modelState"),
+    parameters: hostTypes(given.parameters, "params"),
+    model: hostTypes(given.modelState, "modelState"),
   };
-  const values = { ...feedTree("parameters", given.parameters), ...feedTree("model", given.modelState) };
+  const values = { ...feedTree(given.parameters, "parameters"), ...feedTree(given.modelState, "model") };
   const { types: stateTypes, slots } = await makeState(backend, definitions, types, values, windowed);
   for (const [slot, value] of Object.entries(slots)) {
     const definition = definitions.find((each) => isOwnSlot(each, slot));
@@ -134,14 +126,3 @@ function checkNumbers(what: string, tensor: HostTensor, { allowsInfinity, remedy
 }
 
 const place = (head: string, path: string): string => (path === "" ? head : `${head} at ${path}`);
-
-const treeTypes = (tree: unknown, what: string): TypeTree =>
-  mapTree(
-    tree,
-    isHostTensor,
-    ({ dtype, shape }): ValueType => ({ dtype, shape }),
-    what,
-  ) as unknown as TypeTree;
-
-const feedTree = (name: string, tree: unknown): Outputs =>
-  Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [feedName(name, path), leaf]));
