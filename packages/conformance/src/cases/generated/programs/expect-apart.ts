@@ -12,6 +12,7 @@ import { type Allowance, EXACT } from "../../../compare/allowance.js";
 import { compareTensors } from "../../../compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
 import { fail } from "../../../expectations.js";
+import { flush } from "../../../host-data.js";
 import type { GraphCheck, Tensors } from "../../kinds/graph-case.js";
 import { scriptedCase } from "../../kinds/scripted-case.js";
 
@@ -52,9 +53,9 @@ async function expectRun(
 }
 
 function feed({ manifest }: Backend, inputs: Tensors): Tensors {
-  const flush = (tensor: HostTensor): HostTensor =>
+  const feedOne = (tensor: HostTensor): HostTensor =>
     isComputeFloat(tensor.dtype) && manifest.subnormals[tensor.dtype] === "flush" ? flush(tensor) : tensor;
-  return Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, flush(tensor)]));
+  return Object.fromEntries(Object.entries(inputs).map(([name, tensor]) => [name, feedOne(tensor)]));
 }
 
 /**
