@@ -116,8 +116,8 @@ const FOLDERS = {
     "cases/kinds", // cases made from a description
     "cases/integers",
     "cases/rewrites",
-    "cases/generated", // cases drawn at random
-    "cases/generated/programs",
+    "cases/families", // one claim for many operators or programs
+    "cases/families/programs",
     "cases/rare",
     "cases",
     "training", // what cases that train share

@@ -3,7 +3,7 @@ import type { Op } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { opRows } from "../../samples/op-table.js";
 import type { RareRow } from "../../samples/rare-row.js";
-import { sampleCases } from "../generated/sample-cases.js";
+import { sampleCases } from "../families/sample-cases.js";
 import { booleanByteCases } from "./boolean-bytes.js";
 import { planeCases } from "./nan-in-planes.js";
 

@@ -1,7 +1,7 @@
 /** Operators on tensors of which all sides are equal, where only the values show that two axes were exchanged. */
 import { DTYPES, isComputeFloat, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import { columnCases } from "./generated-cases.js";
+import { columnCases } from "./column-cases.js";
 
 /** Eight-bit floats are only moved, and not by every form of a scatter. */
 const SIDED = DTYPES.filter((dtype) => !isFloat(dtype) || isComputeFloat(dtype));

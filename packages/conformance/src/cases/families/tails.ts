@@ -6,7 +6,7 @@ import { type OpSample, sample } from "../../samples/op-sample.js";
 import { drawBetween, everySeventh, LENGTHS, label } from "../../samples/tail-data.js";
 import { graphCase } from "../kinds/graph-case.js";
 import { sampleGraph } from "../kinds/op-cases.js";
-import { columnCases } from "./generated-cases.js";
+import { columnCases } from "./column-cases.js";
 
 const LENGTHS_1_TO_70 = "lengths-1-to-70";
 
