@@ -6,8 +6,8 @@ import type { Lowering, LoweringTable } from "./lowering.js";
 import { plain } from "./plain.js";
 import { inF32 } from "./twins.js";
 
-/** The engine's own op is off by more than one ulp. */
-const reciprocal: Lowering<"Reciprocal"> = (_, [x], writer) => [writer.scalar(1, x.dtype).div(x)];
+/** The engine's own op is off by more than one ulp, and so is the rsqrt that its optimizer makes of 1/√x, but not of 1/(√x · 1). */
+const reciprocal: Lowering<"Reciprocal"> = (_, [x], writer) => [writer.scalar(1, x.dtype).div(x.mul(1))];
 
 /** For alpha outside 0 … 1 the engine's op takes the larger of x and alpha · x, which is not LeakyRelu. */
 const leakyRelu: Lowering<"LeakyRelu"> = (node, [x], writer) => {
