@@ -1,14 +1,11 @@
-/**
- * Checks an argument before anything is done with it: one message for every argument of every function, `what must be
- * …, got …`.
- */
+/** Checks of arguments. The messages of all functions have one form: `what must be …, got …`. */
 import { MpError } from "./errors.js";
 import { shown } from "./shown.js";
 
-/** Refuses a value that an argument cannot have; `what` is the message's subject, as `imageBatches: batch`. */
+/** Throws if the value is not allowed. `what` is the subject of the message, such as `imageBatches: batch`. */
 export type Check = (what: string, value: unknown) => void;
 
-/** @throws MP_INVALID_ARGUMENT, `allowed` completing the sentence that begins with the argument's name */
+/** A check that throws MP_INVALID_ARGUMENT, "… must be" followed by `allowed`, unless `accepts` returns true. */
 export function claim(allowed: string, accepts: (value: unknown) => boolean): Check {
   return (what, value) => {
     if (accepts(value)) return;
@@ -18,7 +15,7 @@ export function claim(allowed: string, accepts: (value: unknown) => boolean): Ch
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** Without a range, any integer that a double holds exactly. */
+/** An integer from `low` to `high`; by default any that a double holds exactly. */
 export function integer(
   low: number = Number.MIN_SAFE_INTEGER,
   high: number = Number.MAX_SAFE_INTEGER,
@@ -34,12 +31,12 @@ function describeRange(low: number, high: number): string {
   return low > Number.MIN_SAFE_INTEGER ? `≥ ${low}` : "between -2^53 and 2^53";
 }
 
-/** A count that an i32 holds. */
+/** An integer from 1 to 2^31 - 1. */
 export const count: Check = claim(
   "an integer ≥ 1",
   (value) => isInteger(value) && value >= 1 && value < 2 ** 31,
 );
-/** Both ends are allowed. */
+/** A number from 0 to 1, both included. */
 export const share: Check = claim(
   "a number from 0 to 1",
   (value) => typeof value === "number" && value >= 0 && value <= 1,
@@ -62,7 +59,7 @@ export function listOf(what: string, accepts: (value: unknown) => boolean): Chec
   return claim(`a list of ${what}`, (value) => Array.isArray(value) && value.every(accepts));
 }
 
-/** Also allows undefined, which counts as left out. */
+/** The check for an option that may be left out or undefined. */
 export function optional(check: Check): Check {
   return (what, value) => {
     if (value !== undefined) check(what, value);

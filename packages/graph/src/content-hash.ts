@@ -1,9 +1,9 @@
 const PRIME = 0x01000193;
 
 /**
- * A hash of the bytes of an array, 16 hex digits: distinguishes data but is not cryptographic. The same on all machines
- * of one byte order. Two lanes of FNV-1a over 32-bit words with their high bits folded down; otherwise two flipped
- * signs would cancel.
+ * A hash of an array's bytes in 16 hex digits; not cryptographic, and it depends on the machine's byte order. It is
+ * two lanes of FNV-1a over 32-bit words. The high bits are folded down, since otherwise two flipped signs would
+ * cancel.
  */
 export function contentHash({ buffer, byteOffset, byteLength }: ArrayBufferView): string {
   const length = byteLength >>> 2;

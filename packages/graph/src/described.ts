@@ -1,13 +1,13 @@
 /**
- * The text for a part with these settings: `adam(learningRate 0.001, beta1 0.9)`. A checkpoint identifies a part by it.
- * A function, such as a schedule, is identified only by its name.
+ * Describes a part by its settings, such as `adam(learningRate 0.001, beta1 0.9)`; checkpoints identify the part by
+ * this text. A function, such as a schedule, appears only by its name.
  */
 export function described(name: string, settings: Readonly<Record<string, Described>>): string {
   const words = Object.entries(settings).map(([setting, value]) => `${setting} ${describeValue(value)}`);
   return `${name}(${words.join(", ")})`;
 }
 
-/** A record is an option by names, such as the formats of a state. */
+/** The value of a setting. A record holds one value per name, such as the format of each state. */
 type Described =
   | number
   | string

@@ -3,7 +3,7 @@ import { MpError } from "../errors.js";
 import type { Graph, ValueType } from "../graph/graph.js";
 import { expectType } from "./check-tensor.js";
 
-/** Bindings after they were checked against graph and state. */
+/** Bindings that have been checked against the graph and the state. */
 export interface Bound {
   /** Graph input → slot. */
   readonly reads: ReadonlyMap<string, string>;
@@ -11,8 +11,8 @@ export interface Bound {
   readonly whenApplied: readonly Replacement[];
   readonly applied: string | undefined;
   /**
-   * The outputs that replace slots, and so are not results of a run, each with its slots. An engine that writes an
-   * output to one buffer must copy it for every slot after the first.
+   * The slots that each output replaces; such an output is not a result of a run. An engine that writes an output to
+   * one buffer must copy it for every slot after the first.
    */
   readonly taken: ReadonlyMap<string, readonly [slot: string, ...others: string[]]>;
 }

@@ -1,4 +1,4 @@
-/** The promises of `defineBackend`, and what an author may get wrong: callers get a code, and nothing is left in use. */
+/** Tests the promises of `defineBackend`, also with faulty hooks: callers get a code, and nothing stays in use. */
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { type Block, type EngineHooks, tracedEngine } from "../../test/traced-engine.js";
@@ -25,7 +25,7 @@ function shifting(): Graph {
   return builder.finish({ y: builder.emitOne("Add", [x, builder.literal(1, "f32")], {}) });
 }
 
-/** w ← w + x and seen = w; applied where the first x is below 100. */
+/** w ← w + x, committed if x is below 100; the output `seen` is the old w. */
 function stepping(): Graph {
   const builder = new GraphBuilder();
   const x = builder.input("x", f32(0), "batch");
@@ -55,7 +55,7 @@ const broken = (): never => {
   throw new Error("on purpose");
 };
 
-/** An engine that keeps states, each as a list of one block. */
+/** An engine that keeps states itself; each is a list of one block. */
 const keeping = (
   changes: Partial<StateFunctions<Block[]>>,
   program?: Partial<Program<Block>>,
@@ -396,7 +396,7 @@ describe("a run", () => {
 });
 
 describe("disposal", () => {
-  /** Compiles for a while. */
+  /** A backend whose `compile` ends only after some time. */
   const slow = () =>
     tracedEngine(({ events }) => ({
       compile: async () => {

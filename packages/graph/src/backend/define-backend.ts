@@ -63,7 +63,7 @@ const HOOKS: { readonly [K in keyof BackendHooks<unknown, unknown>]-?: Check } =
   close: optional(callback),
 };
 
-/** @throws MP_INVALID_ARGUMENT; other names are left alone, since an object of a class may have them */
+/** Checks the known hooks; an object of a class may have other members. @throws MP_INVALID_ARGUMENT */
 function checkHooks(hooks: object): void {
   object("defineBackend: the argument", hooks);
   for (const [name, check] of Object.entries(HOOKS))
@@ -76,7 +76,7 @@ type OwnHooks = Pick<
   "name" | "manifest" | "adopt" | "emulationAdvice" | "heldBytes" | "close"
 >;
 
-/** `defineBackend` for a backend of our own that counts the uses of storages itself. */
+/** `defineBackend` for backends of this package, which count the uses of storages themselves. */
 export function openBackend<T, S>(
   hooks: OwnHooks & Pick<BackendHooks<T, S>, "compile" | "states"> & { readonly results?: Ownership },
   storages: Storages<T>,
@@ -107,7 +107,7 @@ interface Definition<T, S> extends Pick<BackendHooks<T, S>, "compile"> {
   readonly storages: Storages<T>;
   readonly states: StateFunctions<S>;
   readonly results: Ownership;
-  /** The slots of a state that the engine does not keep. */
+  /** The slots of a state; undefined if the engine keeps the state. */
   readonly slotsOf: (kept: S) => Slots<T> | undefined;
 }
 
@@ -280,7 +280,7 @@ class DefinedBackend<T, S> implements Backend {
     return call;
   }
 
-  /** Frees an object that was made while the backend was being disposed. */
+  /** Returns `made`. If the backend has been disposed of meanwhile, frees it and throws MP_DISPOSED. */
   async #unlessDisposed<R extends { dispose(): unknown }>(made: R): Promise<R> {
     if (this.#disposal === undefined) return made;
     await made.dispose();
@@ -292,7 +292,6 @@ class DefinedBackend<T, S> implements Backend {
   }
 }
 
-/** @throws Error */
 function expectProgram<T>(program: Program<T>): Program<T> {
   if (typeof program?.run === "function") return program;
   throw new Error(`it gave ${shown(program)} in place of a program, which has a function run`);

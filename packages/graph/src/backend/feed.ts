@@ -1,5 +1,5 @@
 /**
- * Handles a run's checked inputs. Arrays and handles are captured when the call is made, so that the caller may change
+ * The checked inputs of a run. Arrays and handles are captured when the call is made, so that the caller may change
  * or dispose of them while the run waits.
  */
 import type { RunInput } from "../contract/backend.js";

@@ -21,7 +21,7 @@ export class HandleTable<T extends ValueType> {
     return this.#live.size;
   }
 
-  /** A handle that owns the tensor. */
+  /** Returns a new handle, which owns the tensor. */
   issue(tensor: T): Handle {
     const { dtype, shape } = tensor;
     const handle: Handle = Object.freeze({ dtype, shape, dispose: () => this.#dispose(handle) });

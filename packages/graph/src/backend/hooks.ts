@@ -35,7 +35,7 @@ export interface StateFunctions<S> {
   readonly read: (state: S, names: readonly string[]) => Awaitable<Named<HostTensor>>;
   /** Replaces these values, all or none. Reads the arrays before the first await. */
   readonly write: (state: S, values: Named<HostTensor>) => Awaitable<void>;
-  /** `State.inPlace`: the slots are a group that `create` was given. */
+  /** The hook of `State.inPlace`; `slots` is one of the groups that `create` was given. */
   readonly inPlace?: (
     state: S,
     slots: readonly string[],
@@ -46,7 +46,7 @@ export interface StateFunctions<S> {
   readonly bytes: (state: S) => number;
 }
 
-/** Buffers of a program that its inputs are written into, in place of a new storage for each. */
+/** Writes inputs into buffers of the program, so that no storage is made for each input. */
 export interface FeedFunctions<T> {
   readonly write: (input: string, tensor: HostTensor) => void;
   /** Copies the storage of a handle. */
@@ -65,7 +65,7 @@ export interface Program<T> {
   run(inputs: Named<T>, onRow?: (row: ProfileRow) => void): Awaitable<Named<T>>;
   /** For a state that the engine keeps: called when all results are on the host. It may not fail. */
   commit?(isApplied: boolean): void;
-  /** In place of storages for the inputs; `run` then gets none. */
+  /** Receives the inputs in place of storages; `run` then gets no operands. */
   readonly feed?: FeedFunctions<T>;
   /** False for an input that needs no storage because nothing reads it. */
   isRead?(input: string): boolean;
@@ -85,7 +85,7 @@ export interface Place<S> {
   readonly bound: Bound;
   /** Given if the engine keeps states itself. */
   readonly state: S | undefined;
-  /** Whether nothing ever replaces or writes the state's slots, so that what is compiled may hold their values. */
+  /** Whether nothing ever replaces or writes the state's slots, so that the program may hold their values. */
   readonly isConstant: boolean;
 }
 

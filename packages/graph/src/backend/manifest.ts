@@ -38,7 +38,7 @@ export const exactNumerics: Pick<
 
 const OPS = Object.keys(inferRules) as readonly Op[];
 
-/** Why an engine does not support an op in a dtype; undefined if it does. */
+/** Returns why an engine does not support an op in a dtype; undefined if it does. */
 export type Missing = (op: Op, dtype: DType) => string | undefined;
 
 /** A manifest's `ops`, from what an engine lacks. If it cannot store a dtype, `Identity` is missing in that dtype. */
@@ -54,10 +54,7 @@ export function opSupport(missing: Missing): BackendManifest["ops"] {
   return Object.fromEntries(OPS.map((op) => [op, support(op)])) as BackendManifest["ops"];
 }
 
-/**
- * Completes a manifest over all dtypes and ops: those without storage or kernel are unsupported, with that as the
- * reason.
- */
+/** Completes a manifest: dtypes without storage and ops without a kernel are unsupported, for that reason. */
 export function deriveManifest(claims: KernelManifest, hasKernel: (op: Op) => boolean): BackendManifest {
   const { dtypes, opDTypes: narrowed = {}, ...rest } = claims;
   const support = (op: Op): Support<readonly DType[]> => {
@@ -90,7 +87,7 @@ export function expectDTypeSupported(
 }
 
 /**
- * The checked initial values of a state.
+ * Checks the initial values of a state and returns them.
  * @throws MP_UNSUPPORTED, MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming the slot
  */
 export function expectStateSupported(
@@ -109,14 +106,14 @@ export function expectStateSupported(
 
 /** An op or dtype of a graph that the manifest calls unsupported. */
 interface Problem {
-  /** `Relu`, or the dtype. */
+  /** Name of the op or dtype. */
   readonly subject: string;
   readonly reason: string;
   readonly message: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** Number of problems in a message; its details have all of them. */
+/** Number of problems that a message names; the error's details have all of them. */
 const NAMED = 4;
 
 /**

@@ -5,10 +5,10 @@ import { expectHostTensor, expectNamed, expectType } from "./check-tensor.js";
 import type { HandleTable } from "./handle-table.js";
 
 /**
- * A run's inputs (handles and checked host data) in the order of `open`, the inputs that are not bound to the state. No
- * handle is borrowed before all inputs have been checked.
+ * Checks a run's inputs, which are handles and host data. Returns them in the order of `open`, the inputs that are
+ * not bound to the state.
  * @throws MP_INVALID_ARGUMENT for an unknown or missing name and for a value that is not a tensor, MP_DTYPE_MISMATCH,
- * MP_SHAPE_MISMATCH; MP_DISPOSED for a disposed handle
+ *   MP_SHAPE_MISMATCH; MP_DISPOSED for a disposed handle
  */
 export function expectRunInputs(
   inputs: Readonly<Record<string, RunInput>>,

@@ -54,7 +54,7 @@ export async function runProgram<T>(
 ): Promise<Results> {
   const { storages, bound, program, results: ownership, slots } = parts;
   const operands = slots === undefined ? fed : withSlots(parts, slots, fed);
-  /** Uses that end with the run. */
+  /** Storages of which the run ends one use. */
   const held: T[] = ownership === "counted" ? [] : [...fed.values()];
   try {
     let given: Named<T>;

@@ -32,7 +32,7 @@ export class Slots<T> {
     return Object.fromEntries(read);
   }
 
-  /** Takes over one use of each, all at once. */
+  /** Replaces the values of slots, all at once, and takes over one use of each new storage. */
   exchange(values: ReadonlyMap<string, Stored<T>>): void {
     const old = [...values.keys()].map((name) => this.current(name));
     for (const [name, value] of values) this.#byName.set(name, value);

@@ -41,7 +41,7 @@ export class StateTypes {
     });
   }
 
-  /** Groups of f32 slots, no slot in two. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH */
+  /** Checks that groups hold only f32 slots, and no slot twice. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH */
   groups(groups: readonly (readonly string[])[]): readonly (readonly string[])[] {
     const seen = new Set<string>();
     for (const name of groups.flat()) {

@@ -45,7 +45,7 @@ export class DefinedState<S> implements State {
     return this.#parts.types.byName;
   }
 
-  /** Whether nothing writes it. */
+  /** Whether nothing ever writes the state. */
   get isConstant(): boolean {
     return this.#parts.isConstant;
   }
@@ -111,7 +111,7 @@ export class DefinedState<S> implements State {
     return () => void this.#programs.delete(end);
   }
 
-  /** Only the slots that were asked for, in that order. @throws Error for a slot that is missing or of another type */
+  /** The wanted values of what a hook returned. @throws Error for a slot that is missing or of another type */
   #checked(wanted: readonly string[], values: Named<HostTensor>): Named<HostTensor> {
     if (typeof values !== "object" || values === null)
       throw new Error(`it gave ${shown(values)} in place of values by slot`);

@@ -16,7 +16,7 @@ export class StoragePool<T> {
     return this.#bytes;
   }
 
-  /** `bytes` only counts the first time: a view in another dtype is the same memory. */
+  /** Adds one use. `bytes` counts only for the first use: a view in another dtype is the same memory. */
   retain(data: T, bytes: number): T {
     const entry = this.#entries.get(data);
     if (entry === undefined) {

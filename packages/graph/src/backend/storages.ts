@@ -16,7 +16,7 @@ export interface Stored<T> extends ValueType {
   readonly data: T;
 }
 
-/** A bool of a user may be any byte; storages get 0 or 1. */
+/** Changes the bytes of a bool tensor to 0 and 1, since a user's may be any byte. */
 export function withTruths(tensor: HostTensor): HostTensor {
   if (tensor.dtype !== "bool" || tensor.data.every((byte) => byte <= 1)) return tensor;
   return { ...tensor, data: tensor.data.map((byte) => (byte === 0 ? 0 : 1)) };
@@ -81,7 +81,7 @@ export class Storages<T> {
     throw failed.reason;
   }
 
-  /** Keeps the storage in use until its data is on the host. */
+  /** Copies a storage to the host and keeps it in use until then. */
   async download({ data, dtype, shape }: Stored<T>): Promise<HostTensor> {
     this.pool.share(data);
     try {

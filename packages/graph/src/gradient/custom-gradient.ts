@@ -24,7 +24,7 @@ interface CallWithResiduals<A, Y, R> extends Call<A, Y> {
   readonly residuals: R;
 }
 
-/** For each input a tree of cotangents like it, or undefined or null for none. */
+/** A tree of cotangents for each input, like the input; undefined or null means none. */
 type CotangentsOf<A extends readonly unknown[]> = {
   readonly [K in keyof A]: MapLeaves<A[K], Tensor, Cotangent> | undefined | null;
 };
@@ -147,8 +147,8 @@ function findOutside(nodes: readonly AnyNode[], inputs: readonly Value[]): reado
 }
 
 /**
- * The rule without the inputs that it does not read, and the values of those that it reads. The cotangents, `count` of
- * its inputs from `first` on, move to the end.
+ * Removes the inputs that the rule does not read. Returns the rest of the rule, with the cotangents (`count` inputs
+ * from `first` on) moved to the end, and the values of its other inputs.
  */
 function onlyRead(
   { inputs, nodes, outputs }: Graph,
@@ -228,7 +228,7 @@ function checkCotangent(cotangent: Tensor, path: string, input: Tensor, builder:
   );
 }
 
-/** `1/weights/0` as `input 1 at weights/0`. */
+/** Writes the path `1/weights/0` as `input 1 at weights/0`. */
 function inputName(path: string): string {
   const [index, ...rest] = path.split("/");
   return `input ${index}${rest.length === 0 ? "" : ` at ${rest.join("/")}`}`;

@@ -26,7 +26,7 @@ export class ForwardValues {
   readonly #positions = new Map<AnyNode, number>();
   /** For a value with a custom gradient, the node that carries the rule. */
   readonly #rules: ReadonlyMap<Value, AnyNode>;
-  /** By segment number, or, for copies of one widened parameter, by its value. */
+  /** Keyed by segment number; copies of a widened parameter outside of segments are keyed by the parameter. */
   readonly #segments = new Map<number | Value, Segment>();
   /** Parameters kept in a half. */
   readonly #halves: ReadonlySet<Value>;
@@ -57,7 +57,7 @@ export class ForwardValues {
     return this.#producers.get(value);
   }
 
-  /** The builder's value to read for `value` in the rule of `reader`, which is about to use the gradient `gate`. */
+  /** Returns the builder's value for `value`, to be read by the rule of `reader`, which uses the gradient `gate`. */
   read(value: Value, reader: AnyNode, gate: Value): Value {
     const segment = this.#segmentOf(reader);
     if (!this.#halves.has(value) && !this.#isInside(value, segment)) return this.#counterpart(value);
@@ -70,13 +70,13 @@ export class ForwardValues {
     return expectKnown(begun.copies, value);
   }
 
-  /** A segment that encloses the whole differentiated function is recomputed when that segment is differentiated. */
+  /** The node's segment, unless it encloses the whole differentiated function and so is not recomputed here. */
   #segmentOf(node: AnyNode): number | undefined {
     const { segment } = node.origin;
     return segment === this.#enclosing ? undefined : segment;
   }
 
-  /** Whether it is computed again: a value of the segment, or a parameter that was widened from a half. */
+  /** Whether the value is recomputed: it is in the segment, or is a parameter widened from a half. */
   #isInside(value: Value, segment: number | undefined): boolean {
     const node = this.#producers.get(value);
     if (node === undefined) return false;
@@ -117,7 +117,7 @@ export class ForwardValues {
     }
   }
 
-  /** Constants need no gate: engines hold them anyway. */
+  /** The value behind a barrier. Constants need none: engines hold them anyway. */
   #gated(value: Value, reader: AnyNode, gate: Value): Value {
     return this.#isConstant(value)
       ? this.#counterpart(value)

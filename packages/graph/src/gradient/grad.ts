@@ -26,9 +26,9 @@ export interface GradOptions {
 /** Leaves that the loss does not depend on, or only through ops without a gradient. */
 export interface UnreachedLeaves {
   readonly paths: readonly string[];
-  /** No leaf is reached at all. */
+  /** Whether no leaf is reached at all. */
   readonly isAll: boolean;
-  /** The operators that cut their paths to the loss; empty if the loss does not depend on the leaves. */
+  /** The operators that cut the leaves' paths to the loss; empty if the loss does not depend on the leaves. */
   readonly cuts: readonly GradientCut[];
   /** The user's line that made the loss. */
   readonly line: string | undefined;

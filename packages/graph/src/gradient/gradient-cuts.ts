@@ -9,7 +9,7 @@ import type { GradientRow } from "./rules/rule.js";
 export interface GradientCut {
   readonly op: Op;
   readonly node: string;
-  /** `its output is an index`. */
+  /** Why no gradient flows, such as `its output is an index`. */
   readonly reason: string;
   readonly scope: string;
   readonly line: string | undefined;
@@ -17,7 +17,7 @@ export interface GradientCut {
 
 const STOPPED: GradientRow<Op> = { zero: "stopGradient" };
 
-/** The rule of a node, whatever its op. */
+/** The gradient rule of a node: zero after `stopGradient`, its custom rule, or the rule of its op. */
 export function gradientRow(node: AnyNode): GradientRow<Op> {
   const { stopsGradient, custom } = node.origin;
   if (stopsGradient === true) return STOPPED;
@@ -25,8 +25,8 @@ export function gradientRow(node: AnyNode): GradientRow<Op> {
 }
 
 /**
- * Values that depend on `wrt` through floats, but not through ops whose gradient is zero. A function with a custom
- * gradient is passed from its inputs to its results.
+ * Values that depend on `wrt` through floats and through ops whose gradient is not zero. A function with a custom
+ * gradient passes the dependence from its inputs to its results.
  */
 export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Value> {
   const active = new Set(wrt);
@@ -66,7 +66,7 @@ export function gradientCuts(graph: Graph, loss: Value, wrt: Iterable<Value>): r
   });
 }
 
-/** The value and all that it is computed from. */
+/** The value itself and all values that it is computed from. */
 function findAncestors(graph: Graph, value: Value): ReadonlySet<Value> {
   const producer = producers(graph);
   const found = new Set([value]);

@@ -1,7 +1,7 @@
 /**
- * Reverse-mode differentiation, graph to graph. The backward nodes are appended in the reverse order of the
- * forward ones, each rule's nodes where its output's gradient is complete; contributions to a value are summed
- * as they come, so that no more than two are alive. Only nodes between `wrt` and the loss are visited.
+ * Reverse-mode differentiation, graph to graph. Backward nodes are appended in the reverse order of the forward
+ * nodes; the rule of a node is emitted once the gradient of its output is complete. Contributions to a value are
+ * summed as they come, so that no more than two are alive. Only nodes between `wrt` and the loss are visited.
  */
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
@@ -19,7 +19,7 @@ import type { EmittedGradient, GradientRequest } from "./rules/gradient-request.
 import { type GradientSite, gradientDType, zeroGradient } from "./rules/rule.js";
 
 /**
- * Appends the backward pass to the builder and gives the gradient of each of `wrt`.
+ * Appends the backward pass to the builder and returns the gradient of each of `wrt`.
  * @throws MP_NOT_DIFFERENTIABLE if the path to the loss contains an op without a gradient, naming it
  */
 export function emitGradient(builder: GraphBuilder, request: GradientRequest): readonly EmittedGradient[] {
@@ -138,7 +138,7 @@ class BackwardPass {
     };
   }
 
-  /** The forward node's origin without its custom rule, in the segment around the differentiated function, if any. */
+  /** The forward node's origin without its custom rule, in the segment that encloses the function, if any. */
   #origin({ name, origin }: AnyNode): Origin {
     const { segment: _left, custom: _rule, ...rest } = origin;
     const { segment } = this.#outer;

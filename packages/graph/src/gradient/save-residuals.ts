@@ -6,9 +6,9 @@ import { activeValues } from "./gradient-cuts.js";
 import { backwardBody } from "./rules/backward-body.js";
 
 /**
- * Returns the graph with scans that also stack the values that their gradients with respect to `wrt` will read. All
- * values of the graph stay, so the result can replace it; a graph without such scans is returned unchanged.
- * @param saved how many of the graph's last outputs only a gradient reads
+ * Makes scans also stack the values that their gradients with respect to `wrt` will read. All values of the graph
+ * stay, so the result can replace it; a graph without such scans is returned unchanged.
+ * @param saved number of the graph's last outputs that only a gradient reads
  */
 export function saveResiduals(graph: Graph, wrt: Iterable<Value>, saved = 0): Graph {
   if (!graph.nodes.some(({ op }) => op === "Scan")) return graph;

@@ -3,8 +3,8 @@ import { type AnyNode, isNode } from "./graph.js";
 import { OPS, opTable } from "./op-table.js";
 
 /**
- * Operators that accumulate sums or products of many terms: by definition in f32 and rounded once, for any operand
- * dtype.
+ * Operators that accumulate sums or products of many terms. By definition they accumulate in f32 and round once, for
+ * any operand dtype.
  */
 export const ADDING_OPS: readonly AddingOp[] = OPS.filter((op): op is AddingOp => opTable[op].sums === true);
 

@@ -7,7 +7,7 @@ import type { Op, OpAttributes } from "./attributes.js";
 import { isGraph } from "./is-graph.js";
 
 interface Kind {
-  /** The allowed values, as shown after the attribute's name in a message. */
+  /** The second half of the message, after the attribute's name: the allowed values. */
   readonly says: string;
   readonly holds: (value: unknown) => boolean;
 }
@@ -25,7 +25,7 @@ const integers: Kind = {
   says: "must be integers",
   holds: (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
 };
-/** Engines use 32-bit indices. */
+/** Limited to 32 bits, since engines use 32-bit indices. */
 const steps: Kind = {
   says: `must be integers between ±${2 ** 31 - 1}`,
   holds: (value) => integers.holds(value) && (value as number[]).every((step) => Math.abs(step) < 2 ** 31),

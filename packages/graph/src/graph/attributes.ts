@@ -25,13 +25,13 @@ export interface KernelWindow {
   readonly dilations: readonly number[];
 }
 interface Convolution extends KernelWindow {
-  /** Channels are split into that many groups, each convolved with its own kernels. */
+  /** Number of groups that the channels are split into; each is convolved with its own kernels. */
   readonly group: number;
 }
 /** The window of a pool. */
 export interface PoolingWindow extends KernelWindow {
   readonly kernelShape: readonly number[];
-  /** The last window may extend beyond the end if it begins before it. */
+  /** Whether the last window may extend beyond the end, if it begins before the end. */
   readonly ceilMode: boolean;
 }
 export type LossReduction = "mean" | "sum" | "none";
@@ -81,7 +81,7 @@ export interface OpAttributes {
   Mul: None;
   Div: None;
   Pow: None;
-  /** `fmod` false: the sign of the divisor (Python's %), integers only; true: the sign of the dividend. */
+  /** False: the result has the sign of the divisor (Python's %), integers only. True: the sign of the dividend. */
   Mod: { readonly fmod: boolean };
   Min: None;
   Max: None;
@@ -98,25 +98,25 @@ export interface OpAttributes {
 
   // matrices
   MatMul: None;
-  /** Y = alpha · A' · B' + beta · C; A and B of rank 2, C (optional) broadcast to the result. */
+  /** Y = alpha · A' · B' + beta · C; A and B are of rank 2, and C (optional) broadcasts to the result. */
   Gemm: { readonly transA: boolean; readonly transB: boolean; readonly alpha: number; readonly beta: number };
 
   /**
-   * Sums of products: inputs are one or more operands, `equation` names their axes and those of the result in ONNX's
-   * grammar, see einsum-equation.ts. Axes of `...`, as many in each operand, broadcast; letters must agree in size. Several operands are
-   * multiplied in any order, and a letter that only one operand has may be summed over first.
+   * Sums of products of one or more operands. `equation` names the axes of operands and result in ONNX's grammar; see
+   * einsum-equation.ts. The axes of `...` broadcast, the same number in each operand; letters must agree in size.
+   * Several operands are multiplied in any order, and a letter of only one operand may be summed over first.
    */
   Einsum: { readonly equation: string };
 
   // attention
   /**
    * Softmax(scale · Q · Kᵀ + mask) · V over the last two axes. Inputs: query [batch, heads, time, size], key [batch,
-   * keyHeads, keys, size], value [batch, keyHeads, keys, valueSize], mask (optional) of 2 to 4 axes that broadcast to
-   * [batch, heads, time, keys], the last of them `keys`: bool, true where a query attends, or added, in the queries'
-   * dtype or in f32. Output: [batch, heads, time, valueSize]. `keyHeads` divides `heads`, and adjacent heads share one.
-   * `isCausal`: no query attends to a key at a later position, both counted from 0. `softcap` above 0: scores s become
-   * softcap · tanh(s / softcap) before the mask. Everything is computed in f32 and rounded once. A query that the
-   * mask and `isCausal` let attend to nothing gives 0, as do gradients there (so in ONNX 1.23 and PyTorch).
+   * keyHeads, keys, size], value [batch, keyHeads, keys, valueSize], optional mask of 2 to 4 axes that broadcast to
+   * [batch, heads, time, keys], the last one not repeated. A bool mask is true where a query attends; a mask in the
+   * queries' dtype or in f32 is added. Output: [batch, heads, time, valueSize]. `keyHeads` divides `heads`; adjacent
+   * heads share one. `isCausal`: no query attends to a key at a later position, both counted from 0. `softcap` above
+   * 0: scores s become softcap · tanh(s / softcap) before the mask. Everything is computed in f32 and rounded once. A
+   * query that attends to nothing gives 0 and has gradients of 0 (as in ONNX 1.23 and PyTorch).
    */
   Attention: { readonly scale: number; readonly isCausal: boolean; readonly softcap: number };
 
@@ -141,7 +141,7 @@ export interface OpAttributes {
   ReduceLogSum: Reduce;
   ReduceLogSumExp: Reduce;
   ReduceSumSquare: Reduce;
-  /** Indices are i32; of equal elements the first. */
+  /** Indices are i32; the first of several equal elements wins. */
   ArgMax: ArgReduce;
   ArgMin: ArgReduce;
   /** Outputs: values, indices (i32). Always sorted; equal elements keep the order of their indices. */
@@ -205,17 +205,17 @@ export interface OpAttributes {
     readonly value: number;
   };
   Tile: { readonly repeats: readonly number[] };
-  /** 1 at the index and 0 elsewhere; an index outside -depth … depth-1 gives all zeros. */
+  /** 1 at the index and 0 elsewhere; for an index outside of -depth … depth-1, all zeros. */
   OneHot: { readonly axis: number; readonly depth: number; readonly dtype: ComputeDType | "i32" };
 
   // loops
   /**
-   * Runs `body` `length` times, one after the other. Inputs: the first values of the `carries`, then `sequences` tensors
-   * [length, …], then invariants, the same in every run. The body has these inputs in this order, of each sequence one
-   * element; its outputs are the next carries, of the types of the first, then the elements of what is stacked. Outputs:
-   * the last carries, then one tensor [length, …] for each stacked output. `reverse` runs from the last element to the
-   * first; what is stacked stays at the position of its element. The last `saved` stacked outputs are read by the gradient
-   * alone, which is why the gradient of the body does not go through them.
+   * Runs `body` `length` times, one after the other. Inputs: the first values of the `carries`; then `sequences`
+   * tensors [length, …]; then invariants, which are the same in every run. The body has the same inputs in the same
+   * order, but one element of each sequence. Its outputs are the next carries, of the types of the first, then
+   * elements to stack. Outputs: the last carries, then one tensor [length, …] for each stacked output. `reverse` runs
+   * from the last element to the first; stacked elements stay at the position of their run. Only the gradient reads
+   * the last `saved` stacked outputs, which is why the gradient of the body does not go through them.
    */
   Scan: {
     readonly body: Graph;
@@ -234,22 +234,22 @@ export interface OpAttributes {
   // ---- domain "mp"
   /**
    * Counter-based randomness: Squares32 (arXiv 2004.06278) of `key` at 2^32 · drawn + element index, row-major.
-   * Input: drawn, i32 scalar. Output: i32 with those 32 bits.
+   * Input: drawn, an i32 scalar. Output: i32 with these 32 bits.
    */
   RandomBits: { readonly key: bigint; readonly shape: Shape };
   /**
    * Inputs: dy, x, and y = MaxPool(x) with these attributes. Output: dx, where each window adds its dy at its largest
-   * element, of equal elements the first in row-major order. For a window with NaN the element is unspecified.
+   * element, or at the first of several in row-major order. For a window with NaN the element is unspecified.
    */
   MaxPoolGradient: PoolingWindow;
   /**
-   * Inputs: dy, x, scale, mean, variance, the last two as BatchNormalization gave them. Outputs: dx in x's dtype,
+   * Inputs: dy, x, scale, mean and variance; BatchNormalization returned the last two. Outputs: dx in x's dtype,
    * dscale and dbias in f32.
    */
   BatchNormalizationGradient: { readonly epsilon: number };
   /**
-   * The gradient of Conv with respect to w: inputs x [N, C, d…] and dy [N, M, o…], where Conv with these attributes
-   * gives o of d. Output: [M, C / group, ...kernelShape].
+   * The gradient of Conv with respect to w. Inputs: x [N, C, d…] and dy [N, M, o…], the shape of the result of Conv
+   * with these attributes. Output: [M, C / group, ...kernelShape].
    */
   ConvWeightGradient: Convolution & { readonly kernelShape: readonly number[] };
   /** Inputs: x, then values that must be computed before x is read. Output: x. Never folded, moved or merged. */
@@ -276,16 +276,16 @@ export type Phase = "forward" | "loss" | "backward" | "update";
 export interface Origin {
   /** Path of name scopes, `encoder/layer0/attention`; empty at the top. */
   readonly scope: string;
-  /** The scope as reports show it, where that differs: `0 dense` instead of `0` for a part of a `sequential`. */
+  /** The scope as reports show it, if that differs: `0 dense` instead of `0` for a part of a `sequential`. */
   readonly label?: string;
   readonly phase: Phase;
-  /** The user's line that made it, `file:line:column`. */
+  /** The user's line that made the node, `file:line:column`. */
   readonly line?: string;
-  /** Checkpoint segment: its values are recomputed in the backward pass instead of being kept. */
+  /** The checkpoint segment, whose values are recomputed in the backward pass instead of being kept. */
   readonly segment?: number;
-  /** A casting policy has decided this node's dtypes; policies around it leave them alone. */
+  /** Whether a casting policy has decided this node's dtypes; surrounding policies do not change them. */
   readonly castSettled?: true;
-  /** No gradient flows through it; set by `stopGradient`. */
+  /** No gradient flows through the node; set by `stopGradient`. */
   readonly stopsGradient?: true;
   /** Name of the forward node that a backward node is the gradient of. */
   readonly forward?: string;
@@ -294,11 +294,11 @@ export interface Origin {
 }
 
 /**
- * A gradient that the user wrote. It is carried by a Barrier after the function, which reads the function's `results`,
- * the `inputs` that get a cotangent, the values that the function is `closedOver`, and the values that the rule reads,
- * in this order. The body takes the values that the rule reads and the cotangents of the results; it returns the
- * cotangents of the inputs. Since nothing reads the Barrier, the first pass that drops dead code drops it, and no
- * engine sees it.
+ * A gradient that the user wrote. A Barrier after the function carries it and reads, in this order: the function's
+ * `results`, the `inputs` that get a cotangent, the values that the function is `closedOver`, and the values that the
+ * rule reads. The body takes the values that the rule reads and the cotangents of the results; it returns the
+ * cotangents of the inputs. Nothing reads the Barrier, so the first removal of dead code removes it, and no engine
+ * sees it.
  */
 export interface CustomRule {
   readonly body: Graph;
@@ -317,10 +317,10 @@ export interface GraphNode<K extends Op = Op> {
   readonly origin: Origin;
 }
 
-/** A node as a discriminated union over its op, for code that switches on it. */
+/** A node as a union over its op, for code that switches on the op. */
 export type AnyNode = { readonly [K in Op]: GraphNode<K> }[Op];
 
-/** `parameter` inputs are weak in casting: they take the dtype of the other operand. */
+/** Inputs with role `parameter` are weak in casting: they take the dtype of the other operand. */
 export type InputRole = "parameter" | "state" | "batch" | "capture";
 
 export interface GraphInput {

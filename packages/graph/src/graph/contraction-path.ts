@@ -1,9 +1,9 @@
 /** The order in which a contraction of several operands is computed: two at a time, the cheapest pair first. */
 import type { Contraction } from "./einsum-equation.js";
 
-/** Two operands that are multiplied and summed over the labels that nothing else has. */
+/** Two operands that are multiplied and summed over the labels that occur nowhere else. */
 export interface Pairing {
-  /** Positions of the two in the list of what is left; their product replaces the first, the second is removed. */
+  /** Positions in the list of remaining operands; the product replaces the left operand, the right one is removed. */
   readonly left: number;
   readonly right: number;
   /** Labels of the product: first those that both operands have, then the left one's, then the right one's. */
@@ -13,7 +13,7 @@ export interface Pairing {
 }
 
 export interface ContractionPath {
-  /** For each operand, its labels that neither another operand nor the result has: it is summed over them first. */
+  /** For each operand, the labels that occur only in it and not in the result; it is summed over them first. */
   readonly alone: readonly string[];
   readonly pairings: readonly Pairing[];
 }
@@ -26,7 +26,7 @@ function operandLabels(operand: Contraction["operands"][number]): string {
 const only = (labels: string, holds: (label: string) => boolean): string =>
   [...labels].filter(holds).join("");
 
-/** Number of elements of all combinations of those labels. */
+/** The product of the labels' sizes. */
 export function extent(labels: string, sizes: Contraction["sizes"]): number {
   return [...labels].reduce((product, label) => product * (sizes.get(label) ?? 1), 1);
 }
@@ -78,7 +78,7 @@ function pairOperands(left: readonly string[], i: number, j: number, output: str
   };
 }
 
-/** Arithmetic operations of a contraction along its path, a multiply-add counted as two. */
+/** Arithmetic operations of a contraction along its path; a multiply-add counts as two. */
 export function contractionFlops(contraction: Contraction): number {
   const { operands, sizes } = contraction;
   const { alone, pairings } = contractionPath(contraction);

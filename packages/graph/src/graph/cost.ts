@@ -4,16 +4,16 @@ import type { Graph, Phase, ValueType } from "./graph.js";
 import { type OpRow, opTable } from "./op-table.js";
 
 /**
- * The cost of running a node: arithmetic operations (a multiply-add counts as two, a function such as exp or a
- * comparison as one) and bytes read and written, each operand and result once. It is derived from the op's definition,
- * not from an engine's kernel, so that achieved rates of engines are comparable.
+ * The cost of running a node: arithmetic operations (a multiply-add counts as two, a comparison or a function such as
+ * exp as one) and bytes read and written, each operand and result once. It is derived from the op's definition, not
+ * from an engine's kernel, so that achieved rates of engines are comparable.
  */
 export interface Cost {
   readonly flops: number;
   readonly bytes: number;
 }
 
-/** Cost of one op on those types. */
+/** Cost of one op on operands of the given types. */
 export function opCost<K extends Op>(
   op: K,
   inputs: readonly ValueType[],
@@ -35,8 +35,8 @@ export interface GraphCost extends Cost {
 }
 
 /**
- * Sums over a graph's nodes; `flops` divided by a measured time is the achieved rate. The nodes of a loop's body count once for
- * each step, in its phase; the loop itself counts nothing.
+ * Sums the cost of a graph's nodes; `flops` divided by a measured time is the achieved rate. The nodes of a loop's
+ * body count once for each step, in the loop's phase; the loop itself counts nothing.
  */
 export function graphCost(graph: Graph): GraphCost {
   let all: Cost = { flops: 0, bytes: 0 };

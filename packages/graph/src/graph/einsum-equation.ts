@@ -1,7 +1,7 @@
 /**
- * The equations of Einsum, in ONNX's grammar: a term of letters per operand, `...` for axes that broadcast, and after
- * `->` the letters of the result. Letters that the result lacks are summed over, a letter that a term repeats takes the
- * diagonal, and without `->` the result has the letters that occur once, in alphabetical order.
+ * The equations of Einsum, in ONNX's grammar: a term of letters per operand, `...` for axes that broadcast, and the
+ * letters of the result after `->`. Letters that the result lacks are summed over; a letter that a term repeats takes
+ * the diagonal. Without `->` the result has the letters that occur once, in alphabetical order.
  */
 import { MpError } from "../errors.js";
 import { formatShape, type Shape } from "../shape.js";
@@ -19,8 +19,8 @@ interface Equation {
 }
 
 /**
- * The computation of an equation on operands of given shapes. Every label is one letter, also those of the axes of
- * ellipses.
+ * The computation of an equation on operands of given shapes. Every label is one letter; the axes of an ellipsis get
+ * letters, too.
  */
 export interface Contraction {
   /** The label of each axis of each operand; undefined for an axis of size 1 that broadcasts. */
@@ -31,8 +31,8 @@ export interface Contraction {
 }
 
 /**
- * The equation without spaces and with the letters of its result.
- * @throws MP_INVALID_ARGUMENT for one outside the grammar
+ * Returns the equation without spaces and with the letters of its result.
+ * @throws MP_INVALID_ARGUMENT for an equation outside the grammar
  */
 export function explicitEquation(equation: string): string {
   const { terms, output } = parseEquation(equation);
@@ -40,9 +40,9 @@ export function explicitEquation(equation: string): string {
 }
 
 /**
- * The contraction that an equation denotes on operands of those shapes.
- * @throws MP_INVALID_ARGUMENT for an equation outside the grammar or for another number of operands,
- * MP_SHAPE_MISMATCH for an operand of another rank than its term and for a letter of two sizes
+ * The contraction that an equation denotes on operands of the given shapes.
+ * @throws MP_INVALID_ARGUMENT for an equation outside the grammar or for a wrong number of operands,
+ *   MP_SHAPE_MISMATCH for an operand of another rank than its term and for a letter of two sizes
  */
 export function readContraction(equation: string, shapes: readonly Shape[]): Contraction {
   const parts = parseEquation(equation);
@@ -70,8 +70,8 @@ export function readContraction(equation: string, shapes: readonly Shape[]): Con
 }
 
 /**
- * The equation without ellipses, if it multiplies two operands and has no diagonals, no axes that broadcast and no
- * empty ones: for such an equation all engines' Einsum agrees. Undefined otherwise.
+ * The equation without ellipses, if it multiplies two operands and has no diagonals and no axes that broadcast or are
+ * empty; all engines agree on such an Einsum. Undefined otherwise.
  */
 export function plainEquation(equation: string, shapes: readonly Shape[]): string | undefined {
   const { operands, output, sizes } = readContraction(equation, shapes);

@@ -57,7 +57,7 @@ export const FAMILIES = {
   matrix: ["MatMul", "Gemm", "Einsum"],
   attention: ["Attention"],
   convolution: ["Conv", "ConvTranspose", "ConvWeightGradient"],
-  /** Reductions, searches and scans along axes. */
+  /** Reductions, searches for extremes and cumulative sums along axes. */
   reduce: [
     "ReduceSum",
     "ReduceMean",
@@ -78,7 +78,7 @@ export const FAMILIES = {
   normalization: ["Softmax", "LogSoftmax", "LayerNormalization", "RMSNormalization"],
   "batch-normalization": ["BatchNormalization", "BatchNormalizationGradient"],
   loss: ["SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"],
-  /** Rearrangements of elements that the attributes alone decide. */
+  /** Rearrangements of elements that depend only on the attributes. */
   movement: [
     "Reshape",
     "Transpose",
@@ -91,11 +91,11 @@ export const FAMILIES = {
     "Pad",
     "Tile",
   ],
-  /** Reading and writing at indices that are data. */
+  /** Reads and writes at indices that are data. */
   indexing: ["Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND", "OneHot"],
-  /** Graphs that run many times. */
+  /** Operators that run a graph many times. */
   loop: ["Scan"],
-  /** Values that are made, and the order of execution. */
+  /** Operators that create values or fix the order of execution. */
   source: ["Constant", "Range", "RandomBits", "Barrier"],
 } as const;
 
@@ -104,7 +104,7 @@ export type Family = keyof typeof FAMILIES;
 /** The operators of a family. */
 export type OpOf<F extends Family> = (typeof FAMILIES)[F][number];
 
-/** The reductions proper, without the searches and the scan of their family. */
+/** The `Reduce…` operators, without the other operators of their family. */
 export type ReduceOp = Extract<OpOf<"reduce">, `Reduce${string}`>;
 
 /** The operators of `ReduceOp`. */
@@ -112,18 +112,18 @@ export const REDUCE_OPS: readonly ReduceOp[] = FAMILIES.reduce.filter((op): op i
   op.startsWith("Reduce"),
 );
 
-/** Sums of products: nearly all of the arithmetic of a model. */
+/** Operators that sum products: nearly all of a model's arithmetic. */
 export const PRODUCT_OPS: readonly OpOf<"matrix" | "convolution">[] = [
   ...FAMILIES.matrix,
   ...FAMILIES.convolution,
 ];
 
-/** A table with a row for each of these operators, made by one function. */
+/** A table with one row per operator; `row` makes each of them. */
 export function rowsOf<K extends string, V>(ops: readonly K[], row: (op: K) => V): { readonly [P in K]: V } {
   return Object.fromEntries(ops.map((op) => [op, row(op)])) as { readonly [P in K]: V };
 }
 
-/** The searches for the position of an extreme. */
+/** The operators that find the position of an extreme. */
 export type ArgOp = Extract<OpOf<"reduce">, `Arg${string}`>;
 
 export type SoftmaxOp = Extract<OpOf<"normalization">, `${string}Softmax`>;

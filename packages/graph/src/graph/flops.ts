@@ -1,4 +1,4 @@
-/** Arithmetic operations of an operator, from its definition: a multiply-add counts as two, a function or a comparison as one. */
+/** Arithmetic operations of an operator by its definition. A multiply-add counts as two, a function as one. */
 import { elementCount } from "../shape.js";
 import type { Op, OpAttributes } from "./attributes.js";
 import type { ValueType } from "./graph.js";
@@ -14,13 +14,13 @@ export const size = (types: readonly ValueType[], index: number): number => {
   return type === undefined ? 0 : elementCount(type.shape, "cost");
 };
 
-/** Counts so many operations per element of the first result. */
+/** Counts `count` operations per element of the first result. */
 export const perResult =
   (count: number) =>
   (_: readonly ValueType[], outputs: readonly ValueType[]): number =>
     count * size(outputs, 0);
 
-/** Counts so many operations per element of the first operand. */
+/** Counts `count` operations per element of the first operand. */
 export const perOperand =
   (count: number) =>
   (inputs: readonly ValueType[]): number =>
@@ -31,11 +31,11 @@ export const windowSize = (kernelShape: readonly number[]): number =>
 
 export const none = (): number => 0;
 
-/** Elements of one kernel of a convolution, over the input channels of its group. */
+/** Number of weights of one kernel of a convolution, over the channels of its group. */
 export const taps = (weights: ValueType | undefined): number =>
   weights === undefined ? 0 : elementCount(weights.shape.slice(1), "cost");
 
-/** One operation per update, unless updates only replace. */
+/** Counts one operation per update, or none if updates only replace. */
 export const perUpdate = (
   inputs: readonly ValueType[],
   _: readonly ValueType[],

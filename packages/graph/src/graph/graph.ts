@@ -1,6 +1,6 @@
 /**
- * The data structure that all transformations read and write and all engines run: SSA values of static shape and dtype,
- * nodes in execution order. Immutable once built.
+ * The data structure that all transformations read and write and all engines run. Values are in SSA form with static
+ * shapes and dtypes; nodes are in execution order. A graph is immutable once built.
  */
 import type { AnyNode, Graph, GraphNode, Op, Value } from "./attributes.js";
 

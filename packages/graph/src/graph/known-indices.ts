@@ -1,11 +1,11 @@
-/** Indices that a graph itself makes: a constant or a range, such as the positions of a sequence. */
+/** Checks of indices that the graph itself makes, as a constant or a range, such as the positions of a sequence. */
 import { MpError } from "../errors.js";
 import { formatShape } from "../shape.js";
 import type { OpAttributes } from "./attributes.js";
 import { type AnyNode, isNode, type Value } from "./graph.js";
 import { opTable } from "./op-table.js";
 
-/** Whether its result holds exactly the elements of its first operand, possibly in another dtype. */
+/** Whether the node's result holds exactly the elements of its first operand, possibly in another dtype. */
 function keepsElements({ op }: AnyNode): boolean {
   const { moves } = opTable[op];
   return moves === "view" || moves === "copies" || op === "Cast";
@@ -13,7 +13,7 @@ function keepsElements({ op }: AnyNode): boolean {
 
 export type MakerOf = (value: Value) => AnyNode | undefined;
 
-/** Finds the value that made these indices, if they were only moved since; undefined for those that were floats. */
+/** Follows indices back to the value that they were moved from; undefined if they were floats on the way. */
 export function sourceOfIndices(indices: Value | undefined, makerOf: MakerOf): Value | undefined {
   let from = indices;
   for (
@@ -27,7 +27,7 @@ export function sourceOfIndices(indices: Value | undefined, makerOf: MakerOf): V
   return from;
 }
 
-/** @throws MP_OUT_OF_RANGE for a constant or a range with indices outside of data */
+/** @throws MP_OUT_OF_RANGE for a constant or a range with indices outside of the data */
 export function expectKnownIndices(
   op: "Gather" | "GatherElements",
   [data, indices]: readonly Value[],
@@ -48,7 +48,7 @@ export function expectKnownIndices(
   }
 }
 
-/** The known indices; of a range only its ends. */
+/** The indices of a constant, or the ends of a range. */
 function findIndices(maker: AnyNode): Iterable<number | bigint> {
   if (isNode(maker, "Constant")) return maker.attributes.value.data;
   if (!isNode(maker, "Range")) return [];

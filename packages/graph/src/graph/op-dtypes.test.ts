@@ -17,7 +17,7 @@ const cases = JSON.parse(
   readFileSync(new URL("../../test/fixtures/op-cases.json", import.meta.url), "utf8"),
 ) as readonly OpCase[];
 
-/** A case's operands with the deciding dtype, wherever it occurs, exchanged. */
+/** A case's operands, with another dtype in place of the deciding dtype. */
 function withDType({ inputs, op, attributes }: OpCase, dtype: DType): readonly ValueType[] {
   const decides = decidingDType({ op, inputs, outputs: inferTypes(op, inputs, attributes) });
   return inputs.map((input) => (input.dtype === decides ? { ...input, dtype } : input));

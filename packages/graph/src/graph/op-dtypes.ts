@@ -3,12 +3,12 @@ import type { Op } from "./attributes.js";
 import type { ValueType } from "./graph.js";
 import { opTable } from "./op-table.js";
 
-/** The dtypes of the deciding operand that each op supports, which type inference checks; a manifest's `ops` is a subset. */
+/** The dtypes of the deciding operand that each op supports, which type inference checks. */
 export const opDTypes: Readonly<Record<Op, readonly DType[]>> = Object.fromEntries(
   Object.entries(opTable).map(([op, { dtypes }]) => [op, dtypes]),
 ) as Record<Op, readonly DType[]>;
 
-/** Ops whose first operand does not decide what they compute in. */
+/** Position of the operand that decides the dtype, for ops where it is not the first. */
 const decidingOperand: Readonly<Partial<Record<Op, number>>> = { Where: 1 };
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The facts about each operator by itself: the dtypes of its deciding operand, in which precision policies compute it,
- * whether it moves, rounds or sums, and its arithmetic. What it does is in the stages' files of its family.
+ * Facts about each operator: the dtypes of its deciding operand, its precision under casting policies, whether it
+ * moves, rounds or sums, and its arithmetic. The files of its family hold what it computes.
  */
 
 import { DTYPES, type DType, type HalfDType } from "../dtype.js";
@@ -15,25 +15,25 @@ export interface OpRow<K extends Op> {
   /** The dtypes that type inference accepts; a manifest's `ops` is a subset. */
   readonly dtypes: readonly DType[];
   readonly cast: Readonly<Record<HalfDType, CastCategory>>;
-  /** The dtype of its result, whatever its operands are. */
+  /** The dtype of the result, if it does not depend on the operands. */
   readonly result?: DType;
-  /** The source of the elements of the result, if none of them is computed. */
+  /** Where the elements of the result come from, if none of them is computed. */
   readonly moves?: Moves;
-  /** Every result is representable: an element of an operand, its negative, or an integer. */
+  /** Whether every result is representable: an element of an operand, its negative, or an integer. */
   readonly exact?: true;
-  /** Accumulates many terms: by definition in f32, rounded once, for any operand dtype. */
+  /** Whether the operator accumulates many terms: by definition in f32, rounded once, for any operand dtype. */
   readonly sums?: K extends AddingOp ? true : never;
-  /** By how many ulps of f32 the kernel of a library may be off, if not by 4; halves by 1. */
+  /** Tolerance in ulps for a library's f32 kernel, by default 4. Halves always have 1. */
   readonly ulp?: number;
   readonly flops: FlopsRule<K>;
 }
 
 /**
- * - `view`: all elements of the first operand in their order: its memory.
- * - `copies`: all elements of the operand, elsewhere or several times.
+ * - `view`: all elements of the first operand in their order, in the same memory.
+ * - `copies`: all elements of the operand, in other places or several times.
  * - `joins`: all elements of all operands.
  * - `slices`, `looks-up`: some elements of the first operand, by attributes or by indices that are data.
- * - `fills`: also or only numbers that no operand holds.
+ * - `fills`: numbers that no operand holds, alone or beside elements.
  */
 type Moves = "view" | "copies" | "joins" | "slices" | "looks-up" | "fills";
 
@@ -48,9 +48,9 @@ const both = (category: CastCategory): Row => ({ f16: category, bf16: category }
 const row = (f16: CastCategory, bf16: CastCategory): Row => ({ f16, bf16 });
 
 /**
- * One row for each operator. Categories: with f16, ops that leave its range (exponentials, powers, sums) stay in f32,
- * and so do infer, between, widest and clear ops downstream of a deny op, up to the next low, f32 or fixed one. bf16 has
- * f32's range, so only ops that need more than 8 bits (sums, logarithms, phases) stay in f32.
+ * One row for each operator. With f16, ops that leave its range (exponentials, powers, sums) stay in f32, and so do
+ * infer, between, widest and clear ops downstream of a deny op, up to the next low, f32 or fixed op. bf16 has the
+ * range of f32, so only ops that need more than 8 bits (sums, logarithms, phases) stay in f32.
  */
 export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Abs: { dtypes: SIGNED, cast: both("clear"), exact: true, flops: perResult(1) },
@@ -195,7 +195,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   ReduceSumSquare: { dtypes: FLOATS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(2) },
   ArgMax: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
   ArgMin: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
-  /** The number of comparisons of a sort depends on the engine; one per element does not. */
+  /** Counts one operation per element; the number of comparisons of a sort depends on the engine. */
   TopK: { dtypes: NUMBERS, cast: row("widest", "f32"), exact: true, flops: perOperand(1) },
   CumSum: { dtypes: SIGNED, cast: both("f32"), sums: true, ulp: 64, flops: perOperand(1) },
 
@@ -214,7 +214,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
     flops: (_, outputs, { kernelShape }) => size(outputs, 0) * (windowSize(kernelShape) + 1),
   },
 
-  /** Maximum, subtraction, exponential, sum, division. */
+  /** Maximum 1, subtraction 1, exponential 1, sum 1, division 1. */
   Softmax: { dtypes: FLOATS, cast: row("f32", "between"), sums: true, ulp: 16, flops: perOperand(5) },
   LogSoftmax: { dtypes: FLOATS, cast: row("deny", "f32"), sums: true, flops: perOperand(5) },
   SoftmaxCrossEntropyLoss: {
@@ -272,7 +272,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Tile: { dtypes: DTYPES, cast: both("clear"), moves: "copies", flops: none },
   OneHot: { dtypes: ["i32"], cast: both("fixed"), moves: "fills", exact: true, flops: none },
 
-  /** Its policy is that of the operators in the body, which cost what they cost in every run. */
+  /** Policies apply to the operators in the body, which count once for every run. */
   Scan: {
     dtypes: DTYPES,
     cast: both("fixed"),
@@ -284,7 +284,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
 
   /** Four squarings of 64 bits and the operations between them. */
   RandomBits: { dtypes: ["i32"], cast: both("fixed"), flops: perResult(16) },
-  /** The search, and one addition per window. */
+  /** A search, and one addition per window. */
   MaxPoolGradient: {
     dtypes: FLOATS,
     cast: both("widest"),
@@ -310,10 +310,9 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Barrier: { dtypes: DTYPES, cast: both("widest"), moves: "view", flops: none },
 };
 
-/** The arithmetic of one node. */
 function nodeFlops<K extends Op>({ op, inputs, outputs, attributes }: GraphNode<K>): number {
   return opTable[op].flops(inputs, outputs, attributes);
 }
 
-/** Operators of the table, in its order. */
+/** All operators, in the order of the table. */
 export const OPS = Object.keys(opTable) as readonly Op[];

@@ -11,7 +11,7 @@ interface AxisWindow {
   readonly begin: number;
   readonly end: number;
   readonly dilation: number;
-  /** From the first tap to the last. */
+  /** Distance from the first tap to the last, both included. */
   readonly reach: number;
 }
 
@@ -34,12 +34,12 @@ function countOutputs({ size, stride, begin, end, reach }: AxisWindow, ceilMode:
   return ceilMode && (outputs - 1) * stride >= size + begin ? outputs - 1 : outputs;
 }
 
-/** Spatial sizes of the result of pooling axes of those sizes; 0 where no window fits. */
+/** Spatial sizes of the result of pooling; 0 where no window fits. */
 export function poolSizes(spatial: Shape, window: PoolingWindow): Shape {
   return axisWindows(spatial, window).map((axis) => countOutputs(axis, window.ceilMode));
 }
 
-/** The same windows without `ceilMode`: what it adds at the ends becomes padding. */
+/** The same windows without `ceilMode`; the part of a window beyond the end becomes padding. */
 export function withoutCeiling<W extends PoolingWindow>(spatial: Shape, window: W): W {
   if (!window.ceilMode) return window;
   const axes = axisWindows(spatial, window);
@@ -51,12 +51,12 @@ export function withoutCeiling<W extends PoolingWindow>(spatial: Shape, window: 
 }
 
 interface Taps {
-  /** Index of the first tap that is inside. */
+  /** Index of the first tap that is inside the axis. */
   readonly first: number;
   readonly count: number;
 }
 
-/** The taps of a window that are inside, computed without a loop over the others. */
+/** The taps of a window that are inside the axis, computed without a loop. */
 function tapsInside({ size, kernel, stride, begin, dilation }: AxisWindow, at: number): Taps {
   const start = at * stride - begin;
   const outside = start < 0 ? Math.ceil(-start / dilation) : 0;
@@ -91,7 +91,7 @@ export function tapsOf(spatial: Shape, window: PoolingWindow): readonly (readonl
   );
 }
 
-/** For each axis and each of its windows, how many taps AveragePool divides by. */
+/** For each axis and each of its windows, the number of taps that AveragePool divides by. */
 export function tapCounts(
   spatial: Shape,
   window: PoolingWindow & { readonly countIncludePad: boolean },

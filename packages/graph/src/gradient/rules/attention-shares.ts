@@ -9,14 +9,14 @@ import { not, tanh } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { swapLast, toShape, wide } from "./rule.js";
 
-/** The probabilities of an Attention and what they are made of, in f32. */
+/** The probabilities of an Attention and the terms that they are computed from, in f32. */
 export interface AttentionShares {
   /**
    * [batch, keyHeads, rows, keys]: the queries of all heads that share a key head are rows of one matrix, so that no
    * key is repeated. Shares in rows that attend to nothing are arbitrary.
    */
   readonly shares: Tensor;
-  /** Scaled, [batch, keyHeads, rows, size]. */
+  /** The scaled queries, [batch, keyHeads, rows, size]. */
   readonly query: Tensor;
   /** tanh(scores / softcap), if there is a softcap. */
   readonly bent: Tensor | undefined;
@@ -27,8 +27,8 @@ export interface AttentionShares {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * The bias of the scores. Rows that attend to nothing are found here, since a mask mostly broadcasts and so is smaller
- * than the scores. Such rows get an offset of 0 instead of -∞, which keeps NaN out of their softmax.
+ * The bias of the scores. Rows that attend to nothing are found in the mask, since it mostly broadcasts and so is
+ * smaller than the scores. Such rows get an offset of 0 instead of -∞, which keeps NaN out of their softmax.
  */
 function maskBias(
   mask: Tensor | undefined,
@@ -45,7 +45,7 @@ function maskBias(
   return { bias: where(attends, bias, 0), attends };
 }
 
-/** The scores of an Attention in terms of products, and their softmax. */
+/** Computes the scores of an Attention with matrix products, and their softmax. */
 export function attentionShares(
   given: Tensor,
   key: Tensor,

@@ -1,6 +1,6 @@
 /**
- * The body of the scan that computes a scan's gradient. One step of it takes the gradients of a forward step's results
- * to those of its operands. Values that the forward step computed are residuals, which the forward scan stacks.
+ * The body of the scan that computes a scan's gradient. Each step turns the gradients of a forward step's results
+ * into those of its operands. Values that the forward step computed are residuals, which the forward scan stacks.
  */
 import { isComputeFloat } from "../../dtype.js";
 import type { OpAttributes } from "../../graph/attributes.js";
@@ -11,34 +11,36 @@ import type { Differentiate, EmittedGradient } from "./gradient-request.js";
 import { gradientDType } from "./rule.js";
 import { isFree, type StepTerm, stepTerms } from "./step-terms.js";
 
-/** Which gradients the scan receives and which are wanted, by the positions of its outputs and inputs. */
+/** Which outputs of the scan receive a gradient, and which inputs need one, by position. */
 export interface AskedGradients {
   readonly receives: (output: number) => boolean;
   readonly needs: (input: number) => boolean;
 }
 
-/** The source of each step's value: an operand of the scan, a gradient of its results, a residual, or stacked. */
+/** The source of each step's value: an operand of the scan, a gradient of its results, a residual, or a stack. */
 export type StepSource =
   | { readonly kind: "input" | "gradient"; readonly position: number }
   | { readonly kind: "residual"; readonly value: Value }
-  /** Stacked by the backward scan: its output at that position after the gradients of the sequences. */
+  /** Output of the backward scan; `position` counts the stacked outputs after the gradients of the sequences. */
   | { readonly kind: "stacked"; readonly position: number };
 
 /** The gradient of an invariant: a sum over steps. */
 export interface InvariantGradient {
-  /** Its position among the scan's inputs. */
+  /** The invariant's position among the scan's inputs. */
   readonly input: number;
-  /** Terms for all steps together, with the sources of their operands. */
+  /** Terms that are computed for all steps together, with the sources of their operands. */
   readonly terms: readonly (StepTerm & { readonly sources: readonly StepSource[] })[];
-  /** Whether a carry of the backward scan adds up the rest; these carries are in the order of this list. */
+  /** Whether a carry of the backward scan sums the other terms; these carries are in the order of this list. */
   readonly isAccumulated: boolean;
 }
 
 export interface BackwardBody {
-  /** Inputs: gradients of the carries, accumulators (f32), sequences, invariants. Outputs: the same carries, gradients of the
-   * sequences, what is stacked for the terms. */
+  /**
+   * Inputs: gradients of the carries, accumulators (f32), sequences, invariants. Outputs: the same carries, gradients
+   * of the sequences, values to stack.
+   */
   readonly body: Graph;
-  /** Positions of the forward inputs that the first carries are the gradients of. */
+  /** Positions of the forward inputs whose gradients are the first carries. */
   readonly carries: readonly number[];
   readonly sequences: readonly StepSource[];
   /** Positions of the forward inputs that are the invariants. */
@@ -46,15 +48,15 @@ export interface BackwardBody {
   /** Positions of the forward inputs whose gradients are stacked. */
   readonly elements: readonly number[];
   readonly gradients: readonly InvariantGradient[];
-  /** Values of the forward body that it has to stack. */
+  /** Values of the forward body that the forward scan has to stack. */
   readonly residuals: readonly Value[];
 }
 
 const ORIGIN: Origin = { scope: "", phase: "backward" };
 
 /**
- * The backward body of a scan whose nested scans already stack their residuals. The caller passes `differentiate`,
- * since a rule cannot import the table of all rules.
+ * Builds the backward body of a scan whose nested scans already stack their residuals. The caller passes
+ * `differentiate`, since a rule cannot import the table of all rules.
  */
 export function backwardBody(
   scan: OpAttributes["Scan"],
@@ -68,9 +70,9 @@ class Backward {
   readonly #scan: OpAttributes["Scan"];
   readonly #asked: AskedGradients;
   readonly #builder = new GraphBuilder();
-  /** The forward body's value of each copy in the builder. */
+  /** Maps each copy in the builder to the forward body's value. */
   readonly #forward = new Map<Value, Value>();
-  /** Values of the builder that exist for all steps, or would if the forward scan stacked them. */
+  /** Values of the builder that are available for every step, or would be if the forward scan stacked them. */
   readonly #known = new Map<Value, StepSource>();
   /** Inputs of the builder for the gradients of the scan's outputs, by position. */
   readonly #seeds = new Map<number, Value>();
@@ -115,7 +117,7 @@ class Backward {
     return { ...closed, carries: carried, elements, gradients: terms, residuals: [...new Set(residuals)] };
   }
 
-  /** Copies the body into the builder and differentiates it: the gradients by the positions of the inputs. */
+  /** Copies the body into the builder and differentiates it. Returns gradients by the position of the input. */
   #differentiated(differentiate: Differentiate): ReadonlyMap<number, EmittedGradient> {
     const { body, carries, sequences, saved } = this.#scan;
     const builder = this.#builder;
@@ -243,7 +245,7 @@ class Closing {
     return this.#closed.emitOne("Add", [sum, wide], {});
   }
 
-  /** The nodes that the results need, in order, and the values that they start from: forward values and gradients. */
+  /** The nodes that the results need, in order, and the forward values and gradients that they start from. */
   #needed(): { readonly nodes: readonly AnyNode[]; readonly entering: readonly Value[] } {
     const makers = new Map<Value, AnyNode>();
     for (const node of this.#source.nodes) for (const output of node.outputs) makers.set(output, node);

@@ -6,8 +6,8 @@ import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, narrow, wide, zeroGradient } from "./rule.js";
 
 /**
- * One node computes all three gradients, since engines have a kernel for that. Gradients that reach the statistics
- * themselves join dx: d mean/dx = 1/n and d variance/dx = 2 · (x - mean)/n.
+ * One node computes all three gradients, since engines have a kernel for them. Gradients that reach the statistics
+ * themselves are added to dx: d mean/dx = 1/n and d variance/dx = 2 · (x - mean)/n.
  */
 function batchNormalizationGradient(
   site: GradientSite<"BatchNormalization">,

@@ -23,7 +23,7 @@ import {
   zeroGradient,
 } from "./rule.js";
 
-/** The gradient of an operand, made only if wanted and summed over the axes along which it was repeated. */
+/** The gradient of an operand, summed over the axes along which the operand was repeated; undefined if not needed. */
 function forOperand<K extends Op>(
   { needs, inputTypes }: GradientSite<K>,
   index: number,
@@ -35,7 +35,7 @@ function forOperand<K extends Op>(
 
 const PREDICATE = { zero: "its output is bool" };
 
-/** Equal operands get half of the gradient each. `loses(a, b)`: where the result is b, not a. */
+/** Equal operands get half of the gradient each. `loses(a, b)` is true where the result is b, not a. */
 const extremum =
   <K extends "Max" | "Min">(loses: (a: Tensor, b: Tensor) => Tensor): GradientRule<K> =>
   (site) => {

@@ -16,7 +16,7 @@ const pickWindow = ({ strides, pads, dilations, group }: Attributes): Attributes
   group,
 });
 
-/** Rows at the end of each axis that the last place of the kernel does not reach. */
+/** Number of rows at the end of each axis that the last position of the kernel does not reach. */
 function remainders(
   image: Shape,
   kernel: Shape,
@@ -42,8 +42,8 @@ const forWeights = (image: Tensor, result: Tensor, kernel: Shape, attributes: At
   emit("ConvWeightGradient", [image, result], { ...pickWindow(attributes), kernelShape: kernel.slice(2) });
 
 /**
- * y = x ∗ w is linear in each of the two, and ⟨g, x ∗ w⟩ = ⟨x, g ∗ᵀ w⟩ = ⟨w, dw(x, g)⟩: each of the three operators
- * is the gradient of the others, with the roles of their operands exchanged.
+ * y = x ∗ w is linear in x and in w, and ⟨g, x ∗ w⟩ = ⟨x, g ∗ᵀ w⟩ = ⟨w, dw(x, g)⟩. So each of the three operators is
+ * the gradient of the others, with the roles of the operands exchanged.
  */
 export const convolutionGradients: GradientTable<OpOf<"convolution">> = {
   Conv: (site) => {

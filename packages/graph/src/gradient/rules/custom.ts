@@ -5,14 +5,14 @@ import { Tensor } from "../../trace/tensor.js";
 import { currentBuilder } from "../../trace/trace.js";
 import { type GradientRule, gradientDType } from "./rule.js";
 
-/** The values whose gradients a node's rule turns into gradients of operands. */
+/** The values whose gradients go into the rule of a node. */
 export function customResults({ inputs, outputs, origin: { custom } }: AnyNode): readonly Value[] {
   return custom === undefined ? outputs : inputs.slice(0, custom.results);
 }
 
 /**
- * For each value with a custom gradient, the node that carries the rule. Code that copies the value must copy the node,
- * too, for a gradient of the gradient.
+ * The node that carries the rule, for each value with a custom gradient. Code that copies the value must copy the
+ * node, too, for a gradient of the gradient.
  */
 export function customRules(nodes: readonly AnyNode[]): ReadonlyMap<Value, AnyNode> {
   const marked = nodes.filter(({ origin }) => origin.custom !== undefined);
@@ -20,8 +20,8 @@ export function customRules(nodes: readonly AnyNode[]): ReadonlyMap<Value, AnyNo
 }
 
 /**
- * The user's rule, in the dtypes in which it was traced. A casting policy may have changed the forward pass around it,
- * so values that it reads are cast to those dtypes, and its cotangents are cast back.
+ * The user's rule, in the dtypes in which it was traced. A casting policy may have changed the forward pass, so the
+ * values that the rule reads are cast to those dtypes, and its cotangents are cast back.
  */
 export function customGradientRule({ body, results, inputs, closedOver }: CustomRule): GradientRule<Op> {
   return ({ input, gradient, inputTypes, needs, refuse }) => {

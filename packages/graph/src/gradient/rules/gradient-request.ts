@@ -5,7 +5,7 @@ import type { Graph, Value } from "../../graph/graph.js";
 export interface GradientRequest {
   /** The forward graph; the builder already has a copy of it. */
   readonly graph: Graph;
-  /** The builder's value for every value of `graph`, and its name for every node: what `inlineAll` returns. */
+  /** The builder's value for every value of `graph` and its name for every node, as `inlineAll` returns them. */
   readonly values: ReadonlyMap<Value, Value>;
   readonly names: ReadonlyMap<string, string>;
   /** Floating values of `graph`, each with its initial gradient: a value of the builder, of the same type. */
@@ -17,9 +17,9 @@ export interface GradientRequest {
 /** The gradient of one of `wrt`, of its shape and dtype. */
 export interface EmittedGradient {
   readonly value: Value;
-  /** False: no path on which gradients flow leads from it to the loss, and the gradient is zeros. */
+  /** Whether gradients flow from the loss to the value; if not, the gradient is zeros. */
   readonly isReached: boolean;
 }
 
-/** Appends the backward pass of a graph and gives the gradient of each value asked for. */
+/** Appends the backward pass of a graph and returns the gradient of each of `wrt`. */
 export type Differentiate = (builder: GraphBuilder, request: GradientRequest) => readonly EmittedGradient[];

@@ -9,8 +9,8 @@ import { type GradientSite, type GradientTable, zeroGradient } from "./rule.js";
 const ADD = { reduction: "add" } as const;
 
 /**
- * Rows are added into zeros, the gathered axis first: an embedding's gradient is one ScatterND. One index that
- * is a literal takes a slice, and its gradient is put back by padding.
+ * Adds rows into zeros, with the gathered axis first: an embedding's gradient is one ScatterND. A single literal
+ * index takes a slice, so its gradient is put back by padding.
  */
 function gatherGradient({
   attributes: { axis },

@@ -12,15 +12,15 @@ import { type GradientSite, type GradientTable, narrow, wide, zeroGradient } fro
 type Site = GradientSite<OpOf<"loss">>;
 
 /**
- * loss = reduction of w[label] · nll over the labels that count, nll = -logp[label]. Both gradients are
- * per-label factors f = dL/d nll, placed at the labels; for `mean`, f = g · w[label] / Σ w[label].
+ * The loss is a sum or mean of w[label] · nll over the labels that are not ignored, nll = -logp[label]. Both
+ * gradients place the factor f = dL/d nll of each label at the label; for `mean`, f = g · w[label] / Σ w[label].
  */
 interface Labels {
   /** i32 [N, 1, d…]; ignored labels point at class 0, with factor 0. */
   readonly columns: Tensor;
-  /** f32, scalar where all labels count the same, else [N, d…]. */
+  /** f32; a scalar if all labels have the same factor, otherwise [N, d…]. */
   readonly factor: Tensor;
-  /** The gradient for Σ-reduced terms before weighting: g, divided by the weight that counts for `mean`. */
+  /** The factor without the label's own weight: g, for `mean` divided by the sum of the weights. */
   readonly base: Tensor;
   readonly masked: (perLabel: Tensor) => Tensor;
 }
@@ -48,7 +48,7 @@ function readLabels({ attributes, gradient, input, inputTypes }: Site): Labels {
 
 const asColumn = (factor: Tensor): Tensor => (factor.shape.length === 0 ? factor : unsqueeze(factor, [1]));
 
-/** dL/dw[c]: Σ over the labels c of base · nll, for `mean` of base · (nll - loss). */
+/** dL/dw[c]: the sum of base · nll over the labels c; for `mean`, of base · (nll - loss). */
 function weightGradient(site: Site, { columns, base, masked }: Labels, logProbabilities: Tensor): Tensor {
   const labelShape: Shape = site.inputTypes[1]?.shape ?? [];
   const nll = neg(reshape(gatherElements(wide(logProbabilities), columns, 1), labelShape));

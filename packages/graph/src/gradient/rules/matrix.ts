@@ -8,7 +8,7 @@ import { range } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, swapLast, toShape, unbroadcast } from "./rule.js";
 
-/** [..., m, k] as [rows, k]. */
+/** Reshapes [..., m, k] to [rows, k]. */
 function asRows(x: Tensor): Tensor {
   if (x.shape.length === 2) return x;
   const rows = elementCount(x.shape.slice(0, -1), "MatMul");
@@ -16,8 +16,8 @@ function asRows(x: Tensor): Tensor {
 }
 
 /**
- * With g = dL/d(A·B): dL/dA = g·Bᵀ and dL/dB = Aᵀ·g. A single matrix B makes both one Gemm over all rows of A,
- * which transposes by flag; batches of matrices on both sides need a Transpose.
+ * With g = dL/d(A·B): dL/dA = g·Bᵀ and dL/dB = Aᵀ·g. If B is a single matrix, each is one Gemm over all rows of A,
+ * which transposes by a flag; batches of matrices on both sides need a Transpose.
  */
 function matMulGradient({
   gradient,
@@ -49,8 +49,8 @@ function matMulGradient({
 }
 
 /**
- * Y = alpha · A'·B' + beta · C: dA' = alpha · g·B'ᵀ, dB' = alpha · A'ᵀ·g, dC = beta · g summed to C's shape.
- * Where the operand itself was transposed, the transposed product is computed instead.
+ * Y = alpha · A'·B' + beta · C: dA' = alpha · g·B'ᵀ, dB' = alpha · A'ᵀ·g, dC = beta · g summed to C's shape. If the
+ * operand itself was transposed, the transposed product is computed instead.
  */
 function gemmGradient({
   attributes: { alpha, beta, transA, transB },
@@ -78,9 +78,9 @@ function gemmGradient({
 }
 
 /**
- * With respect to one operand, the same sums of products with the gradient in that operand's place and its term as the
- * result: of "ij,jk->ik" that is "ik,jk->ij" and "ik,ij->jk". A letter that only this operand has was summed over, so
- * its gradient repeats along it; one that its term repeats was a diagonal, beside which the gradient is 0.
+ * The gradient of an operand is an Einsum again: the gradient takes the operand's place, and the operand's term
+ * becomes the result. "ij,jk->ik" has "ik,jk->ij" and "ik,ij->jk". A letter that only this operand has was summed
+ * over, so the gradient repeats along it; for a letter that its term repeats, the gradient is 0 off the diagonal.
  */
 function einsumGradient(site: GradientSite<"Einsum">): readonly (Tensor | undefined)[] {
   const { attributes, inputTypes } = site;
@@ -93,7 +93,7 @@ function einsumGradient(site: GradientSite<"Einsum">): readonly (Tensor | undefi
   );
 }
 
-/** The gradient of the operand without its axes that broadcast. */
+/** The gradient of the operand without the axes along which it broadcasts. */
 function operandGradient(
   { gradient, input }: GradientSite<"Einsum">,
   { operands, output, sizes }: Contraction,

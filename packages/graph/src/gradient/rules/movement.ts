@@ -19,7 +19,7 @@ const backToShape: GradientRule<ShapeOp> = ({ gradient, inputTypes: [x] }) => [
   x === undefined ? undefined : toShape(gradient(0), x.shape),
 ];
 
-/** Puts step - 1 zeros behind each element of the axis. */
+/** Inserts step - 1 zeros behind each element of the axis. */
 function dilate(x: Tensor, axis: number, step: number): Tensor {
   const size = x.shape[axis] ?? 0;
   const column = reshape(x, [...x.shape.slice(0, axis + 1), 1, ...x.shape.slice(axis + 1)]);
@@ -30,7 +30,7 @@ function dilate(x: Tensor, axis: number, step: number): Tensor {
   return reshape(padded, [...x.shape.slice(0, axis), size * step, ...x.shape.slice(axis + 1)]);
 }
 
-/** Zeros around the slice: reversed where the step is negative, dilated where it is more than 1, then padded. */
+/** Puts zeros around the gradient, which is reversed for a negative step and dilated for steps of more than 1. */
 function sliceGradient({
   attributes,
   gradient,
@@ -57,7 +57,7 @@ function sliceGradient({
   return [pads.every(([before, after]) => before === 0 && after === 0) ? g : pad(g, pads)];
 }
 
-/** One Split where several parts are wanted, one Slice where only one is. */
+/** One Split if several parts are wanted, otherwise one Slice. */
 function concatGradient({
   attributes: { axis },
   gradient,
@@ -75,7 +75,7 @@ function concatGradient({
 
 type PadMode = "constant" | "reflect" | "edge";
 
-/** Undoes the padding of one axis: cuts the original out and adds to it what its copies received. */
+/** Undoes the padding of one axis: cuts out the original and adds the gradients of its copies. */
 function unpadAxis(g: Tensor, axis: number, before: number, after: number, mode: PadMode): Tensor {
   const size = (g.shape[axis] ?? 0) - before - after;
   const cut = (start: number, end: number): Tensor => slice(g, [{ axis, start, end }]);
@@ -115,7 +115,7 @@ function padGradient({
   return [g];
 }
 
-/** [r·d, …] seen as [r, d, …], summed over the repeats. */
+/** Reshapes [r·d, …] to [r, d, …] and sums over the repeats. */
 function tileGradient({
   attributes: { repeats },
   gradient,

@@ -6,7 +6,7 @@ import { exp, reciprocal, sqrt } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, narrow, unbroadcast, wide } from "./rule.js";
 
-/** Everything here is computed in f32 and rounded once: sums of products of few significant bits cancel. */
+/** Rounds once at the end. These rules compute in f32, since sums of products with few significant bits cancel. */
 const back = <K extends OpOf<"normalization">>(
   { inputTypes }: GradientSite<K>,
   index: number,
@@ -20,9 +20,9 @@ const lastAxes = (shape: readonly number[], first: number): readonly number[] =>
   shape.flatMap((_, axis) => (axis < first ? [] : [axis]));
 
 /**
- * y = x̂ · scale + bias, x̂ = (x - mean) · r, both saved by the forward pass in f32. With h = g · scale:
- * dx = r · (h - mean(h) - x̂ · mean(h · x̂)); gradients that reach mean and r themselves (they do in second
- * derivatives) join the two means: d mean/dx = 1/n and dr/dx = -r² · x̂/n.
+ * y = x̂ · scale + bias, x̂ = (x - mean) · r; the forward pass saves mean and r in f32. With h = g · scale: dx = r ·
+ * (h - mean(h) - x̂ · mean(h · x̂)). Gradients that reach mean and r themselves, as in second derivatives, are added
+ * to the two means: d mean/dx = 1/n and dr/dx = -r² · x̂/n.
  */
 function layerNormalizationGradient(
   site: GradientSite<"LayerNormalization">,

@@ -8,14 +8,14 @@ import { constant } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientSite, type GradientTable, narrow, wide } from "./rule.js";
 
-/** How one axis of a window moves. */
+/** The window along one axis. */
 interface Step {
   readonly kernel: number;
   readonly stride: number;
   readonly dilation: number;
-  /** Padding in front. */
+  /** Padding at the beginning. */
   readonly begin: number;
-  /** Size of the axis that was pooled. */
+  /** Size of the axis before pooling. */
   readonly size: number;
 }
 
@@ -27,7 +27,7 @@ const around = (x: Tensor, axis: number, before: number, after: number): Tensor 
         x.shape.map((_, at): [number, number] => (at === axis ? [before, after] : [0, 0])),
       );
 
-/** `length` elements of the axis from `start` on, with zeros beyond its ends. */
+/** Takes `length` elements of the axis from `start` on, with zeros beyond its ends. */
 function cut(x: Tensor, axis: number, start: number, length: number): Tensor {
   const size = x.shape[axis] ?? 0;
   const padded = around(x, axis, Math.max(0, -start), Math.max(0, start + length - size));
@@ -40,7 +40,7 @@ function withAxis(x: Tensor, axis: number, sizes: readonly number[]): Tensor {
   return reshape(x, [...x.shape.slice(0, axis), ...sizes, ...x.shape.slice(axis + 1)]);
 }
 
-/** Adds each element at all places of its window along the axis: the transpose of summing over windows. */
+/** Adds each element to all positions of its window along the axis: the transpose of summing over windows. */
 function spread(x: Tensor, axis: number, { kernel, stride, dilation, begin, size }: Step): Tensor {
   const windows = x.shape[axis] ?? 0;
   const column = withAxis(x, axis, [windows, 1]);
@@ -56,7 +56,7 @@ function spread(x: Tensor, axis: number, { kernel, stride, dilation, begin, size
   return taps.reduce((sum, part) => add(sum, part));
 }
 
-/** Divides each window's dy by the window's divisor and adds it at all its places, axis by axis, in f32. */
+/** Divides each window's dy by the window's divisor and adds it to all its positions, axis by axis, in f32. */
 function averagePoolGradient({
   attributes,
   gradient,

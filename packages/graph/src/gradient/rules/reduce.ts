@@ -24,7 +24,7 @@ function keepAxes({ attributes, inputTypes }: Site, reduced: Tensor): Tensor {
   return toShape(reduced, reduceShape(inputTypes[0]?.shape ?? [], attributes.axes, true));
 }
 
-/** Rules in terms of x, and of y and its gradient with the reduced axes kept. */
+/** Builds a rule from x, y and the gradient of y; y and its gradient keep the reduced axes. */
 const rule =
   <K extends ReduceOp>(
     make: (
@@ -41,7 +41,7 @@ const rule =
 
 const spread = (g: Tensor, { inputTypes }: Site): Tensor => expand(g, inputTypes[0]?.shape ?? []);
 
-/** The gradient in equal shares to all that equal the extremum. */
+/** Splits the gradient equally among all elements that equal the extremum. */
 const shares = rule<"ReduceMax" | "ReduceMin">(({ g, x, y }, { attributes: { axes } }) => {
   const taken = equal(x(), y());
   const count = reduceSum(cast(taken, "f32"), { axes, keepdims: true });
@@ -50,8 +50,8 @@ const shares = rule<"ReduceMax" | "ReduceMin">(({ g, x, y }, { attributes: { axe
 
 /**
  * Each element's gradient is the product of the others. With P the product of the nonzero elements, that is P/x if no
- * element is 0; P at a lone zero and 0 elsewhere; 0 if there are several zeros. It is right everywhere, but the
- * gradient of this gradient only where no element is 0.
+ * element is 0; if one is, P for that element and 0 for the others; if several are, 0. The gradient of this gradient
+ * is right only where no element is 0.
  */
 const products = rule<"ReduceProd">(({ g, x }, { attributes: { axes } }) => {
   const values = wide(x());

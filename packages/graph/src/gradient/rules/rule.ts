@@ -19,7 +19,7 @@ export interface GradientSite<K extends Op> {
   readonly outputTypes: readonly ValueType[];
   readonly input: (index: number) => Tensor;
   readonly output: (index: number) => Tensor;
-  /** Gradient of the loss for an output: its shape and dtype; zeros where the loss does not depend on it. */
+  /** Gradient of the loss with respect to an output, of the same type; zeros if the loss does not depend on it. */
   readonly gradient: (index: number) => Tensor;
   /** Whether the loss depends on that output. */
   readonly receives: (index: number) => boolean;
@@ -38,7 +38,7 @@ export interface GradientSite<K extends Op> {
 /** Returns the gradient of each input, in the input's shape and dtype; undefined stands for zero. */
 export type GradientRule<K extends Op> = (site: GradientSite<K>) => readonly (Tensor | undefined)[];
 
-/** The gradient is zero: the operator is constant almost everywhere, or its output is not a float. */
+/** The gradient is zero because the operator is constant almost everywhere or its output is not a float. */
 export interface ZeroGradient {
   readonly zero: string;
 }
@@ -51,7 +51,7 @@ export interface NoGradient {
 export type GradientRow<K extends Op> = GradientRule<K> | ZeroGradient | NoGradient;
 export type GradientTable<O extends Op> = { readonly [K in O]: GradientRow<K> };
 
-/** Gradients of the storage-only f8 pair are kept in f32: they cannot be added, and would be flushed. */
+/** The dtype of gradients. For the storage-only f8 dtypes it is f32: f8 cannot be added, and would underflow. */
 export function gradientDType(dtype: DType): DType {
   return dtype === "f8e4m3" || dtype === "f8e5m2" ? "f32" : dtype;
 }
@@ -62,17 +62,17 @@ export function zeroGradient(type: ValueType): Tensor {
   return type.shape.length === 0 ? zero : expand(zero, type.shape);
 }
 
-/** For formulas of many steps: computed in f32 for every dtype, and rounded once by `narrow`. */
+/** Casts to f32, for formulas of many steps; `narrow` rounds their result once. */
 export function wide(x: Tensor): Tensor {
   return cast(x, "f32");
 }
 
-/** Back to the dtype of a value. */
+/** Casts back to the dtype of a value. */
 export function narrow(x: Tensor, type: ValueType): Tensor {
   return cast(x, type.dtype);
 }
 
-/** The inverse of broadcasting: sums over the axes along which a value of that shape was repeated. */
+/** The inverse of broadcasting: sums over the axes along which a value of the given shape was repeated. */
 export function unbroadcast(gradient: Tensor, shape: Shape): Tensor {
   if (sameShape(gradient.shape, shape)) return gradient;
   const lead = gradient.shape.length - shape.length;
@@ -84,13 +84,13 @@ export function unbroadcast(gradient: Tensor, shape: Shape): Tensor {
   return sameShape(sum.shape, shape) ? sum : reshape(sum, shape);
 }
 
-/** The matrices of the last two axes transposed. */
+/** Transposes the last two axes. */
 export function swapLast(x: Tensor): Tensor {
   const axes = x.shape.map((_, axis) => axis);
   return transpose(x, [...axes.slice(0, -2), axes.length - 1, axes.length - 2]);
 }
 
-/** Reshapes unless the shape is that already. */
+/** Reshapes, unless the tensor already has the shape. */
 export function toShape(x: Tensor, shape: Shape): Tensor {
   return sameShape(x.shape, shape) ? x : reshape(x, shape);
 }

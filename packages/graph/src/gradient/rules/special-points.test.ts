@@ -11,7 +11,7 @@ import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
 import { grad } from "../grad.js";
 
-/** Gradients of the sum of `fn`, each as plain numbers; exact arithmetic, all inputs f32 vectors. */
+/** Gradients of the sum of `fn`, each as plain numbers. All inputs are f32 vectors; the arithmetic is exact. */
 function gradients(
   fn: (...xs: readonly Tensor[]) => Tensor,
   ...points: readonly (readonly number[])[]

@@ -10,23 +10,23 @@ import type { Tensor } from "../../trace/tensor.js";
 import { toShape } from "./rule.js";
 
 /**
- * A term of a sum over steps that one operator computes for all steps together: Σ Aᵗᵀ·Bᵗ is one product of the rows of
- * all steps, Σ of sums over rows is one sum.
+ * A term of a sum over steps that one operator computes for all steps together. Σ Aᵗᵀ·Bᵗ over the steps t is one
+ * product of the rows of all steps; a sum of sums over rows is one sum.
  */
 export interface StepTerm {
-  /** Values of the step. */
+  /** Values of one step. */
   readonly operands: readonly Value[];
-  /** The term of all steps from the operands of all steps, [steps, …]. */
+  /** Computes the sum over all steps from the stacked operands, [steps, …]. */
   readonly emit: (stacked: readonly Tensor[]) => Tensor;
 }
 
 export interface StepSum {
   readonly terms: readonly StepTerm[];
-  /** The rest to add up step by step; undefined if that is nothing. */
+  /** The remaining part of the sum, to add up step by step; undefined if nothing remains. */
   readonly rest: Value | undefined;
 }
 
-/** Splits a value whose sum over all steps is wanted. `isPerStep`: whether a value may differ between steps. */
+/** Splits a value that is summed over all steps into terms. `isPerStep`: whether a value may differ between steps. */
 export function stepTerms(builder: GraphBuilder, sum: Value, isPerStep: (value: Value) => boolean): StepSum {
   const makers = new Map<Value, AnyNode>();
   for (const node of builder.nodes) for (const output of node.outputs) makers.set(output, node);
@@ -81,19 +81,19 @@ function findTerm(value: Value, makers: ReadonlyMap<Value, AnyNode>): StepTerm |
   };
 }
 
-/** The operand of all steps, from what it was reshaped and widened from. */
+/** Reshapes and casts the stacked source of an operand to the operand of all steps. */
 function stackAll(stacked: Tensor | undefined, dtype: DType, shape: Shape): Tensor {
   if (stacked === undefined) throw new Error("internal: a term's operand is missing");
   return cast(toShape(stacked, [stacked.shape[0] as number, ...shape]), dtype);
 }
 
-/** The value that this one is a view of, or was widened from: that takes no more memory when it is stacked. */
+/** The value that `value` is a view of or was widened from; stacking it takes no more memory. */
 function findSource(value: Value, makers: ReadonlyMap<Value, AnyNode>): Value {
   const node = makers.get(value);
   return node !== undefined && isFree(node) ? findSource(node.inputs[0] as Value, makers) : value;
 }
 
-/** Whether a node costs next to nothing and its operand takes no more memory than its result: a view, or a widening cast. */
+/** Whether a node is a view or a widening cast: it costs nothing, and its operand takes no more memory. */
 export function isFree({ op, inputs, outputs }: AnyNode): boolean {
   const [x] = inputs;
   const [y] = outputs;

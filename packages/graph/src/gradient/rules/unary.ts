@@ -20,7 +20,7 @@ const times = (gradient: Tensor, factor: Tensor): Tensor => mul(gradient, cast(f
 const STEP = { zero: "constant between its steps" };
 const PREDICATE = { zero: "its output is bool" };
 
-/** Φ(x) + x φ(x), with the normal distribution's Φ and density φ. */
+/** Φ(x) + x φ(x), with the normal distribution's cumulative function Φ and density φ. */
 function geluSlope(x: Tensor): Tensor {
   const cumulative = mul(add(erf(mul(x, Math.SQRT1_2)), 1), 0.5);
   const density = mul(exp(mul(mul(x, x), -0.5)), 1 / Math.sqrt(2 * Math.PI));
@@ -31,8 +31,8 @@ const GELU_LINEAR = 2 * Math.sqrt(2 / Math.PI);
 const GELU_CUBIC = 0.044715 * GELU_LINEAR;
 
 /**
- * The slope of x · s with s = sigmoid(z), z = 2√(2/π) · (x + 0.044715 x³), which is x/2 · (1 + tanh(z/2)): s + x · s (1
- * - s) · dz/dx. Below 0 the sum 1 + tanh would lose the places that s keeps.
+ * The slope s + x · s (1 - s) · dz/dx of x · s, with s = sigmoid(z) and z = 2√(2/π) · (x + 0.044715 x³). The usual
+ * form x/2 · (1 + tanh(z/2)) is the same function, but for x below 0 the sum 1 + tanh loses digits that s keeps.
  */
 function geluTanhSlope(x: Tensor): Tensor {
   const squared = mul(x, x);
@@ -42,8 +42,8 @@ function geluTanhSlope(x: Tensor): Tensor {
 }
 
 /**
- * At the kinks PyTorch's choices: Abs 0 at 0; Relu, LeakyRelu and Elu the left slope at 0; Clip passes the
- * gradient at its limits. Masks are `Where`, not products: an infinite gradient behind a mask stays out.
+ * Kinks have PyTorch's gradients: 0 for Abs at 0, the left slope at 0 for Relu, LeakyRelu and Elu, and 1 for Clip at
+ * its limits. Masks are `Where`, not products, so that an infinite gradient behind a mask stays out.
  */
 export const unaryGradients: GradientTable<OpOf<"unary">> = {
   Abs: ofInput((g, x) => mul(g, sign(x))),

@@ -12,7 +12,7 @@ import { GraphCopy } from "./graph-copy.js";
 const TOP: Origin = { scope: "", phase: "forward" };
 
 /**
- * Builds a graph node by node and infers every output's type. `parent` links a nested trace to the enclosing one: a
+ * Builds a graph node by node and infers every output's type. `parent` links a nested trace to the enclosing trace: a
  * value of an ancestor that is used inside becomes an input with role `capture`.
  */
 export class GraphBuilder {
@@ -77,7 +77,7 @@ export class GraphBuilder {
     return outputs;
   }
 
-  /** `emit` for ops of one output. */
+  /** `emit` for ops with one output. */
   emitOne<K extends Op>(
     op: K,
     inputs: readonly Value[],
@@ -94,8 +94,8 @@ export class GraphBuilder {
   }
 
   /**
-   * A number as a scalar constant of that dtype, rounded once from f64; one constant per dtype and number.
-   * @throws MP_OUT_OF_RANGE when a finite number has no finite value in that dtype
+   * A number as a scalar constant, rounded once from f64. There is one constant per dtype and number.
+   * @throws MP_OUT_OF_RANGE when a finite number has no finite value in the dtype
    */
   literal(number: number, dtype: DType): Value {
     const key = `${dtype} ${Object.is(number, -0) ? "-0" : number} ${this.origin.segment ?? ""}`;
@@ -115,7 +115,7 @@ export class GraphBuilder {
     return value;
   }
 
-  /** The counterpart in this graph of a value that an ancestor owns; undefined if no ancestor does. */
+  /** The value in this graph that stands for an ancestor's value; undefined if no ancestor owns it. */
   capture(value: Value): Value | undefined {
     if (this.#owned.has(value)) return value;
     const known = this.#captures.get(value);
@@ -181,7 +181,7 @@ export class GraphBuilder {
     return copy;
   }
 
-  /** Use a map to keep the order of names that look like integers; a record does not. */
+  /** Returns the graph. Use a map to keep the order of names that look like integers; a record does not. */
   finish(outputs: Readonly<Record<string, Value>> | ReadonlyMap<string, Value>): Graph {
     const entries = outputs instanceof Map ? [...outputs] : Object.entries(outputs as Record<string, Value>);
     return Object.freeze({

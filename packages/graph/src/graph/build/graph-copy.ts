@@ -17,11 +17,11 @@ export interface CopyTarget {
 }
 
 /**
- * A copy in progress of a graph into a builder, node by node: the counterparts of values and the new names of nodes.
+ * A copy of a graph into a builder, node by node: maps values to their counterparts and node names to the new names.
  */
 export class GraphCopy<B extends CopyTarget = CopyTarget> {
   readonly builder: B;
-  /** The counterpart in the builder of each value so far. */
+  /** The counterparts in the builder of the values copied until now. */
   readonly values: Map<Value, Value> = new Map();
   /** The name in the builder of each node that was copied. */
   readonly names: Map<string, string> = new Map();
@@ -39,7 +39,7 @@ export class GraphCopy<B extends CopyTarget = CopyTarget> {
     }
   }
 
-  /** @throws MP_INVALID_ARGUMENT if no value stands for it yet */
+  /** @throws MP_INVALID_ARGUMENT if the value has no counterpart yet */
   counterpart(value: Value): Value {
     const found = this.values.get(value);
     if (found !== undefined) return found;
@@ -53,18 +53,18 @@ export class GraphCopy<B extends CopyTarget = CopyTarget> {
     return values.map((value) => this.counterpart(value));
   }
 
-  /** Lets values of the builder stand for the outputs of a node. */
+  /** Makes values of the builder the counterparts of a node's outputs. */
   replace(node: AnyNode, outputs: readonly Value[]): void {
     for (const [index, output] of node.outputs.entries()) this.values.set(output, outputs[index] as Value);
   }
 
-  /** The origin of a node, with the builder's name of its forward node. */
+  /** The origin of a node, with its forward node named as in the builder. */
   origin({ origin }: AnyNode): Origin {
     const { forward } = origin;
     return forward === undefined ? origin : { ...origin, forward: this.names.get(forward) ?? forward };
   }
 
-  /** Emits a node like this one that reads `inputs`, and returns its outputs. */
+  /** Emits a node like the given one that reads `inputs`, and returns its outputs. */
   copy(
     node: AnyNode,
     origin: Origin = this.origin(node),
@@ -76,7 +76,7 @@ export class GraphCopy<B extends CopyTarget = CopyTarget> {
     return outputs;
   }
 
-  /** The counterparts of the graph's outputs, with their names. */
+  /** Returns the new graph, whose outputs have the same names. */
   finish(): Graph {
     return this.builder.finish(
       new Map(this.#graph.outputs.map(({ name, value }) => [name, this.counterpart(value)])),

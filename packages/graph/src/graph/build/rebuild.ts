@@ -3,7 +3,7 @@ import { type AnyNode, type Graph, isNode, type Value } from "../graph.js";
 import { GraphBuilder } from "./builder.js";
 import { GraphCopy } from "./graph-copy.js";
 
-/** A copy into a new graph, with replacements that look at what has been made so far. */
+/** A copy into a new graph; replacements of nodes can look at what the new graph holds already. */
 export class Rebuilding extends GraphCopy<GraphBuilder> {
   readonly #producers = new Map<Value, AnyNode>();
   #registered = 0;
@@ -13,7 +13,7 @@ export class Rebuilding extends GraphCopy<GraphBuilder> {
     this.copyInputs();
   }
 
-  /** The node of the new graph that makes one of its values. */
+  /** The node of the new graph that produces the value. */
   producer(value: Value): AnyNode | undefined {
     for (const node of this.builder.nodes.slice(this.#registered)) {
       for (const output of node.outputs) this.#producers.set(output, node);
@@ -22,7 +22,7 @@ export class Rebuilding extends GraphCopy<GraphBuilder> {
     return this.#producers.get(value);
   }
 
-  /** The data of a value of the new graph that is a Constant. */
+  /** The data of a value of the new graph, if it is a Constant. */
   constant(value: Value): HostTensor | undefined {
     const node = this.producer(value);
     return node !== undefined && isNode(node, "Constant") ? node.attributes.value : undefined;
@@ -30,8 +30,8 @@ export class Rebuilding extends GraphCopy<GraphBuilder> {
 }
 
 /**
- * Copies a graph; where `visit` gives values of the new graph, they replace the node's outputs. What `visit`
- * emits has the node's origin.
+ * Copies a graph. If `visit` returns values of the new graph, they replace the node's outputs; otherwise the node is
+ * copied. Nodes that `visit` emits have the node's origin.
  */
 export function rebuildGraph(
   graph: Graph,

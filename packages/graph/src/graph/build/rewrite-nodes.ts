@@ -2,19 +2,19 @@ import { type AnyNode, type Graph, isNode, type Value, type ValueType } from "..
 import { GraphBuilder } from "./builder.js";
 import { GraphCopy } from "./graph-copy.js";
 
-/** How a graph is rewritten node by node, into one whose inputs and outputs have the same names. */
+/** Replaces a graph's nodes one by one; inputs and outputs keep their names. */
 export interface Rewriting {
-  /** The type of an input in the new graph. Default: its own. */
+  /** The type of an input in the new graph. Default: its type in the old graph. */
   readonly declare?: (input: Value) => ValueType;
   /** Emits the replacement of a node from the counterparts of its operands; returns those of its results, in order. */
   readonly visit: (builder: GraphBuilder, node: AnyNode, inputs: readonly Value[]) => readonly Value[];
   /** Maps the counterpart of an output to the output of the new graph. Default: the counterpart itself. */
   readonly leave?: (builder: GraphBuilder, output: Value, counterpart: Value, index: number) => Value;
-  /** Called for each node of the new graph outside of loop bodies, with its name and the node that it is part of. */
+  /** Called for each node of the new graph outside of loop bodies, with its name and the node that it replaces. */
   readonly onNode?: ((made: string, source: AnyNode) => void) | undefined;
 }
 
-/** The graph with each node replaced by what `visit` emits for it, a loop as one node. */
+/** Replaces each node by what `visit` emits for it. A loop is one node. */
 export function rewriteNodes(graph: Graph, { declare, visit, leave, onNode }: Rewriting): Graph {
   const builder = new GraphBuilder();
   const copy = new GraphCopy(graph, builder);
@@ -33,7 +33,7 @@ export function rewriteNodes(graph: Graph, { declare, visit, leave, onNode }: Re
   return builder.finish(new Map(outputs));
 }
 
-/** The loops whose bodies change, each with the same node around the new body. */
+/** Rewrites the bodies of loops. Returns, for each loop whose body changes, the same node with the new body. */
 export function rewriteBodies(graph: Graph, rewrite: (body: Graph) => Graph): ReadonlyMap<AnyNode, AnyNode> {
   const rewritten = new Map<AnyNode, AnyNode>();
   for (const node of graph.nodes) {

@@ -6,9 +6,9 @@ import { inferRules, inferTypes } from "../infer/infer.js";
 import { isGraph } from "../is-graph.js";
 
 /**
- * Checks that an engine can run a graph: every value is defined once and before it is read, the types of values are
- * those that inference gives, and names are unique. Graphs from the builder and from transforms always pass; this is
- * for graphs from other sources and for tests of code that makes graphs.
+ * Checks that an engine can run a graph: every value is defined once and before it is read, types are those that
+ * inference gives, and names are unique. Graphs from the builder and from transforms always pass; the check is for
+ * graphs from other sources and for tests of code that makes graphs.
  * @throws MP_INVALID_ARGUMENT naming the node, input or output that is wrong
  */
 export function validateGraph(graph: Graph): void {

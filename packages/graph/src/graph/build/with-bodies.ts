@@ -1,6 +1,6 @@
 import { type AnyNode, type Graph, isNode } from "../graph.js";
 
-/** All nodes, those of a body after the scan that runs it. */
+/** All nodes, including those of scan bodies, which come after the scan. */
 export function* deepNodes({ nodes }: Graph): Generator<AnyNode> {
   for (const node of nodes) {
     yield node;
@@ -9,8 +9,8 @@ export function* deepNodes({ nodes }: Graph): Generator<AnyNode> {
 }
 
 /**
- * A pass that also transforms the bodies of scans, before the graph that they are part of. A body that two nodes share
- * stays shared.
+ * Makes a pass also transform the bodies of scans, before the surrounding graph. A body that two nodes share stays
+ * shared.
  */
 export function withBodies(pass: (graph: Graph) => Graph): (graph: Graph) => Graph {
   return (graph) => {

@@ -19,7 +19,7 @@ function channelType(op: Op, x: ValueType): ValueType {
   return { dtype: "f32", shape: [channels] };
 }
 
-/** Scale or bias: in f32 beside any x, or in x's dtype. */
+/** Checks scale or bias: f32 beside any x, or x's dtype. */
 function expectParameter(op: Op, part: ValueType, x: ValueType, what: string): void {
   expectDType(op, part, [...new Set(["f32" as const, x.dtype])], what);
   expectShape(op, part.shape, channelType(op, x).shape, what);

@@ -16,8 +16,8 @@ import {
 } from "./rule.js";
 
 /**
- * Sizes of the result of a kernel on those spatial axes.
- * @throws MP_INVALID_ARGUMENT for an invalid window, MP_SHAPE_MISMATCH if the kernel does not fit in once
+ * Spatial sizes of the result.
+ * @throws MP_INVALID_ARGUMENT for an invalid window, MP_SHAPE_MISMATCH if the kernel does not fit even once
  */
 function windowSizes(op: Op, sizes: Shape, kernel: Shape, window: KernelWindow): Shape {
   expectWindow(op, sizes.length, window);
@@ -40,7 +40,7 @@ function expectWindow(op: Op, rank: number, { strides, pads, dilations }: Kernel
   expectIntegers(op, "pads", pads, 2 * rank, 0);
 }
 
-/** Only the batch axis may be empty. */
+/** Checks that there are 1 to 3 spatial axes and that only the batch axis is empty. */
 function expectChanneled(op: OpOf<"convolution">, what: string, { shape }: ValueType): void {
   if (shape.length < 3 || shape.length > 5) {
     throw shapeError(
@@ -65,7 +65,7 @@ function expectGroups(
   }
 }
 
-/** x and w, after the checks that both convolutions share. */
+/** Makes the checks that both convolutions share and returns x and w. */
 function checkOperands(
   op: "Conv" | "ConvTranspose",
   inputs: readonly ValueType[],
@@ -86,7 +86,7 @@ function expectBias(op: OpOf<"convolution">, bias: ValueType | undefined, channe
   if (bias !== undefined) expectShape(op, bias.shape, [channels], "the bias");
 }
 
-/** A hint for images with channels last, as in TensorFlow and image files. */
+/** A hint for images with the channels last, as in TensorFlow and image files. */
 const layoutHint = (shape: readonly number[], channels: number): string =>
   shape.length === 4 && shape[3] === channels ? "; images are [batch, channels, height, width]" : "";
 

@@ -4,7 +4,7 @@ import { type ArgOp, type OpOf, REDUCE_OPS, type ReduceOp, rowsOf } from "../fam
 import type { ValueType } from "../graph.js";
 import { argumentError, expectCount, expectDType, type InferTable, operand, shapeError } from "./rule.js";
 
-/** The shape after reducing those axes. */
+/** The shape after reducing the axes. */
 export function reduceShape(shape: Shape, axes: readonly number[], keepdims: boolean): Shape {
   return keepdims
     ? shape.map((dimension, axis) => (axes.includes(axis) ? 1 : dimension))
@@ -13,7 +13,7 @@ export function reduceShape(shape: Shape, axes: readonly number[], keepdims: boo
 
 type ReduceAttributes = { readonly axes: readonly number[]; readonly keepdims: boolean };
 
-/** Mean, max and min of no elements are undefined; sums and products of no elements are not. */
+/** Reductions that are undefined over no elements; sums and products are defined. */
 const NEEDS_ELEMENTS: ReadonlySet<Op> = new Set<Op>(["ReduceMean", "ReduceMax", "ReduceMin"]);
 
 function reduce(op: ReduceOp) {

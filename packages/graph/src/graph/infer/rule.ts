@@ -11,7 +11,7 @@ export type InferRule<K extends Op> = (
 ) => readonly ValueType[];
 export type InferTable<O extends Op> = { readonly [K in O]: InferRule<K> };
 
-/** The operand at that index. @throws MP_INVALID_ARGUMENT when it is missing */
+/** The operand at an index. @throws MP_INVALID_ARGUMENT when it is missing */
 export function operand(op: Op, inputs: readonly ValueType[], index: number): ValueType {
   const input = inputs[index];
   if (input === undefined) {
@@ -28,7 +28,7 @@ export function expectCount(op: Op, inputs: readonly ValueType[], min: number, m
   }
 }
 
-/** @throws MP_DTYPE_MISMATCH for a dtype outside the list, by default that of the op's deciding operand */
+/** @throws MP_DTYPE_MISMATCH for a dtype outside the list; the default list holds the dtypes that the op supports */
 export function expectDType(
   op: Op,
   type: ValueType,
