@@ -36,24 +36,24 @@ import { dimension, expectRank, tensorFromProto } from "./tensor-proto.js";
 
 export interface DecodeOptions extends Partial<ScanLimits> {
   /**
-   * Reads tensors that lie in other files. Places come from the model and are below its folder. What it throws is
-   * passed on.
+   * Reads tensor data that lies in other files. The places come from the model and are checked to be below its
+   * folder. Whatever this function throws is passed on.
    */
   readonly externalData?: ReadExternalData;
   /**
-   * Element types that a graph does not have, and what they are read as: `{ DOUBLE: "f32" }` for a model into which an
-   * exporter wrote a stray double, `{ INT8: "i32" }`, whose results wrap around as those of 8 bits do. By default each is
+   * Substitutes for element types that a graph does not have: `{ DOUBLE: "f32" }` for a model into which an exporter
+   * wrote a stray double, `{ INT8: "i32" }` for one whose results wrap around as 8 bits do. By default such types are
    * refused.
    */
   readonly readAs?: ReadAs;
 }
 
 /**
- * The model in the bytes of an `.onnx` file, from an untrusted source: they are first checked against the limits.
+ * Decodes the bytes of an `.onnx` file. They may come from an untrusted source: the limits are checked first.
  * @throws MP_INVALID_ARGUMENT for a value that is not a Uint8Array, such as the file's path
  * @throws MP_PARSE for bytes that are not a well-formed model or exceed a limit
- * @throws MP_UNSUPPORTED for valid models with sparse tensors, sequences, maps or training info, and with external data
- * unless `externalData` reads it
+ * @throws MP_UNSUPPORTED for valid models with sparse tensors, sequences, maps or training info, and with external
+ *   data unless `externalData` reads it
  */
 export function decodeModel(bytes: Uint8Array, options: DecodeOptions = {}): OnnxModel {
   const { externalData, readAs: given, ...limits } = options;
@@ -91,7 +91,7 @@ function small(value: bigint, what: string): number {
   return Number(value);
 }
 
-/** Without a prototype, so that a key such as `__proto__` is only a key. */
+/** Makes an object without a prototype, so that a key such as `__proto__` is only a key. */
 function record<T>(pairs: Iterable<readonly [string, T]>, what: string): Readonly<Record<string, T>> {
   const out = Object.create(null) as Record<string, T>;
   for (const [key, value] of pairs) {
@@ -108,7 +108,7 @@ function decodeMap(entries: readonly StringStringEntryProto[], what: string): St
   );
 }
 
-/** Two spellings of ONNX's own domain are in use. */
+/** Maps both spellings of ONNX's own domain, `ai.onnx` and the empty one, to `""`. */
 function decodeDomain(domain: string): string {
   return domain === "ai.onnx" ? "" : domain;
 }

@@ -43,7 +43,7 @@ interface Model {
   readonly to?: number;
 }
 
-/** The node of x, of that type, and of an initializer. */
+/** The bytes of a model with one node that reads x, of element type `type`, and an initializer if `held` is given. */
 function bytesOf({ type, op, held, made = type, to }: Model): Uint8Array {
   const attribute =
     to === undefined ? [] : [{ name: "to", type: AttributeProto_AttributeType.INT, i: BigInt(to) }];

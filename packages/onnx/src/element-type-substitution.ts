@@ -24,13 +24,13 @@ import {
 import { smallIntegerRules } from "./small-integer-rules-table.js";
 import { substituteTensor } from "./tensor-substitution.js";
 
-/** Attributes that hold ONNX's number of an element type. */
+/** Attributes whose integer is ONNX's number of an element type. */
 const TYPE_ATTRIBUTES: ReadonlySet<string> = new Set(["to", "dtype", "output_datatype", "softmax_precision"]);
 
-/** Values of small integers by name. */
+/** The small integer type of each value that has one, by the value's name. */
 type SmallIntegers = ReadonlyMap<string, SmallInteger>;
 
-/** The number of values of each type, and whether some are negative. */
+/** Number of values of each type, and whether it is signed. */
 const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly isSigned: boolean }>> = {
   INT8: { size: 2 ** 8, isSigned: true },
   INT16: { size: 2 ** 16, isSigned: true },
@@ -39,7 +39,7 @@ const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly is
 };
 
 /**
- * The range of the small integers that a node makes, of all its outputs or of each, and whether they may have left it.
+ * The small integer type of a node's outputs (one for all, or one each), and whether results may exceed its range.
  */
 interface Substituted {
   readonly small: SmallInteger | readonly (SmallInteger | undefined)[] | undefined;
@@ -49,16 +49,16 @@ interface Substituted {
 const NOTHING: Substituted = { small: undefined, wraps: false };
 
 /**
- * Changes the model in place.
- * @throws MP_UNSUPPORTED for a number that the substitute does not hold, and for an operator of small integers that is
- * not known to give their numbers
+ * Replaces the element types that `readAs` names, in the model itself.
+ * @throws MP_UNSUPPORTED for a number that the substitute does not hold, and for an operator whose results for small
+ *   integers are not known
  */
 export function substituteElementTypes(model: ModelProto, readAs: ReadAs): void {
   if (model.graph !== undefined)
     new Substitution(readAs, valueNames(model.graph)).graph(model.graph, new Map());
 }
 
-/** All names of values, those of bodies too. */
+/** The names of all values, also of those in bodies. */
 function valueNames({ node, input, initializer }: GraphProto): Set<string> {
   const names = new Set([...input, ...initializer].map(({ name }) => name));
   for (const { output, attribute } of node) {
@@ -77,7 +77,7 @@ class Substitution {
     this.#names = names;
   }
 
-  /** @returns which of the graph's outputs are small integers */
+  /** Substitutes in one graph. @returns the small integer type of each output that has one */
   graph(graph: GraphProto, around: SmallIntegers): readonly (SmallInteger | undefined)[] {
     const types = new Map(around);
     const define = (name: string, code: number): void => {
@@ -103,7 +103,7 @@ class Substitution {
     return graph.output.map(({ name }) => types.get(name));
   }
 
-  /** @returns the number of the type that was declared */
+  /** Substitutes a declared type. @returns ONNX's number of the type that was declared before */
   #declared({ type }: ValueInfoProto): number {
     if (type?.value.case !== "tensorType") return 0;
     const tensor = type.value.value;
@@ -151,7 +151,7 @@ class Substitution {
     return small === undefined ? NOTHING : { small, wraps: rule.wraps };
   }
 
-  /** The node, followed by nodes that wrap its first result around the range of the type. */
+  /** The node, followed by nodes that wrap its first result into the range of the type. */
   #wrapped(node: NodeProto, type: SmallInteger): readonly NodeProto[] {
     const [result = ""] = node.output;
     if (result === "") return [node];

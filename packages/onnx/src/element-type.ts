@@ -1,6 +1,6 @@
 import { DTYPES, type DType } from "@mp/graph";
 
-/** ONNX's names of element types, each at its number: `TensorProto.DataType`. */
+/** ONNX's names of element types, each at the index that `TensorProto.DataType` gives it. */
 const ONNX_NAMES = [
   "UNDEFINED",
   "FLOAT",
@@ -35,7 +35,7 @@ const ONNX_NAMES = [
 
 type OnnxName = (typeof ONNX_NAMES)[number];
 
-/** ONNX's name of each of our dtypes. The f8 pair are the "FN" and "IEEE-like" ones, without saturation. */
+/** ONNX's name of each dtype here. The two f8 types are "FN" and "IEEE-like"; casts to them do not saturate. */
 const onnxNameOf = {
   f32: "FLOAT",
   f16: "FLOAT16",
@@ -49,20 +49,20 @@ const onnxNameOf = {
   bool: "BOOL",
 } as const;
 
-/** ONNX's element types that have no counterpart here, by ONNX's name. */
+/** Element types of ONNX that have no dtype here, by ONNX's names. */
 export type ForeignElementType = Exclude<OnnxName, "UNDEFINED" | (typeof onnxNameOf)[DType]>;
 
 /** An element type as a model may declare it. */
 export type ElementType = DType | ForeignElementType;
 
-/** The number that stands for it in a file. */
+/** ONNX's number of an element type in a file. */
 export function codeOfElementType(type: ElementType): number {
   const code = ONNX_NAMES.indexOf(isDType(type) ? onnxNameOf[type] : type);
   if (code < 1) throw new Error(`internal: no ONNX element type ${type}`);
   return code;
 }
 
-/** Undefined for a number that the schema does not know. */
+/** The element type with ONNX's number `code`; undefined for a number that the schema does not know. */
 export function elementTypeOfCode(code: number): ElementType | undefined {
   const name = ONNX_NAMES[code];
   if (name === undefined || name === "UNDEFINED") return undefined;

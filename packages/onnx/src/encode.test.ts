@@ -20,7 +20,7 @@ import {
 import { ModelProtoSchema } from "./proto/onnx_pb.js";
 import { writeGraph } from "./write/write.js";
 
-/** The bytes that protobuf's own library makes of the message: no field is misplaced, left over or out of order. */
+/** The message read and rewritten by protobuf's own library, without fields that the schema does not know. */
 const rewritten = (bytes: Uint8Array): Uint8Array =>
   toBinary(ModelProtoSchema, fromBinary(ModelProtoSchema, bytes, { readUnknownFields: false }));
 

@@ -15,18 +15,17 @@ import type {
   StringMap,
 } from "./model.js";
 
-/** Protobuf's size limit; readers use signed 32-bit sizes. */
+/** Protobuf's size limit: readers hold sizes in signed 32-bit integers. */
 const MAX_MODEL_BYTES = 2 ** 31 - 1;
 
-/** Options of `encodeModel`. */
 export interface EncodeOptions {
-  /** Initializers whose data an engine gets apart from the model, by name and type: they are declared, without data. */
+  /** Initializers to declare without data, by name and type: an engine gets their data apart from the model. */
   readonly external?: readonly OnnxValueInfo[];
 }
 
 /**
- * A model as the bytes of an `.onnx` file.
- * @throws MP_OUT_OF_RANGE for more than fits in one protobuf, and for a number that its attribute does not hold
+ * Encodes a model as the bytes of an `.onnx` file, without checking its structure.
+ * @throws MP_OUT_OF_RANGE for a model too large for one protobuf, and for a number that its attribute cannot hold
  */
 export function encodeModel(
   model: OnnxModel,
@@ -100,7 +99,7 @@ function tensorMessage(
     .bytes(9, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
 }
 
-/** A location is obligatory; no file has this name. */
+/** Declares an initializer without data. ONNX requires a location, so it names a file that does not exist. */
 function externalMessage({ name, type }: OnnxValueInfo): Message {
   return tensorHeader(type?.elementType ?? "f32", type?.shape?.map(Number) ?? [])
     .text(8, name)

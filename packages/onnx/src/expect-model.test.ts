@@ -16,7 +16,7 @@ const ODD: readonly unknown[] = [
 
 type Place = readonly (string | number)[];
 
-/** The places of a model, its arrays' elements and typed arrays included, not the numbers in these. */
+/** The paths of everything in a model: objects, arrays and their elements, and typed arrays as a whole. */
 function placesIn(value: unknown, at: Place = []): readonly Place[] {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return [at];
   const keys = Array.isArray(value) ? [...value.keys()] : Object.keys(value);

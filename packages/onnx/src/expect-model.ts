@@ -1,6 +1,6 @@
 /**
- * Checks that a value has the structure of `OnnxModel`, so that what reads or writes it need not: models are plain data,
- * and users make and change them.
+ * Checks once that a value has the structure of `OnnxModel`: models are plain data that users make and change, and
+ * the readers and writers rely on it.
  */
 import { isHostTensor, MpError, tensor as makeTensor } from "@mp/graph";
 import { arrayClassOf } from "@mp/graph/internal";
@@ -147,7 +147,7 @@ const model = fields<OnnxModel>({
   metadata,
 });
 
-/** @throws MP_INVALID_ARGUMENT naming the place and what it holds */
+/** Checks the structure of a model. @throws MP_INVALID_ARGUMENT naming the place and the value found there */
 export function expectModel(what: string, given: unknown): asserts given is OnnxModel {
   const { graph, opsets } = (given ?? {}) as Partial<OnnxModel>;
   if (graph === undefined || opsets === undefined)

@@ -14,21 +14,21 @@ import type {
 } from "./proto/onnx_pb.js";
 import { TensorProto_DataLocation } from "./proto/onnx_pb.js";
 
-/** The place of a tensor's data: `length` bytes from `offset` in the file `location`, beside the model. */
+/** The place of a tensor's data: `length` bytes from `offset` in the file `location` beside the model. */
 export interface DataPlace {
   /** A path below the model's folder, with slashes. */
   readonly location: string;
   readonly offset: number;
-  /** Absent: to the end of the file. */
+  /** Default: up to the end of the file. */
   readonly length?: number;
 }
 
-/** Hands out the bytes of that place. */
+/** Returns the bytes at a place. */
 export type ReadExternalData = (place: DataPlace) => Uint8Array;
 
 /**
- * Puts all external data inside the message.
- * @throws MP_PARSE for a place outside the model's folder or too much data; MP_INVALID_ARGUMENT for data that is no `Uint8Array`
+ * Reads all external data into the message itself. @throws MP_PARSE for a place outside the model's folder or too
+ * much data, MP_INVALID_ARGUMENT if `read` does not return a `Uint8Array`
  */
 export function inlineExternalData(model: ModelProto, read: ReadExternalData, maxBytes: number): void {
   let left = maxBytes;

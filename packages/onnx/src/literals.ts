@@ -1,7 +1,7 @@
 import { type DType, encode, type HostTensor, hostArrayOf, isFloat, MpError, type Shape } from "@mp/graph";
 
 /**
- * Numbers as a tensor of that dtype, each rounded once from f64; beyond a float dtype's range lies infinity.
+ * A tensor of these numbers, each rounded once from f64; numbers beyond a float dtype's range become infinite.
  * @throws MP_OUT_OF_RANGE for a number that an integer dtype does not hold
  */
 export function literals(

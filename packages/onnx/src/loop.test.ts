@@ -27,7 +27,7 @@ const numbers = (...shape: number[]): HostTensor => {
 
 const inputs = { h: numbers(2), x: numbers(4, 2), w: numbers(2, 2), v: numbers(2, 2) };
 
-/** The function of a carry [2], a sequence [4, 2] and two matrices. */
+/** Traces a function of a carry [2], a sequence [4, 2] and two matrices. */
 const traced = (fn: (h: Tensor, x: Tensor, w: Tensor, v: Tensor) => Record<string, Tensor>): Graph =>
   traceInto([declare("h", 2), declare("x", 4, 2), declare("w", 2, 2), declare("v", 2, 2)], (given) =>
     fn(...(given as [Tensor, Tensor, Tensor, Tensor])),
@@ -143,7 +143,7 @@ const sums = body(
   ["t", "u"],
 );
 
-/** The result of a model with the inputs start [2] and x [2, 3]. */
+/** The results of a model with one node and the inputs start [2] and x [2, 3]. */
 const computed = (node: OnnxNode, ...results: readonly (readonly [string, ...number[]])[]) => {
   const { graph } = reading({
     nodes: [node],

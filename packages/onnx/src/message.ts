@@ -2,20 +2,20 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { MpError } from "@mp/graph";
 
 /**
- * A message of protobuf, put together field by field in the order of the schema's field numbers. A program that only
- * writes models needs protobuf's wire format, and neither the schema nor the reader. Bytes are referred to until `toBytes`
- * copies them.
+ * A protobuf message that is put together field by field, in the order of the field numbers. A program that only
+ * writes models thus needs protobuf's wire format, but neither the schema nor the reader. Bytes are not copied before
+ * `toBytes`.
  */
 export class Message {
   readonly #fields: ((writer: BinaryWriter) => void)[] = [];
   #dataBytes = 0;
 
-  /** Bytes of the `bytes` fields in it: all but names, numbers and lengths. */
+  /** Total bytes of the message's `bytes` fields: everything but names, numbers and lengths. */
   get dataBytes(): number {
     return this.#dataBytes;
   }
 
-  /** @throws MP_OUT_OF_RANGE for what is no i64 */
+  /** Adds an integer field. @throws MP_OUT_OF_RANGE for a number that is not an i64 */
   integer(field: number, value: number | bigint): this {
     const isInRange =
       typeof value === "bigint" ? BigInt.asIntN(64, value) === value : Number.isSafeInteger(value);
@@ -23,7 +23,7 @@ export class Message {
     return this.#add((writer) => writer.tag(field, WireType.Varint).int64(value));
   }
 
-  /** Rounded once from f64. @throws MP_OUT_OF_RANGE for a finite number beyond f32's range */
+  /** Adds a float field, rounded once from f64. @throws MP_OUT_OF_RANGE for a finite number beyond f32's range */
   float(field: number, value: number): this {
     const rounded = Math.fround(value);
     if (Number.isFinite(value) && !Number.isFinite(rounded)) outOfRange(value, "f32");

@@ -1,22 +1,22 @@
 import type { Origin, Phase } from "@mp/graph";
 import type { StringMap } from "./model.js";
 
-/** On a node that stands for a part of one of ours: that node's name. On a node of ours it is the name itself. */
+/** On an ONNX node: the name of the graph's node that it implements, wholly or in part. */
 export const NODE_KEY = "mp.node";
-/** On nodes that a lowering added around, or instead of, the one of the same op. */
+/** On a node that a lowering added around, or instead of, the node with the same op. */
 export const HELPER_KEY = "mp.helper";
-/** On a graph input. */
+/** On a graph input: the input's role. */
 export const ROLE_KEY = "mp.role";
-/** On an input or output whose name ONNX could not take as it was. */
+/** On an input or output whose name had to change: the name in the graph. */
 export const NAME_KEY = "mp.name";
 /** On a Constant: the number before rounding. */
 export const LITERAL_KEY = "mp.literal";
 
-/** On a Scan: how many of its stacked results are the gradient's alone. */
+/** On a Scan: how many of its stacked results are only for the gradient. */
 export const SAVED_KEY = "mp.saved";
-/** On a Scan that has no sequences, and is given one that its body does not read. */
+/** On a Scan without sequences, which ONNX gives one that its body does not read. */
 export const COUNTED_KEY = "mp.counted";
-/** On a Scan: the values from outside that its body reads, each with its name and role there, as JSON. */
+/** On a Scan: the outer values that its body reads, each with its name and role in the body, as JSON. */
 export const INVARIANTS_KEY = "mp.invariants";
 
 const SCOPE_KEY = "mp.scope";
@@ -27,7 +27,7 @@ const FORWARD_KEY = "mp.forward";
 
 const PHASES: readonly Phase[] = ["forward", "loss", "backward", "update"];
 
-/** A node's origin as metadata; the phase is always there and marks a node that we wrote. */
+/** A node's origin as metadata. The phase is always present, and so marks nodes that this package wrote. */
 export function originToMetadata({ scope, phase, line, segment, forward }: Origin): StringMap {
   return {
     [PHASE_KEY]: phase,
@@ -38,7 +38,7 @@ export function originToMetadata({ scope, phase, line, segment, forward }: Origi
   };
 }
 
-/** Undefined for the metadata of a node that we did not write. */
+/** The origin in a node's metadata; undefined for nodes that other programs wrote. */
 export function originFromMetadata(metadata: StringMap): Origin | undefined {
   const phase = PHASES.find((name) => name === metadata[PHASE_KEY]);
   if (phase === undefined) return undefined;

@@ -4,12 +4,12 @@
 import type { HostTensor } from "@mp/graph";
 import type { ElementType } from "./element-type.js";
 
-/** Keys in the order of the file; a record read from a file has no prototype. */
+/** Strings by key, in the order of the file; a map read from a file has no prototype. */
 export type StringMap = Readonly<Record<string, string>>;
 
 export interface OnnxTensorType {
   readonly elementType: ElementType;
-  /** Outermost first; a string names a size that is not known, `""` says nothing at all. Absent: no rank. */
+  /** Sizes, outermost first; a string names an unknown size, `""` is unnamed. Absent if the rank is unknown. */
   readonly shape?: readonly (number | string)[];
 }
 
@@ -19,7 +19,7 @@ export interface OnnxValueInfo {
   readonly metadata: StringMap;
 }
 
-/** Integers are bigint, as i64 is everywhere on the host. */
+/** An attribute of a node; integers are bigint, as i64 is everywhere on the host. */
 export type OnnxAttribute =
   | { readonly kind: "float"; readonly value: number }
   | { readonly kind: "int"; readonly value: bigint }
@@ -31,7 +31,7 @@ export type OnnxAttribute =
   | { readonly kind: "strings"; readonly value: readonly string[] }
   | { readonly kind: "tensors"; readonly value: readonly HostTensor[] }
   | { readonly kind: "graphs"; readonly value: readonly OnnxGraph[] }
-  /** In a function's body: the attribute of that name of the node that calls it. */
+  /** In a function's body: stands for the attribute `value` of the node that calls the function. */
   | { readonly kind: "reference"; readonly value: string; readonly of: OnnxAttributeKind };
 
 export type OnnxAttributeKind =
@@ -41,23 +41,23 @@ export type OnnxAttributes = Readonly<Record<string, OnnxAttribute>>;
 
 export interface OnnxNode {
   readonly opType: string;
-  /** `""` is ONNX's own; read from a file, `ai.onnx` has become `""`. */
+  /** `""` is ONNX's own domain; `ai.onnx` in a file is read as `""`. */
   readonly domain: string;
   /** May be empty. */
   readonly name: string;
-  /** An empty name is an optional operand that is not given. */
+  /** Operands by name; an empty name is an optional operand that is left out. */
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
   readonly attributes: OnnxAttributes;
   readonly metadata: StringMap;
-  /** Which of several functions of one name is called. */
+  /** Selects one of several functions with the same name. */
   readonly overload?: string;
 }
 
 export interface OnnxInitializer {
   readonly name: string;
   readonly tensor: HostTensor;
-  /** The file's name for the tensor's element type, of the same size, where the graph has no such dtype: `UINT32`. */
+  /** The file's element type of the same size if the graph has no such dtype, such as `UINT32`. */
   readonly elementType?: ElementType;
 }
 
@@ -66,14 +66,14 @@ export interface OnnxGraph {
   readonly inputs: readonly OnnxValueInfo[];
   readonly outputs: readonly OnnxValueInfo[];
   readonly initializers: readonly OnnxInitializer[];
-  /** Sorted by dependence in a file that others read; an engine may take any order. */
+  /** In a file for others, sorted so that each node follows those it reads; an engine may accept any order. */
   readonly nodes: readonly OnnxNode[];
-  /** Declared types of inner values; redundant, and may be empty. */
+  /** Declared types of inner values; optional, because they can be inferred. */
   readonly valueInfos: readonly OnnxValueInfo[];
   readonly metadata: StringMap;
 }
 
-/** A model's own operator, defined by nodes. */
+/** An operator that the model defines by nodes. */
 export interface OnnxFunction {
   readonly domain: string;
   readonly name: string;
@@ -91,7 +91,7 @@ export interface OnnxFunction {
 
 export interface OnnxModel {
   readonly irVersion: number;
-  /** Version of each domain's operator set; `""` is ONNX's own. */
+  /** The version of each domain's operator set; `""` is ONNX's own domain. */
   readonly opsets: Readonly<Record<string, number>>;
   readonly producerName: string;
   readonly producerVersion: string;
@@ -103,10 +103,10 @@ export interface OnnxModel {
 /** The operator set that this package writes. */
 export const OPSET_VERSION = 23;
 
-/** The IR version that came with opset 23, in ONNX 1.18. */
+/** The IR version of ONNX 1.18, which introduced opset 23. */
 export const IR_VERSION = 11;
 
-/** A node with everything optional left empty. */
+/** A node whose optional parts are empty unless given. */
 export function onnxNode(
   opType: string,
   inputs: readonly string[],
@@ -116,7 +116,7 @@ export function onnxNode(
   return { domain: "", name: "", attributes: {}, metadata: {}, ...rest, opType, inputs, outputs };
 }
 
-/** A graph with everything optional left empty. */
+/** A graph whose optional parts are empty unless given. */
 export function onnxGraph(name: string, rest: Partial<Omit<OnnxGraph, "name">> = {}): OnnxGraph {
   return {
     inputs: [],
@@ -130,7 +130,7 @@ export function onnxGraph(name: string, rest: Partial<Omit<OnnxGraph, "name">> =
   };
 }
 
-/** A model of ONNX's own operators at `OPSET_VERSION`, unless told otherwise. */
+/** A model with ONNX's own operators at `OPSET_VERSION`, unless `rest` says otherwise. */
 export function onnxModel(graph: OnnxGraph, rest: Partial<Omit<OnnxModel, "graph">> = {}): OnnxModel {
   return {
     irVersion: IR_VERSION,
@@ -151,7 +151,7 @@ export function bodiesOf({ attributes }: OnnxNode): readonly OnnxGraph[] {
   );
 }
 
-/** The attributes with each graph among them replaced. */
+/** Maps the graphs among the attributes; the others stay as they are. */
 export function mapBodies(
   attributes: OnnxAttributes,
   change: (body: OnnxGraph) => OnnxGraph,

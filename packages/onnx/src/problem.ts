@@ -1,6 +1,6 @@
 import { MpError } from "@mp/graph";
 
-/** Why bytes or a model were refused, as `details.problem` of the MP_PARSE error; stable, unlike messages. */
+/** Reasons why bytes or a model are refused: `details.problem` of an MP_PARSE error. Stable, unlike messages. */
 const ONNX_PROBLEMS = [
   "too-many-bytes",
   "too-deep",
@@ -30,7 +30,7 @@ export type OnnxProblem = (typeof ONNX_PROBLEMS)[number];
 /** Prefix of every message of this package. */
 const PREFIX = "onnx: ";
 
-/** The message as a part of another one of this package. */
+/** The error's message without this package's prefix, to quote it in another message. */
 export function withoutPrefix({ message }: Error): string {
   return message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message;
 }

@@ -3,11 +3,11 @@ import { MpError } from "@mp/graph";
 import { checks, readOptions } from "@mp/graph/internal";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 
-/** Substitutes for element types: integers that hold all of its values, and floats that are rounded once. */
+/** Substitutes for element types: integers that hold all values of the type, and floats that round its values. */
 export interface ReadAs {
-  /** Rounded to nearest; every operator computes in f32. A number beyond f32's range is refused. */
+  /** Values are rounded to nearest and all operators compute in f32. Numbers beyond f32's range are refused. */
   readonly DOUBLE?: "f32";
-  /** Sums, products and the like wrap around as those of 8 bits do. */
+  /** Results of sums, products and the like wrap around as 8-bit ones do. */
   readonly INT8?: "i32";
   readonly INT16?: "i32";
   readonly UINT16?: "i32";
@@ -17,7 +17,7 @@ export interface ReadAs {
 export type SubstitutedType = keyof ReadAs;
 export type SmallInteger = Exclude<SubstitutedType, "DOUBLE">;
 
-/** The only substitute of each. */
+/** The only possible substitute for each type. */
 export const substitutes: Required<ReadAs> = {
   DOUBLE: "f32",
   INT8: "i32",
@@ -33,14 +33,14 @@ export function findSubstitute(type: ElementType, readAs: ReadAs): ReadAs[Substi
   return isSubstituted(type) ? readAs[type] : undefined;
 }
 
-/** The integer type of ONNX's number, if the caller has it read as another. */
+/** The small integer type with ONNX's number `code`, if the caller gave a substitute for it. */
 export function smallIntegerOfCode(code: number, readAs: ReadAs): SmallInteger | undefined {
   const type = elementTypeOfCode(code);
   if (type === undefined || !isSubstituted(type) || type === "DOUBLE") return undefined;
   return readAs[type] === undefined ? undefined : type;
 }
 
-/** Advice on an element type, as the end of a message; empty where nothing helps. */
+/** A message's ending with advice on an element type; empty if there is no remedy. */
 export function remedyFor(type: ElementType): string {
   return isSubstituted(type) ? `; pass readAs: { ${type}: "${substitutes[type]}" } to read it as that` : "";
 }
@@ -53,7 +53,7 @@ const OPTIONS = {
   UINT32: checks.optional(checks.text),
 };
 
-/** @throws MP_INVALID_ARGUMENT for another type, and for one that a type cannot be read as */
+/** @throws MP_INVALID_ARGUMENT for a type without substitutes, and for a wrong substitute */
 export function expectReadAs(where: string, readAs: ReadAs | undefined): ReadAs {
   if (readAs === undefined) return {};
   const given = readOptions(where, readAs, OPTIONS, { example: '{ DOUBLE: "f32" }' });

@@ -16,7 +16,7 @@ import { readGraph } from "./read/read.js";
 import { substitutes } from "./read-as.js";
 import { writeGraph } from "./write/write.js";
 
-/** @returns whether it became a graph */
+/** @returns whether the bytes could be read as a graph */
 function examine(bytes: Uint8Array): boolean {
   try {
     readGraph(decodeModel(bytes, { readAs: substitutes }), { sizes: { batch: 2, length: 3 } });

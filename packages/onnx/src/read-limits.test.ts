@@ -11,7 +11,7 @@ const count = (name: string, value: number) => ({
 });
 const yes = { name: "yes", tensor: tensor(Uint8Array.of(1), [], "bool") };
 
-/** A loop of that many steps around nodes from `a` to `b`. */
+/** A loop of `trips` steps around nodes that compute `to` from `from`. */
 const loop = (trips: string, nodes: readonly OnnxNode[], [from, to]: readonly [string, string]): OnnxNode => {
   const body = onnxGraph("body", {
     inputs: [

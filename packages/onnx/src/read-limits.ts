@@ -2,9 +2,9 @@ import { elementCount, type Graph, isNode, MpError } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { quote } from "./problem.js";
 
-/** Limits on the work that a graph asks of an engine, so that a short file cannot ask for hours or for all memory. */
+/** Limits on an engine's work for a graph, so that a short file cannot demand hours or all memory. */
 export interface ReadLimits {
-  /** Steps of a loop, times those of the loops around it. Default 100 000. */
+  /** Steps of a loop, multiplied by those of the loops around it. Default 100 000. */
   readonly loopSteps?: number;
   /** Elements of any one value. Default 2^30. */
   readonly elements?: number;
@@ -13,11 +13,11 @@ export interface ReadLimits {
 const limit = checks.claim("a number above 0", (value) => typeof value === "number" && value > 0);
 const LIMITS = { loopSteps: withDefault(100_000, limit), elements: withDefault(2 ** 30, limit) };
 
-/** Fills in the defaults. @throws MP_INVALID_ARGUMENT for another name or a limit that is no number above 0 */
+/** Fills in the defaults. @throws MP_INVALID_ARGUMENT for an unknown name or a limit that is not a positive number */
 export const readLimits = (given: ReadLimits = {}): Required<ReadLimits> =>
   readOptions<ReadLimits, typeof LIMITS>("limits", given, LIMITS, { example: "{ loopSteps: 1e6 }" });
 
-/** @throws MP_INVALID_ARGUMENT as `readLimits`, MP_OUT_OF_RANGE naming the node and the limit */
+/** @throws MP_INVALID_ARGUMENT as `readLimits`, MP_OUT_OF_RANGE naming the node that exceeds a limit */
 export function expectWithin(graph: Graph, given: ReadLimits = {}, around = 1): void {
   const limits = readLimits(given);
   const expect = (name: keyof ReadLimits, node: string, value: number, what: string): void => {

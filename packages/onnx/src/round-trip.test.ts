@@ -22,7 +22,7 @@ const throughFile = (graph: Graph, options?: WriteOptions): Graph =>
 
 const eighths: readonly DType[] = ["f8e4m3", "f8e5m2"];
 
-/** Ops without an ONNX node, which therefore come back as the nodes that do the same. */
+/** Ops without an ONNX node, which are read back as nodes with the same effect. */
 const adapted: Readonly<Partial<Record<Op, readonly DType[]>>> = {
   ReduceSum: ["u8"],
   ReduceProd: ["u8"],
@@ -40,11 +40,11 @@ const adapted: Readonly<Partial<Record<Op, readonly DType[]>>> = {
   Where: eighths,
 };
 
-/** Whether an integer of that dtype is the bound. */
+/** Whether the dtype is an integer type that can represent the bound. */
 const holds = (dtype: DType, bound: number | undefined): boolean =>
   bound === undefined || (Number.isInteger(bound) && (bound >= 0 || dtype.startsWith("i")));
 
-/** A reduction over none of several axes is written as what it makes of each element. */
+/** Whether a node is a reduction over no axes, which is written as its effect on a single element. */
 const isOverNone = ({ op, attributes, inputs }: AnyNode): boolean =>
   op.startsWith("Reduce") &&
   "axes" in attributes &&
@@ -86,7 +86,7 @@ const DECOMPOSED: ReadonlySet<Op> = new Set<Op>([
   "Barrier",
 ]);
 
-/** Compares with a tolerance, since decomposed ops add and round in another order. */
+/** Compares with a tolerance, because decomposed ops add and round in another order. */
 function expectNear(
   got: Readonly<Record<string, HostTensor>>,
   want: Readonly<Record<string, HostTensor>>,

@@ -1,24 +1,24 @@
 /**
- * Limits on bytes from outside. A reader's objects cost some hundred times the bytes that announce them (an empty
- * message is two bytes), so counts are capped and not only sizes.
+ * Limits on untrusted bytes. The reader's objects need some hundred times the memory of the bytes that announce them
+ * (an empty message is two bytes), so counts are limited as well as sizes.
  */
 export interface ScanLimits {
-  /** Bytes of the whole file; protobuf itself ends at 2^31 - 1. */
+  /** Bytes of the whole file; protobuf itself allows at most 2^31 - 1. */
   readonly maxBytes: number;
-  /** Nested messages, the model itself being the first. */
+  /** Depth of nested messages; the model itself counts as 1. */
   readonly maxDepth: number;
   readonly maxMessages: number;
-  /** Fields of all messages together, unknown ones included. */
+  /** Fields in all messages, including unknown ones. */
   readonly maxFields: number;
-  /** Elements of repeated numeric fields (dims, ints, float_data, …); raw tensor data is not among them. */
+  /** Elements of repeated numeric fields (dims, ints, float_data, …), without raw tensor data. */
   readonly maxNumbers: number;
-  /** Bytes of one string: a name, a metadata value, a doc string. */
+  /** Bytes of any one string: a name, a metadata value, a doc string. */
   readonly maxStringBytes: number;
-  /** Nodes of the graph, of its subgraphs and of functions together. */
+  /** Nodes of the graph, its subgraphs and functions together. */
   readonly maxNodes: number;
   /** Initializers and tensors in attributes together. */
   readonly maxTensors: number;
-  /** Raw and typed data of all tensors together. */
+  /** Bytes of raw and typed data of all tensors together. */
   readonly maxTensorBytes: number;
 }
 

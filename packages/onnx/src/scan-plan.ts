@@ -3,7 +3,7 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { ModelProtoSchema, NodeProtoSchema, TensorProtoSchema } from "./proto/onnx_pb.js";
 
-/** How a field's payload looks on the wire. */
+/** The wire format of a field's payload. */
 export type FieldForm = "varint" | "fixed32" | "fixed64" | "bytes" | "string" | "message";
 
 export interface FieldPlan {
@@ -14,13 +14,13 @@ export interface FieldPlan {
   readonly message?: MessagePlan;
 }
 
-/** The kind of message that is counted against a limit of its own. */
+/** Kinds of messages that have a limit of their own. */
 export type Counted = "node" | "tensor" | undefined;
 
 export interface MessagePlan {
   readonly name: string;
   readonly counted: Counted;
-  /** By field number; the schema's numbers are small. */
+  /** Plans of fields at the index of their number; the schema's numbers are small. */
   readonly fields: readonly (FieldPlan | undefined)[];
 }
 

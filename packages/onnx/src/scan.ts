@@ -6,7 +6,7 @@ import { refuse } from "./problem.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { type FieldForm, type FieldPlan, type MessagePlan, modelPlan } from "./scan-plan.js";
 
-/** The counts of a scan, for choosing your own limits. */
+/** The counts of a scan, as a help to choose limits. */
 interface ScanReport {
   readonly depth: number;
   readonly messages: number;
@@ -62,7 +62,7 @@ const problemOfLimit = {
   maxTensorBytes: "too-much-data",
 } as const satisfies Readonly<Record<keyof ScanLimits, string>>;
 
-/** Tensor fields whose payload is data; the names are the schema's. */
+/** Names, as in the schema, of the tensor fields that hold data. */
 const dataFields: ReadonlySet<string> = new Set([
   "raw_data",
   "float_data",
@@ -221,14 +221,14 @@ class Scanner {
     this.#at += count;
   }
 
-  /** Reads a length and gives where its payload ends. */
+  /** Reads a length. @returns where the payload ends */
   #length(end: number, offset: number): number {
     const length = this.#varint(end);
     if (length > end - this.#at) this.#truncated(length, end, offset);
     return this.#at + length;
   }
 
-  /** A minimal varint of at most 64 bits; above 2^53 the value is approximate, which no caller minds. */
+  /** Reads a minimal varint of at most 64 bits; values above 2^53 are approximate, which no caller minds. */
   #varint(end: number): number {
     const start = this.#at;
     let value = 0;

@@ -1,8 +1,8 @@
-/** The result of an operator for integers of few bits that are held by wider ones. */
+/** What is known of an operator's result if small integers are held in a wider type. */
 export interface SmallIntegerRule {
-  /** The operand whose type the result has; without one the result is of another type. */
+  /** Index of the operand whose type the result has; absent if the result is not a small integer. */
   readonly of?: number;
-  /** Whether the result may leave the range of the type. What stays in it needs nothing. */
+  /** Whether the result may leave the type's range and must be wrapped. */
   readonly wraps: boolean;
 }
 
@@ -10,8 +10,8 @@ const rule = (wraps: boolean, of: number | undefined, ops: readonly string[]) =>
   ops.map((op) => [op, { wraps, ...(of === undefined ? {} : { of }) }] as const);
 
 /**
- * By operator; others are refused. Results that wrap, such as sums, products and differences, are correct modulo the size of
- * the type when they are computed in more bits.
+ * The rules by operator; others are refused. Results that wrap, such as sums, products and differences, are correct
+ * modulo the type's size when computed with more bits.
  */
 export const smallIntegerRules: ReadonlyMap<string, SmallIntegerRule> = new Map([
   ...rule(true, 0, [

@@ -13,9 +13,9 @@ import { type TensorProto, TensorProto_DataLocation } from "./proto/onnx_pb.js";
 import { remedyFor } from "./read-as.js";
 
 /**
- * A tensor with memory of its own.
- * @throws MP_UNSUPPORTED for data in other files and for element types without counterpart
- * @throws MP_PARSE where data and declared type do not fit together
+ * Copies a tensor from its message into memory of its own.
+ * @throws MP_UNSUPPORTED for data in other files and for element types that have no dtype here
+ * @throws MP_PARSE if data and declared type do not match
  */
 export function tensorFromProto(proto: TensorProto, what: string): HostTensor {
   requireLittleEndian();
@@ -46,7 +46,7 @@ export function tensorFromProto(proto: TensorProto, what: string): HostTensor {
   return tensor(data, shape, type) as HostTensor;
 }
 
-/** More than any library has; a longer one would only flood messages. */
+/** The largest rank; no library allows more, and longer shapes would only flood messages. */
 const MAX_RANK = 255;
 
 /** @throws MP_PARSE for more than 255 dimensions */
@@ -60,7 +60,7 @@ function decodeShape(dims: readonly bigint[], what: string): number[] {
   return dims.map((size) => dimension(size, what));
 }
 
-/** @throws MP_PARSE for a negative size or one beyond 2^53 - 1 */
+/** A size as a number. @throws MP_PARSE for a negative size or one beyond 2^53 - 1 */
 export function dimension(size: bigint, what: string): number {
   if (size < 0n || size > BigInt(Number.MAX_SAFE_INTEGER)) {
     refuse("invalid-field", `${what} has a dimension of ${size}`, { tensor: what });
@@ -114,7 +114,7 @@ function decodeData(proto: TensorProto, dtype: DType, count: number, what: strin
   return data;
 }
 
-/** A copy, because raw data lies at any alignment and shares the caller's memory. */
+/** Copies raw data, which may be unaligned and shares the caller's memory. */
 function fromRaw(raw: Uint8Array, dtype: DType): HostArrays[DType] {
   const data = new hostArrayOf[dtype](raw.length / bytesPerElement[dtype]);
   new Uint8Array(data.buffer).set(raw);

@@ -6,7 +6,7 @@ import { findSubstitute, type ReadAs, type SubstitutedType } from "./read-as.js"
 type Numbers = readonly number[] | readonly bigint[];
 type Typed = "doubleData" | "int32Data" | "uint64Data";
 
-/** How the data of each type is stored: as raw bytes, or as numbers in a field. */
+/** How the data of each type is stored: the field for numbers, and how to read raw bytes. */
 const stored: Readonly<
   Record<
     SubstitutedType,
@@ -14,7 +14,7 @@ const stored: Readonly<
       readonly field: Typed;
       readonly width: number;
       readonly at: (view: DataView, byte: number) => number;
-      /** Integers of the field beyond these are not of the type. */
+      /** The range of the type; a field may hold integers outside of it, which are refused. */
       readonly bounds: readonly [least: number, largest: number];
     }
   >
@@ -52,8 +52,8 @@ const stored: Readonly<
 };
 
 /**
- * Stores the tensor's numbers as those of the substitute, if it is of a type that has one.
- * @throws MP_UNSUPPORTED for a number that is infinite or 0 in the substitute and was not
+ * Converts a tensor to its substitute type, if `readAs` has one for it.
+ * @throws MP_UNSUPPORTED for a number that becomes infinite or 0 in the substitute
  */
 export function substituteTensor(tensor: TensorProto, what: string, readAs: ReadAs): void {
   const type = elementTypeOfCode(tensor.dataType);

@@ -1,6 +1,6 @@
 /**
- * `@mp/onnx/write`: graphs as ONNX models, and models as bytes. It reads nothing, so that a program that only writes, such
- * as a backend in a browser, carries neither the reader nor protobuf's schema.
+ * `@mp/onnx/write`: writes graphs as ONNX models, and models as bytes. A program that only writes, such as a backend
+ * in a browser, thus loads neither the reader nor protobuf's schema.
  */
 
 // Graphs as models

@@ -4,17 +4,17 @@
 // float16 is cast by the engine itself, so its transposition is in float32.
 import { type Graph, GraphBuilder, isNode, type Op, opTable, type Value } from "@mp/graph";
 
-/** Whether it only moves its first operand; a Concat moves all of them. */
+/** Whether an op only moves its first operand, or all of them (Concat). */
 function movesOperands(op: Op): boolean {
   const { moves } = opTable[op];
   return moves !== undefined && moves !== "fills";
 }
 
-/** The graph in which values are cast to f16 after what only moves them. */
+/** Moves each cast to f16 behind the ops that only move the value. */
 export function castAfterMoves(graph: Graph): Graph {
   const builder = new GraphBuilder();
   const made = new Map<Value, Value>();
-  /** In f32, what a value is the cast of. */
+  /** The f32 form of each value that is a cast to f16. */
   const uncast = new Map<Value, Value>();
   const translate = (value: Value): Value => made.get(value) as Value;
   for (const { name, role, value } of graph.inputs) made.set(value, builder.input(name, value, role));

@@ -16,7 +16,7 @@ import { SizeNodes } from "./size-nodes.js";
 import { tableRule } from "./size-tables.js";
 import type { Sizes } from "./traced-sizes.js";
 
-/** One model of those that were written at the traced sizes. @throws MP_UNSUPPORTED for what cannot be followed */
+/** Merges models written at several traced sizes. @throws MP_UNSUPPORTED for differences that no size explains */
 export function openSizes(
   models: readonly OnnxModel[],
   open: readonly OpenSize[],
@@ -93,7 +93,7 @@ class Merging {
     return { ...first, inputs, attributes: this.#attributes(nodes) };
   }
 
-  /** Values that differ are refused: only bodies are compared further. */
+  /** Attributes must be the same in all traces; only bodies are merged in turn. */
   #attributes(nodes: readonly OnnxNode[]): OnnxNode["attributes"] {
     const [first, ...others] = nodes as readonly [OnnxNode, ...OnnxNode[]];
     const bodies = new Map<OnnxGraph, OnnxGraph>();
@@ -125,7 +125,7 @@ class Merging {
     return list ?? this.#refuse(`has operand ${at} that depends on it`, first);
   }
 
-  /** A whole number that is a size, such as the limit of a Range. */
+  /** A scalar integer that follows from open sizes, such as the limit of a Range; undefined for other tensors. */
   #scalar(tensors: readonly HostTensor[]): string | undefined {
     const [{ dtype } = { dtype: "bool" }] = tensors;
     if (tensors.some((each) => each.dtype !== dtype || each.shape.length > 0)) return undefined;
@@ -154,7 +154,7 @@ class Merging {
     return known.length === parts.length ? this.#added.list(known) : undefined;
   }
 
-  /** Each element: a number that never differs, one that follows from sizes that are left open, or undefined. */
+  /** Each element of the lists: the number that all have, the extent that it follows, or undefined. */
   #parts(lists: readonly (readonly number[])[]): readonly (number | Extent | undefined)[] {
     const [first] = lists as readonly [readonly number[]];
     return first.map((value, index) => {
@@ -163,7 +163,7 @@ class Merging {
     });
   }
 
-  /** A table of an open size is made at run time. */
+  /** A constant that is the same in all traces, or nodes that compute it from the open sizes at run time. */
   #constant(nodes: readonly OnnxNode[]): OnnxNode {
     const [first] = nodes as readonly [OnnxNode];
     if (nodes.every(({ attributes }) => isEqual(attributes, first.attributes))) return first;
@@ -201,7 +201,7 @@ class Merging {
   }
 }
 
-/** Compares plain data; bits and not numbers, so that NaN equals itself and 0 is not -0. */
+/** Compares plain data, and typed arrays by their bytes, so that NaN equals itself and 0 is not -0. */
 function isEqual(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

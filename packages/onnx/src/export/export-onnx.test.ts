@@ -35,7 +35,7 @@ const dense = (options: Rest = {}): OnnxModel =>
     { inputs, ...options },
   );
 
-/** Exports a function of one input with an open batch. */
+/** The refusal to export a function of one input with an open batch. */
 const open = (fn: (x: Tensor) => Tensor): string =>
   refusal(() => exportOnnx((_: unknown, { x }) => fn(x), { params: {} }, { inputs, dynamicAxes }));
 

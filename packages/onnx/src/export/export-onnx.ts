@@ -37,26 +37,27 @@ import {
 } from "./traced-model.js";
 import { type Sizes, sizesIn, smallestSizes, traceSizes, unevenSizes } from "./traced-sizes.js";
 
-/** The result of a training. */
+/** The weights of a trained model. */
 export interface ExportWeights<P, S> {
-  /** Parameters as `training.parameters()` gives them. */
+  /** Parameters, as `training.parameters()` gives them. */
   readonly params: P;
   /** Running statistics, as `training.modelState()` resolves with them; default none. They stay f32. */
   readonly state?: S;
 }
 
 /**
- * A trained model as an ONNX model for inference (opset 23 unless told otherwise): parameters and statistics are initializers, named by their
- * paths (`0/kernel`); nothing is dropped, and normalizations read their statistics. A result that is one tensor is named
- * `output`. A model of `fromOnnx` keeps the names of its file: those of inputs, outputs, parameters and statistics. `encodeModel` gives the bytes of its file.
+ * Exports a trained model as an ONNX model for inference, of opset 23 unless told otherwise. Parameters and
+ * statistics become initializers named by their paths (`0/kernel`); dropout does nothing, and normalizations use
+ * running statistics. A single result is named `output`. A model of `fromOnnx` keeps the names in its file.
+ * `encodeModel` gives the bytes.
  *
- * With `dynamicAxes` the model is traced at the sizes given and at three multiples of them that occur nowhere else in it,
- * and at sizes between them if it takes those; what differs has to be sizes of these axes, or count along them; a function that branches on a size is exported as
- * it is at those.
- * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for what is not a model
+ * With `dynamicAxes` the model is traced at three multiples of the given sizes that occur nowhere else in it, and at
+ * sizes between them if it takes those. All differences between the traces have to follow from the open sizes. A
+ * function that branches on a size is exported with the branch that it takes there.
+ * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for a value that is not a model
  * @throws MP_OUT_OF_RANGE for a parameter that is not finite in the dtype
  * @throws MP_UNSUPPORTED naming the node whose operands or attributes depend on a dynamic axis in a way that the file
- *   cannot follow, for a model that draws random numbers, for loops in f16 on a CPU, and for what an older operator set cannot say
+ *   cannot express; for random numbers, loops in f16 on a CPU, and operators that an older opset cannot express
  */
 export function exportOnnx<P, S, const I extends ExportInputs>(
   model: ExportFunction<P, S, I> | ExportLayer,
@@ -96,8 +97,8 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
 const { name, version } = manifest;
 
 /**
- * Traces at the smallest sizes, so that no open size decides what a reader evaluates. For a model that does not take such
- * small sizes, the sizes given decide; other errors of the model show there too.
+ * Traces at the smallest sizes, so that the reader's decisions to evaluate a node do not depend on open sizes. If the
+ * model refuses such small sizes, the next trace, at the given ones, decides and shows the model's errors.
  */
 function decideAtSmallest(trace: () => unknown): void {
   try {
@@ -113,7 +114,7 @@ function expectModel(model: unknown): void {
   invalid(`takes a layer or a function of parameters, inputs and context, got ${shown(model)}`);
 }
 
-/** Whether the model takes such sizes: some only take multiples, and throw any error for others. */
+/** Whether the model accepts these sizes: some take only multiples, and throw any kind of error for others. */
 function isTaken(trace: () => unknown): boolean {
   try {
     trace();
@@ -123,7 +124,7 @@ function isTaken(trace: () => unknown): boolean {
   }
 }
 
-/** Another name, such as the trainer's `modelState`, would be left out without a word. @throws MP_INVALID_ARGUMENT */
+/** Refuses other keys, such as the trainer's `modelState`, which would be ignored. @throws MP_INVALID_ARGUMENT */
 function expectWeights(weights: unknown): void {
   checks.object("exportOnnx: the second argument, { params, state },", weights);
   const other = Object.keys(weights as object).find((key) => key !== "params" && key !== "state");
@@ -131,14 +132,14 @@ function expectWeights(weights: unknown): void {
     invalid(`the second argument has no ${JSON.stringify(other)}; it is { params, state }`);
 }
 
-/** Otherwise a layer inside would ask for the trainer's context, which an export has not. */
+/** Refuses a model whose statistics were not given: its layers would ask for the trainer's context. */
 function expectNoStatistics(model: ExportLayer): void {
   const statistics = model.initState?.() ?? {};
   if (leavesOf(statistics, isHostTensor, "state").length > 0)
     invalid("the model has statistics; pass { params, state: await training.modelState() }");
 }
 
-/** The model as it is at these sizes of its dynamic axes. */
+/** Traces the model at these sizes of its dynamic axes. */
 function traceAt(
   model: AnyExported,
   weights: Weights,
@@ -182,8 +183,8 @@ function writeModel(traced: TracedModel, options: ReadExportOptions): OnnxModel 
 }
 
 /**
- * ONNX Runtime 1.30 and 1.32 load some loops that compute in f16, and crash on others, such as an LSTM exported by
- * PyTorch, at their default optimization level on a CPU. With constant folding disabled they load those too.
+ * Refuses loops that compute in f16. At its default optimization level on a CPU, ONNX Runtime 1.30 and 1.32 crash on
+ * some of them, such as an LSTM exported by PyTorch; with constant folding disabled they load all.
  */
 function expectLoadable({ nodes }: Graph): void {
   for (const node of nodes) {

@@ -7,7 +7,7 @@ import { quote } from "../problem.js";
 export interface ExportInput {
   /** Outermost first. An axis that is dynamic has the smallest size that the model can be traced at, such as 1. */
   readonly shape: Shape;
-  /** Default f32; inputs are never halves. */
+  /** Default "f32"; inputs are never f16 or bf16. */
   readonly dtype?: "f32" | "i32" | "i64" | "u8" | "bool";
 }
 
@@ -18,31 +18,31 @@ export interface ExportOptions<I extends ExportInputs = ExportInputs> {
   /** The inputs by name, in the order of the file. */
   readonly inputs: I;
   /**
-   * Axes whose size the file leaves open, by input and axis, with the name of the size: `{ x: { 0: "batch" } }`. Axes of
-   * one name have one size, and one of the name `past + time` has the sum of those two. Default none.
+   * Names of the axes whose size the file leaves open, by input and axis: `{ x: { 0: "batch" } }`. Axes with the same
+   * name have the same size; a name such as `past + time` means the sum of those two sizes. Default none.
    */
   readonly dynamicAxes?: Readonly<Record<string, Readonly<Record<number, string>>>>;
   /**
-   * In what the parameters are stored; f16 and bf16 take half the bytes. f16 is also computed in, where mixed precision
-   * does so in training; bf16 only with `target: "cuda"`. Inputs and outputs stay f32. Default "f32".
+   * The dtype of the stored parameters; f16 and bf16 take half the bytes. With f16, and with bf16 and `target:
+   * "cuda"`, the ops that use it in mixed precision also compute in it. Inputs and outputs stay f32. Default "f32".
    */
   readonly dtype?: "f32" | "f16" | "bf16";
-  /** The device that the file is to run on: the CPU of ONNX Runtime has no arithmetic in bf16. Default "cpu". */
+  /** The device that the file is for; ONNX Runtime's CPU has no bf16 arithmetic. Default "cpu". */
   readonly target?: "cpu" | "cuda";
   /**
-   * The operator set of the file, 18 to 23, for engines that do not read the newest; default 23. Operators that it lacks
-   * are written with others.
+   * The operator set of the file, 18 to 23, for engines that do not read the newest; default 23. Operators that the
+   * set lacks are written as several older ones.
    */
   readonly opset?: number;
   /**
-   * Whether what multiplies and shifts the channels of a convolution, as a normalization by running statistics does, is
-   * made part of its weights where nothing else reads the convolution; those are then rounded once more, and have names
-   * of their own. Default false: engines do it when they load the file.
+   * Whether to fold per-channel factors and shifts after a convolution, as a batch normalization in inference has,
+   * into the convolution's weights if nothing else reads its result. Folded weights are rounded once more and get new
+   * names. Default false: engines fold when they load the file.
    */
   readonly foldBatchNorm?: boolean;
   /** The graph's name in the file; default "model". */
   readonly name?: string;
-  /** Texts for the file's metadata, beside the dtype. */
+  /** Further entries of the file's metadata; the dtype is always there. */
   readonly metadata?: StringMap;
 }
 
@@ -52,10 +52,10 @@ export interface OpenAxis {
   readonly axis: number;
 }
 
-/** A size that is left open: its name, its size in the options, and the axes that have it. */
+/** A size that is left open, with the axes that have it. */
 export interface OpenSize {
   readonly name: string;
-  /** Names of the sizes that it is the sum of; its own name alone where it is free. */
+  /** Names of the sizes whose sum it is; only its own name for a free size. */
   readonly terms: readonly string[];
   readonly size: number;
   readonly axes: readonly [OpenAxis, ...OpenAxis[]];
@@ -88,7 +88,7 @@ export type ReadExportOptions = Required<Omit<ExportOptions, "inputs">> & {
   readonly openSizes: readonly OpenSize[];
 };
 
-/** @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for a name of two sizes */
+/** @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for a name that stands for two sizes */
 export function readExportOptions(options: ExportOptions): ReadExportOptions {
   const read = readOptions("exportOnnx", options, OPTIONS, {
     example: "{ inputs: { x: { shape: [1, 3, 32, 32] } } }",

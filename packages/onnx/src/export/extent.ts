@@ -1,13 +1,13 @@
 import type { OpenSize } from "./export-options.js";
 import type { Sizes } from "./traced-sizes.js";
 
-/** A number that follows from open sizes: their product, times a factor that is the same at every size. */
+/** A number that follows from open sizes: their product times a constant factor. */
 export interface Extent {
   readonly sizes: readonly OpenSize[];
   readonly factor: number;
 }
 
-/** Finds the extent with these values in the traces: of one size, or else of two, such as batch × time. */
+/** Finds the extent that has these values in the traces: a multiple of one size, or of two such as batch × time. */
 export function findExtent(
   values: readonly number[],
   open: readonly OpenSize[],
@@ -27,6 +27,6 @@ export function findExtent(
   return undefined;
 }
 
-/** Its name in a declared shape; empty for a product or multiple of sizes. */
+/** The extent's name in a declared shape; empty for a product or multiple of sizes. */
 export const declaredName = ({ sizes, factor }: Extent): string =>
   sizes.length === 1 && factor === 1 ? (sizes[0]?.name ?? "") : "";

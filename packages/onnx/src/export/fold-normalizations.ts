@@ -17,21 +17,21 @@ import { literals } from "../literals.js";
 import { toNumbers } from "../numbers.js";
 import { freeName, type TracedModel } from "./traced-model.js";
 
-/** The effect of a chain of nodes on each channel: x · scale + shift, from left to right. */
+/** One node of a chain after a convolution. The chain as a whole computes x · scale + shift in each channel. */
 interface Step {
   readonly op: "Add" | "Sub" | "Mul" | "Div";
-  /** [C] numbers, or one. */
+  /** [C] numbers, or a single one. */
   readonly operand: Value;
 }
 
 interface Chain {
   readonly conv: GraphNode<"Conv">;
   readonly steps: readonly Step[];
-  /** The value that the convolution gives in place of its own. */
+  /** The last value of the chain, which the folded convolution computes. */
   readonly end: Value;
 }
 
-/** The model with its normalizations folded; its weights are rounded to their dtype once more. */
+/** Folds normalizations into the convolutions before them; folded weights are rounded to their dtype once more. */
 export function foldNormalizations({ graph, weights }: TracedModel): TracedModel {
   const own = graph.inputs.length - weights.length;
   const constant = constantValues(graph, own);
@@ -82,10 +82,10 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
   return { graph: { ...graph, inputs, nodes, outputs }, weights: tensors };
 }
 
-/** The share of a channel's largest number that its others may be off by once they are stored. */
+/** Largest rounding error of a folded weight, relative to the largest one of its channel. */
 const MOST_LOST = 2 ** -7;
 
-/** Whether the dtype holds these numbers, in channels of `size`: none becomes infinite, and no channel too small. */
+/** Whether the dtype holds these numbers, in channels of `size`: no overflow, and no large loss to underflow. */
 function isHeld(numbers: readonly number[], dtype: FloatDType, size: number): boolean {
   for (let begin = 0; begin < numbers.length; begin += size) {
     const channel = numbers.slice(begin, begin + size);
@@ -95,7 +95,7 @@ function isHeld(numbers: readonly number[], dtype: FloatDType, size: number): bo
   return true;
 }
 
-/** The values that depend on weights alone. */
+/** The values that depend on nothing but weights. */
 function constantValues({ inputs, nodes }: Graph, own: number): ReadonlySet<Value> {
   const constant = new Set(inputs.slice(own).map(({ value }) => value));
   for (const node of nodes)
@@ -140,7 +140,7 @@ function readStep(node: AnyNode, of: Value, constant: ReadonlySet<Value>): Step 
   return constant.has(operand) && isByChannel(operand.shape, of.shape) ? { op, operand } : undefined;
 }
 
-/** Whether a shape broadcasts to [N, C, …] with one number, or one for each channel. */
+/** Whether a shape broadcasts to [N, C, …] with a single number or one per channel. */
 function isByChannel(shape: readonly number[], to: readonly number[]): boolean {
   const channel = shape.length - to.length + 1;
   return (
@@ -157,7 +157,7 @@ function numbersIn(values: Numbers, value: Value): readonly number[] {
   return found;
 }
 
-/** Weights and bias that include the steps after the convolution; undefined if their dtype does not hold them. */
+/** Weights and bias with the steps after the convolution folded in; undefined if their dtype cannot hold them. */
 function foldWeights(
   { conv, steps }: Chain,
   values: Numbers,
@@ -197,7 +197,7 @@ function foldSteps(
   return { scale, shift };
 }
 
-/** The numbers of everything constant that the chains read. */
+/** Evaluates all constants that the chains read. */
 function evaluateConstants(
   graph: Graph,
   own: number,

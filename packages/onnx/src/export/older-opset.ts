@@ -5,7 +5,7 @@ import { quote } from "../problem.js";
 import type { LowerNode, NodeWriter } from "../write/lowering.js";
 import { averagePoolAttributes } from "../write/pooling.js";
 
-/** The operator sets that can be written, each with the IR version that came with it. */
+/** The operator sets that can be written, each with the IR version that was released with it. */
 export const IR_VERSIONS: Readonly<Record<number, number>> = {
   18: 8,
   19: 9,
@@ -15,7 +15,7 @@ export const IR_VERSIONS: Readonly<Record<number, number>> = {
   [OPSET_VERSION]: 11,
 };
 
-/** The graph with only those operators that have a lowering below. @throws MP_UNSUPPORTED naming the node */
+/** Rewrites the graph so that the operator set can express each node. @throws MP_UNSUPPORTED naming the node */
 export function graphOfOpset(graph: Graph, opset: number): Graph {
   if (opset === OPSET_VERSION) return graph;
   const expanded = prepareGraph(expandAttentions(graph));
@@ -23,7 +23,7 @@ export function graphOfOpset(graph: Graph, opset: number): Graph {
   return expanded;
 }
 
-/** The set that first has a node's form, if that is not 18. */
+/** The first operator set, from 18, that has this form of the node. */
 function neededOpset(node: AnyNode): number {
   const { inputs, outputs } = node;
   const dtypes = [...inputs, ...outputs].map(({ dtype }) => dtype);
@@ -49,7 +49,7 @@ function expectWritable({ nodes }: Graph, opset: number): void {
   }
 }
 
-/** Writes what is new since that set with older operators, in f32. */
+/** Writes ops that are newer than the operator set as older ones, which compute in f32. */
 export function lowerForOpset(opset: number): LowerNode {
   return (node, operands, writer, standard) => {
     const [x = "", scale = ""] = operands;

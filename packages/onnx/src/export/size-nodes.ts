@@ -7,15 +7,15 @@ import type { OpenSize } from "./export-options.js";
 import type { Extent } from "./extent.js";
 import type { CountedTable } from "./size-tables.js";
 
-/** Nodes that read sizes at run time, to be put before all others, and their initializers. */
+/** Collects nodes that read sizes at run time, with their initializers; they belong before all other nodes. */
 export class SizeNodes {
   readonly nodes: OnnxNode[] = [];
   readonly initializers: OnnxInitializer[] = [];
   readonly #open: readonly OpenSize[];
-  /** Names by what they hold. */
+  /** Name of each value that was made, by a description of its content. */
   readonly #made = new Map<string, string>();
 
-  /** Prefix of the names of its values, which no name that is taken has. */
+  /** Prefix of all new names; no existing name begins with it. */
   readonly #prefix: string;
 
   constructor(open: readonly OpenSize[], taken: Iterable<string>) {
@@ -25,7 +25,7 @@ export class SizeNodes {
     this.#prefix = prefix;
   }
 
-  /** The name of an i64 list. */
+  /** Adds an i64 list with these elements. @returns its name */
   list(parts: readonly (number | Extent)[]): string {
     const numbers = parts.filter((part) => typeof part === "number");
     if (numbers.length === parts.length) return this.#numbers(numbers);
@@ -37,13 +37,13 @@ export class SizeNodes {
     });
   }
 
-  /** The name of one number as a scalar. */
+  /** Adds the extent as a scalar. @returns its name */
   scalar(extent: Extent, dtype: "i32" | "i64"): string {
     const wide = this.#emit("Squeeze", [this.#extent(extent)]);
     return dtype === "i64" ? wide : this.#emit("Cast", [wide], castAttributes(dtype));
   }
 
-  /** The node that takes the place of a constant, whose shape has these parts. */
+  /** Computes a table at run time. @returns the node that replaces the constant; `parts` is its shape */
   table(node: OnnxNode, { base, counted }: CountedTable, parts: readonly (number | Extent)[]): OnnxNode {
     const { value: _left, ...attributes } = node.attributes;
     const last = (opType: string, inputs: readonly string[]): OnnxNode => ({
@@ -63,7 +63,7 @@ export class SizeNodes {
     return last("Expand", [sum, this.list(parts)]);
   }
 
-  /** 0, 1, … up to the extent, along the axis that is that many from the end. */
+  /** Adds 0, 1, … up to the extent, shaped to lie along the axis `fromEnd` from the end. */
   #index(extent: Extent, fromEnd: number): string {
     const count = this.scalar(extent, "i64");
     const [zero, one] = [0n, 1n].map((value) =>
@@ -90,7 +90,7 @@ export class SizeNodes {
     });
   }
 
-  /** The name of a list of one number. */
+  /** Adds the extent as an i64 list of one element. @returns its name */
   #extent({ sizes, factor }: Extent): string {
     const names = sizes.map((size) => this.#size(size));
     if (factor !== 1) names.push(this.#numbers([factor]));
@@ -121,7 +121,7 @@ export class SizeNodes {
   }
 }
 
-/** One number as a scalar, which broadcasts as the table does. */
+/** A tensor whose elements are all equal as a scalar, which broadcasts alike; any other tensor unchanged. */
 function narrowest(tensor: HostTensor): HostTensor {
   const { dtype, data } = tensor;
   return holdsOneNumber(tensor) ? ({ dtype, shape: [], data: data.slice(0, 1) } as HostTensor) : tensor;

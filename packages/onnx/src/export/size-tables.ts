@@ -3,29 +3,29 @@
 import { type DType, elementCount, type HostTensor, isHalf, type Shape, stridesOf } from "@mp/graph";
 import { literals } from "../literals.js";
 
-/** How a table counts along an open axis. */
+/** The part of a table that grows linearly along an open axis. */
 export interface CountedAxis {
   readonly axis: number;
-  /** In the shape of the base; all 0 where nothing changes along the axis. */
+  /** The increment at each place of the base; 0 where nothing changes along the axis. */
   readonly step: HostTensor;
 }
 
-/** A table of open sizes: base + Σ index along an axis · step of that axis. */
+/** A table with open sizes: base + Σ (index along an axis · that axis' step). */
 export interface CountedTable {
-  /** With a size of 1 in place of each open one. */
+  /** The table at index 0 of each open axis, which has size 1 here. */
   readonly base: HostTensor;
-  /** The axes along which something changes. */
+  /** The open axes along which the elements change. */
   readonly counted: readonly CountedAxis[];
 }
 
-/** Whole numbers below this are exact in f32, as are their sums. */
+/** Integers below this bound, and their sums, are exact in f32. */
 const EXACT = 2 ** 24;
 
 type Numbers = ArrayLike<number | bigint>;
 
 /**
- * The rule of tables that were traced at several sizes of these axes; undefined where there is none. Numbers that are not
- * whole may be repeated, and are not counted.
+ * Finds the rule of a table that was traced at several sizes of these axes; undefined if there is none. Elements that
+ * are not integers may only repeat.
  */
 export function tableRule(tables: readonly HostTensor[], axes: readonly number[]): CountedTable | undefined {
   const [first] = tables;

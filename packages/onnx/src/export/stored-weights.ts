@@ -9,7 +9,7 @@ import {
 } from "@mp/graph";
 import { quote } from "../problem.js";
 
-/** The parameters as they are stored. @throws MP_OUT_OF_RANGE for a number that is infinite in that dtype */
+/** Rounds the parameters to the dtype of the file. @throws MP_OUT_OF_RANGE for a number that becomes infinite */
 export function narrowWeights(params: Tree<HostTensor>, dtype: "f32" | "f16" | "bf16"): Tree<HostTensor> {
   if (dtype === "f32") return params;
   return mapTree(

@@ -20,7 +20,7 @@ import { quote } from "../problem.js";
 import { type FileNames, findFileNames } from "../trainable/file-names.js";
 import { invalid } from "./export-options.js";
 
-/** The context of an exported function: nothing is dropped, statistics are read. */
+/** The context of an exported function: dropout does nothing, and statistics are only read. */
 export interface ExportContext<S> {
   readonly training: false;
   readonly key: Key;
@@ -28,7 +28,7 @@ export interface ExportContext<S> {
   readonly modelState: Traced<S>;
 }
 
-/** A function that is exported: of parameters, of the inputs by name, and of a context. */
+/** A function to export; it takes parameters, the inputs by name, and a context. */
 export type ExportFunction<P, S, I> = (
   params: Traced<P>,
   inputs: { readonly [K in keyof I]: Tensor },
@@ -36,16 +36,15 @@ export type ExportFunction<P, S, I> = (
 ) => TensorTree;
 
 /**
- * A layer that is exported: it takes the only input as a tensor, or several by name; a model of `fromOnnx` gets its inputs
- * under their names. One with `initState` gives its
- * outputs and the next statistics.
+ * A layer to export. It takes its only input as a tensor, or several by name; a model of `fromOnnx` gets its inputs
+ * under their names in the file. A layer with `initState` returns its outputs and the next statistics.
  */
 export interface ExportLayer {
   apply(params: never, input: never, context: never): unknown;
   initState?(): unknown;
 }
 
-/** A model of any types. */
+/** A function or layer with any types. */
 export type AnyExported = ExportFunction<never, never, never> | ExportLayer;
 
 export interface Weights {
@@ -53,7 +52,7 @@ export interface Weights {
   readonly state: Tree<HostTensor>;
 }
 
-/** A traced model: the inputs of the graph after the model's own are the weights. */
+/** A traced model. The weights are the last inputs of the graph, after the model's own. */
 export interface TracedModel {
   readonly graph: Graph;
   readonly weights: readonly HostTensor[];
@@ -61,7 +60,7 @@ export interface TracedModel {
 
 type Inputs = ReadonlyMap<string, ValueType>;
 
-/** @throws whatever the model throws; MP_UNSUPPORTED for one that draws random numbers */
+/** @throws whatever the model throws; MP_UNSUPPORTED for a model that draws random numbers */
 export function traceModel(
   model: AnyExported,
   weights: Weights,
@@ -72,8 +71,8 @@ export function traceModel(
   const declared = [...inputs].map(([name, type]) => ({ name, role: "batch" as InputRole, type }));
   const tensors: HostTensor[] = [];
   const paths: string[] = [];
-  /** Declares each leaf as an input. @returns the tree of their indices among the inputs */
   const file = findFileNames(model);
+  /** Declares each leaf of a tree as an input. @returns the tree with the inputs' indices in place of leaves */
   const declare = (
     tree: Tree<HostTensor>,
     group: string,
@@ -123,7 +122,7 @@ export function traceModel(
   return { graph: { ...graph, inputs: named }, weights: tensors };
 }
 
-/** The name, with a number if it is taken. */
+/** The wanted name, with a number if it is taken. */
 export function freeName(wanted: string, taken: Set<string>): string {
   let name = wanted;
   for (let count = 1; taken.has(name); count++) name = `${wanted}~${count}`;
@@ -131,7 +130,7 @@ export function freeName(wanted: string, taken: Set<string>): string {
   return name;
 }
 
-/** @throws MP_INVALID_ARGUMENT for a model without outputs, and for one of an input's name */
+/** @throws MP_INVALID_ARGUMENT for a model without outputs, and for an output with the name of an input */
 function expectOutputs({ outputs }: Graph, inputs: Inputs): void {
   if (outputs.length === 0) invalid("the model gives no tensor");
   const both = outputs.find(({ name }) => inputs.has(name));

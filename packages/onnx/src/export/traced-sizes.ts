@@ -1,7 +1,7 @@
 import { type Graph, isNode } from "@mp/graph";
 import { invalid, type OpenSize } from "./export-options.js";
 
-/** The size of each dynamic axis in one trace, by name. */
+/** The size of each dynamic axis in one trace, by the axis' name. */
 export type Sizes = ReadonlyMap<string, number>;
 
 const TRACES = 3;
@@ -9,16 +9,15 @@ const MOST_NAMES = 8;
 
 const isFree = ({ terms }: OpenSize): boolean => terms.length === 1;
 
-/** The sizes of all names, sums included, by those of the free ones. */
+/** Adds the sizes that are sums to the free ones. */
 const withSums = (open: readonly OpenSize[], free: Sizes): Sizes =>
   new Map(
     open.map(({ name, terms }) => [name, terms.reduce((sum, term) => sum + (free.get(term) ?? NaN), 0)]),
   );
 
 /**
- * The sizes of each trace, by name; one trace without any if there are none. Each free one is another multiple of the
- * size given, so none is 1, where shapes broadcast, and none is a size that `taken` has: one that two axes share for
- * different reasons would read as one reason.
+ * The sizes of each trace, by name; a single trace without sizes if no axis is open. Free sizes are multiples of the
+ * given ones. None is 1, because shapes broadcast, and none is in `taken`: equal numbers must have the same cause.
  * @throws MP_INVALID_ARGUMENT for too many names
  */
 export function traceSizes(open: readonly OpenSize[], taken: ReadonlySet<number>): readonly Sizes[] {
@@ -44,9 +43,9 @@ export function traceSizes(open: readonly OpenSize[], taken: ReadonlySet<number>
 }
 
 /**
- * More sizes to compare with: those of the first trace, each name in turn with one that is no multiple of its size, and
- * of the other parity if the traced ones have the same. Paddings that follow from a stride are equal at multiples of it.
- * A model need not take them.
+ * Further sizes to compare: those of the first trace with one name changed at a time, to a size that is no multiple
+ * of the given one and, if all traced sizes have the same parity, of the other parity. They reveal paddings that
+ * follow from a stride and are equal at all multiples of it. A model need not accept them.
  */
 export function unevenSizes(
   open: readonly OpenSize[],
@@ -70,11 +69,11 @@ export function unevenSizes(
   });
 }
 
-/** One of every free size. */
+/** The sizes with 1 for each free one. */
 export const smallestSizes = (open: readonly OpenSize[]): Sizes =>
   withSums(open, new Map(open.map(({ name }) => [name, 1])));
 
-/** The sizes of all values of a graph, also in loops. */
+/** All sizes in the shapes of a graph's values, also in loops. */
 export function sizesIn(graph: Graph): ReadonlySet<number> {
   const inputs = graph.inputs.map(({ value }) => value);
   const made = graph.nodes.flatMap(({ outputs }) => outputs);

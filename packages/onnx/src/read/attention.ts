@@ -6,10 +6,10 @@ import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node/node-
 
 const DOUBLE = 11;
 
-/** Stages that `qk_matmul_output_mode` selects. */
+/** The stages that `qk_matmul_output_mode` selects, by its number. */
 const STAGES: readonly ScoreStage[] = ["product", "capped", "masked", "softmax"];
 
-/** Splits [batch, time, heads · size]: the heads by themselves, [batch, heads, time, size]. */
+/** Splits [batch, time, heads · size] into [batch, heads, time, size]. */
 function splitHeads(reader: NodeReader, x: Value, heads: number): Value {
   const [batch = 0, time = 0, width = 0] = x.shape;
   if (heads < 1 || width % heads !== 0)
@@ -24,7 +24,7 @@ function mergeHeads(reader: NodeReader, y: Value): Value {
   return reader.emitOne("Reshape", [inTime], { shape: [batch, time, heads * size] });
 }
 
-/** Queries, keys and values, split into heads; cached keys and values come first. */
+/** Queries, keys and values, split into heads. Cached keys and values are put before the new ones. */
 function readOperands(reader: NodeReader): {
   readonly hasHeads: boolean;
   readonly all: readonly [Value, Value, Value];
@@ -44,11 +44,11 @@ function readOperands(reader: NodeReader): {
 
 interface ReadMask {
   readonly mask: Value | undefined;
-  /** Whether the operator itself still has to hide later keys. */
+  /** Whether the Attention op itself still has to hide later keys. */
   readonly isCausal: boolean;
 }
 
-/** The node's mask, lengths, window and causality as one mask; the mask as it is where there is nothing else. */
+/** Combines the node's mask, lengths, window and causality into one mask. A mask that comes alone stays as it is. */
 function readMask(reader: NodeReader, query: Value, key: Value): ReadMask {
   const [left, right] = [reader.int("left_window_size", -1), reader.int("right_window_size", -1)];
   const isCausal = reader.int("is_causal", 0) === 1;

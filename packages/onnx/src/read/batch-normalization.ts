@@ -2,7 +2,7 @@ import type { OpOf, Value } from "@mp/graph";
 import { add, cast, mul, normalizeByStatistics } from "@mp/graph/ops";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
-/** The next running statistic: given · momentum + that of the batch · (1 - momentum). */
+/** The next running statistic: running · momentum + batch statistic · (1 - momentum). */
 function runningStatistic(reader: NodeReader, index: number, statistic: Value, momentum: number): Value {
   if (momentum !== 0)
     return reader.compose([reader.operand(index), statistic], (given, batch) =>

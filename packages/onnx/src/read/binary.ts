@@ -4,7 +4,7 @@ import { remainder } from "./compositions/remainder.js";
 import { same } from "./node/composition.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-/** All operands joined by a binary op, from the left: ONNX takes any number of them, the graph two. */
+/** Joins all operands by a binary op, from the left: ONNX allows any number of them, the graph two. */
 export function foldOperands(reader: NodeReader, op: "Min" | "Max" | "Add"): Value {
   let value = reader.operand(0);
   if (reader.operandCount === 1) return reader.emitOne("Identity", [value], {});

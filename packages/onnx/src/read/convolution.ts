@@ -11,13 +11,13 @@ import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
 export const AUTO_PADS = ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"] as const;
 
-/** The side that gets the odd pad of an axis. */
+/** The side that gets the larger padding where the total is odd. */
 export const oddSide = (auto: (typeof AUTO_PADS)[number]): "begin" | "end" =>
   auto === "SAME_UPPER" ? "end" : "begin";
 
 interface ReadConvolution {
   readonly operands: readonly Value[];
-  /** Sizes of x. */
+  /** The shape of x. */
   readonly sizes: Shape;
   readonly kernel: Shape;
   readonly group: number;
@@ -25,7 +25,7 @@ interface ReadConvolution {
   readonly auto: (typeof AUTO_PADS)[number];
 }
 
-/** Reads operands and attributes, with the defaults of attributes that are left out. */
+/** Reads the operands and attributes of a convolution and fills in defaults. */
 function readConvolution(reader: NodeReader): ReadConvolution {
   const operands = reader.operands(2, 3);
   const [sizes = [], kernel = []] = operands.map(({ shape }) => shape.slice(2));

@@ -5,17 +5,17 @@ import type { NodeReader, NodeResult, ReadNode } from "./node/node-reader.js";
 /** ONNX's default rate. */
 const DEFAULT_RATE = 0.5;
 
-/** The rate: an attribute before version 12, an operand since. */
+/** The rate: an attribute before opset 12, an operand since. */
 function dropRate(reader: NodeReader): number {
   if (reader.hasAttribute("ratio")) return reader.float("ratio");
   return reader.number(1, "the rate") ?? DEFAULT_RATE;
 }
 
-/** Whether the rate is 0, so that nothing is dropped even in training. */
+/** Whether the rate is 0, so that even training drops nothing. */
 const keepsAll = (reader: NodeReader): boolean =>
   (reader.isGiven(1) ? reader.number(1, "the rate") : DEFAULT_RATE) === 0;
 
-/** Acts only in a model that is read for training, as `fromOnnx` does; its masks come from the step's key. */
+/** Drops values only in a model that is read for training, as `fromOnnx` does; the step's key gives the masks. */
 export const dropout: ReadNode = (reader) => {
   if (reader.hasAttribute("seed")) reader.int("seed");
   for (const index of [1, 2]) if (reader.isGiven(index)) reader.type(index);

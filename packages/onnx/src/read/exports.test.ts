@@ -4,7 +4,7 @@ import { type Expectation, expectations, expectFixture } from "../../test/expect
 
 const expected = expectations("exports");
 
-/** The initializers of each model that are no parameters. */
+/** The initializers of each model that are not parameters. */
 const constants: Readonly<Record<string, readonly string[]>> = {
   "export-torch-pictures": [
     "norm.running_mean: running mean of BatchNormalization",

@@ -2,10 +2,10 @@
 // readings at several sizes have to give one model, the first that meets a node decides for all of them.
 import type { OnnxModel } from "../model.js";
 
-/** Whether a node of a file is evaluated, by the name of its first output. */
+/** Whether the reader evaluates a node, by the name of the node's first output. */
 export type Folds = Map<string, boolean>;
 
-/** The decisions of several readings, for each file that they read. */
+/** Decisions that several readings share, for each file that they read. */
 export class FoldDecisions {
   readonly #byModel = new Map<OnnxModel, Folds>();
 
@@ -18,7 +18,7 @@ export class FoldDecisions {
 
 let current: FoldDecisions | undefined;
 
-/** Runs a function in which all readings of files, however deep in a user's model, follow these decisions. */
+/** Runs a function. All readings of files during the run follow these decisions, also deep in a user's model. */
 export function decidingBy<R>(decisions: FoldDecisions, run: () => R): R {
   const before = current;
   current = decisions;
@@ -29,5 +29,5 @@ export function decidingBy<R>(decisions: FoldDecisions, run: () => R): R {
   }
 }
 
-/** The decisions to follow for that file, if any. */
+/** The current decisions for a file, if there are any. */
 export const foldsToFollow = (model: OnnxModel): Folds | undefined => current?.of(model);

@@ -10,13 +10,13 @@ import { ValueTable } from "./node/value-table.js";
 
 const MAX_ELEMENTS = 256;
 
-/** How many elements may be evaluated for one model, so that a short file cannot ask for much. */
+/** Number of elements that reading one model may evaluate, so that a short file cannot demand much. */
 export const FOLD_BUDGET: number = 2 ** 20;
 
-/** The operand of which only the dtype is read, so that it may be any value. */
+/** Index of an operand of which only the dtype is read: its values need not be known. */
 const DTYPE_ONLY: Readonly<Record<string, number>> = { CastLike: 1 };
 
-/** Nodes that make or read what is no tensor, or draw random numbers. */
+/** Nodes that make or read sequences, or draw random numbers. */
 const NOT_FOLDED: ReadonlySet<string> = new Set([
   "SplitToSequence",
   "SequenceConstruct",
@@ -25,7 +25,7 @@ const NOT_FOLDED: ReadonlySet<string> = new Set([
   "RandomUniformLike",
 ]);
 
-/** The outputs of a node whose operands are all known and small, unless any size will do; undefined for every other node. */
+/** Evaluates a node whose operands are all known, and small unless `isAnySize`; undefined for any other node. */
 export function foldNode(
   node: OnnxNode,
   version: number,
@@ -72,7 +72,7 @@ function constant(result: NodeResult, tensors: Readonly<Record<string, HostTenso
   return literals(toNumbers(tensor), "i64", tensor.shape);
 }
 
-/** An index out of range is left to the engine that runs the graph. */
+/** Evaluates a graph; undefined if that fails, as for an index out of range, which is left to the engine. */
 function evaluateOrNot(graph: Parameters<typeof evaluate>[0]): ReturnType<typeof evaluate> | undefined {
   try {
     return evaluate(graph, {});

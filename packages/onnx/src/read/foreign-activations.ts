@@ -28,8 +28,8 @@ import { hardSigmoid, softsign, thresholdedRelu } from "./node/formulas.js";
 import type { ReadNode } from "./node/node-reader.js";
 
 /**
- * A function of the first operand, evaluated in its own dtype as ONNX's function bodies are, and of float attributes in
- * this order, with their defaults.
+ * Reads an elementwise function, which computes in its operand's dtype as ONNX's function bodies do. `defaults` are
+ * its float attributes, in the order of the function's arguments.
  */
 const elementwise =
   (
@@ -51,7 +51,7 @@ const swish = (x: Tensor, alpha: number): Tensor => mul(x, sigmoid(mul(x, alpha)
 const shrink = (x: Tensor, lambd: number, bias: number): Tensor =>
   where(greater(x, lambd), sub(x, bias), where(greater(-lambd, x), add(x, bias), 0));
 
-/** log(x + √(x² + 1)), of the magnitude, since it cancels for negative numbers. */
+/** log(x + √(x² + 1)), computed on |x| because it cancels for negative numbers. */
 function asinh(x: Tensor): Tensor {
   const size = abs(x);
   const value = log(add(size, sqrt(add(square(size), 1))));

@@ -48,7 +48,7 @@ function attributesOf(options: Case["options"]): OnnxAttributes {
   );
 }
 
-/** Sizes and scales are constant operands, of all axes. */
+/** The target of a Resize as constant operands: sizes or scales of all axes. */
 function targetOf({ options, inputs }: Case): {
   readonly operands: readonly string[];
   readonly made: OnnxInitializer[];

@@ -24,7 +24,7 @@ import { composition } from "./node/composition.js";
 import type { ReadNode } from "./node/node-reader.js";
 import { poolingWindow } from "./pooling.js";
 
-/** A norm of 0 gives 0. */
+/** Divides by the norm; 0 where the norm is 0. */
 const normalize = (x: Tensor, norm: Tensor): Tensor => where(equal(norm, 0), 0, div(x, norm));
 
 export const reductionReaders: Readonly<Record<string, ReadNode>> = {

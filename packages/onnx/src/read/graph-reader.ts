@@ -37,14 +37,14 @@ import { findReader } from "./readers.js";
 const NOT_READ =
   "is not read; export the model with operators of docs/onnx-operators.md in its place, or compute what it gives outside the model";
 
-/** Reads one model's graph, or a body in it; used once. */
+/** Reads the graph of one model, or a body in it; for a single use. */
 export class GraphReader {
   readonly #model: OnnxModel;
   readonly #options: InnerReadOptions;
   readonly #sizes: ReadonlyMap<string, number>;
   readonly #builder = new GraphBuilder();
   readonly #values: ValueTable;
-  /** New name of each node of ours, by the name it was written with. */
+  /** New names of nodes that this package wrote, by the names they were written with. */
   readonly #names = new Map<string, string>();
   readonly #roles: InitializerRole[];
   readonly #byStructure: InitializerRoles;
@@ -52,7 +52,7 @@ export class GraphReader {
   readonly #isBody: boolean;
   readonly #draws = new Map<string, Draw>();
 
-  /** @param around the reader of the graph around a body */
+  /** @param around the reader of the surrounding graph, for a body */
   constructor(model: OnnxModel, options: InnerReadOptions, around?: GraphReader) {
     this.#model = model;
     this.#options = options;
@@ -74,7 +74,7 @@ export class GraphReader {
     return this.#roles;
   }
 
-  /** The random numbers that are inputs, by the input's name. */
+  /** The random numbers that are inputs, by the names of the inputs. */
   get draws(): ReadonlyMap<string, Draw> {
     return this.#draws;
   }
@@ -128,7 +128,7 @@ export class GraphReader {
     return { graph: read, captured: this.#values.captures, known };
   }
 
-  /** Decides about an initializer, or a Constant node that is as good as one. */
+  /** Decides whether an initializer, or a Constant node that could be one, is a parameter, and records why. */
   #isTrained(
     name: string,
     tensor: HostTensor,
@@ -139,7 +139,7 @@ export class GraphReader {
     return role.isParameter;
   }
 
-  /** A Constant node holds what an initializer may; what this package wrote as a constant, it reads as one. */
+  /** Decides about a Constant node. Constants that this package wrote stay constants. */
   #isTrainedConstant(name: string, tensor: HostTensor, node: OnnxNode, isVerbatim: boolean): boolean {
     const isHelper = node.metadata[HELPER_KEY] !== undefined;
     if (node.opType !== "Constant" || node.domain !== "" || isHelper) return false;
@@ -278,7 +278,7 @@ export class GraphReader {
   }
 }
 
-/** The number before rounding, if the tensor is that number rounded. */
+/** The number before rounding, from the node's metadata; undefined if it does not round to the tensor. */
 function readLiteral({ metadata }: OnnxNode, tensor: HostTensor): number | undefined {
   const text = metadata[LITERAL_KEY];
   if (text === undefined || tensor.shape.length > 0) return undefined;

@@ -33,7 +33,7 @@ const table = (rows: number, columns: number, at: (row: number, column: number) 
 const node = (opType: string, inputs: string, output: string, attributes = {}): OnnxNode =>
   onnxNode(opType, inputs.split(" "), [output], { name: output, attributes });
 
-/** The role of each initializer of the nodes. */
+/** The role of each initializer in a graph of these nodes. */
 function roles(
   initializers: Readonly<Record<string, HostTensor>>,
   nodes: readonly OnnxNode[],

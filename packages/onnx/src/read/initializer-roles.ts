@@ -9,20 +9,20 @@ import { toNumbers } from "../numbers.js";
 import { quote } from "../problem.js";
 import { holdsOneNumber, isMask, isWaves } from "./table-values.js";
 
-/** The role that reading gave a float initializer, or a Constant node of floats, and why. */
+/** The role of a float initializer, or of a Constant node of floats, and the reason for it. */
 export interface InitializerRole {
   readonly name: string;
-  /** An input of the graph, to be trained; otherwise a constant of it. */
+  /** Whether it is a trained input of the graph; otherwise it is a constant. */
   readonly isParameter: boolean;
-  /** For people: `weight of MatMul "/head/MatMul"`. */
+  /** For people to read: `weight of MatMul "/head/MatMul"`. */
   readonly reason: string;
-  /** For a constant that may be a weight: what to tell the user, who knows. */
+  /** For a constant that may be a weight: what to tell the user, who can decide. */
   readonly doubt?: string;
-  /** The nodes that train it, if there is more than one: layers that share it, or that an exporter made to. */
+  /** The nodes that train it, if there are several: layers share it, or an exporter merged equal ones. */
   readonly shared?: readonly string[];
 }
 
-/** The role by default, or by the caller's decision. */
+/** The role by default, or as the caller's function decides. */
 export function decideRole(
   name: string,
   tensor: HostTensor,
@@ -53,19 +53,19 @@ const doubtful = (reason: string, what: string, node: OnnxNode): Verdict => ({
   doubt: `${reason}, ${what} ${describeNode(node)}`,
 });
 
-/** Names that exporters make up for numbers of a formula; PyTorch's are the last part of a path. */
+/** Names that exporters generate for the numbers of a formula; in PyTorch's paths they are the last part. */
 const MADE_UP = /(^|[./])(val|_?lifted_tensor(_constant)?|_?tensor_constant|const(ant)?|onnx::\w*)_?\d*$/i;
 
-/** Ops that only move their first operand, wherever the others come from. */
+/** Ops that only move their first operand; other operands may come from anywhere. */
 const MOVES: ReadonlySet<string> = new Set([
   ...OPS.filter((op) => op !== "Barrier" && ["view", "copies", "slices"].includes(opTable[op].moves ?? "")),
   "Cast", "CastLike", "Flatten", "Pad", "Dropout",
 ]); // biome-ignore format: one list
 
-/** Exporters write zeros here; a state that is learned has different ones. */
+/** The role of a recurrent op's first state: exporters write zeros, a learned state has different numbers. */
 const STATE = "first state of";
 
-/** The role of each operand of an op; undefined for one that is neither weight nor statistic. */
+/** The role of each operand of an op; undefined for operands that are neither weights nor statistics. */
 const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   Conv: [undefined, "weight of", "bias of"],
   ConvTranspose: [undefined, "weight of", "bias of"],
@@ -99,7 +99,7 @@ const EVERY_OPERAND: Readonly<Record<string, string>> = {
   Einsum: "weight of",
 };
 
-/** The operators of which an operand may be a weight, or moved from one to another. */
+/** The operators with an operand that may be a weight, and those that may move one. */
 export const OPERATORS_WITH_ROLES: readonly string[] = [
   ...MOVES,
   ...Object.keys(OPERANDS),
@@ -107,8 +107,7 @@ export const OPERATORS_WITH_ROLES: readonly string[] = [
 ];
 
 /**
- * Roles for which the elements must distinguish a weight from a table that is computed, or from a number of the
- * formula.
+ * Operators for which the elements decide whether an operand is a weight, a computed table, or a number of a formula.
  */
 const DECIDED_BY_VALUES: ReadonlySet<string> = new Set([
   "Gather", "GatherElements", "GatherND", "Add", "Sum", "Sub", "Mul", "Div", "Concat", "Where", "Mean",
@@ -117,7 +116,7 @@ const DECIDED_BY_VALUES: ReadonlySet<string> = new Set([
 
 const PRODUCTS: ReadonlySet<string> = new Set(["MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose"]);
 
-/** Exporters write four nodes or five from frequencies to their cosines. The walk branches at every use, and has to end. */
+/** Depth limit of the walk from frequencies to cosines, which branches at every use; exporters write 4 or 5 nodes. */
 const MOST_STEPS = 8;
 
 const STATISTICS: Readonly<Record<string, string>> = { Sqrt: "variance", Reciprocal: "variance" };
@@ -127,15 +126,15 @@ export class InitializerRoles {
   readonly #makers = new Map<string, OnnxNode>();
   /** Values that depend on the model's inputs. */
   readonly #data = new Set<string>();
-  /** Values that depend on inputs of integers alone, such as positions. */
+  /** Values that depend only on integer inputs, such as positions. */
   readonly #counts = new Set<string>();
 
-  /** Initializers whose name is not one that an exporter makes up for a number of a formula. */
+  /** Initializers whose name no exporter generated for a number of a formula. */
   readonly #given: ReadonlySet<string>;
   /** Initializers with the name of a module's parameter or buffer. */
   readonly #named: ReadonlySet<string>;
 
-  /** @param producer of the file: PyTorch keeps the names of its modules' parameters, other exporters make names */
+  /** @param producer of the file: PyTorch keeps the names of modules' parameters, other exporters generate names */
   constructor(graph: OnnxGraph, producer: string) {
     const given = graph.initializers.map(({ name }) => name).filter((name) => !MADE_UP.test(name));
     this.#given = new Set(given);
@@ -167,7 +166,7 @@ export class InitializerRoles {
     }
   }
 
-  /** A float initializer is a parameter if any of its uses trains it. */
+  /** The role of an initializer: a float one is a parameter if any of its uses trains it. */
   of(name: string, tensor: HostTensor): Verdict {
     if (!isFloat(tensor.dtype)) return constantRole(`is ${tensor.dtype}`);
     const verdicts = [...this.#verdicts(name, tensor)];
@@ -195,7 +194,7 @@ export class InitializerRoles {
     }
   }
 
-  /** Undefined if the value is only moved or used in further computation. */
+  /** The verdict of one use; undefined if the use only moves the value or computes something else from it. */
   #verdict({ node, index }: Use, tensor: HostTensor, root: string): Verdict | undefined {
     const { opType, inputs, outputs } = node;
     if (opType === "Cos" || opType === "Sin") return constantRole(`angles of ${opType}`);
@@ -240,7 +239,7 @@ export class InitializerRoles {
     return undefined;
   }
 
-  /** Ones and zeros that stand for a missing gain and offset, or for those of a group normalization, which come later. */
+  /** Recognizes ones and zeros in place of a missing scale and offset, or of those of a later group normalization. */
   #standIn(node: OnnxNode, index: number, tensor: HostTensor): Verdict | undefined {
     const neutral = index === 1 ? 1 : 0;
     if (!toNumbers(tensor).every((value) => value === neutral)) return undefined;
@@ -252,7 +251,7 @@ export class InitializerRoles {
     return doubtful(reason, index === 1 ? "scale of" : "bias of", node);
   }
 
-  /** Whether only sines and cosines are computed from these values. */
+  /** Whether these values are only used to compute sines and cosines. */
   #makesAngles(names: readonly string[], depth = 0): boolean {
     const uses = names.flatMap((name) => this.#uses.get(name) ?? []);
     if (uses.length === 0 || depth > MOST_STEPS) return false;
@@ -264,7 +263,7 @@ export class InitializerRoles {
   }
 }
 
-/** A node, or the nodes of its body between what hands them the operands and what hands on their results. */
+/** A node, or for a loop the nodes of its body, with Identity nodes that pass its operands in and its results out. */
 function withBodies(node: OnnxNode): readonly OnnxNode[] {
   const body = node.attributes["body"];
   if (body?.kind !== "graph") return [node];
@@ -280,7 +279,7 @@ function withBodies(node: OnnxNode): readonly OnnxNode[] {
   ];
 }
 
-/** The floats of a Constant node; its integers are shapes and axes. */
+/** The float tensor of a Constant node; integers are shapes and axes. */
 function constantFloats({ opType, domain, attributes, outputs }: OnnxNode): readonly OnnxInitializer[] {
   const value = opType === "Constant" && domain === "" ? attributes["value"] : undefined;
   return value?.kind === "tensor" && isFloat(value.value.dtype)

@@ -28,7 +28,9 @@ function savedCount({ node, isVerbatim }: NodeReader): number {
   return Number.isSafeInteger(saved) ? saved : 0;
 }
 
-/** ONNX lets each sequence and each result have an axis and a direction; here they have one direction and the first axis. */
+/**
+ * Reads a Scan. In ONNX each sequence and result has an axis and a direction; here axis 0 and one direction for all.
+ */
 const scan: ReadNode = (reader) => {
   const { metadata } = reader.node;
   const isOurs = reader.isVerbatim;
@@ -77,7 +79,7 @@ const scan: ReadNode = (reader) => {
   });
 };
 
-/** A loop that always makes the same number of steps is a scan; its counter is a sequence of numbers. */
+/** Reads a Loop with a known number of steps as a scan; a sequence of integers replaces its counter. */
 export const readLoop: ReadNode = (reader) => {
   const [trips] = reader.integers(0) ?? [];
   if (trips === undefined || trips < 1) return reader.unsupported("makes no known number of steps");

@@ -1,14 +1,14 @@
 import type { OnnxNode } from "../model.js";
 
-/** The exporter of PyTorch lists the modules around a node from the outside: `['', 'layer1', 'layer1.0', 'conv2d']`. */
+/** Metadata key for the modules around a node in PyTorch's files: `['', 'layer1', 'layer1.0', 'conv2d']`. */
 const MODULES = "pkg.torch.onnx.name_scopes";
 const QUOTED = /'((?:[^'\\]|\\.)*)'/g;
-/** The exporter's name for modules that it lost. */
+/** The exporter's placeholder for modules that it lost. */
 const LOST = "_empty_nn_module_stack_from_metadata_hook";
 
 /**
- * The layer that a node belongs to: `layer1/0`. By the exporter's list of modules; without one, by the node's name,
- * since others name nodes by module path, as `/encoder/layer.0/MatMul`.
+ * The layer that a node belongs to, such as `layer1/0`: from the list of PyTorch's exporter, or else from the node's
+ * name, because other exporters name nodes by module path: `/encoder/layer.0/MatMul`.
  */
 export function moduleScope({ name, metadata }: OnnxNode): string {
   const listed = metadata[MODULES];

@@ -2,12 +2,12 @@ import { broadcastShapes, elementCount, type OpOf, type Shape } from "@mp/graph"
 import { padByWrapping } from "./compositions/wrapped-pad.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-/** An operand of integers that must be there. */
+/** An operand of integers that must be known. @throws MP_UNSUPPORTED otherwise */
 export function integers(reader: NodeReader, index: number, what: string): readonly number[] {
   return reader.integers(index) ?? reader.unsupported(`has no ${what}`);
 }
 
-/** The shape that a Reshape's numbers mean: 0 copies (unless `allowzero`), one -1 is what remains. */
+/** Resolves the shape of a Reshape: 0 copies the operand's size (unless `allowzero`), -1 is inferred. */
 function resolveShape(reader: NodeReader, from: Shape, wanted: readonly number[]): Shape {
   const copies = reader.int("allowzero", 0) === 0;
   const shape = wanted.map((size, axis) => (size === 0 && copies ? (from[axis] ?? -2) : size));
@@ -19,7 +19,7 @@ function resolveShape(reader: NodeReader, from: Shape, wanted: readonly number[]
   return shape;
 }
 
-/** ONNX's bounds of a slice count from the end if they are negative, and are clamped; the graph's are not. */
+/** Resolves ONNX's bounds of a slice, which may be negative (from the end) and beyond the size. */
 function sliceBounds(size: number, start: number, end: number, step: number): readonly [number, number] {
   const fromStart = (at: number): number => (at < 0 ? at + size : at);
   const clamp = (at: number, low: number, high: number): number => Math.min(Math.max(at, low), high);
@@ -28,7 +28,7 @@ function sliceBounds(size: number, start: number, end: number, step: number): re
     : [clamp(fromStart(start), 0, size - 1), clamp(fromStart(end), -1, size - 1)];
 }
 
-/** Sizes of a Split that says only how many parts there are: all equal, the last one smaller where it must be. */
+/** Sizes of a Split into a given number of equal parts; the last one may be smaller. */
 function equalParts(reader: NodeReader, size: number): readonly number[] {
   const made = reader.node.outputs.length;
   const count = reader.int("num_outputs", made);

@@ -33,8 +33,8 @@ interface Case {
 const decoded = (base64: string) => decodeModel(Buffer.from(base64, "base64"), { readAs: substitutes });
 
 /**
- * Makes a case in which everything but floats and the first input is known beforehand; where that is too little, so are
- * the others.
+ * Makes a case in which everything but floats and the first input is a constant. If that cannot be read, all inputs
+ * but the first, or at last all of them, are constants.
  */
 function caseOf(name: string): Case {
   const { model, data } = tests[name] as Tests[string];
@@ -97,7 +97,7 @@ describe("the ONNX project's test", () => {
   });
 });
 
-/** Slopes of a sum over the graph's first result, by its first input; and that sum near there. */
+/** A function that gives a sum over the first result and its gradient by the first input, with one element nudged. */
 function slopes({ graph, inputs }: Case) {
   const [by = ""] = Object.keys(inputs);
   const types = Object.entries(inputs).map(([name, { dtype, shape }]) => ({

@@ -8,7 +8,7 @@ const softmax =
     return [reader.emitOne(op, [x], { axis: reader.axis(x.shape.length, -1) })];
   };
 
-/** @throws MP_UNSUPPORTED for a normalization that computes its statistics in another type */
+/** @throws MP_UNSUPPORTED for a normalization whose statistics are not computed in f32 */
 export function expectF32Statistics(reader: NodeReader): void {
   if (reader.int("stash_type", 1) !== 1)
     reader.unsupported("computes its statistics in another type than f32");

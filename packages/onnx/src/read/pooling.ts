@@ -2,7 +2,7 @@ import { type OpOf, type PoolingWindow, samePads, windowExtent } from "@mp/graph
 import { AUTO_PADS, oddSide } from "./convolution.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-/** The window of a pool over the operand `index`, with the pads that `auto_pad` asks for. */
+/** The pooling window over operand `index`, with padding as `auto_pad` asks. */
 export function poolingWindow(reader: NodeReader, index: number): PoolingWindow {
   const spatial = reader.type(index).shape.slice(2);
   const kernelShape = reader.ints("kernel_shape") ?? reader.unsupported("has no kernel_shape");

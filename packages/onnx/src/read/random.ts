@@ -2,7 +2,7 @@ import { foldIn, type Key, key, type Shape, type Tensor } from "@mp/graph";
 import { add, cast, mul, randomBernoulli, randomNormal, randomUniform } from "@mp/graph/ops";
 import type { Draw, NodeReader, ReadNode } from "./node/node-reader.js";
 
-/** The numbers of a stream: true with the probability 1 - rate, standard normal, or uniform in [0, 1). */
+/** Draws from a stream: bools that are true with probability 1 - rate, standard normal, or uniform in [0, 1). */
 export function randomNumbers(stream: Key, draw: Draw, shape: Shape): Tensor {
   if (draw.kind === "mask") return randomBernoulli(stream, 1 - draw.rate, shape);
   return draw.kind === "normal" ? randomNormal(stream, shape) : randomUniform(stream, shape);
@@ -10,14 +10,14 @@ export function randomNumbers(stream: Key, draw: Draw, shape: Shape): Tensor {
 
 type Kind = "normal" | "uniform";
 
-/** ONNX names a distribution by where it begins and how wide it is. */
+/** A distribution's offset and scale: mean and standard deviation, or low and high - low. */
 function placement(reader: NodeReader, kind: Kind): { readonly begin: number; readonly width: number } {
   if (kind === "normal") return { begin: reader.float("mean", 0), width: reader.float("scale", 1) };
   const low = reader.float("low", 0);
   return { begin: low, width: reader.float("high", 1) - low };
 }
 
-/** The stream of a node is that of its first output's name; a seed in the file names none of ours. */
+/** Reads a random op. The name of the node's first output selects its stream; a seed in the file is ignored. */
 function noise(kind: Kind, isLike: boolean): ReadNode {
   return (reader) => {
     if (reader.hasAttribute("seed")) reader.float("seed");

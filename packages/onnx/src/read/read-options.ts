@@ -4,32 +4,32 @@ import type { Folds } from "./fold-decisions.js";
 import type { InitializerRole } from "./initializer-roles.js";
 import type { Warn } from "./read-warnings.js";
 
-/** Options of `fromOnnx` beyond those of `readGraph`. */
+/** Options that `fromOnnx` adds to those of `readGraph`. */
 export interface InnerReadOptions extends ReadOptions {
   /** Inputs that are i64 in the model and i32 in the graph. */
   readonly narrowInputs?: ReadonlySet<string>;
-  /** Whether Dropout nodes drop out, which takes `drawsAreInputs`. */
+  /** Whether Dropout nodes drop values; requires `drawsAreInputs`. */
   readonly dropsOut?: boolean;
-  /** Whether masks and random numbers are inputs; otherwise a graph draws the same numbers in every run. */
+  /** Whether masks and random numbers are inputs; otherwise the graph draws the same numbers in every run. */
   readonly drawsAreInputs?: boolean;
-  /** Which nodes are evaluated, by the names of their first outputs: followed, and completed. */
+  /** Decisions on which nodes are evaluated. Reading follows them, and adds its own for further nodes. */
   readonly folds?: Folds;
 }
 
 export interface ReadOptions {
-  /** Sizes that the model leaves open: of a named dimension by its name, of any other by `input[axis]`. */
+  /** Sizes that the model leaves open: by the dimension's name, or by `input[axis]` where it has none. */
   readonly sizes?: Readonly<Record<string, number>>;
   /**
-   * Which initializers, and Constant nodes of floats with dimensions, are parameters, to be trained; the others are
-   * constants. By default these are weights, biases, scales and tables, but not running statistics, masks, tables of
-   * sines and single numbers: `byDefault` says which and why.
+   * Decides which float initializers, and Constant nodes of floats with dimensions, are trained parameters; the
+   * others are constants. Default: weights, biases, scales and tables are parameters, but not running statistics,
+   * masks, tables of sines and single numbers. `byDefault` gives this role and its reason.
    */
   readonly isParameter?: (name: string, tensor: HostTensor, byDefault: InitializerRole) => boolean;
-  /** Limits on the work that the graph asks of an engine; more is refused. */
+  /** Limits on an engine's work for the graph; a graph that exceeds one is refused. */
   readonly limits?: ReadLimits;
   /**
-   * Called with each warning: initializers in a place of weights that are not trained, one that several layers share, an
-   * output whose declared shape is not what it is. Default prints it to stderr.
+   * Called with each warning: initializers used like weights that are not trained, a parameter that several layers
+   * share, an output that differs from its declared shape. By default warnings are printed to stderr.
    */
   readonly onWarning?: Warn;
 }

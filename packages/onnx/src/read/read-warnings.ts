@@ -2,7 +2,7 @@
 import { quote } from "../problem.js";
 import type { InitializerRole } from "./initializer-roles.js";
 
-/** A warning about a file that is read all the same: what a handler of the trainer's warnings takes. */
+/** A warning about a file that can still be read; the trainer's warning handlers accept it. */
 export interface OnnxWarning {
   readonly type: "gradient" | "data";
   readonly message: string;
@@ -14,7 +14,7 @@ export type Warn = (warning: OnnxWarning) => void;
 /** Prints a warning to stderr. */
 export const printWarning: Warn = ({ message }) => console.warn(`[mp] ${message}`);
 
-/** Names in one message; more would hide what it says. */
+/** Most names in one message; more would obscure it. */
 const MOST_NAMES = 5;
 
 function list(names: readonly string[]): string {
@@ -22,7 +22,7 @@ function list(names: readonly string[]): string {
   return `${names.slice(0, MOST_NAMES).join(", ")}${more}`;
 }
 
-/** Warns of constants in a place of weights, and of one parameter for several layers. */
+/** Warns of constants that are used like weights, and of parameters that several layers share. */
 export function warnOfRoles(roles: readonly InitializerRole[], warn: Warn): void {
   const doubtful = roles.filter(({ doubt }) => doubt !== undefined);
   const [first] = doubtful;

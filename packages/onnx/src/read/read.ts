@@ -12,35 +12,35 @@ import { findReader } from "./readers.js";
 import { unchangedSince } from "./unchanged-since-table.js";
 
 export interface ReadModel {
-  /** Parameters are inputs with their names, after the model's own inputs. */
+  /** The graph; parameters are inputs under their own names, after the model's inputs. */
   readonly graph: Graph;
   /** The values of the parameters that the graph uses. */
   readonly parameters: Readonly<Record<string, HostTensor>>;
   /**
-   * Every initializer of floats in the order of the file, then every Constant node of floats with
-   * dimensions: whether it is a parameter or a constant, and why.
+   * Every float initializer in the order of the file, then every Constant node of floats with dimensions: whether it
+   * is a parameter or a constant, and why.
    */
   readonly initializers: readonly InitializerRole[];
 }
 
 /**
- * The oldest operator set that the readers support as a whole; of earlier ones they read what has not changed since,
- * others encode axes and more differently.
+ * The oldest operator set that is supported as a whole. Of earlier ones, operators that have not changed since are
+ * read; the others encode axes and more differently.
  */
 const OLDEST_OPSET = 13;
 
 /**
- * The newest one that was looked at. Up to it operators that the readers have got further element types and attributes
- * only; an attribute or operand that a reader does not know is refused with its node.
+ * The newest operator set that was checked. Since 13, the operators that are read have only gained element types,
+ * attributes and operands; a node that uses an unknown attribute or operand is refused.
  */
 const NEWEST_OPSET = 28;
 
 /**
- * Reads a standard ONNX model as a graph. Initializers for axes, shapes and the like become attributes, nodes that
- * depend only on small constants are evaluated, indices become i32.
+ * Reads a standard ONNX model as a graph. Initializers such as axes and shapes become attributes, nodes that depend
+ * only on small constants are evaluated, indices become i32.
  * @throws MP_UNSUPPORTED naming op, version and node, for anything outside the op set
  * @throws MP_PARSE for a model that contradicts itself
- * @throws MP_OUT_OF_RANGE for a graph beyond `limits`
+ * @throws MP_OUT_OF_RANGE for a graph that exceeds `limits`
  * @throws MP_INVALID_ARGUMENT if `sizes` lacks a size, and for a value that is not a model
  */
 export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadModel {
@@ -80,7 +80,7 @@ export function expectVersions(model: OnnxModel): void {
   }
 }
 
-/** An operator that is read, and that an older version defined in another way. */
+/** The first operator that is read today but that this older version defines differently. */
 function firstChanged({ nodes }: OnnxGraph, version: number): string | undefined {
   // What is not read in any version is refused with its node.
   const isChanged = ({ domain, opType }: OnnxNode): boolean =>

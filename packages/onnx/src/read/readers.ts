@@ -46,7 +46,7 @@ const ownReaders: ReaderTable = {
   ...sourceReaders,
 };
 
-/** Ops of the vocabulary that ONNX does not have. */
+/** Ops of this SDK's vocabulary that ONNX lacks. */
 const OWN_OPS: ReadonlySet<string> = new Set<Op>([
   "RandomBits",
   "ConvWeightGradient",
@@ -77,10 +77,10 @@ const standard: ReadonlyMap<string, ReadNode> = new Map(
   }),
 );
 
-/** ONNX's own operators that are read, in alphabetical order; some of their forms may be refused. */
+/** ONNX's own operators that can be read, in alphabetical order; some forms of them may be refused. */
 export const READ_OPERATORS: readonly string[] = [...standard.keys()].filter((op) => !OWN_OPS.has(op)).sort();
 
-/** The reader of an op of that domain; undefined for an op that graphs cannot express. */
+/** The reader of an op of a domain; undefined if graphs cannot express the op. */
 export function findReader(domain: string, opType: string): ReadNode | undefined {
   const isOwn = OWN_OPS.has(opType);
   return (domain === "" && !isOwn) || (domain === OWN_DOMAIN && isOwn) ? standard.get(opType) : undefined;

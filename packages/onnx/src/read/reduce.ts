@@ -12,7 +12,7 @@ import { argMax, argMin, slice, sub } from "@mp/graph/ops";
 import { literals } from "../literals.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
-/** Axes are an operand since opset 18 (of ReduceSum since 13), before that an attribute. */
+/** Reads a reduction. Axes are an operand since opset 18 (ReduceSum: since 13), before that an attribute. */
 function reduce(op: ReduceOp): ReadNode {
   return (reader) => {
     const x = reader.operand(0);
@@ -32,7 +32,7 @@ function reduce(op: ReduceOp): ReadNode {
   };
 }
 
-/** Reduces bools: whether any is true, or all are. */
+/** Reduces bools: ReduceMax tells whether any is true, ReduceMin whether all are. */
 function reduceTruths(reader: NodeReader, op: ReduceOp, x: Value, attributes: OpAttributes[ReduceOp]): Value {
   const isEmpty = x.shape.some((size, axis) => size === 0 && attributes.axes.includes(axis));
   const numbers = reader.emitOne("Cast", [x], { to: "i32" });
@@ -42,7 +42,7 @@ function reduceTruths(reader: NodeReader, op: ReduceOp, x: Value, attributes: Op
   return reader.emitOne("Cast", [reduced], { to: "bool" });
 }
 
-/** The extreme of no elements: infinity on the other side. */
+/** The maximum or minimum of no elements: -∞ or ∞. */
 function extremeOfNothing(
   reader: NodeReader,
   op: ReduceOp,

@@ -3,7 +3,7 @@
 import type { Value } from "@mp/graph";
 import type { NodeReader, ReadNode } from "./node/node-reader.js";
 
-/** Sizes of the parts: all equal, except perhaps the last, or as they are listed. */
+/** Sizes of the parts of a split sequence: listed, or all equal except perhaps the last. */
 function partSizes(reader: NodeReader, size: number): readonly number[] {
   const given = reader.constant(1);
   const numbers = reader.integers(1);

@@ -1,7 +1,7 @@
 import { type HostTensor, type OpOf, tensor } from "@mp/graph";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-/** How to read what a Constant holds, for each attribute that may hold it. A node with any other is refused. */
+/** Readers for the attributes that may hold the value of a Constant. A node with another one is refused. */
 const constants: readonly (readonly [
   attribute: string,
   read: (reader: NodeReader) => HostTensor | undefined,

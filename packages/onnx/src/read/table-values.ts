@@ -1,15 +1,15 @@
-/** Infers from the elements of a table how it came to be: counted out by a formula, or learned. */
+/** Infers from a table's elements whether a formula computed them or training did. */
 import { type HostTensor, isHalf } from "@mp/graph";
 import { toNumbers } from "../numbers.js";
 
-/** BERT's masks say -10000 for what may not be attended to; others the least number of their type, or -∞. */
+/** Largest number that hides a position in a mask: BERT's masks have -10000, others the dtype's minimum, or -∞. */
 const UNREACHED = -1e4;
 
 const wideAxes = ({ shape }: HostTensor): readonly number[] => shape.filter((size) => size > 1);
 
 /**
- * Whether a table of at least two axes holds nothing but 0 and numbers that no softmax lets through, or nothing but 0
- * and 1; both of each.
+ * Whether a table of at least two axes is an attention mask: it holds only 0 and numbers that softmax turns into 0,
+ * or only 0 and 1, and both occur.
  */
 export function isMask(tensor: HostTensor): boolean {
   if (wideAxes(tensor).length < 2) return false;
@@ -27,19 +27,19 @@ export function holdsOneNumber(tensor: HostTensor): boolean {
   return others.every((value) => Object.is(value, first));
 }
 
-/** With fewer rows any table would pass. */
+/** Fewest rows of a table of waves; any table with fewer rows would pass the test. */
 const LEAST_ROWS = 4;
 
-/** Tolerance of the sums below, as a part of the largest number: five units of bf16… */
+/** Relative tolerance of `isWave` for f16 and bf16: five units of bf16. */
 const HALF_TOLERANCE = 2e-2;
-/** …and in f32, whose angles of thousands of radians are rounded to 2^-12, some of those. */
+/** Relative tolerance of `isWave` for f32: angles of thousands of radians are rounded to 2^-12. */
 const F32_TOLERANCE = 1e-3;
-/** Columns that stand still are waves of frequency 0; a table of nothing else is a bias. */
+/** Least range of a column that varies. Constant columns are waves too, but a table of only those is a bias. */
 const LEAST_SWING = 0.1;
 
 /**
- * Whether each column of a table is a sine or cosine of its row, of any frequency and phase: then v[r+1] + v[r-1] is
- * 2 cos(frequency) · v[r] in all of its rows, which learned numbers never are.
+ * Whether each column of a table is a sine or cosine of the row number, with any frequency and phase: then v[r+1] +
+ * v[r-1] is 2 cos(frequency) · v[r] in all rows, which learned numbers never satisfy.
  */
 export function isWaves(tensor: HostTensor): boolean {
   const [rows = 0, columns = 0, ...others] = wideAxes(tensor);

@@ -1,7 +1,7 @@
 import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/graph/ops";
 import type { ReadNode } from "./node/node-reader.js";
 
-/** Zero on one side of a diagonal of the last two axes; `k` counts diagonals to the right of the main one. */
+/** Reads Trilu: zeroes one side of a diagonal of the last two axes; `k` counts diagonals right of the main one. */
 export const triangle: ReadNode = (reader) => {
   const [k = 0] = reader.integers(1) ?? [];
   const isUpper = reader.int("upper", 1) !== 0;

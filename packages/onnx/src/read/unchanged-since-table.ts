@@ -1,7 +1,7 @@
 /**
- * Operators whose definition has not changed, but for element types and negative axes, between the version named here
- * and opset 13, so that they are read in an older model too. An operator that is not listed took attributes for
- * operands, or meant something else.
+ * Operators that are also read in models older than opset 13, with the first version from which their definition has
+ * changed only in element types and negative axes. Operators that are not listed had other attributes or another
+ * meaning.
  */
 export const unchangedSince: ReadonlyMap<string, number> = new Map(
   Object.entries({

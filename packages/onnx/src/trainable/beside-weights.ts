@@ -5,7 +5,7 @@ import { type OnnxGraph, type OnnxInitializer, onnxNode } from "../model.js";
 import type { LinearWeights } from "./linear-weights.js";
 import { leafAt } from "./named-tree.js";
 
-/** A weight as `lora` of `@mp/nn/adapters` joins it with its adapter. */
+/** A weight with its adapter, as `lora` of `@mp/nn/adapters` stores them. */
 interface AdaptedWeight {
   readonly weight: Tensor;
   readonly adapter: {
@@ -14,16 +14,16 @@ interface AdaptedWeight {
     /** [outputs, rank] */
     readonly up: Tensor;
     readonly scale: number;
-    /** Rate of dropout of the adapter's input. */
+    /** Dropout rate of the adapter's input. */
     readonly dropout: number;
   };
 }
 
 export interface AdaptedGraph {
   readonly graph: OnnxGraph;
-  /** Its parameters that are no leaves of the tree, by name. */
+  /** Parameters of the graph that are not leaves of the tree, by name. */
   readonly tensors: ReadonlyMap<string, Tensor>;
-  /** Names, shapes and rates that the graph follows from. */
+  /** Names, shapes and rates that determine the graph. */
   readonly form: readonly unknown[];
 }
 
@@ -36,7 +36,7 @@ interface Found {
 const isAdapted = (leaf: unknown): leaf is AdaptedWeight =>
   typeof leaf === "object" && leaf !== null && !isTensor(leaf) && "adapter" in leaf;
 
-/** Adds the adapters to a graph that a traced tree has in place of weights. */
+/** Adds to a graph the adapters that a traced tree holds in place of weights. */
 export function besideWeights(
   { model: { graph }, parameters, paths }: Found,
   { weights, products }: LinearWeights,

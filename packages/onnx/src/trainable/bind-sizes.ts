@@ -2,7 +2,7 @@ import { type DType, formatShape, MpError, type Shape } from "@mp/graph";
 import type { OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
 
-/** Binds the sizes that a model's inputs leave open to those of given tensors. @throws MP_SHAPE_MISMATCH */
+/** Finds the open sizes of a model's inputs from the shapes of given tensors. @throws MP_SHAPE_MISMATCH */
 export function bindSizes(
   inputs: readonly OnnxValueInfo[],
   given: Readonly<Record<string, { readonly shape: Shape; readonly dtype: DType }>>,

@@ -1,4 +1,4 @@
-/** Names in a file of the parameters and statistics of a model that was read from it, by their paths. */
+/** The names that parameters and statistics of a model have in the file it was read from, by path. */
 export interface FileNames {
   readonly parameters: ReadonlyMap<string, string>;
   readonly statistics: ReadonlyMap<string, string>;
@@ -13,7 +13,7 @@ export function keepFileNames(model: object, names: FileNames): void {
   known.set(model, names);
 }
 
-/** The names of a model that was read from a file; undefined for any other. */
+/** The names in the file of a model that was read from one; undefined for any other model. */
 export function findFileNames(model: object): FileNames | undefined {
   return known.get(model);
 }

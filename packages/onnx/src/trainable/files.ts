@@ -2,7 +2,7 @@ import { MpError } from "@mp/graph";
 import type { ReadExternalData } from "../external-data.js";
 import { quote } from "../problem.js";
 
-/** A model's bytes, and what reads the files beside it. @throws MP_IO naming the path and the errno */
+/** The bytes of a model's file and a reader of files beside it. @throws MP_IO naming the path and the errno */
 export async function openModel(
   path: string,
 ): Promise<{ readonly bytes: Uint8Array; readonly externalData: ReadExternalData }> {

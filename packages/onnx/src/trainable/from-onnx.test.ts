@@ -25,7 +25,7 @@ const numbers = (count: number, shape: readonly number[]): HostTensor =>
     shape,
   );
 
-/** x [batch, 3] → layer.0 → Relu "hidden" → layer.1, as PyTorch's exporter names things. */
+/** x [batch, 3] → layer.0 → Relu "hidden" → layer.1, named as PyTorch's exporter does. */
 function twoLayers(hidden: readonly OnnxNode[] = [onnxNode("Relu", ["sum"], ["hidden"])]): OnnxGraph {
   const scopes = (module: string) => ({
     metadata: { "pkg.torch.onnx.name_scopes": `['', 'layer', '${module}', 'linear']` },
@@ -47,7 +47,7 @@ function twoLayers(hidden: readonly OnnxNode[] = [onnxNode("Relu", ["sum"], ["hi
   });
 }
 
-/** Normalized x [batch, 2, 2], by running statistics. */
+/** A BatchNormalization of x [batch, 2, 2] with running statistics. */
 const normalized = (training: number): OnnxGraph =>
   onnxGraph("norm", {
     inputs: [{ name: "x", type: { elementType: "f32", shape: ["batch", 2, 2] }, metadata: {} }],
@@ -476,7 +476,7 @@ describe("fromOnnx", () => {
     });
   });
 
-  /** Two layers whose first weight lies in `weights.bin`, 4 bytes from its start. */
+  /** Two layers; the first weight lies in `weights.bin`, from byte 4. */
   const beside = (): { readonly model: Uint8Array; readonly weights: Uint8Array } => {
     const proto = fromBinary(ModelProtoSchema, encodeModel(onnxModel(twoLayers())));
     const [first] = proto.graph?.initializer ?? [];

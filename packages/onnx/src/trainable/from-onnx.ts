@@ -21,25 +21,25 @@ import { findStatistics, withDropout } from "./training-nodes.js";
 
 export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter" | "limits" | "onWarning"> {
   /**
-   * The model's results, by the names of values inside it: `["/layer4/Add_output_0"]` cuts off all that follows.
+   * Names of inner values to use as the model's results: `["/layer4/Add_output_0"]` cuts off everything after it.
    * Default: the file's own outputs.
    */
   readonly outputs?: readonly string[];
   /**
-   * Rates of dropouts that an export for inference left out, by the name of the value that is dropped. They act in
-   * training, as Dropout nodes of the file do.
+   * Rates of dropouts that an export for inference left out, by the name of the value to drop. They act in training,
+   * like Dropout nodes of the file.
    */
   readonly dropout?: Readonly<Record<string, number>>;
   /**
-   * Whether normalizations by running statistics use the batch's own in training, and follow them, as PyTorch's in
-   * `train()`. Default true; false leaves them as the file has them, as `eval()` does.
+   * Whether batch normalizations use the batch's statistics in training and update the running ones, as PyTorch's
+   * `train()`. Default true; false always uses those of the file, as `eval()`.
    */
   readonly batchStatistics?: boolean;
-  /** Gives a parameter or statistic another name, which nests by its dots and slashes. */
+  /** Renames parameters and statistics; dots and slashes in a name nest it. */
   readonly rename?: (name: string) => string;
-  /** Reads data beside the model where that was given as bytes; a path needs none. */
+  /** Reads external data for a model that is given as bytes; not needed for a path. */
   readonly externalData?: ReadExternalData;
-  /** Element types that a graph does not have, and what they are read as: `{ DOUBLE: "f32" }`. By default they are refused. */
+  /** Substitutes for element types that a graph does not have: `{ DOUBLE: "f32" }`. Default: they are refused. */
   readonly readAs?: ReadAs;
 }
 
@@ -58,14 +58,14 @@ const OPTIONS = {
 };
 
 /**
- * A model of an ONNX file as a layer to be trained: float initializers in differentiable places are its parameters,
- * nested by their names, running statistics its state, everything else a constant.
+ * Reads the model of an ONNX file as a layer to train. Float initializers in differentiable places are its
+ * parameters, nested by their names; running statistics are its state; everything else is constant.
  * @throws MP_IO for a file that cannot be read
  * @throws MP_PARSE for bytes that are not a well-formed model
- * @throws MP_UNSUPPORTED for a model of an opset after 28, or of one before 13 with operators that have changed since;
- * `apply` refuses operators that are not read, and with MP_OUT_OF_RANGE graphs beyond `limits`
- * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, a parameter without a name, two of one name, and
- * external data that is no `Uint8Array`
+ * @throws MP_UNSUPPORTED for a model of an opset after 28, or of one before 13 with operators that have changed
+ *   since; later, `apply` refuses operators that are not read, and graphs beyond `limits` with MP_OUT_OF_RANGE
+ * @throws MP_INVALID_ARGUMENT for an unknown option, output or dropout, a parameter without a name, a name that
+ *   occurs twice, and external data that is not a `Uint8Array`
  */
 export async function fromOnnx(
   pathOrBytes: string | Uint8Array,
@@ -98,7 +98,7 @@ export async function fromOnnx(
   });
 }
 
-/** The file is read again for each set of shapes. */
+/** Passes each warning on only once: the file is read again for each set of shapes. */
 function once(warn: Warn): Warn {
   const known = new Set<string>();
   return (warning) => {
@@ -139,7 +139,7 @@ function findParameters(
   return { roles, parameters };
 }
 
-/** @throws MP_INVALID_ARGUMENT for a name without any part, which no tree has a place for */
+/** The new name. @throws MP_INVALID_ARGUMENT for a name without any part, which has no place in a tree */
 function applyRename(name: string, rename: FromOnnxOptions["rename"]): string {
   const given: unknown = rename?.(name) ?? name;
   if (typeof given === "string" && splitName(given).length > 0) return given;
@@ -151,7 +151,7 @@ function applyRename(name: string, rename: FromOnnxOptions["rename"]): string {
 }
 
 /**
- * Paths by name. Where exporters name a weight that they computed by a number, `val_14`, it is nested by the layer that
+ * The path of each name in the tree. A weight that an exporter computed and named `val_14` goes to the layer that
  * reads it first.
  */
 function treePaths(

@@ -2,28 +2,28 @@ import type { HostTensor } from "@mp/graph";
 import type { OnnxGraph, OnnxNode } from "../model.js";
 import { readBy } from "./subgraph.js";
 
-/** A weight that `lora` of `@mp/nn/adapters` can put an adapter beside. */
+/** A weight to which `lora` of `@mp/nn/adapters` can add an adapter. */
 export interface LinearWeight {
-  /** Its path in the tree of parameters. */
+  /** The weight's path in the tree of parameters. */
   readonly path: string;
   readonly inputs: number;
   readonly outputs: number;
-  /** Whether it is [inputs, outputs], instead of [outputs, inputs]. */
+  /** Whether the shape is [inputs, outputs] instead of [outputs, inputs]. */
   readonly isInputsFirst: boolean;
-  /** Always false: a file does not say which product gives the logits. */
+  /** Always false: a file does not tell which product gives the logits. */
   readonly isHead: boolean;
 }
 
 export interface LinearWeights {
-  /** By name. */
+  /** The weights by name. */
   readonly weights: ReadonlyMap<string, Omit<LinearWeight, "path">>;
-  /** The name of the weight of each product. */
+  /** The name of each product's weight. */
   readonly products: ReadonlyMap<OnnxNode, string>;
 }
 
 /**
- * The matrices that nothing reads but products of rows, x · W or all of them x · Wᵀ. A table of embeddings that is also
- * the weight of the head is none.
+ * Finds the matrices that only products of rows read, either all as x · W or all as x · Wᵀ. An embedding table that
+ * is also the weight of the head does not count.
  */
 export function linearWeights(graph: OnnxGraph, parameters: ReadonlyMap<string, HostTensor>): LinearWeights {
   const sources = new Map<string, { readonly weight: string; readonly isInputsFirst: boolean }>();
@@ -58,11 +58,11 @@ function numberAttribute({ attributes }: OnnxNode, name: string, fallback: numbe
   return attribute?.kind === "int" || attribute?.kind === "float" ? Number(attribute.value) : fallback;
 }
 
-/** Whether it transposes a matrix. */
+/** Whether a node transposes a matrix. */
 const isTransposition = ({ opType, domain, attributes: { perm } }: OnnxNode): boolean =>
   opType === "Transpose" && domain === "" && (perm?.kind !== "ints" || perm.value[0] === 1n);
 
-/** Whether it multiplies the rows of its first operand by its second. */
+/** Whether a node multiplies the rows of its first operand by its second. */
 const isProductOfRows = (node: OnnxNode): boolean =>
   node.domain === "" &&
   (node.opType === "MatMul" ||

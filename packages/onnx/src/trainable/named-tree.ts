@@ -2,14 +2,14 @@ import type { Tree } from "@mp/graph";
 import { quote } from "../problem.js";
 import { invalid } from "./invalid.js";
 
-/** Splits a name into the keys of a tree: `layer1.0.conv1.weight` and `/layer1/0/conv1/weight` nest alike. */
+/** Splits a name into keys of a tree: `layer1.0.conv1.weight` and `/layer1/0/conv1/weight` give the same keys. */
 export function splitName(name: string): readonly string[] {
   return name.split(/[./]/).filter((key) => key !== "");
 }
 
 /**
- * Leaves nested by the keys of their paths.
- * @throws MP_INVALID_ARGUMENT where a path is taken, or a leaf would have to be a branch
+ * Nests leaves by the keys of their paths.
+ * @throws MP_INVALID_ARGUMENT if a path is taken, or a leaf would have to be a branch
  */
 export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {
   const tree = new Map<string, unknown>();
@@ -39,7 +39,7 @@ function clash(path: string): never {
   );
 }
 
-/** The leaf of a path; undefined where there is none. */
+/** The leaf at a path; undefined if there is none. */
 export function leafAt(tree: unknown, path: string): unknown {
   let at = tree;
   for (const key of path.split("/")) {

@@ -2,7 +2,7 @@ import { bodiesOf, type OnnxGraph, type OnnxNode, type OnnxValueInfo } from "../
 import { quote } from "../problem.js";
 import { invalid } from "./invalid.js";
 
-/** Everything that a node reads, also in its bodies; names that a body makes itself are among them. */
+/** All names that a node reads, also in its bodies; names that a body defines itself are included. */
 export function readBy(node: OnnxNode): readonly string[] {
   const inner = bodiesOf(node).flatMap(({ nodes, outputs }) => [
     ...nodes.flatMap(readBy),
@@ -11,7 +11,7 @@ export function readBy(node: OnnxNode): readonly string[] {
   return [...node.inputs, ...inner];
 }
 
-/** Number of values at the end among which heads are cut off. */
+/** Number of values at a graph's end that an error suggests as outputs: heads are cut off there. */
 const LAST_VALUES = 6;
 
 const lastValues = ({ nodes }: OnnxGraph): string =>
@@ -23,7 +23,7 @@ const lastValues = ({ nodes }: OnnxGraph): string =>
     .join(", ");
 
 /**
- * The part of a graph that these values need. Inputs and initializers that it does not read are left out.
+ * The part of a graph that computes these values. Inputs and initializers that it does not read are left out.
  * @throws MP_INVALID_ARGUMENT for a name that the graph does not have
  */
 export function subgraph(graph: OnnxGraph, outputs: readonly string[]): OnnxGraph {

@@ -37,23 +37,23 @@ import { type LinearWeight, linearWeights } from "./linear-weights.js";
 import { leafAt, nest } from "./named-tree.js";
 import { batchMean, batchVariance, type Statistics, withStatistics } from "./training-nodes.js";
 
-/** Host tensors nested by the parts of their names in the file. */
+/** Host tensors, nested by the parts of their names in the file. */
 export type OnnxTensors = Tree<HostTensor>;
 
 /** `OnnxTensors` as a traced function sees it. */
 export type TracedOnnxTensors = MapLeaves<OnnxTensors, HostTensor, Tensor>;
 
-/** The context of a loss. */
+/** The context that a loss passes to the model. */
 export interface OnnxContext {
-  /** Whether dropouts act, and normalizations follow the batch. */
+  /** Whether dropouts act and normalizations use the batch's statistics. */
   readonly training: boolean;
-  /** The stream of this step's dropouts. */
+  /** The random stream of this step's dropouts. */
   readonly key: Key;
-  /** This model's part of the model state; only of a model with running statistics. */
+  /** This model's part of the model state; only for a model with running statistics. */
   readonly modelState?: unknown;
 }
 
-/** A model of an ONNX file as a layer: what `sequential` of `@mp/nn` takes, and a loss. */
+/** The model of an ONNX file as a layer, for `sequential` of `@mp/nn` or a loss. */
 export interface TrainableModel {
   /** The graph's name in the file. */
   readonly name: string;
@@ -61,30 +61,30 @@ export interface TrainableModel {
   readonly inputs: readonly string[];
   /** Names of the outputs that `apply` gives. */
   readonly outputs: readonly string[];
-  /** Path of each parameter, `layer1/0/conv1/weight`, by the name of its initializer. */
+  /** The path of each parameter, such as `layer1/0/conv1/weight`, by the name of its initializer. */
   readonly paths: Readonly<Record<string, string>>;
-  /** Every initializer of floats: whether it is trained, and why. */
+  /** Every float initializer: whether it is trained, and why. */
   readonly initializers: readonly InitializerRole[];
-  /** The weights of `MatMul` and `Gemm` that `lora` of `@mp/nn/adapters` can put adapters beside. */
+  /** Weights of `MatMul` and `Gemm` to which `lora` of `@mp/nn/adapters` can add adapters. */
   readonly linearLayers: readonly LinearWeight[];
   /** The default targets of `lora`. */
   readonly targets: "all-linear";
-  /** The parameters of the file, halves as f32; the key is not used. @throws MP_INVALID_ARGUMENT for two of one name */
+  /** The file's parameters, f16 and bf16 as f32; ignores the key. @throws MP_INVALID_ARGUMENT for a repeated name */
   init(key?: Key): OnnxTensors;
-  /** The running statistics of the file, f32; `{}` where there are none. */
+  /** The file's running statistics in f32; `{}` if there are none. */
   initState(): OnnxTensors;
-  /** The outputs by name, of inputs by name. @throws as with one tensor */
+  /** The outputs by name, for inputs by name. @throws as for one tensor */
   apply(
     parameters: TracedOnnxTensors,
     inputs: Readonly<Record<string, Tensor>>,
     context?: OnnxContext,
   ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedOnnxTensors];
   /**
-   * The only output of the only input, and the next running statistics. The sizes that the file leaves open are those
-   * of the tensor, so that each new shape is a new graph.
-   * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a tensor that the file does not take
+   * The only output, for the only input, and the next running statistics. The tensor's shape determines sizes that
+   * the file leaves open, so each new shape gives a new graph.
+   * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a tensor that the file does not accept
    * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
-   * @throws MP_UNSUPPORTED naming operator, version and node, for what cannot be read
+   * @throws MP_UNSUPPORTED naming operator, version and node, for a node that cannot be read
    */
   // The last of several signatures is the one that TypeScript infers from: `predictor` then takes a tensor.
   apply(
@@ -94,14 +94,14 @@ export interface TrainableModel {
   ): readonly [output: Tensor, state: TracedOnnxTensors];
 }
 
-/** The model that `fromOnnx` found in a file. */
+/** A model with everything that `fromOnnx` found out about it. */
 export interface Trainable {
   readonly model: OnnxModel;
-  /** Inputs without initializers. */
+  /** The model's inputs, without initializers. */
   readonly inputs: readonly OnnxValueInfo[];
   readonly parameters: ReadonlyMap<string, HostTensor>;
   readonly statistics: readonly Statistics[];
-  /** Path of each parameter and each statistic in its tree. */
+  /** The path of each parameter and statistic in its tree. */
   readonly paths: ReadonlyMap<string, string>;
   readonly statisticTensors: ReadonlyMap<string, HostTensor>;
   readonly roles: readonly InitializerRole[];
@@ -114,7 +114,7 @@ interface Read {
   readonly draws: ReadonlyMap<string, Draw>;
 }
 
-/** Graphs kept, as many as a trainer keeps compiled steps. */
+/** Number of graphs that are kept; a trainer keeps as many compiled steps. */
 const MAX_READ = 8;
 
 type Tensors = Readonly<Record<string, Tensor>>;
@@ -241,7 +241,9 @@ function checkInputs(inputs: readonly OnnxValueInfo[], given: Tensors): Tensors 
   return invalid(`${what}; the model takes ${names.map(quote).join(", ")}`);
 }
 
-/** Halves of the file are f32 outside; a float of any width may stand for another. */
+/**
+ * Casts a tensor to the file's dtype: outside, f16 and bf16 parameters are f32, and any float may replace another.
+ */
 function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
   if (!isTensor(given)) return invalid(`the parameter or statistic of ${quote(name)} is no tensor`);
   if (given.dtype === dtype) return given;
@@ -260,7 +262,7 @@ function drawNumbers(context: OnnxContext | undefined, name: string, draw: Draw,
   return randomNumbers(foldIn(context.key, name), draw, shape);
 }
 
-/** Running statistics that have seen this batch, the variance unbiased, as PyTorch's. */
+/** Updates the running statistics with the batch's, with the unbiased variance, as PyTorch does. */
 function nextState(
   { statistics, paths }: Trainable,
   graph: Graph,

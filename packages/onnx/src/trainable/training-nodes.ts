@@ -5,25 +5,25 @@ import { shortest } from "../numbers.js";
 import { quote } from "../problem.js";
 import { invalid } from "./invalid.js";
 
-/** A normalization whose running statistics are initializers, and so can be state. */
+/** A batch normalization whose running statistics are initializers, so that they can be state. */
 export interface Statistics {
   /** Name of the normalized value. */
   readonly node: string;
-  /** Initializers. */
+  /** Names of the initializers with mean and variance. */
   readonly mean: string;
   readonly variance: string;
-  /** The share of the running statistics that a step keeps. */
+  /** The weight of the old running statistics in an update. */
   readonly momentum: number;
 }
 
-/** The name of the batch mean in the training form of the graph. */
+/** The name of the output that holds the batch mean in training. */
 export const batchMean = ({ node }: Statistics): string => `${node}/batch_mean`;
 export const batchVariance = ({ node }: Statistics): string => `${node}/batch_variance`;
 
 const isBatchNormalization = ({ opType, domain }: OnnxNode): boolean =>
   opType === "BatchNormalization" && domain === "";
 
-/** In the order of the nodes. */
+/** The normalizations with running statistics, in the order of the nodes. */
 export function findStatistics({ nodes, initializers }: OnnxGraph): readonly Statistics[] {
   const known = new Set(initializers.map(({ name }) => name));
   return nodes.filter(isBatchNormalization).flatMap(({ inputs, outputs, attributes }) => {
@@ -41,7 +41,7 @@ export function findStatistics({ nodes, initializers }: OnnxGraph): readonly Sta
   });
 }
 
-/** The graph with these normalizations by running statistics, or by those of the batch, which are then outputs. */
+/** The graph with these normalizations by running statistics, or by batch statistics, which become outputs. */
 export function withStatistics(
   graph: OnnxGraph,
   statistics: readonly Statistics[],
@@ -62,7 +62,7 @@ export function withStatistics(
 }
 
 /**
- * The graph with dropout after the named values.
+ * Adds dropout after the named values.
  * @throws MP_INVALID_ARGUMENT for an unknown value, an output of the graph, or a rate that is not in [0, 1)
  */
 export function withDropout(graph: OnnxGraph, rates: Readonly<Record<string, number>>): OnnxGraph {

@@ -8,10 +8,10 @@ import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 import { product } from "./product.js";
 
-/** cuDNN's normalization by given statistics refuses more. */
+/** The most images for which cuDNN normalizes by given statistics. */
 const MOST_IMAGES = 65_535;
 
-/** Arithmetic on the f32 counterparts of a node's operands. */
+/** Writes arithmetic on the operands of a node, cast to f32. */
 class Channels {
   readonly #node: GraphNode<OpOf<"batch-normalization">>;
   readonly #operands: readonly string[];
@@ -42,7 +42,7 @@ class Channels {
     return this.#writer.scalar(value, "f32");
   }
 
-  /** Mean of [N, C, d…] for each channel. Planes first: engines reduce the last axis fastest. */
+  /** The mean of [N, C, d…] for each channel. It reduces each plane first: engines are fastest on the last axis. */
   mean(x: string): string {
     const [batch = 1, channels = 1, ...rest] = this.#shape;
     const plane = product(rest);
@@ -54,20 +54,20 @@ class Channels {
     return this.#writer.one("ReduceMean", [planes, this.#writer.ints([0])], dropped);
   }
 
-  /** [C] in a shape that broadcasts with [N, C, d…]. */
+  /** Reshapes [C] to broadcast with [N, C, d…]. */
   each(statistic: string): string {
     const [, channels = 1, ...rest] = this.#shape;
     if (rest.length === 0) return statistic;
     return this.#writer.one("Reshape", [statistic, this.#writer.ints([channels, ...rest.map(() => 1)])]);
   }
 
-  /** A node, since a reader takes a list of numbers among the initializers for parameters. */
+  /** [C] zeros from a node: a reader would take an initializer for a parameter. */
   zeros(): string {
     const value = zeros([this.#shape[1] ?? 1]);
     return this.#writer.one("Constant", [], { value: { kind: "tensor", value } });
   }
 
-  /** (x - mean) · scale / √(variance + ε) + bias, in one pass where the images are not too many for it. */
+  /** (x - mean) · scale / √(variance + ε) + bias; in one node unless there are too many images for it. */
   normalize(x: string, [scale, bias, mean, variance]: readonly [string, string, string, string]): string {
     const { epsilon } = this.#node.attributes;
     if ((this.#shape[0] ?? 0) > MOST_IMAGES) {
@@ -92,7 +92,7 @@ class Channels {
   }
 }
 
-/** Computes the variance from differences to the mean, so that a large mean costs no digits. */
+/** Computes the variance from deviations from the mean, so that a large mean costs no precision. */
 const decompose: Lowering<"BatchNormalization"> = (node, operands, writer) => {
   const channels = new Channels(node, operands, writer);
   const x = channels.operand(0);
@@ -125,9 +125,9 @@ const decomposeGradient: Lowering<"BatchNormalizationGradient"> = (node, operand
 
 export const batchNormalizationLowerings: LoweringTable<OpOf<"batch-normalization">> = {
   /**
-   * Kept, ONNX's own in training mode; with a momentum of 0 the running statistics that come out are those of the
-   * batch. Engines may write these over the operands that they replace (ONNX Runtime 1.30 does, onto constants
-   * that other nodes read), so that what is to run is decomposed.
+   * If own ops are kept, writes ONNX's op in training mode; with a momentum of 0 its running outputs are the batch's
+   * statistics. Engines may write these over the operands they replace (ONNX Runtime 1.30 does, even onto constants
+   * that other nodes read), so a model that is to run gets the decomposition.
    */
   BatchNormalization: (node, operands, writer) => {
     if (!writer.keepsOwnOps) return decompose(node, operands, writer);

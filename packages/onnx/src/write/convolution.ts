@@ -8,7 +8,7 @@ import { product } from "./product.js";
 
 const WINDOW = ["strides", "pads", "dilations", "group"] as const;
 
-/** Every combination of one number below each size, the last changing fastest. */
+/** Every index into a shape of these sizes, the last axis changing fastest. */
 function places(sizes: readonly number[]): readonly (readonly number[])[] {
   return sizes.reduce<readonly (readonly number[])[]>(
     (all, size) => all.flatMap((head) => Array.from({ length: size }, (_, index) => [...head, index])),
@@ -17,8 +17,8 @@ function places(sizes: readonly number[]): readonly (readonly number[])[] {
 }
 
 /**
- * dw[m, c, tap] = Σ dy[n, m, o] · x[n, c, o · stride + tap · dilation]: with channels in front of the batch, what each
- * tap of the kernel meets is a slice of x, and all slices in one piece make dw one product of matrices.
+ * dw[m, c, tap] = Σ dy[n, m, o] · x[n, c, o · stride + tap · dilation]. With channels before the batch, each tap of
+ * the kernel meets a slice of x, and one matrix product with all slices gives dw.
  */
 const decomposeConvWeightGradient: Lowering<"ConvWeightGradient"> = (node, operands, writer) => {
   const { group, kernelShape, strides, pads, dilations } = node.attributes;
@@ -70,7 +70,7 @@ interface Sizes {
   readonly columns: number;
 }
 
-/** dy · xᵀ, in groups: [results, taps · channels]. */
+/** dy · xᵀ for each group: [results, taps · channels]. */
 function multiplyByGroup(
   x: string,
   dy: string,

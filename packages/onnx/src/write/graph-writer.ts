@@ -12,7 +12,7 @@ import {
 import type { EmitOptions, NodeWriter } from "./lowering.js";
 import { castAttributes } from "./unary.js";
 
-/** Names given out so far; a taken one gets a number. ONNX Runtime takes a name to end at a zero byte. */
+/** Hands out unique names; a taken one gets a number. A zero byte, at which ONNX Runtime ends a name, is replaced. */
 export class Names {
   readonly #taken = new Set<string>();
 
@@ -25,20 +25,20 @@ export class Names {
   }
 }
 
-/** State that the graphs of one model share: a body's names are not those of any graph around it or in it. */
+/** State that all graphs of a model share: names are unique in the whole model, bodies included. */
 export class ModelParts {
   readonly values: Names = new Names();
   readonly nodes: Names = new Names();
-  /** Bodies read those of the model's graph. */
+  /** Initializers of the model's graph, which bodies read too. */
   readonly initializers: OnnxInitializer[] = [];
-  /** Name of the initializer of each content. */
+  /** Name of each initializer, by its content. */
   readonly known: Map<string, string> = new Map();
 }
 
-/** Writes the body of a node; `given` are the names of what its last inputs are outside. */
+/** Writes the body of a node; its last inputs are the outer values with the names `given`. */
 export type WriteBody = (body: Graph, path: string, given: readonly string[]) => OnnxGraph;
 
-/** Collects the ONNX nodes of a graph, node of ours by node of ours. */
+/** Collects the ONNX nodes for a graph, one graph node after another. */
 export class GraphWriter implements NodeWriter {
   readonly keepsOwnOps: boolean;
   readonly nodes: OnnxNode[] = [];
@@ -50,7 +50,7 @@ export class GraphWriter implements NodeWriter {
   #metadata: StringMap = {};
   #hasOwnName = false;
 
-  /** @param path of the node whose body it is, which the names of its nodes begin with; empty for the model's graph */
+  /** @param path prefix of all node names: the path of the node whose body this is; empty for the model's graph */
   constructor(
     parts: ModelParts,
     nodes: readonly AnyNode[],
@@ -64,7 +64,7 @@ export class GraphWriter implements NodeWriter {
     );
   }
 
-  /** Everything emitted from here on stands for that node and carries that metadata. */
+  /** Starts a graph node: all nodes emitted from here on belong to it and carry the metadata. */
   begin(node: AnyNode, metadata: StringMap): void {
     this.#node = node;
     this.#metadata = metadata;
@@ -154,7 +154,7 @@ export class GraphWriter implements NodeWriter {
   }
 }
 
-/** Bits and not numbers: 0 and -0 differ, NaN equals itself. */
+/** The bits as text, so that 0 and -0 differ and NaN equals itself. */
 function bitText({ buffer, byteOffset, byteLength }: HostTensor["data"]): string {
   return new Uint8Array(buffer, byteOffset, byteLength).join();
 }

@@ -4,7 +4,7 @@ import { type Lowering, type LoweringTable, operandAt } from "./lowering.js";
 import { plain } from "./plain.js";
 import { throughF16 } from "./through-f16.js";
 
-/** ONNX allows i64 indices only here. */
+/** Casts the indices to i64, which ONNX requires for these two ops. */
 const withWideIndices =
   <K extends "GatherND" | "ScatterND">(lowering: Lowering<K>): Lowering<K> =>
   (node, operands, writer) =>

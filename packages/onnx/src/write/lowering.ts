@@ -1,20 +1,17 @@
 /**
- * How one node of a graph becomes ONNX nodes. A lowering is a function of the node, the ONNX names of its operands
- * and a writer to append to; it gives the names that hold the node's outputs. A backend that needs other nodes for
- * some (half precision emulated in f32, a kernel of its own) wraps the standard lowering with one that calls it for a
- * counterpart: the same node with other types and other operands.
+ * Defines how one node of a graph becomes ONNX nodes. A lowering takes the node, the ONNX names of its operands and a
+ * writer to append to; it returns the names of the node's outputs. A backend that needs other nodes for some ops
+ * (half precision emulated in f32, a kernel of its own) wraps the standard lowering and calls it with a counterpart:
+ * the same node with other types and operands.
  */
 import type { AnyNode, DType, Graph, GraphNode, HostTensor, Op } from "@mp/graph";
 import type { OnnxAttributes, OnnxGraph, StringMap } from "../model.js";
 
-/**
- * The interface through which a lowering appends nodes. Names are unique in the model; initializers of equal content
- * are one.
- */
+/** Appends nodes for a lowering. Names are unique in the model; initializers with equal content are merged. */
 export interface NodeWriter {
   /**
-   * Appends a node and gives the names of its outputs, one unless told otherwise. The first node of the graph
-   * node's own op bears its name; every other one is a helper, named after it.
+   * Appends a node and returns the names of its outputs, one unless told otherwise. The first node with the graph
+   * node's own op gets that node's name; all others are helpers named after it.
    */
   emit(
     opType: string,
@@ -22,40 +19,40 @@ export interface NodeWriter {
     attributes?: OnnxAttributes,
     options?: EmitOptions,
   ): readonly string[];
-  /** `emit` of a node with one output. */
+  /** Like `emit`, for a node with one output. */
   one(opType: string, inputs: readonly string[], attributes?: OnnxAttributes, options?: EmitOptions): string;
-  /** A Cast, saturating never. */
+  /** Adds a Cast that never saturates. */
   cast(name: string, to: DType): string;
   initializer(tensor: HostTensor): string;
-  /** An initializer of ONNX's uint32, which the graph does not have. */
+  /** Adds an initializer of ONNX's uint32, which graphs do not have. */
   unsigned(values: Uint32Array<ArrayBuffer>, shape: readonly number[]): string;
-  /** A one-dimensional i64 initializer, as axes, shapes and pads are given. */
+  /** Adds a one-dimensional i64 initializer, the form of axes, shapes and pads. */
   ints(values: readonly number[]): string;
-  /** A scalar initializer, rounded once from f64; in a float dtype what is out of range is an infinity. */
+  /** Adds a scalar initializer, rounded once from f64; numbers beyond a float dtype's range become infinite. */
   scalar(value: number, dtype: DType): string;
-  /** Adds a constant of one dimension, like `scalar`. */
+  /** Like `scalar`, for an initializer of one dimension. */
   list(values: readonly number[], dtype: DType): string;
   /**
-   * A graph that a node holds, written as the graph around it is. Its last inputs are none: its nodes read the values of
-   * the names `given` instead.
+   * Writes a graph that a node holds, like the surrounding graph. Its last inputs are not declared: its nodes read
+   * the outer values with the names `given` instead.
    */
   body(graph: Graph, given: readonly string[]): OnnxGraph;
-  /** A name for an input of a body that none of its nodes reads. */
+  /** Claims a name for an input of a body that no node reads. */
   unread(wanted: string): string;
-  /** Whether ops of the `mp` domain stay nodes of that domain instead of being decomposed. */
+  /** Whether ops of the `mp` domain stay such nodes instead of being decomposed. */
   readonly keepsOwnOps: boolean;
 }
 
 export interface EmitOptions {
-  /** Domain of the operator; default that of ONNX. */
+  /** Domain of the operator; default ONNX's own. */
   readonly domain?: string;
   /** Number of outputs; 1 unless given. */
   readonly outputs?: number;
-  /** In addition to what every node of the lowered one carries. */
+  /** Metadata besides that of all nodes of the lowered one. */
   readonly metadata?: StringMap;
 }
 
-/** @returns the names that hold the node's outputs, in order */
+/** Writes one node. @returns the names of its outputs, in order */
 export type Lowering<K extends Op = Op> = (
   node: GraphNode<K>,
   operands: readonly string[],
@@ -65,8 +62,8 @@ export type Lowering<K extends Op = Op> = (
 export type LoweringTable<O extends Op = Op> = { readonly [K in O]: Lowering<K> };
 
 /**
- * A lowering for any node that may fall back on, or build upon, the standard one.
- * @returns the names that hold the node's outputs, in order
+ * A lowering for any node; it may fall back, or build, on the standard one.
+ * @returns the names of the node's outputs, in order
  */
 export type LowerNode = (
   node: AnyNode,
@@ -75,7 +72,7 @@ export type LowerNode = (
   standard: (node: AnyNode, operands: readonly string[]) => readonly string[],
 ) => readonly string[];
 
-/** The operand at that place; a graph that was validated has it. */
+/** The name of an operand, which a validated graph always has. */
 export function operandAt(operands: readonly string[], index: number): string {
   const name = operands[index];
   if (name === undefined) throw new Error(`internal: operand ${index} is missing`);

@@ -16,10 +16,10 @@ import { castAttributes, clip } from "./unary.js";
 
 const F32 = int(codeOfElementType("f32"));
 
-/** Statistics in f32. */
+/** The attribute for statistics in f32. */
 const stashType = (): OnnxAttributes => ({ stash_type: F32 });
 
-/** Every op of the vocabulary as standard ONNX of opset 23, in every dtype that the graph allows it. */
+/** Lowers every op to standard ONNX of opset 23, in every dtype that the graph allows for it. */
 export const standardLowerings: LoweringTable = {
   ...rowsOf(FAMILIES.unary, () => plain<OpOf<"unary">>()),
   ...rowsOf(FAMILIES.binary, () => plain<OpOf<"binary">>()),

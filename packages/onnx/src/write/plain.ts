@@ -2,9 +2,9 @@ import type { GraphNode, Op, OpAttributes } from "@mp/graph";
 import { float, int, ints, type OnnxAttribute, type OnnxAttributes, string } from "../model.js";
 import type { Lowering } from "./lowering.js";
 
-/** Attributes whose numbers are f32; all other numbers are integers. */
+/** Attributes with f32 numbers; all others have integers. */
 const FLOATS: ReadonlySet<string> = new Set(["alpha", "beta", "epsilon", "scale", "softcap"]);
-/** Attributes that ONNX spells with capitals, as the graph does. */
+/** Attributes that both ONNX and the graph spell with capitals. */
 const CAPITALS: ReadonlySet<string> = new Set(["transA", "transB"]);
 
 const onnxName = (name: string): string =>
@@ -16,7 +16,7 @@ function onnxAttribute(name: string, value: unknown): OnnxAttribute {
   return FLOATS.has(name) ? float(Number(value)) : int(Number(value));
 }
 
-/** These attributes of a node by ONNX's names, in this order; those that are undefined are left out. */
+/** The named attributes of a node under ONNX's names, in this order, without undefined ones. */
 export function onnxAttributes<A extends object>(
   { attributes }: { readonly attributes: A },
   ...names: readonly (keyof A & string)[]
@@ -26,7 +26,7 @@ export function onnxAttributes<A extends object>(
   return Object.fromEntries(written.map(([name, value]) => [onnxName(name), onnxAttribute(name, value)]));
 }
 
-/** The ONNX op of the same name on the same operands, with these attributes and those that ONNX has beside them. */
+/** Lowers a node to ONNX's op of the same name, with these attributes and `others` that only ONNX has. */
 export const plain =
   <K extends Op>(
     names: readonly (keyof OpAttributes[K] & string)[] = [],

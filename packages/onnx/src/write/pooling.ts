@@ -7,11 +7,11 @@ import { product } from "./product.js";
 
 const WINDOW = ["kernelShape", "strides", "pads", "dilations", "ceilMode"] as const;
 
-/** A window as ONNX's pools take it. */
+/** The attributes of a window for ONNX's pools. */
 export const windowAttributes = (attributes: PoolingWindow): OnnxAttributes =>
   onnxAttributes({ attributes }, ...WINDOW);
 
-/** MaxPool's indices count through the whole tensor, and there dy is added, in f32. */
+/** Adds dy, in f32, at the positions of the maxima: MaxPool's indices count through the whole tensor. */
 const decomposeGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const wide = (index: number): string => {
     const name = operandAt(operands, index);

@@ -1,2 +1,2 @@
-/** The number of elements of a shape. */
+/** The product of sizes: a shape's number of elements. */
 export const product = (sizes: readonly number[]): number => sizes.reduce((result, size) => result * size, 1);

@@ -8,7 +8,7 @@ type OfOne = (x: string, writer: NodeWriter) => string;
 const identity: OfOne = (x, writer) => writer.one("Identity", [x]);
 const absolute: OfOne = (x, writer) => writer.one("Abs", [x]);
 
-/** Reductions that change a single element. */
+/** The effect of a reduction on a single element, for those that change it. */
 const ofOne: Readonly<Partial<Record<ReduceOp, OfOne>>> = {
   ReduceL1: absolute,
   ReduceL2: absolute,
@@ -17,9 +17,9 @@ const ofOne: Readonly<Partial<Record<ReduceOp, OfOne>>> = {
 };
 
 /**
- * ONNX takes an empty list of axes for all axes, which for a scalar are none. A reduction over no axes of several reduces
- * each element by itself. ONNX has `noop_with_empty_axes` for it, but engines leave out the squares and logarithms then, so
- * it is written only where the op is to be read back.
+ * Writes a reduction. An empty list of axes means all axes to ONNX, so a reduction over no axes is written as its
+ * effect on each element. ONNX's `noop_with_empty_axes` does the same, but engines then leave out squares and
+ * logarithms; it is written only if own ops are kept.
  */
 const reduce: Lowering<ReduceOp> = (node, operands, writer) => {
   const { axes } = node.attributes;
@@ -31,7 +31,7 @@ const reduce: Lowering<ReduceOp> = (node, operands, writer) => {
   return writer.emit(node.op, [x], { keepdims, noop_with_empty_axes: int(1) });
 };
 
-/** Sums and products of u8, which ONNX lacks: in i32, which wraps at a multiple of 256, then modulo 256. */
+/** Writes u8 sums and products, which ONNX lacks: in i32, which wraps at a multiple of 256, then modulo 256. */
 const reduceWrapping: Lowering<"ReduceSum" | "ReduceProd"> = (node, operands, writer) => {
   if (typeAt(node, 0).dtype !== "u8") return reduce(node, operands, writer);
   if (node.attributes.axes.length === 0) return [identity(operandAt(operands, 0), writer)];
@@ -40,7 +40,7 @@ const reduceWrapping: Lowering<"ReduceSum" | "ReduceProd"> = (node, operands, wr
   return [writer.cast(rest, "u8")];
 };
 
-/** ONNX's indices are i64. */
+/** Casts the indices, which ONNX gives as i64, to i32. */
 const argReduce: Lowering<ArgOp> = (node, operands, writer) => {
   const indices = writer.one(node.op, operands, onnxAttributes(node, "axis", "keepdims"));
   return [writer.cast(indices, "i32")];

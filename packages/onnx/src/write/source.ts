@@ -22,8 +22,7 @@ export const sourceLowerings: LoweringTable<OpOf<"source">> = {
     return writer.emit("RandomBits", operands, attributes, { domain: OWN_DOMAIN });
   },
   /**
-   * Passes its operands on, since an ONNX file cannot say the order that it asks for: the order of its nodes is only
-   * one that is allowed.
+   * Passes the operands on. An ONNX file cannot demand an order of nodes: that of the file is only one of several.
    */
   Barrier: (_, operands, writer) =>
     writer.keepsOwnOps

@@ -12,7 +12,7 @@ export const clip: Lowering<"Clip"> = (node, operands, writer) => {
   return writer.emit("Clip", inputs);
 };
 
-/** The bounds of a Clip as values of its dtype: none where it bounds nothing. */
+/** The bounds of a Clip in its dtype; undefined for a bound that has no effect. */
 export function clipBounds(
   dtype: DType,
   { min, max }: OpAttributes["Clip"],
@@ -20,7 +20,7 @@ export function clipBounds(
   return { min: clampBound(dtype, min, Math.ceil), max: clampBound(dtype, max, Math.floor) };
 }
 
-/** The bound in that dtype: for integers the next one inside, or undefined if all of them are inside. */
+/** A bound in the dtype; for integers, the nearest one inside, or undefined if all integers are inside. */
 function clampBound(
   dtype: DType,
   bound: number | undefined,
@@ -34,7 +34,7 @@ function clampBound(
   return integer >= low && integer < low + 2 ** bits ? integer : undefined;
 }
 
-/** ONNX saturates casts to its f8 types unless told not to; we never do. */
+/** The attributes of a Cast; casts to f8 saturate in ONNX by default, but never here. */
 export function castAttributes(to: DType): OnnxAttributes {
   const saturate = to === "f8e4m3" || to === "f8e5m2" ? { saturate: int(0) } : {};
   return { to: int(codeOfElementType(to)), ...saturate };

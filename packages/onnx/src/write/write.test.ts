@@ -119,7 +119,7 @@ describe("writeGraph", () => {
 });
 
 describe("a backend's own lowering", () => {
-  /** Every op on f16 in f32, rounded afterwards: what an engine without half kernels needs. */
+  /** Computes f16 ops in f32 and rounds afterwards, as an engine without f16 kernels needs. */
   const emulateHalves: LowerNode = (node, operands, writer, standard) => {
     const isHalf = (value: ValueType): boolean => value.dtype === "f16";
     if (node.op === "Cast" || ![...node.inputs, ...node.outputs].some(isHalf))

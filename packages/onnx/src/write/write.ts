@@ -21,23 +21,23 @@ export interface WriteOptions {
   /** The graph's name in the file; default "graph". */
   readonly name?: string;
   /**
-   * `decompose` (default) writes `mp` ops as ONNX ops, and `BatchNormalization` without the training mode that engines
-   * get wrong, so that any engine runs the model; `keep` writes `mp` ops as nodes of that domain, which an engine must
-   * support, and all of them read back unchanged.
+   * `decompose` (default) writes `mp` ops as ONNX ops, and `BatchNormalization` without the training mode that
+   * engines get wrong, so that any engine runs the model. `keep` writes `mp` ops as nodes of that domain, which an
+   * engine must support; everything then reads back unchanged.
    */
   readonly ownOps?: "decompose" | "keep";
-  /** Whether nodes carry scope, phase and the user's line (a path of this machine) as metadata; default true. */
+  /** Whether nodes carry scope, phase and source line (a path on this machine) as metadata; default true. */
   readonly origins?: boolean;
   /** Whether the types of inner values are declared; default true. */
   readonly types?: boolean;
-  /** Custom lowering of nodes for an engine. */
+  /** An engine's own lowering of nodes. */
   readonly lower?: LowerNode;
 }
 
 /**
- * A graph as an ONNX model of opset 23. Inputs, outputs and nodes keep their order, and nodes their names, so that
- * an engine's profile maps back (`sourceOfNode` for the helpers around them). An output with the name of an input, or a
- * second output of the same value, gets another name in the model; use the order.
+ * Writes a graph as an ONNX model of opset 23. Inputs, outputs and nodes keep their order, and nodes their names, so
+ * that an engine's profile can be mapped back (`sourceOfNode` for helper nodes). An output that has the name of an
+ * input, or is the second output of the same value, gets another name; use the order instead.
  * @throws MP_INVALID_ARGUMENT for an invalid graph, MP_OUT_OF_RANGE for a bound that its dtype cannot represent
  */
 export function writeGraph(graph: Graph, options: WriteOptions = {}): OnnxModel {
@@ -50,7 +50,7 @@ export function writeGraph(graph: Graph, options: WriteOptions = {}): OnnxModel 
   );
 }
 
-/** Writes the graphs of one model: its own and the bodies of loops. */
+/** Writes the graphs of one model: the main one and the bodies of loops. */
 class ModelWriting {
   readonly #options: WriteOptions;
   readonly #parts = new ModelParts();
@@ -63,7 +63,7 @@ class ModelWriting {
     return this.#parts.initializers;
   }
 
-  /** The last inputs of a body are the values `given` of the graph around it; `path` is its node's name there. */
+  /** Writes a graph or body. A body's last inputs are the outer values `given`; `path` is the name of its node. */
   graph(graph: Graph, name: string, { path = "", given = [] }: Place = {}): OnnxGraph {
     const { ownOps = "decompose", origins = true, types = true } = this.#options;
     const names = this.#parts.values;
@@ -131,7 +131,7 @@ function usesOwn({ nodes }: OnnxGraph): boolean {
   return nodes.some((node) => node.domain === OWN_DOMAIN || bodiesOf(node).some(usesOwn));
 }
 
-/** Name of the graph's node that a node of its model implements, or is part of. */
+/** The name of the graph's node that an ONNX node implements, wholly or in part. */
 export function sourceOfNode(node: OnnxNode): string {
   return node.metadata[NODE_KEY] ?? node.name;
 }
@@ -161,8 +161,8 @@ function valueInfo(
 }
 
 /**
- * Gives values that are outputs the outputs' names: a value made by a node is renamed for the first of its outputs;
- * further ones, and inputs that are outputs, take an Identity.
+ * Gives output values their names: a value made by a node is renamed for the first of its outputs; further outputs,
+ * and inputs that are outputs, get an Identity.
  */
 function nameOutputs(
   graph: Graph,
@@ -183,7 +183,7 @@ function nameOutputs(
   return { nodes: [...nodes.map((node) => renameNode(node, rename)), ...copies], renamed };
 }
 
-/** Bodies read names of the graph around them. */
+/** Renames the values of a node, also in its bodies, which read names of the surrounding graph. */
 function renameNode(node: OnnxNode, rename: (name: string) => string): OnnxNode {
   const invariants = invariantsFromMetadata(node).map(
     ([outer, name, role]): Invariant => [rename(outer), name, role],

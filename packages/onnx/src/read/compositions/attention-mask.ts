@@ -19,15 +19,15 @@ import { literals } from "../../literals.js";
 export interface Visibility {
   readonly time: number;
   readonly keys: number;
-  /** Keys before the first query: one number, or one for each element of the batch, i32 [batch, 1, 1, 1]. */
+  /** Number of keys before the first query: one for all, or i32 [batch, 1, 1, 1]. */
   readonly before: number | Tensor;
   readonly isCausal: boolean;
-  /** How far a query sees to either side; -1 says everything. */
+  /** How far a query sees to the left and to the right; -1 for no limit. */
   readonly left: number;
   readonly right: number;
 }
 
-/** Bool, true where a query may attend: [time, keys] or [batch, 1, time, keys]; undefined where it always may. */
+/** A bool mask, true where a query may attend: [time, keys] or [batch, 1, time, keys]; undefined without limits. */
 export function allowMask({ time, keys, before, isCausal, left, right }: Visibility): Tensor | undefined {
   const ahead = isCausal ? 0 : right;
   if (ahead < 0 && left < 0) return undefined;
@@ -40,11 +40,11 @@ export function allowMask({ time, keys, before, isCausal, left, right }: Visibil
   return sides.reduce(and);
 }
 
-/** Bool [batch, 1, 1, keys]: keys that are not padding, whose numbers are i32 [batch]. */
+/** A bool mask [batch, 1, 1, keys] that hides padding; `lengths`, i32 [batch], counts the real keys. */
 export const lengthMask = (lengths: Tensor, keys: number): Tensor =>
   less(range(0, keys), reshape(lengths, [lengths.shape[0] ?? 1, 1, 1, 1]));
 
-/** A mask of two axes or more with all of the keys; those that it does not reach are not attended to. */
+/** A mask of at least two axes that covers all keys; keys beyond the end of the given mask are hidden. */
 export function fullMask(mask: Tensor, keys: number): Tensor {
   const matrix = mask.shape.length < 2 ? reshape(mask, [1, ...mask.shape]) : mask;
   const reached = matrix.shape.at(-1) ?? 0;
@@ -53,11 +53,11 @@ export function fullMask(mask: Tensor, keys: number): Tensor {
   return concat([matrix, expand(nothing(mask), shape)], matrix.shape.length - 1);
 }
 
-/** The number in a mask where nothing is attended to. */
+/** The scalar that hides a key in a mask of this dtype: false, or -∞. */
 const nothing = ({ dtype }: Tensor): Tensor =>
   constant(literals([dtype === "bool" ? 0 : Number.NEGATIVE_INFINITY], dtype, []));
 
-/** A mask that allows what both allow. */
+/** Combines two masks: a query attends to a key only where both allow it. */
 export function combineMasks(mask: Tensor | undefined, allowed: Tensor | undefined): Tensor | undefined {
   if (mask === undefined || allowed === undefined) return mask ?? allowed;
   return mask.dtype === "bool" ? and(mask, allowed) : where(allowed, mask, nothing(mask));

@@ -18,7 +18,7 @@ import {
 } from "@mp/graph/ops";
 import { literals } from "../../literals.js";
 
-/** The stage of the computation whose result is given. */
+/** The stage of the computation after which the scores are returned. */
 export type ScoreStage = "product" | "capped" | "masked" | "softmax";
 
 export interface Scoring {
@@ -29,7 +29,7 @@ export interface Scoring {
 
 const lowest = (): Tensor => constant(literals([Number.NEGATIVE_INFINITY], "f32", []));
 
-/** Repeats each head of the keys for the heads of the queries that share it. */
+/** Repeats each head of the keys for all query heads that share it. */
 function repeatHeads(x: Tensor, heads: number): Tensor {
   const [batch = 1, own = 1, ...others] = x.shape;
   if (own === heads) return x;
@@ -37,7 +37,9 @@ function repeatHeads(x: Tensor, heads: number): Tensor {
   return reshape(wide, [batch, heads, ...others]);
 }
 
-/** [batch, heads, time, keys] in the queries' dtype, computed in f32. A query that attends to nothing has a softmax of 0. */
+/**
+ * The scores [batch, heads, time, keys] in the queries' dtype, computed in f32; softmax is 0 if all keys are hidden.
+ */
 export function attentionScores(
   query: Tensor,
   key: Tensor,

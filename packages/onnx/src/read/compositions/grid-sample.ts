@@ -45,23 +45,23 @@ interface Axis {
   readonly padding: (typeof PADDINGS)[number];
 }
 
-/** One element of the axis that counts: where, and how much. */
+/** An element along an axis that contributes to a sample, with its weight. */
 interface Tap {
   readonly index: Tensor;
   readonly weight: Tensor;
 }
 
-/** The coefficient of Keys' cubic convolution, as in PyTorch. */
+/** The coefficient of Keys' cubic convolution kernel, as in PyTorch. */
 const CUBIC = -0.75;
 
 const borders = ({ size, alignsCorners }: Axis): readonly [number, number] =>
   alignsCorners ? [0, size - 1] : [-0.5, size - 0.5];
 
-/** Maps -1 … 1 to positions among the elements. */
+/** Maps coordinates in [-1, 1] to positions along the axis, in elements. */
 const toElements = (x: Tensor, { size, alignsCorners }: Axis): Tensor =>
   alignsCorners ? mul(add(x, 1), (size - 1) / 2) : div(sub(mul(add(x, 1), size), 1), 2);
 
-/** Mirrored at the borders until it is between them. */
+/** Reflects positions at the borders until they lie between them. */
 function reflect(x: Tensor, axis: Axis): Tensor {
   const [low, high] = borders(axis);
   if (high === low) return mul(x, 0);
@@ -72,7 +72,7 @@ function reflect(x: Tensor, axis: Axis): Tensor {
   return where(isEven, add(rest, low), sub(high, rest));
 }
 
-/** Places beyond the borders, as the padding says. */
+/** Moves positions beyond the borders as the padding mode demands. */
 function inside(x: Tensor, axis: Axis): Tensor {
   const { size, padding } = axis;
   // Farther than any tap reaches; more would not fit an index.
@@ -82,7 +82,7 @@ function inside(x: Tensor, axis: Axis): Tensor {
   return where(isOutside, padding === "border" ? clip(x, { min: 0, max: size - 1 }) : reflect(x, axis), x);
 }
 
-/** The element at a place, an integer in f32, and whether it counts. */
+/** The tap at `at`, a whole number in f32; with zero padding its weight is 0 outside of the axis. */
 function tap(at: Tensor, weight: Tensor, axis: Axis): Tap {
   const { size, padding } = axis;
   const place = padding === "reflection" ? reflect(at, axis) : at;
@@ -100,7 +100,7 @@ function cubicWeights(t: Tensor): readonly Tensor[] {
   return [far(add(t, 1)), near(t), near(other), far(add(other, 1))];
 }
 
-/** How to sample along one axis at those places. */
+/** The taps along one axis for samples at positions x, by interpolation mode. */
 const taps: Readonly<Record<Sampling, (x: Tensor, axis: Axis) => readonly Tap[]>> = {
   nearest: (x, axis) => {
     const at = inside(round(x), axis);
@@ -119,7 +119,7 @@ const taps: Readonly<Record<Sampling, (x: Tensor, axis: Axis) => readonly Tap[]>
   },
 };
 
-/** All combinations of one tap of each axis. */
+/** All combinations of one tap per axis. */
 const combinations = (axes: readonly (readonly Tap[])[]): readonly (readonly Tap[])[] =>
   axes.reduce<readonly (readonly Tap[])[]>(
     (made, taps) => made.flatMap((each) => taps.map((one) => [...each, one])),

@@ -2,10 +2,10 @@
 import type { Tensor } from "@mp/graph";
 import { abs, add, div, greater, maximum, mul, neg, sqrt, square, sub, where } from "@mp/graph/ops";
 
-/** atan x = 2 atan(x / (1 + √(1 + x²))). */
+/** Halves the angle of a tangent: atan x = 2 atan(x / (1 + √(1 + x²))). */
 const halveAngle = (x: Tensor): Tensor => div(x, add(sqrt(add(square(x), 1)), 1));
 
-/** x - x³/3 + x⁵/5 …, for |x| below 0.2. */
+/** The arctangent's series x - x³/3 + x⁵/5 …, for |x| below 0.2. */
 function series(x: Tensor): Tensor {
   const squared = square(x);
   const terms = [1 / 9, 1 / 7, 1 / 5, 1 / 3, 1];
@@ -15,7 +15,7 @@ function series(x: Tensor): Tensor {
   return mul(x, sum as Tensor);
 }
 
-/** The inverse of a number ≥ 0; infinity gives π / 2. */
+/** The arctangent of numbers ≥ 0; infinity gives π / 2. */
 function ofMagnitude(x: Tensor): Tensor {
   const isLarge = greater(x, 1);
   // The other branch divides by 1 where it is not taken, so that its gradient is finite.
@@ -31,5 +31,5 @@ export const atan = (x: Tensor): Tensor => {
 
 export const asin = (x: Tensor): Tensor => mul(atan(div(x, add(sqrt(sub(1, square(x))), 1))), 2);
 
-/** By both half angles' sides, since π / 2 - asin x cancels near 1. */
+/** 2 atan(√(1 - x) / √(1 + x)), because π / 2 - asin x cancels near 1. */
 export const acos = (x: Tensor): Tensor => mul(ofMagnitude(div(sqrt(sub(1, x)), sqrt(add(x, 1)))), 2);

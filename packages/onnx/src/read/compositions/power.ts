@@ -3,12 +3,10 @@ import { type DType, isFloat, type Tensor } from "@mp/graph";
 import { cast, div, equal, literal, mod, mul, pow, where } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
-/**
- * Number of bits of an exponent: the largest is 63, whose powers have left the range of all integers but -1, 0 and 1.
- */
+/** Number of bits of an exponent. Powers above 63 exceed the integers' range for all bases but -1, 0 and 1. */
 const EXPONENT_BITS = 6;
 
-/** Integers to the power of integers from 0, by squaring; they wrap. */
+/** Raises integers to integer exponents ≥ 0 by squaring; results wrap around. */
 function integerPower(base: Tensor, exponent: Tensor): Tensor {
   const one = literal(1, base.dtype);
   let [left, square, product] = [exponent, base, one];

@@ -3,14 +3,14 @@ import { isFloat, type Tensor } from "@mp/graph";
 import { add, and, div, equal, greater, mod, mul, not, sub, where, xor } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
-/** As numpy's: what is left by the dividend's sign, moved to the divisor's. */
+/** The remainder of floats with the divisor's sign, as numpy's: from the one with the dividend's sign. */
 function ofDivisor(x: Tensor, y: Tensor): Tensor {
   const rest = mod(x, y, { fmod: true });
   const differs = xor(greater(0, rest), greater(0, y));
   return where(and(differs, not(equal(rest, 0))), add(rest, y), rest);
 }
 
-/** Integers divide toward zero. */
+/** The remainder with the dividend's sign: integer division rounds toward zero. */
 const ofDividend = (x: Tensor, y: Tensor): Tensor => sub(x, mul(div(x, y), y));
 
 export const remainder: ReadNode = (reader) => {

@@ -15,11 +15,11 @@ export interface Interpolation {
   readonly coordinates: (typeof COORDINATES)[number];
   readonly kernel: (typeof KERNELS)[number];
   readonly rounding: (typeof ROUNDINGS)[number];
-  /** Coefficient of the cubic kernel. */
+  /** The coefficient of the cubic convolution kernel. */
   readonly coefficient: number;
-  /** Whether a kernel that shrinks is as wide as the elements that become one. */
+  /** Whether the kernel widens when the axis shrinks (antialiasing). */
   readonly isSmoothed: boolean;
-  /** Whether what lies beyond the edge has no weight; otherwise it is the edge. */
+  /** Whether elements beyond the edge get no weight; otherwise they repeat the edge. */
   readonly excludesOutside: boolean;
 }
 
@@ -27,18 +27,18 @@ export interface ResizedAxis {
   readonly size: number;
   readonly resized: number;
   readonly scale: number;
-  /** The part that is taken, of 0 to 1; of `tf_crop_and_resize` only. */
+  /** The part of the axis that is resized, from 0 to 1; only for `tf_crop_and_resize`. */
   readonly region: readonly [start: number, end: number];
 }
 
 interface AxisWeights {
   /** [size, resized] */
   readonly weights: Float32Array;
-  /** Results that are outside of what is there, whose weights are 0. */
+  /** Whether each result lies outside of the operand; its weights are then 0. */
   readonly isOutside: readonly boolean[];
 }
 
-/** The position in the operand of each result. */
+/** The position in the operand of the result at index `at`, by coordinate transformation mode. */
 const places: Readonly<Record<Interpolation["coordinates"], (at: number, axis: ResizedAxis) => number>> = {
   half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
   half_pixel_symmetric: (at, { scale, size, resized }) =>
@@ -68,7 +68,7 @@ function cubic(distance: number, a: number): number {
 
 const linear = (distance: number): number => Math.max(0, 1 - Math.abs(distance));
 
-/** The places around x with their weights, those beyond the edges too. */
+/** The elements around position x with their weights, including elements beyond the edges. */
 function taps(
   x: number,
   scale: number,

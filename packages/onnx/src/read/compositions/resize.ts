@@ -26,11 +26,11 @@ import {
 interface Target {
   /** By axis of the operand. */
   readonly axes: ReadonlyMap<number, ResizedAxis>;
-  /** Sizes or scales, as the node has them. */
+  /** The sizes or scales in the node. */
   readonly given: { readonly sizes?: readonly number[]; readonly scales?: readonly number[] };
 }
 
-/** One number for both, where the ratio of sides is kept. */
+/** The common scale of all axes where a policy keeps the aspect ratio. */
 const ratios: Readonly<Record<string, (scales: readonly number[]) => number>> = {
   not_larger: (scales) => Math.min(...scales),
   not_smaller: (scales) => Math.max(...scales),
@@ -68,7 +68,7 @@ function readTarget(reader: NodeReader): Target {
   return { axes: new Map(resized), given: sizes === undefined ? { scales: numbers } : { sizes: numbers } };
 }
 
-/** Whether that is what `resize` does: of the axes behind the channels, all of them, in three of the ways. */
+/** Whether the op `resize` can do it: all spatial axes are resized, in a way that it knows. */
 function isPlain(reader: NodeReader, { axes }: Target, how: Interpolation): boolean {
   const isOne =
     how.coordinates === "pytorch_half_pixel" &&
@@ -87,7 +87,7 @@ function isPlain(reader: NodeReader, { axes }: Target, how: Interpolation): bool
   );
 }
 
-/** The axis last, a product with its weights, and back. */
+/** Resizes along one axis by a product with the weights; `beyond` is the value of results outside of the operand. */
 function along(x: Tensor, axis: number, resized: ResizedAxis, how: Interpolation, beyond: number): Tensor {
   const { size, resized: length } = resized;
   const { weights, isOutside } = axisWeights(resized, how);

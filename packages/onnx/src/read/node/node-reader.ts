@@ -1,4 +1,4 @@
-/** One ONNX node while it is read: its operands and attributes, and the nodes of the graph that it becomes. */
+/** Gives access to one ONNX node while it is read: its operands, its attributes, and a builder of the graph. */
 import {
   type DType,
   type Graph,
@@ -25,8 +25,8 @@ import { inline } from "./inline.js";
 import type { ValueTable } from "./value-table.js";
 
 /**
- * One output: a value of the graph; an i64 of the model that the graph keeps as i32, as it does all indices; a tensor
- * that is known now; or a sequence of values, which exists only while the model is read.
+ * One output of a node: a value of the graph; an i64 that the graph keeps as i32, as it does all indices; a tensor
+ * that is known already; or a sequence of values, which exists only during reading.
  */
 export type NodeResult =
   | Value
@@ -34,37 +34,37 @@ export type NodeResult =
   | { readonly constant: HostTensor }
   | { readonly sequence: readonly Value[] };
 
-/** @returns the outputs in order; trailing ones that the node does not name may be more than it asks for */
+/** Reads a node. @returns its outputs in order; there may be more than the node names */
 export type ReadNode = (reader: NodeReader) => readonly NodeResult[];
 
 export type ReaderTable<O extends Op = Op> = { readonly [K in O]: ReadNode };
 
-/** An input of a body. */
+/** An input of a body: a type, or a tensor that is known. */
 export type BodyInput = { readonly type: ValueType } | { readonly constant: HostTensor };
 
 export interface ReadBody {
-  /** Its inputs are those with types, then the captured ones. */
+  /** The body; its inputs are those with types, then the captured values. */
   readonly graph: Graph;
-  /** Values of the graph around. */
+  /** The values of the surrounding graph that the body reads. */
   readonly captured: readonly Value[];
-  /** The outputs that are known now, by their index. */
+  /** The outputs that are known already, by index. */
   readonly known: ReadonlyMap<number, HostTensor>;
 }
 
-/** Random numbers that a node needs: where a dropout keeps a value, or noise in f32. */
+/** The random numbers that a node needs: a dropout mask, true where a value is kept, or noise in f32. */
 export type Draw = { readonly kind: "mask"; readonly rate: number } | { readonly kind: "normal" | "uniform" };
 
-/** The graph around a node. Without `readBody` a node with a body is refused. */
+/** The graph that a node is read into. Without `readBody` a node with a body is refused. */
 export interface Surroundings {
   readonly values: ValueTable;
   readonly builder: GraphBuilder;
   readonly readBody?: NodeReader["body"];
-  /** Whether dropouts act, as they do in training; their masks are inputs. Default false. */
+  /** Whether dropouts act, as in training; their masks are then inputs. Default false. */
   readonly dropsOut?: boolean;
   readonly randomInput?: NodeReader["randomInput"];
 }
 
-/** Elements of a table that is made while a model is read, at most, so that a short file cannot ask for much. */
+/** Most elements of a table that is made during reading, so that a short file cannot demand much. */
 const MAX_TABLE = 2 ** 24;
 
 type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] };
@@ -73,14 +73,14 @@ type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] 
 type TensorsOf<V extends readonly Value[]> = { readonly [I in keyof V]: Tensor };
 
 /**
- * Reads one node, and refuses it if it has an attribute or operand that its reader did not ask for: ignoring one would
- * change the result silently.
+ * Reads one node. It refuses attributes and operands that the op's reader did not ask for: ignoring one would change
+ * the result silently.
  */
 export class NodeReader {
   readonly node: OnnxNode;
-  /** Version of the operator set that the node is of. */
+  /** The version of the node's operator set. */
   readonly version: number;
-  /** Whether this package wrote the node as it was in a graph, so that it is read back unchanged. */
+  /** Whether this package wrote the node exactly as in a graph, so that it is read back unchanged. */
   readonly isVerbatim: boolean;
   readonly #around: Surroundings;
   readonly #attributesRead = new Set<string>();
@@ -93,7 +93,7 @@ export class NodeReader {
     this.#around = around;
   }
 
-  /** @throws MP_PARSE, MP_UNSUPPORTED naming op, version and node */
+  /** Reads the node. @throws MP_PARSE, MP_UNSUPPORTED naming op, version and node */
   run(read: ReadNode): readonly NodeResult[] {
     const results = this.#explain(() => read(this));
     for (const name of Object.keys(this.node.attributes)) {
@@ -110,7 +110,7 @@ export class NodeReader {
     return results;
   }
 
-  /** Length of the list in the file, left-out operands included. */
+  /** Number of operands in the file, including left-out ones. */
   get operandCount(): number {
     return this.node.inputs.length;
   }
@@ -119,7 +119,7 @@ export class NodeReader {
     return (this.node.inputs[index] ?? "") !== "";
   }
 
-  /** @throws MP_PARSE when it is not given */
+  /** The operand as a value in the model's dtype. @throws MP_PARSE if it is not given */
   operand(index: number): Value {
     return this.#around.values.exact(this.#name(index));
   }
@@ -128,19 +128,21 @@ export class NodeReader {
     return this.isGiven(index) ? this.operand(index) : undefined;
   }
 
-  /** The first `count` operands, by default all, and of those after them, up to `most`, the ones that are given. */
+  /**
+   * The first `count` operands (default all), then those of the following ones, below index `most`, that are given.
+   */
   operands(count: number = this.operandCount, most: number = count): readonly Value[] {
     return Array.from({ length: most }, (_, index) => index)
       .filter((index) => index < count || this.isGiven(index))
       .map((index) => this.operand(index));
   }
 
-  /** The operand as the i32 that the graph has where the model has i64; undefined where it has none. */
+  /** The i32 value that the graph has for an i64 operand of the model; undefined if there is none. */
   narrow(index: number): Value | undefined {
     return this.#around.values.narrow(this.#name(index));
   }
 
-  /** The operand as i32, cast where it is i64. */
+  /** The operand as i32; an i64 value is cast. */
   indices(index: number): Value {
     return this.#around.values.indices(this.#name(index));
   }
@@ -150,12 +152,12 @@ export class NodeReader {
     return this.#around.values.sequence(this.#name(index));
   }
 
-  /** The operand's type in the model. Asking for it does not bring the operand into the graph. */
+  /** The operand's type in the model. Unlike `operand`, this does not add a constant to the graph. */
   type(index: number): ValueType {
     return this.#around.values.type(this.#name(index));
   }
 
-  /** An operand that the graph has as an attribute. @throws MP_UNSUPPORTED if its numbers are not known */
+  /** An operand that becomes an attribute in the graph. @throws MP_UNSUPPORTED if its numbers are not known */
   constant(index: number): HostTensor | undefined {
     if (!this.isGiven(index)) return undefined;
     const name = this.#name(index);
@@ -165,18 +167,18 @@ export class NodeReader {
     );
   }
 
-  /** The operand if it is given and its numbers are known now. */
+  /** The operand's tensor, if it is given and known. */
   peek(index: number): HostTensor | undefined {
     return this.isGiven(index) ? this.#around.values.constant(this.#name(index)) : undefined;
   }
 
-  /** `constant` as integers; undefined when it is not given. */
+  /** `constant` as a list of integers; undefined if the operand is not given. */
   integers(index: number): readonly number[] | undefined {
     const tensor = this.constant(index);
     return tensor === undefined ? undefined : toNumbers(tensor);
   }
 
-  /** `constant` of one element as a number; undefined when it is not given. */
+  /** `constant` with one element, as a number; undefined if the operand is not given. */
   number(index: number, what: string): number | undefined {
     const tensor = this.constant(index);
     if (tensor === undefined) return undefined;
@@ -203,7 +205,7 @@ export class NodeReader {
     return this.#attribute(name, "ints")?.map(Number);
   }
 
-  /** `ints` with all 64 bits. */
+  /** Like `ints`, with all 64 bits. */
   bigints(name: string): readonly bigint[] | undefined {
     return this.#attribute(name, "ints");
   }
@@ -221,7 +223,7 @@ export class NodeReader {
     return this.#attribute(name, "string") ?? otherwise;
   }
 
-  /** A string that is one of `choices`, the first by default. @param does begins the message about any other */
+  /** A string attribute that is one of `choices`, by default the first. @param does the verb in the refusal */
   choice<T extends string>(name: string, choices: readonly [T, ...T[]], does?: string): T {
     const given = this.string(name, choices[0]);
     const problem = does === undefined ? `has ${quote(given)} for ${name}` : `${does} ${quote(given)}`;
@@ -240,7 +242,7 @@ export class NodeReader {
     return this.#require(name, this.#attribute(name, "graph"));
   }
 
-  /** The dtype that an attribute names by ONNX's number. @throws MP_UNSUPPORTED for one that graphs do not have */
+  /** The dtype that an attribute gives as ONNX's number. @throws MP_UNSUPPORTED for a type that graphs do not have */
   dtype(name: string): DType {
     const code = this.int(name);
     const type = elementTypeOfCode(code);
@@ -249,7 +251,7 @@ export class NodeReader {
     return type;
   }
 
-  /** The attribute `axis` of a tensor of that rank, counted from the front. */
+  /** The attribute `axis` for a tensor of this rank, counted from the front. */
   axis(rank: number, otherwise?: number): number {
     return this.fromFront(this.int("axis", otherwise), rank);
   }
@@ -259,14 +261,14 @@ export class NodeReader {
     return normalizeAxis(axis, rank, this.node.opType);
   }
 
-  /** @throws MP_UNSUPPORTED for a table of these sizes if it is too large, or a size is none */
+  /** @throws MP_UNSUPPORTED for a table that is too large, or has a size that is not valid */
   expectTable(...sizes: readonly number[]): void {
     const elements = sizes.reduce((product, size) => product * size, 1);
     if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 0) || elements > MAX_TABLE)
       this.unsupported(`needs a table of [${sizes.join(", ")}] numbers, here are at most ${MAX_TABLE}`);
   }
 
-  /** Reads a graph that the node holds; each of its inputs is a value of that type or known now. */
+  /** Reads a graph that the node holds; each of its inputs has a type or is a known tensor. */
   body(graph: OnnxGraph, inputs: readonly BodyInput[], captured: readonly Invariant[] = []): ReadBody {
     // Nodes with bodies are not folded.
     const { readBody } = this.#around;
@@ -281,14 +283,14 @@ export class NodeReader {
     return this.#around.builder.emitOne(op, inputs, attributes);
   }
 
-  /** Emits the nodes of a graph whose inputs are these values. @returns its outputs */
+  /** Emits the nodes of a graph with these values as its inputs. @returns its outputs */
   inline(graph: Graph, operands: readonly Value[]): readonly Value[] {
     return inline(graph, operands, ({ op }, inputs, attributes) =>
       this.emit(op, inputs, attributes as never),
     );
   }
 
-  /** Emits the nodes of a function of core's operators, applied to the operands. */
+  /** Applies a function of core's operators to the operands and emits its nodes. */
   compose<const V extends readonly Value[]>(
     operands: V,
     fn: (...operands: TensorsOf<V>) => Tensor,
@@ -296,7 +298,7 @@ export class NodeReader {
     return this.composeAll(operands, (...tensors) => [fn(...tensors)]) as readonly [Value];
   }
 
-  /** `compose` for a function with several results. */
+  /** Like `compose`, for a function with several results. */
   composeAll<const V extends readonly Value[]>(
     operands: V,
     fn: (...operands: TensorsOf<V>) => readonly Tensor[],
@@ -315,12 +317,12 @@ export class NodeReader {
     return this.#around.dropsOut === true;
   }
 
-  /** Random numbers of this node as an input of the graph; undefined where the graph draws them. */
+  /** The node's random numbers as an input of the graph; undefined if the graph draws them itself. */
   randomInput(draw: Draw, shape: Shape): Value | undefined {
     return this.#around.randomInput?.(draw, shape);
   }
 
-  /** Refuses the node: `reason` follows its op, version and name. */
+  /** Refuses the node; the message names op, version and node before `reason`. */
   unsupported(reason: string): never {
     throw new MpError("MP_UNSUPPORTED", `onnx: ${this.#subject()} ${reason}`, { details: this.#details() });
   }
@@ -347,7 +349,7 @@ export class NodeReader {
     return value ?? refuse("missing-field", `${this.#subject()} lacks ${name}`, this.#details());
   }
 
-  /** Turns an error of type inference, which names no node, into one that does: the node may be sound ONNX. */
+  /** Adds the node to errors of type inference, which name none: the node may be valid ONNX. */
   #explain<T>(body: () => T): T {
     try {
       return body();

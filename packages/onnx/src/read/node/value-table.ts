@@ -14,15 +14,15 @@ import { toNumbers } from "../../numbers.js";
 import { quote, refuse, unsupported } from "../../problem.js";
 
 interface Entry {
-  /** In the dtype that the model says. */
+  /** The value in the model's dtype. */
   exact?: Value;
   /** The i32 form of a value that the model has as i64. */
   narrow?: Value;
   readonly constant?: HostTensor;
-  /** A list of values, whose length is known. */
+  /** A sequence of values with a known length. */
   readonly sequence?: readonly Value[];
   readonly isParameter: boolean;
-  /** Whether it is a value of the graph around. */
+  /** Whether it is a value of the surrounding graph. */
   readonly isOutside?: true;
 }
 
@@ -33,18 +33,18 @@ export class ValueTable {
   readonly #outer: ValueTable | undefined;
   readonly #captured: Value[] = [];
 
-  /** @param outer of the graph around a body, whose values the body may read */
+  /** @param outer the table of the surrounding graph, whose values a body may read */
   constructor(builder: GraphBuilder, outer?: ValueTable) {
     this.#builder = builder;
     this.#outer = outer;
   }
 
-  /** The values of the graph around that a body reads, in the order of the inputs that stand for them. */
+  /** The outer values that a body reads, in the order of its inputs for them. */
   get captures(): readonly Value[] {
     return this.#captured;
   }
 
-  /** Lets an input stand for a value of the graph around. */
+  /** Adds an input that stands for a value of the surrounding graph. */
   capture(outer: string, name?: string, role: InputRole = "capture"): void {
     const entry = this.#fromOutside(outer);
     if (entry === undefined || this.#entries.has(outer)) return;
@@ -73,12 +73,12 @@ export class ValueTable {
     return { ...(constant === undefined ? {} : { constant }), isParameter, isOutside: true };
   }
 
-  /** Parameters that a node has read, in that order. */
+  /** The parameters that nodes have read, in the order of their first use. */
   get parameters(): ReadonlyMap<string, HostTensor> {
     return this.#parameters;
   }
 
-  /** @throws MP_PARSE for a name that is taken */
+  /** Defines a name. @throws MP_PARSE if it is taken */
   #define(name: string, entry: Entry): void {
     if (this.#entries.has(name))
       refuse("duplicate-name", `value ${quote(name)} is made twice`, { value: name });
@@ -97,18 +97,18 @@ export class ValueTable {
     this.#define(name, { sequence, isParameter: false });
   }
 
-  /** @throws MP_UNSUPPORTED for a value that is no sequence of this graph */
+  /** @throws MP_UNSUPPORTED for a value that is not a sequence of this graph */
   sequence(name: string): readonly Value[] {
     return this.#entry(name).sequence ?? unsupported(`value ${quote(name)} is no sequence of this graph`);
   }
 
-  /** A parameter becomes an input of the graph when it is read; any other constant a Constant. */
+  /** Defines a constant. Once a node reads it, a parameter becomes an input of the graph, any other a Constant. */
   defineConstant(name: string, constant: HostTensor, isParameter: boolean): void {
     if (isParameter && this.#outer !== undefined) this.#outer.defineConstant(name, constant, isParameter);
     else this.#define(name, { constant, isParameter });
   }
 
-  /** Makes a name another name of a value. */
+  /** Makes `name` another name of the value `of`. */
   defineAlias(name: string, of: string): void {
     this.#define(name, this.#entry(of));
   }
@@ -143,7 +143,7 @@ export class ValueTable {
     return this.#entry(name).isParameter;
   }
 
-  /** Whether the graph has it as i32 while the model has i64. */
+  /** The i32 value that the graph has for an i64 of the model; undefined if there is none. */
   narrow(name: string): Value | undefined {
     const entry = this.#entry(name);
     const outer = entry.isOutside ? this.#outerTable.narrow(name) : undefined;
@@ -151,7 +151,7 @@ export class ValueTable {
     return entry.narrow;
   }
 
-  /** The value in the model's own dtype. */
+  /** The value in the model's dtype. */
   exact(name: string): Value {
     const entry = this.#entry(name);
     entry.exact ??= this.#bringIn(name, entry);
@@ -170,7 +170,7 @@ export class ValueTable {
     return this.#builder.input(name, constant, "parameter");
   }
 
-  /** The value as i32, which indices are. @throws MP_UNSUPPORTED for a constant beyond i32 */
+  /** The value as i32, the dtype of indices. @throws MP_UNSUPPORTED for a constant beyond i32 */
   indices(name: string): Value {
     const entry = this.#entry(name);
     const { dtype } = this.type(name);

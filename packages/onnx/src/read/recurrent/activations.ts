@@ -7,10 +7,10 @@ import type { NodeReader } from "../node/node-reader.js";
 
 export type Activation = (x: Tensor) => Tensor;
 
-/** A function's number where a node leaves it out. Where ONNX and its engines disagree, the node must give it. */
+/** The default of an alpha or beta. "refused" where ONNX and its engines disagree, so that the node must give it. */
 type Omitted = number | "refused";
 
-/** A function that ONNX names, and the numbers that it takes. */
+/** An activation that ONNX names, with the alpha and beta that it takes. */
 interface Definition {
   readonly alpha?: Omitted;
   readonly beta?: Omitted;
@@ -32,8 +32,8 @@ const ACTIVATIONS: Readonly<Record<string, Definition>> = {
 };
 
 /**
- * The functions of each direction, in ONNX's order: those that the node names, or `byDefault`. The lists of alphas and
- * betas have one number for each function that takes one, in the order of the functions.
+ * The activations of each direction, in ONNX's order: those that the node names, or `byDefault`. The node's alphas
+ * and betas list one number for each activation that takes one.
  */
 export function readActivations(
   reader: NodeReader,
@@ -67,7 +67,7 @@ function define(reader: NodeReader, name: string): Definition {
   );
 }
 
-/** The alpha or beta of each function; undefined for a function that takes none. */
+/** The alpha or beta of each activation; undefined for activations that take none. */
 function readNumbers(
   reader: NodeReader,
   which: "alpha" | "beta",

@@ -1,4 +1,4 @@
-/** The differences between LSTM, GRU and RNN. */
+/** What distinguishes the cells of LSTM, GRU and RNN. */
 import type { Tensor } from "@mp/graph";
 import type { NodeReader } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
@@ -7,19 +7,19 @@ export type OperandName = "X" | "W" | "R" | "B" | "sequence_lens" | "initial_h" 
 
 export interface RecurrentOp {
   readonly gates: number;
-  /** The functions of a cell where the node names none. */
+  /** The default activations of a cell. */
   readonly activations: readonly string[];
-  /** `clip` bounds the inputs of so many of them, from the first: those of gates, not that of a state, as in engines. */
+  /** Number of activations, from the first, whose inputs `clip` bounds: those of gates but not of the state. */
   readonly clipped: number;
-  /** In ONNX's order. */
+  /** Names of the node's operands, in ONNX's order. */
   readonly operands: readonly OperandName[];
-  /** The operands that its states start from, the hidden one first. */
+  /** Names of the operands with the initial states, the hidden state first. */
   readonly states: readonly OperandName[];
-  /** Reads the attributes that no other op has. */
+  /** Reads the attributes that only this op has. */
   readonly cell: (reader: NodeReader) => (direction: Direction) => Cell;
 }
 
-/** The parts of a cell in one direction. */
+/** The parameters of a cell in one direction. */
 export interface Direction {
   readonly hidden: number;
   /** [gates · hidden, hidden] */
@@ -32,8 +32,8 @@ export interface Direction {
 }
 
 export interface Cell {
-  /** Bias of the inputs' part of the gates at all times, [gates · hidden]. */
+  /** Bias of the input product, [gates · hidden]. */
   readonly bias: Tensor | undefined;
-  /** The next states, hidden first, from the inputs' part of the gates [batch, gates · hidden] and the states. */
+  /** The next states, hidden first, from the input product of one step [batch, gates · hidden] and the states. */
   readonly step: (gates: Tensor, states: readonly Tensor[]) => readonly Tensor[];
 }

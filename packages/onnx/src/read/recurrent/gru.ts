@@ -5,7 +5,7 @@ import type { Activation } from "./activations.js";
 import type { Cell, Direction } from "./cell.js";
 import { readRecurrence } from "./recurrence.js";
 
-/** (1 - z) · h̃ + z · h, gates in the order update, reset, hidden. */
+/** Reads a GRU, (1 - z) · h̃ + z · h, whose gates are in the order update, reset, hidden. */
 export const readGru: ReadNode = readRecurrence({
   gates: 3,
   activations: ["Sigmoid", "Tanh"],
@@ -21,7 +21,7 @@ type GruActivations = readonly [f: Activation, g: Activation];
 const mix = (update: Tensor, candidate: Tensor, state: Tensor): Tensor =>
   add(candidate, mul(update, sub(state, candidate)));
 
-/** The reset gate lets through a part of the state, which is then multiplied: a second product in each step. */
+/** A cell whose reset gate scales the state before the recurrent product, which takes a second product per step. */
 function resetBefore({ recurrent, biases, hidden, activations }: Direction): Cell {
   const [f, g] = activations as GruActivations;
   const [ofGates, ofCandidate] = split(transpose(recurrent), [2 * hidden, hidden], 1) as [Tensor, Tensor];
@@ -37,7 +37,7 @@ function resetBefore({ recurrent, biases, hidden, activations }: Direction): Cel
   };
 }
 
-/** The reset gate lets through a part of the product, in which the candidate's recurrent bias is. */
+/** A cell whose reset gate scales the recurrent product, including the candidate's recurrent bias. */
 function resetAfter({ recurrent, biases, hidden, activations }: Direction): Cell {
   const [f, g] = activations as GruActivations;
   const weights = transpose(recurrent);

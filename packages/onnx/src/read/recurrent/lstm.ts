@@ -4,7 +4,7 @@ import type { ReadNode } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
 import { readRecurrence } from "./recurrence.js";
 
-/** i · c̃ + f · c, gates in the order input, output, forget, cell. */
+/** Reads an LSTM, i · c̃ + f · c, whose gates are in the order input, output, forget, cell. */
 export const readLstm: ReadNode = readRecurrence({
   gates: 4,
   activations: ["Sigmoid", "Tanh", "Tanh"],

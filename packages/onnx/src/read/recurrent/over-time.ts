@@ -7,23 +7,23 @@ import type { Sizes } from "./sizes.js";
 export interface DirectionResult {
   /** [time, batch, hidden] */
   readonly y: Tensor;
-  /** [batch, hidden] each, the hidden one first. */
+  /** The last states, [batch, hidden] each, the hidden state first. */
   readonly states: readonly Tensor[];
 }
 
 export interface DirectionInputs {
-  /** The operand x of the node. */
+  /** The node's operand X. */
   readonly x: Tensor;
   /** [gates · hidden, inputs] */
   readonly weights: Tensor;
-  /** [batch, hidden] each; 0 where undefined. */
+  /** The initial states, [batch, hidden] each; undefined means 0. */
   readonly starts: readonly (Tensor | undefined)[];
   /** [batch] */
   readonly lengths: Tensor | undefined;
   readonly reverse: boolean;
 }
 
-/** The loop of one direction. One product before it gives the inputs' part of the gates at all times. */
+/** Loops over time in one direction. One product before the loop multiplies all inputs by the weights. */
 export function overTime(
   cell: Cell,
   { x, weights, starts, lengths, reverse }: DirectionInputs,

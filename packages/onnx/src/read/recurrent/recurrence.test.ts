@@ -34,7 +34,7 @@ import { readGraph } from "../read.js";
 const reading = (op: RecurrentOp, operands: Tensors, rest?: RecurrentModel) =>
   readGraph(modelOf(op, operands, rest));
 
-/** The value of a sum over what the graph computes, and its gradient by one operand. */
+/** The value of a sum over the graph's results, and its gradient by one operand. */
 function gradientOf(graph: Graph, operands: Tensors, by: string) {
   const inputs = Object.entries(operands).map(
     ([name, { dtype, shape }]): TracedInput & { readonly type: ValueType } => ({
@@ -53,7 +53,7 @@ function gradientOf(graph: Graph, operands: Tensors, by: string) {
   return (at: HostTensor, others: Tensors = operands) => evaluate(traced.graph, { ...others, [by]: at });
 }
 
-/** The same, moved by that much at one place. */
+/** A copy with one element increased by `by`. */
 function nudged({ data, shape }: HostTensor, place: number, by: number): HostTensor {
   const values = Float32Array.from(data as Float32Array);
   values[place] = (values[place] ?? 0) + by;

@@ -1,4 +1,4 @@
-/** The common part of LSTM, GRU and RNN: their operands, directions and results. */
+/** Reads what LSTM, GRU and RNN have in common: operands, directions and results. */
 import type { Tensor, Value } from "@mp/graph";
 import { clip, concat, slice, split, squeeze, transpose, unsqueeze } from "@mp/graph/ops";
 import { quote } from "../../problem.js";
@@ -13,7 +13,7 @@ type Operands = Readonly<Partial<Record<OperandName, Tensor>>>;
 
 const NEEDED: ReadonlySet<OperandName> = new Set<OperandName>(["X", "W", "R"]);
 
-/** Whether each direction goes in reverse. */
+/** Whether each direction runs in reverse, by the attribute `direction`. */
 const DIRECTIONS: Readonly<Record<string, readonly boolean[]>> = {
   forward: [false],
   reverse: [true],
@@ -67,7 +67,7 @@ function readDirections(reader: NodeReader): readonly boolean[] {
   return directions ?? reader.unsupported(`has the direction ${quote(name)}, supported are ${supported}`);
 }
 
-/** The function that bounds the inputs of activations. */
+/** A function that clips the inputs of activations as the attribute `clip` says. */
 function readClip(reader: NodeReader): Activation {
   if (!reader.hasAttribute("clip")) return (x) => x;
   const max = reader.float("clip");
@@ -101,7 +101,7 @@ function parameters(
   };
 }
 
-/** Y, then the last of each state. */
+/** Joins the directions' results: Y, then the last value of each state. */
 function joinResults(results: readonly DirectionResult[], { isBatchFirst }: Sizes): readonly Tensor[] {
   const along = (axis: number, tensors: readonly Tensor[]): Tensor => {
     const [first, ...others] = tensors.map((tensor) => unsqueeze(tensor, [axis]));

@@ -4,7 +4,7 @@ import type { ReadNode } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
 import { readRecurrence } from "./recurrence.js";
 
-/** f(x · W + h · R). */
+/** Reads a simple RNN, f(x · W + h · R). */
 export const readRnn: ReadNode = readRecurrence({
   gates: 1,
   activations: ["Tanh"],

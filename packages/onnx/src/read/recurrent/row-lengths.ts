@@ -1,4 +1,4 @@
-/** Rows of a batch that end before the others do. */
+/** Handles rows of a batch that end before the others. */
 import type { Tensor, Value } from "@mp/graph";
 import { less, range, reshape } from "@mp/graph/ops";
 import { toNumbers } from "../../numbers.js";
@@ -8,7 +8,7 @@ import type { Sizes } from "./sizes.js";
 /** The index of `sequence_lens` among the operands of all three ops. */
 const PLACE = 4;
 
-/** The rows' lengths [batch]; undefined where all rows are known to last to the end. */
+/** The lengths of the rows, [batch]; undefined if all rows are known to have full length. */
 export function readLengths(reader: NodeReader, { time }: Sizes): Value | undefined {
   const known = reader.peek(PLACE);
   if (known === undefined) return reader.isGiven(PLACE) ? reader.indices(PLACE) : undefined;
@@ -19,7 +19,7 @@ export function readLengths(reader: NodeReader, { time }: Sizes): Value | undefi
   return lengths.every((length) => length === time) ? undefined : reader.indices(PLACE);
 }
 
-/** Whether a time is before its row's end, [time, batch, 1]. */
+/** Whether each step lies within the row's length, bool [time, batch, 1]. */
 export function isWithin(lengths: Tensor, { time, batch }: Sizes): Tensor {
   const places = reshape(range(0, time), [time, 1]);
   return reshape(less(places, lengths), [time, batch, 1]);

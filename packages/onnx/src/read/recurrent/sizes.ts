@@ -8,11 +8,11 @@ export interface Sizes {
   readonly inputs: number;
   readonly hidden: number;
   readonly directions: number;
-  /** Whether the batch comes before the time, and before the directions. */
+  /** Whether the batch axis comes first, before time and directions. */
   readonly isBatchFirst: boolean;
 }
 
-/** The sizes of a node. @throws MP_UNSUPPORTED where its operands do not agree on them */
+/** The sizes of a node. @throws MP_UNSUPPORTED if its operands disagree */
 export function readSizes(reader: NodeReader, op: RecurrentOp, directions: number): Sizes {
   const layout = reader.int("layout", 0);
   if (layout !== 0 && layout !== 1)
