@@ -1,6 +1,6 @@
 /**
- * `@mp/core`: mixed-precision training. Operators are in `@mp/core/ops`, also as the namespace `ops` here; more optimizers and
- * schedules in `@mp/core/optim`; graphs in `@mp/core/graph`; what reports hold in `@mp/core/report`.
+ * `@mp/core`: mixed-precision training. Operators are in `@mp/core/ops`, also as the namespace `ops` here; more
+ * optimizers and schedules in `@mp/core/optim`; graphs in `@mp/core/graph`; types of reports in `@mp/core/report`.
  */
 
 // The trainer

@@ -28,7 +28,7 @@ const found = (graph: Graph): readonly string[] =>
     .filter(({ rule }) => rule === "activated-twice")
     .map(({ node }) => node);
 
-/** Four rows of four classes: a wrong axis is of the right size. */
+/** Traces `body` on four rows of four classes, where a wrong axis has the right size too. */
 const with4 = (body: (x: Tensor, y: Tensor, w: Tensor) => Tensor): Graph =>
   graphOf({ w: [4, 4] }, { x: [4, 4], y: labels(4) }, ({ x, y, w }) => body(matMul(x, w), y, w));
 
@@ -36,7 +36,7 @@ const entropies: readonly ((scores: Tensor, y: Tensor) => Tensor)[] = [
   (scores, y) => softmaxCrossEntropyLoss(scores, y),
   (scores) => neg(reduceMean(logSoftmax(scores))),
 ];
-/** Operations after which each row's classes are still a row's classes. */
+/** Casts and moves after which the classes of a row are still along one axis. */
 const keeping: readonly ((x: Tensor) => Tensor)[] = [
   (x) => cast(x, "f16"),
   (x) => cast(x, "f32"),
@@ -45,7 +45,7 @@ const keeping: readonly ((x: Tensor) => Tensor)[] = [
   (x) => transpose(reshape(x, [2, 2, 4]), [1, 0, 2]),
   (x) => transpose(transpose(reshape(x, [4, 4]), [1, 0]), [1, 0]),
 ];
-/** After which it is no distribution over the classes any more. */
+/** Operations whose result is no longer a distribution over the classes. */
 const changing: readonly ((x: Tensor) => Tensor)[] = [
   (x) => mul(x, 2),
   (x) => log(x),

@@ -4,8 +4,8 @@ import { type AnyNode, consumers, type Graph, isNode, producers, type Value } fr
 type Producers = ReadonlyMap<Value, AnyNode>;
 
 /**
- * The softmaxes and sigmoids of a graph that reach a loss of logits with only casts and moves in between. The softmax of
- * attention does not: products follow it.
+ * Finds softmaxes and sigmoids that reach a loss of logits through casts and moves only. The softmax of attention
+ * does not match: products follow it.
  */
 export function findActivatedTwice(graph: Graph): readonly AnyNode[] {
   const made = producers(graph);
@@ -19,7 +19,7 @@ export function findActivatedTwice(graph: Graph): readonly AnyNode[] {
   return [...new Set([...softmaxes, ...sigmoids(graph, made)])];
 }
 
-/** The axis along which a node makes log-probabilities of scores. */
+/** The axis along which a node turns scores into log-probabilities; undefined for other nodes. */
 function softmaxAxis(node: AnyNode): number | undefined {
   if (isNode(node, "LogSoftmax")) return node.attributes.axis;
   return node.op === "SoftmaxCrossEntropyLoss" ? 1 : undefined;
@@ -31,8 +31,8 @@ interface Source {
 }
 
 /**
- * Finds the node that computed these elements, through casts and moves that keep those along an axis, if one is given,
- * and its position there.
+ * Follows casts and moves back to the node that computed a value. A given `axis` is followed too; undefined where a
+ * move splits or merges it.
  */
 function findSource(made: Producers, value: Value, axis?: number): Source | undefined {
   const node = made.get(value);
@@ -47,7 +47,7 @@ function findSource(made: Producers, value: Value, axis?: number): Source | unde
   return before === undefined ? undefined : findSource(made, input, before);
 }
 
-/** The axis before a reshape that becomes `axis`: of the same size and with as many elements after it. */
+/** The input axis that a reshape keeps as `axis`: it has the same size, and as many elements follow it. */
 function axisBefore(before: readonly number[], after: readonly number[], axis: number): number | undefined {
   const size = (shape: readonly number[]): number => shape.reduce((product, each) => product * each, 1);
   const position = before.findIndex(
@@ -56,7 +56,7 @@ function axisBefore(before: readonly number[], after: readonly number[], axis: n
   return position === -1 ? undefined : position;
 }
 
-/** Sigmoids whose result and its negative both go through a softplus, as in losses of logits. */
+/** Finds sigmoids whose result and its negative both go through a softplus, as in losses of logits. */
 function sigmoids(graph: Graph, made: Producers): readonly AnyNode[] {
   const readers = consumers(graph);
   const read = (value: Value, op: AnyNode["op"]): readonly AnyNode[] =>

@@ -41,7 +41,7 @@ import {
 
 const ones = tensor(new Float32Array(8).fill(1), [8, 1]);
 
-/** The results of each node, one line a node, without inputs and sources. */
+/** Prints the results of each node on a line, without inputs and sources. */
 function dtypes(graph: Graph): string[] {
   return graph.nodes
     .filter(({ op }) => op !== "Cast" && op !== "Constant")
@@ -420,7 +420,7 @@ describe("dangers that an op's name does not show", () => {
 });
 
 describe("constants", () => {
-  /** Softmax of masked scores; with `ends: "product"` a product reads the masked scores in the half. */
+  /** Softmax of masked scores; with `ends: "product"`, a product that reads the masked scores in the half. */
   const masked = (value: number, ends: "softmax" | "product" = "softmax"): Graph =>
     graphOf({ w: [4, 4] }, { x: [4, 4], keep: { dtype: "bool", shape: [4, 4] } }, ({ w, x, keep }) =>
       scope("attention", () => {

@@ -28,7 +28,7 @@ export interface InsertedCast {
   readonly value: string;
   readonly from: DType;
   readonly to: DType;
-  /** The first node or output that reads it. */
+  /** The first node or output that reads the cast. */
   readonly before: string;
 }
 
@@ -51,11 +51,11 @@ export function autocastGraph(graph: Graph, policy: CastingPolicy, options: Cast
   return cast.graph;
 }
 
-/** A graph rewritten by its plan. */
+/** A rewritten graph with the casts that were inserted. */
 export interface AppliedCasts {
   readonly graph: Graph;
   readonly casts: readonly InsertedCast[];
-  /** The plans of the bodies of its scans, those inside bodies after the bodies. */
+  /** The plans for the bodies of the graph's scans; a nested body comes after the body around it. */
   readonly bodies: ReadonlyMap<AnyNode, CastPlan>;
 }
 
@@ -72,9 +72,9 @@ class Rewriter {
   readonly #copy: GraphCopy<GraphBuilder>;
   readonly #constants = new Map<Value, Map<DType, Value>>();
   readonly #needs = new Map<Value, Set<DType>>();
-  /** Casts by the value they are of; keys are dtype and segment. */
+  /** Inserted casts by the value that they cast, then by `castKey`. */
   readonly #casts = new Map<Value, Map<string, Value>>();
-  /** The half that an f32 value was widened from; casting back reads it. */
+  /** The half-precision value that an f32 value was widened from; a cast back to that half reads it instead. */
   readonly #narrow = new Map<Value, Value>();
   readonly #producers = new Map<Value, AnyNode>();
   readonly #inputNames = new Map<Value, string>();
@@ -145,7 +145,7 @@ class Rewriter {
     }
   }
 
-  /** Casts the body of a scan. Carries keep their dtype from step to step; other inputs have their dtype outside. */
+  /** Casts the body of a scan. A carry keeps one dtype over all steps; other inputs have their dtype outside. */
   #rewriteScan(node: GraphNode<"Scan">, inputs: readonly Value[], origin: Origin): void {
     const { policy, options, weak } = this.#plan;
     const { body } = node.attributes;
@@ -184,7 +184,7 @@ class Rewriter {
   }
 
   /**
-   * The value in a dtype, cast right before its first use and not where it is made. Otherwise the halves of all
+   * Casts a value to a dtype right before its first use and not where it is made. Otherwise the halves of all
    * parameters would be live from the start, and a widened activation takes more memory than its half.
    */
   #valueIn(value: Value, dtype: ComputeDType | undefined, origin: Origin, before: string): Value {
@@ -211,12 +211,12 @@ class Rewriter {
   }
 }
 
-/** A cast in the body of a scan. */
+/** Names a cast of a body after the scan that has the body. */
 function within({ name }: GraphNode, { value, before, ...rest }: InsertedCast): InsertedCast {
   return { value: `${name}/${value}`, ...rest, before: `${name}/${before}` };
 }
 
-/** A checkpoint segment has its own casts: a recomputed value must not depend on a value that was freed. */
+/** Key of a cast by dtype and checkpoint segment: a recomputed value must not read a cast that was freed. */
 function castKey(dtype: DType, { segment }: Origin): string {
   return `${dtype} ${segment ?? ""}`;
 }

@@ -30,7 +30,7 @@ const STEPS = 5;
 type Weights = { readonly input: Tensor; readonly hidden: Tensor; readonly bias: Tensor };
 type Cell = (w: Weights, [h, c]: readonly [Tensor, Tensor], x: Tensor) => readonly [Tensor, Tensor];
 
-/** An LSTM of two gates; what enters a step was multiplied for all steps at once. */
+/** An LSTM cell with two gates. The products of the inputs are computed for all steps at once, before the scan. */
 const cell: Cell = (w, [h, c], x) => {
   const [gate, value] = split(add(add(x, matMul(h, w.hidden)), w.bias), [2, 2], 1) as [Tensor, Tensor];
   const next = add(mul(sigmoid(gate), c), tanh(value));

@@ -1,4 +1,4 @@
-/** A constant in another dtype is rounded from its original number, not cast while the graph runs. */
+/** Converts constants when the graph is rewritten: rounded once from the original numbers, not cast while it runs. */
 import {
   type ComputeDType,
   decodeArray,
@@ -12,7 +12,7 @@ import {
 
 type ConstantAttributes = OpAttributes["Constant"];
 
-/** The numbers of a floating constant, before rounding where that is known. */
+/** The numbers of a floating constant; if it comes from a literal, as they were before rounding. */
 function readNumbers({ value, literal }: ConstantAttributes): Float32Array | Float64Array {
   if (literal !== undefined && value.data.length === 1) return Float64Array.of(literal);
   if (value.dtype === "f16" || value.dtype === "bf16") return decodeArray(value.dtype, value.data);
@@ -32,7 +32,7 @@ export function constantIn(attributes: ConstantAttributes, dtype: ComputeDType):
 export interface ConstantLoss {
   /** The first finite number that becomes infinite. */
   readonly overflow?: number;
-  /** The number of a scalar that becomes zero. Zeros in larger constants are not reported. */
+  /** The value of a scalar that becomes zero. Zeros in larger constants are not reported. */
   readonly underflow?: number;
 }
 

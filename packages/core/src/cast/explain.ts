@@ -14,21 +14,23 @@ export interface CastExplanation {
   readonly node: string;
   readonly op: Op;
   readonly scope: string;
-  /** The scope in words for readers, where they differ. */
+  /** The scope as reports show it, if that differs from `scope`. */
   readonly label?: string;
   readonly line?: string;
-  /** The dtype it computes in; for a node without floating operands, the dtype of its result. */
+  /** The dtype that the node computes in; without floating operands, the dtype of its result. */
   readonly dtype: DType;
   readonly rule: CastRule;
-  /** The node, scope or backend's reason for the rule, if any. */
+  /** The reason that the node, the scope or the backend gives for the rule, if any. */
   readonly because?: string;
 }
 
 export interface CastReport {
   readonly policy: string;
-  /** Hash of policy, decisions and casts, without source lines and labels. The same in every run and on every machine. */
+  /**
+   * Hash of policy, decisions and casts, without source lines and labels; the same in every run and on every machine.
+   */
   readonly hash: string;
-  /** In the graph's order, by the graph's names. */
+  /** One entry for each node, in the graph's order and under the graph's names. */
   readonly nodes: readonly CastExplanation[];
   readonly casts: readonly InsertedCast[];
   readonly lints: readonly CastLint[];
@@ -53,7 +55,7 @@ export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastO
   };
 }
 
-/** In the graph's order. The nodes of a scan's body follow it, under names that begin with its own. */
+/** Explanations in the graph's order. Nodes of a scan's body follow it, under names that begin with the scan's. */
 function explanations(
   plan: CastPlan,
   bodies: ReadonlyMap<AnyNode, CastPlan>,

@@ -2,8 +2,8 @@ import { type Graph, GraphBuilder, isNode } from "@mp/graph";
 import { GraphCopy } from "@mp/graph/internal";
 
 /**
- * Removes casts of a value to the dtype it already has. Not part of `autocastGraph`, where such casts still mark where
- * a dtype begins; for graphs to which no further policy is applied.
+ * Removes casts of a value to the dtype it already has, from graphs to which no further policy is applied.
+ * `autocastGraph` keeps such casts, because they mark where a dtype begins.
  */
 export function dropIdleCasts(graph: Graph): Graph {
   if (!graph.nodes.some((node) => node.op === "Cast" && node.inputs[0]?.dtype === node.attributes.to))

@@ -39,7 +39,7 @@ export type CastLintRule =
 export interface CastLint {
   readonly rule: CastLintRule;
   readonly severity: "error" | "warning";
-  /** The node that computes with it, the output's name, or `policy`. */
+  /** The node or output that has the problem, or `policy`. */
   readonly node: string;
   readonly scope: string;
   readonly line?: string;
@@ -61,7 +61,7 @@ export function lintPlan(plan: CastPlan): readonly CastLint[] {
   return [...lintNodes(plan), ...halfLosses(plan, producers(plan.graph)), ...lintScopes(plan)];
 }
 
-/** The lints of single nodes, all that a body of a scan can have. */
+/** Lints single nodes: the only lints that apply in the body of a scan. */
 export function lintNodes(plan: CastPlan): readonly CastLint[] {
   const made = producers(plan.graph);
   const readers = consumers(plan.graph);
@@ -92,7 +92,7 @@ function constantLints(
   });
 }
 
-/** Results that are f32 because of a constant beyond the half's range, but are read in the half. */
+/** Lints results that are f32 because of a constant beyond the half's range, but are read in the half. */
 function lintNarrowing(
   plan: CastPlan,
   node: AnyNode,
@@ -109,7 +109,7 @@ function lintNarrowing(
   });
 }
 
-/** Numbers in attributes are converted to the tensor's dtype in the kernel. */
+/** Lints the numbers in a node's attributes, which the kernel converts to the tensor's dtype. */
 function attributeLints(plan: CastPlan, node: AnyNode): readonly CastLint[] {
   const dtype = plan.decisions.get(node)?.dtype;
   if (dtype === undefined || dtype === "f32") return [];
@@ -120,7 +120,7 @@ function attributeLints(plan: CastPlan, node: AnyNode): readonly CastLint[] {
   return bounds.filter((bound) => vanishes(bound, dtype)).map((bound) => vanishing(node, bound, dtype));
 }
 
-/** Only differences and products: comparisons that broadcast this way are a usual way to make masks. */
+/** Lints differences and products only: comparisons that broadcast this way usually make masks. */
 function lintBroadcasts(node: AnyNode): readonly CastLint[] {
   if (node.op !== "Sub" && node.op !== "Mul") return [];
   const [a, b] = node.inputs;
@@ -146,7 +146,7 @@ const activation = (node: AnyNode): CastLint =>
 const overflows = (node: AnyNode, number: number, dtype: ComputeDType): CastLint =>
   describeLint(node, overflow(node, beyondRange(number, dtype), dtype));
 
-/** @param wide what to keep in f32 instead */
+/** @param wide the node to keep in f32 instead */
 function overflow(wide: AnyNode, what: string, dtype: ComputeDType): Finding {
   const mask = dtype === "f16" ? "a mask in f16 is -3e4" : "a mask is -1e9";
   return {
@@ -226,7 +226,7 @@ function halfLosses({ graph, outputs }: CastPlan, made: ReadonlyMap<Value, AnyNo
     });
 }
 
-/** Scopes listed in a remedy; more would hide the one that the user meant. */
+/** Number of scopes that a remedy lists; more would hide the scope that the user meant. */
 const MOST_SCOPES = 8;
 
 function lintScopes({ graph, policy, low }: CastPlan): readonly CastLint[] {

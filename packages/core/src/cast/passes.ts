@@ -10,7 +10,7 @@ import { type AnyNode, type ComputeDType, type HalfDType, isComputeFloat, type V
 import type { CastDecision } from "./rule.js";
 import type { CastSite, CastView } from "./sites.js";
 
-/** A decision for every node of the view. */
+/** Decides the dtype of every node of the view. */
 export function paintCasts(view: CastView, low: HalfDType): ReadonlyMap<AnyNode, CastDecision> {
   const painter = new Painter(view, low);
   painter.paintLists();

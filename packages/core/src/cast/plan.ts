@@ -16,7 +16,7 @@ import { type CastingPolicy, isPure, lowDType } from "./policy.js";
 import type { CastDecision } from "./rule.js";
 import { type CastView, followsNeighbors, numbersBeyond, outputsToCast, viewForCasting } from "./sites.js";
 
-/** A policy applied to a graph, before anything is rewritten. */
+/** The decisions of a policy for a graph, before anything is rewritten. */
 export interface CastPlan {
   readonly graph: Graph;
   readonly policy: CastingPolicy;
@@ -26,7 +26,7 @@ export interface CastPlan {
   readonly decisions: ReadonlyMap<AnyNode, CastDecision>;
   /** Results that are cast, with their new dtype; the others stay unchanged. */
   readonly outputs: ReadonlyMap<Value, ComputeDType>;
-  /** Inputs that arrive in another dtype than the graph's: those of a scan's body. */
+  /** Inputs of a scan's body that arrive in another dtype than the body has for them. */
   readonly entering: ReadonlyMap<Value, ComputeDType>;
   /** Values that take the dtype of the other operand. */
   readonly weak: ReadonlySet<Value>;
@@ -39,10 +39,10 @@ export interface CastOptions {
   readonly manifest?: BackendManifest | undefined;
 }
 
-/** How the body of a scan meets the graph around it. */
+/** The dtypes at the edges of a scan's body. */
 export interface CastBoundary {
   readonly entering: ReadonlyMap<Value, ComputeDType>;
-  /** The dtypes of its floating results, in place of the policy's output dtype. */
+  /** The dtypes of the body's floating results, in place of the policy's output dtype. */
   readonly leaving: ReadonlyMap<Value, ComputeDType>;
 }
 
@@ -89,8 +89,8 @@ export function planCasts(
 }
 
 /**
- * Decides all dtypes, again and again until no operator reads a number beyond the half's range in the half, such as a mask
- * of the smallest f32: such operators compute in f32.
+ * Decides all dtypes. Repeats this until no operator reads, in the half, a number beyond the half's range, such as a
+ * mask of the smallest f32; such operators compute in f32.
  */
 function paintSites(
   graph: Graph,
@@ -112,18 +112,18 @@ function paintSites(
   }
 }
 
-/** Whether the policy casts the body of a scan: not if an inner policy has. */
+/** Whether the policy casts the body of this scan; false if an inner policy already has. */
 export function castsBody({ origin }: AnyNode): boolean {
   return origin.castSettled !== true;
 }
 
-/** The dtype that a scan carries a value in: the one it was traced in, whatever its start was made in. */
+/** The dtype in which a scan carries a value: as traced, whatever the dtype of its initial value. */
 export function carrierDType(value: Value, policy: CastingPolicy): ComputeDType | undefined {
   if (!isComputeFloat(value.dtype)) return undefined;
   return isPure(policy) ? (lowDType(policy) ?? value.dtype) : value.dtype;
 }
 
-/** The dtype in which a scan takes a carry. It takes sequences and invariants in any: its body casts them. */
+/** The dtype in which a scan takes a carry; undefined for sequences and invariants, which its body casts. */
 function scanDType(node: GraphNode<"Scan">, value: Value, policy: CastingPolicy): ComputeDType | undefined {
   const isCarry = node.inputs.slice(0, node.attributes.carries).includes(value);
   return isCarry ? carrierDType(value, policy) : undefined;
@@ -133,7 +133,7 @@ function asWritten(node: AnyNode): CastDecision {
   return { dtype: undefined, rule: node.op === "Cast" ? "user cast" : "as written" };
 }
 
-/** @throws MP_UNSUPPORTED when the backend has nothing of the policy's half, not even emulated */
+/** @throws MP_UNSUPPORTED if the backend does not support the policy's half, not even emulated */
 export function expectHalf(policy: CastingPolicy, { dtypes, engine }: BackendManifest): void {
   const low = lowDType(policy);
   if (low === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Which dtype each operator computes in, as a value. A policy does not depend on an engine: what an engine cannot
- * compute in a half is in its manifest, which the pass takes in addition to the policy.
+ * A policy: which dtype each operator computes in. It does not depend on an engine. The operators that an engine
+ * cannot compute in a half are in the engine's manifest, which the casting pass takes as well.
  */
 import {
   type CastCategory,
@@ -25,13 +25,13 @@ import {
 export type PolicyCompute = ComputeDType | "manual";
 
 /**
- * One exception to the category table. Of the overrides that match a node, the longest scope wins, then the one that
- * names the op.
+ * One exception to the category table. If several match a node, the longest scope wins, then the one that names the
+ * op.
  */
 export interface CastingOverride {
   /** A scope path and everything below it (`decoder` matches `decoder/head`, not `decoder2`); "" matches everything. */
   readonly scope: string;
-  /** By default every floating op there. */
+  /** The op that it applies to; default every floating op of the scope. */
   readonly op?: Op;
   readonly category: CastCategory;
 }
@@ -40,15 +40,15 @@ export type OpCategories = { readonly [K in Op]?: CastCategory };
 
 export interface CastingPolicyChanges {
   /**
-   * The dtype of parameters that the policy is made for, default f32. If it equals a half `compute`, the policy is
-   * pure; nothing else depends on it. The pass takes parameters in the dtype they have, and a trainer stores them as
-   * the precision's `masterWeights` says, which may be another dtype: mixed arithmetic on `kahan("bf16")` weights.
+   * The dtype of parameters that the policy is made for, default f32. The policy is pure if `compute` is the same
+   * half; nothing else depends on it. The pass takes parameters in the dtype they have, and a trainer stores them as
+   * the precision's `masterWeights` says, perhaps in another dtype: mixed arithmetic on `kahan("bf16")` weights.
    */
   readonly parameters?: ComputeDType;
   readonly compute?: PolicyCompute;
   /** The dtype that the floating results of the traced function are cast to. */
   readonly output?: ComputeDType;
-  /** Categories by op, everywhere. */
+  /** Categories by op, in all scopes. */
   readonly ops?: OpCategories;
   /** Categories by scope path, for all floating ops of the scope or per op. */
   readonly scopes?: { readonly [path: string]: CastCategory | OpCategories };
@@ -58,7 +58,7 @@ export interface CastingPolicy {
   readonly parameters: ComputeDType;
   readonly compute: PolicyCompute;
   readonly output: ComputeDType;
-  /** In a fixed order that does not depend on the order they were given in. No effect if `compute` casts nothing. */
+  /** In a fixed order, whatever order they were given in. Without effect if `compute` casts nothing. */
   readonly overrides: readonly CastingOverride[];
   /** This policy with changes; overrides are added to the existing ones. @throws MP_INVALID_ARGUMENT */
   with(changes: CastingPolicyChanges): CastingPolicy;
@@ -163,12 +163,12 @@ export function lowDType(policy: CastingPolicy): HalfDType | undefined {
   return policy.compute !== "manual" && isHalf(policy.compute) ? policy.compute : undefined;
 }
 
-/** Parameters and arithmetic in one half: the op lists do not apply. */
+/** Whether parameters and arithmetic are in one half, so that the op lists do not apply. */
 export function isPure(policy: CastingPolicy): boolean {
   return lowDType(policy) === policy.parameters;
 }
 
-/** Whether a scope path is the path of an override or below it. */
+/** Whether a scope path is `of` or lies below it. */
 export function isWithin(scope: string, of: string): boolean {
   return of === "" || scope === of || scope.startsWith(`${of}/`);
 }
@@ -194,7 +194,7 @@ function overrideKey({ scope, op }: CastingOverride): string {
   return `@${escapeScope(scope)}${op === undefined ? "" : `:${op}`}`;
 }
 
-/** `params=f32,compute=f16,output=f32`, then overrides: `Softmax=infer,@decoder/head=f32,@decoder:Add=low`. */
+/** Writes `params=f32,compute=f16,output=f32`, then overrides: `Softmax=infer,@decoder/head=f32,@decoder:Add=low`. */
 export function formatCastingPolicy(policy: CastingPolicy): string {
   const { parameters, compute, output, overrides } = policy;
   const parts = [`params=${parameters}`, `compute=${compute}`, `output=${output}`];
@@ -263,13 +263,13 @@ export const float32Policy: CastingPolicy = castingPolicy({ compute: "f32" });
 export const mixedFloat16Policy: CastingPolicy = castingPolicy({ compute: "f16" });
 /** f32 parameters, arithmetic in bf16 where it is precise enough. */
 export const mixedBfloat16Policy: CastingPolicy = castingPolicy({ compute: "bf16" });
-/** Everything in f16, parameters, losses and outputs too: to show what mixed precision is for. */
+/** Everything in f16, also parameters, losses and outputs: shows why precision must be mixed. */
 export const float16Policy: CastingPolicy = castingPolicy({
   parameters: "f16",
   compute: "f16",
   output: "f16",
 });
-/** Everything in bf16, parameters, losses and outputs too: to show what mixed precision is for. */
+/** Everything in bf16, also parameters, losses and outputs: shows why precision must be mixed. */
 export const bfloat16Policy: CastingPolicy = castingPolicy({
   parameters: "bf16",
   compute: "bf16",

@@ -27,6 +27,6 @@ export interface CastDecision {
   /** The dtype that the node's floating operands are cast to; undefined if they stay as written. */
   readonly dtype: ComputeDType | undefined;
   readonly rule: CastRule;
-  /** The node, scope or backend's reason for the rule, if any. */
+  /** The reason that the node, the scope or the backend gives for the rule, if any. */
   readonly because?: string;
 }

@@ -23,16 +23,16 @@ import { beyondRange, constantLoss } from "./constants.js";
 import { type CastingPolicy, isPure, overrideFor } from "./policy.js";
 import type { CastRule } from "./rule.js";
 
-/** A node as the passes see it. */
+/** A node as the casting passes see it: with its category and its floating operands. */
 export interface CastSite {
   readonly node: AnyNode;
   readonly category: CastCategory;
-  /** The rule that gave the category. */
+  /** The rule that gave the node its category. */
   readonly rule: CastRule;
   readonly because?: string;
   /** Operands that are cast to the node's dtype together. */
   readonly floats: readonly Value[];
-  /** Outputs in the dtype that the node computes in; the f32 statistics of a normalization are not among them. */
+  /** Outputs in the dtype that the node computes in, so not the f32 statistics of a normalization. */
   readonly carried: ReadonlySet<Value>;
 }
 
@@ -40,7 +40,7 @@ export interface CastView {
   readonly sites: readonly CastSite[];
   readonly producer: ReadonlyMap<Value, CastSite>;
   readonly readers: ReadonlyMap<Value, readonly CastSite[]>;
-  /** Parameters, scalars, and values computed only from those: they take the dtype of the other operand. */
+  /** Parameters, scalars, and values computed from them alone, which take the dtype of the other operand. */
   readonly weak: ReadonlySet<Value>;
   /** Results that are cast, with their new dtype. */
   readonly outputs: ReadonlyMap<Value, ComputeDType>;
@@ -49,7 +49,7 @@ export interface CastView {
   readonly inputNames: ReadonlyMap<Value, string>;
 }
 
-/** @param wide nodes that compute in f32 because they read a number beyond the half, and the number */
+/** @param wide the nodes that compute in f32, each with the number beyond the half's range that it reads */
 export function viewForCasting(
   graph: Graph,
   policy: CastingPolicy,
@@ -86,7 +86,7 @@ export function viewForCasting(
   return { sites, producer, readers, weak: weakValues(graph, sites), ...boundary, inputNames };
 }
 
-/** Floating results and their dtype. A result that is the user's cast, or an input passed through, stays unchanged. */
+/** The floating results that are cast, with their new dtype; not the user's own casts and inputs passed through. */
 export function outputsToCast(graph: Graph, output: ComputeDType): ReadonlyMap<Value, ComputeDType> {
   const computed = new Set<Value>();
   for (const node of graph.nodes)
@@ -151,7 +151,7 @@ const LIST_RULE: Readonly<Record<CastCategory, CastRule>> = {
   fixed: "as written",
 };
 
-/** Why the backend does not compute that op in that half: its own reason, or its list of dtypes. */
+/** The reason why the backend does not compute an op in this half: its own, or its list of dtypes. */
 function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): string | undefined {
   const support = manifest.ops[op];
   const reason = unsupportedReason(support);
@@ -162,13 +162,13 @@ function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): strin
 /** Categories that leave the dtype to the operator's neighbors. */
 const byNeighbors: ReadonlySet<CastCategory> = new Set<CastCategory>(["infer", "between", "widest", "clear"]);
 
-/** Whether a site takes the dtype of its neighbors, and the user has not overridden that. */
+/** Whether a site takes the dtype of its neighbors, without an override by the user. */
 export const followsNeighbors = ({ category, rule }: CastSite): boolean =>
   byNeighbors.has(category) && rule !== "override";
 
 /**
- * The finite numbers that the half cannot hold, by the node that reads them: from constants, directly or through moves, or
- * from attributes.
+ * Finite numbers that the half cannot hold, by the node that reads them: from attributes, or from constants, directly
+ * or through moves.
  */
 export function numbersBeyond(graph: Graph, low: HalfDType): ReadonlyMap<AnyNode, number> {
   const held = new Map<Value, number>();
@@ -192,7 +192,7 @@ export function padding(node: AnyNode, dtype: ComputeDType): number | undefined 
 
 const isNumber = (value: number | undefined): value is number => value !== undefined;
 
-/** Two risks that the op's name does not show: x · x is a power, and dividing by a tiny number multiplies. */
+/** Finds two risks that the op's name does not show: x · x is a power, and dividing by a tiny number multiplies. */
 function structural(
   node: AnyNode,
   low: HalfDType,
@@ -239,8 +239,8 @@ function weakValues(graph: Graph, sites: readonly CastSite[]): ReadonlySet<Value
 }
 
 /**
- * Casts to f32 through which parameters kept in a half enter a computation traced in f32. Unlike other casts, they do
- * not say which dtype to compute in.
+ * Finds the casts to f32 through which parameters kept in a half enter a computation traced in f32. Unlike other
+ * casts, they do not say which dtype to compute in.
  */
 export function findStoredInHalf(graph: Graph): ReadonlySet<AnyNode> {
   const halves = new Set<Value>();

@@ -11,15 +11,17 @@ import {
 import { accumulatorOf, addsUp, type BackendWarning, deepNodes, supportsOp } from "@mp/graph/internal";
 
 /**
- * Rewrites a graph for an engine whose kernels accumulate halves in the half, where small terms are lost: nodes that do
- * so by its manifest are computed in f32 and rounded once. Apply it after differentiation, since a gradient accumulates
- * with other operators than its forward node.
+ * Rewrites a graph for an engine whose kernels accumulate halves in the half, where small terms are lost. Nodes that
+ * accumulate in a half by the manifest are computed in f32 and rounded once. Apply it after differentiation: a
+ * gradient accumulates with other operators than its forward node.
  */
 export function widenSums(graph: Graph, manifest: BackendManifest): Graph {
   return widenNodes(graph, (node) => narrowHalf(node, manifest) !== undefined);
 }
 
-/** The half that a node would accumulate in; undefined if it accumulates in f32 or the engine has no other kernel. */
+/**
+ * The half that a node would accumulate in; undefined if it accumulates in f32, or if the engine lacks the op in f32.
+ */
 function narrowHalf(node: AnyNode, manifest: BackendManifest): HalfDType | undefined {
   const dtype = decidingDType(node);
   if (!isHalf(dtype) || !addsUp(node) || accumulatorOf(manifest, node.op, dtype) === "f32") return undefined;

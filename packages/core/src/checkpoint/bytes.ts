@@ -13,7 +13,7 @@ export function checkBytes(what: string, bytes: unknown): asserts bytes is Uint8
   );
 }
 
-/** The bytes of the file that `saveTensors` writes, in memory of their own. */
+/** Encodes tensors as the file that `saveTensors` writes, in memory of its own. */
 export function bytesOfTensors({ tensors, metadata }: LoadedTensors): Uint8Array<ArrayBuffer> {
   try {
     return save(toFormat(tensors), metadata);
@@ -23,7 +23,7 @@ export function bytesOfTensors({ tensors, metadata }: LoadedTensors): Uint8Array
 }
 
 /**
- * Tensors in memory of their own; nothing is returned unless all of the bytes are valid.
+ * Decodes tensors into memory of their own; returns nothing unless all of the bytes are valid.
  * @throws MP_PARSE for bytes that are damaged or of another format, MP_UNSUPPORTED for a dtype that the SDK lacks
  */
 export function tensorsOfBytes(bytes: Uint8Array): LoadedTensors {

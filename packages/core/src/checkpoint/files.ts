@@ -7,15 +7,17 @@ import { loadFile, saveFile } from "@mp/safetensors/file";
 import { asMpError } from "./format-error.js";
 import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
 
-/** @throws MP_INVALID_ARGUMENT for a value that cannot be a path: the system's own error has no code */
+/**
+ * @throws MP_INVALID_ARGUMENT for a value that cannot be a path, in place of the system's error without an MP code
+ */
 export function checkPath(what: string, path: unknown): asserts path is string {
   if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
   throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${shown(path)}`);
 }
 
 /**
- * Makes the folder of a file that will be written, and tests that the folder is writable. So a bad path fails before the
- * work that is to be saved.
+ * Makes the folder of a file that will be written and tests that it is writable, so that a bad path fails before the
+ * work and not after it.
  * @throws MP_IO naming the path and the errno
  */
 export async function prepareFile(path: string): Promise<void> {
@@ -55,9 +57,9 @@ export async function saveTensors(
 }
 
 /**
- * Reads a whole file; nothing is returned unless all of it is valid.
+ * Reads a whole file; returns nothing unless all of it is valid.
  * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is damaged or of another format, MP_UNSUPPORTED
- * for a dtype that the SDK lacks, MP_OUT_OF_MEMORY for a tensor that does not fit
+ *   for a dtype that the SDK lacks, MP_OUT_OF_MEMORY for a tensor that does not fit
  */
 export async function loadTensors(path: string): Promise<LoadedTensors> {
   try {
@@ -67,7 +69,7 @@ export async function loadTensors(path: string): Promise<LoadedTensors> {
   }
 }
 
-/** Adds the path where it is missing: a user may have many checkpoints. */
+/** Adds the path to an error that lacks it: a user may have many checkpoints. */
 function addPath(error: unknown, path: string): unknown {
   if (!MpError.is(error) || "path" in error.details) return error;
   return new MpError(error.code, `${error.message}, in ${path}`, {

@@ -30,7 +30,7 @@ export interface LoadedTensors {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Tensors as the format has them, on the same memory. */
+/** Converts host tensors to the format's, on the same memory. */
 export function toFormat(
   tensors: Readonly<Record<string, HostTensor>>,
 ): Readonly<Record<string, WritableTensor>> {
@@ -38,7 +38,7 @@ export function toFormat(
 }
 
 /**
- * Host tensors on the memory of those of a file.
+ * Converts the tensors of a file to host tensors, on the same memory.
  * @throws MP_UNSUPPORTED for a dtype of the format that this SDK has no type for
  */
 export function fromFormat({ tensors, metadata }: FileTensors): LoadedTensors {

@@ -3,12 +3,12 @@ import { type Check, claim, shown } from "@mp/graph/internal";
 import type { Outputs } from "../train/definition/outputs.js";
 import type { AllReduce } from "../train/objective/window.js";
 
-/** The workers of a distributed training, as NNabla's communicators are called. */
+/** The workers of a distributed run; the name is that of NNabla's communicators. */
 export interface Communicator {
   /**
-   * The element-wise sums of the tensors over all workers, in the same order and shapes, f32: every worker passes its
-   * own and gets the same sums. An infinity or NaN of any worker must come through as an infinity or NaN.
-   * `division` is false: the sums are not divided by the number of workers.
+   * Adds the tensors of all workers element by element. Every worker passes f32 tensors of the same order and shapes,
+   * and gets the same sums. An infinity or NaN of any worker must come through as an infinity or NaN. `division` is
+   * false: the sums are not divided by the number of workers.
    */
   allReduce(
     tensors: readonly HostTensor[],
@@ -22,13 +22,13 @@ export const communicator: Check = claim(
 );
 
 const GRADIENTS = "window/gradients";
-/** 0, or NaN where something in the window was not finite. */
+/** Name of a number that is summed too: 0, or NaN if anything in the window was not finite. */
 const POISON = "window/poison";
 
 /**
- * The trainer's hook: sums the named gradients over the workers. The loss stays each worker's own. What one worker
- * found to be not finite, in its loss or in a gradient that it does not exchange, all learn, so that all retry and skip
- * the same steps.
+ * Makes the trainer's hook that adds the named gradients of all workers. The loss stays each worker's own. If one
+ * worker has a loss or gradient that is not finite, even one that it does not exchange, all workers learn of it and
+ * retry or skip the same steps.
  */
 export function buildExchange(comm: Communicator, grads: readonly string[] | undefined): AllReduce {
   return async (window) => {
@@ -52,7 +52,7 @@ export function buildExchange(comm: Communicator, grads: readonly string[] | und
   };
 }
 
-/** The parameter's path; empty where the parameters are one tensor. */
+/** Path of the parameter that a slot's gradient belongs to; empty if the parameters are one tensor. */
 const gradientName = (slot: string): string => slot.slice(GRADIENTS.length + 1);
 
 const tensorIn = (window: Outputs, slot: string): HostTensor => window[slot] as HostTensor;

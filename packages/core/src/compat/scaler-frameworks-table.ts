@@ -1,6 +1,6 @@
 /**
- * How each framework's dynamic loss scaler is written in the options and the state of `dynamicLossScale`, and back.
- * The rules are those of the frameworks' own sources: `_amp_update_scale_` of PyTorch, `LossScaleOptimizer` of Keras 3,
+ * Translates each framework's dynamic loss scaler to options and state of `dynamicLossScale`, and back. The rules
+ * come from the frameworks' sources: `_amp_update_scale_` of PyTorch, `LossScaleOptimizer` of Keras 3,
  * `DynamicLossScaler.update_scale` of DeepSpeed, `DynamicGradScaler.update` of Megatron Core.
  */
 import {
@@ -24,14 +24,14 @@ import type {
   ScalerStates,
 } from "./scaler-states.js";
 
-/** Between two steps, on the host. */
+/** Scale and counters on the host, between two steps. */
 export interface ScalerCounts {
   readonly scale: number;
   readonly goodSteps: number;
   readonly tolerance: number;
 }
 
-/** A scaler as `dynamicLossScale` has it: its options, and its state. */
+/** A scaler in the options and the state of `dynamicLossScale`. */
 export interface ExpressedScaler {
   readonly options: Required<DynamicLossScaleOptions>;
   readonly counts: ScalerCounts;
@@ -57,22 +57,24 @@ const growth: Check = claim("a number ≥ 1", (value) => isNumber(value) && valu
 const backoff: Check = claim("between 0 and 1", (value) => isNumber(value) && value > 0 && value < 1);
 const counter: Check = integer(0, 2 ** 31 - 2);
 
-/** The bounds of a scaler without bounds of its own: what f32 can divide by. */
+/** Bounds for scalers that have none: the scales that f32 can divide by. */
 const UNBOUNDED = { minScale: SMALLEST_SCALE, maxScale: LARGEST_SCALE } as const;
 
-/** PyTorch multiplies by the f64 factor and rounds once; in the graph both factors are f32. */
+/** Expects a factor that f32 holds exactly, as the graph has it; PyTorch multiplies by an f64 one. */
 function inF32(what: string, field: string, factor: number): number {
   if (Math.fround(factor) === factor) return factor;
   return inexpressible(what, field, factor, "which f32 rounds; take 0.5, 0.75, 2 or another that it holds");
 }
 
-/** A counter that has passed its limit never reaches it again in frameworks that test for equality. */
+/**
+ * Expects a counter below its limit: where frameworks test for equality, a counter beyond it never reaches it again.
+ */
 function below(what: string, field: string, value: number, limit: number): number {
   if (value < limit) return value;
   return inexpressible(what, field, value, `and with an interval of ${limit} it would never grow again`);
 }
 
-/** @throws MP_UNSUPPORTED for an option whose value the framework has no field for */
+/** @throws MP_UNSUPPORTED for an option that the framework has no field for */
 function expectOptions(
   what: string,
   options: ExpressedScaler["options"],
@@ -157,7 +159,9 @@ const keras: FrameworkScaler<KerasScalerState> = {
   },
 };
 
-/** The first finite step after an overflow does not count: the window is compared before the step is counted. */
+/**
+ * DeepSpeed does not count the first finite step after an overflow: it compares the window before it counts the step.
+ */
 const DEEPSPEED_DELAY = 1;
 
 const deepspeed: FrameworkScaler<DeepSpeedScalerState> = {

@@ -1,4 +1,4 @@
-/** The state of PyTorch's `GradScaler`: what its `state_dict()` gives. */
+/** The state of PyTorch's `GradScaler`, as `state_dict()` returns it. */
 export interface PyTorchScalerState {
   readonly scale: number;
   readonly growth_factor: number;
@@ -28,9 +28,9 @@ export interface DeepSpeedScalerState {
   readonly scale_factor: number;
   readonly scale_window: number;
   readonly min_scale: number;
-  /** Overflows until the scale is reduced, when none has been tolerated. */
+  /** Overflows that it takes to reduce the scale; `cur_hysteresis` counts down from it. */
   readonly delayed_shift: number;
-  /** Overflows until the scale is reduced. */
+  /** Overflows that are left until the scale is reduced. */
   readonly cur_hysteresis: number;
   /** Whether each finite step restores `cur_hysteresis`, and not only growth. */
   readonly consecutive_hysteresis: boolean;
@@ -39,14 +39,14 @@ export interface DeepSpeedScalerState {
 }
 
 /**
- * The state of Megatron Core's `DynamicGradScaler`: what its `state_dict()` gives, and the attributes that it leaves
+ * The state of Megatron Core's `DynamicGradScaler`: the result of its `state_dict()`, and attributes that this leaves
  * out.
  */
 export interface MegatronScalerState {
   readonly scale: number;
   /** Finite steps since the last overflow or growth. */
   readonly growth_tracker: number;
-  /** Overflows until the scale is reduced; may be negative. */
+  /** Overflows that are left until the scale is reduced; may be negative. */
   readonly hysteresis_tracker: number;
   readonly growth_factor: number;
   readonly backoff_factor: number;

@@ -54,7 +54,7 @@ const inState = (lossScaler: LossScaler, state: Tree<HostTensor>) => ({
   scalerState: () => Promise.resolve(state),
 });
 
-/** A scaler state in one form: what the framework compares, and nothing that counts on without an effect. */
+/** The part of a scaler's state that matters to its framework, without counters that go on without an effect. */
 function comparable(framework: ScalerFramework, state: ScalerStates[ScalerFramework]): unknown {
   const scaler = scalerFrom(framework, state);
   return { options: { ...scaler.options, initialScale: 0 }, start: runTrees({}, () => scaler.init()) };

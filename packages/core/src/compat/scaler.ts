@@ -1,4 +1,6 @@
-/** Loss scalers of other frameworks: a run begun there goes on here at the same scales, and the other way around. */
+/**
+ * Exchanges loss scalers with other frameworks, so that a run begun there goes on here at the same scales, and back.
+ */
 
 import type { HostTensor, Tree } from "@mp/graph";
 import { oneOf, readOptions, shown } from "@mp/graph/internal";
@@ -10,24 +12,24 @@ import type { ScalerFramework, ScalerStates } from "./scaler-states.js";
 
 const framework = oneOf(...Object.keys(FRAMEWORK_SCALERS));
 
-/** The table's row, whose type goes with the framework's state. */
+/** Finds a framework's row of the table, typed by the framework's state. */
 function findRow<F extends ScalerFramework>(what: string, name: F): FrameworkScaler<ScalerStates[F]> {
   framework(`${what}: framework`, name);
   return FRAMEWORK_SCALERS[name];
 }
 
 /**
- * The scaler of another framework, between two steps, as the `lossScaler` of a precision. A new trainer goes on at its
- * scale and with its counters, and for the same overflows gives the same scales, as long as they are between 2^-126 and
- * 2^126; like the framework's it has no other bounds than those of its state. Numbers and booleans under the
- * framework's own names; a tensor of one element is passed as its number.
+ * Turns the scaler of another framework, between two steps, into the `lossScaler` of a precision. A new trainer goes
+ * on with its scale and counters. For the same overflows it gives the same scales while they are between 2^-126 and
+ * 2^126; it has no bounds but those of the framework's state. The state has numbers and booleans under the
+ * framework's own names; pass a tensor of one element as its number.
  * @example
  * ```ts
  * const lossScaler = scalerFrom("pytorch", JSON.parse(text));
  * const training = await trainer({ backend, params, loss, optimizer, precision: { ...mixedFloat16(), lossScaler } });
  * ```
  * @throws MP_INVALID_ARGUMENT naming a field that is missing, unknown or not a value of such a state; MP_UNSUPPORTED
- * naming one that `dynamicLossScale` cannot express
+ *   naming one that `dynamicLossScale` cannot express
  */
 export function scalerFrom<F extends ScalerFramework>(name: F, state: ScalerStates[F]): DynamicLossScaler {
   const row = findRow("scalerFrom", name);
@@ -43,16 +45,16 @@ export function scalerFrom<F extends ScalerFramework>(name: F, state: ScalerStat
   };
 }
 
-/** The part of a trainer that gives its scaler's state. */
+/** The part of a trainer that has its scaler's state. */
 export interface ScaledTraining {
   readonly precision: { readonly lossScaler: LossScaler };
   scalerState(): Promise<Tree<HostTensor>>;
 }
 
 /**
- * The state of a trainer's dynamic loss scaler, after all its earlier calls, in the names of another framework. There
- * it gives the same scales for the same overflows, within `minScale` and `maxScale`: bounds that the framework lacks are
- * left out.
+ * Converts the state of a trainer's dynamic loss scaler, after all earlier calls, to another framework's names. For
+ * the same overflows the framework gives the same scales within `minScale` and `maxScale`; bounds that the framework
+ * lacks are left out.
  * @throws MP_UNSUPPORTED for a scaler that is not `dynamicLossScale`, or naming an option that the framework lacks
  */
 export async function scalerStateTo<F extends ScalerFramework>(

@@ -12,7 +12,7 @@ const params = { a: vector(1, 2), b: vector(3, 4) };
 type Params = typeof params;
 type Batch = { readonly x: Tensor; readonly y: Tensor };
 
-/** Gradients are the batch: x for a, y for b. */
+/** A loss whose gradients are the batch: x for a, y for b. */
 const linear = ({ a, b }: { readonly a: Tensor; readonly b: Tensor }, { x, y }: Batch): Tensor =>
   add(reduceSum(mul(a, x)), reduceSum(mul(b, y)));
 
@@ -40,7 +40,7 @@ async function made(changes: Changes = {}) {
   return { training, weights, fed: () => fed };
 }
 
-/** Gives what the function makes of the tensors, and remembers them. */
+/** A communicator that returns its tensors changed by `change`, and a record of the tensors that it got. */
 function hook(change: (data: Float32Array, index: number) => Float32Array) {
   const seen: number[][][] = [];
   const comm: Communicator = {

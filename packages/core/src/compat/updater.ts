@@ -1,6 +1,7 @@
 /**
- * NNabla's `DynamicLossScalingUpdater` (nnabla.experimental.mixed_precision_training) in one call, with its parameters
- * and its defaults. What differs is what its users would not miss: the tutorial app `apps/updater` has it line by line.
+ * NNabla's `DynamicLossScalingUpdater` (nnabla.experimental.mixed_precision_training) in one call, with its
+ * parameters and defaults; the options name the few differences. The tutorial app `apps/updater` writes it out line
+ * by line.
  */
 
 import { isHostTensor, leavesOf, MpError } from "@mp/graph";
@@ -44,23 +45,23 @@ export interface UpdaterOptions<P, B, M, K extends string = string> extends Pass
   readonly dataFeeder: () => Fed<NoInfer<B>> | Promise<Fed<NoInfer<B>>>;
   /** The first loss scale; default 8. */
   readonly scale?: number;
-  /** The scale is multiplied by it after `N` finite updates, and divided by it on overflow; above 1, default 2. */
+  /** Multiplies the scale after `N` finite updates and divides it on overflow; above 1, default 2. */
   readonly scalingFactor?: number;
-  /** Exactly this many finite updates in a row increase the scale; default 2000. NNabla's code waits for one more. */
+  /** Number of finite updates in a row that increase the scale; default 2000. NNabla's code waits for one more. */
   readonly N?: number;
-  /** True, the default and the only value: what a step no longer needs is always freed. */
+  /** True is the default and the only value: buffers that a step no longer needs are always freed. */
   readonly clearBuffer?: boolean;
-  /** Microbatches of an update, whose gradients are added and not averaged; default 1. */
+  /** Microbatches per update, whose gradients are added and not averaged; default 1. */
   readonly accumGrad?: number;
-  /** Adds this share of each weight to its gradient, after unscaling; default none. */
+  /** Adds this multiple of each weight to the unscaled gradient; default none. */
   readonly weightDecay?: number;
-  /** The workers of a distributed training, which add their gradients; default none. */
+  /** The workers of a distributed run, which add their gradients; default none. */
   readonly comm?: Communicator;
   /** Paths of the parameters whose gradients are exchanged; default all. NNabla exchanges none unless told. */
   readonly grads?: readonly string[];
 }
 
-/** Trains by one method, `update`. */
+/** A run with one method, `update`. */
 export interface Updater<P, B, M, K extends string = string> {
   /** The trainer that does the work: its parameters, evaluation, checkpoints, and `fit` over a dataset. */
   readonly training: Trainer<P, B, M, K>;
@@ -78,7 +79,7 @@ export interface Updater<P, B, M, K extends string = string> {
 /** NNabla's `_max_recursive_count`. */
 const MAX_RETRIES = 100;
 
-/** Checked by the trainer. */
+/** For options that the trainer checks. */
 const doNothing = (): void => {};
 
 const UPDATER = {
@@ -167,7 +168,7 @@ export async function updater<
   };
 }
 
-/** Without the options that are undefined. */
+/** Drops the options that are undefined. */
 function dropUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };

@@ -1,4 +1,4 @@
-/** `@mp/core/compat`: what users of other frameworks bring. */
+/** `@mp/core/compat`: loss scalers of other frameworks and NNabla's updater. */
 
 // Loss scalers of PyTorch, Keras, DeepSpeed and Megatron
 export { scalerFrom, scalerStateTo, type ScaledTraining } from "../compat/scaler.js";

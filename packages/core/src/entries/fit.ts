@@ -1,4 +1,6 @@
-/** `@mp/core/fit`: what `fit` takes and what it calls callbacks with, for callbacks that are written outside of a call. */
+/**
+ * `@mp/core/fit`: the types of `fit`'s options and of callbacks, for callbacks that are written outside of a call.
+ */
 
 export type { FitOptions, Validation } from "../train/data/fit.js";
 export type {

@@ -1,4 +1,6 @@
-/** `@mp/core/report`: what a trainer reports about its precision, as data, and functions of it. */
+/**
+ * `@mp/core/report`: a trainer's reports on its precision, as data, and functions that make, format and compare them.
+ */
 
 // Casts
 export {

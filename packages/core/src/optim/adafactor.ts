@@ -20,9 +20,9 @@ export interface AdafactorOptions extends ScaleByFactoredRmsOptions {
   readonly learningRate?: LearningRate;
   /** Limit the rate of step t to 1/√t; not for a settable rate. Default true, as in the paper, Keras and PyTorch. */
   readonly relativeStep?: boolean;
-  /** Scale the steps of a parameter by the root of the mean of its squares, at least this; false: no scaling. Default 1e-3. */
+  /** Scale the steps of a parameter by its root mean square, at least this; false: no scaling. Default 1e-3. */
   readonly scaleParameter?: number | false;
-  /** The root of the mean of a direction's squares is at most this; false: no clipping. Default 1. */
+  /** Limit the root mean square of a direction to this; false: no clipping. Default 1. */
   readonly clipThreshold?: number | false;
 }
 
@@ -41,8 +41,8 @@ const ADAFACTOR = {
 } satisfies OptionTable<AdafactorOptions>;
 
 /**
- * Shazeer & Stern, arXiv 1804.04235: second moments that take the memory of a row and a column for each matrix, no first
- * moments, clipped directions, and steps relative to the parameters.
+ * Shazeer & Stern, arXiv 1804.04235: clips directions and makes steps relative to the parameters. Second moments take
+ * the memory of a row and a column for each matrix; there are no first moments.
  */
 export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredState> {
   const settings = readOptions("adafactor", options, ADAFACTOR, {
@@ -58,7 +58,7 @@ export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredSta
   ]);
 }
 
-/** The rate, at most 1/√t. */
+/** Limits a rate to 1/√t. */
 function relative(learningRate: LearningRate): Schedule {
   if (isSettable(learningRate)) {
     throw new MpError(

@@ -32,7 +32,7 @@ export interface AdamaxOptions extends ScaleByAdamaxOptions {
   readonly learningRate: LearningRate;
 }
 
-/** An option that came after the first checkpoints. */
+/** Options that did not exist when the first checkpoints were written. */
 const LATER = { epsilonOutside: withDefault(false, truth) };
 const SCALE_BY_ADAMAX = {
   ...stateOptions(SLOTS),

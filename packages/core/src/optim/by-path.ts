@@ -1,4 +1,4 @@
-/** Groups of parameters, each with an optimizer of its own, as an optimizer. */
+/** Combines groups of parameters, each with an optimizer of its own, into one optimizer. */
 import { isTensor, leavesOf, MpError, mapTree, type Tensor, type TensorTree } from "@mp/graph";
 import { keyProblem, namesInstead, partOf, shown } from "@mp/graph/internal";
 import { checkUpdate } from "./check-update.js";
@@ -11,23 +11,25 @@ import {
   widestScope,
 } from "./optimizer.js";
 
-/** Whether a parameter belongs to a group: its path, names joined by `/`, and its shape. */
+/** Tells whether a parameter belongs to a group, by its path (names joined by `/`) and its shape. */
 export type ParameterTest = (path: string, parameter: { readonly shape: readonly number[] }) => boolean;
 
 /** Parameters, and the optimizer that updates them. */
 export interface PathRule {
-  /** Its name in the `rates` of a step and in the state; neither `default` nor a name with a slash or a dot. */
+  /**
+   * The group's name in the `rates` of a step and in the state; neither `default` nor a name with a slash or a dot.
+   */
   readonly group: string;
   /**
-   * A path of the parameters and everything below it (`decoder` matches `decoder/head`, not `decoder2`), several of
-   * them, or a function of a parameter's path and shape.
+   * A path of the parameters and everything below it (`decoder` matches `decoder/head`, not `decoder2`), a list of
+   * such paths, or a function of a parameter's path and shape.
    */
   readonly paths: string | readonly string[] | ParameterTest;
   readonly optimizer: Optimizer;
 }
 
 /**
- * Parameters of fewer than two dimensions: biases, and what normalizations scale and shift by. Weight decay usually
+ * Parameters of fewer than two dimensions: biases, and the scales and shifts of normalizations. Weight decay usually
  * leaves them out: `{ group: "flat", paths: biasesAndNorms, optimizer: adamW({ weightDecay: 0, … }) }`.
  */
 export const biasesAndNorms: ParameterTest = (_path, { shape }) => shape.length < 2;
@@ -36,17 +38,17 @@ interface Group extends PathRule {
   /** Paths that the parameters must have. */
   readonly paths: readonly string[];
   readonly isIn: ParameterTest;
-  /** Its name and rule, for the description. */
+  /** The group's name and rule, for the description. */
   readonly title: string;
 }
 
 /**
- * An optimizer of groups: a parameter belongs to the first rule that matches it, or to `rest`, the group `default`. Each
- * optimizer sees its own parameters only, so a `clipByGlobalNorm` in a group clips by the norm of that group;
- * `clipNorm` of the trainer, or a `chain` around this, clips by the norm of all. A rule may have groups itself, named
- * `outer.inner`. What is frozen belongs to none.
- * @throws MP_INVALID_ARGUMENT for rules that are not such objects, two groups of one name, or, when training begins, a
- * path that the parameters do not have or a function that does not give true or false
+ * An optimizer of groups: a parameter belongs to the first rule that matches it, or to `rest`, the group `default`.
+ * Each optimizer sees its own parameters only, so a `clipByGlobalNorm` in a group clips by the norm of that group;
+ * `clipNorm` of the trainer, or a `chain` around this, clips by the norm of all. The optimizer of a rule may have
+ * groups too, named `outer.inner`. Frozen parameters belong to no group.
+ * @throws MP_INVALID_ARGUMENT for a malformed rule, two groups of one name, or, when training begins, a path that the
+ *   parameters do not have or a function that does not give true or false
  */
 export function byPath(
   rules: readonly PathRule[],
@@ -125,7 +127,7 @@ function ownRates(
   return Object.fromEntries(own);
 }
 
-/** The part of a tree of these parameters' structure that belongs to a group. */
+/** Assigns parameters to groups; the result gives a group's part of a tree with the parameters' structure. */
 function split(
   groups: readonly Group[],
   parameters: TensorTree,
@@ -163,7 +165,7 @@ function readGroup(rule: PathRule, index: number): Group {
   return { group, optimizer, paths: scopes, isIn, title: `${group} ${scopes.join(" ")}` };
 }
 
-/** Checks what the function returns: the promise of an async one would match every parameter. */
+/** Checks the result of the function: the promise of an async function would match every parameter. */
 const tester =
   (group: string, test: ParameterTest): ParameterTest =>
   (path, parameter) => {
@@ -188,7 +190,7 @@ function checkOptimizer(group: string, optimizer: unknown): void {
     );
 }
 
-/** Refuses paths that the parameters do not have: a typo would leave them to other rules. Frozen ones are `{}` here. */
+/** Refuses paths that no parameter has, because a typo would leave it to other rules. Frozen ones are `{}` here. */
 function checkPaths({ group, paths }: Group, parameters: TensorTree): void {
   for (const path of paths) {
     let node: unknown = parameters;

@@ -17,7 +17,7 @@ import { weightDecay } from "./weight-decay.js";
 
 const descent = sgd({ learningRate: 0.1 });
 const moving = momentum({ learningRate: 0.1 });
-/** As JavaScript calls it. */
+/** `chain` as JavaScript calls it, without types. */
 const anyChain = chain as unknown as (...parts: readonly unknown[]) => Optimizer;
 
 /** Halves gradients and counts how often it did. */

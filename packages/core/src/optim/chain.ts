@@ -6,9 +6,9 @@ import { type GradientTransformation, type Optimizer, widestScope } from "./opti
 type AnyPart = GradientTransformation | Optimizer;
 
 /**
- * An optimizer after transformations of its gradients: `chain(clipByValue(1), weightDecay(1e-4), momentum(…))`. Parts
- * run in order, each on the result of the previous one. The last part must be the only optimizer: it applies the sign
- * and the learning rate, and a part after it would treat its updates as gradients.
+ * Puts transformations of the gradients before an optimizer: `chain(clipByValue(1), weightDecay(1e-4), momentum(…))`.
+ * Parts run in order, each on the result of the previous one. The last part must be the only optimizer: it applies
+ * the sign and the learning rate, and a part after it would treat its updates as gradients.
  * @throws MP_INVALID_ARGUMENT for parts in any other order
  */
 export function chain(
@@ -36,7 +36,7 @@ export function chain(
   };
 }
 
-/** JavaScript users have no type checks. */
+/** Checks the order at run time for JavaScript users, who have no type checks. */
 function checkOrder(parts: readonly AnyPart[]): void {
   if (Array.isArray(parts[0])) refuse("takes its parts one by one: chain(...parts)");
   for (const part of parts) {

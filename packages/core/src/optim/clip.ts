@@ -12,7 +12,7 @@ import { stateless } from "./transformation.js";
  */
 const SMALLEST_NORM = 2 ** -40;
 
-/** A norm that f32 can divide by. */
+/** Checks that a limit is a norm that f32 can divide by. */
 export const normLimit: Check = (what, limit) => {
   if (typeof limit === "number" && limit >= SMALLEST_NORM && Number.isFinite(Math.fround(limit))) return;
   throw new MpError(
@@ -21,14 +21,15 @@ export const normLimit: Check = (what, limit) => {
   );
 };
 
-/** The factor that limits gradients to that norm: 1 if `norm` ≤ `limit`, else limit / norm. */
+/** The factor that limits gradients to a norm: 1 if `norm` ≤ `limit`, else limit / norm. */
 export function clipFactor(norm: Tensor, limit: number): Tensor {
   return div(literal(limit), maximum(norm, limit));
 }
 
 /**
- * Scales all gradients by one factor so that their global norm is at most `limit`, which is at least 2^-40 (Pascanu et
- * al., arXiv 1211.5063). A norm above 1.8e19 overflows and the step is skipped; the factor would make every gradient 0.
+ * Scales all gradients by one factor so that their global norm is at most `limit`, at least 2^-40 (Pascanu et al.,
+ * arXiv 1211.5063). A norm above 1.8e19 overflows when squared, and the step is skipped: the factor would make every
+ * gradient 0.
  */
 export function clipByGlobalNorm(limit: number): GradientTransformation {
   normLimit("clipByGlobalNorm: the limit", limit);

@@ -12,8 +12,8 @@ import { STATE_OPTIONS } from "./states/state-options.js";
 type Settings = Parameters<typeof described>[1] & { readonly learningRate: LearningRate };
 
 /**
- * The optimizer that turns gradients into directions by parts in order, and steps against them. Unlike in a `chain` the
- * state of the parts is one record, so no two of them have an entry of the same name.
+ * An optimizer that turns gradients into directions by its parts, in order, and steps against them. Unlike in a
+ * `chain`, the parts share one state record, so no two may have an entry of the same name.
  */
 export function compose<S extends TensorTree>(
   name: string,

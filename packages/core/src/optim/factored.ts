@@ -1,4 +1,4 @@
-/** Second moments of matrices as the outer product of their rows' and their columns' means: Adafactor's memory. */
+/** Adafactor's memory-saving second moments: the outer product of a matrix's row means and column means. */
 
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { type DefaultedOptions, readOptions, withDefault } from "@mp/graph/internal";

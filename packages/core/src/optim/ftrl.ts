@@ -13,15 +13,17 @@ const SLOTS = { sum: "nonNegative", linear: "both" } as const;
 export interface FtrlOptions extends StateOptions<keyof typeof SLOTS> {
   /** Above 0. A step at which a schedule gives 0 is skipped. */
   readonly learningRate: LearningRate;
-  /** Power of the sum of squares; default 0.5, its root. Keras's `learning_rate_power` is the negative of this. */
+  /**
+   * Power of the sum of squares; default 0.5, the square root. Keras's `learning_rate_power` is the negative of this.
+   */
   readonly power?: number;
   /** Start of the sum of squares; at least 2^-100. Default 0.1. */
   readonly initialAccumulator?: number;
-  /** Sets weights to exactly 0 whose sum of gradients is not above this; default 0. */
+  /** Sets a weight to exactly 0 if its sum of gradients is at most this in size; default 0. */
   readonly l1?: number;
   /** Default 0. */
   readonly l2?: number;
-  /** L2 regularization of the gradients, not of their squares; default 0. */
+  /** L2 regularization that is added to the gradients, but not to the sum of squares; default 0. */
   readonly l2Shrinkage?: number;
   /** Added to the root of the sum of squares; default 0. */
   readonly beta?: number;
@@ -44,9 +46,9 @@ const FTRL = {
 type State = { readonly sum: TensorTree; readonly linear: TensorTree };
 
 /**
- * Follow the regularized leader (McMahan et al. 2013), as Keras computes it: with the sums s of squares and z of gradients,
- * w ← (clip(z, ±l1) - z) / ((√s + β) / η + 2·l2). Weights follow from z alone: what they start from counts only until the
- * first step.
+ * Follow the regularized leader (McMahan et al. 2013), as Keras computes it: with the sums s of squares and z of
+ * gradients, w ← (clip(z, ±l1) - z) / ((√s + β) / η + 2·l2). Since weights follow from z alone, initial weights count
+ * only until the first step.
  */
 export function ftrl(options: FtrlOptions): Optimizer<State> {
   const settings = readOptions("ftrl", options, FTRL, {

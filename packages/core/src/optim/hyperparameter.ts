@@ -9,10 +9,7 @@ interface Range {
   readonly below?: number;
 }
 
-/**
- * Hyperparameters are f32 in the graph. A number that is infinite in f32, or zero there if 0 is rejected, is rejected
- * here.
- */
+/** Rejects a hyperparameter that is infinite in f32, its dtype in the graph, or zero there if 0 is rejected. */
 export function checkHyperparameter(what: string, value: number, { from, open, below }: Range): void {
   const rounded = typeof value === "number" ? Math.fround(value) : Number.NaN;
   const isAbove = open === true ? rounded > from : rounded >= from;
@@ -21,7 +18,7 @@ export function checkHyperparameter(what: string, value: number, { from, open, b
   throw new MpError("MP_INVALID_ARGUMENT", `${what} must be ${range} in f32, got ${shown(value)}`);
 }
 
-/** Makes the check of an option. */
+/** Makes the check of an option with this range. */
 export const hyperparameter =
   (range: Range): Check =>
   (what, value) =>

@@ -12,9 +12,9 @@ export interface LarsOptions extends Pick<TrustRatioOptions, "epsilon">, StateOp
   readonly learningRate: LearningRate;
   /** Default 0.9. */
   readonly momentum?: number;
-  /** Look ahead along the velocity. Default false. */
+  /** Use the gradient at the point ahead along the velocity. Default false. */
   readonly nesterov?: boolean;
-  /** λ·w is added to the gradients before their norm is taken; default 0. */
+  /** Coefficient λ: λ·w is added to the gradients before their norm is taken; default 0. */
   readonly weightDecay?: number;
   /** Default 0.001. */
   readonly trustCoefficient?: number;
@@ -31,9 +31,9 @@ const LARS = {
 } satisfies OptionTable<LarsOptions>;
 
 /**
- * You et al., arXiv 1708.03888: gradients and λ·w, scaled to the norm of each parameter, then momentum. As in `momentum`
- * the learning rate is outside the velocity; optax has it inside, which differs where the rate changes. Give biases and
- * normalizations a `momentum` of their own by `byPath` and `biasesAndNorms`.
+ * You et al., arXiv 1708.03888: gradients and λ·w, scaled to the norm of each parameter, then momentum. As in
+ * `momentum` the learning rate is outside the velocity; in optax it is inside, which makes a difference when the rate
+ * changes. Give biases and normalizations a `momentum` of their own by `byPath` and `biasesAndNorms`.
  */
 export function lars(options: LarsOptions): Optimizer<{ readonly velocity: TensorTree }> {
   const settings = readOptions("lars", options, LARS, { example: "{ learningRate: 0.1 }" });

@@ -19,7 +19,7 @@ import { decay, decayBy } from "./weight-decay.js";
 const SLOTS = { mean: "both" } as const;
 
 export interface ScaleByLionOptions extends StateOptions<keyof typeof SLOTS> {
-  /** The momentum's share in the direction; default 0.9. */
+  /** Weight of the momentum in the direction; default 0.9. */
   readonly beta1?: number;
   /** Decay of the momentum; default 0.99. */
   readonly beta2?: number;

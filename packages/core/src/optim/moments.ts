@@ -23,10 +23,8 @@ export function biasCorrection(beta: number, t: Tensor): Tensor {
   return div(mul(u, 2), add(u, 1));
 }
 
-/**
- * A smaller epsilon times a bias correction could be 0 on an engine without subnormals: 0 / 0 where the gradient is 0.
- */
+/** Without subnormals, a smaller epsilon times a bias correction could be 0, and 0 / 0 where the gradient is 0. */
 const SMALLEST_EPSILON = 2 ** -100;
 
-/** An epsilon large enough to prevent 0 / 0. */
+/** Checks that an epsilon is large enough to prevent 0 / 0. */
 export const positiveEpsilon: Check = hyperparameter({ from: SMALLEST_EPSILON });

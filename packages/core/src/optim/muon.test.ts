@@ -26,7 +26,7 @@ interface Trained {
   readonly state: ReturnType<typeof runTrees>;
 }
 
-/** The formula of fixtures/muon.py. */
+/** Gradients (or, for step -1, weights) by the formula of fixtures/muon.py. */
 function given(shape: readonly number[], step: number): HostTensor {
   const data = Float32Array.from({ length: elementCount(shape, "test") }, (_, index) => {
     const raw = (index * 7919 + (step + 1) * 10473 + index * (step + 1) * 31) % 2003;
@@ -35,7 +35,7 @@ function given(shape: readonly number[], step: number): HostTensor {
   return tensor(data, shape);
 }
 
-/** The weights after 50 steps. */
+/** Trains for 50 steps and returns the weights. */
 function trained(optimizer: Optimizer, shape: readonly number[]): readonly number[] {
   let weight = given(shape, -1);
   let state = runTrees({ weight }, (inputs) => optimizer.init((inputs as Traced).weight));

@@ -40,23 +40,23 @@ const SLOTS = { mean: "both" } as const;
 
 export interface MuonOptions extends StateOptions<keyof typeof SLOTS> {
   readonly learningRate: LearningRate;
-  /** Decay of the average of gradients; default 0.95. */
+  /** Decay of the moving average of gradients; default 0.95. */
   readonly momentum?: number;
-  /** Look ahead along the average; default true. */
+  /** Nesterov momentum; default true. */
   readonly nesterov?: boolean;
   /** Decoupled weight decay of the master weights; default 0.1. */
   readonly weightDecay?: number;
-  /** Iterations; default 5. */
+  /** Iterations of Newton and Schulz; default 5. */
   readonly steps?: number;
   /** a, b and c of X ← a·X + (b·A + c·A²)·X with A = X·Xᵀ; default [3.4445, -4.775, 2.0315]. */
   readonly coefficients?: readonly [a: number, b: number, c: number];
-  /** The smallest norm to divide by; default 1e-7. */
+  /** Least norm that a matrix is divided by; default 1e-7. */
   readonly epsilon?: number;
   /** The dtype of the iteration's products; default f32. Norms, the average and the update are f32. */
   readonly dtype?: ComputeDType;
   /**
-   * The factor of the learning rate, as PyTorch's `adjust_lr_fn`: `original` is √max(1, out / in), `match_rms_adamw`
-   * 0.2 · √max(out, in), with which rates and decays of AdamW are of the right size. Default `original`.
+   * The factor of the learning rate, as in PyTorch's `adjust_lr_fn`. `original` is √max(1, out / in);
+   * `match_rms_adamw` is 0.2 · √max(out, in), which suits rates and decays chosen for AdamW. Default `original`.
    */
   readonly rateScale?: keyof typeof RATE_SCALES;
 }
@@ -88,10 +88,11 @@ type Settings = Required<MuonOptions>;
 type State = { readonly mean: TensorTree };
 
 /**
- * Jordan et al. 2024, kellerjordan.github.io/posts/muon, as in PyTorch: m ← μ·m + (1-μ)·g; w ← w - η·(s·O + λ·w), where O
- * is the matrix nearest to m, or to (1-μ)·g + μ·m with Nesterov, whose singular values are all about 1. For matrices
- * [in, out], such as the kernels of `dense`, and kernels of convolutions [out, in, …], which count as [out, in · …].
- * Give AdamW what is not a matrix, and usually embeddings and the last layer, by `byPath` and `biasesAndNorms`.
+ * Jordan et al. 2024, kellerjordan.github.io/posts/muon, as in PyTorch: m ← μ·m + (1-μ)·g; w ← w - η·(s·O + λ·w),
+ * where O is the nearest matrix to m whose singular values are all about 1; with Nesterov it is nearest to (1-μ)·g +
+ * μ·m. Takes matrices [in, out], such as the kernels of `dense`, and kernels of convolutions [out, in, …], as
+ * matrices [out, in · …]. Give AdamW the other parameters, and usually embeddings and the last layer, by `byPath` and
+ * `biasesAndNorms`.
  * @throws MP_SHAPE_MISMATCH, when training begins, for a parameter of fewer than two dimensions
  */
 export function muon(options: MuonOptions): Optimizer<State> {
@@ -140,7 +141,7 @@ function expectMatrices(parameters: TensorTree): void {
   );
 }
 
-/** The direction of a leaf, f32, and the norm that it was divided by. */
+/** The orthogonalized direction of a leaf, f32, and the norm that the leaf was divided by. */
 function orthogonalize(
   leaf: Tensor,
   { steps, coefficients: [a, b, c], epsilon, dtype, rateScale }: Settings,

@@ -25,7 +25,7 @@ export interface ScaleByNadamOptions extends StateOptions<keyof typeof SLOTS> {
   readonly beta2?: number;
   /** Added to √v, in the unit of the gradients; f32, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
-  /** ψ: how fast the momentum rises to β₁, by step. Default 4e-3, PyTorch's; Keras has 1. */
+  /** ψ: how fast the momentum rises to β₁ with the steps. Default 4e-3, PyTorch's; Keras has 1. */
   readonly momentumDecay?: number;
 }
 
@@ -40,7 +40,7 @@ const SCALE_BY_NADAM = {
 } satisfies OptionTable<ScaleByNadamOptions>;
 const NADAM = { learningRate: rate, ...SCALE_BY_NADAM } satisfies OptionTable<NadamOptions>;
 
-/** `product` is the product of the momenta of all steps, one scalar. */
+/** `product` is the product of all steps' momenta, one scalar. */
 type State = { readonly mean: TensorTree; readonly square: TensorTree; readonly product: Tensor };
 
 /**

@@ -16,23 +16,23 @@ import { isSettable, type SettableRate } from "./settable.js";
 export interface UpdateContext {
   /** i32 scalar: steps applied before this one. Skipped steps do not count. */
   readonly step: Tensor;
-  /** The rates that the host has set, f32 scalars by group of the optimizer that is called. */
+  /** Rates that the host has set: f32 scalars by group of this optimizer. */
   readonly settable?: Readonly<Record<string, Tensor>>;
-  /** A stream of this step's random numbers; needed by what rounds stochastically. */
+  /** Stream of this step's random numbers, for stochastic rounding. */
   readonly key?: Key;
 }
 
-/** Common to optimizers and the parts before them in a `chain`. All f32, under any policy. */
+/** Common to optimizers and gradient transformations. All tensors are f32, under any policy. */
 interface Part<S extends TensorTree> {
   readonly name: string;
   /** The name with all hyperparameters. Loading a checkpoint with another description warns. Default `name`. */
   readonly description?: string;
   /**
-   * The scope of an element's update: the gradient, state and weight of that `element` alone, or those of its whole
-   * `leaf`. Left out, anything. It says how an optimizer may be divided among ranks.
+   * The values that the update of an element depends on: gradient, state and weight of that `element` alone, or of
+   * its whole `leaf`. By default it may depend on anything. Decides how an optimizer may be divided among ranks.
    */
   readonly scope?: "element" | "leaf";
-  /** Its learning rates by group of parameters; without groups its only one as `default`. A step reports them. */
+  /** Learning rates by group of parameters, which a step reports. An optimizer without groups has one, `default`. */
   readonly learningRates?: Readonly<Record<string, LearningRate>>;
   /** State for these parameters (f32 view). */
   init(parameters: TensorTree): S;
@@ -53,7 +53,7 @@ interface Part<S extends TensorTree> {
 }
 
 /**
- * Turns gradients into what is *added* to the parameters: `updates` have the sign and size of a descent step. Write
+ * Turns gradients into updates that are *added* to the parameters, with the sign and size of a descent step. Write
  * your own in traced operators.
  */
 export interface Optimizer<S extends TensorTree = TensorTree> extends Part<S> {
@@ -62,7 +62,7 @@ export interface Optimizer<S extends TensorTree = TensorTree> extends Part<S> {
 }
 
 /**
- * Turns gradients into other gradients: clipped, with a penalty added, preconditioned. Its `updates` are gradients
+ * Turns gradients into other gradients: clips them, adds a penalty, preconditions them. Its `updates` are gradients
  * without sign and learning rate, so use it before an optimizer in a `chain`, never alone.
  */
 export interface GradientTransformation<S extends TensorTree = TensorTree> extends Part<S> {
@@ -75,30 +75,30 @@ export type Schedule = (step: Tensor) => Tensor;
 /** A constant, a schedule, or one that the host sets. */
 export type LearningRate = number | Schedule | SettableRate;
 
-/** The widest scope of several parts, as a property to spread into their combination. */
+/** The widest scope among several parts, as a property to spread into the combined optimizer. */
 export function widestScope(parts: readonly Pick<Optimizer, "scope">[]): Pick<Optimizer, "scope"> {
   const scopes = parts.map(({ scope }) => scope);
   if (scopes.includes(undefined)) return {};
   return { scope: scopes.includes("leaf") ? "leaf" : "element" };
 }
 
-/** The group of all parameters, or of those that no rule matches. */
+/** The group of all parameters or, in `byPath`, of those that no rule matches. */
 export const DEFAULT_GROUP = "default";
 
-/** Names a group of the optimizer of a group. */
+/** The name of a group within a group: `outer.inner`, or just one of the two if the other is the default. */
 export function groupName(outer: string, inner: string): string {
   if (inner === DEFAULT_GROUP) return outer;
   return outer === DEFAULT_GROUP ? inner : `${outer}.${inner}`;
 }
 
-/** The number, in f32, with the shape of every leaf. */
+/** A tree of f32 leaves with the structure and shapes of `tree`, filled with a number. */
 export function fillLike<T extends TensorTree>(tree: T, value: number): T {
   return mapTensors((leaf) => expand(literal(value), leaf.shape), tree);
 }
 
 export const zerosLike = <T extends TensorTree>(tree: T): T => fillLike(tree, 0);
 
-/** Checks a constant rate; a schedule is checked when it returns one, a settable rate when it is made. */
+/** Checks a constant rate. A schedule is checked when it returns a rate, a settable rate when it is made. */
 export const rate: Check = (what, rate) => {
   if (typeof rate !== "function" && !isSettable(rate)) checkHyperparameter(what, rate as number, { from: 0 });
 };
@@ -127,7 +127,7 @@ export function rateAt(
 
 const STEP_HINT = 'a schedule gets the step as i32, compute with cast(step, "f32")';
 
-/** The step is i32, which does not mix with fractions or floats; if a schedule forgets the cast, the error says so. */
+/** Calls a schedule. The step is i32, which does not mix with floats: the error names the cast if it is missing. */
 function computeRate(schedule: Schedule, { step }: UpdateContext): unknown {
   try {
     return schedule(step);
@@ -155,17 +155,17 @@ function ratesBy(
   return Object.fromEntries(rates);
 }
 
-/** The initial rates of those that the host sets, f32 scalars by group. */
+/** The initial values of the settable rates, f32 scalars by group. */
 export const initialRates = (optimizer: Rated): RatesByGroup =>
   ratesBy(optimizer, (rate) => (isSettable(rate) ? literal(rate.initial) : undefined));
 
-/** The learning rates by group that are computed in the step, f32 scalars; the others are constants. */
+/** The rates that the step computes, f32 scalars by group; the other rates are constants. */
 export const computeRates = (optimizer: Rated, context: UpdateContext): RatesByGroup =>
   ratesBy(optimizer, (rate, group) =>
     typeof rate === "number" ? undefined : cast(rateAt(rate, context, group), "f32"),
   );
 
-/** f32 updates: -rate times each direction; also the rate, if it is computed. */
+/** Updates of -rate times each direction, f32; also returns the rate if it is computed. */
 export function descend(
   directions: TensorTree,
   learningRate: LearningRate,

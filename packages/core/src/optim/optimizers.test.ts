@@ -28,7 +28,7 @@ import { momentum, sgd } from "./sgd.js";
 import { scaleByTrustRatio } from "./trust-ratio.js";
 import { addDecayedWeights, weightDecay } from "./weight-decay.js";
 
-/** f32 against doubles: a few roundings, and none of the cancellation that 1 - 0.999^t would bring. */
+/** Relative error of f32 against doubles: a few roundings, without the cancellation in 1 - 0.999^t. */
 const RELATIVE = 1e-6;
 
 describe("optimizers make the updates that PyTorch makes in double precision", () => {

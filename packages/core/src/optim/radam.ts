@@ -49,8 +49,8 @@ const RADAM = { learningRate: rate, ...SCALE_BY_RADAM } satisfies OptionTable<Ra
 type State = Pick<AdamState, "mean" | "square">;
 
 /**
- * Rectified Adam (Liu et al., arXiv 1908.03265), as PyTorch computes it: the first steps, in which the variance of 1/√v
- * is unbounded, are those of momentum; later ones are Adam's, rectified.
+ * Rectified Adam (Liu et al., arXiv 1908.03265), as PyTorch computes it: momentum in the first steps, while the
+ * variance of 1/√v is unbounded, then rectified Adam.
  */
 export function radam(options: RadamOptions): Optimizer<State> {
   const settings = readOptions("radam", options, RADAM, {
@@ -65,7 +65,7 @@ export function scaleByRadam(options: ScaleByRadamOptions = {}): GradientTransfo
   return part(readOptions("scaleByRadam", options, SCALE_BY_RADAM, { elsewhere: ADAM_ELSEWHERE }));
 }
 
-/** The variance is tractable for lengths above this. */
+/** The variance is tractable if the average's window is longer than this. */
 const SHORTEST = 5;
 
 function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<State> {
@@ -95,9 +95,9 @@ function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<S
 }
 
 /**
- * ρ∞ - 2t·βᵗ / (1 - βᵗ), the length of the average's window at step t. At first it is a small difference of large
- * numbers. With h = -t·ln(β)/2 it is a constant plus (h - (h·coth(h) - 1)) · 2/-ln(β), and a series gives the bracket for
- * small h.
+ * ρ∞ - 2t·βᵗ / (1 - βᵗ), the length of the average's window at step t. For small t it is a small difference of large
+ * numbers. With h = -t·ln(β)/2 it is a constant plus (h - (h·coth(h) - 1)) · 2/-ln(β), and a series gives the bracket
+ * for small h.
  */
 function lengthAt(t: Tensor, beta: number, limit: number): Tensor {
   const x = -Math.log(beta);
@@ -111,7 +111,7 @@ function lengthAt(t: Tensor, beta: number, limit: number): Tensor {
   return add(mul(sub(h, bracket), 2 / x), limit - 2 / x);
 }
 
-/** r², of which the paper takes the root. */
+/** r², the square of the paper's rectification term. */
 function rectification(length: Tensor, limit: number): Tensor {
   // Results for shorter lengths are not used, but must not be the root of a negative number.
   const l = maximum(length, SHORTEST);

@@ -1,4 +1,4 @@
-/** Every option of schedules and of the newer parts of optimizers, with values outside its range: each is refused by its name. */
+/** Gives every option of schedules and newer optimizers values outside its range: each is refused by its name. */
 import { describe, expect, it } from "vitest";
 import { adam } from "./adam.js";
 import { adamax } from "./adamax.js";
@@ -13,7 +13,7 @@ import { warmRestarts } from "./schedules/warm-restarts.js";
 import { warmup } from "./schedules/warmup.js";
 
 const NEVER = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, "1", null, [1], {}, 1n];
-/** Values that no option of a kind takes, and values at its edges. */
+/** Values that options of each kind refuse, and values at the edges that they take. */
 const KINDS = {
   positive: { refused: [...NEVER, true, 0, -0, -1, 1e-50, 1e39], taken: [2 ** -140, 1, 1e30] },
   atLeastZero: { refused: [...NEVER, true, -1, -1e-40, 1e39], taken: [0, 2 ** -140, 1e30] },
@@ -30,7 +30,7 @@ type Kind = keyof typeof KINDS;
 type Make = (options: object) => unknown;
 interface Options {
   readonly make: Make;
-  /** Enough to make one. */
+  /** Options that are enough to make the part. */
   readonly base: object;
   readonly kinds: Readonly<Record<string, Kind>>;
 }

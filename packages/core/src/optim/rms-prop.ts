@@ -24,9 +24,9 @@ export interface ScaleByRmsOptions extends StateOptions<keyof typeof SLOTS> {
   readonly decay?: number;
   /** Added to √s, in the unit of the gradients; f32, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
-  /** Add epsilon to s under the root, in the unit of squares, as Keras and optax do. Default false, PyTorch's. */
+  /** Add epsilon to s under the root, in the unit of squares, as Keras and optax do. Default false, as in PyTorch. */
   readonly epsilonInRoot?: boolean;
-  /** Divide by the standard deviation, √(s - m²) with the mean m of the gradients (Graves, arXiv 1308.0850). Default false. */
+  /** Divide by √(s - m²), with m the mean of the gradients (Graves, arXiv 1308.0850). Default false. */
   readonly centered?: boolean;
 }
 
@@ -34,11 +34,11 @@ export interface RmsPropOptions
   extends Omit<ScaleByRmsOptions, "states">,
     StateOptions<keyof typeof RMS_PROP_SLOTS> {
   readonly learningRate: LearningRate;
-  /** Momentum of the divided gradients, with the learning rate outside, as in `momentum`; default 0: none. */
+  /** Momentum of the divided gradients, with the learning rate outside, as in `momentum`; default 0, no momentum. */
   readonly momentum?: number;
 }
 
-/** Options that came after the first checkpoints: of the direction, and of all. */
+/** Options that did not exist when the first checkpoints were written. */
 const LATER_PART = {
   epsilonInRoot: withDefault(false, truth),
   centered: withDefault(false, truth),
@@ -58,9 +58,9 @@ const RMS_PROP = {
 } satisfies OptionTable<RmsPropOptions>;
 const ELSEWHERE = { alpha: "did you mean decay?", rho: "did you mean decay?" };
 
-/** `mean` only if centered. */
+/** State of the direction; `mean` only if centered. */
 type RmsState = { readonly square: TensorTree; readonly mean?: TensorTree };
-/** `velocity` only with momentum. */
+/** State of the optimizer; `velocity` only with momentum. */
 export type RmsPropState = RmsState & { readonly velocity?: TensorTree };
 
 /** Hinton's RMSProp: s ← ρ·s + (1-ρ)·g²; w ← w - η·g / (√s + ε). */

@@ -4,13 +4,13 @@ import { checkHyperparameter } from "./hyperparameter.js";
 import type { GradientTransformation } from "./optimizer.js";
 import { scaleUpdates, stateless } from "./transformation.js";
 
-/** √mean(x²), f32 scalar; 0 of no elements. */
+/** √mean(x²), f32 scalar; 0 without elements. */
 const rootMeanSquare = (x: Tensor): Tensor =>
   sqrt(div(reduceSumSquare(x), Math.max(1, elementCount(x.shape, "optimizer"))));
 
 /**
- * Scales the direction of each parameter so that the root of the mean of its squares is at most `threshold` (Shazeer &
- * Stern, arXiv 1804.04235, section 6); `clip_by_block_rms` of optax.
+ * Scales the direction of each parameter so that its root mean square is at most `threshold` (Shazeer & Stern, arXiv
+ * 1804.04235, section 6); `clip_by_block_rms` of optax.
  */
 export function clipByBlockRms(threshold: number): GradientTransformation {
   checkHyperparameter("clipByBlockRms: the threshold", threshold, { from: 0, open: true });
@@ -26,8 +26,8 @@ export function clipByBlockRms(threshold: number): GradientTransformation {
 }
 
 /**
- * Scales the direction of each parameter by the root of the mean of that parameter's squares, at least `smallest`:
- * relative steps; `scale_by_param_block_rms` of optax.
+ * Makes steps relative: scales the direction of each parameter by the root mean square of the parameter, at least
+ * `smallest`; `scale_by_param_block_rms` of optax.
  */
 export function scaleByParameterRms(smallest = 1e-3): GradientTransformation {
   checkHyperparameter("scaleByParameterRms: the smallest", smallest, { from: 0 });

@@ -22,42 +22,41 @@ export interface ScaleByAdamOptions extends StateOptions<keyof typeof SLOTS> {
   /** Added to √v, in the unit of the gradients; f32 under any policy, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
   /**
-   * Divide by the largest second moment so far (Reddi et al., arXiv 1904.09237): of those before their bias is corrected,
-   * as PyTorch and Keras do, or of the `corrected` ones, as optax does. Default false.
+   * Divide by the largest second moment so far (Reddi et al., arXiv 1904.09237). True takes the maximum before bias
+   * correction, as PyTorch and Keras do; `corrected` takes it after, as optax does. Default false.
    */
   readonly amsgrad?: boolean | "corrected";
   /**
-   * Add epsilon to √v before its bias is corrected, as Keras does: the ε̂ of the paper's section 2. Default false: after
-   * that, as PyTorch and optax do.
+   * Add epsilon to √v before bias correction, as Keras does: the ε̂ of the paper's section 2. Default false: after
+   * bias correction, as PyTorch and optax do.
    */
   readonly epsilonHat?: boolean;
   /**
-   * Added to v under the root, after its bias is corrected, or with `belief` to v itself in every step; `eps_root` of optax.
-   * Default 0.
+   * Added to v under the root after bias correction or, with `belief`, to v itself in every step; `eps_root` of
+   * optax. Default 0.
    */
   readonly epsilonRoot?: number;
   /**
-   * Kind of the second moment: `adam`, an average of g²; `belief`, one of (g - m)² (AdaBelief, arXiv 2010.07468);
-   * `yogi`, v - (1-β₂)·sign(v - g²)·g² (Yogi, Zaheer et al. 2018). Default `adam`.
+   * Kind of the second moment: `adam` is an average of g²; `belief` an average of (g - m)² (AdaBelief, arXiv
+   * 2010.07468); `yogi` is v - (1-β₂)·sign(v - g²)·g² (Yogi, Zaheer et al. 2018). Default `adam`.
    */
   readonly secondMoment?: SecondMoment;
-  /** Start of both moments; default 0. Yogi has 1e-6. */
+  /** Start of both moments; default 0, for Yogi 1e-6 in its paper. */
   readonly initialAccumulator?: number;
 }
 
-/** The slots of Adam. */
 const SLOTS = { mean: "both", square: "nonNegative", maximum: "nonNegative" } as const;
 
 type SecondMoment = "adam" | "belief" | "yogi";
 
-/** `maximum` only with `amsgrad`. */
+/** State of Adam; `maximum` only with `amsgrad`. */
 export type AdamState = {
   readonly mean: TensorTree;
   readonly square: TensorTree;
   readonly maximum?: TensorTree;
 };
 
-/** Options that came after the first checkpoints. */
+/** Options that did not exist when the first checkpoints were written. */
 export const LATER: DefaultedOptions<Omit<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
   ...stateOptions(SLOTS),
   amsgrad: withDefault(false, oneOf(false, true, "corrected")),
@@ -66,7 +65,6 @@ export const LATER: DefaultedOptions<Omit<ScaleByAdamOptions, "beta1" | "beta2" 
   secondMoment: withDefault("adam", oneOf("adam", "belief", "yogi")),
   initialAccumulator: withDefault(0, hyperparameter({ from: 0 })),
 };
-/** Options of Adam and its relatives. */
 export const BETAS: DefaultedOptions<Pick<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
   beta1: withDefault(0.9, averageFactor),
   beta2: withDefault(0.999, averageFactor),
@@ -76,8 +74,8 @@ export const SCALE_BY_ADAM: DefaultedOptions<ScaleByAdamOptions> = { ...BETAS, .
 export const ADAM_ELSEWHERE = { betas: "did you mean beta1 and beta2?" };
 
 /**
- * The direction of Adam without its learning rate: m̂ / (√v̂ + ε), of the moments with their bias corrected (Kingma & Ba,
- * arXiv 1412.6980, algorithm 1). Steps are those that were applied.
+ * The direction of Adam without its learning rate: m̂ / (√v̂ + ε), from bias-corrected moments (Kingma & Ba, arXiv
+ * 1412.6980, algorithm 1). Only applied steps count.
  */
 export function scaleByAdam(options: ScaleByAdamOptions = {}): GradientTransformation<AdamState> {
   return adamPart(readOptions("scaleByAdam", options, SCALE_BY_ADAM, { elsewhere: ADAM_ELSEWHERE }));
@@ -125,7 +123,7 @@ export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransf
   });
 }
 
-/** The second moments after this step, before their bias is corrected. */
+/** The second moments after this step, before bias correction. */
 function secondMoments(
   { beta2, epsilonRoot, secondMoment }: Required<ScaleByAdamOptions>,
   gradients: TensorTree,

@@ -15,8 +15,8 @@ import {
 import { scaleUpdates } from "./transformation.js";
 
 /**
- * The end of a chain of directions: w ← w - η·d. `chain(scaleByAdam(), scaleByLearningRate(1e-3))` is
- * `adam({ learningRate: 1e-3 })`, with its state elsewhere in the tree.
+ * Ends a chain of directions: w ← w - η·d. `chain(scaleByAdam(), scaleByLearningRate(1e-3))` is `adam({ learningRate:
+ * 1e-3 })`, with the state elsewhere in the tree.
  * @throws MP_INVALID_ARGUMENT for a constant rate that is negative or not finite in f32
  */
 export function scaleByLearningRate(learningRate: LearningRate): Optimizer {
@@ -25,8 +25,8 @@ export function scaleByLearningRate(learningRate: LearningRate): Optimizer {
 }
 
 /**
- * Multiplies directions by a schedule of the applied steps, with the sign that it gives: a factor besides the learning
- * rate, which comes last.
+ * Multiplies directions by a schedule of the applied steps, whatever its sign: a factor besides the learning rate,
+ * which comes last.
  */
 export function scaleBySchedule(schedule: Schedule): GradientTransformation {
   callback("scaleBySchedule: the schedule", schedule);

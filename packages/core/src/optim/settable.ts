@@ -3,13 +3,13 @@ import { checkHyperparameter } from "./hyperparameter.js";
 /** A learning rate that the host sets between steps, made by `settable`. */
 export interface SettableRate {
   readonly name: "settable";
-  /** The rate until another is set. */
+  /** The rate until the host sets another. */
   readonly initial: number;
 }
 
 /**
- * A learning rate that `setRates` of the trainer changes between steps, without a new compilation: it is part of the
- * run's state (f32), and so in every checkpoint. In a loop without a trainer it stays `initial`.
+ * A learning rate that `setRates` of the trainer changes between steps, without a new compilation. It is part of the
+ * run's state (f32), and so of every checkpoint. Without a trainer it stays `initial`.
  * @throws MP_INVALID_ARGUMENT for a rate that is negative or not finite in f32
  */
 export function settable(initial: number): SettableRate {
@@ -17,7 +17,7 @@ export function settable(initial: number): SettableRate {
   return Object.freeze({ name: "settable", initial });
 }
 
-/** Whether the host sets the rate. */
+/** Whether a rate is one that the host sets. */
 export function isSettable(rate: unknown): rate is SettableRate {
   return typeof rate === "object" && rate !== null && (rate as Partial<SettableRate>).name === "settable";
 }

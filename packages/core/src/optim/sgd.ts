@@ -38,14 +38,16 @@ export const VELOCITY = { velocity: "both" } as const;
 export interface ScaleByMomentumOptions extends StateOptions<keyof typeof VELOCITY> {
   /** Default 0.9. */
   readonly momentum?: number;
-  /** Look ahead along the velocity (Sutskever et al. 2013, as PyTorch computes it). */
+  /** Nesterov momentum (Sutskever et al. 2013, as PyTorch computes it). Default false. */
   readonly nesterov?: boolean;
-  /** The gradient's share is 1 - dampening, except in the first step, as in PyTorch; default 0. Not with Nesterov. */
+  /** Weights the gradient by 1 - dampening, except in the first step, as in PyTorch; default 0. Not with Nesterov. */
   readonly dampening?: number;
 }
 
 export interface MomentumOptions extends SgdOptions, ScaleByMomentumOptions {
-  /** λ·w is added to the gradients, as in PyTorch: L2 regularization of the master weights. Default 0. */
+  /**
+   * Coefficient λ: λ·w is added to the gradients, as in PyTorch (L2 regularization of the master weights). Default 0.
+   */
   readonly weightDecay?: number;
 }
 
@@ -75,7 +77,7 @@ export function momentum(options: MomentumOptions): Optimizer<State> {
   return compose(nesterov ? "nesterov" : "momentum", withoutDefaults(others, LATER), parts);
 }
 
-/** The velocity that gradients accumulate in, v ← μ·v + g: `momentum` without its learning rate, `trace` of optax. */
+/** Accumulates gradients in a velocity, v ← μ·v + g: `momentum` without its learning rate, `trace` of optax. */
 export function scaleByMomentum(options: ScaleByMomentumOptions = {}): GradientTransformation<State> {
   return momentumPart("scaleByMomentum", readOptions("scaleByMomentum", options, SCALE_BY_MOMENTUM));
 }

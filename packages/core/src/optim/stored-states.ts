@@ -88,14 +88,14 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
   };
 }
 
-/** The format of one tensor of a slot: f32 for what is too small to be worth its scales, or has nothing to scale. */
+/** The format of one tensor of a slot: f32 for scalars, and for tensors too small to be worth their scales. */
 function chooseFormat({ shape }: Tensor, format: StateFormat, minU8Elements: number): StateFormat {
   const elements = elementCount(shape, "states");
   const isSmall = shape.length === 0 || elements === 0 || (format === "u8" && elements < minU8Elements);
   return isSmall ? "f32" : format;
 }
 
-/** Removes the scales from a state and gives the values of their slot. */
+/** Decodes the values of a slot and removes its scales from the state. */
 function values(
   state: Record<string, TensorTree>,
   slot: string,

@@ -5,8 +5,8 @@ import { STATE_OPTIONS, type StateOptions, type StateSlots } from "./states/stat
 import { withStoredStates } from "./stored-states.js";
 
 /**
- * The direction of an optimizer, by default element by element. Its description has all settings. `slots` names the parts
- * of its state that the settings may store in few bits.
+ * A transformation that gives an optimizer's direction, by default element by element. Its description has all
+ * settings. `slots` names the state that the settings may store in few bits.
  */
 export function direction<S extends TensorTree>(
   name: string,

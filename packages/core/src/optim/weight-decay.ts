@@ -16,9 +16,9 @@ export function weightDecay(lambda: number): GradientTransformation {
 }
 
 /**
- * Adds λ·w to the directions, on the master weights: decoupled weight decay (Loshchilov & Hutter, arXiv 1711.05101) after
- * the part that scales the gradients, `chain(scaleByAdam(), addDecayedWeights(0.01), scaleByLearningRate(1e-3))`. Before
- * it, this is `weightDecay`.
+ * Adds λ·w to the directions, with w the master weights. After the part that scales the gradients this is decoupled
+ * weight decay (Loshchilov & Hutter, arXiv 1711.05101): `chain(scaleByAdam(), addDecayedWeights(0.01),
+ * scaleByLearningRate(1e-3))`. Before that part it is `weightDecay`.
  */
 export function addDecayedWeights(lambda: number): GradientTransformation {
   return addDecay("addDecayedWeights", lambda);
@@ -31,11 +31,11 @@ function addDecay(name: string, lambda: number): GradientTransformation {
   );
 }
 
-/** Advice for an optimizer without decay. */
+/** Advice for users who give `weightDecay` to an optimizer that has none. */
 export const decayHint = (optimizer: string): { readonly weightDecay: string } => ({
   weightDecay: `use chain(weightDecay(1e-4), ${optimizer})`,
 });
 
-/** The decay as a part, if there is any. */
+/** The weight decay as a list of parts, empty for 0. */
 export const decayBy = (lambda: number): readonly GradientTransformation[] =>
   lambda === 0 ? [] : [addDecayedWeights(lambda)];

@@ -35,7 +35,7 @@ const PRECISION_NAMES: OptionNames<Precision> = {
   warnings: true,
 };
 
-/** @throws MP_INVALID_ARGUMENT for what is no bundle of policy, master weights and loss scaler */
+/** @throws MP_INVALID_ARGUMENT for a value that is not a bundle of policy, master weights and loss scaler */
 function checkPrecision(owner: string, precision: unknown): void {
   const what = `${owner}: precision`;
   if (!isPlainObject(precision)) {
@@ -57,14 +57,15 @@ function checkPrecision(owner: string, precision: unknown): void {
   for (const [name, check] of Object.entries(PRECISION_PARTS)) check(`${what}: ${name}`, precision[name]);
 }
 
-/** Returns the precision; one that depends on the engine, such as `mixed()`, is called with its manifest. */
+/** Returns the precision; calls a function such as `mixed()` with the engine's manifest to get it. */
 export const choosePrecision = (choice: PrecisionChoice, manifest: BackendManifest): Precision =>
   typeof choice === "function" ? choice(manifest) : choice;
 
 /**
  * Chooses the precision and checks it.
  * @param owner the subject of messages
- * @throws MP_INVALID_ARGUMENT for what is no precision, MP_UNSUPPORTED for a half that the engine does not have
+ * @throws MP_INVALID_ARGUMENT for a value that is not a precision, MP_UNSUPPORTED for a half that the engine does not
+ *   have
  */
 export function usablePrecision(
   owner: string,

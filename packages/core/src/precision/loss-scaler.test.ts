@@ -25,7 +25,7 @@ function rowOf(state: Tree<HostTensor>): Row {
   return [Number(scale.data[0]), Number(goodSteps.data[0]), Number(tolerance.data[0])];
 }
 
-/** State after each step of a run, from the scaler's own start or another. */
+/** State of a scaler after each step of a run, from its initial state or from `start`. */
 function trace(options: DynamicLossScaleOptions, finite: readonly boolean[], start?: Row): readonly Row[] {
   const scaler: LossScaler = dynamicLossScale(options);
   let state = start === undefined ? runTrees({}, () => scaler.init()) : stateOf(start);
@@ -160,7 +160,7 @@ describe("the same scales as other implementations, over random runs", () => {
     },
   );
 
-  /** Park and Miller's generator: enough to mix good steps and overflows. */
+  /** Draws finite steps and overflows from Park and Miller's generator. */
   function randomRun(seed: number, length: number, overflowRate: number): boolean[] {
     let x = seed;
     return Array.from({ length }, () => {
@@ -169,7 +169,7 @@ describe("the same scales as other implementations, over random runs", () => {
     });
   }
 
-  /** `update_scale_hysteresis` of Apex and TransformerEngine. */
+  /** The scales by `update_scale_hysteresis` of Apex and TransformerEngine. */
   function apex(finite: readonly boolean[], hysteresis: number, interval: number): number[] {
     let [scale, growth, tracker] = [2 ** 16, 0, hysteresis];
     return finite.map((ok) => {
@@ -181,7 +181,7 @@ describe("the same scales as other implementations, over random runs", () => {
     });
   }
 
-  /** Megatron's `DynamicGradScaler.update`. */
+  /** The scales by Megatron's `DynamicGradScaler.update`. */
   function megatron(finite: readonly boolean[], hysteresis: number, interval: number): number[] {
     let [scale, growth, tracker] = [2 ** 16, 0, hysteresis];
     return finite.map((ok) => {

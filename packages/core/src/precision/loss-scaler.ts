@@ -31,37 +31,37 @@ import {
   where,
 } from "@mp/graph/ops";
 
-/** A custom scaler is these three functions in traced operators; it runs inside the graph on every engine. */
+/** The three functions of a scaler, in traced operators that run inside the graph on every engine. */
 export interface LossScaler<S extends TensorTree = TensorTree> {
-  /** How it prints: `dynamic(65536)`. */
+  /** The scaler as text: `dynamic(65536)`. */
   readonly name: string;
-  /** For programs that treat the scalers of this package differently; a custom one leaves it out. */
+  /** Lets programs tell the scalers of this package apart; a custom scaler leaves it out. */
   readonly kind?: "none" | "static" | "dynamic";
   /**
    * Everything that decides how the scale changes. Loading a checkpoint with another description warns. Default `name`.
    */
   readonly description?: string;
-  /** Warnings about these options; the trainer passes them on. */
+  /** Warnings about the scaler's options; the trainer passes them on. */
   readonly warnings?: readonly string[];
-  /** The smallest scale that it returns; default 2^-126. A step with a scale outside the two bounds is skipped. */
+  /** The smallest scale returned; default 2^-126. A step with a scale outside the two bounds is skipped. */
   readonly minScale?: number;
   /**
-   * The largest scale that it returns; default 2^126. With bounds within 1 … 2^24 and without accumulation, clipping
-   * and unscaling are one multiplication.
+   * The largest scale that the scaler returns; default 2^126. With bounds within 1 … 2^24 and without accumulation,
+   * clipping and unscaling are one multiplication.
    */
   readonly maxScale?: number;
   /**
-   * Smallest and largest value of scalars of the state, by their path in it: `{ scale: [1, 2 ** 24] }`. A checkpoint
-   * with a value outside is rejected. By default only the scale that the state gives is checked.
+   * Smallest and largest value of state scalars by path: `{ scale: [1, 2 ** 24] }`. A checkpoint with a value outside
+   * is rejected. By default only the scale that follows from the state is checked.
    */
   readonly bounds?: Readonly<Record<string, readonly [smallest: number, largest: number]>>;
-  /** The initial state of a run, in traced operators: usually f32 and i32 scalars. Every checkpoint contains it. */
+  /** The initial state of a run, in traced operators: usually f32 and i32 scalars. Checkpoints contain it. */
   init(): S;
   /** The scale of the next step, f32 scalar. */
   scale(state: S): Tensor;
   /**
-   * `finite` (bool scalar) says whether loss, gradients and model state were finite at that scale. It is true for a
-   * step that is skipped only because of its new parameters: no scale would have helped.
+   * The next state. `finite` (bool scalar) says whether loss, gradients and model state were finite at that scale. It
+   * is also true if only the new parameters were not finite and the step is skipped: no scale would have helped.
    */
   update(state: S, finite: Tensor): S;
 }
@@ -85,7 +85,7 @@ export function noLossScaling(): LossScaler<NoState> {
   return constantScale("none", "none", 1);
 }
 
-/** Beyond these bounds a scale or its reciprocal is infinite, or subnormal, which engines may flush to 0. */
+/** Outside these bounds a scale or its reciprocal is infinite, or a subnormal that engines may flush to 0. */
 export const SMALLEST_SCALE: number = 2 ** -126;
 export const LARGEST_SCALE: number = 2 ** 126;
 
@@ -99,7 +99,7 @@ const scaleAllowed = claim(
   (scale) => typeof scale === "number" && scale >= SMALLEST_SCALE && scale <= LARGEST_SCALE,
 );
 
-/** Any other factor rounds every gradient twice: when scaling and when unscaling. */
+/** Warns of factors that are not powers of two: they round every gradient twice, when scaling and when unscaling. */
 function unlessPowersOfTwo(what: string, factors: Readonly<Record<string, number>>): readonly string[] {
   return Object.entries(factors)
     .filter(([, factor]) => !Number.isInteger(Math.log2(factor)))
@@ -119,29 +119,29 @@ export function staticLossScale(scale: number): LossScaler<NoState> {
 export interface DynamicLossScaleOptions {
   /** Default 2^16, PyTorch's; safe because the loss is scaled in f32. */
   readonly initialScale?: number;
-  /** Default 2. */
+  /** Factor of the scale when it grows; default 2. */
   readonly growthFactor?: number;
-  /** Default 0.5. */
+  /** Factor of the scale on overflow; default 0.5. */
   readonly backoffFactor?: number;
-  /** Exactly this many finite steps in a row grow the scale; default 2000. */
+  /** Number of finite steps in a row that grow the scale; default 2000. */
   readonly growthInterval?: number;
   /**
    * Finite steps at the start and after each overflow that do not count towards `growthInterval`; default 0, as in
    * PyTorch. DeepSpeed has 1.
    */
   readonly growthDelay?: number;
-  /** Default 1: below it unscaling could overflow gradients that the check saw as finite. */
+  /** Default 1: at a lower scale unscaling could overflow gradients that the check saw as finite. */
   readonly minScale?: number;
   /** Default the larger of 2^24 and `initialScale`. */
   readonly maxScale?: number;
-  /** The number of the overflow that lowers the scale: 1 (default) is the first, 3 tolerates two before it. */
+  /** The number of the overflow that lowers the scale: 1 (default) is the first; 3 tolerates two before. */
   readonly hysteresis?: number;
   /** When the tolerance is restored: `on-good-step` (default; TransformerEngine, Apex) or `on-growth` (Megatron). */
   readonly refill?: "on-good-step" | "on-growth";
 }
 
 export type DynamicLossScaleState = {
-  /** f32. */
+  /** The scale, f32. */
   readonly scale: Tensor;
   /** i32: finite steps since the last overflow or growth; below 0 while `growthDelay` lasts. */
   readonly goodSteps: Tensor;
@@ -149,7 +149,7 @@ export type DynamicLossScaleState = {
   readonly tolerance: Tensor;
 };
 
-/** The result of `dynamicLossScale`: a scaler that says which options it has. */
+/** The result of `dynamicLossScale`: a scaler that shows its options. */
 export interface DynamicLossScaler extends LossScaler<DynamicLossScaleState> {
   readonly kind: "dynamic";
   /** All options, with the defaults of those that were left out. */

@@ -23,7 +23,7 @@ import {
 
 const vector = (...numbers: number[]): HostTensor => tensor(Float32Array.from(numbers));
 
-/** Weights in f32 after as many equal updates, in the way that `masters` keeps them. */
+/** Weights in f32 after `times` equal updates, kept as `masters` keeps them. */
 function updated(
   masters: MasterWeights,
   start: readonly number[],
@@ -76,7 +76,7 @@ describe("without masters", () => {
     expect(updated(f32Master(), [1], 0.99 * lost, 100)[0]).toBeCloseTo(1 + 99 * lost, 5);
   });
 
-  /** Updates a number next to -1 on the side nearer to 0, where halves lie twice as close. */
+  /** Updates a number next to -1, on the side nearer to 0, where the numbers of the half lie twice as close. */
   function updatedBelow(dtype: HalfDType, lost: number, times: number): number {
     let weight = -1;
     for (let step = 0; step < times; step++) weight = roundTo(dtype, weight + roundTo(dtype, 0.99 * lost));
@@ -109,7 +109,7 @@ describe("Kahan's sum", () => {
   });
 });
 
-/** The two bf16 numbers around an f32 number, by its bits: the nearer to 0 first. */
+/** The two bf16 neighbors of an f32 number, from its bits; the one nearer to 0 comes first. */
 function around(x: number): readonly [number, number] {
   const bits = new Uint32Array(new Float32Array([x]).buffer);
   const down = ((bits[0] ?? 0) & 0xffff0000) >>> 0;
@@ -121,7 +121,7 @@ function around(x: number): readonly [number, number] {
 const LARGEST = (2 - 2 ** -7) * 2 ** 127;
 const draws = 4096;
 
-/** Rounds one number so many times. */
+/** Rounds one number stochastically many times. */
 function roundings(x: number, seed = 7): readonly number[] {
   return numbersOf(
     runTrees(tensor(Float32Array.of(x), []), (input) =>

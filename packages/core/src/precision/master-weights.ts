@@ -1,6 +1,6 @@
 /**
- * How parameters are kept and updated. A half has 11 (f16) or 8 (bf16) significant bits, so an update below 2^-11 or
- * 2^-8 of the weight is lost if the sum is computed in it (Micikevicius et al., arXiv 1710.03740, §3.1).
+ * How parameters are kept and updated. A half has 11 (f16) or 8 (bf16) significant bits, so a sum computed in the
+ * half loses an update below 2^-11 or 2^-8 of the weight (Micikevicius et al., arXiv 1710.03740, §3.1).
  */
 
 import {
@@ -15,16 +15,16 @@ import {
 import { dtypeHint, shown } from "@mp/graph/internal";
 import { add, cast, stochasticallyRounded, sub } from "@mp/graph/ops";
 
-/** A custom way of storing weights is these three functions in traced operators. */
+/** The three functions of a way to store weights, also of a custom one, in traced operators. */
 export interface MasterWeights<S extends TensorTree = TensorTree> {
-  /** The method and its dtype, if it has one: `kahan(bf16)`. Loading a checkpoint with another name warns. */
+  /** The method, with its dtype if it has one: `kahan(bf16)`. Loading a checkpoint with another name warns. */
   readonly name: string;
   /**
-   * The entry of the state that holds the weights in the structure of the parameters, if the state has other entries:
-   * `loadParameters` takes them from there. Default the whole state.
+   * The entry of the state that holds the weights in the structure of the parameters; default the whole state.
+   * `loadParameters` reads the weights there.
    */
   readonly weightsAt?: string;
-  /** The state for the user's initial parameters (f32). */
+  /** The initial state for the user's parameters (f32). */
   init(parameters: TensorTree): S;
   /** The parameters that the loss is differentiated with respect to: the user's tree, in the dtype of storage. */
   parameters(state: S): TensorTree;
@@ -66,9 +66,9 @@ export function noMasterWeights(dtype: HalfDType): MasterWeights {
 }
 
 export type KahanState = {
-  /** The weights in the half, as the loss gets them. With the compensation added they are nearly exact. */
+  /** The weights in the half, as the loss gets them; the sum with the compensation is nearly exact. */
   readonly value: TensorTree;
-  /** The remainder that the last additions lost to rounding, in the same half. */
+  /** The remainder that rounding took from the last additions, in the same half. */
   readonly compensation: TensorTree;
 };
 

@@ -24,7 +24,7 @@ export interface Precision {
   readonly warnings?: readonly BackendWarning[];
 }
 
-/** A precision, or a function that picks one by what the backend computes natively. */
+/** A precision, or a function that picks one from a backend's manifest. */
 export type PrecisionChoice = Precision | ((manifest: BackendManifest) => Precision);
 
 function preset(
@@ -46,7 +46,7 @@ export function mixedFloat16(): Precision {
   return preset("mixed_float16", mixedFloat16Policy, dynamicLossScale());
 }
 
-/** bf16 compute and f32 masters; bf16 has f32's range, so the loss is not scaled. Non-finite steps are still skipped. */
+/** bf16 compute, f32 masters, no loss scaling, since bf16 has f32's range. Non-finite steps are still skipped. */
 export function mixedBfloat16(): Precision {
   return preset("mixed_bfloat16", mixedBfloat16Policy);
 }
@@ -61,14 +61,14 @@ export function bfloat16(): Precision {
   return preset("bfloat16", bfloat16Policy, noLossScaling(), noMasterWeights("bf16"));
 }
 
-/** Only the user's `cast` calls, as in MXNet's and Apex's manual mode. */
+/** Only the user's `cast` calls, as in MXNet's and Apex's manual mode. The loss is scaled dynamically by default. */
 export function manual(lossScaler: LossScaler = dynamicLossScale()): Precision {
   return preset("manual", manualPolicy, lossScaler);
 }
 
 const mixedByDType: Readonly<Record<HalfDType, () => Precision>> = { bf16: mixedBfloat16, f16: mixedFloat16 };
 
-/** Products that the backend supports in that half and accumulates in it, so that small terms are lost. */
+/** Matrix products and convolutions that the backend accumulates in this half, so that small terms are lost. */
 function narrowProducts(manifest: BackendManifest, half: HalfDType): readonly Op[] {
   return PRODUCT_OPS.filter(
     (op) => supportsOp(manifest, op, half) && accumulatorOf(manifest, op, half) !== "f32",
@@ -76,9 +76,9 @@ function narrowProducts(manifest: BackendManifest, half: HalfDType): readonly Op
 }
 
 /**
- * Picks what the backend computes natively: bf16, else f16, else float32 with one warning that says where mixed
- * precision would be faster. A half whose matrix products or convolutions accumulate in the half is not used. To choose
- * a half yourself, emulated if necessary, use `mixedFloat16()` or `mixedBfloat16()`.
+ * Picks a precision that the backend computes natively: bf16, else f16, else float32 with one warning that says where
+ * mixed precision would be faster. A half whose matrix products or convolutions accumulate in the half is not used.
+ * To choose a half yourself, emulated if necessary, use `mixedFloat16()` or `mixedBfloat16()`.
  */
 export function mixed(): (manifest: BackendManifest) => Precision {
   return (manifest) => {

@@ -23,23 +23,23 @@ import {
 } from "../train/definition/traced-program.js";
 import { storeUntrained } from "../train/weights/frozen.js";
 
-/** The name of the weights in a predictor's state: no program writes them. */
+/** The name of the weights in a predictor's state; it is that of frozen parameters, which no program writes. */
 export const WEIGHTS = "frozen";
-/** The name of the model state in it. */
+/** The name of the model state in a predictor's state. */
 export const MODEL = "model";
 
 /** The tensors that a predictor holds on the engine. */
 export interface KeptWeights {
   readonly types: { readonly [WEIGHTS]: TypeTree; readonly [MODEL]: TypeTree };
-  /** Values by slot. */
+  /** Tensors by slot. */
   readonly slots: Outputs;
 }
 
-/** Parameters of this many axes or more are kept in the half; others take hardly any memory. */
+/** Parameters with at least this many axes are kept in the half; others take hardly any memory. */
 const LEAST_AXES = 2;
 
 /**
- * Stores parameters as the precision keeps them (those of another dtype than f32 as given), and model state unchanged.
+ * Stores parameters as the precision keeps them, or as given if they are not f32; model state stays unchanged.
  * @throws MP_NON_FINITE for NaN, and for values that the half does not hold
  */
 export async function keepWeights(
@@ -73,7 +73,7 @@ export async function keepWeights(
   return { types, slots: { ...made, ...model } };
 }
 
-/** Parameters as the trainer stores them, but those that take most memory in the policy's half. */
+/** Parameters as the trainer stores them, except that those of several axes are in the policy's half. */
 function inStorage({ masterWeights, policy }: Precision, params: TensorTree): TensorTree {
   const low = lowDType(policy);
   return mapTensors(

@@ -17,7 +17,7 @@ export interface PredictionOptions {
   readonly onWarning: (warning: TrainingWarning) => void;
 }
 
-/** Kept weights, the programs compiled over them, and one queue of calls. */
+/** Kept weights, the programs compiled for them, and one queue of calls. */
 export class PredictionRun {
   readonly precision: Precision;
   readonly warnings: TrainingWarning[] = [];

@@ -4,38 +4,39 @@ import type { Fed, LossContext, Traced } from "../train/definition/loss.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
 import type { WeightsChoice } from "../train/weights/average.js";
 
-/** A function of parameters, data and context, as `training.predict` takes it. */
+/** A function of parameters, data and context, like the function that `training.predict` takes. */
 export type ServedFunction<P, D, R, M> = (
   parameters: Traced<P>,
   data: D,
   context: LossContext<Traced<M>>,
 ) => R;
 
-/** A layer, whose only argument besides parameters and context is the data. */
+/** A layer that takes parameters, data and context. */
 export interface ServedLayer<P, D, R, M> {
   apply(parameters: Traced<P>, data: D, context: LossContext<Traced<M>>): R;
 }
 
-/** A layer with statistics. The new statistics that it returns beside its result are dropped. */
+/** A layer with statistics. Its result also has new statistics, which are dropped. */
 export interface ServedStatefulLayer<P, D, R, M> extends ServedLayer<P, D, readonly [R, unknown], M> {
   initState(): M;
 }
 
-/** Options of a predictor. */
 export interface PredictorOptions<P, M, Model> extends WeightsChoice {
   readonly backend: Backend;
   /** A layer, or a function of parameters, data and context. */
   readonly model: Model;
-  /** Parameters as f32 host tensors; with a checkpoint only their structure and shapes count, as `model.init` makes them. */
+  /**
+   * Parameters as f32 host tensors, as `model.init` makes them. Only structure and shapes count with a checkpoint.
+   */
   readonly params: P;
-  /** `context.modelState`: running statistics; with a checkpoint only structure and shapes count. */
+  /** `context.modelState`: running statistics. Only structure and shapes count with a checkpoint. */
   readonly modelState?: M;
   /**
-   * The precision to compute in, default `mixed()`. If it computes in a half, parameters of two axes or more are kept in
-   * that half alone; vectors, such as biases and the gains of normalizations, and statistics stay f32.
+   * The precision to compute in, default `mixed()`. If it computes in a half, parameters of two axes or more are kept
+   * only in that half. Statistics and vectors, such as biases and the gains of normalizations, stay f32.
    */
   readonly precision?: PrecisionChoice;
-  /** A training checkpoint, by its path or its bytes, that parameters and statistics are read from. */
+  /** A training checkpoint, by path or as bytes, with the parameters and statistics to serve. */
   readonly checkpoint?: string | Uint8Array;
   /** Called once with each warning; default prints it to stderr. */
   readonly onWarning?: (warning: TrainingWarning) => void;
@@ -46,15 +47,15 @@ export interface Predictor<D, R extends TensorTree> {
   readonly precision: Precision;
   readonly warnings: readonly TrainingWarning[];
   /**
-   * The model's result for the data. Compiled once for each set of shapes; as many programs are kept as a trainer keeps.
-   * Arrays are copied at the call; calls that are not awaited run one after another.
-   * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the data or the model's line; MP_UNSUPPORTED
-   * for a model that draws random numbers; MP_DISPOSED
+   * Computes the model's result for the data. Compiles once for each set of shapes, and keeps as many programs as a
+   * trainer does. Arrays are copied at the call; calls that are not awaited run one after another.
+   * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the data or the model's line;
+   *   MP_UNSUPPORTED for a model that draws random numbers; MP_DISPOSED
    */
   predict(data: Fed<D>): Promise<MapLeaves<R, Tensor, HostTensor>>;
   /** The graph that the engine gets for such data. @throws as `predict` */
   graph(data: Fed<D>): Graph;
-  /** Peak bytes that the engine has held for it; undefined if it does not report them. */
+  /** Peak bytes that the engine has held for this predictor; undefined if the engine does not report them. */
   peakBytes(): Promise<number | undefined>;
   /** Waits for pending calls, then frees everything. Idempotent; any other call after it throws MP_DISPOSED. */
   dispose(): Promise<void>;

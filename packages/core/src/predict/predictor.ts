@@ -53,7 +53,7 @@ const EXAMPLE = { example: "{ backend, model, params: await training.parameters(
 export function predictor<P, D, R extends TensorTree, M = Readonly<Record<never, never>>>(
   options: PredictorOptions<P, M, ServedFunction<P, D, R, M>>,
 ): Promise<Predictor<D, R>>;
-/** Serves a layer with statistics, which are read. */
+/** Serves a layer with statistics, which it reads and does not update. */
 export function predictor<P, D, R extends TensorTree, M>(
   options: PredictorOptions<P, M, ServedStatefulLayer<P, D, R, M>>,
 ): Promise<Predictor<D, R>>;
@@ -78,7 +78,7 @@ export async function predictor(options: object): Promise<never> {
   return run satisfies Record<keyof Predictor<never, never>, unknown> as never;
 }
 
-/** Refuses a model with statistics that got no model state. */
+/** Refuses a model with statistics if no model state was given. */
 function expectNoStatistics(model: unknown): void {
   const { initState } = model as { readonly initState?: unknown };
   if (typeof initState !== "function") return;

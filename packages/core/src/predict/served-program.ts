@@ -6,7 +6,7 @@ import { type Program, type TypeTree, traceProgram } from "../train/definition/t
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
 import { type KeptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 
-/** Everything that decides the program of a predictor, apart from shapes. */
+/** Everything besides shapes that decides the program of a predictor. */
 export interface Served {
   readonly model: PredictFunction;
   readonly precision: Precision;

@@ -1,4 +1,4 @@
-/** A predictor whose model keeps a state on the engine: each call reads it and replaces it, as generation does with its cache. */
+/** A predictor whose model keeps a state on the engine: each call replaces it, such as a cache of keys and values. */
 import {
   type Backend,
   type HostTensor,
@@ -28,8 +28,8 @@ import { keepWeights, MODEL, WEIGHTS } from "./kept-weights.js";
 export interface StatefulPredictorOptions<P, D, R extends TensorTree, S> {
   readonly backend: Backend;
   /**
-   * The model: reads its state from `context.modelState`, and gives its result and the next state, in the same structure
-   * and shapes, as the `apply` of a layer with statistics does.
+   * Reads its state from `context.modelState`, and gives the result and the next state in the same structure and
+   * shapes, like the `apply` of a layer with statistics.
    */
   readonly model: (
     parameters: Traced<P>,
@@ -38,13 +38,13 @@ export interface StatefulPredictorOptions<P, D, R extends TensorTree, S> {
   ) => readonly [result: R, state: Traced<S>];
   /** Parameters as host tensors. */
   readonly params: P;
-  /** The first state, tensors in f32; it stays f32 whatever the precision. */
+  /** The first state, f32 tensors; the state stays f32 whatever the precision. */
   readonly modelState: S;
   /** The precision to compute in, as for `predictor`; default `mixed()`. */
   readonly precision?: PrecisionChoice;
-  /** Most compiled programs that are kept, one for each set of shapes; default 8. */
+  /** Number of compiled programs that are kept, one for each set of shapes; default 8. */
   readonly programs?: number;
-  /** The function that messages name; default `statefulPredictor`. */
+  /** The name that messages begin with; default `statefulPredictor`. */
   readonly name?: string;
   /** Called once with each warning; default prints it to stderr. */
   readonly onWarning?: (warning: TrainingWarning) => void;
@@ -53,9 +53,10 @@ export interface StatefulPredictorOptions<P, D, R extends TensorTree, S> {
 /** Parameters and a state on an engine, and the compiled programs that read and replace it. */
 export interface StatefulPredictor<D, R extends TensorTree> {
   /**
-   * Computes the result, in f32 where it is of floats, and replaces the state. If a number of the result is not finite,
+   * Computes the result, with floats in f32, and replaces the state. If a number of the result is not finite,
    * `applied` is false and the state stays as it was. Calls that are not awaited run one after another.
-   * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the data or the model's line; MP_DISPOSED
+   * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH naming the data or the model's line;
+   *   MP_DISPOSED
    */
   predict(
     data: Fed<D>,
@@ -77,8 +78,8 @@ const OPTIONS = {
 } satisfies OptionTable<StatefulPredictorOptions<unknown, unknown, TensorTree, unknown>>;
 
 /**
- * Serves a model that keeps a state between calls, such as a cache of keys and values. It is compiled once for each set
- * of shapes of the data.
+ * Serves a model that keeps a state between calls, such as a cache of keys and values. The model is compiled once for
+ * each set of shapes of the data.
  * @example
  * ```ts
  * const model = ({ rate }, x, { modelState: { sum } }) => [ops.mul(sum, rate), { sum: ops.add(sum, x) }];

@@ -26,11 +26,11 @@ import type { FrozenMask } from "./weights/frozen.js";
 
 /** Options of a run, whatever it trains. */
 export interface RunSettings<P, M> {
-  /** The engine, such as `await ort()`. The trainer does not dispose it. */
+  /** The engine, such as `await ort()`. The trainer does not dispose of it. */
   readonly backend: Backend;
-  /** Initial parameters: a tree of f32 host tensors. Frozen ones may be of any dtype, and stay in it. */
+  /** Initial parameters: a tree of f32 host tensors. Frozen parameters may have any dtype, and keep it. */
   readonly params: P;
-  /** Default `mixed()`: what the backend computes natively. */
+  /** Default `mixed()`, which picks what the backend computes natively. */
   readonly precision?: PrecisionChoice;
   /** Initial `context.modelState`. */
   readonly modelState?: M;
@@ -38,38 +38,38 @@ export interface RunSettings<P, M> {
   readonly frozen?: FrozenMask<P>;
   /** Keeps a moving average of the weights, which `parameters`, `evaluate` and `predict` read with `weights: "ema"`. */
   readonly ema?: EmaOptions;
-  /** Seed of all randomness of the run; default 0. */
+  /** Seed of all random numbers of the run; default 0. */
   readonly seed?: number;
   /** Microbatches per step, default 1; `step` takes that many batches. */
   readonly accumulate?: number;
   /**
-   * Whether a step's gradients are the mean of its microbatches' (default) or their sum, as in NNabla, and in PyTorch
-   * where the loss is not divided by their number. The reported loss is the mean in both cases.
+   * Whether the gradients of a step are the mean over its microbatches (default) or the sum, as in NNabla, or in
+   * PyTorch if the loss is not divided by their number. The reported loss is the mean either way.
    */
   readonly accumulation?: "mean" | "sum";
   /**
-   * Combines the accumulated gradients with those of other processes. It must not wait for a call of its own trainer.
+   * Combines the accumulated gradients with those of other processes. Must not wait for a call of the same trainer.
    */
   readonly allReduce?: AllReduce;
   /**
-   * The processes of a data-parallel run, each with a trainer of the same options and with batches of its own. Gradients,
-   * loss and metrics are means over them, so all apply or skip the same steps. Every call that makes steps, saves or loads
-   * is made on all of them.
+   * The processes of a data-parallel run. Each has a trainer with the same options and its own batches. Gradients,
+   * loss and metrics are means over the processes, so all apply or skip the same steps. Every call that makes steps,
+   * saves or loads must be made on all of them.
    */
   readonly ranks?: Ranks;
   /**
-   * Whether model state in f32, such as the statistics of batch normalization, becomes the mean over ranks in each step.
+   * Whether f32 model state, such as the statistics of batch normalization, is averaged over ranks in each step.
    * Default false: each rank keeps its own.
    */
   readonly averageModelState?: boolean;
   /**
-   * `optimizer` divides master weights and optimizer state among the ranks (ZeRO stage 1): each updates its part, and all
-   * give each other the new weights. Results are those of the undivided run. Default: each rank has all of them.
+   * `optimizer` divides master weights and optimizer state among the ranks (ZeRO stage 1): each updates its part,
+   * then all exchange the new weights. Results equal those of the undivided run. Default: no division.
    */
   readonly shard?: "optimizer";
   /**
-   * `retry` runs the same batch with the same randomness again at the lower scale, until the scaler no longer changes
-   * or `maxRetries` is reached. Default `skip`.
+   * `retry` runs the same batch with the same random numbers again at the lower scale, until the scaler no longer
+   * changes or `maxRetries` is reached. Default `skip`.
    */
   readonly onOverflow?: "skip" | "retry";
   /** Retries of one batch before it is skipped; default 100. */
@@ -77,8 +77,8 @@ export interface RunSettings<P, M> {
   /** Maximum number of skipped steps in a row; the next one throws MP_NON_FINITE with the cause. Default 50. */
   readonly maxConsecutiveSkips?: number;
   /**
-   * Compiled programs that are kept, for each objective: one for each batch shape that `step`, `evaluate`, `predict` see,
-   * and a few others. The least recently used is disposed beyond this, with one warning. Default 8.
+   * Number of compiled programs that are kept for each objective: one for each batch shape of `step`, `evaluate` and
+   * `predict`, and a few others. Beyond this the least recently used is disposed of, with one warning. Default 8.
    */
   readonly programs?: number;
   /**
@@ -87,23 +87,24 @@ export interface RunSettings<P, M> {
    */
   readonly checkNewParameters?: boolean;
   /**
-   * Ends training: `fit` and `steps` end, and a step that has not begun rejects with the signal's reason. Accumulation
-   * is aborted between two microbatches and changes nothing. A step of one batch that has begun is not stopped.
+   * Ends training: `fit` and `steps` end, and a step that has not begun rejects with the signal's reason.
+   * Accumulation is aborted between two microbatches and changes nothing. A step of one batch that has begun runs to
+   * its end.
    */
   readonly signal?: AbortSignal;
   /** Called once with each warning; default prints it to stderr. */
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
 
-/** The quantity to minimize, and how. */
+/** A loss to minimize, and the optimizer that does it. */
 export interface Minimization<P, B, M, K extends string = string> {
   /** The loss of a batch, a scalar, alone or with metrics and the next model state. It is traced once for each batch shape. */
   readonly loss: LossFunction<NoInfer<P>, B, NoInfer<M>, K>;
-  /** The update, such as `adamW({ learningRate: 1e-3 })`; all of them are in `@mp/core/optim`. */
+  /** The update, such as `adamW({ learningRate: 1e-3 })`; all optimizers are in `@mp/core/optim`. */
   readonly optimizer: Optimizer;
   /**
-   * Scales gradients down to this global norm, at least 2^-40. Fused with unscaling into one multiplication if the loss
-   * scale is at least 1 and, times `accumulate` and the number of ranks, at most 2^24.
+   * Scales gradients down to this global norm, at least 2^-40. Fused with unscaling into one multiplication if the
+   * loss scale is at least 1 and, multiplied by `accumulate` and the number of ranks, at most 2^24.
    */
   readonly clipNorm?: number;
 }
@@ -113,33 +114,33 @@ export interface TrainerOptions<P, B, M, K extends string = string>
   extends RunSettings<P, M>,
     Minimization<P, B, M, K> {}
 
-/** One of several losses of a run: what it minimizes, the part of the parameters that it trains, and how. */
+/** One of several losses of a run, with the parameters that it trains. */
 export interface Objective<P, B, M, K extends string = string> extends Minimization<P, B, M, K> {
   /**
-   * The parameters that it trains: `true` at a leaf or a subtree. The loss gets the whole tree; the rest is constant
-   * in it. A parameter belongs to one objective at most; one of none is not trained.
+   * The parameters that the objective trains: `true` at a leaf or a subtree. The loss gets the whole tree, with the
+   * rest constant. A parameter belongs to at most one objective; a parameter of none is not trained.
    */
   readonly params: FrozenMask<P>;
-  /** Its own loss scaler; default a fresh one like the precision's. */
+  /** The objective's own loss scaler; default a new one like the precision's. */
   readonly scaler?: LossScaler;
 }
 
 /**
- * Options of a run with several losses over one tree of parameters. `O` is the type of the objectives by name, from
- * which the types of their results follow.
+ * Options of a run with several losses over one tree of parameters. `O` is the type of the objectives by name; the
+ * types of their results follow from it.
  */
 export interface ObjectivesOptions<P, B, M, O> extends RunSettings<P, M> {
   /**
-   * By name, in the order in which a step runs them. Each is applied or skipped by itself: with its own scaler,
-   * optimizer state, retries and count of applied steps. A later one sees what earlier ones of the step have committed.
-   * `accumulate` and `onOverflow` are for all of them; `allReduce` is called for each.
+   * Objectives by name, in the order in which a step runs them. Each is applied or skipped by itself: it has its own
+   * scaler, optimizer state, retries and count of applied steps. A later objective sees what earlier ones of the step
+   * have committed. `accumulate` and `onOverflow` hold for all of them; `allReduce` is called for each.
    */
   readonly objectives: O & { readonly [N in keyof O]: Objective<NoInfer<P>, B, NoInfer<M>> } & Readonly<
       Record<string, TakesBatch<B>>
     >;
 }
 
-/** From this the type of the batch is inferred, also where no parameter of a loss is left to infer. */
+/** Lets TypeScript infer the type of the batch, also if no parameter of a loss is left to infer. */
 type TakesBatch<B> = { readonly [N in keyof Objective<unknown, unknown, unknown>]?: unknown } & {
   readonly loss: (parameters: never, batch: B, context: never) => unknown;
 };
@@ -179,7 +180,7 @@ const ELSEWHERE = { freeze: "did you mean frozen?" };
 const OWN =
   "with objectives each has its own: objectives: { d: { loss, params, optimizer, scaler, clipNorm } }";
 
-/** Settings that are never undefined: required, or with a default. */
+/** Settings that are never undefined: required ones, and those with a default. */
 type Present =
   | "backend"
   | "precision"
@@ -200,7 +201,7 @@ export type ReadSettings = {
     | (K extends Present ? never : undefined);
 };
 
-/** The settings of a run with their defaults. @throws MP_INVALID_ARGUMENT */
+/** Checks the settings of a run and adds defaults. @throws MP_INVALID_ARGUMENT */
 export function readTrainerOptions(
   options: TrainerOptions<unknown, unknown, unknown> | ObjectivesOptions<unknown, unknown, unknown, unknown>,
 ): ReadSettings {
@@ -225,7 +226,7 @@ export function readTrainerOptions(
   return read;
 }
 
-/** Whether these are options of a run with several losses; they have not been checked. */
+/** Whether options, not yet checked, are those of a run with several losses. */
 export function hasObjectives<T extends object, S extends { readonly objectives: unknown }>(
   options: T | S,
 ): options is S {

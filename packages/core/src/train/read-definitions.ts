@@ -27,7 +27,7 @@ type Single = TrainerOptions<unknown, unknown, unknown>;
 type Several = ObjectivesOptions<unknown, unknown, unknown, Readonly<Record<string, AnyObjective>>>;
 type AnyObjective = Objective<unknown, unknown, unknown>;
 
-/** The definitions of options whose other settings have been checked. @throws MP_INVALID_ARGUMENT */
+/** Reads the definitions from options whose other settings have been checked. @throws MP_INVALID_ARGUMENT */
 export function readDefinitions(options: Single | Several, common: CommonDefinition): Definitions {
   if (hasObjectives(options)) return readObjectives(options, common);
   const { params, loss, optimizer, frozen, clipNorm } = options;
@@ -51,7 +51,7 @@ const OBJECTIVE = {
   clipNorm: optional(normLimit),
 } satisfies OptionTable<AnyObjective>;
 
-/** A step of `fit` has the results next to these. */
+/** Names that objectives must not have: a step of `fit` has these properties beside its results. */
 const TAKEN: Readonly<Record<keyof FitPosition, true>> = {
   step: true,
   epoch: true,

@@ -22,11 +22,12 @@ import { readEma } from "./weights/average.js";
  * const training = await trainer({ backend, params, loss, optimizer, precision: mixed() });
  * const { loss, applied, scale } = await training.step({ x, y });
  * ```
- * With `objectives` instead of `loss` and `optimizer` it trains several losses, such as those of a GAN, and gives the
- * results by their names.
+ * With `objectives` instead of `loss` and `optimizer` it trains several losses, such as those of a GAN, and gives
+ * results by the objectives' names.
  * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for trained parameters that are not f32,
- * MP_NON_FINITE for parameters or model state that are infinite or NaN, MP_UNSUPPORTED for a precision whose half the
- * backend does not support at all, MP_RANK_MISMATCH where the ranks of a run begin with different parameters or settings
+ *   MP_NON_FINITE for parameters or model state that are infinite or NaN, MP_UNSUPPORTED for a precision whose half
+ *   the backend does not support at all, MP_RANK_MISMATCH where the ranks of a run begin with different parameters or
+ *   settings
  */
 export async function trainer<
   P,

@@ -1,4 +1,4 @@
-/** Cycles at and around every restart, beside a count in doubles. */
+/** Checks cycles at and around every restart against a count in doubles. */
 import { describe, expect, it } from "vitest";
 import { ratesAt } from "../../../test/rates-at.js";
 import { cyclic } from "./cyclic.js";
@@ -6,7 +6,7 @@ import { oneCycle } from "./one-cycle.js";
 import { polynomialDecay } from "./polynomial-decay.js";
 import { warmRestarts } from "./warm-restarts.js";
 
-/** f32 has every step up to here. */
+/** f32 holds every step number up to here. */
 const EXACT = 2 ** 24;
 const STEPS = 2 ** 31 - 1;
 

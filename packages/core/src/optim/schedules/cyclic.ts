@@ -7,15 +7,15 @@ import { equalCycle } from "./warm-restarts.js";
 interface CyclicOptions {
   /** Steps from `low` to `high`. */
   readonly up: number;
-  /** Steps from `high` to `low`; default `up`. */
+  /** Steps from `high` back to `low`; default `up`. */
   readonly down?: number;
-  /** Factor of the height above `low` from cycle to cycle; default 1. PyTorch's `triangular2` has 0.5. */
+  /** Multiplies the height above `low` at each new cycle; default 1. PyTorch's `triangular2` has 0.5. */
   readonly decayPerCycle?: number;
-  /** Factor of the height above `low` from step to step; default 1. `gamma` of PyTorch's `exp_range`. */
+  /** Multiplies the height above `low` at each step; default 1. `gamma` of PyTorch's `exp_range`. */
   readonly decayPerStep?: number;
 }
 
-/** From `low` straight to `high` and back, again and again (Smith, arXiv 1506.01186). It does not change the momentum. */
+/** Goes straight from `low` to `high` and back, again and again (Smith, arXiv 1506.01186). Momentum stays. */
 export function cyclic(low: number, high: number, options: CyclicOptions): Schedule {
   constantRate("cyclic: low", low);
   constantRate("cyclic: high", high);

@@ -3,7 +3,7 @@ import { div, floor, mul } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, positive, power, schedule } from "./schedule.js";
 
-/** initial · decay^(step / every); `staircase` decays only at multiples of `every`. */
+/** initial · decay^(step / every); with `staircase` it decays only at multiples of `every`. */
 export function exponentialDecay(
   initial: number,
   options: { readonly decay: number; readonly every: number; readonly staircase?: boolean },

@@ -5,11 +5,11 @@ import type { Schedule } from "../optimizer.js";
 import { between, constantRate, halfCosine, inUnit, positive, schedule } from "./schedule.js";
 
 interface OneCycleOptions {
-  /** The number of steps: the last of them, step `steps - 1`, has the final rate, and so have all after it. */
+  /** Number of steps: step `steps - 1` and all after it have the final rate. */
   readonly steps: number;
   /** The step of the peak; default 0.3 · steps - 1, PyTorch's. */
   readonly peakAt?: number;
-  /** The step at which the rate is back at the first one. Left out, it falls from the peak straight to the final rate. */
+  /** The step at which the rate is back at the first one. Default: it falls straight to the final rate. */
   readonly backAt?: number;
   /** The first rate is peak / divisor; default 25. */
   readonly divisor?: number;
@@ -20,8 +20,8 @@ interface OneCycleOptions {
 }
 
 /**
- * Up to a peak and down again, to a rate far below the first one (Smith & Topin, arXiv 1708.07120), as PyTorch and optax
- * compute it. It does not change the momentum.
+ * Rises to a peak and falls again, to a rate far below the first one (Smith & Topin, arXiv 1708.07120), as PyTorch
+ * and optax compute it. Does not change the momentum.
  */
 export function oneCycle(peak: number, options: OneCycleOptions): Schedule {
   constantRate("oneCycle: peak", peak);

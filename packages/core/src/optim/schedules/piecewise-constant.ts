@@ -3,7 +3,7 @@ import { less, literal, where } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, STEPS, schedule } from "./schedule.js";
 
-/** `values[i]` while step < boundaries[i], the last value beyond all of them. */
+/** `values[i]` while step < boundaries[i], the last value after the last boundary. */
 export function piecewiseConstant(boundaries: readonly number[], values: readonly number[]): Schedule {
   if (values.length !== boundaries.length + 1) {
     throw new MpError(

@@ -5,8 +5,8 @@ import type { Schedule } from "../optimizer.js";
 import { between, constantRate, positive, schedule, shareLeft } from "./schedule.js";
 
 /**
- * (initial - final) · (1 - step / steps)^power + final over `steps`, then `final`. With `cycle` it does not stay there: the
- * steps are stretched to their next multiple whenever they are over, so that the rate starts again, lower each time.
+ * (initial - final) · (1 - step / steps)^power + final over `steps`, then `final`. With `cycle` the rate starts
+ * again, lower each time: whenever `step` exceeds `steps`, the next multiple takes the place of `steps`.
  */
 export function polynomialDecay(
   initial: number,

@@ -4,10 +4,10 @@ import { add, cast, clip, div, literal, mul, pow, sin, sub } from "@mp/graph/ops
 import { hyperparameter } from "../hyperparameter.js";
 import type { Schedule } from "../optimizer.js";
 
-/** Steps are counted in i32. */
+/** Steps are i32, so they are below this. */
 export const STEPS: number = 2 ** 31;
 
-/** A constant rate: a negative one ascends, and one that is not finite would only show as skipped steps. */
+/** Checks a constant rate: a negative one ascends, and one that is not finite would only show as skipped steps. */
 export const constantRate: Check = hyperparameter({ from: 0 });
 export const positive: Check = hyperparameter({ from: 0, open: true });
 
@@ -23,17 +23,19 @@ export function schedule(
 
 export const inUnit = (x: Tensor): Tensor => clip(x, { min: 0, max: 1 });
 
-/** (1 - cos(π·x)) / 2, which rises from 0 to 1, as the square of a sine: near 0 the difference would cancel. */
+/** (1 - cos(π·x)) / 2, which rises from 0 to 1, as the square of a sine: the difference would cancel near 0. */
 export function halfCosine(x: Tensor): Tensor {
   const root = sin(mul(x, Math.PI / 2));
   return mul(root, root);
 }
 
-/** `low` at 0, `high` at 1. */
+/** Interpolates linearly: `low` at 0, `high` at 1. */
 export const between = (low: number, high: number, x: Tensor): Tensor => add(mul(x, high - low), low);
 
-/** base^x, by the logarithm of the base in doubles: 0.9999 in f32 is off by 1e-8, and its 10 000th power by 1e-4. */
+/**
+ * base^x, with the logarithm of the base in doubles: 0.9999 in f32 is off by 1e-8, and its 10 000th power by 1e-4.
+ */
 export const power = (base: number, x: Tensor): Tensor => pow(literal(2), mul(x, Math.log2(base)));
 
-/** The share of the steps that is left, exact near its end. */
+/** The fraction of the steps that is left, exact near its end. */
 export const shareLeft = (t: Tensor, steps: number | Tensor): Tensor => inUnit(div(sub(steps, t), steps));

@@ -17,21 +17,21 @@ import type { Schedule } from "../optimizer.js";
 import { constantRate, halfCosine, positive, power, STEPS, schedule } from "./schedule.js";
 
 interface WarmRestartsOptions {
-  /** The length of the first cycle. */
+  /** Steps of the first cycle. */
   readonly steps: number;
-  /** Each cycle is so many times as long as the one before: 1, or at least 1.01; default 1. */
+  /** Length of a cycle relative to the one before: 1, or at least 1.01; default 1. */
   readonly factor?: number;
-  /** Factor of the height above `final` from each restart to the next; default 1. */
+  /** Multiplies the height above `final` at each restart; default 1. */
   readonly peakFactor?: number;
-  /** The rate that each cycle ends at, without reaching it: the next begins there; default 0. */
+  /** The rate that each cycle approaches but does not reach, because the next cycle begins; default 0. */
   readonly final?: number;
 }
 
 const isGrowth = (x: unknown): boolean => typeof x === "number" && (x === 1 || (x >= 1.01 && x < STEPS));
-/** Below 1.01 the table of restarts would be long. */
+/** With a factor below 1.01 the table of restarts would be long. */
 const growth = claim("1, or from 1.01 to 2^31", isGrowth);
 
-/** Half a cosine from `initial` to `final`, again and again (Loshchilov & Hutter, arXiv 1608.03983). */
+/** Falls along half a cosine from `initial` to `final`, again and again (Loshchilov & Hutter, arXiv 1608.03983). */
 export function warmRestarts(initial: number, options: WarmRestartsOptions): Schedule {
   constantRate("warmRestarts: initial", initial);
   const table = {
@@ -50,20 +50,20 @@ export function warmRestarts(initial: number, options: WarmRestartsOptions): Sch
   });
 }
 
-/** The number of a step's cycle, the steps past in it, and its length. */
+/** The number of a step's cycle, the steps since the cycle began, and the cycle's length. */
 interface CyclePosition {
   readonly cycle: Tensor;
   readonly past: Tensor;
   readonly length: Tensor | number;
 }
 
-/** In cycles of one length, counted in integers: exact at any step. */
+/** Position in cycles of equal length, counted in integers: exact at any step. */
 export function equalCycle(step: Tensor, length: number): CyclePosition {
   const [cycle, past] = [div(step, length), mod(step, length)].map((x) => cast(x, "f32")) as [Tensor, Tensor];
   return { cycle, past, length };
 }
 
-/** In cycles that get longer. The steps at which they begin are a table, since logarithms would miss some by one. */
+/** Position in cycles that get longer. Their first steps are a table, since logarithms would miss some by one. */
 function growingCycle(t: Tensor, step: Tensor, first: number, factor: number): CyclePosition {
   const starts: number[] = [];
   for (let start = first; start < STEPS; start = start * factor + first) starts.push(start);

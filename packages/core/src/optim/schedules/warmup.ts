@@ -5,9 +5,9 @@ import type { Schedule } from "../optimizer.js";
 import { constantRate, inUnit, positive, schedule } from "./schedule.js";
 
 /**
- * Linear warmup over `steps` steps, after which `then` counts from its beginning. Without `start` from 1/steps of the first
- * rate of `then`, which the last of these steps has; with it from the rate `start`, and the first rate of `then` comes
- * with its first step, as in PyTorch, Keras and optax.
+ * Warms up linearly over `steps` steps, after which `then` counts from its beginning. Without `start`, the warmup
+ * begins at 1/steps of the first rate of `then` and reaches that rate in its last step. With `start`, it begins at
+ * that rate, and `then` has its first rate in the step after the warmup, as in PyTorch, Keras and optax.
  */
 export function warmup(steps: number, then: Schedule, options: { readonly start?: number } = {}): Schedule {
   positive("warmup: steps", steps);

@@ -1,24 +1,24 @@
 /**
- * Codes of 8 bits for numbers from -1 to 1: the two dynamic maps of bitsandbytes (Dettmers et al., arXiv 2110.02861). Seven
- * decades below 1 have 1, 2, 4 … 64 numbers for each sign, or 2, 4, 8 … 128 of one sign, in the middle of equal steps; 0
- * and 1 have codes of their own.
+ * 8-bit codes for numbers from -1 to 1: the two dynamic maps of bitsandbytes (Dettmers et al., arXiv 2110.02861). The
+ * seven decades below 1 have 1, 2, 4 … 64 numbers for each sign, or 2, 4, 8 … 128 if all are of one sign, each in the
+ * middle of one of equal steps. 0 and 1 have codes of their own.
  */
 
 import type { Tensor } from "@mp/graph";
 import { abs, add, cast, clip, exp, floor, log, maximum, minimum, mul } from "@mp/graph/ops";
 
-/** The signs that the values of a slot have: second moments, for example, are never negative. */
+/** The signs of the values in a slot; second moments, for example, are never negative. */
 export type Signs = "both" | "nonNegative";
 
 const DECADES = 7;
 
-/** The numbers of the lowest decade; each next one has twice as many. */
+/** How many numbers the lowest decade has; each next decade has twice as many. */
 const lowest: Readonly<Record<Signs, number>> = { both: 1, nonNegative: 2 };
 
-/** The code of 1 above that of 0. */
+/** The code of 1 minus the code of 0. */
 const top: Readonly<Record<Signs, number>> = { both: 128, nonNegative: 255 };
 
-/** The numbers of a decade by code c: a·c + b, which is below the numbers of the other decades. */
+/** Each decade's numbers as a line a·c + b over the codes c, which is lower than other lines in their decades. */
 const decadeLines = (signs: Signs): readonly (readonly [a: number, b: number])[] =>
   Array.from({ length: DECADES }, (_, decade) => {
     const steps = lowest[signs] * 2 ** decade;
@@ -28,8 +28,8 @@ const decadeLines = (signs: Signs): readonly (readonly [a: number, b: number])[]
   });
 
 /**
- * The numbers of codes (u8, any shape), f32: the maximum over the lines of all decades. A look-up table would take engines
- * several times as long.
+ * Decodes codes (u8, any shape) to f32, as the maximum over the lines of all decades. A look-up table would take
+ * engines several times as long.
  */
 export function dynamicallyDecoded(codes: Tensor, signs: Signs): Tensor {
   const above = add(cast(codes, "f32"), top[signs] - 255);
@@ -40,8 +40,8 @@ export function dynamicallyDecoded(codes: Tensor, signs: Signs): Tensor {
 }
 
 /**
- * The codes (u8) of the numbers nearest to x (f32, -1 to 1); with `draw`, uniform in [0, 1), of one of the two around it,
- * so that their mean is x.
+ * Encodes x (f32, -1 to 1) as the code (u8) of the nearest number. With `draw`, uniform in [0, 1), it is the code of
+ * either neighbor of x, so that the mean is x.
  */
 export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tensor {
   const magnitude = signs === "both" ? abs(x) : x;
@@ -56,8 +56,9 @@ export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tens
 }
 
 /**
- * The position of a magnitude among the codes: the number of code c is at c + 1/2, and magnitudes nearest to it are from c
- * to c + 1. It is linear within a decade; other lines join the decades, the first number to 0 and the last to 1.
+ * Position of a magnitude among the codes. The number of code c is at c + 1/2, and the magnitudes nearest to it lie
+ * from c to c + 1. The position is linear within a decade; other lines join the decades, the first number to 0 and
+ * the last to 1.
  */
 function codePosition(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): Tensor {
   const largest = lowest[signs] * 2 ** DECADES;

@@ -9,7 +9,7 @@ import { decodeState, encodeState, type StateFormat } from "./state-format.js";
 const SIGNS = ["both", "nonNegative"] as const;
 const FORMATS = ["bf16", "f16", "f8e4m3", "u8"] as const;
 
-/** All numbers by code, as `create_dynamic_map` of bitsandbytes makes them. */
+/** All numbers in the order of their codes, as `create_dynamic_map` of bitsandbytes makes them. */
 function mapOf(signs: Signs): readonly number[] {
   const positive = Array.from({ length: 7 }, (_, decade) => {
     const items = (signs === "both" ? 1 : 2) * 2 ** decade;
@@ -43,7 +43,7 @@ function stored(x: readonly number[], format: StateFormat, signs: Signs, seed?: 
   return { codes, values, scales: made["scales"] === undefined ? [] : numbersOf(made["scales"]) };
 }
 
-/** Values of many magnitudes in lengths that are no multiples of a block. */
+/** Values of many magnitudes, in lists whose lengths are not multiples of a block. */
 const values = (signs: Signs): fc.Arbitrary<number[]> =>
   fc.array(
     fc
@@ -144,7 +144,7 @@ it("a block of zeros, and one with a huge value, keep what they can", () => {
   expect(values.slice(256)).toEqual([1, expect.closeTo(0.5, 2)]);
 });
 
-/** Half a step of a float format near a value, with the roundings of scaling it. */
+/** Half a step of a float format near a value, plus the roundings of scaling it. */
 function stepOf(format: FloatDType, value: number, scale: number): number {
   const { fractionBits, minSubnormal } = floatFormats[format];
   return (
@@ -152,7 +152,7 @@ function stepOf(format: FloatDType, value: number, scale: number): number {
   );
 }
 
-/** The distance to the map's nearest number, in units of the value, and a little more. */
+/** Distance from a value to the map's nearest number, in the value's unit, and a little more. */
 function stepOfMap(x: readonly number[], index: number, signs: Signs): number {
   const from = index - (index % 256);
   const most = Math.max(largestOf(x.slice(from, from + 256)), 2 ** -120);

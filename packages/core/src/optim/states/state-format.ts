@@ -1,4 +1,4 @@
-/** The storage of a tensor of an optimizer's state: its format, and how values in f32 become that and back. */
+/** Formats in which a tensor of an optimizer's state is stored, and the conversion of f32 values to them and back. */
 import { type DType, elementCount, floatFormats, type Key, type Shape, type Tensor } from "@mp/graph";
 import {
   abs,
@@ -17,11 +17,11 @@ import {
 } from "@mp/graph/ops";
 import { dynamicallyDecoded, dynamicallyEncoded, type Signs } from "./dynamic-map.js";
 
-/** The dtypes that a state may be stored in, and so the names of the formats. */
+/** The dtypes in which a state may be stored; they are also the names of the formats. */
 export const STATE_FORMATS = ["f32", "bf16", "f16", "f8e4m3", "u8"] as const;
 export type StateFormat = (typeof STATE_FORMATS)[number];
 
-/** A stored tensor: values or codes in its shape, and the f32 scales that they are multiplied by. */
+/** A stored tensor: values or codes in the tensor's shape, and the f32 scales that they are multiplied by. */
 export interface Stored {
   readonly codes: Tensor;
   readonly scales?: Tensor | undefined;
@@ -30,29 +30,28 @@ export interface Stored {
 export const isStateFormat = (dtype: DType): dtype is StateFormat =>
   (STATE_FORMATS as readonly DType[]).includes(dtype);
 
-/** The scales of a format, as a run writes them. */
 interface Scales {
-  /** The ending of their names, after that of their slot, by the signs of the values. */
+  /** Suffix of the scales' slot after the name of the values' slot, by the signs of the values. */
   readonly suffix: Readonly<Record<Signs, string>>;
-  /** The shape of the scales of a tensor. */
+  /** Shape of the scales for a tensor with this many elements. */
   shapeOf(elements: number): Shape;
   readonly bounds: readonly [smallest: number, largest: number];
 }
 
 interface Codec {
   readonly scales: Scales | undefined;
-  /** Values in f32, rounded to nearest without a key. */
+  /** Encodes f32 values; rounds to nearest without a key, else stochastically. */
   encode(x: Tensor, signs: Signs, key: Key | undefined): Stored;
   decode(stored: { readonly codes: Tensor; readonly scales: Tensor }, signs: Signs): Tensor;
 }
 
-/** Number of elements of "u8", in row-major order, that share a scale. */
+/** Number of elements in row-major order that share a scale in format "u8". */
 const BLOCK = 256;
 
-/** A scale is at least this, so that it has a reciprocal on engines without subnormals. */
+/** Lower bound of scales: a smaller one has no reciprocal on engines without subnormals. */
 const SMALLEST_SCALE = 2 ** -120;
 
-/** One scale for a tensor, with which its largest magnitude becomes `place`: below the end of the format. */
+/** One scale for a tensor brings its largest magnitude to `place`, below the dtype's largest number. */
 const scaledCodec = (dtype: "f16" | "f8e4m3", place: number): Codec => ({
   scales: {
     suffix: { both: ".scale", nonNegative: ".scale" },
@@ -103,7 +102,7 @@ const codecs: Readonly<Record<StateFormat, Codec>> = {
   },
 };
 
-/** The elements in rows of a block, the last one filled up with 0. */
+/** Arranges the elements in rows of one block; the last row is padded with 0. */
 function inBlocks(x: Tensor): Tensor {
   const elements = elementCount(x.shape, "states");
   const missing = (-elements % BLOCK) + (elements % BLOCK === 0 ? 0 : BLOCK);
@@ -117,14 +116,14 @@ function outOfBlocks(blocks: Tensor, shape: Shape): Tensor {
   return reshape(elements % BLOCK === 0 ? flat : slice(flat, [{ axis: 0, end: elements }]), shape);
 }
 
-/** The scales of a format; undefined for one without. */
+/** The scales of a format; undefined if it has none. */
 export const formatScales = (format: StateFormat): Scales | undefined => codecs[format].scales;
 
-/** Stores values (f32) in a format, rounded to nearest, or stochastically by the numbers of a key. */
+/** Encodes f32 values in a format, rounded to nearest or, with a key, stochastically. */
 export const encodeState = (x: Tensor, format: StateFormat, signs: Signs, key?: Key): Stored =>
   codecs[format].encode(x, signs, key);
 
-/** The values of a stored tensor, f32. Its dtype is the name of its format. */
+/** Decodes a stored tensor to f32. The dtype of its codes names the format. */
 export function decodeState({ codes, scales }: Stored, signs: Signs): Tensor {
   return codecs[codes.dtype as StateFormat].decode({ codes, scales: scales as Tensor }, signs);
 }

@@ -15,16 +15,16 @@ import { STATE_FORMATS, type StateFormat } from "./state-format.js";
 /** Options for how an optimizer stores its state between steps, in memory and in checkpoints; it computes in f32. */
 export interface StateOptions<Slot extends string = string> {
   /**
-   * The format of all slots, or of some by name, the others staying f32: `bf16`; `f16` or `f8e4m3` with a scale for each
-   * tensor; `u8` with one for each 256 elements, as bitsandbytes does. Default `f32`. Scalars stay f32.
+   * Format of all slots, or of some by name while the others stay f32: `bf16`; `f16` or `f8e4m3` with one scale per
+   * tensor; `u8` with one scale per 256 elements, as in bitsandbytes. Default `f32`. Scalars always stay f32.
    */
   readonly states?: StateFormat | { readonly [K in Slot]?: StateFormat };
   /**
-   * Rounding of what is stored: to `nearest`, or `stochastic`, up or down so that the mean is exact, with numbers drawn
-   * from the step's stream. Default `nearest`.
+   * Rounding of stored values: to `nearest`, or `stochastic`, up or down so that the mean is exact, with random
+   * numbers of the step's stream. Default `nearest`.
    */
   readonly rounding?: "nearest" | "stochastic";
-  /** Tensors of fewer elements stay f32 where the format is `u8`. Default 4096, bitsandbytes' `min_8bit_size`. */
+  /** Tensors with fewer elements stay f32 if the format is `u8`. Default 4096, bitsandbytes' `min_8bit_size`. */
   readonly minU8Elements?: number;
 }
 
@@ -33,7 +33,7 @@ export type StateSlots<Slot extends string = string> = Readonly<Record<Slot, Sig
 
 const format: Check = oneOf(...STATE_FORMATS);
 
-/** The options with their defaults; an option that has its default is not in descriptions. */
+/** The options with their defaults, which descriptions leave out. */
 export const STATE_OPTIONS: DefaultedOptions<StateOptions> = {
   states: withDefault("f32", format),
   rounding: withDefault("nearest", oneOf("nearest", "stochastic")),

@@ -2,7 +2,7 @@ import { type DType, elementCount, type Shape, sameShape } from "@mp/graph";
 import type { Signs } from "./dynamic-map.js";
 import { formatScales, isStateFormat } from "./state-format.js";
 
-/** The names of a stored tensor's codes and scales, the bounds of these, and the signs that its format is for. */
+/** Names of a stored tensor's codes and scales, the bounds of the scales, and the signs of the values. */
 export interface Place {
   readonly codes: string;
   readonly scales: string | undefined;
@@ -11,9 +11,9 @@ export interface Place {
 }
 
 /**
- * Finds the scales of a stored tensor by name: in a slot beside its own, with the suffix and the type that its format
- * gives them.
- * @param path of the parameter that the tensor belongs to, at the end of its name
+ * Finds the scales of a stored tensor by name: in a slot next to the tensor's, with the suffix and type that the
+ * format prescribes.
+ * @param path of the parameter that the tensor belongs to, at the end of the tensor's name
  */
 export function findPlace(
   codes: string,

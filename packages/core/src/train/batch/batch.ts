@@ -14,18 +14,18 @@ import {
 import { DEEPEST_TREE, type EngineTensor, isPlainObject } from "@mp/graph/internal";
 import { feedName, type TypeTree } from "../definition/traced-program.js";
 
-/** A tree of data in the form that a backend takes, with the types that decide which program runs. */
+/** A tree of data in the form that a backend takes, with the types that select the program. */
 export interface FlatBatch {
   readonly inputs: Readonly<Record<string, RunInput>>;
-  /** Equal for batches that the same program serves. */
+  /** Batches with equal signatures run the same program. */
   readonly signature: string;
-  /** Made when asked for: only tracing needs it. */
+  /** Computed on demand: only tracing needs the types. */
   readonly types: () => TypeTree;
 }
 
 /**
- * Flattens a batch and copies its arrays, so that the caller may refill them once the call has returned: the step runs
- * later. This runs at every step, so it does only what is necessary: one traversal, no types.
+ * Flattens a batch and copies its arrays: the step runs later, and the caller may refill them once the call returns.
+ * Does no more than one traversal, without types, because it runs at every step.
  * @throws MP_INVALID_ARGUMENT for a leaf that is not a tensor or has no elements, naming its path
  */
 export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FlatBatch {
@@ -80,7 +80,7 @@ export function feedBatch(batch: unknown, name = "batch", adopt?: Adopt): FlatBa
 const copyTensor = ({ dtype, shape, data }: HostTensor): HostTensor =>
   ({ dtype, shape, data: data.slice() }) as HostTensor;
 
-/** The backend's conversion of a leaf that is not a tensor of @mp/core. */
+/** The backend's conversion of leaves that are not tensors of @mp/core. */
 export type Adopt = (value: object) => RunInput | undefined;
 
 function tryAdopt(adopt: Adopt, value: object, place: string): RunInput | undefined {
@@ -89,7 +89,7 @@ function tryAdopt(adopt: Adopt, value: object, place: string): RunInput | undefi
   throw new MpError("MP_BACKEND_FAILED", `${place}: the backend's adopt gave neither a tensor nor a handle`);
 }
 
-/** Whether it is an instance of a class: no plain object, array or typed array. */
+/** Whether a value is an instance of a class, and not a plain object, array or typed array. */
 function isInstance(value: unknown): value is object {
   return (
     typeof value === "object" &&
@@ -100,7 +100,7 @@ function isInstance(value: unknown): value is object {
   );
 }
 
-/** Differences between a batch and one that worked: `batch/x is f32[3, 3] instead of f32[8, 2]`, leaf by leaf. */
+/** Differences to a batch that worked, leaf by leaf: `batch/x is f32[3, 3] instead of f32[8, 2]`. */
 export function batchDifferences(before: FlatBatch["inputs"], now: FlatBatch["inputs"]): readonly string[] {
   const differences: string[] = [];
   for (const [place, leaf] of Object.entries(now)) {
@@ -124,14 +124,14 @@ function isHandle(value: unknown): value is Handle {
   return isDisposable(value) && (DTYPES as readonly string[]).includes(value.dtype);
 }
 
-/** Whether it looks like a tensor of some library: with a dtype, a shape and `dispose`. */
+/** Whether a value looks like a tensor of some library: with a dtype, a shape and `dispose`. */
 function isDisposable(value: unknown): value is EngineTensor {
   if (typeof value !== "object" || value === null) return false;
   const { dtype, shape, dispose } = value as { dtype?: unknown; shape?: unknown; dispose?: unknown };
   return typeof dtype === "string" && Array.isArray(shape) && typeof dispose === "function";
 }
 
-/** Whether it holds bare numbers: a typed array, or a (nested) array of numbers. */
+/** Whether a value holds bare numbers: a typed array, or a (nested) array of numbers. */
 function isData(value: unknown): value is ArrayBufferView | readonly unknown[] {
   let first: unknown = value;
   for (let depth = 0; Array.isArray(first) && depth < DEEPEST_TREE; depth++) first = first[0];
@@ -140,7 +140,7 @@ function isData(value: unknown): value is ArrayBufferView | readonly unknown[] {
 
 const isNumber = (value: unknown): boolean => typeof value === "number" || typeof value === "bigint";
 
-/** Whether a value is a dataset: one of @mp/data, or an iterable that is no array. */
+/** Whether a value is a dataset: one of @mp/data, or an iterable other than an array. */
 function isDataset(value: unknown): boolean {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const { iterate } = value as { readonly iterate?: unknown };

@@ -8,7 +8,7 @@ type Parts = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Parts => typeof value === "object" && value !== null;
 
-/** A backend, and not the promise of one. */
+/** Checks that an option is a backend and not the promise of one. */
 export const backendPart: Check = partWith(
   ["compile", "createState"],
   "await the factory: backend: await ort()",
@@ -16,7 +16,7 @@ export const backendPart: Check = partWith(
 
 const optimizerFunctions = partWith(["init", "update"], "make one: optimizer: adamW({ learningRate: 1e-3 })");
 
-/** An optimizer: not its factory, and no gradient transformation, whose updates would increase the loss. */
+/** Checks an optimizer: not its factory, and no gradient transformation, whose updates would increase the loss. */
 export const optimizerPart: Check = (what, optimizer) => {
   optimizerFunctions(what, optimizer);
   const { name, kind } = optimizer as Parts;
@@ -35,20 +35,20 @@ export const ranksPart: Check = partWith(
   "await the engine: ranks: await mpi()",
 );
 
-/** The signal of an `AbortController`, not the controller. */
+/** Checks that an option is the signal of an `AbortController` and not the controller. */
 export const signalPart: Check = partWith(
   ["throwIfAborted"],
   "pass that of an AbortController: signal: controller.signal",
 );
 
-/** Parameters, and not the layer that makes them; their tree is checked when it is uploaded. */
+/** Checks that an option is parameters and not the layer that makes them. Their tree is checked at upload. */
 export const parametersPart: Check = (what, params) => {
   if (!isObject(params) || typeof params["init"] !== "function") return;
   const remedy = "make its parameters: params: model.init(key(42))";
   throw new MpError("MP_INVALID_ARGUMENT", `${what} is a layer, ${shown(params)}; ${remedy}`);
 };
 
-/** @throws MP_INVALID_ARGUMENT for what is no function of parameters and data */
+/** @throws MP_INVALID_ARGUMENT for a value that is not a function of parameters and data */
 export function checkFunction(what: string, value: unknown): void {
   if (typeof value === "function") return;
   throw new MpError(
@@ -57,7 +57,7 @@ export function checkFunction(what: string, value: unknown): void {
   );
 }
 
-/** @throws MP_INVALID_ARGUMENT for a scaler that leaves no scale between its smallest and its largest */
+/** @throws MP_INVALID_ARGUMENT for a scaler with no scale between its smallest and its largest */
 export function checkScales(lossScaler: LossScaler): void {
   const { name, minScale, maxScale } = lossScaler;
   const areNumbers = [minScale, maxScale].every((scale) => scale === undefined || typeof scale === "number");

@@ -23,11 +23,11 @@ interface IndexRange {
   readonly input: string;
   readonly low: number;
   readonly high: number;
-  /** The label that the loss ignores. */
+  /** The label that the loss ignores, if any. */
   readonly ignored: number | undefined;
-  /** Name of the elements, for the message. */
+  /** What messages call an element. */
   readonly what: string;
-  /** Advice for an element that is outside, for the message. */
+  /** Advice in the message for an element outside of the range. */
   readonly remedy: (value: number | bigint) => string;
   readonly node: AnyNode;
 }
@@ -51,7 +51,7 @@ function indices({ attributes }: GraphNode<"Gather" | "GatherElements">, shape: 
   return { low: -size, high: size - 1, ignored: undefined, what: "index", remedy };
 }
 
-/** The range of the second operand, by the shape of the first; other operators take no labels and indices. */
+/** The range of the second operand, given the shape of the first. Other operators take neither labels nor indices. */
 const RANGES: { readonly [K in Op]?: (node: GraphNode<K>, shape: Shape) => Allowed } = {
   SoftmaxCrossEntropyLoss: labels,
   NegativeLogLikelihoodLoss: labels,
@@ -59,7 +59,7 @@ const RANGES: { readonly [K in Op]?: (node: GraphNode<K>, shape: Shape) => Allow
   GatherElements: indices,
 };
 
-/** The ranges of the inputs of a graph that are used as labels or indices without being computed with. */
+/** The ranges of a graph's inputs that reach an operator as labels or indices without arithmetic in between. */
 function indexRanges(graph: Graph): readonly IndexRange[] {
   const made = producers(graph);
   const inputs = new Map(
@@ -85,7 +85,7 @@ function indexRanges(graph: Graph): readonly IndexRange[] {
 const isSameRange = (a: IndexRange, b: IndexRange): boolean =>
   a.low === b.low && a.high === b.high && a.ignored === b.ignored;
 
-/** The executable, with the labels and indices of host data checked before each run. */
+/** Wraps an executable, so that labels and indices in host data are checked before each run. */
 export function withCheckedIndices(executable: Executable, graph: Graph): Executable {
   const ranges = indexRanges(graph);
   if (ranges.length === 0) return executable;
@@ -110,7 +110,7 @@ export function withCheckedIndices(executable: Executable, graph: Graph): Execut
   };
 }
 
-/** Data on the engine is left to the engine. */
+/** Checks host data only; for data on the engine the engine does it. */
 function checkRange(given: RunInput | undefined, range: IndexRange): void {
   if (!isHostTensor(given)) return;
   const { data, shape } = given;

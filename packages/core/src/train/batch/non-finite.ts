@@ -1,6 +1,6 @@
 import { decode, type FloatDType, floatFormats, type HostTensor, isFloat } from "@mp/graph";
 
-/** `master/out is NaN at element 3`; undefined for a tensor of finite values or without floats. */
+/** A problem such as `master/out is NaN at element 3`; undefined if the tensor is finite or not of floats. */
 export function nonFiniteProblem(
   name: string,
   tensor: HostTensor,
@@ -19,11 +19,11 @@ export function nonFiniteProblem(
   return undefined;
 }
 
-/** `master/out is NaN at element 3`, or `applied is -1` for a tensor of one element. */
+/** Text such as `master/out is NaN at element 3`, or `applied is -1` for a tensor of one element. */
 export const describeElement = (name: string, value: number, { data }: HostTensor, index: number): string =>
   `${name} is ${value}${data.length === 1 ? "" : ` at element ${index}`}`;
 
-/** Bits that are all set in infinities and NaN, and in nothing else. */
+/** The bits that are all set in infinities and NaN, and in no other number. */
 function nonFiniteMask(dtype: FloatDType): number {
   const { bits, fractionBits, hasInfinity } = floatFormats[dtype];
   const magnitude = 2 ** (bits - 1) - 1;

@@ -10,7 +10,7 @@ import type { Json } from "./json.js";
 type Data = ReturnType<typeof batch>;
 const batches = (count: number): Data[] => Array.from({ length: count }, (_, index) => batch(index));
 
-/** Adds up losses, and saves where it is asked to. */
+/** Adds up losses, and saves the trainer where it is asked to. */
 class Sum implements FitCallback {
   sum = 0;
   readonly loaded: Json[] = [];

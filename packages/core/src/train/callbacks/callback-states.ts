@@ -2,12 +2,12 @@ import type { TrainingWarning } from "../definition/warning.js";
 import type { CallbackState, FitCallback } from "./callback.js";
 import { checkJson, type Json } from "./json.js";
 
-/** By the names of the callbacks. */
+/** States by the names of their callbacks. */
 export type SavedStates = Readonly<Record<string, Json>>;
 
 /**
- * The states of a run's callbacks: the current ones while their `fit` runs, otherwise those that a checkpoint or an
- * earlier `fit` left.
+ * The states of a run's callbacks: the live ones during a `fit`, otherwise those of a checkpoint or of the last
+ * `fit`.
  */
 export class CallbackStates {
   #kept: SavedStates = {};
@@ -15,8 +15,9 @@ export class CallbackStates {
   #isOfCheckpoint = false;
 
   /**
-   * Gives the callbacks of a `fit` what the run has of them. The first `fit` after a checkpoint warns of states without
-   * a callback and of callbacks without a state. @throws what their `load` throws
+   * Loads the run's states into the callbacks of a `fit`. The first `fit` after a checkpoint warns of states without
+   * a callback and of callbacks without a state.
+   * @throws what the callbacks' `load` throws
    */
   begin(callbacks: readonly Pick<FitCallback, "state">[], warn: (warning: TrainingWarning) => void): void {
     // A `fit` that failed has not ended: what its callbacks had then is the run's.
@@ -30,7 +31,7 @@ export class CallbackStates {
     }
   }
 
-  /** The states of all of them. @throws MP_INVALID_ARGUMENT for a state that is not JSON */
+  /** The callbacks' current states. @throws MP_INVALID_ARGUMENT for a state that is not JSON */
   now(): SavedStates {
     const live = this.#live.map((state) => {
       const saved = state.save();
@@ -40,14 +41,14 @@ export class CallbackStates {
     return { ...this.#kept, ...Object.fromEntries(live) };
   }
 
-  /** At the end of a `fit`: the run keeps the states, its callbacks may be used elsewhere. @throws as `now` */
+  /** Ends a `fit`: the run keeps the states, and the callbacks may be used elsewhere. @throws as `now` */
   end(): void {
     const now = this.now();
     this.#kept = now;
     this.#live = [];
   }
 
-  /** Takes those of a checkpoint instead. */
+  /** Takes the states of a checkpoint instead. */
   replace(saved: SavedStates): void {
     this.#kept = saved;
     this.#isOfCheckpoint = true;
@@ -76,7 +77,7 @@ function warnUnmatched(saved: SavedStates, live: readonly CallbackState[]): read
   ];
 }
 
-/** The entry of a checkpoint's metadata; nothing where no callback has a state. */
+/** The entry of a checkpoint's metadata; empty if no callback has a state. */
 export function statesEntry(states: SavedStates): { readonly callbacks?: string } {
   return Object.keys(states).length === 0 ? {} : { callbacks: JSON.stringify(states) };
 }

@@ -20,19 +20,19 @@ export interface FitTraining {
   setRates(rates: RatesByGroup): Promise<void>;
 }
 
-/** The position at which a call of `fit` begins. */
+/** The position at which a call of `fit` begins, and where it will end. */
 export interface FitStart {
-  /** Iterations before it, since the start of the run. */
+  /** Iterations before the call, since the start of the run. */
   readonly step: number;
-  /** Passes over the data before it. */
+  /** Passes over the data before the call. */
   readonly epoch: number;
-  /** The iteration that it ends at; undefined if it was not asked for one. */
+  /** The iteration at which the call ends; undefined if `steps` was not given. */
   readonly steps: number | undefined;
-  /** The number of passes that it ends after; undefined if it ends by `steps`. */
+  /** The number of passes after which the call ends; undefined if it ends by `steps`. */
   readonly epochs: number | undefined;
   /** Whether `onValidation` will be called. */
   readonly validates: boolean;
-  /** Saves, and sets rates. */
+  /** The part of the run that saves and sets rates. */
   readonly training: FitTraining;
 }
 
@@ -44,40 +44,35 @@ export interface FitPosition<B = unknown> {
   readonly epoch: number;
   /** The batches of the step, as `diagnose` takes them; one unless the trainer accumulates. */
   readonly batches: readonly B[];
-  /** How long the step took, without the making of its batches. The first step of a batch shape also compiles. */
+  /** Duration of the step without making its batches. The first step of a batch shape includes compilation. */
   readonly milliseconds: number;
 }
 
-/** A step that has been made. */
+/** The result of a step, with its position. */
 export interface FitStep<K extends string = string, B = unknown> extends StepResult<K>, FitPosition<B> {}
 
 /** A pass over the data that has ended. */
 export interface FitEpoch {
-  /** Passes before it: the `epoch` of its steps. */
+  /** Passes before this one: the `epoch` of its steps. */
   readonly epoch: number;
   /** Iterations since the start of the run. */
   readonly step: number;
 }
 
-/**
- * The result of `evaluateAll` for the validation data, and its position; with objectives their results are by name.
- */
+/** The result of `evaluateAll` for the validation data, and its position; with objectives, results by name. */
 export interface FitValidation<K extends string = string>
   extends Omit<DatasetEvaluation<K>, "metrics">,
     FitEpoch {
-  /**
-   * The loss's `metrics`, means over the samples; beside them, without a type, what the validation's own metrics result
-   * in.
-   */
+  /** The loss's `metrics`, means over the samples. Results of the validation's own metrics are here too, untyped. */
   readonly metrics: Readonly<Record<K, number>>;
 }
 
 export interface FitResult {
   /** Iterations since the start of the run. */
   readonly steps: number;
-  /** Number of those made by this call. */
+  /** Number of iterations that this call made. */
   readonly made: number;
-  /** `stopped`: a callback answered `"stop"`. */
+  /** Why the call ended; `stopped` means that a callback answered `"stop"`. */
   readonly ended: "steps" | "epochs" | "stopped" | "aborted";
 }
 
@@ -88,24 +83,23 @@ export interface FitEnd extends Omit<FitResult, "ended"> {
   readonly error?: unknown;
 }
 
-/** A state of a callback that checkpoints contain, so that a resumed run continues with the same bits. */
+/** A callback's state, which checkpoints contain so that a resumed run continues with the same bits. */
 export interface CallbackState {
-  /** Names it in the checkpoint; no two callbacks of a call of `fit` have the same. */
+  /** Name of the state in the checkpoint, unique among the callbacks of a call of `fit`. */
   readonly name: string;
-  /** A JSON value; asked for at each save and at the end of `fit`. Between two events it is as after the last one. */
+  /** Returns the state as JSON; called at each save and at the end of `fit`, and only between events. */
   save(): Json;
   /**
-   * Takes what `save` returned: before `onStart`, if the run has a state of this name, from a checkpoint or from an
-   * earlier call of `fit`. What it throws makes `fit` fail.
+   * Takes what `save` returned. Called before `onStart` if the run has a state of this name, from a checkpoint or
+   * from an earlier call of `fit`. An error makes `fit` fail.
    */
   load(saved: Json): void;
 }
 
 /**
- * Functions that `fit` calls and awaits. They may evaluate, predict, save or diagnose; `"stop"` ends training, and what
- * they throw makes `fit` fail. Several callbacks are called in the order of their list, each of them also where an
- * earlier one answered `"stop"`. `S` is the type of a step and `V` of a validation: with objectives, their results by
- * name.
+ * Functions that `fit` calls and awaits. They may evaluate, predict, save or diagnose; `"stop"` ends training, and an
+ * error makes `fit` fail. Several callbacks are called in the order of their list, all of them even if an earlier one
+ * answers `"stop"`. `S` is the type of a step and `V` of a validation; with objectives, they have results by name.
  */
 export interface FitCallback<
   K extends string = string,
@@ -113,22 +107,24 @@ export interface FitCallback<
   S = FitStep<K, B>,
   V = FitValidation<K>,
 > {
-  /** State that it keeps between events, if it continues where a checkpoint was saved. */
+  /** The state between events, for a callback that continues where a checkpoint was saved. */
   readonly state?: CallbackState;
-  /** Before the first step. */
+  /** Called before the first step. */
   readonly onStart?: (start: FitStart) => CallbackAnswer;
-  /** After each step, before it is saved. */
+  /** Called after each step, before a checkpoint is saved. */
   readonly onStep?: (step: S) => CallbackAnswer;
-  /** After each evaluation of the validation data, and at the end of a pass before `onEpoch`. */
+  /** Called after each evaluation of the validation data; at the end of a pass, before `onEpoch`. */
   readonly onValidation?: (validation: V) => CallbackAnswer;
-  /** At the end of each pass over the data. A pass whose last step ends `fit` by `steps` ends in the next call. */
+  /**
+   * Called at the end of each pass. If the last step of a pass ends `fit` by `steps`, the next `fit` ends the pass.
+   */
   readonly onEpoch?: (epoch: FitEpoch) => CallbackAnswer;
   /**
-   * After each step and after each pass, when all callbacks have been called for it: a checkpoint that is saved here
-   * has the state of all of them, so a resumed run repeats nothing and leaves nothing out.
+   * Called after each step and each pass, once the other functions of all callbacks have been called for it. A
+   * checkpoint saved here has the state of all callbacks, so a resumed run repeats nothing and leaves nothing out.
    */
   readonly afterCallbacks?: (position: FitEpoch) => void | Promise<void>;
-  /** Once, after the last save. Where `fit` fails, every callback is called, and `fit` rejects with the first error. */
+  /** Called once, after the last save. If `fit` fails, all are called, and `fit` rejects with the first error. */
   readonly onEnd?: (end: FitEnd) => void | Promise<void>;
 }
 
@@ -142,7 +138,9 @@ const FUNCTIONS: OptionNames<Omit<FitCallback, "state">> = {
 };
 const CALLBACK: OptionNames<FitCallback> = { ...FUNCTIONS, state: true };
 
-/** @throws MP_INVALID_ARGUMENT for what is no list of callbacks, or a callback with none of the functions */
+/**
+ * @throws MP_INVALID_ARGUMENT for a value that is not a list of callbacks, or a callback without any of the functions
+ */
 export function checkCallbacks(what: string, callbacks: unknown): void {
   if (!Array.isArray(callbacks))
     throw invalid(`${what} must be a list: [{ onStep }], got ${shown(callbacks)}`);
@@ -180,7 +178,7 @@ function checkNames(what: string, callbacks: readonly FitCallback[]): void {
   }
 }
 
-/** Calls each in turn and resolves with whether one of them answered `"stop"`. */
+/** Calls the callbacks in turn and resolves with whether one of them answered `"stop"`. */
 export async function stops<C>(
   callbacks: readonly C[],
   call: (callback: C) => CallbackAnswer,
@@ -192,7 +190,7 @@ export async function stops<C>(
   return isStopped;
 }
 
-/** Calls `onEnd` of each, whatever the others throw. @throws the first error */
+/** Calls `onEnd` of every callback, whatever the others throw. @throws the first error */
 export async function tellEnd(callbacks: readonly Pick<FitCallback, "onEnd">[], end: FitEnd): Promise<void> {
   const errors: unknown[] = [];
   for (const callback of callbacks) {
@@ -205,7 +203,7 @@ export async function tellEnd(callbacks: readonly Pick<FitCallback, "onEnd">[], 
   if (errors.length > 0) throw errors[0];
 }
 
-/** Calls `afterCallbacks` of each in turn. */
+/** Calls `afterCallbacks` of the callbacks in turn. */
 export async function settle(
   callbacks: readonly Pick<FitCallback, "afterCallbacks">[],
   at: FitEpoch,

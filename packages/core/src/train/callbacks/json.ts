@@ -1,10 +1,10 @@
 import { MpError } from "@mp/graph";
 import { isPlainObject } from "@mp/graph/internal";
 
-/** JSON values: what a data cursor is made of, so that it survives a checkpoint. */
+/** JSON values. Data cursors and callbacks' states are JSON, so that a checkpoint can hold them. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** @throws MP_INVALID_ARGUMENT for what JSON would drop or change on its way through a file, naming its place */
+/** @throws MP_INVALID_ARGUMENT naming the place of a value that JSON would drop or change in a file */
 export function checkJson(value: unknown, place: string, depth = 0): asserts value is Json {
   const refuse = (got: string): never => {
     throw new MpError("MP_INVALID_ARGUMENT", `${place}: is no JSON value, got ${got}`);

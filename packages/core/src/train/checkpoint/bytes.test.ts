@@ -135,13 +135,13 @@ it("loadParameters takes bytes as it takes a path", async () => {
   });
 });
 
-/** Written while `iteration` and `drawn` were i64. */
+/** Checkpoints written while `iteration` and `drawn` were i64. */
 describe("a checkpoint of an earlier version", () => {
   const fixture = async (name: string): Promise<Uint8Array<ArrayBuffer>> =>
     new Uint8Array(
       await readFile(new URL(`../../../test/fixtures/checkpoint-${name}.safetensors`, import.meta.url)),
     );
-  /** Its tensors, with counters of 32 bits. */
+  /** The tensors of the file, with 32-bit counters. */
   const shortened = (bytes: Uint8Array<ArrayBuffer>): Readonly<Record<string, HostTensor>> =>
     Object.fromEntries(
       Object.entries(tensorsOfBytes(bytes).tensors).map(([slot, value]) => [

@@ -140,7 +140,7 @@ describe("a disk that fails", () => {
   });
 });
 
-/** A file that `edit` has changed tensors or metadata of. */
+/** Writes a checkpoint with tensors or metadata changed by `edit`; returns its path. */
 async function edited(
   edit: (tensors: Record<string, HostTensor>, metadata: Record<string, string>) => void,
 ): Promise<string> {
@@ -152,7 +152,7 @@ async function edited(
   return path;
 }
 
-/** The error of a run that loads it, after a check that the run is as it was. */
+/** The error of a run that loads the file, after a check that the run is unchanged. */
 async function refused(file: string, options: Partial<SmallOptions> = {}): Promise<unknown> {
   const training = await smallRun(options);
   await training.step(batch(5));

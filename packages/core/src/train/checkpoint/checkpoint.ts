@@ -18,20 +18,19 @@ import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
 
 export interface CheckpointInfo {
-  /** Names the run's streams of randomness; a resumed run must have the same. */
+  /** Identifies the run's streams of randomness; a resumed run must have the same ones. */
   readonly key: string;
-  /** For people who read the file; the settings have its parts. */
+  /** Name of the precision for people who read the file; `settings` has its parts. */
   readonly precision: string;
   readonly settings: readonly Setting[];
   readonly objectives: readonly StepDefinition[];
-  /** The entry of the master weights' state that holds the weights, if not the whole. */
+  /** The entry of the master weights' state that holds the weights; undefined if the whole state does. */
   readonly weightsAt: string | undefined;
   readonly place: RankPlace;
-  /** Types of the values given to the run, from which the state of a new one can be made. */
+  /** Types of the values that the run was given; the state of a new run is made from them. */
   readonly given: GivenTypes;
 }
 
-/** The info of a run's checkpoint. */
 export function checkpointInfo(
   definitions: readonly [StepDefinition, ...StepDefinition[]],
   given: GivenTypes,
@@ -50,18 +49,18 @@ export function checkpointInfo(
 }
 
 export interface SaveOptions {
-  /** The position in the data; default the one that `fit` or `steps` led to. */
+  /** The position in the data; default where `fit` or `steps` have got to. */
   readonly cursor?: Json;
 }
 
-/** Position of a run, beside its state on the engine. */
+/** The part of a run's position that is not in its state on the engine. */
 export interface RunPosition {
   readonly cursor: Json;
   readonly callbacks: SavedStates;
 }
 
 /**
- * The contents of a checkpoint of the state; its tensors may be the engine's own.
+ * Reads the state as the contents of a checkpoint; the tensors may share the engine's memory.
  * @throws MP_INVALID_ARGUMENT beginning with `what` for a cursor that is not JSON
  */
 export async function readCheckpoint(
@@ -75,9 +74,7 @@ export async function readCheckpoint(
   return { tensors, metadata: { format, ...writeMetadata(info), ...metadata } };
 }
 
-/**
- * The part of a checkpoint that each of several ranks gives: its model state and position. @throws as `readCheckpoint`
- */
+/** The part of a checkpoint that each rank contributes: model state and position. @throws as `readCheckpoint` */
 export const readRankPart = (state: State, position: RunPosition, what: string): Promise<LoadedTensors> =>
   readPart(state, position, what, (slot) => slotGroupName(slot) === "model");
 
@@ -95,9 +92,9 @@ async function readPart(
 }
 
 /**
- * Reads a checkpoint whole, checks it against the state, then replaces the state. Warns about settings of the
- * checkpoint that differ from this run's, although the state fits. Returns the position. `all` runs the checks, which
- * are all that may fail: with several processes, in each of them before any continues.
+ * Reads a checkpoint whole, checks it against the state, then replaces the state and returns the position. Warns
+ * about settings that differ from this run's although the state fits. Only the checks may fail, and `all` runs them:
+ * with several processes, none continues before the checks have passed in each.
  * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
  */
 export async function loadCheckpoint(
@@ -123,7 +120,7 @@ export async function loadCheckpoint(
 }
 
 interface Checked extends LoadedTensors {
-  /** Says what was changed to make it fit. */
+  /** What was changed to make the checkpoint fit. */
   readonly notes: readonly string[];
   readonly position: RunPosition;
 }

@@ -7,18 +7,18 @@ import { DAMAGED, listMisfits, openCheckpoint } from "./file/open-checkpoint.js"
 import { fromBytes, fromFile } from "./file/place.js";
 import { weightsIn } from "./file/weights-in.js";
 
-/** Trees as the trainer takes them, made by `init` and `initState` of the file's model. */
+/** Trees as the trainer takes them, made by `init` and `initState` of the model that the file is from. */
 export interface ModelTrees {
   readonly params: object;
   readonly modelState?: object;
 }
 
 /**
- * Loads parameters, and model state if `like` has it, from the path or the bytes of a training checkpoint, as new values
- * of the trees in `like`: to start fine-tuning. Parameters are f32 whatever their storage dtype, or in the dtype of a
- * frozen one; with `weights: "ema"` they are the moving average. Seed, optimizer and precision of the run that wrote the
- * file, and entries that are not in `like`, are ignored.
- * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming what is missing, of another shape or not finite
+ * Loads parameters, and model state if `like` has it, to start fine-tuning: from the path or bytes of a training
+ * checkpoint, as new values of the trees in `like`. Parameters are f32 whatever their storage dtype, except that a
+ * frozen one keeps its own; with `weights: "ema"` they are the moving average. Seed, optimizer and precision of the
+ * run that wrote the file, and entries that are not in `like`, are ignored.
+ * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming a value that is missing, of another shape or not finite
  */
 export async function loadParameters<L extends ModelTrees>(
   from: string | Uint8Array,

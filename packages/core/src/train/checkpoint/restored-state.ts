@@ -20,10 +20,10 @@ const counters: Bounds = {
 };
 
 /**
- * Problems of the values, each with its entry, element and value; names and types have been checked. Master weights,
- * optimizer and model state must be finite, except that an infinity in the initial state of a custom optimizer or model
- * is allowed until a step is applied; frozen parameters must not be NaN. Scales of state in few bits must be such as its
- * format writes. Counters must be consistent. The scalers' state must be inside its bounds (by slot).
+ * Finds values that no run writes, each with its entry, element and value; names and types have been checked before.
+ * Master weights, optimizer and model state must be finite, except that the initial state of a custom optimizer or
+ * model may have an infinity until a step is applied; frozen parameters must not be NaN. Scales of state in few bits
+ * must be in their format's range, counters consistent, and the scalers' states inside `bounds` (by slot).
  */
 export function valueProblems(
   tensors: Outputs,
@@ -58,7 +58,7 @@ export function valueProblems(
   return problems;
 }
 
-/** Bounds of the scales that optimizer state in few bits has beside its codes. */
+/** Bounds of the scales beside the codes of optimizer state in few bits. */
 function boundsOfScales(
   tensors: Outputs,
   slotOf: (name: string) => Slot | undefined,
@@ -83,8 +83,8 @@ function outOfBounds(tensors: Outputs, bounds: Bounds): string[] {
 }
 
 /**
- * Every iteration is applied or skipped, and draws for one microbatch or more. After a step that failed between two
- * objectives, those before have counted one more.
+ * Checks that every iteration is applied or skipped and draws for one microbatch or more. If a step failed between
+ * two objectives, the earlier ones have counted one more.
  */
 function inconsistencies(tensors: Outputs, objectives: readonly Placed[]): string[] {
   const at = (slot: string): number => scalar(tensors, slot);

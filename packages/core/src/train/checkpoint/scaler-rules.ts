@@ -9,11 +9,11 @@ import { scaleFault } from "../programs/scale.js";
 import { scaleOfScalerProgram } from "../programs/step-programs.js";
 import type { Bounds } from "./restored-state.js";
 
-/** The rules of a run for a loss scaler's state from a file. */
+/** Rules that a run applies to its loss scalers' states from a file. */
 export interface ScalerRules {
-  /** By slot. */
+  /** Bounds by slot. */
   readonly bounds: Bounds;
-  /** Runs the scalers on the engine and returns the fault of their scale, if any. */
+  /** Runs the scalers on the engine and returns a problem with their scales, if any. */
   faultOf(tensors: Outputs): Promise<string | undefined>;
 }
 

@@ -1,6 +1,6 @@
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** Makes a value once for each function object; warns at the third one. */
+/** Makes a value once for each function object. Warns at the third, because each new function is compiled. */
 export class ByFunction<F extends object, T> {
   readonly #made = new WeakMap<F, T>();
   readonly #what: string;
@@ -8,7 +8,7 @@ export class ByFunction<F extends object, T> {
   readonly #make: (id: number, given: F) => T;
   #count = 0;
 
-  /** @param make gets how many functions were seen before, and the function */
+  /** @param make gets the function and how many were seen before it */
   constructor(what: string, warn: (warning: TrainingWarning) => void, make: (id: number, given: F) => T) {
     this.#what = what;
     this.#warn = warn;

@@ -1,14 +1,14 @@
 import { MpError } from "@mp/graph";
 import { WorkQueue } from "@mp/graph/internal";
 
-/** Runs the calls of one trainer or predictor one after another: each reads the state that the previous one committed. */
+/** Runs the calls of a trainer or predictor one after another: each reads the state that the previous committed. */
 export class CallQueue {
   readonly #owner: string;
   readonly #calls = new WorkQueue();
   #disposal: Promise<void> | undefined;
   #hook: string | undefined;
 
-  /** @param owner the function that makes the owner, for messages */
+  /** @param owner the factory of the trainer or predictor, for messages */
   constructor(owner: string) {
     this.#owner = owner;
   }
@@ -24,7 +24,7 @@ export class CallQueue {
   }
 
   /**
-   * Runs the call once the earlier ones have settled.
+   * Runs the call once the earlier calls have settled.
    * @throws as `expectOpen`, and what the call throws
    */
   async add<T>(call: () => Promise<T>): Promise<T> {
@@ -40,8 +40,8 @@ export class CallQueue {
   }
 
   /**
-   * Wraps a user function that a call waits for. A call that it makes before its first await is rejected, since the two
-   * would wait for each other. A later one cannot be distinguished from other calls.
+   * Wraps a user function that a call waits for. If the function calls the trainer before its first await, the
+   * trainer rejects, since the two would wait for each other. A later call cannot be told from calls by others.
    */
   hook<A extends readonly unknown[], R>(name: string, run: (...given: A) => R): (...given: A) => R {
     return (...given) => {

@@ -6,7 +6,7 @@ import type { Program } from "../definition/traced-program.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { graphFor } from "./graph-for.js";
 
-/** Programs that are kept unless something else is asked for. */
+/** Default number of programs that are kept. */
 export const KEPT_PROGRAMS = 8;
 const MANY_SHAPES = 3;
 
@@ -14,7 +14,7 @@ export interface Compiled extends Pick<Program, "outputs" | "probes"> {
   readonly executable: Executable;
 }
 
-/** Compiled programs over one resident state, by kind and batch signature. Owns what it compiles. */
+/** Compiled programs over one resident state, by kind and batch signature. Disposes of them in the end. */
 export class CompiledPrograms {
   readonly backend: Backend;
   readonly state: State;
@@ -23,10 +23,10 @@ export class CompiledPrograms {
   #latest = "";
   readonly #kept: number;
   readonly #warn: (warning: TrainingWarning) => void;
-  /** The backend's conversion of batch leaves that are no tensors of ours. */
+  /** The backend's conversion of batch leaves that are not tensors of @mp/core. */
   readonly adopt: Adopt | undefined;
 
-  /** @param kept compilations kept; the least recently used is disposed beyond this */
+  /** @param kept number of programs to keep; beyond it the least recently used one is disposed of */
   constructor(backend: Backend, state: State, kept: number, warn: (warning: TrainingWarning) => void) {
     this.#kept = kept;
     this.backend = backend;
@@ -35,7 +35,7 @@ export class CompiledPrograms {
     this.adopt = backend.adopt?.bind(backend);
   }
 
-  /** The program of that kind for that batch signature, or undefined before its first use. */
+  /** The program for a kind and batch signature; undefined before its first use. */
   find(kind: string, signature: string): Compiled | undefined {
     const id = `${kind} ${signature}`;
     const known = this.#compiled.get(id);
@@ -48,7 +48,7 @@ export class CompiledPrograms {
     return known;
   }
 
-  /** The program of that kind for that batch signature, traced and compiled at its first use. One call at a time. */
+  /** The program for a kind and batch signature, traced and compiled at its first use. One call at a time. */
   async findOrCompile(kind: string, signature: string, build: () => Program): Promise<Compiled> {
     return this.find(kind, signature) ?? (await this.#compile(kind, signature, build()));
   }
@@ -94,8 +94,8 @@ export class CompiledPrograms {
   }
 
   /**
-   * Most bytes that any program so far, but for those that diagnose, has held at once; undefined when the engine does
-   * not say.
+   * The most bytes that a program has held at once, except programs that diagnose; undefined if the engine does not
+   * say.
    */
   peakBytes(): number | undefined {
     const programs = [...this.#compiled.values()].filter(({ probes }) => probes === undefined);
@@ -103,7 +103,7 @@ export class CompiledPrograms {
     return reports.length === 0 ? undefined : Math.max(...reports.map(({ peakBytes }) => peakBytes));
   }
 
-  /** Frees all of it, also when some of it fails; the first failure is reported. */
+  /** Frees all programs even if some fail to; the first failure is reported. */
   async dispose(): Promise<void> {
     const executables = [...this.#compiled.values()].map(({ executable }) => executable.dispose());
     this.#compiled.clear();
@@ -113,7 +113,7 @@ export class CompiledPrograms {
   }
 }
 
-/** The message is the same each time, so it is given once. */
+/** The same message each time, so it is given once. */
 const evictionWarning = (kept: number): TrainingWarning => ({
   type: "performance",
   message: `more than ${kept} programs have been compiled, so the least recently used was disposed and is compiled again at its next use; let batch shapes repeat; a trainer keeps more with its option programs`,

@@ -1,10 +1,10 @@
 import { type Graph, isHostTensor, printGraph } from "@mp/graph";
 import { contentHash, stableHash } from "@mp/graph/internal";
 
-/** The stream of a `RandomBits` node: each rank has its own. */
+/** Matches the stream of a `RandomBits` node, which differs between ranks. */
 const STREAM = / ?key=0x[0-9a-f]+/g;
 
-/** A hash of what a graph computes, the same for graphs that differ in their streams of randomness alone. */
+/** A hash of what a graph computes; graphs that differ only in their streams of randomness have the same. */
 export function programHash(graph: Graph): string {
   const constants = graph.nodes
     .flatMap(({ attributes }) => Object.values(attributes as object) as unknown[])

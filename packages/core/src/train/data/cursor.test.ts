@@ -30,7 +30,7 @@ async function fitted(options: Partial<SmallOptions> = {}): Promise<SmallTrainer
   return training;
 }
 
-/** The oracle, whose executables profile with this. */
+/** The reference backend, whose executables get this `profile`. */
 async function profiling(profile: (() => never) | undefined): Promise<Backend> {
   const inner = await reference();
   return {

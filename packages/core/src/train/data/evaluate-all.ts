@@ -1,4 +1,4 @@
-/** Loss and metrics of a whole data set. */
+/** Evaluates loss and metrics over a whole data set. */
 
 import { MpError } from "@mp/graph";
 import {
@@ -22,16 +22,16 @@ import type { WeightsChoice } from "../weights/average.js";
 import { countBy, sampleCount } from "./sample-count.js";
 import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
-/** How a data set is evaluated; `T` is the type of its batches. */
+/** How a data set is evaluated; `T` is the type of the data's batches. */
 export interface EvaluateAllOptions<M, T> extends WeightsChoice {
   /** Model state that each batch starts from, instead of the run's. */
   readonly modelState?: M;
   /**
-   * How many samples a batch counts as. Default: the sum of its `weights` (f32 [n]) where it has a tensor of this name,
-   * otherwise the first dimension, which all its tensors share; tensors without dimensions do not matter.
+   * The number of samples that a batch counts as. Default: the sum of the batch's `weights` (f32 [n]) if it has a
+   * tensor of this name, otherwise the first dimension, which all its tensors must share; scalars do not matter.
    */
   readonly samples?: (batch: T) => number;
-  /** Ends after this many batches; needed for data that never ends. Default all. */
+  /** Number of batches to evaluate, needed for endless data; default all. */
   readonly batches?: number;
   /** Rejects with the signal's reason after the current batch. */
   readonly signal?: AbortSignal;
@@ -40,8 +40,8 @@ export interface EvaluateAllOptions<M, T> extends WeightsChoice {
 /** Options of `evaluateAll`, with metrics of the whole set. */
 export interface EvaluateAllMetricsOptions<P, B, M, T, S> extends EvaluateAllOptions<M, T> {
   /**
-   * Metrics that are no means over batches: those of `@mp/nn/metrics`, or your own. Runs in one program with the loss,
-   * under the same casting policy; compiled once per function object and batch shape.
+   * Metrics that are not means over batches: those of `@mp/nn/metrics`, or your own. They run in one program with the
+   * loss, under the same casting policy, which is compiled once per function object and batch shape.
    */
   readonly metrics?: (parameters: Traced<P>, batch: B, context: LossContext<Traced<M>>) => S;
 }
@@ -75,7 +75,7 @@ const EVALUATE_ALL = {
   metrics: optional(callback),
 } satisfies OptionTable<AnyEvaluateAllOptions<unknown>>;
 
-/** One evaluation for each objective, over the data from its beginning. The run's position in its data stays. */
+/** Evaluates each objective over the data from its beginning. The run's own position in its data does not change. */
 export async function evaluateAll<T>(
   run: EvaluatingRun,
   data: TrainingData<T>,

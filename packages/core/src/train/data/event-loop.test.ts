@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Whether anything else runs within five waits of a loop that computes without end. */
+/** Whether other tasks run within five waits of a loop that computes without end. */
 async function othersRun(missing: readonly string[]): Promise<boolean> {
   let others = false;
   setImmediate(() => {

@@ -1,9 +1,9 @@
 import type { BackendManifest } from "@mp/graph";
 
-/** Timers, signals and sockets wait at most about this long while steps follow one another. */
+/** The longest time, about, that timers, signals and sockets wait while steps follow one another. */
 const LONGEST_MS = 8;
 
-/** The ways in which a JavaScript engine may wait for its event loop. */
+/** Parts of a JavaScript engine that can yield to its event loop. */
 interface Host {
   readonly setImmediate?: (done: () => void) => unknown;
   readonly MessageChannel?: new () => Record<"port1" | "port2", Port>;
@@ -17,8 +17,8 @@ interface Port {
 }
 
 /**
- * Lets the event loop turn between steps. An engine that computes on the calling thread would starve it during
- * training; short steps share one turn.
+ * Makes the function that lets the event loop turn between steps. An engine that computes on the calling thread would
+ * starve the loop during training; short steps share one turn.
  */
 export function breather({ eventLoop }: BackendManifest): () => Promise<void> | undefined {
   let last = now();
@@ -31,10 +31,10 @@ export function breather({ eventLoop }: BackendManifest): () => Promise<void> | 
   };
 }
 
-/** Milliseconds; of the wall clock where there is no better. */
+/** Time in milliseconds, from the wall clock if there is no better one. */
 const now = (): number => (globalThis as Partial<typeof globalThis>).performance?.now() ?? Date.now();
 
-/** Resolves once waiting timers, events and drawing have had their turn; at once in an engine without an event loop. */
+/** Resolves once pending timers, events and drawing have had their turn; at once without an event loop. */
 async function nextTurn(): Promise<void> {
   const { setImmediate, MessageChannel, setTimeout } = globalThis as unknown as Host;
   if (setImmediate !== undefined) await new Promise<void>((resolve) => setImmediate(resolve));

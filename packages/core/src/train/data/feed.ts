@@ -7,7 +7,7 @@ import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
 type Shapes = { readonly [place: string]: readonly number[] };
 
-/** A position in the data: completed passes, the position in the current one, and the shapes of a full batch. */
+/** A position in the data: completed passes, the place in the current pass, and the shapes of a full batch. */
 export interface FeedPlace {
   readonly pass: number;
   readonly place: Json;
@@ -18,32 +18,32 @@ export interface FeedOptions {
   /** Microbatches per step. */
   readonly accumulate: number;
   readonly start: FeedPlace;
-  /** Passes in all, those before `start` included. */
+  /** Number of passes, including those before `start`. */
   readonly passes: number;
-  /** Handling of a pass's last batch when it is smaller than the others. */
+  /** What happens to a pass's last batch if it is smaller than the others. */
   readonly partial: "drop" | "keep";
-  /** Takes a batch apart. */
+  /** Flattens a batch. */
   readonly take: (batch: unknown) => FlatBatch;
   readonly warn: (warning: TrainingWarning) => void;
-  /** Gives the event loop a turn when one is due: batches that are ready at once leave it none. */
+  /** Gives the event loop a turn when one is due; batches that are ready at once would leave it none. */
   readonly breathe: () => Promise<void> | undefined;
-  /** Whether training has been ended; asked before each batch is taken. */
+  /** Whether training has been ended; called before each batch. */
   readonly isAborted: () => boolean;
 }
 
-/** The data of one step, or the end of a pass, which has none. */
+/** The data of one step; at the end of a pass, without batches. */
 export interface StepData<T> {
   readonly batches: readonly FlatBatch[];
-  /** The batches as the data gave them. */
+  /** The batches as the data source gave them. */
   readonly sources: readonly T[];
-  /** The place after it. */
+  /** The position after the step. */
   readonly cursor: Json;
   readonly pass: number;
 }
 
 /**
- * Groups batches into steps, pass after pass, until training is aborted. A pass's remainder that makes no full step is
- * left out, with a warning.
+ * Groups batches into steps, pass after pass, until training is aborted. Batches at the end of a pass that do not
+ * fill a step are left out, with a warning.
  */
 export async function* feed<T>(
   data: TrainingData<T>,
@@ -101,7 +101,7 @@ export async function* feed<T>(
   }
 }
 
-/** The cursor that a checkpoint holds. */
+/** Writes the cursor that a checkpoint holds. */
 function writeCursor({ pass, place, shapes }: FeedPlace): Json {
   return { feed: 1, pass, place, shapes };
 }
@@ -118,7 +118,7 @@ export function readCursor(cursor: Json): FeedPlace {
   throw new MpError("MP_INVALID_ARGUMENT", `fit: no cursor of fit, ${JSON.stringify(cursor)}`);
 }
 
-/** Rewinds a cursor (JSON text) to the beginning of its pass; one of the data source, to the beginning of the first. */
+/** Rewinds a cursor (JSON text) to the beginning of its pass; one of the data source, to that of all data. */
 export function passOnly(text: string): Json {
   const { pass } = readCursor(JSON.parse(text) as Json);
   return pass === 0 ? null : writeCursor({ pass, place: null, shapes: null });
@@ -133,7 +133,7 @@ function batchShapes({ inputs }: FlatBatch): Shapes {
   return Object.fromEntries(Object.entries(inputs).map(([place, { shape }]) => [place, shape]));
 }
 
-/** Whether the shapes are those of a full batch, but with fewer rows. */
+/** Whether shapes are those of a full batch with fewer rows. */
 function isPartial(shapes: Shapes, full: Shapes): boolean {
   const places = Object.keys(shapes);
   let isSmaller = false;

@@ -13,7 +13,7 @@ type Data = ReturnType<typeof batch>;
 const batches = (count: number, rows?: number): Data[] =>
   Array.from({ length: count }, (_, index) => batch(index, rows));
 
-/** A dataset with cursors, as @mp/data makes them; counts what it hands out. */
+/** A dataset with cursors, like those of @mp/data, that records which batches it hands out. */
 function dataset(all: readonly Data[]): DataSource<Data> & { readonly asked: number[] } {
   const asked: number[] = [];
   const iterate = (cursor?: Json) => {
@@ -33,7 +33,7 @@ function dataset(all: readonly Data[]): DataSource<Data> & { readonly asked: num
   return { iterate, asked };
 }
 
-/** One whose passes begin one batch later each, as one that shuffles gives another order in each; counts likewise. */
+/** A dataset whose passes begin one batch later each time, as shuffled ones differ; it records likewise. */
 function turning(all: readonly Data[]): DataSource<Data> & { readonly asked: number[] } {
   const asked: number[] = [];
   const iterate = (cursor?: Json, given = 0) => {
@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** The same steps, one call after the other. */
+/** Makes the same steps by calling `step` in turn. */
 async function byHand(all: readonly Data[], options: Partial<SmallOptions> = {}): Promise<unknown> {
   const training = await smallRun(options);
   for (const one of all) await training.step(one);
@@ -77,7 +77,7 @@ async function fitted(
   return { training, steps, result, state: await stateOf(training) };
 }
 
-/** A cursor of a checkpoint written by somebody else. */
+/** A cursor as a checkpoint may have it that something else wrote. */
 const cursorAt = (place: Json) => ({ feed: 1, pass: 0, place, shapes: null });
 
 describe("fit", () => {
@@ -447,7 +447,7 @@ describe("the place in the data", () => {
 });
 
 describe("callbacks", () => {
-  /** Writes down what it is called with. */
+  /** A callback that records what it is called with. */
   const witness = (calls: unknown[], name = ""): FitCallback => ({
     onStart: ({ step, epoch }) => void calls.push([`${name}start`, { step, epoch }]),
     onStep: ({ step, epoch }) => void calls.push([`${name}step`, { step, epoch }]),

@@ -46,17 +46,19 @@ export interface FitOptions<
   V = FitValidation<K>,
   J = MetricsFunction,
 > extends FeedingOptions {
-  /** Ends at this iteration, counted from the start of the run, so a resumed run stops at the same iteration. */
+  /** The iteration to end at, counted from the start of the run, so that a resumed run ends at the same one. */
   readonly steps?: number;
-  /** Passes over the data, counted from the start of the run; default as many as `steps` takes, or the current pass. */
+  /**
+   * Passes over the data, counted from the start of the run. Default as many as `steps` takes, or the current pass.
+   */
   readonly epochs?: number;
-  /** Called after each step and awaited, before the callbacks: a callback with this function alone. */
+  /** Called and awaited after each step, before the callbacks; short for a callback with only this function. */
   readonly onStep?: FitCallback<K, B, S>["onStep"];
   /** Called at the start, after each step, each validation and each pass, and at the end. */
   readonly callbacks?: readonly FitCallback<K, B, S, V>[];
   /**
-   * Evaluates the whole of `data` with `evaluateAll` for the callbacks' `onValidation`: at the end of each pass, or after
-   * every `every` iterations. It ends before a signal is heeded, so that a resumed run has seen the same.
+   * Evaluates the whole of `data` with `evaluateAll` for `onValidation`: at the end of each pass, or after every
+   * `every` iterations. An abort signal is heeded only afterwards, so that a resumed run has seen the same.
    */
   readonly validation?: Validation<B, J>;
   /** Writes a checkpoint every `every` iterations (default 1000) and at the end, also when the signal ends training. */
@@ -66,18 +68,18 @@ export interface FitOptions<
 /** The options without the static types of the results. */
 export type AnyFitOptions<T> = FitOptions<string, T, never, never, unknown>;
 
-/** Data that is evaluated during training, and when; with options of `evaluateAll`. */
+/** The data to evaluate during training, and when, with options of `evaluateAll`. */
 export interface Validation<B = unknown, J = MetricsFunction>
   extends Pick<EvaluateAllOptions<unknown, B>, "weights" | "samples" | "batches"> {
-  /** Can be iterated over more than once. */
+  /** Data that can be iterated over more than once. */
   readonly data: TrainingData<B>;
-  /** Iterations from one evaluation to the next; default at the end of each pass. */
+  /** Number of iterations between evaluations; default at the end of each pass. */
   readonly every?: number;
-  /** Metrics of the whole set that are no means over batches. */
+  /** Metrics of the whole set that are not means over batches. */
   readonly metrics?: J;
 }
 
-/** The options of validation; `evaluateAll` checks its own. */
+/** Options of validation; `evaluateAll` checks its own options. */
 const VALIDATION = {
   data: checkRepeatable,
   every: optional(integer(1)),
@@ -87,7 +89,7 @@ const VALIDATION = {
   metrics: later,
 } satisfies OptionTable<Validation>;
 
-/** A generator would be empty at the second evaluation. */
+/** Refuses a generator, which would be empty at the second evaluation. */
 function checkRepeatable(what: string, data: unknown): void {
   object(what, data);
   if (typeof (data as { readonly next?: unknown }).next !== "function") return;
@@ -217,7 +219,7 @@ class FitCall<T> {
     return this.#step >= this.#steps ? "steps" : undefined;
   }
 
-  /** Whether a callback answered `"stop"`. */
+  /** Tells the callbacks of a step or the end of a pass; returns whether one answered `"stop"`. */
   async #tell(made: StepOrEpoch<T>): Promise<boolean> {
     const isStopped = "step" in made ? await this.#tellStep(made.step) : await this.#tellEpoch(made.epoch);
     await settle(this.callbacks, "step" in made ? made.step : made.epoch);
@@ -257,7 +259,9 @@ class FitCall<T> {
   }
 }
 
-/** In a loop of calls with `epochs: 1` only the first one trains; say so, and what to pass instead. */
+/**
+ * Warns of a call that trains nothing and says what to pass: in a loop with `epochs: 1` only the first call trains.
+ */
 function nothingToDo(
   { steps, epochs }: Pick<Read<unknown>, "steps" | "epochs">,
   iteration: number,

@@ -22,16 +22,15 @@ import type { TrainingData } from "./source.js";
 
 export interface FeedingOptions {
   /**
-   * The last batch of a pass, if it is smaller than the others: `drop` (default) leaves it out with one warning, `keep`
-   * trains on it, which compiles the step once more.
+   * What happens to the last batch of a pass if it is smaller than the others: `drop` (default) leaves it out with
+   * one warning, `keep` trains on it, which compiles the step once more.
    */
   readonly partial?: "drop" | "keep";
   /**
-   * Ends training after the current step. The trainer's own signal does so too, even between two microbatches of a
-   * step.
+   * Ends training after the current step. So does the trainer's own signal, even between two microbatches of a step.
    */
   readonly signal?: AbortSignal;
-  /** The position to start at instead of the run's: null for the beginning, or a cursor of the data. */
+  /** The position to start at, in place of the run's: null for the beginning, or a cursor of the data. */
   readonly cursor?: Json;
 }
 
@@ -59,17 +58,17 @@ export interface FeedingRun {
   /** Flattens a batch. */
   take(batch: unknown, name?: string): FlatBatch;
   iteration(): Promise<number>;
-  /** The position of the run's state, after earlier calls are done. */
+  /** The position of the run's state after earlier calls. */
   cursor(): Promise<Json>;
   /** Makes a step; undefined if another rank ends training. */
   step(batches: readonly FlatBatch[], cursor: Json): Promise<StepResult | undefined>;
   /** Ends a pass on all ranks; false if another rank ends training. */
   passes(pass: number): Promise<boolean>;
-  /** Tells how this rank ends, and returns how training ends on all. */
+  /** Reports how this rank ends, and returns how training ends on all ranks. */
   endsBy(end: FitResult["ended"]): Promise<FitResult["ended"]>;
-  /** Records a position between steps. */
+  /** Sets the position between steps. */
   moveTo(cursor: Json): void;
-  /** The evaluation of a data set; by objective where there are some. */
+  /** Evaluates a data set; with objectives, the result is by objective. */
   evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T>): Promise<unknown>;
   /** The part of the run that callbacks may use. */
   readonly training: FitTraining;
@@ -82,7 +81,7 @@ export interface FeedingRun {
 /** The position at which a call starts. */
 export interface Start {
   readonly place: FeedPlace;
-  /** Iterations before it. */
+  /** Iterations before the call. */
   readonly step: number;
 }
 
@@ -102,8 +101,8 @@ export function isAborted(run: FeedingRun, { signal }: Feeding): boolean {
 }
 
 /**
- * The one loop over data: makes a step each time one is asked for, and moves the run's position with it. Ends after
- * `passes` passes, counted from the beginning, or at a signal.
+ * The one loop over data: makes a step each time one is asked for, and moves the run's position along. Ends after
+ * pass number `passes` since the beginning, or at a signal.
  */
 export async function* makeSteps<T>(
   run: FeedingRun,
@@ -140,7 +139,7 @@ export async function* makeSteps<T>(
   }
 }
 
-/** A step that the trainer's signal rejected, or aborted unfinished, was not made; that is no failure. */
+/** Ignores the error of a step that the trainer's signal rejected or aborted unfinished: the step was not made. */
 function ignoreAbort(signal: AbortSignal | undefined): (error: unknown) => undefined {
   return (error) => {
     if (signal?.aborted === true && error === signal.reason) return undefined;
@@ -148,7 +147,7 @@ function ignoreAbort(signal: AbortSignal | undefined): (error: unknown) => undef
   };
 }
 
-/** The steps of the current pass, or of the next one, each yielded when it is done. */
+/** The steps of the current pass, or of the next if that is over, each yielded when it is done. */
 export async function* stepsOfPass<T>(
   run: FeedingRun,
   data: TrainingData<T>,

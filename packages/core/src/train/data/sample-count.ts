@@ -2,12 +2,12 @@ import { formatShape, isHostTensor, MpError } from "@mp/graph";
 import { shown } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 
-/** The weights of padded batches, as `arrayDataset` of @mp/data names them. */
+/** Slot of the weights of padded batches, as `arrayDataset` of @mp/data names them. */
 const WEIGHTS = "batch/weights";
 
 /**
- * The samples of a batch: the sum of its `weights` [n] where it has them, otherwise the leading size of its tensors.
- * @throws MP_INVALID_ARGUMENT where tensors differ in it
+ * The number of samples in a batch: the sum of its `weights` [n] if present, otherwise the tensors' leading size.
+ * @throws MP_INVALID_ARGUMENT for tensors that differ in the leading size
  */
 export function sampleCount({ inputs }: FlatBatch): number {
   const sized = Object.entries(inputs).filter(([, { shape }]) => shape.length > 0);

@@ -3,11 +3,11 @@ import { shown } from "@mp/graph/internal";
 import type { Json } from "../callbacks/json.js";
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** A source of batches with a position: a `Dataset` of @mp/data is one. */
+/** A source of batches with a position, such as a `Dataset` of @mp/data. */
 export interface DataSource<T> {
   /**
-   * From the beginning, or from a cursor of this source. `pass` counts the passes before it, so that each can have an
-   * order of its own; a cursor is of the pass that it was taken in.
+   * Iterates from the beginning, or from a cursor of this source. `pass` counts the passes before this one, so that
+   * each can have its own order; a cursor belongs to the pass that it was taken in.
    */
   iterate(cursor?: Json, pass?: number): AsyncIterator<T> & { readonly cursor: Json };
   /** Examples that each pass leaves out; `evaluateAll`, and `fit` with `partial: "keep"`, warn of them. */
@@ -15,13 +15,12 @@ export interface DataSource<T> {
 }
 
 /**
- * The data for `fit` and `steps`. Any iterable works; one that can be iterated only once, such as a generator, makes
- * one pass. The position in an iterable without cursor is a number of batches, which a resumed run skips by iterating
- * over them again.
+ * Data for `fit` and `steps`: any iterable. An iterable that works only once, such as a generator, makes one pass.
+ * Without cursors the position is a number of batches, which a resumed run skips by iterating over them again.
  */
 export type TrainingData<T> = DataSource<T> | AsyncIterable<T> | Iterable<T>;
 
-/** The current pass over the data: its batches, and the position after the last one. */
+/** The current pass over the data, with the position after the last batch. */
 export interface DataPass<T> {
   next(): Promise<T | undefined>;
   /** The position after the last batch; a pass can be opened there. */
@@ -29,7 +28,7 @@ export interface DataPass<T> {
   close(): Promise<void>;
 }
 
-/** A warning of what data leaves out, if it says so. */
+/** Makes a warning about the examples that the data leaves out, if it says so. */
 export function warnOfRest<T>(what: string, data: TrainingData<T>): TrainingWarning | undefined {
   const { dropped } = (data ?? {}) as { readonly dropped?: unknown };
   if (typeof dropped !== "number" || dropped <= 0) return undefined;
@@ -40,7 +39,7 @@ export function warnOfRest<T>(what: string, data: TrainingData<T>): TrainingWarn
   };
 }
 
-/** @throws MP_INVALID_ARGUMENT for data that is none of the three, or a position outside it */
+/** @throws MP_INVALID_ARGUMENT for data of another type, or a position outside of the data */
 export async function openPass<T>(
   data: TrainingData<T>,
   place: Json,

@@ -6,14 +6,14 @@ import type { Shard } from "../weights/shard.js";
 import type { LossContext, LossParts } from "./loss.js";
 import type { RankPlace } from "./rank-place.js";
 
-/** A loss without static types of its trees, from which the programs are built. */
+/** A loss without static types of its trees. */
 export type AnyLoss = (
   parameters: TensorTree,
   batch: TensorTree,
   context: LossContext<TensorTree>,
 ) => Tensor | LossParts<TensorTree>;
 
-/** Which of a run's objectives a definition is, in their order. */
+/** A definition's objective, and the names of all objectives of the run, in order. */
 export interface ObjectivePlace {
   readonly name: string;
   readonly all: readonly string[];
@@ -28,9 +28,9 @@ export interface StepDefinition {
   readonly precision: Precision;
   readonly manifest: BackendManifest;
   readonly key: Key;
-  /** Which of several processes this is: the loss draws its own numbers. Undefined where there is only one. */
+  /** The rank of this process, so that its loss draws its own numbers; undefined if there is only one process. */
   readonly rank: RankPlace | undefined;
-  /** The part of the update that this process makes, if it is divided. */
+  /** The part of the update that this process makes, if the update is divided. */
   readonly shard?: Shard;
   /** Paths of parameters that are not trained. */
   readonly frozen: ReadonlySet<string>;
@@ -39,12 +39,12 @@ export interface StepDefinition {
   readonly clipNorm: number | undefined;
   readonly ema: Ema | undefined;
   readonly accumulate: number;
-  /** Whether a step's gradients are the mean or the sum of its microbatches'. */
+  /** Whether a step's gradients are the mean or the sum of its microbatches' gradients. */
   readonly accumulation: "mean" | "sum";
   readonly onOverflow: "skip" | "retry";
   readonly maxRetries: number;
   readonly checkNewParameters: boolean;
 }
 
-/** One of each objective, in the order in which a step runs them. */
+/** The definitions of all objectives, in the order in which a step runs them. */
 export type Definitions = readonly [StepDefinition, ...StepDefinition[]];

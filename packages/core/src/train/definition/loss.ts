@@ -7,14 +7,14 @@ export type Traced<T> = MapLeaves<T, HostTensor, Tensor>;
 /** Data on the host, on the engine, or a tensor of the engine's own library if the backend has `adopt`. */
 export type FedTensor = HostTensor | Handle | EngineTensor;
 
-/** The data for a traced tree: what you pass at run time where the function has `Tensor`. */
+/** The data for a traced tree: what you pass at run time in place of each `Tensor`. */
 export type Fed<T> = string extends keyof T
   ? { readonly [name: string]: FedTensor }
   : MapLeaves<T, Tensor, FedTensor>;
 
 /**
- * The data of a batch: with the structure that the loss declares, or any named tensors if it declares none. `D` is the
- * type passed then: interfaces have no index signature, so a record type would not accept them.
+ * The data of a batch, in the structure that the loss declares; any named tensors if it declares none. `D` is the
+ * type passed in that case: interfaces have no index signature, so a record type would not accept them.
  */
 export type FedBatch<B, D> =
   | Fed<B>
@@ -22,18 +22,18 @@ export type FedBatch<B, D> =
 
 /** Everything that a traced function may depend on, besides parameters and batch. */
 export interface LossContext<M = TensorTree> {
-  /** False in `evaluate` and `predict`: dropout is off, and statistics are read but not updated. */
+  /** False in `evaluate` and `predict`, where dropout is off and statistics are read but not updated. */
   readonly training: boolean;
-  /** The stream of this step's randomness; `foldIn` for independent ones. */
+  /** The stream of this step's random numbers; `foldIn` derives independent streams. */
   readonly key: Key;
   /** The `modelState` that the last applied step returned: running statistics, a carried recurrent state. */
   readonly modelState: M;
-  /** i32 scalar: steps applied so far. */
+  /** Steps applied so far, i32 scalar. */
   readonly step: Tensor;
 }
 
 export interface LossParts<M = TensorTree, K extends string = string> {
-  /** Scalar. */
+  /** The loss, a scalar. */
   readonly loss: Tensor;
   /** Scalars, reported with the step and averaged over microbatches. */
   readonly metrics?: Readonly<Record<K, Tensor>>;
@@ -42,8 +42,8 @@ export interface LossParts<M = TensorTree, K extends string = string> {
 }
 
 /**
- * A batch whose type the loss does not declare: any named tensors may be passed. `x` and `y` type-check with every
- * compiler option; with `noUncheckedIndexedAccess` other names may be undefined, so annotate the batch.
+ * A batch of any named tensors, for a loss that does not declare its type. `x` and `y` type-check with every compiler
+ * option; with `noUncheckedIndexedAccess` other names may be undefined, so annotate the batch.
  */
 export interface AnyBatch {
   readonly x: Tensor;
@@ -52,8 +52,8 @@ export interface AnyBatch {
 }
 
 /**
- * The user's function: plain TypeScript over traced tensors, run once per batch shape. Annotate the batch,
- * `{ ids }: { ids: Tensor }`, and `step` asks for data of that structure.
+ * The user's function: plain TypeScript over traced tensors, run once per batch shape. Annotate the batch, as in `{
+ * ids }: { ids: Tensor }`, and `step` asks for data of that structure.
  */
 export type LossFunction<P, B, M, K extends string = string> = (
   parameters: Traced<P>,

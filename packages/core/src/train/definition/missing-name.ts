@@ -1,8 +1,8 @@
 import { isTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
 
 /**
- * Runs a user function over `tree`. A missing name is `undefined` in it; the operator that gets it cannot name the
- * others, so this adds the existing names to the error.
+ * Runs a user function over `tree` and adds the existing names to errors about a missing one. A missing name is
+ * `undefined` in the function, and the operator that gets it does not know the others.
  */
 export function tellingNames<T>(what: string, tree: TensorTree, body: () => T): T {
   try {

@@ -1,6 +1,6 @@
 /**
- * The place of an objective's training state in the state of its run. A trainer with a single loss has one objective
- * without a name, whose state is the whole. Named objectives keep their parts under their names, `master/d/…` and
+ * Places each objective's training state in the state of its run. A trainer with a single loss has one objective
+ * without a name, whose state is the run's. Named objectives keep their parts under their names, `master/d/…` and
  * `scaler/d/…`, and share model state, frozen parameters, `iteration` and `drawn`.
  */
 import { foldIn, type Key, MpError, type TensorTree } from "@mp/graph";
@@ -27,10 +27,10 @@ const OWN = [
   "retries",
 ] as const satisfies readonly (keyof TrainingState)[];
 
-/** The only part of the window that an objective owns: objectives take turns, and each leaves the rest empty. */
+/** The only part of the window that objectives own: they take turns, and each leaves the other parts empty. */
 const OWN_OF_WINDOW = "gradients";
 
-/** Maps the parts of a state, and of its window, that objectives own; the others stay. */
+/** Maps those parts of a state, and of its window, that objectives own; the other parts stay. */
 function mapOwn(tree: Groups, map: (part: unknown, group: string) => unknown): Groups {
   const own = OWN.map((group) => [group, map(tree[group], group)]);
   const { window } = tree;
@@ -44,7 +44,7 @@ function mapOwn(tree: Groups, map: (part: unknown, group: string) => unknown): G
 
 type ByObjective<T> = T | { readonly [name: string]: T };
 
-/** One value for each objective: under their names, or the value itself where the objective has none. */
+/** The objectives' values by name, or the value itself for an objective without a name. */
 export function byObjective<T>(definitions: readonly Placed[], values: readonly T[]): ByObjective<T> {
   const names = definitions[0]?.objective?.all;
   return names === undefined
@@ -57,29 +57,29 @@ export function withObjective({ objective }: Placed, what: string): string {
   return objective === undefined ? what : `${what} of ${objective.name}`;
 }
 
-/** An error of an objective's programs, with its name. */
+/** Adds the name of the objective to an error of its programs. */
 export function ofObjective({ objective }: Placed, error: unknown): unknown {
   if (objective === undefined || !MpError.is(error)) return error;
   const { code, message, details } = error;
   return new MpError(code, `objective ${objective.name}: ${message}`, { details, cause: error });
 }
 
-/** The objective's stream of randomness: two losses of a run draw different numbers. */
+/** The objective's stream of randomness, so that two losses of a run draw different numbers. */
 export function ownKey({ objective, key }: Pick<StepDefinition, "objective" | "key">): Key {
   return objective === undefined ? key : foldIn(key, objective.name);
 }
 
-/** Whether a step ends with this objective. */
+/** Whether this objective is the last of a step. */
 export function isLast({ objective }: Placed): boolean {
   return objective === undefined || objective.all.at(-1) === objective.name;
 }
 
-/** The slot of an objective's own part of the state: `scaler/d/scale`. */
+/** The slot of a part that the objective owns: `scaler/d/scale`. */
 export function ownSlot({ objective }: Placed, group: string, path = ""): string {
   return [group, objective?.name, path].filter((part) => part !== undefined && part !== "").join("/");
 }
 
-/** The types of an objective's own part of the state. */
+/** The types of a part of the state that the objective owns. */
 export function stateTypes({ objective }: Placed, state: TypeTree, group: keyof TrainingState): TypeTree {
   const types = (state as Readonly<Record<string, TypeTree>>)[group] ?? {};
   return objective === undefined
@@ -87,7 +87,7 @@ export function stateTypes({ objective }: Placed, state: TypeTree, group: keyof 
     : ((types as Readonly<Record<string, TypeTree>>)[objective.name] ?? {});
 }
 
-/** The slot of that name; undefined for one of no group. */
+/** Reads a slot's name; undefined if it belongs to no group. */
 export function readSlot({ objectives, paths }: SlotNames, name: string): Slot | undefined {
   const [group = "", ...rest] = name.split("/");
   if (!isSlotGroup(group)) return undefined;
@@ -97,7 +97,7 @@ export function readSlot({ objectives, paths }: SlotNames, name: string): Slot |
   return { group, objective, part, path };
 }
 
-/** Whether the slot is the objective's own, or shared by all. */
+/** Whether a slot is the objective's own rather than shared by all. */
 export function isOwnSlot({ objective }: Placed, slot: string): boolean {
   if (objective === undefined) return true;
   const [group, name, ofWindow] = slot.split("/");
@@ -105,7 +105,7 @@ export function isOwnSlot({ objective }: Placed, slot: string): boolean {
   return !OWN.some((own) => own === group) || name === objective.name;
 }
 
-/** The state of a run, from that of each of its objectives. */
+/** Joins the states of the objectives to the state of the run. */
 export function joinStates(definitions: readonly Placed[], states: readonly TensorTree[]): TensorTree {
   const trees = states as readonly Groups[];
   const [first] = trees as readonly [Groups];
@@ -117,8 +117,8 @@ export function joinStates(definitions: readonly Placed[], states: readonly Tens
 }
 
 /**
- * The part of the run's state that an objective's programs read: its own parts, the shared ones, and of `weights` those of
- * all objectives.
+ * The part of the run's state that an objective's programs read: its own parts, the shared parts, and in `weights`
+ * those of all objectives.
  */
 export function statePart(
   { objective }: Placed,
@@ -150,7 +150,7 @@ export function selectState<S extends TrainingState = TrainingState>(
   ) as unknown as S;
 }
 
-/** The next state of the run. `iteration` and `drawn` advance once, with the last objective of a step. */
+/** The next state of the run. Only the last objective of a step advances `iteration` and `drawn`. */
 export function nextState({ objective }: Placed, tree: TensorTree, next: TensorTree): TensorTree {
   if (objective === undefined) return next;
   const { name } = objective;

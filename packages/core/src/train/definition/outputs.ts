@@ -2,7 +2,7 @@ import type { HostTensor } from "@mp/graph";
 import type { Optimizer } from "../../optim/optimizer.js";
 import type { Evaluation } from "./result.js";
 
-/** The results of a run on the host, by output name. */
+/** The outputs of a run on the host, by name. */
 export type Outputs = Readonly<Record<string, HostTensor>>;
 
 export function numberIn(outputs: Outputs, name: string): number {
@@ -16,16 +16,16 @@ export const flagIn = (outputs: Outputs, name: string): boolean => numberIn(outp
 export const metricsIn = (outputs: Outputs): Readonly<Record<string, number>> =>
   numbersIn(outputs, "metrics/");
 
-/** The shares of the optimizer's state below the range of its dtypes, by tensor. */
+/** Fractions of the optimizer's state below the range of its dtypes, by tensor. */
 export const sharesIn = (outputs: Outputs): Readonly<Record<string, number>> =>
   numbersIn(outputs, "belowRange/");
 
-/** The numbers of evaluating a batch. */
+/** Reads loss and metrics of an evaluated batch. */
 export function evaluationIn(outputs: Outputs): Evaluation {
   return { loss: numberIn(outputs, "loss"), metrics: metricsIn(outputs) };
 }
 
-/** The scalars whose names begin so, by the rest of their names. */
+/** The scalars whose names begin with `start`, by the rest of their names. */
 function numbersIn(outputs: Outputs, start: string): Readonly<Record<string, number>> {
   const numbers: [string, number][] = [];
   for (const name in outputs) {
@@ -35,7 +35,7 @@ function numbersIn(outputs: Outputs, start: string): Readonly<Record<string, num
   return Object.fromEntries(numbers);
 }
 
-/** The learning rates of a step by group: constants, or computed by the program. */
+/** The learning rates of a step by group: constants, or outputs of the program. */
 export function ratesIn(
   outputs: Outputs,
   { learningRates = {} }: Pick<Optimizer, "learningRates">,

@@ -1,4 +1,4 @@
-/** Which process of how many. */
+/** The rank of a process, and the number of processes. */
 export interface RankPlace {
   readonly rank: number;
   readonly size: number;

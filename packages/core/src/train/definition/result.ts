@@ -4,17 +4,17 @@ export interface StepResult<K extends string = string> {
   readonly loss: number;
   /** If false, parameters, optimizer and model state are unchanged. */
   readonly applied: boolean;
-  /** The loss scale of this step. */
+  /** Loss scale of this step. */
   readonly scale: number;
   /**
-   * Norm of all unscaled gradients, before clipping; infinite beyond 1.8e19, whose square is more than f32 holds. A
-   * norm scaled by the largest gradient would avoid this but take five times as long: a pass for the largest and one
-   * for the quotients.
+   * Norm of all unscaled gradients, before clipping; infinite beyond 1.8e19, whose square f32 does not hold. Scaling
+   * by the largest gradient would avoid this but take five times as long: one pass for the largest, one for the
+   * quotients.
    */
   readonly gradNorm: number;
   /**
-   * The learning rates by group of parameters, `default` where the optimizer has no groups; none for an optimizer of
-   * your own without `learningRates`.
+   * Learning rates by group of parameters; `default` for an optimizer without groups. Empty for a custom optimizer
+   * without `learningRates`.
    */
   readonly rates: Readonly<Record<string, number>>;
   /** The loss's `metrics`, means over the microbatches. */
@@ -24,16 +24,15 @@ export interface StepResult<K extends string = string> {
 }
 
 export interface Evaluation<K extends string = string> {
-  /** The loss as the loss function gives it, unscaled; not finite when the forward pass is not. */
+  /** The unscaled loss; not finite if the forward pass is not. */
   readonly loss: number;
-  /** The loss's `metrics`. */
   readonly metrics: Readonly<Record<K, number>>;
 }
 
 export interface Counters {
   /** Applied steps: what schedules and Adam count. */
   readonly applied: number;
-  /** Applied and skipped ones. */
+  /** Steps, applied or skipped. */
   readonly iteration: number;
   /** Iterations that were not applied. */
   readonly skipped: number;

@@ -1,49 +1,49 @@
 import type { InputRole, StateBinding, Tensor, TensorTree, ValueType } from "@mp/graph";
 
 /**
- * All state that a training run keeps between steps, in one tree. `slotGroups` says by top-level key what commits only
- * if the step is applied and what always commits.
+ * All state that a training run keeps between steps, in one tree. By top-level key, `slotGroups` says which parts
+ * commit only if the step is applied and which always do.
  */
 export type TrainingState = {
   readonly master: TensorTree;
   readonly optimizer: TensorTree;
   readonly model: TensorTree;
-  /** f32: the moving average of the trained weights, in their structure; nothing where none is kept. */
+  /** Moving average of the trained weights, f32, in their structure; empty if none is kept. */
   readonly ema: TensorTree;
-  /** i32: applied steps. */
+  /** Applied steps, i32. */
   readonly applied: Tensor;
 
-  /** Parameters that are not trained; no step writes them. */
+  /** Parameters that are not trained. Steps do not write them. */
   readonly frozen: TensorTree;
 
   readonly scaler: TensorTree;
-  /** f32 scalars by group: learning rates that the host sets; no step writes them. */
+  /** Learning rates that the host sets, f32 scalars by group. Steps do not write them. */
   readonly rates: Readonly<Record<string, Tensor>>;
-  /** i32: iterations, applied or skipped. A retry is the same iteration. */
+  /** Iterations, applied or skipped, i32. A retry belongs to the same iteration. */
   readonly iteration: Tensor;
   /**
-   * i32: microbatches of those iterations, the counter of all randomness: no two microbatches draw the same numbers,
-   * for any `accumulate`.
+   * Microbatches of those iterations, i32: the counter of all random numbers. No two microbatches draw the same
+   * numbers, whatever `accumulate` is.
    */
   readonly drawn: Tensor;
-  /** i32: skipped iterations. */
+  /** Skipped iterations, i32. */
   readonly skipped: Tensor;
-  /** i32: skipped in a row, up to now. */
+  /** Iterations that were skipped in a row until now, i32. */
   readonly consecutiveSkips: Tensor;
-  /** i32: overflows of the current iteration so far. */
+  /** Overflows of the current iteration so far, i32. */
   readonly retries: Tensor;
 };
 
-/** Properties decided by the first part of a slot's path. */
+/** Properties of a slot that follow from the first part of its path. */
 interface SlotGroup {
   readonly commit: NonNullable<StateBinding["commit"]>;
-  /** Its role in casting. */
+  /** The slot's role in casting. */
   readonly role: InputRole;
-  /** Whether a checkpoint contains it. */
+  /** Whether a checkpoint contains the slot. */
   readonly isSaved: boolean;
   /** When infinities are allowed; NaN never is. Undefined where values are not checked. */
   readonly infinities: "never" | "before the first step" | "always" | undefined;
-  /** Whether a checkpoint may lack it: it then begins as in a new run. */
+  /** Whether a checkpoint may lack the slot, which then starts as in a new run. */
   readonly isOptional?: true;
 }
 
@@ -86,7 +86,7 @@ export function isSlotGroup(name: string): name is SlotGroupName {
   return Object.hasOwn(slotGroups, name);
 }
 
-/** The first part of the slot's path. */
+/** The group of a slot, by the first part of its path. */
 export function slotGroupName(slot: string): SlotGroupName {
   const [head = ""] = slot.split("/");
   if (!isSlotGroup(head)) throw new Error(`internal: a training state has no ${slot}`);
@@ -97,7 +97,7 @@ export function findSlotGroup(slot: string): SlotGroup {
   return slotGroups[slotGroupName(slot)];
 }
 
-/** Whether a checkpoint may lack the slot. Also takes an entry of a file, which may be of no group. */
+/** Whether a checkpoint may lack the slot. Also takes an entry of a file, which need not belong to a group. */
 export function isOptionalSlot(slot: string): boolean {
   const [head = ""] = slot.split("/");
   return isSlotGroup(head) && slotGroups[head].isOptional === true;

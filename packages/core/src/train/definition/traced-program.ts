@@ -19,26 +19,26 @@ import {
 import { currentBuilder, type Probes } from "@mp/graph/internal";
 import { findSlotGroup, isValueType, slotGroupName } from "./state.js";
 
-/** A closed graph with its state bindings: what a backend compiles. */
+/** A graph closed over its state bindings, as a backend compiles it. */
 export interface Program {
   readonly graph: Graph;
   readonly bindings: readonly StateBinding[];
-  /** Structure and types of what the host reads, by output name. */
+  /** Structure and types of the outputs that the host reads, by output name. */
   readonly outputs: Readonly<Record<string, TypeTree>>;
-  /** The meaning of the elements of the output `poison`, in a program that diagnoses another. */
+  /** In a program that diagnoses another: the meaning of the elements of its output `poison`. */
   readonly probes?: Probes;
 }
 
 export type TypeTree = Tree<ValueType>;
 
 export interface ProgramInputs {
-  /** Trees of types by name; `state` is bound, everything else is fed per run. */
+  /** Trees of types by name. `state` is bound to the resident state; the others are fed at each run. */
   readonly state?: TypeTree;
   readonly fed?: Readonly<Record<string, TypeTree>>;
 }
 
 export interface ProgramResult {
-  /** The next value of parts of the state; a tensor that is the state's own input is not written. */
+  /** The next value of parts of the state. A tensor that is the state's own input is not written. */
   readonly state?: TensorTree;
   /** The outputs that the host reads after the run. */
   readonly outputs: Readonly<Record<string, TensorTree>>;
@@ -56,11 +56,11 @@ export const hostTypes = (tree: unknown, what?: string): TypeTree =>
     what,
   ) as unknown as TypeTree;
 
-/** The host tensors of a tree by the names of the inputs that they are fed to. */
+/** The leaves of a tree of host tensors, by the names of the graph inputs that they are fed to. */
 export const feedTree = (tree: unknown, name: string): Readonly<Record<string, HostTensor>> =>
   Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [feedName(name, path), leaf]));
 
-/** Traces `body` over a state and fed trees into a cleaned-up, scheduled graph. */
+/** Traces `body` over a state and fed trees into a graph that is cleaned up and scheduled. */
 export function traceProgram(
   inputs: ProgramInputs,
   body: (state: TensorTree, fed: Readonly<Record<string, TensorTree>>) => ProgramResult,
@@ -115,7 +115,7 @@ export function traceProgram(
   return { graph: prepareGraph(traced.graph), bindings, outputs: outputTypes(outputs) };
 }
 
-/** Checks that each part of the state is replaced whole, by values of the same types, or left out. */
+/** Checks that each part of the state is either left out or replaced whole, by values of the same types. */
 function checkNextState(
   before: ReadonlyMap<string, ValueType>,
   after: ReadonlyMap<string, Tensor>,
@@ -146,7 +146,7 @@ function outputTypes(outputs: unknown): Readonly<Record<string, TypeTree>> {
   >;
 }
 
-/** The host tree of one output of a run, whose leaves are named `name/…`. */
+/** Builds the host tree of one output from the leaves that a run names `name/…`. */
 export function outputTree(
   types: unknown,
   name: string,

@@ -5,7 +5,7 @@ import type { CastingPolicy } from "../../cast/policy.js";
 import type { LossContext } from "./loss.js";
 import { tellingNames } from "./missing-name.js";
 
-/** A user's function for `predict` or metrics. */
+/** A user's function for `predict` or metrics, without static types of its trees. */
 export type PredictFunction = (
   parameters: TensorTree,
   data: TensorTree,
@@ -13,9 +13,9 @@ export type PredictFunction = (
 ) => TensorTree;
 
 /**
- * Binds the function to a context and a casting policy. Errors name the user's line and, if a name is missing, the names
- * that the data has.
- * @param what names the data in messages: `the batch`
+ * Binds the function to a context and a casting policy. Errors name the user's line and, if a name is missing, the
+ * names that the data has.
+ * @param what the name of the data in messages: `the batch`
  */
 export function underPolicy(
   fn: PredictFunction,

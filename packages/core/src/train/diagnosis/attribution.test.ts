@@ -26,7 +26,7 @@ const poisoned = (rows = 4): { readonly x: HostTensor<"f32">; readonly y: HostTe
   y: tensor(new Float32Array(rows).fill(Number.NaN), [rows, 1]),
 });
 
-/** The oracle, with account of the programs compiled for diagnosis; `fail` is thrown in their place. */
+/** The reference backend with a record of programs compiled for diagnosis; throws `fail` instead of compiling one. */
 async function watched(
   fail?: Error,
 ): Promise<{ readonly backend: Backend; readonly searches: () => number }> {

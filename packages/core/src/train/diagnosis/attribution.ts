@@ -6,11 +6,10 @@ import type { Program } from "../definition/traced-program.js";
 import { scaleFault } from "../programs/scale.js";
 import { beyondHalf, type Inputs } from "./beyond-half.js";
 
-/** The point at which a step first stopped being finite: which tensor, in which phase, made by which line. */
+/** The point at which a step first stopped being finite: the tensor, the phase and the source line. */
 export interface Attribution {
   /**
-   * Node name, or the graph input whose data was not finite to begin with; `scale` for a loss scale outside the
-   * scaler's range.
+   * The node's name, or the graph input whose data was not finite at first; `scale` for a loss scale out of range.
    */
   readonly value: string;
   readonly op: string;
@@ -18,7 +17,7 @@ export interface Attribution {
   readonly scope: string;
   readonly type: string;
   readonly line: string | undefined;
-  /** Its meaning and the remedy. */
+  /** What the value means and what to do. */
   readonly remedy: string;
 }
 
@@ -33,7 +32,7 @@ const remedies: Readonly<Record<Exclude<Attribution["phase"], "scale">, string>>
     "the update is not finite: lower the learning rate, clip gradients or raise the optimizer's epsilon",
 };
 
-/** Operators that return infinity or NaN for finite operands at any learning rate, and the remedy. */
+/** Remedies for operators that return infinity or NaN for finite operands at any learning rate. */
 const operandRemedies: Readonly<Partial<Record<string, string>>> = {
   Log: "Log of 0 or less: add an epsilon or clip its operand",
   Sqrt: "Sqrt of a number below 0: clip its operand",
@@ -46,7 +45,7 @@ function chooseRemedy(op: string, phase: Exclude<Attribution["phase"], "scale">)
   return (isForward ? operandRemedies[op] : undefined) ?? remedies[phase];
 }
 
-/** A step on an instrumented copy of its graph, which does not change the state. Metrics are ignored. */
+/** An instrumented copy of a step's program, which does not change the state and leaves out metrics. */
 export function diagnosisProgram({ graph, bindings }: Program): Program {
   const decisive = graph.outputs
     .map(({ name }) => name)
@@ -61,8 +60,8 @@ export function diagnosisProgram({ graph, bindings }: Program): Program {
 }
 
 /**
- * Runs such a program and names the first value, in running order, that is not finite and makes the loss, a gradient or
- * the next state non-finite; undefined if there is none.
+ * Runs a program of `diagnosisProgram` and names the first value, in running order, that is not finite and makes the
+ * loss, a gradient or the next state non-finite; undefined if there is none.
  */
 export async function attribute(
   { executable, probes }: Compiled,
@@ -87,7 +86,7 @@ export async function attribute(
   };
 }
 
-/** The attribution for a loss scale outside the scaler's range; undefined inside it. */
+/** The attribution for a loss scale outside of the scaler's range; undefined if the scale is inside. */
 export function scaleAttribution(lossScaler: LossScaler, scale: number): Attribution | undefined {
   const remedy = scaleFault(lossScaler, scale);
   if (remedy === undefined) return undefined;

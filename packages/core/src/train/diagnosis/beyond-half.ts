@@ -1,9 +1,11 @@
-/** Data that a half cannot hold: finite numbers of a batch that a cast makes infinite. */
+/** Finds data that a half cannot hold: finite numbers of a batch that a cast makes infinite. */
 import { floatFormats, type HalfDType, isHostTensor, type RunInput, roundTo } from "@mp/graph";
 
 export type Inputs = Readonly<Record<string, RunInput>>;
 
-/** `batch/x holds 1e6, above 65504, …` for the first of these inputs with such a number; undefined if none has one. */
+/**
+ * Text such as `batch/x holds 1e6, above 65504, …` for the first input with such a number; undefined if none has one.
+ */
 export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfDType): string | undefined {
   for (const name of names) {
     const number = Object.hasOwn(inputs, name) ? farthest(inputs[name] as RunInput) : 0;
@@ -14,7 +16,7 @@ export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfD
   return undefined;
 }
 
-/** The finite number farthest from 0, of data on the host; halves are in range. */
+/** The finite number farthest from 0 in host data of f32 or integers; halves are always in range. */
 function farthest(input: RunInput): number {
   if (!isHostTensor(input) || (input.dtype !== "f32" && input.dtype !== "i32")) return 0;
   let number = 0;
@@ -23,5 +25,5 @@ function farthest(input: RunInput): number {
   return number;
 }
 
-/** 1e6, 6.552e4: enough digits to be found in the data. */
+/** Prints a number as 1e6 or 6.552e4: enough digits to find it in the data. */
 const short = (number: number): string => Number(number.toPrecision(4)).toExponential().replace("e+", "e");

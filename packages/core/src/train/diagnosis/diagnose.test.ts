@@ -9,7 +9,7 @@ const tooHigh = { ...mixedFloat16(), lossScaler: dynamicLossScale({ initialScale
 const withLoss = (loss: (x: Parameters<SmallOptions["loss"]>) => ReturnType<SmallOptions["loss"]>) =>
   ((...given: Parameters<SmallOptions["loss"]>) => loss(given)) as SmallOptions["loss"];
 
-/** Takes steps up to the first that is skipped, and diagnoses that one. */
+/** Takes steps until one is skipped, and diagnoses that step. */
 async function firstSkip(options: Partial<SmallOptions>, batches = [batch(0)]) {
   const training = await smallRun({ ...options, accumulate: batches.length });
   for (let step = 0; step < 40; step++) {

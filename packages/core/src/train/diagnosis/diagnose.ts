@@ -9,15 +9,15 @@ import type { Program, TypeTree } from "../definition/traced-program.js";
 import { revisitProgram } from "../programs/step-programs.js";
 import { type Attribution, attribute, diagnosisProgram, scaleAttribution } from "./attribution.js";
 
-/** Why a step was not finite. */
+/** The reason why a step was not finite. */
 export type DiagnosisCause = "scale too high" | "scale out of range" | "half too narrow" | "model" | "data";
 
-/** The first value of a step that is not finite, and what made it so. */
+/** The first value of a step that is not finite, and the cause. */
 export interface Diagnosis extends Attribution {
   /** The loss scale of the step. */
   readonly scale: number;
   readonly cause: DiagnosisCause;
-  /** The cause in a sentence. */
+  /** A sentence that explains the cause. */
   readonly because: string;
 }
 
@@ -38,7 +38,7 @@ export interface Inspected {
 type ScaleOf = (objective: Placed) => number | undefined;
 
 /**
- * Returns the given scale of each objective.
+ * Checks the arguments of `diagnose` and returns the given scale for each objective.
  * @throws MP_INVALID_ARGUMENT for a value that is not a list of batches, or an invalid scale
  */
 export function checkDiagnose(
@@ -71,16 +71,16 @@ function scales(scale: unknown, names: readonly string[] | undefined): ScaleOf {
   throw new MpError("MP_INVALID_ARGUMENT", `diagnose: ${wanted}, got ${shown(scale)}`);
 }
 
-/** The step to diagnose: the next one, or the one that was just skipped, whose microbatches have been drawn. */
+/** The step to diagnose: the next one, or the step that was just skipped, whose microbatches have been drawn. */
 export interface StepAt {
   readonly scale: number;
   readonly isPast: boolean;
 }
 
 /**
- * Runs the microbatches of a step at its scale and with its randomness, on a graph that checks every value for being
- * finite; if one is not, also at scale 1 and in f32. Changes no state. Undefined if everything is finite: then the state
- * has changed since, or only the sum of the microbatches overflowed.
+ * Runs the microbatches of a step at its scale and with its random numbers, on a graph that checks every value for
+ * being finite. If one is not, also runs at scale 1 and in f32. Changes no state. Undefined if everything is finite:
+ * then the state has changed since, or only the sum of the microbatches overflowed.
  */
 export async function diagnose(
   inspected: Inspected,
@@ -101,7 +101,7 @@ export async function diagnose(
 
 interface Found {
   readonly attribution: Attribution;
-  /** The microbatch that it is in. */
+  /** The microbatch with the value. */
   readonly feed: FlatBatch;
   readonly place: number;
 }
@@ -130,7 +130,7 @@ async function findCause(inspected: Inspected, { attribution, feed, place }: Fou
 }
 
 interface Conditions {
-  /** Offset in microbatches from the next one; negative for past ones. */
+  /** Distance in microbatches from the next one to be drawn; negative for earlier ones. */
   readonly place: number;
   readonly scale: number;
   readonly inF32: boolean;

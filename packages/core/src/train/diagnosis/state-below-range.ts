@@ -1,10 +1,10 @@
 import { type Outputs, sharesIn } from "../definition/outputs.js";
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** A tensor warns if a larger share lies below its format's range; elements with hardly any gradient always may. */
+/** Largest fraction below the format's range without a warning: some elements have hardly any gradient. */
 const MOST = 0.1;
 
-/** The warning of a step whose optimizer state lies below its formats' normal range; undefined for one that does not. */
+/** The warning for a step whose optimizer state lies below its formats' normal range; undefined if it does not. */
 export function stateBelowRange(outputs: Outputs): TrainingWarning | undefined {
   const shares = Object.entries(sharesIn(outputs)).filter(([, share]) => share > MOST);
   const [worst] = shares.sort(([, a], [, b]) => b - a);

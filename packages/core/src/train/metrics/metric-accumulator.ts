@@ -4,13 +4,13 @@ import type { StreamedMetric, StreamedValues } from "./streamed-metric.js";
 
 export type MetricResults = readonly (readonly [name: string, result: StreamedMetric<unknown>["result"]])[];
 
-/** The output of a program that has the statistics, by metric, then `sums` or `rows`. */
+/** Program output with the statistics, by metric, then `sums` or `rows`. */
 export const STREAMED = "streamed";
 
-/** The statistics of the batches of one data set. */
+/** Collects the statistics of all batches of one data set. */
 export class MetricAccumulator {
   readonly #results: () => MetricResults;
-  /** By metric and key: one array for a sum, those of all batches for rows. */
+  /** By metric and key: one array for a sum, the arrays of all batches for rows. */
   readonly #values = new Map<string, Map<string, Float64Array[]>>();
 
   constructor(results: () => MetricResults) {

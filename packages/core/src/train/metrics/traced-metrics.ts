@@ -4,19 +4,19 @@ import type { LossContext } from "../definition/loss.js";
 import { invalidMetrics, MetricAccumulator, type MetricResults } from "./metric-accumulator.js";
 import type { StreamedMetric, StreamedMetrics } from "./streamed-metric.js";
 
-/** A user's function of streamed metrics, without static types of its trees. */
+/** A user's function that returns streamed metrics, without static types of its trees. */
 export type MetricsFunction = (
   parameters: TensorTree,
   batch: TensorTree,
   context: LossContext<TensorTree>,
 ) => StreamedMetrics;
 
-/** A function of streamed metrics, which is traced once per batch shape. */
+/** A function that returns streamed metrics, traced once per batch shape. */
 export class TracedMetrics {
-  /** Distinguishes the programs that compute its statistics. */
+  /** Distinguishes the programs that compute this function's statistics. */
   readonly id: number;
   readonly #metrics: MetricsFunction;
-  /** Results of the latest trace; those of other batch shapes compute the same. */
+  /** The results of the latest trace, which are the same functions for every batch shape. */
   #results: MetricResults = [];
 
   constructor(id: number, metrics: MetricsFunction) {
@@ -24,7 +24,7 @@ export class TracedMetrics {
     this.#metrics = metrics;
   }
 
-  /** The statistics of a batch, for tracing. @throws MP_INVALID_ARGUMENT for what is no metric */
+  /** The statistics of a batch, for tracing. @throws MP_INVALID_ARGUMENT for a value that is not a metric */
   readonly statistics: (...given: Parameters<MetricsFunction>) => TensorTree = (...given) => {
     const metrics: unknown = this.#metrics(...given);
     if (!isPlainObject(metrics)) throw invalidMetrics(`returns metrics by name, got ${shown(metrics)}`);
@@ -35,7 +35,7 @@ export class TracedMetrics {
     return Object.fromEntries(checked.map(([name, { sums = {}, rows = {} }]) => [name, { sums, rows }]));
   };
 
-  /** For the batches of one data set. */
+  /** A new accumulator for the batches of one data set. */
   accumulator(): MetricAccumulator {
     return new MetricAccumulator(() => this.#results);
   }

@@ -5,14 +5,14 @@ import { numberIn } from "../definition/outputs.js";
 /** Fails a step before the run's counter of microbatches overflows i32. */
 export class DrawCount {
   readonly #state: Pick<State, "read">;
-  /** Upper bound of the counter in the state: retries count here, but not there. */
+  /** Upper bound of the state's counter; it also counts retries, which the state does not. */
   #bound = 0;
 
   constructor(state: Pick<State, "read">) {
     this.#state = state;
   }
 
-  /** Drops the bound: the counter was replaced, and the next `add` reads it. */
+  /** Drops the bound after the counter was replaced; the next `add` reads the counter. */
   forget(): void {
     this.#bound = LARGEST_COUNTER;
   }

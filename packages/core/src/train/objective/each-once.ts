@@ -1,6 +1,6 @@
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** Reports each message once, and lists what it has reported in `warnings`. */
+/** Reports each message once, and lists the reported warnings in `warnings`. */
 export function eachOnce(
   report: (warning: TrainingWarning) => void,
   warnings: TrainingWarning[],

@@ -36,7 +36,7 @@ const params = (w: HostTensor<"f32">, mask = vector(0, 0)): Partial<Options> => 
   params: { inner: { w }, mask },
 });
 
-/** Keeps the largest update there was, beginning with one that there was not. */
+/** An optimizer whose state is the largest update so far, starting from `first`. */
 const startingAt = (first: number): Optimizer => {
   const recording: Optimizer<{ readonly largest: Tensor }> = {
     name: "recording",

@@ -9,7 +9,7 @@ import { feedName, feedTree, hostTypes, type TypeTree } from "../definition/trac
 import { initProgram } from "../programs/step-programs.js";
 import { frozenInAll } from "../weights/frozen.js";
 
-/** The types of the parameters and the model state given to a run. */
+/** Types of the parameters and the model state that a run was given. */
 export interface GivenTypes {
   readonly parameters: TypeTree;
   readonly model: TypeTree;
@@ -18,7 +18,7 @@ export interface GivenTypes {
 export interface InitialState {
   readonly given: GivenTypes;
   readonly types: TypeTree;
-  /** Values by slot. */
+  /** Tensors by slot. */
   readonly slots: Outputs;
 }
 
@@ -94,7 +94,7 @@ interface NumberRule {
   readonly remedy: string;
 }
 
-/** How a slot of the initial state is checked; undefined if it has been checked before, or need not be. */
+/** The rule for a slot of the initial state; undefined if it is already checked, or need not be. */
 function numberRule(
   slot: string,
   { precision, optimizer, checkNewParameters }: StepDefinition,
@@ -119,7 +119,7 @@ function numberRule(
   return rules[slotGroupName(slot)];
 }
 
-/** @throws MP_NON_FINITE naming the first element that is wrong */
+/** @throws MP_NON_FINITE naming the first element that breaks the rule */
 function checkNumbers(what: string, tensor: HostTensor, { allowsInfinity, remedy }: NumberRule): void {
   const problem = nonFiniteProblem(what, tensor, allowsInfinity);
   if (problem !== undefined) throw new MpError("MP_NON_FINITE", `${problem}; ${remedy}`);

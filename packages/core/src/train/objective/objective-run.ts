@@ -29,8 +29,8 @@ export class ObjectiveRun {
   }
 
   /**
-   * Runs one step of each objective in order: a later one sees what earlier ones committed. Calls `onCommitted` when all
-   * have run: the state is then past these batches.
+   * Runs one step of each objective in order: later ones see what earlier ones committed. Then calls `onCommitted`:
+   * the state is now past these batches.
    */
   static async step(
     objectives: readonly ObjectiveRun[],
@@ -48,7 +48,7 @@ export class ObjectiveRun {
     return results;
   }
 
-  /** Compiles a step of each. Returns what must be equal on all ranks: batch signatures and hashes of the programs. */
+  /** Compiles a step of each objective; returns batch signatures and program hashes, equal on all ranks. */
   static async facts(
     objectives: readonly ObjectiveRun[],
     feeds: readonly FlatBatch[],
@@ -60,7 +60,7 @@ export class ObjectiveRun {
     };
   }
 
-  /** Evaluates a batch for each objective; the outputs of the first include the statistics of the metrics. */
+  /** Evaluates a batch for each objective; the first one's outputs include the statistics of the metrics. */
   static async evaluateAll(
     objectives: readonly ObjectiveRun[],
     [feed, model, average, metrics]: Parameters<ObjectiveRun["runEvaluation"]>,
@@ -82,7 +82,7 @@ export class ObjectiveRun {
     return { ...evaluationIn(values), modelState: outputTree(outputs["model"], "model", values) };
   }
 
-  /** Evaluates a batch: the outputs, with the statistics of `metrics` if given, and their types. */
+  /** Evaluates a batch. Returns the outputs, with the statistics of `metrics` if given, and their types. */
   async runEvaluation(
     feed: FlatBatch,
     model: FlatBatch | undefined,
@@ -140,7 +140,7 @@ export class ObjectiveRun {
     return this.#stepper.program(feed).graph;
   }
 
-  /** The step for such a batch, and its cast report. */
+  /** The graph of the step for this batch, and its cast report. */
   explain(feed: FlatBatch): { readonly step: Graph; readonly casts: CastReport } {
     let casts: CastReport | undefined;
     const { graph } = this.#stepper.program(feed, {

@@ -4,8 +4,8 @@ import type { TrainingWarning } from "../definition/warning.js";
 type Warn = (warning: TrainingWarning) => void;
 
 /**
- * Adds an objective's name to its warnings. A loss may leave the model state to the others, so the warning that it is not
- * returned is passed on only when all objectives have given it.
+ * Adds an objective's name to its warnings. A loss may leave the model state to the other losses, so the warning that
+ * it is not returned is passed on only once all objectives have given it.
  */
 export function objectiveWarnings(objectives: readonly Placed[], warn: Warn): (of: Placed) => Warn {
   const withoutState = new Set<string>();

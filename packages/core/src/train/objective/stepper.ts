@@ -24,7 +24,7 @@ import { resetWindow, type WindowReduction } from "./window.js";
 export interface StepperOptions {
   readonly definition: StepDefinition;
   readonly stateTypes: TypeTree;
-  /** The reduction, where the window is one of several processes'. */
+  /** The reduction over processes, if there are several. */
   readonly reduction: WindowReduction | undefined;
   readonly maxConsecutiveSkips: number;
   /** Aborts an unfinished step between two microbatches. */
@@ -34,7 +34,7 @@ export interface StepperOptions {
   readonly breathe: () => Promise<void> | undefined;
 }
 
-/** The signature of the program that applies a window: it is fed no batch. */
+/** Signature of the program that applies a window and is fed no batch. */
 const APPLY = "";
 
 /** A step that was run, applied or skipped, before its result is reported. */
@@ -43,7 +43,7 @@ export interface Ran {
   readonly retries: number;
 }
 
-/** Whether a step is two programs: one accumulates a microbatch, one applies the sums. */
+/** Whether a step takes two programs: one that accumulates a microbatch, and one that applies the sums. */
 export function isWindowed({ accumulate }: Pick<StepDefinition, "accumulate">, isReduced: boolean): boolean {
   return accumulate > 1 || isReduced;
 }
@@ -56,13 +56,13 @@ export class Stepper {
   readonly #programs: CompiledPrograms;
   readonly #options: StepperOptions;
   readonly #windowed: boolean;
-  /** Kind of the program that is fed a batch. */
+  /** Kind of the program that takes a batch: a whole step, or one microbatch. */
   readonly #kind: string;
   /** Hashes of the compiled programs by batch signature; kept if other ranks compare them. */
   readonly #hashes = new Map<string, string>();
   #hasSearchedData = false;
   #hasWarnedOfState = false;
-  /** Inputs of the last batch that compiled; a batch that fails is compared with them. */
+  /** Inputs of the last batch that compiled. A batch that fails is compared with them. */
   #accepted: FlatBatch["inputs"] | undefined;
 
   constructor(programs: CompiledPrograms, options: StepperOptions) {
@@ -72,7 +72,7 @@ export class Stepper {
     this.#kind = withObjective(options.definition, this.#windowed ? "accumulate" : "step");
   }
 
-  /** Compiles what `run` needs for these batches. */
+  /** Compiles the programs that `run` needs for these batches. */
   async prepare(feeds: readonly FlatBatch[]): Promise<void> {
     for (const feed of feeds) await this.#pass(feed);
     if (this.#windowed) await this.#apply();
@@ -85,7 +85,7 @@ export class Stepper {
     );
   }
 
-  /** Runs the step until it is applied or skipped; the state then comes after these batches. */
+  /** Runs the step until it is applied or skipped. The state is then past these batches. */
   async run(feeds: readonly FlatBatch[]): Promise<Ran> {
     const [first] = feeds;
     if (first === undefined) throw new Error("internal: a step without batches");
@@ -119,8 +119,8 @@ export class Stepper {
   }
 
   /**
-   * Runs the program for a batch once, with the engine's profiler on. A whole step commits as usual; a single
-   * microbatch is not a step and is discarded.
+   * Runs the program for a batch once with the engine's profiler. A whole step commits as usual; a single microbatch
+   * is not a step and is discarded.
    */
   async profile(feed: FlatBatch): Promise<readonly ProfileRow[]> {
     const { executable } = await this.#pass(feed);
@@ -150,7 +150,7 @@ export class Stepper {
     return this.#programs.find(this.#kind, feed.signature);
   }
 
-  /** The program that is fed a batch. */
+  /** The compiled program for a batch. */
   async #pass(feed: FlatBatch): Promise<Compiled> {
     return this.#known(feed) ?? this.#compile(feed);
   }
@@ -189,7 +189,7 @@ export class Stepper {
     }
   }
 
-  /** The verdict of all ranks on their parts of a divided update. */
+  /** Sums the verdicts of all ranks on their parts of a divided update. */
   async #verdict(): Promise<Outputs> {
     const { definition, stateTypes, reduction } = this.#options;
     if (definition.shard?.isJudged !== true || reduction?.judge === undefined) return {};
@@ -210,7 +210,7 @@ export class Stepper {
     return program;
   }
 
-  /** Adds the microbatches to the window; the metrics of each. */
+  /** Adds the microbatches to the window and returns the metrics of each. */
   async #accumulate(feeds: readonly FlatBatch[]): Promise<readonly Outputs[]> {
     const { signal, breathe } = this.#options;
     const metrics: Outputs[] = [];
@@ -225,7 +225,7 @@ export class Stepper {
     return metrics;
   }
 
-  /** The output names of the metrics that accumulating these batches computes. */
+  /** The output names of the metrics that the program for these batches computes. */
   async #metricNames([first]: readonly FlatBatch[]): Promise<readonly string[]> {
     const { outputs } = await this.#pass(first as FlatBatch);
     return leavesOf(outputs["metrics"] ?? {}, isValueType, "metrics").map(([path]) =>
@@ -257,7 +257,7 @@ export class Stepper {
     if (fault !== undefined) warn({ type: "numerics", message: fault });
   }
 
-  /** Warns once: at the first step that leaves optimizer state below the range of its format. */
+  /** Warns at the first step that leaves optimizer state below the range of its format. */
   #warnOfState(outputs: Outputs): void {
     const warning = this.#hasWarnedOfState ? undefined : stateBelowRange(outputs);
     if (warning === undefined) return;
@@ -265,7 +265,7 @@ export class Stepper {
     this.#options.warn(warning);
   }
 
-  /** Warns once: at the first skipped step whose batch holds numbers that overflow in the half. */
+  /** Warns at the first skipped step whose batch has numbers that overflow in the half. */
   async #warnOfData(outputs: Outputs, feeds: readonly FlatBatch[]): Promise<void> {
     const { definition, warn } = this.#options;
     const half = lowDType(definition.precision.policy);

@@ -12,14 +12,14 @@ import { readsAverage, type WeightsChoice } from "../weights/average.js";
 
 const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
 
-/** Reads the weights of a run, or what functions make of them; changes nothing. */
+/** Reads the weights of a run, or applies functions to them, without changing them. */
 export class WeightsReader {
   readonly #programs: CompiledPrograms;
   readonly #definition: StepDefinition;
   readonly #state: TypeTree;
   readonly #ids: ByFunction<PredictFunction, number>;
 
-  /** @param definition that of the first objective: all have the same parameters */
+  /** @param definition of the first objective; the parameters are the same in all */
   constructor(
     programs: CompiledPrograms,
     definition: StepDefinition,
@@ -32,7 +32,7 @@ export class WeightsReader {
     this.#ids = new ByFunction("predict", warn, (id) => id);
   }
 
-  /** Checks the arguments; the result runs the function on a batch. @throws MP_INVALID_ARGUMENT */
+  /** Checks the arguments and returns a function that runs `predict` on a batch. @throws MP_INVALID_ARGUMENT */
   predictor(predict: PredictFunction, options: WeightsChoice): (feed: FlatBatch) => Promise<unknown> {
     checkFunction("predict", predict);
     const average = this.#readsAverage("predict", options);
@@ -45,7 +45,7 @@ export class WeightsReader {
     };
   }
 
-  /** Checks the options; the result reads the parameters. @throws MP_INVALID_ARGUMENT */
+  /** Checks the options and returns a function that reads the parameters. @throws MP_INVALID_ARGUMENT */
   parameters(options: WeightsChoice): () => Promise<unknown> {
     const average = this.#readsAverage("parameters", options);
     return async () => {

@@ -3,36 +3,38 @@ import { isOwnSlot, type Placed } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 
 /**
- * Combines a window with those of other processes: gets every gradient (f32, of loss · scale) under its slot
- * `window/gradients/…`, `window/loss` and `window/poison`, and returns tensors of the same names and shapes. Means keep
- * the size of the step. The reduction must propagate infinities and NaN, so that all processes skip the same steps. The
- * step waits for it, so it must not wait for a call of the same trainer: a call before its first await is rejected with
- * MP_INVALID_ARGUMENT, a later one would deadlock.
+ * Combines a window with those of other processes. It gets every gradient (f32, of loss · scale) under its slot
+ * `window/gradients/…`, `window/loss` and `window/poison`, and returns tensors of the same names and shapes: means,
+ * to keep the size of the step. It must propagate infinities and NaN, so that all processes skip the same steps. It
+ * must not wait for a call of the same trainer, since the step waits for it: a call before its first await is
+ * rejected with MP_INVALID_ARGUMENT, a later one would deadlock.
  */
 export type AllReduce = (window: Outputs) => Promise<Outputs>;
 
 const WINDOW = "window/";
 
-/** A step's window between its last microbatch and its update. */
+/** The window of a step after its last microbatch and before its update. */
 export interface FullWindow {
   readonly state: State;
   /** The objective that owns the window. */
   readonly of: Placed;
-  /** The names of the scalars that `run` returns. */
+  /** Names of the scalars that `run` returns. */
   readonly metrics: readonly string[];
 }
 
-/** Makes one window of those of several processes. */
+/** Combines the windows of several processes into one. */
 export interface WindowReduction {
-  /** Runs the microbatches, then replaces the window's sums. Returns the metrics of the step. */
+  /**
+   * Runs the microbatches, replaces the window's sums by those of all processes, and returns the metrics of the step.
+   */
   reduce(window: FullWindow, run: () => Promise<Outputs>): Promise<Outputs>;
-  /** The sum of the verdicts on the parts of a divided update. */
+  /** Sums the processes' verdicts on their parts of a divided update. */
   judge?(verdict: number): Promise<number>;
   /** Ends a step of a divided update: exchanges the new weights if the outputs say that it was applied. */
   gather?(state: State, outputs: Outputs): Promise<void>;
 }
 
-/** Passes the sums of a window through the user's hook; metrics stay this process's own. */
+/** Passes the sums of a window through the user's hook. Metrics stay those of this process. */
 export function hookReduction(allReduce: AllReduce): WindowReduction {
   return {
     reduce: async ({ state, of }, run) => {
@@ -54,7 +56,7 @@ export function gradientSlots(slots: readonly string[], of: Placed): readonly st
   return slots.filter((slot) => slot.startsWith("window/gradients") && isOwnSlot(of, slot));
 }
 
-/** The slots of an empty window: zeros, and the model state of the run, from `model/…`. */
+/** Slots of an empty window: gradients and scalars are zeros, and model state is the run's, from `model/…`. */
 export function emptyWindowSlots(state: State, model: Outputs): Outputs {
   const slots = Object.keys(state.types).filter((slot) => slot.startsWith(WINDOW));
   return Object.fromEntries(
@@ -65,7 +67,7 @@ export function emptyWindowSlots(state: State, model: Outputs): Outputs {
   );
 }
 
-/** Discards the sums of a window after a microbatch or a hook failed. */
+/** Empties a window after a microbatch or a hook failed. */
 export async function resetWindow(state: State): Promise<void> {
   const model = Object.keys(state.types).filter((slot) => Object.hasOwn(state.types, WINDOW + slot));
   await state.write(emptyWindowSlots(state, await state.read(model)));

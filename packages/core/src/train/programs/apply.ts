@@ -13,7 +13,7 @@ import { poisonOfUpdate } from "./poison.js";
 import { computeScale, isUsable } from "./scale.js";
 import { lossesIn, unscale } from "./unscale.js";
 
-/** The sums over a window of microbatches (one without accumulation), and over ranks. */
+/** Sums over a window of microbatches (one without accumulation) and over ranks. */
 export interface Window {
   /** Sum of the microbatches' losses. */
   readonly loss: Tensor;
@@ -32,21 +32,21 @@ export interface Applied {
     readonly applied: Tensor;
     readonly scale: Tensor;
     readonly gradNorm: Tensor;
-    /** By group, those that are not constants. */
+    /** Rates by group, those that are not constants. */
     readonly rates: Readonly<Record<string, Tensor>>;
-    /** The shares of the optimizer's state that lie below the range of narrow dtypes, by tensor. */
+    /** Fractions of the optimizer's state below the range of narrow dtypes, by tensor. */
     readonly belowRange: TensorTree;
     readonly again: Tensor;
     readonly consecutiveSkips: Tensor;
   };
 }
 
-/** bool scalar of a floating scalar: neither infinite nor NaN. */
+/** Whether a floating scalar is neither infinite nor NaN, bool scalar. */
 const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
 
 /**
  * Unscale → clip → optimizer on masters → finite check → scaler and counters: the transactional half of the step.
- * @param verdict 0, or NaN for a rank's part of a divided update; only where that is judged
+ * @param verdict f32 sum of the ranks' verdicts, 0 or NaN, if their parts of a divided update are judged
  */
 export function applyGradients(
   definition: StepDefinition,
@@ -57,7 +57,7 @@ export function applyGradients(
   return withPhase("update", () => withoutLines(() => apply(definition, state, window, verdict)));
 }
 
-/** f32 scalar: 0, or NaN if this process's part of the update would not be finite. */
+/** Verdict on this process's part of the update: f32 scalar, NaN if the part would not be finite, else 0. */
 export function verdictOn(definition: StepDefinition, state: TrainingState, window: Window): Tensor {
   return withPhase("update", () =>
     withoutLines(() => {
@@ -71,7 +71,7 @@ export function verdictOn(definition: StepDefinition, state: TrainingState, wind
   );
 }
 
-/** The update that a step would make, before it is decided. `own`: this process's part of the gradients. */
+/** Computes the update that the step makes if it is applied. `own` is this process's part of the gradients. */
 function propose(definition: StepDefinition, state: TrainingState, window: Window) {
   const { optimizer } = definition;
   const scale = computeScale(definition, state);
@@ -138,7 +138,7 @@ interface Evidence {
 
 /** Verdicts on a step, bool scalars. */
 interface Verdict {
-  /** Whether everything is finite: the step is applied. */
+  /** Whether everything is finite, so that the step is applied. */
   readonly finite: Tensor;
   /** Whether the values that depend on the scale are finite: loss, model state and gradients. */
   readonly finiteAtScale: Tensor;
@@ -165,9 +165,9 @@ function judge(definition: StepDefinition, { window, proposal, verdict }: Eviden
 type Counters = Pick<TrainingState, "iteration" | "drawn" | "skipped" | "consecutiveSkips" | "retries">;
 
 /**
- * An overflow that depends on the scale is retried while the scaler still changes and retries remain; otherwise the
- * iteration is skipped. A scaler that no longer changes, because it is at its minimum or has no state, would see the
- * same overflow again.
+ * Decides between retry and skip. An overflow that depends on the scale is retried while the scaler still changes and
+ * retries remain; otherwise the iteration is skipped. A scaler that no longer changes, because it is at its minimum
+ * or has no state, would see the same overflow again.
  */
 function count(
   definition: StepDefinition,
@@ -198,7 +198,7 @@ function count(
   };
 }
 
-/** bool scalar: whether any element of two trees of one structure differs. */
+/** Whether any element differs between two trees of one structure, bool scalar. */
 function differs(before: TensorTree, after: TensorTree): Tensor {
   const [a, b] = [tensorsOf(before), tensorsOf(after)];
   const changes = a.map((leaf, index) => {

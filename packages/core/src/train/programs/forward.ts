@@ -24,7 +24,7 @@ import type { TrainingWarning } from "../definition/warning.js";
 import { mergeFrozen } from "../weights/frozen.js";
 import { warningOfUnreached } from "./reach.js";
 
-/** The results of one pass over a batch, in f32; `gradients` are those of loss · scale. */
+/** The results of one pass over a batch, f32; `gradients` are of loss · scale. */
 export interface ForwardBackward {
   readonly loss: Tensor;
   readonly metrics: Readonly<Record<string, Tensor>>;
@@ -76,7 +76,7 @@ export function strictLoss(
   };
 }
 
-/** The stream of the loss alone: the update draws the same numbers on all ranks, so that their weights stay equal. */
+/** The stream of the loss alone: the update draws the same numbers on all ranks, so that weights stay equal. */
 function lossKey(definition: StepDefinition): Key {
   const own = foldIn(ownKey(definition), "loss");
   return definition.rank === undefined ? own : foldIn(own, definition.rank.rank);
@@ -144,7 +144,7 @@ export interface MicrobatchInputs {
   readonly reports?: TraceReports | undefined;
 }
 
-/** Callbacks for what tracing the loss finds. */
+/** Callbacks for findings while the loss is traced. */
 export interface TraceReports {
   readonly casts?: (report: CastReport) => void;
   readonly warning?: (warning: TrainingWarning) => void;

@@ -26,7 +26,7 @@ import { withoutImplied } from "./implied-checks.js";
 
 const data = { x: tensor(Float32Array.of(1, 2, 3, 4)), y: tensor(Float32Array.of(5, 6, 7, 8)) };
 
-/** Whether x needs a check of its own beside what is made of it. */
+/** Whether x needs its own check besides that of the tensor made from it. */
 function isChecked(make: (x: Tensor, y: Tensor) => Tensor): boolean {
   let checked: readonly Tensor[] = [];
   let given: Tensor | undefined;

@@ -1,7 +1,7 @@
 import { type AnyNode, elementCount, isFloat, type Op, producers, Tensor, type Value } from "@mp/graph";
 import { currentBuilder } from "@mp/graph/internal";
 
-/** Positions of operands whose infinities and NaN always make the result infinite or NaN. */
+/** Positions of the operands whose infinities and NaN always make the result infinite or NaN. */
 const CARRIED: { readonly [K in Op]?: readonly number[] } = {
   Add: [0, 1],
   Sub: [0, 1],
@@ -14,9 +14,9 @@ const CARRIED: { readonly [K in Op]?: readonly number[] } = {
 };
 
 /**
- * Drops the tensors whose infinities and NaN show in the others. A gradient that is added to a weight shows there:
- * checking the new weight answers for both, in one pass instead of two. One that an optimizer clips, compares or
- * divides by does not, and stays.
+ * Drops the tensors whose infinities and NaN show in the others. A gradient that is added to a weight shows in the
+ * new weight, so one check answers for both, in one pass instead of two. A gradient that an optimizer clips, compares
+ * or divides by does not show, and stays.
  */
 export function withoutImplied(tensors: readonly Tensor[]): readonly Tensor[] {
   const builder = currentBuilder("update");

@@ -4,7 +4,7 @@ import { add, cast, constant, literal, matMul, reduceSum, reshape } from "@mp/gr
 import { withoutImplied } from "./implied-checks.js";
 
 /**
- * `poisonOf` for trees as large as the parameters: gradients, new parameters, optimizer state. Does not read tensors whose
+ * `poisonOf` for trees as large as the parameters: gradients, new parameters, optimizer state. Skips tensors whose
  * infinities and NaN show in others.
  */
 export function poisonOfUpdate(tree: TensorTree): Tensor {
@@ -14,8 +14,8 @@ export function poisonOfUpdate(tree: TensorTree): Tensor {
 }
 
 /**
- * `poison` of a tensor. If it has two rows (first axis) and two columns or more, computed as a row of zeros times the
- * matrix, where infinities and NaN become NaN as in x · 0: engines do this at the speed of reading X once.
+ * `poison` of a tensor. With two rows (first axis) and two columns or more, it is a row of zeros times the matrix,
+ * which turns infinities and NaN into NaN as x · 0 does. Engines do this at the speed of reading X once.
  */
 function poisonOfLarge(x: Tensor): Tensor {
   const [rows = 1, ...rest] = x.shape;

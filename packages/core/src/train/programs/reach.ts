@@ -2,12 +2,12 @@ import { MpError } from "@mp/graph";
 import type { GradientCut, UnreachedLeaves } from "@mp/graph/internal";
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** Number of names in a message; its details have all. */
+/** Number of names in a message; the message's details have all of them. */
 const NAMED = 3;
 
 /**
- * Handles parameters without a gradient: a loss without a gradient to any parameter is an error, one that leaves some
- * out may be intended.
+ * Handles parameters without a gradient. A loss without a gradient to any parameter is an error; a loss that leaves
+ * some out may be intended and gets a warning.
  * @throws MP_NOT_DIFFERENTIABLE naming the loss's line and the operators that cut its paths to the parameters
  */
 export function warningOfUnreached({ paths, isAll, cuts, line }: UnreachedLeaves): TrainingWarning {

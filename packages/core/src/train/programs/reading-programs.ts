@@ -1,4 +1,4 @@
-/** The programs that read the weights of a run and change nothing; each is traced once per batch shape. */
+/** Programs that read the weights of a run and change nothing; each is traced once per batch shape. */
 
 import { foldIn, isTensor, mapTree, type Tensor, type TensorTree } from "@mp/graph";
 import { cast } from "@mp/graph/ops";
@@ -20,8 +20,8 @@ import type { TracedMetrics } from "../metrics/traced-metrics.js";
 import { selectParameters, strictLoss } from "./forward.js";
 
 /**
- * Traces a program that reads the weights, or with `average` their moving average, a tree like the parameters whatever
- * the master weights are.
+ * Traces a program that reads the weights or, with `average`, their moving average. The program gets a tree like the
+ * parameters, however the master weights are stored.
  */
 function readingProgram(
   definition: StepDefinition,
@@ -45,11 +45,11 @@ function readingProgram(
 /** The state that a program reads. */
 export interface ReadState {
   readonly state: TypeTree;
-  /** Whether the weights are their moving average. */
+  /** Whether to read the weights' moving average. */
   readonly average: boolean;
 }
 
-/** Loss and metrics of a batch with `training` false; from the fed model state where there is one. Changes nothing. */
+/** Loss and metrics of a batch with `training` false, from the fed model state if there is one. Changes nothing. */
 export function evaluateProgram(
   definition: StepDefinition,
   state: ReadState,

@@ -5,7 +5,7 @@ import type { StepDefinition } from "../definition/definition.js";
 import type { TrainingState } from "../definition/state.js";
 
 /**
- * The loss scale of a step from this state.
+ * The loss scale that follows from a scaler's state.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a scaler that returns something else
  */
 export function computeScale(
@@ -40,13 +40,13 @@ export function scaleRange({ minScale, maxScale }: LossScaler): ScaleRange {
   };
 }
 
-/** bool scalar: whether the scale is in the scaler's range, so finite and above 0. */
+/** Whether the scale is in the scaler's range, bool scalar; such a scale is finite and above 0. */
 export function isUsable(scale: Tensor, lossScaler: LossScaler): Tensor {
   const { from, to } = scaleRange(lossScaler);
   return and(lessOrEqual(from, scale), lessOrEqual(scale, to));
 }
 
-/** The fault of a step's scale, and the remedy; undefined if it is valid. */
+/** The problem with a step's scale, and the remedy; undefined if the scale is valid. */
 export function scaleFault(lossScaler: LossScaler, scale: number): string | undefined {
   const { from, to } = scaleRange(lossScaler);
   if (scale >= from && scale <= to) return undefined;

@@ -1,4 +1,6 @@
-/** The programs that change the state of a run: each is traced once per batch shape and closed over nothing but its state. */
+/**
+ * Programs that change the state of a run. Each is traced once per batch shape and closed over nothing but its state.
+ */
 
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { poisonOf, setRandomCounter, withPhase } from "@mp/graph/internal";
@@ -21,7 +23,7 @@ import { computeScale } from "./scale.js";
 
 const SCALAR: TypeTree = { dtype: "f32", shape: [] };
 
-/** Makes the initial state of a run. Fed: `parameters`, `model`. Output: `state`. */
+/** Makes the initial state of a run. Inputs: `parameters`, `model`. Output: `state`. */
 export function initProgram(
   definitions: readonly StepDefinition[],
   parameters: TypeTree,
@@ -57,7 +59,7 @@ export function initProgram(
   });
 }
 
-/** The whole step as one graph: one batch, no hook. */
+/** A whole step as one graph, for a single batch and no hook. */
 export function trainProgram(
   definition: StepDefinition,
   state: TypeTree,
@@ -71,8 +73,8 @@ export function trainProgram(
 }
 
 /**
- * A whole step on one microbatch with the randomness of another microbatch, at any scale. Also fed: `place` (i32
- * scalar), its distance from the current one in microbatches, negative for earlier ones; `scale` (f32 scalar).
+ * Repeats a step on one microbatch with another microbatch's random numbers, at any scale. Further inputs: `place`
+ * (i32 scalar), the distance from the current microbatch, negative for earlier ones; `scale` (f32 scalar).
  */
 export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const place: TypeTree = { dtype: "i32", shape: [] };
@@ -88,7 +90,9 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
   });
 }
 
-/** One pass over a microbatch. Also fed: `scale`. Outputs: `weights` in their storage dtype, `gradients` in f32. */
+/**
+ * One pass over a microbatch. Further input: `scale`. Outputs: `weights` in their storage dtype, `gradients` in f32.
+ */
 export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, scale } }, (tree, fed) => {
@@ -121,9 +125,9 @@ export type WindowState = {
   readonly gradients: TensorTree;
   readonly loss: Tensor;
   readonly model: TensorTree;
-  /** 0, or NaN if a loss or model state was not finite. Gradients are checked once, at the end of the window. */
+  /** NaN if a loss or model state was not finite, else 0. Gradients are checked once, at the end of the window. */
   readonly poison: Tensor;
-  /** i32: microbatches accumulated. */
+  /** Number of microbatches accumulated, i32. */
   readonly micro: Tensor;
 };
 
@@ -148,8 +152,8 @@ const addWindow = (window: WindowState, own: Omit<WindowState, "micro">): Window
 });
 
 /**
- * Adds one microbatch to the window, in state slots `window/…`. The only microbatch of a step replaces the window's
- * contents, which saves a pass over all gradients here and another to empty the window.
+ * Adds one microbatch to the window, in state slots `window/…`. If a step has only one microbatch, it replaces the
+ * window's contents, which saves a pass over all gradients here and another to empty the window.
  */
 export function accumulateProgram(
   definition: StepDefinition,
@@ -178,8 +182,8 @@ export function accumulateProgram(
 }
 
 /**
- * Applies a full window, reduced over processes, and empties it if microbatches add to it. Fed if a divided update is
- * judged: `verdict` (f32 scalar), the sum over ranks.
+ * Applies a full window, reduced over processes, and empties it if microbatches add to it. Further input if a divided
+ * update is judged: `verdict` (f32 scalar), the sum over ranks.
  */
 export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
   const fed = definition.shard?.isJudged === true ? { verdict: SCALAR } : {};
@@ -200,7 +204,7 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
   });
 }
 
-/** Makes this rank's proposal for its part of a divided update. Output: `verdict`. */
+/** Computes this rank's verdict on its part of a divided update. Output: `verdict`. */
 export function verdictProgram(definition: StepDefinition, state: TypeTree): Program {
   return traceProgram({ state: statePart(definition, state) }, (tree) => {
     const { window, ...rest } = selectState<WindowedState>(definition, tree);
@@ -209,7 +213,7 @@ export function verdictProgram(definition: StepDefinition, state: TypeTree): Pro
   });
 }
 
-/** The scale that a scaler's state gives. Fed: `scaler`. */
+/** The scale that follows from a scaler's state. Input: `scaler`. */
 export function scaleOfScalerProgram(definition: StepDefinition, scaler: TypeTree): Program {
   return traceProgram({ fed: { scaler } }, (_state, fed) => ({
     outputs: { scale: computeScale(definition, { scaler: fed["scaler"] as TensorTree }) },

@@ -9,28 +9,26 @@ import { type ScaleRange, scaleRange } from "./scale.js";
 export interface Unscaled {
   /** Unscaled means over the window, or sums, clipped if requested; f32. */
   readonly gradients: TensorTree;
-  /** This process's part of them; all, unless the update is divided. */
+  /** This process's part of the gradients: all of them, unless the update is divided. */
   readonly own: TensorTree;
-  /** Norm of the gradients before clipping. Infinite beyond 1.8e19, where squares leave f32. */
+  /** Norm of the gradients before clipping; infinite beyond 1.8e19, where squares overflow f32. */
   readonly gradNorm: Tensor;
 }
 
-/**
- * Up to this scale the squares of scaled gradients are finite in f32 while the norm of the unscaled ones is below 2^40.
- */
+/** Up to this scale, squares of scaled gradients are finite in f32 as long as the unscaled norm is below 2^40. */
 const LARGEST_SQUARED_SCALE = 2 ** 24;
-/** From this scale on, squares of scaled gradients are no smaller than those of unscaled ones. */
+/** From this scale on, squares of scaled gradients are at least as large as those of unscaled ones. */
 const SMALLEST_SQUARED_SCALE = 1;
 
-/** The number of losses that a window sums, over microbatches and ranks; means divide by it. */
+/** The number of losses that a window sums over microbatches and ranks, by which means are divided. */
 export const lossesIn = ({ accumulate, rank }: Pick<StepDefinition, "accumulate" | "rank">): number =>
   accumulate * (rank?.size ?? 1);
 
 /**
- * Divides the sums of a window by scale and, for means, number of losses, and clips them. Squares of scaled gradients may
- * overflow or underflow, so the norm is computed from unscaled gradients, which exist anyway without clipping. With
- * clipping this would be another multiplication of all gradients; if the scaler's bounds exclude such scales, the norm
- * of the scaled gradients is unscaled instead.
+ * Divides the sums of a window by the scale and, for means, by the number of losses; then clips. Squares of scaled
+ * gradients may overflow or underflow, so the norm is that of the unscaled gradients, which exist anyway without
+ * clipping. With clipping this would cost another multiplication of all gradients; if the scaler's bounds exclude
+ * such scales, the norm of the scaled gradients is unscaled instead.
  */
 export function unscale(definition: StepDefinition, sums: TensorTree, scale: Tensor): Unscaled {
   const { clipNorm, accumulation, precision } = definition;
@@ -57,7 +55,7 @@ export function unscale(definition: StepDefinition, sums: TensorTree, scale: Ten
   return { gradients, own: own(gradients), gradNorm };
 }
 
-/** Whether squares of scaled gradients stay in range; sums of several losses may be that many times larger. */
+/** Whether squares of scaled gradients stay in range; a sum of several losses may be that many times larger. */
 const isSquared = ({ from, to }: ScaleRange, parts: number): boolean =>
   from >= SMALLEST_SQUARED_SCALE && to * parts <= LARGEST_SQUARED_SCALE;
 
@@ -66,12 +64,12 @@ const times = (tree: TensorTree, factor: Tensor | number): TensorTree =>
 
 interface Divisors {
   readonly inverse: Tensor;
-  /** Number by which the sums are divided into means; 1 leaves them sums. */
+  /** Divisor that turns the sums into means; 1 leaves them sums. */
   readonly parts: number;
   readonly range: ScaleRange;
 }
 
-/** One factor, or two if their product could be subnormal: an engine that flushes it would make all gradients 0. */
+/** Divides by one factor, or by two if an engine could flush their subnormal product to 0. */
 function divideSums(sums: TensorTree, { inverse, parts, range }: Divisors): TensorTree {
   if (parts === 1) return times(sums, inverse);
   if (range.to * parts <= LARGEST_SCALE) return times(sums, mul(inverse, 1 / parts));

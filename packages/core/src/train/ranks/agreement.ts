@@ -2,12 +2,12 @@ import { MpError, type Ranks } from "@mp/graph";
 import { compareHeaders, type End, type Facts, type Header } from "./header.js";
 
 /**
- * Compares what each rank of a run is about to do, and with what, before they do anything together. If a rank does
- * something else, has failed or ends training, all ranks learn it here, so none waits for it.
+ * Compares what each rank of a run is about to do, and with which facts, before the ranks do anything together. If a
+ * rank does something else, has failed or ends training, all ranks learn of it here, so none waits for it.
  */
 export class Agreement {
   readonly ranks: Ranks;
-  /** Errors that all ranks have been told of. */
+  /** Errors that all ranks know of. */
   readonly #told = new Set<unknown>();
   #end: End | undefined;
 
@@ -16,8 +16,8 @@ export class Agreement {
   }
 
   /**
-   * Makes a call that all ranks make with the same facts. If `prepare` throws on one rank, all are told, and throw.
-   * @throws MP_RANK_MISMATCH naming the rank that makes another call, with other facts, or failed
+   * Makes a call that all ranks must make with the same facts. If `prepare` throws on one rank, all throw.
+   * @throws MP_RANK_MISMATCH naming a rank that makes another call, has other facts, or failed
    */
   async enter(call: string, prepare: () => Facts | Promise<Facts>): Promise<void> {
     const end = await this.#exchange(call, prepare);
@@ -25,7 +25,7 @@ export class Agreement {
     throw this.#shared(new MpError("MP_RANK_MISMATCH", `${call}: another rank ended training (${end})`));
   }
 
-  /** Runs it on all ranks, which wait for each other. @throws as `enter` */
+  /** Runs `run` on all ranks, which wait for each other. @throws as `enter` */
   async all<T>(call: string, run: () => Promise<T>): Promise<T> {
     const values: T[] = [];
     await this.enter(call, async () => {
@@ -35,19 +35,19 @@ export class Agreement {
     return values[0] as T;
   }
 
-  /** Enters a call of `fit` or `steps`: false if a rank ends training instead. */
+  /** Enters a step or a pass of `fit` or `steps`; false if a rank ends training instead. */
   async goesOn(call: string, prepare: () => Facts | Promise<Facts>): Promise<boolean> {
     this.#end = await this.#exchange(call, prepare);
     return this.#end === undefined;
   }
 
-  /** A new call of `fit` or `steps` begins. */
+  /** Begins a new call of `fit` or `steps`. */
   begin(): void {
     this.#end = undefined;
   }
 
   /**
-   * How all ranks end training: as one of them that was stopped, else as all of them.
+   * Returns how training ends on all ranks: as on a rank that was stopped, else as on every rank.
    * @throws MP_RANK_MISMATCH if another rank goes on
    */
   async endsBy(end: End): Promise<End> {
@@ -56,7 +56,7 @@ export class Agreement {
     return this.#end;
   }
 
-  /** Tells the others, at their next call, that this rank has failed; nothing if they know. */
+  /** Tells the other ranks, at their next call, that this one has failed; does nothing if they know. */
   async tell(error: unknown): Promise<void> {
     if (this.#told.has(error)) return;
     this.#shared(error);
@@ -64,7 +64,7 @@ export class Agreement {
     await this.#meet({ failed }).catch(() => undefined);
   }
 
-  /** Runs something on this rank alone, and tells the others if it throws. */
+  /** Runs `run` on this rank alone, and tells the others if it throws. */
   async orTell<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run();
@@ -80,7 +80,7 @@ export class Agreement {
     return error;
   }
 
-  /** The error after ranks failed in the middle of a collective operation: this rank's own, or one that names them. */
+  /** The error to throw after ranks failed during a collective operation: this rank's own, or one that names them. */
   failure(call: string, failing: readonly number[], own: { readonly error: unknown } | undefined): unknown {
     return this.#shared(
       own === undefined

@@ -5,11 +5,11 @@ import { broadcastSource, storeFromRankZero } from "./rank-checkpoint.js";
 import { type RankReductionOptions, rankReduction } from "./rank-reduction.js";
 import { startFacts } from "./start-facts.js";
 
-/** A run of one rank among others. */
+/** A run on one of several ranks. */
 export function among(agreement: Agreement, options: RankReductionOptions): Collective {
-  /** Steps that all ranks have made. */
+  /** Steps that this run has made, the same number on all ranks. */
   let steps = 0;
-  /** Rates set since the start or the last load. */
+  /** Rates that were set since the start or the last load. */
   let rates: Outputs = {};
   return {
     place: agreement.ranks,

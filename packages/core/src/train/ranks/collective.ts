@@ -7,33 +7,33 @@ import type { End, Facts } from "./header.js";
 import type { RankCheckpoint } from "./rank-checkpoint.js";
 import type { startFacts } from "./start-facts.js";
 
-/** Everything that a run does together with the other processes of its job; one that is alone does it by itself. */
+/** Everything that a run does together with the other processes of its job; a single process does it alone. */
 export interface Collective {
   readonly place: RankPlace;
-  /** Whether a step's gradients are those of several processes. */
+  /** Whether the gradients of a step are combined from several processes. */
   readonly isReduced: boolean;
-  /** Combines windows of several processes into one, for one objective. */
+  /** Combines the windows of several processes, for one objective; undefined without a combination. */
   reduction(): WindowReduction | undefined;
-  /** Checks that all start alike. */
+  /** Checks that all processes start alike. */
   starts(...given: Parameters<typeof startFacts>): Promise<void>;
   /**
    * Whether all processes make the next step, with equal facts; false if training ends in one. Undefined for a single
-   * process, whose steps then await no promise for it.
+   * process, whose steps then need not await it.
    */
   makesStep?(facts: () => Promise<Facts>, signal: AbortSignal | undefined): Promise<boolean>;
-  /** A call of `fit` or `steps` begins. */
+  /** Begins a call of `fit` or `steps`. */
   begins(): void;
   /** Ends a pass in all processes; false if training ends in one. */
   passes(pass: number): Promise<boolean>;
-  /** Tells how this process ends, and returns how all do. */
+  /** Reports how training ends in this process, and returns how it ends in all. */
   endsBy(end: End): Promise<End>;
-  /** Tells the others of a failure. */
+  /** Tells the other processes of a failure. */
   tell(error: unknown): Promise<void>;
-  /** Settable rates by slot, which are the same in all. */
+  /** Records settable rates by slot, which must be the same in all processes. */
   ratesSet(rates: Outputs): void;
   store<T>(what: string, checkpoint: RankCheckpoint, target: CheckpointTarget<T>): Promise<T>;
   source(what: string, source: CheckpointSource): CheckpointSource;
-  /** Runs it in all processes; if it fails in one, none continues. */
+  /** Runs `run` in all processes; if it fails in one, none continues. */
   all<T>(what: string, run: () => Promise<T>): Promise<T>;
   /** Notes that all processes have loaded the state of this iteration. */
   loaded(iteration: number): void;
@@ -62,7 +62,7 @@ export function alone(allReduce: AllReduce | undefined): Collective {
   };
 }
 
-/** Why none of the processes makes a step: the reason of this one's signal, or that of another ended training. */
+/** The reason why no process makes a step: that of this one's signal, or that another process ended training. */
 export function noStep(signal: AbortSignal | undefined): unknown {
   return signal?.aborted === true
     ? signal.reason

@@ -1,7 +1,7 @@
 import { MpError } from "@mp/graph";
 import type { FitResult } from "../callbacks/callback.js";
 
-/** How `fit` or `steps` ends. */
+/** The way in which `fit` or `steps` ends. */
 export type End = FitResult["ended"];
 
 /** Facts that must be the same on all ranks, in the order in which differences are named. */
@@ -11,12 +11,12 @@ type Call = { readonly call: string; readonly facts: Facts };
 /** The header that a rank sends before the ranks do something together. */
 export type Header = Call | { readonly failed: string };
 
-/** Ends that a single rank decides, by priority; the others follow from data and options. */
+/** Ends that a single rank decides, by priority; the other ends follow from data and options. */
 const OWN_ENDS: readonly End[] = ["aborted", "stopped"];
 
 /**
- * Compares the headers of all ranks, as JSON in their order; returns how training ends if a rank ends it, else nothing.
- * @throws MP_RANK_MISMATCH naming the first rank that failed, or that differs from rank 0, and in what
+ * Compares the headers of all ranks, JSON in rank order; returns how training ends, if a rank ends it.
+ * @throws MP_RANK_MISMATCH naming the first rank that failed or differs from rank 0, and the difference
  */
 export function compareHeaders(texts: readonly string[]): End | undefined {
   const [first] = texts;
@@ -52,7 +52,7 @@ function differing(calls: readonly Call[]): MpError {
   );
 }
 
-/** `makes step 3`, `is at the end of pass 1`. */
+/** What a rank does, in words: `makes step 3`, `is at the end of pass 1`. */
 function doing({ call, facts }: Call): string {
   if (call === "step") return `makes step ${facts["step"]}`;
   if (call === "pass") return `is at the end of its data (pass ${facts["pass"]})`;

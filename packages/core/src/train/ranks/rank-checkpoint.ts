@@ -4,17 +4,17 @@ import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/plac
 import { withRankParts } from "../checkpoint/file/rank-parts.js";
 import type { Agreement } from "./agreement.js";
 
-/** The part of a checkpoint that a rank gives. */
+/** One rank's contribution to a checkpoint. */
 export interface RankCheckpoint {
-  /** All of it, as one process would save it; asked for on rank 0, or on all where it is gathered. */
+  /** The whole checkpoint, as a single process would save it. Called on rank 0, or on all ranks if it is gathered. */
   whole(): Promise<LoadedTensors>;
-  /** Whether all ranks have parts of it. */
+  /** Whether all ranks have parts of the checkpoint. */
   readonly isGathered: boolean;
-  /** The part that may differ on other ranks: model state, and the place in the data. */
+  /** The part that may differ on other ranks: model state and the position in the data. */
   part(): Promise<LoadedTensors>;
 }
 
-/** Rank 0 stores a checkpoint of all ranks; the others wait for it, and fail if it fails. */
+/** Stores a checkpoint of all ranks on rank 0. The other ranks wait for it, and fail if it fails. */
 export async function storeFromRankZero<T>(
   agreement: Agreement,
   what: string,
@@ -36,7 +36,7 @@ export async function storeFromRankZero<T>(
   return target.broadcast(ranks, written);
 }
 
-/** Rank 0 reads it and gives it to all: another host may not see the file. */
+/** Reads a checkpoint on rank 0 and gives it to all ranks, whose hosts may not see the file. */
 export function broadcastSource(
   agreement: Agreement,
   what: string,

@@ -4,16 +4,16 @@ import { gradientSlots, REDUCED_SCALARS, type WindowReduction } from "../objecti
 import type { Agreement } from "./agreement.js";
 import type { Sharding } from "./shard/sharding.js";
 
-/** Parts that ranks share beside gradients and metrics. */
+/** Values to reduce besides gradients and metrics. */
 export interface RankReductionOptions {
   readonly averageModelState: boolean;
   readonly sharding: Sharding | undefined;
 }
 
 /**
- * Sums over ranks, in f32, before the finite check: an infinity of one rank is one of all. First a few numbers are
- * exchanged, among them a flag for each rank that says whether it failed; then the gradients, where the engine keeps them
- * if it can. The program that applies the window divides its sums; the metrics are means already.
+ * Sums windows over ranks in f32, before the finite check, so that an infinity of one rank is one of all. Exchanges a
+ * few numbers first, among them a flag for each rank that failed; then the gradients, in the engine's memory if
+ * possible. The program that applies the window divides its sums; the metrics are already means.
  */
 export function rankReduction(
   agreement: Agreement,
@@ -58,7 +58,7 @@ const scalars = (names: readonly string[], of: (name: string) => number): Output
     names.map((name) => [name, { dtype: "f32", shape: [], data: Float32Array.of(of(name)) } as const]),
   );
 
-/** Averages the model state in f32; the rest, such as counts, stays each rank's own. */
+/** Averages the f32 model state over ranks; other state, such as counts, stays each rank's own. */
 async function averageModel(ranks: Ranks, state: State): Promise<void> {
   const slots = Object.keys(state.types).filter(
     (slot) => slot.startsWith("window/model") && state.types[slot]?.dtype === "f32",

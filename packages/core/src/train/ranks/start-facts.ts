@@ -7,8 +7,8 @@ import { findSlotGroup } from "../definition/state.js";
 import type { Facts } from "./header.js";
 
 /**
- * Facts with which all ranks must begin alike: the settings, and every value of the state by its slot, as type and
- * hash.
+ * Facts that must be equal on all ranks at the start: the settings, and type and hash of every value of the state by
+ * slot.
  */
 export function startFacts(
   definitions: Definitions,

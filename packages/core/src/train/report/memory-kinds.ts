@@ -3,7 +3,7 @@ import { Storages, totalBytes } from "@mp/graph/internal";
 import { isValueType } from "../definition/state.js";
 import type { TypeTree } from "../definition/traced-program.js";
 
-/** Bytes by purpose. Not all kinds are live at the same time, and an engine may store the state twice. */
+/** Bytes by purpose. Not all kinds are live at once, and an engine may store the state twice. */
 export interface MemoryKinds {
   /** Parameters as they are stored and updated, including frozen ones. */
   readonly masters: number;
@@ -22,15 +22,15 @@ export interface MemoryKinds {
 
 export interface StepMemory {
   readonly kinds: MemoryKinds;
-  /** `kinds.optimizer`, were all of the optimizer's state in f32. */
+  /** Bytes of `kinds.optimizer` if all of the optimizer's state were f32. */
   readonly optimizerInF32: number;
-  /** Peak bytes in use when the step's nodes run in order: computed from the types of its values, not measured. */
+  /** Peak bytes if the step's nodes run in order: computed from the types of its values, not measured. */
   readonly plannedPeak: number;
   /** Peak bytes that the engine reports for this run; null if it does not report them. */
   readonly measuredPeak: number | null;
 }
 
-/** The other parts of the state have no kind: sums of gradient accumulation count as gradients, scalars not at all. */
+/** Kinds of state by slot group. Sums of gradient accumulation count as gradients, scalars not at all. */
 const kindOfState: Readonly<Partial<Record<string, keyof MemoryKinds>>> = {
   master: "masters",
   frozen: "masters",
@@ -39,7 +39,7 @@ const kindOfState: Readonly<Partial<Record<string, keyof MemoryKinds>>> = {
   ema: "optimizer",
 };
 
-/** @param gradients types of the gradients of one step */
+/** @param gradients the types of one step's gradients */
 export function memoryKinds(graph: Graph, gradients: TypeTree): MemoryKinds {
   const bytes = { masters: 0, optimizer: 0, modelState: 0, batch: 0 } as Record<keyof MemoryKinds, number>;
   for (const { name, value } of graph.inputs) {
@@ -61,7 +61,7 @@ export function memoryKinds(graph: Graph, gradients: TypeTree): MemoryKinds {
   };
 }
 
-/** Forward values that a node of the backward pass reads, each memory once. */
+/** The forward values that the backward pass reads; values that share memory are listed once. */
 function findKeptForBackward(graph: Graph, copies: ReadonlySet<Value>): readonly Value[] {
   const storages = new Storages(graph);
   const isBackward = new Set(graph.nodes.filter(({ origin }) => origin.phase === "backward"));

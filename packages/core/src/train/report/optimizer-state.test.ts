@@ -26,7 +26,7 @@ import { trainer } from "../trainer.js";
 import type { StateTensor } from "./optimizer-state.js";
 import type { PrecisionReport } from "./report.js";
 
-/** Momentum as a user may write it: kept in a dtype without a scale, beside a count of its steps. */
+/** Momentum as a user may write it, with state in a dtype without a scale and a count of its steps. */
 function byHand(dtype: FloatDType): Optimizer {
   const plain = momentum({ learningRate: 0.1 });
   const inDtype = (state: unknown, to: FloatDType): TensorTree =>
@@ -42,7 +42,7 @@ function byHand(dtype: FloatDType): Optimizer {
   };
 }
 
-/** A step in which the gradient of each parameter is its batch; the report, and the state as a checkpoint has it. */
+/** Makes a step with the batch as gradients; returns the report, and the state as a checkpoint has it. */
 async function reported(optimizer: Optimizer, gradients: Readonly<Record<string, Float32Array>>) {
   const batch = Object.fromEntries(
     Object.entries(gradients).map(([name, data]) => [name, tensor(data, [data.length])]),

@@ -27,25 +27,22 @@ import {
   splitVectors,
 } from "./counts/exponent-counts.js";
 
-/** A tensor of an optimizer's state: how it is stored, and where its values lie. */
+/** A tensor of an optimizer's state: its format, and the distribution of its values. */
 export interface StateTensor {
-  /** Its name in the optimizer's state, such as `mean`; in a group of parameters `decayed/mean`. */
+  /** Name in the optimizer's state, such as `mean`; in a group of parameters `decayed/mean`. */
   readonly slot: string;
-  /** Path of the parameter that it belongs to; empty for one that belongs to all. */
+  /** Path of the parameter that the tensor belongs to; empty if it belongs to all. */
   readonly parameter: string;
-  /** The dtype of its values, or of their codes. */
+  /** The dtype of the tensor's values or codes. */
   readonly format: DType;
-  /** Its bytes, with those of its scales. */
+  /** Bytes of the tensor and its scales. */
   readonly bytes: number;
   readonly bytesInF32: number;
-  /** Its values by exponent; of codes, what they stand for. */
+  /** Values by exponent; codes count as the values that they stand for. */
   readonly histogram: ExponentHistogram;
-  /** Share of elements that are 0: in a format of less range than f32, also those that were flushed. */
+  /** Fraction of elements that are 0; if the format has less range than f32, this includes flushed ones. */
   readonly zero: number;
-  /**
-   * Share of elements that are not 0 and lie below the normal range of the format, where they have fewer digits. Codes
-   * of `u8` have no such range.
-   */
+  /** Fraction of elements that are nonzero and below the normal range, where they have fewer digits; `u8` has no such range. */
   readonly subnormal: number;
 }
 
@@ -58,8 +55,8 @@ interface StoredTensor {
 }
 
 /**
- * The floats of an objective's optimizer state as they are now, those that have lost most first; of a divided one, this
- * rank's share.
+ * The floats of an objective's current optimizer state, the tensors that have lost most first; if it is divided, this
+ * rank's part.
  * @param paths of the trained parameters
  */
 export async function optimizerState(
@@ -100,13 +97,13 @@ export async function optimizerState(
     .sort((a, b) => shareLost(b) - shareLost(a));
 }
 
-/** The share of digits or elements lost; a format with the range of f32 flushes none to 0. */
+/** The fraction of digits or elements lost. A format with the range of f32 flushes none to 0. */
 function shareLost({ format, zero, subnormal }: StateTensor): number {
   const hasRange = isFloat(format) && floatFormats[format].minExponent === floatFormats.f32.minExponent;
   return hasRange ? subnormal : zero + subnormal;
 }
 
-/** Floats, and codes that have scales; scales are not tensors of their own. */
+/** Lists float tensors, and codes that have scales; scales are not listed by themselves. */
 function listTensors(
   types: Readonly<Record<string, ValueType>>,
   names: readonly string[],
@@ -125,7 +122,9 @@ function listTensors(
   return found.filter(({ place }) => !scales.has(place.codes));
 }
 
-/** f32: the share of subnormals, and for each part of the values its counts by exponent and its largest. */
+/**
+ * Counts a tensor, f32: the fraction of subnormals, then for each part the counts by exponent and the largest value.
+ */
 function countTensor({ codes, scales, signs }: Place, leaves: ReadonlyMap<string, Tensor>): Tensor {
   const tensor = leaves.get(codes) as Tensor;
   const scale = scales === undefined ? undefined : leaves.get(scales);

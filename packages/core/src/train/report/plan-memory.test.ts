@@ -26,7 +26,7 @@ async function planned(
   }
 }
 
-/** A backward pass through attentions, one after the other. */
+/** The backward pass of several attentions in a row. */
 function attentions(layers: number): Graph {
   const type = { dtype: "f32", shape: [1, 2, 64, 4] } as const;
   const inputs = ["q", "k", "v"].map((name) => ({ name, role: "batch" as const, type }));

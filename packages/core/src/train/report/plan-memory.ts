@@ -1,4 +1,4 @@
-/** Plans the memory of a training step on an engine, computed from its graph: nothing is compiled or run. */
+/** Plans the memory of a training step on an engine from its graph; nothing is compiled or run. */
 
 import {
   type AnyNode,
@@ -15,7 +15,7 @@ import { widenSums } from "../../cast/widen-sums.js";
 import type { Precision } from "../../precision/presets.js";
 import { type MemoryKinds, memoryKinds } from "./memory-kinds.js";
 
-/** The engine and the way in which a step runs. */
+/** The engine, and how the step runs. */
 export interface PlannedStep {
   readonly manifest: BackendManifest;
   readonly precision: Precision;
@@ -23,18 +23,18 @@ export interface PlannedStep {
 
 export interface PlannedMemory {
   readonly kinds: MemoryKinds;
-  /** Bytes of everything that is kept between steps: masters, optimizer state, model state, counters. */
+  /** Bytes kept between steps: masters, optimizer state, model state, counters. */
   readonly state: number;
   /**
-   * Most bytes that tensors take at once, the batch and both the old and the new state included. What the engine's
-   * kernels take for themselves, and its own code and graph, are not.
+   * Peak bytes of all tensors, including the batch, the old and the new state. Workspace of the engine's kernels, its
+   * code and its graph are not included.
    */
   readonly peak: number;
 }
 
 /**
- * Estimates the memory of a step from its graph, which `training.graph(batch)` gives for a batch of any size; with
- * `accumulate`, that of the whole step, whose microbatches are such batches.
+ * Estimates the memory of a step from its graph, which `training.graph(batch)` gives for a batch of any size. With
+ * `accumulate` the estimate is for the whole step, whose microbatches are such batches.
  * @example planMemory(training.graph(batch), { manifest: backend.manifest, precision: training.precision }).peak
  */
 export function planMemory(graph: Graph, step: PlannedStep): PlannedMemory {
@@ -52,7 +52,7 @@ export function planMemory(graph: Graph, step: PlannedStep): PlannedMemory {
   return { kinds: memoryKinds(graph, gradients), state, peak };
 }
 
-/** Peak bytes of the step with that graph on an engine with that manifest. */
+/** Peak bytes of a step with this graph on an engine with this manifest. */
 export function planPeak(graph: Graph, manifest: BackendManifest): number {
   // Engines compute attention as products and a softmax, whose results are as large as all probabilities.
   const run = emulateHalves(widenSums(expandAttentions(graph), manifest), findEmulated(manifest));
@@ -65,7 +65,7 @@ export function planPeak(graph: Graph, manifest: BackendManifest): number {
   return isEarly ? peak + unwritten : Math.max(peak, 2 * totalBytes(findStates(graph)));
 }
 
-/** Squares32 is a dozen operations on 64 bits, during which five arrays twice as large as the result are alive. */
+/** Arrays of the result's size alive beside it: Squares32 has five of 64 bits, each twice as large. */
 const ARRAYS_BESIDE_BITS = 9;
 
 const workspace = ({ op, outputs }: AnyNode): number =>
@@ -80,7 +80,7 @@ const findEmulated = ({ dtypes }: BackendManifest): readonly HalfDType[] =>
 const findStates = (graph: Graph): readonly Value[] =>
   graph.inputs.flatMap(({ name, value }) => (name.startsWith("state/") ? [value] : []));
 
-/** Slots that only another program writes; frozen parameters, which none does, are not among them. */
+/** State that only another program writes; frozen parameters, which no program writes, do not count. */
 function unwrittenStates(graph: Graph): readonly Value[] {
   if (!graph.inputs.some(({ name }) => name.startsWith("state/window/"))) return [];
   return graph.inputs.flatMap(({ name, value }) =>

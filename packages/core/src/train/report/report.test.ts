@@ -13,7 +13,7 @@ const of = (report: PrecisionReport, kind: string): readonly GroupHistogram[] =>
 const counted = ({ histogram: { counts, zeros } }: GroupHistogram): number =>
   counts.reduce((sum, count) => sum + count, zeros);
 
-/** loss = Σ h·w·x with h = 1: the gradient of w is x, whatever f16 makes of it on the way. */
+/** A run with loss = Σ h·w·x and h = 1: the gradient of w is x, whatever f16 makes of it on the way. */
 async function linear(x: Float32Array, precision: Precision = mixedFloat16()) {
   const one = (): Float32Array => new Float32Array(x.length).fill(1);
   return trainer({

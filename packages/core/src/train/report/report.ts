@@ -15,30 +15,30 @@ import { optimizerState, type StateTensor } from "./optimizer-state.js";
 import { planPeak } from "./plan-memory.js";
 import { recommendScale, type ScaleShare, scaleShares } from "./scale-shares.js";
 
-/** The values of one kind in one layer and dtype, by exponent. */
+/** Values of one kind in one layer and dtype, counted by exponent. */
 export interface GroupHistogram extends ValueGroup {
   readonly histogram: ExponentHistogram;
 }
 
-/** The ranges of a step's values and how a half represents them; plain data, JSON-serializable. */
+/** The ranges of a step's values, and how well a half represents them: plain JSON-serializable data. */
 export interface PrecisionReport {
   readonly backend: string;
   readonly engine: { readonly name: string; readonly version: string };
   /** The precision's name. */
   readonly precision: string;
-  /** The half that values are counted in: the policy's; if it has none, f16 as with `mixedFloat16`. */
+  /** The half that values are counted in: the policy's, or f16 as in `mixedFloat16` if the policy has none. */
   readonly half: HalfDType;
   /** Whether the run itself computes in that half. */
   readonly usesHalf: boolean;
   /** The loss scale of the next step. */
   readonly scale: number;
-  /** In the order of the step: gradients from the loss backwards. */
+  /** Groups in the order of the step; gradients follow from the loss backwards. */
   readonly groups: readonly GroupHistogram[];
   readonly gradients: GradientRange;
   readonly optimizer: {
-    /** Whether it is this rank's share of a state that is divided among ranks. */
+    /** Whether this is only one rank's part of a divided state. */
     readonly isShare: boolean;
-    /** First those with the most elements that are flushed or below the normal range of their format. */
+    /** Tensors, first those with the most elements flushed or below the normal range of their format. */
     readonly tensors: readonly StateTensor[];
   };
   /** The dtype of each operator, and why. */
@@ -50,27 +50,27 @@ export interface PrecisionReport {
  * Underflow and overflow, by loss scale, of the gradients that the policy keeps in a half, including weight gradients.
  */
 export interface GradientRange {
-  /** If the policy keeps no gradient in a half, all gradients. */
+  /** The gradients in a half; if the policy keeps none in a half, all gradients. */
   readonly histogram: ExponentHistogram;
   readonly shares: Readonly<Record<HalfDType, readonly ScaleShare[]>>;
   /**
    * For f16: the largest of 2^0 … 2^24 at which four times the largest gradient of this batch is finite; 1 if none
-   * is. bf16 has f32's range and needs none.
+   * is. bf16 has f32's range and needs no scale.
    */
   readonly recommendedScale: number;
-  /** The largest magnitude at scale 1, which decides, and its layer; 0 and undefined if all are 0. */
+  /** The largest magnitude at scale 1, which decides the scale, and its layer; 0 and undefined if all are 0. */
   readonly largest: number;
   readonly largestIn: ValueGroup | undefined;
 }
 
 export interface ReportParts extends Inspected {
-  /** The step as the engine gets it. */
+  /** The graph of the step that the engine gets. */
   readonly step: Graph;
   readonly casts: CastReport;
   readonly scale: number;
 }
 
-/** Runs one batch forward and backward at scale 1 in f32 on the engine, counting; changes nothing. */
+/** Runs one batch forward and backward at scale 1 in f32 on the engine and counts the values; changes no state. */
 export async function precisionReport(parts: ReportParts, feed: FlatBatch): Promise<PrecisionReport> {
   const { programs, definition, stateTypes, step, casts, scale } = parts;
   const { precision } = definition;

@@ -1,15 +1,15 @@
 import { floatFormats, type HalfDType } from "@mp/graph";
 import type { ExponentHistogram } from "./counts/exponent-counts.js";
 
-/** The effect of multiplying gradients by a scale and rounding to a half, as shares of the nonzero gradients. */
+/** How a half represents gradients multiplied by a scale, in fractions of the nonzero gradients. */
 export interface ScaleShare {
   /** A power of two. */
   readonly scale: number;
-  /** Rounded to 0: below half of the smallest subnormal. */
+  /** Fraction that rounds to 0: below half of the smallest subnormal. */
   readonly zero: number;
-  /** Kept with fewer bits: below the smallest normal number. */
+  /** Fraction kept with fewer bits: below the smallest normal number. */
   readonly subnormal: number;
-  /** Infinite: 2^(largest exponent + 1) or more. */
+  /** Fraction that becomes infinite: 2^(largest exponent + 1) or more. */
   readonly overflow: number;
 }
 
@@ -20,9 +20,9 @@ const SCALE_EXPONENTS: readonly number[] = Array.from({ length: 25 }, (_, k) => 
 const MARGIN = 4;
 
 /**
- * The effect of a half on the finite nonzero values of a histogram, multiplied by a scale (rounded down to a power of
- * two; default 1). A power of two shifts every exponent and changes no digit, so the histogram at scale 1 is enough for
- * all scales, up to rounding at the limits.
+ * The effect of a half on a histogram's finite nonzero values after multiplication by a scale (rounded down to a
+ * power of two; default 1). A power of two shifts every exponent and changes no digit, so the histogram at scale 1 is
+ * enough for all scales, up to rounding at the limits.
  */
 export function shareAtScale(histogram: ExponentHistogram, half: HalfDType, scale = 1): ScaleShare {
   const { minExponent, maxExponent, fractionBits } = floatFormats[half];
@@ -41,7 +41,7 @@ export function shareAtScale(histogram: ExponentHistogram, half: HalfDType, scal
   };
 }
 
-/** Shares at scales 2^0 … 2^24. */
+/** The shares at scales 2^0 … 2^24. */
 export function scaleShares(histogram: ExponentHistogram, half: HalfDType): readonly ScaleShare[] {
   return SCALE_EXPONENTS.map((k) => shareAtScale(histogram, half, 2 ** k));
 }

@@ -1,4 +1,4 @@
-/** Types of a run's results: with a single loss (`O` is never) one result; with objectives one for each, by name. */
+/** Types of a run's results: one result with a single loss (`O` is never), or one for each objective by name. */
 import type { FitEpoch, FitPosition, FitStep, FitValidation } from "../callbacks/callback.js";
 import type { Evaluation, StepResult } from "../definition/result.js";
 import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
@@ -12,19 +12,19 @@ type MetricsOf<T> = T extends { readonly loss: (...given: never) => infer R }
 
 export type Each<O, T> = [O] extends [never] ? T : { readonly [N in keyof O]: T };
 
-/** As `Each`, and an objective may be left out. */
+/** Like `Each`, but an objective may be left out. */
 export type Some<O, T> = [O] extends [never] ? T : { readonly [N in keyof O]?: T };
 
 export type StepResults<K extends string, O> = [O] extends [never]
   ? StepResult<K>
   : { readonly [N in keyof O]: StepResult<MetricsOf<O[N]>> };
 
-/** A step that `fit` or `steps` has made, and where it is in the run. */
+/** A step of `fit` or `steps`, with its position in the run. */
 export type MadeStep<K extends string, O, B> = [O] extends [never]
   ? FitStep<K, B>
   : StepResults<K, O> & FitPosition<B>;
 
-/** The results of the validation data, and where it was evaluated. */
+/** The results for the validation data, with the position at which they were computed. */
 export type Validations<K extends string, O> = [O] extends [never]
   ? FitValidation<K>
   : { readonly [N in keyof O]: Omit<FitValidation<MetricsOf<O[N]>>, keyof FitEpoch> } & FitEpoch;

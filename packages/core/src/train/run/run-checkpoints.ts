@@ -21,9 +21,9 @@ import type { Collective } from "../ranks/collective.js";
 import type { RunSteps } from "./run-steps.js";
 
 export interface CheckpointedRun {
-  /** The definitions of the undivided run. */
+  /** Definitions of the undivided run. */
   readonly definitions: Definitions;
-  /** The state as checkpoints hold it. */
+  /** The state in the form that checkpoints hold. */
   readonly state: State;
   readonly stateTypes: TypeTree;
   readonly given: GivenTypes;

@@ -11,11 +11,11 @@ export interface RunOptions {
   readonly parameters: unknown;
   readonly modelState: unknown;
   readonly allReduce: AllReduce | undefined;
-  /** The agreement with the other processes of a run; undefined where there is only one. */
+  /** The agreement with a run's other processes; undefined if there are none. */
   readonly agreement: Agreement | undefined;
-  /** Whether the ranks have one model state. */
+  /** Whether all ranks share one model state. */
   readonly averageModelState: boolean;
-  /** The part that the ranks divide among them. */
+  /** What the ranks divide among them. */
   readonly shard: "optimizer" | undefined;
   readonly maxConsecutiveSkips: number;
   readonly programs: number;

@@ -13,9 +13,9 @@ export interface RunParts extends InitialState {
   /** The definitions of this process's programs. */
   readonly definitions: Definitions;
   readonly state: State;
-  /** Definitions and state as checkpoints hold them: those of the undivided run. */
+  /** Definitions and state in the form that checkpoints hold: those of the undivided run. */
   readonly kept: { readonly definitions: Definitions; readonly state: State };
-  /** Reads the parameters where the update is divided. */
+  /** Reads the parameters if the update is divided. */
   readonly parameters: (() => Promise<unknown>) | undefined;
   readonly calls: CallQueue;
   readonly collective: Collective;
@@ -57,7 +57,7 @@ export async function makeRunParts(options: RunOptions): Promise<RunParts> {
   }
 }
 
-/** Imported on demand, as `among` is: a page that trains alone does not download it. */
+/** Imports `sharding` on demand, as `among` is: a page that trains alone does not download it. */
 async function loadSharding({ agreement, shard, ...run }: RunOptions): Promise<Sharding | undefined> {
   if (agreement === undefined || shard === undefined) return undefined;
   const { sharding } = await import("../ranks/shard/sharding.js");

@@ -32,7 +32,7 @@ interface RunStepsParts {
   readonly warn: (warning: TrainingWarning) => void;
 }
 
-/** The steps of a run, the position in the data that its state is at, and what a loop over data needs beside them. */
+/** Makes the steps of a run, and keeps the position in the data that the state has reached. */
 export class RunSteps implements FeedingRun {
   readonly accumulate: number;
   readonly signal: AbortSignal | undefined;
@@ -71,7 +71,7 @@ export class RunSteps implements FeedingRun {
   readonly take = (batch: unknown, name?: string): FlatBatch =>
     feedBatch(batch, name, this.#parts.programs.adopt);
 
-  /** Makes a step for a call of the trainer's `step`. @throws as it */
+  /** Makes a step for a call of the trainer's `step`, and throws the same. */
   async stepOn(batches: readonly unknown[]): Promise<StepResult> {
     this.expectIdle("step");
     let result: StepResult | undefined;
@@ -89,7 +89,7 @@ export class RunSteps implements FeedingRun {
     return result;
   }
 
-  /** Makes a step. With objectives the result has one entry for each, which its type does not say. */
+  /** Makes a step. With objectives, the result has one entry for each, which the type does not show. */
   step(feeds: readonly FlatBatch[], cursor: Json): Promise<StepResult | undefined> {
     const { definitions, objectives, calls, collective } = this.#parts;
     return calls.add(async () => {
@@ -158,14 +158,14 @@ export class RunSteps implements FeedingRun {
     return error;
   }
 
-  /** Exchanges with the other processes, after earlier calls; a process that is alone waits for nothing. */
+  /** Exchanges with the other processes after earlier calls; a single process waits for nothing. */
   async #exchange<T>(exchange: (collective: Collective) => Promise<T>): Promise<T> {
     const { calls, collective } = this.#parts;
     return collective.place.size > 1 ? calls.add(() => exchange(collective)) : exchange(collective);
   }
 }
 
-/** @throws MP_INVALID_ARGUMENT for another number of batches than a step takes */
+/** @throws MP_INVALID_ARGUMENT if the number of batches is not that of a step */
 function checkMicrobatches(batches: readonly unknown[], accumulate: number): void {
   if (batches.length === accumulate) return;
   throw new MpError(

@@ -59,7 +59,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
   readonly #calls: CallQueue;
   readonly #collective: Collective;
   readonly #steps: RunSteps;
-  /** Reads the parameters where ranks have parts of them. */
+  /** Reads the parameters if ranks have parts of them. */
   readonly #gathered: RunParts["parameters"];
   readonly #checkpoints: RunCheckpoints;
 
@@ -128,7 +128,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     return byObjective(this.#definitions, values) as Each<O, T>;
   }
 
-  /** Asks each objective in turn, after earlier calls. */
+  /** Calls `ask` with each objective in turn, after earlier calls. */
   #eachInTurn<T>(ask: (objective: ObjectiveRun) => Promise<T>): Promise<Each<O, T>> {
     return this.#calls.add(async () => {
       const answers: T[] = [];

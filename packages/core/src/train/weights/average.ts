@@ -1,6 +1,6 @@
 /**
- * The moving average of the weights, kept in the step: e ← d·e + (1-d)·w in f32, after each applied step. It is read
- * instead of the weights where asked for, and changes nothing that is trained.
+ * Moving average of the weights, kept in the step: e ← d·e + (1-d)·w in f32, after each applied step. Evaluation can
+ * read it instead of the weights; training never reads it.
  */
 
 import { MpError, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
@@ -11,12 +11,12 @@ import { biasCorrection } from "../../optim/moments.js";
 
 /** How the moving average of the weights is formed. */
 export interface EmaOptions {
-  /** The share of the average that a step keeps, at least 0 and below 1: 0.999 averages over about 1000 steps. */
+  /** The fraction of the average that a step keeps, from 0 to below 1; 0.999 averages over about 1000 steps. */
   readonly decay: number;
   /**
-   * How the first steps count. `copy` (default): the first applied step copies the weights, as in PyTorch and Keras.
-   * `debias`: the mean of the weights after each step so far, weighted by decay^age, as in optax. `warmup`: applied step
-   * t, from 1, keeps t / (t + 9) at most, as TensorFlow's `num_updates`.
+   * Treatment of the first steps. `copy` (default): the first applied step copies the weights, as in PyTorch and
+   * Keras. `debias`: the average is the mean of the weights after each step so far, weighted by decay^age, as in
+   * optax. `warmup`: applied step t, from 1, keeps at most t / (t + 9), as with TensorFlow's `num_updates`.
    */
   readonly start?: "copy" | "debias" | "warmup";
 }
@@ -34,17 +34,17 @@ export function readEma(options: EmaOptions): Ema {
   return readOptions("trainer: ema", options, EMA, { example: "{ decay: 0.999 }" });
 }
 
-/** Names it in checkpoints. */
+/** The options as text in checkpoints. */
 export const describeEma = (ema: Ema): string => described("ema", ema);
 
-/** The average after a step that made these weights; `applied` (i32) counts the applied steps before it. */
+/** The average after a step with these new weights; `applied` (i32) counts the applied steps before it. */
 export function nextAverage(ema: Ema, average: TensorTree, weights: TensorTree, applied: Tensor): TensorTree {
   const kept = keepShare(ema, applied);
   const taken = sub(1, kept);
   return mapTensors((e, w) => add(mul(e, kept), mul(cast(w, "f32"), taken)), average, weights);
 }
 
-/** The share that this step keeps, f32 scalar. */
+/** The fraction of the average that this step keeps, f32 scalar. */
 function keepShare({ decay, start }: Ema, applied: Tensor): Tensor {
   const before = cast(applied, "f32");
   switch (start) {
@@ -58,16 +58,13 @@ function keepShare({ decay, start }: Ema, applied: Tensor): Tensor {
   }
 }
 
-/** Which weights are read. */
+/** Chooses between the weights and their moving average. */
 export interface WeightsChoice {
-  /** `current` (default), or `ema`: their moving average, for a trainer with `ema`. Frozen parameters are the same in both. */
+  /** `current` (default), or `ema`: their moving average, in a trainer with `ema`. Frozen ones are in both. */
   readonly weights?: "current" | "ema";
 }
 
-/**
- * Whether the average is meant.
- * @throws MP_INVALID_ARGUMENT for another word, or without an average
- */
+/** Whether to read the average. @throws MP_INVALID_ARGUMENT for another word, or without an average */
 export function readsAverage(
   what: string,
   { weights = "current" }: WeightsChoice,

@@ -11,13 +11,13 @@ import {
 import { currentBuilder } from "@mp/graph/internal";
 import { abs, and, cast, greater, less, reduceMean } from "@mp/graph/ops";
 
-/** The formats whose normal numbers end far above those of f32. */
+/** Whether the smallest normal number of a dtype is far larger than that of f32. */
 const isNarrow = (dtype: DType): dtype is "f16" | "f8e4m3" | "f8e5m2" =>
   dtype === "f16" || dtype === "f8e4m3" || dtype === "f8e5m2";
 
 /**
- * The share of the elements of each tensor of a state that are not 0 and below the normal range of the dtype that it is
- * stored in, before they are rounded to it; f32 scalars by the names of the tensors, of those in narrow dtypes alone.
+ * For each tensor of a state that is stored in a narrow dtype, the fraction of elements that are nonzero and below
+ * the dtype's normal range before rounding; f32 scalars by name.
  */
 export function sharesBelowRange(state: TensorTree): TensorTree {
   const builder = currentBuilder("update");
@@ -34,7 +34,7 @@ export function sharesBelowRange(state: TensorTree): TensorTree {
   }) as TensorTree;
 }
 
-/** f32 scalar: the share of elements that are not 0 and below the normal range of a dtype. */
+/** Fraction of elements that are nonzero and below the normal range of a dtype, f32 scalar. */
 export function shareBelow(x: Tensor, dtype: FloatDType): Tensor {
   const size = abs(cast(x, "f32"));
   const isBelow = and(greater(size, 0), less(size, floatFormats[dtype].minNormal));

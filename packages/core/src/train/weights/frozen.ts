@@ -9,10 +9,10 @@ export type FrozenMask<P> = P extends HostTensor
     ? boolean | (IsOpen<P> extends true ? AnyMask : { readonly [K in Names<P>]?: FrozenMask<P[K]> })
     : boolean;
 
-/** The members of a tree: of a tuple only its places, so that `{ 0: true }` is a mask of the parts of a `sequential`. */
+/** The names of a tree; for a tuple its positions, so that `{ 0: true }` is a mask of the parts of a `sequential`. */
 type Names<P> = P extends readonly unknown[] ? Extract<keyof P, `${number}`> : keyof P;
 
-/** Whether the type names no members: a record, or a list of any length. */
+/** Whether a type does not name its members: a record, or a list of any length. */
 type IsOpen<P> = string extends keyof P
   ? true
   : P extends readonly unknown[]
@@ -50,7 +50,7 @@ interface Frozen {
 
 /**
  * Paths of the leaves where a mask over the parameters is true.
- * @param what the subject of the messages
+ * @param what the subject of messages
  * @throws MP_INVALID_ARGUMENT for a mask that does not match the tree
  */
 export function readMask(what: string, parameters: unknown, mask: unknown): ReadonlySet<string> {
@@ -85,9 +85,7 @@ function collect(what: string, into: Set<string>, tree: unknown, mask: unknown, 
   }
 }
 
-/**
- * Splits parameters into trained and frozen: both with the tree's structure, with `{}` in place of the other's leaves.
- */
+/** Splits parameters into trained and frozen: both with the tree's structure, `{}` in place of other leaves. */
 export function splitFrozen(
   tree: TensorTree,
   frozen: ReadonlySet<string>,
@@ -113,7 +111,7 @@ export function mergeFrozen(trained: TensorTree, frozen: TensorTree): TensorTree
   );
 }
 
-/** How untrained weights are stored: f32 ones as the master weights store them; others, such as bf16 or codes, as given. */
+/** Stores untrained weights: f32 ones as the master weights store them; others, such as bf16 or codes, as given. */
 export function storeUntrained(weights: TensorTree, masters: MasterWeights): TensorTree {
   const others = leavesOf(weights, isTensor, "params").flatMap(([path, { dtype }]) =>
     dtype === "f32" ? [] : path,

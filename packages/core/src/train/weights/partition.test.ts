@@ -13,7 +13,7 @@ const TOTAL = leaves.reduce((sum, leaf) => sum + elements(leaf), 0);
 const counts = (divided: Partition): readonly number[] =>
   divided.map((parts) => [...parts.values()].reduce((sum, { from, to }) => sum + to - from, 0));
 
-/** The parts of each leaf, in the order of the ranks. */
+/** The parts of each leaf in rank order. */
 const covered = (divided: Partition) =>
   leaves.map(({ path }) => divided.flatMap((parts) => parts.get(path) ?? []));
 

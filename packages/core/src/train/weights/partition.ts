@@ -5,13 +5,13 @@ export interface Leaf {
   readonly shape: Shape;
 }
 
-/** A leaf's elements `from` up to `to`, in row-major order. */
+/** The elements of a leaf from `from` up to, not including, `to`, in row-major order. */
 export interface Part {
   readonly from: number;
   readonly to: number;
 }
 
-/** The parts of the leaves that each rank has, by path. It does not name a leaf of which it has nothing. */
+/** For each rank, its parts of the leaves by path. Leaves of which it has nothing are left out. */
 export type Partition = readonly ReadonlyMap<string, Part>[];
 
 export const countElements = ({ shape }: Pick<Leaf, "shape">): number => elementCount(shape, "shard");
@@ -21,7 +21,7 @@ export function partition(leaves: readonly Leaf[], size: number, scope: "element
   return scope === "element" ? byElement(leaves, size) : byLeaf(leaves, size);
 }
 
-/** The leaves one after another, cut into parts that differ by one element at most. */
+/** Lays the leaves end to end and cuts them into parts that differ by at most one element. */
 function byElement(leaves: readonly Leaf[], size: number): Partition {
   const total = leaves.reduce((sum, leaf) => sum + countElements(leaf), 0);
   return Array.from({ length: size }, (_, rank) => {
@@ -38,7 +38,7 @@ function byElement(leaves: readonly Leaf[], size: number): Partition {
   });
 }
 
-/** Whole leaves, the largest first, each to the rank that has least. */
+/** Gives out whole leaves, the largest first, each to the rank that has least so far. */
 function byLeaf(leaves: readonly Leaf[], size: number): Partition {
   const ranks = Array.from({ length: size }, () => ({ parts: new Map<string, Part>(), elements: 0 }));
   for (const leaf of leaves.toSorted((a, b) => countElements(b) - countElements(a))) {

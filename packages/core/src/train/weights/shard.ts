@@ -12,26 +12,26 @@ import { add, cast, concat, reshape, slice } from "@mp/graph/ops";
 import type { MasterWeights } from "../../precision/master-weights.js";
 import type { Part } from "./partition.js";
 
-/** The part of the trained parameters that a rank keeps. */
+/** The weights that a rank keeps. */
 export type ShardedMasters = {
-  /** All of them, as the loss gets them: in f32, where they are the masters as well, or in a half. */
+  /** Copies of all weights as the loss gets them: in a half, or in f32, where they are also the masters. */
   readonly copy: TensorTree;
-  /** f32 masters of this rank's own part of those that are in a half. */
+  /** f32 masters of this rank's part of the weights that are in a half. */
   readonly own: TensorTree;
 };
 
 /** The part of the update that one rank makes. */
 export interface Shard {
   /**
-   * Whether ranks may come to different verdicts on their parts, because new parameters are checked or an optimizer
-   * divides by norms of its leaves; then they agree on one before any applies its part.
+   * Whether ranks may judge their parts differently, because new parameters are checked or an optimizer divides by
+   * norms of its leaves. They then agree on one verdict before any rank applies its part.
    */
   readonly isJudged: boolean;
-  /** The own parts of a tree of whole leaves. A part that is not a whole leaf is flat. */
+  /** This rank's parts of a tree of whole leaves. A part that is not a whole leaf is flat. */
   own(whole: TensorTree): TensorTree;
-  /** f32 masters of the own parts. */
+  /** f32 masters of this rank's parts. */
   masters(state: ShardedMasters): TensorTree;
-  /** The state with the updates of the own parts added, in the copies as well; and the new masters. */
+  /** Adds updates to this rank's parts, masters and copies; returns the state and the new masters. */
   apply(
     state: ShardedMasters,
     updates: TensorTree,
@@ -45,7 +45,7 @@ export interface ShardOptions {
   readonly isJudged: boolean;
 }
 
-/** The shard of one rank, and its master weights in place of f32 ones. */
+/** Builds the shard of one rank, and its master weights in place of the precision's f32 ones. */
 export function buildShard({ parts, storage, isJudged }: ShardOptions): {
   readonly shard: Shard;
   readonly masterWeights: MasterWeights<ShardedMasters>;
@@ -97,7 +97,7 @@ function cut(leaf: Tensor, { from, to }: Part): Tensor {
   return slice(reshape(leaf, [elements]), [{ axis: 0, start: from, end: to }]);
 }
 
-/** The leaf with another part. */
+/** Replaces a part of a leaf. */
 function replaceRange(leaf: Tensor, { from, to }: Part, part: Tensor): Tensor {
   const elements = elementCount(leaf.shape, "shard");
   if (from === 0 && to === elements) return part;

@@ -5,17 +5,17 @@ import { ALONE, type RankPlace } from "../../definition/rank-place.js";
 import type { CheckpointSource } from "./place.js";
 import { type OwnCheckpoint, ownPart } from "./rank-parts.js";
 
-/** Incremented when a file of the old format could be misread. */
+/** The format's version, incremented when an old version could misread a new file. */
 export const FORMAT = "mp.training/1";
-/** The format of files with parts of the state that a run may lack: settable rates, an average of the weights. */
+/** The format of files with optional parts of the state: settable rates, an average of the weights. */
 export const OPTIONAL_FORMAT = "mp.training/2";
 
-/** A checkpoint's content as a process reads it, and the error for a problem with it. */
+/** A checkpoint's content as one process reads it, and the error to throw for a problem with it. */
 export interface OpenCheckpoint extends OwnCheckpoint {
   refuse(message: string): never;
 }
 
-/** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for what is no checkpoint of a training run */
+/** @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH for a file that is not a checkpoint of a training run */
 export async function openCheckpoint(
   { name, details, read }: CheckpointSource,
   place: RankPlace = ALONE,
@@ -52,10 +52,10 @@ function shortCounters(tensors: Outputs, refuse: (message: string) => never): Ou
   );
 }
 
-/** End of messages about values that no run writes. */
+/** The end of messages about values that no run writes. */
 export const DAMAGED = "such a run is damaged, load an earlier checkpoint";
 
-/** The first few misfits, and how many more. */
+/** The first five misfits, and the number of the others. */
 export function listMisfits(misfits: readonly string[]): string {
   const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
   return `${misfits.slice(0, 5).join("; ")}${more}`;

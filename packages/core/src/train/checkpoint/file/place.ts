@@ -6,19 +6,19 @@ import { bytesOfTensors, checkBytes, tensorsOfBytes } from "../../../checkpoint/
 import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
 
 export interface CheckpointTarget<T> {
-  /** @throws MP_INVALID_ARGUMENT for what cannot be a path, MP_UNSUPPORTED without Node */
+  /** @throws MP_INVALID_ARGUMENT for a value that cannot be a path, MP_UNSUPPORTED without Node */
   check(): void;
   write(checkpoint: LoadedTensors): Promise<T>;
-  /** Gives all ranks the result of the write of rank 0. */
+  /** Gives all ranks the result of rank 0's write. */
   broadcast(ranks: Ranks, written: T | undefined): Promise<T>;
 }
 
 export interface CheckpointSource {
-  /** Begins messages about the content. */
+  /** The beginning of messages about the content. */
   readonly name: string;
-  /** The path, where there is one, for errors. */
+  /** The path, if there is one, for errors. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** @throws MP_IO, MP_PARSE; MP_INVALID_ARGUMENT for what is neither a path nor bytes, MP_UNSUPPORTED without Node */
+  /** @throws MP_IO, MP_PARSE; MP_INVALID_ARGUMENT for neither a path nor bytes, MP_UNSUPPORTED without Node */
   read(): Promise<LoadedTensors>;
 }
 

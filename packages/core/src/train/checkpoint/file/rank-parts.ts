@@ -1,6 +1,6 @@
 /**
- * The part of each rank in a checkpoint of several ranks: rank 0's model state and place in the data under their usual
- * names, and what another rank has that differs under `rank/<r>/…`.
+ * Each rank's part in a checkpoint of several ranks. Model state and position in the data of rank 0 have their usual
+ * names; a value that differs on rank r is under `rank/<r>/…`.
  */
 
 import { formatType, type HostTensor } from "@mp/graph";
@@ -9,14 +9,14 @@ import type { LoadedTensors } from "../../../checkpoint/format-tensors.js";
 import { passOnly } from "../../data/feed.js";
 import type { RankPlace } from "../../definition/rank-place.js";
 
-/** The number of ranks in the metadata; files of one process do not name it. */
+/** Key of the number of ranks in the metadata; files of one process lack it. */
 const RANKS = "ranks";
-/** Entries of the metadata that each rank has for itself. */
+/** Entries of the metadata that differ from rank to rank. */
 const OWN = ["cursor", "callbacks"];
 
 const entryName = (rank: number, name: string): string => `rank/${rank}/${name}`;
 
-/** The checkpoint of rank 0 with what the others have of their own, in the order of ranks. */
+/** Adds to the checkpoint of rank 0 the values that differ on other ranks; `parts` are in the order of ranks. */
 export function withRankParts(checkpoint: LoadedTensors, parts: readonly LoadedTensors[]): LoadedTensors {
   const tensors: Record<string, HostTensor> = { ...checkpoint.tensors };
   const metadata: Record<string, string> = { ...checkpoint.metadata, [RANKS]: String(parts.length) };
@@ -34,13 +34,13 @@ export function withRankParts(checkpoint: LoadedTensors, parts: readonly LoadedT
 
 /** A checkpoint as one rank reads it. */
 export interface OwnCheckpoint extends LoadedTensors {
-  /** The message if another number of ranks made it. */
+  /** A message if the checkpoint is from a run with another number of ranks. */
   readonly note: string | undefined;
 }
 
 /**
- * The rank's own part of a checkpoint. From a run of another number of ranks it takes the mean of the model states, and
- * the beginning of the pass.
+ * One rank's own part of a checkpoint. If the run had another number of ranks, the part has the mean of their model
+ * states and the beginning of the pass.
  */
 export function ownPart(
   { tensors, metadata }: LoadedTensors,
@@ -85,7 +85,7 @@ export function ownPart(
   };
 }
 
-/** The slot of an entry, and the rank if the entry is one rank's own. */
+/** Splits an entry's name into its slot and, if the entry belongs to one rank, that rank. */
 function parseEntry(name: string): { readonly rank: number | undefined; readonly slot: string } {
   const [head, rank, ...rest] = name.split("/");
   return head === "rank" && rest.length > 0
@@ -93,7 +93,7 @@ function parseEntry(name: string): { readonly rank: number | undefined; readonly
     : { rank: undefined, slot: name };
 }
 
-/** The mean of f32 tensors; of another dtype, such as counts, the first one. */
+/** The mean of f32 tensors; for another dtype, such as counts, the first tensor. */
 function averageTensors(values: readonly HostTensor[]): HostTensor {
   const [first] = values as readonly [HostTensor];
   if (first.dtype !== "f32" || values.every((value) => value === first)) return first;

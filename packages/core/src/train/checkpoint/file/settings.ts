@@ -4,9 +4,9 @@ import { describeEma } from "../../weights/average.js";
 
 export interface Setting {
   readonly name: string;
-  /** As files have it. */
+  /** The value in files. */
   readonly text: string;
-  /** Whether the structure of the state follows from it. */
+  /** Whether the setting determines the structure of the state. */
   readonly shapesState: boolean;
 }
 
@@ -18,8 +18,8 @@ export const OBJECTIVES = "objectives";
 const OPTIMIZER = "optimizer";
 
 /**
- * The settings that, together with the state, decide how training continues. A checkpoint stores them; loading one with
- * other settings warns.
+ * Lists the settings that, besides the state, decide how training continues. A checkpoint stores them; loading one
+ * with other settings warns.
  */
 export function listSettings(definitions: Definitions): readonly Setting[] {
   const [definition] = definitions;
@@ -52,12 +52,12 @@ function ownSettings(definition: StepDefinition): readonly Setting[] {
   ];
 }
 
-/** The settings as entries of a file. */
+/** Converts settings to entries of a file's metadata. */
 export function printSettings(settings: readonly Setting[]): Metadata {
   return Object.fromEntries(settings.map(({ name, text }) => [name, text]));
 }
 
-/** Whether the settings name an optimizer with groups of parameters, a `byPath`. */
+/** Whether the settings are those of an optimizer with groups of parameters, a `byPath`. */
 export function hasGroups(metadata: Metadata): boolean {
   return Object.entries(metadata).some(
     ([name, text]) => name.startsWith(OPTIMIZER) && text.includes("byPath("),

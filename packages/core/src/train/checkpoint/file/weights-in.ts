@@ -3,15 +3,15 @@ import { feedName } from "../../definition/traced-program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
 import { OBJECTIVES } from "./settings.js";
 
-/** The place of the weights in files that do not name it: those written before `weightsAt`. */
+/** The entry of the weights by method, for files that do not name it because they are older than `weightsAt`. */
 const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
   "kahan(f16)": "value",
   "kahan(bf16)": "value",
 };
 
 /**
- * Reads the weights of a checkpoint, or with `average` their moving average, by the path of the parameter, trained or
- * frozen: as stored if that is the wanted dtype, otherwise in f32.
+ * Reads a checkpoint's weights, or with `average` their moving average, by the paths of trained and frozen
+ * parameters: as stored if that is the wanted dtype, otherwise in f32.
  * @throws MP_CHECKPOINT_MISMATCH for an average that the file does not hold
  */
 export function weightsIn(
@@ -33,7 +33,7 @@ export function weightsIn(
   };
 }
 
-/** The names of the objectives of the run that wrote the file; undefined for the one of a single loss. */
+/** The names of the objectives of the run that wrote the file; `undefined` stands for a single loss. */
 function objectivesIn(
   { [OBJECTIVES]: text }: OpenCheckpoint["metadata"],
   refuse: OpenCheckpoint["refuse"],

@@ -1,6 +1,6 @@
 /**
- * Fits a checkpoint to a run with another `frozen` mask, other groups of parameters, or with other optional parts of the
- * state. What a parameter has keeps its values if the file has all of it; the rest starts as in a new run from the
+ * Fits a checkpoint to a run with another `frozen` mask, other groups of parameters or other optional parts of the
+ * state. State of a parameter that the file has completely keeps its values; the rest starts as in a new run from the
  * file's weights. The weights themselves always come from the file.
  */
 import { formatType, type HostTensor, type State, type ValueType } from "@mp/graph";
@@ -8,14 +8,14 @@ import type { Outputs } from "../../definition/outputs.js";
 import type { Slot } from "../../definition/slot.js";
 import { isOptionalSlot } from "../../definition/state.js";
 
-/** A checkpoint and the run that it does not fit. */
+/** The slots of a checkpoint and of a run that it does not fit. */
 export interface Mismatch {
-  /** By name: the slots of the run that a file should have, and those that this file has. */
+  /** Slots by name: those that a file for this run has, and those that this file has. */
   readonly wanted: ReadonlyMap<string, Slot>;
   readonly held: ReadonlyMap<string, Slot>;
   readonly types: State["types"];
   readonly tensors: Outputs;
-  /** Parameters that the run does not train, and those that the run of the file did not. */
+  /** Paths of the parameters that this run does not train, and of those that the file's run did not train. */
   readonly frozen: ReadonlySet<string>;
   readonly wereFrozen: ReadonlySet<string>;
   /** Whether this run or the file's has groups of parameters. */
@@ -23,15 +23,15 @@ export interface Mismatch {
 }
 
 export interface Adapted {
-  /** The slots that come from the file. */
+  /** Tensors that come from the file. */
   readonly kept: Outputs;
-  /** The slots that a new run from the file's weights begins with. */
+  /** Slots that start as in a new run from the file's weights. */
   readonly begun: ReadonlyMap<string, Slot>;
   /** Entries of the file that the run has no place for. */
   readonly dropped: ReadonlyMap<string, Slot>;
 }
 
-/** Undefined where the file does not fit for another reason. */
+/** Decides which slots are kept, begun and dropped; undefined if the file does not fit for another reason. */
 export function adaptSlots(mismatch: Mismatch): Adapted | undefined {
   const { wanted, held, tensors } = mismatch;
   const kept: Record<string, HostTensor> = {};
@@ -57,7 +57,7 @@ export function adaptSlots(mismatch: Mismatch): Adapted | undefined {
 
 type Named = readonly [name: string, slot: Slot];
 
-/** Groups slots that are kept together or not at all: the optimizer's state of one parameter, or a single slot. */
+/** Groups slots that are kept or dropped as a whole: the optimizer's state of one parameter, or a single slot. */
 function groupUnits(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[])[] {
   const units = new Map<string, Named[]>();
   for (const [name, slot] of slots) {
@@ -68,7 +68,7 @@ function groupUnits(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[
   return [...units.values()];
 }
 
-/** The file's entry for a slot: one of its name, or the same part of an optimizer's state in another group. */
+/** The file's entry for a slot: of the same name, or the same part of an optimizer's state in another group. */
 function findSource(mismatch: Mismatch, name: string, slot: Slot): string | undefined {
   const { held, types, tensors, isGrouped } = mismatch;
   const fits = (entry: string): boolean =>

@@ -20,8 +20,8 @@ interface Refit {
 }
 
 /**
- * Fits the file's state to a run with another frozen mask, other groups or other optional parts, and notes the change for
- * the user; undefined if it does not fit.
+ * Fits the file's state to a run with another frozen mask, other groups or other optional parts, and adds a note for
+ * the user; undefined if the state does not fit.
  */
 export async function refitState(
   opened: OpenCheckpoint,
@@ -68,7 +68,7 @@ export async function refitState(
   return { tensors: { ...fit.kept, ...Object.fromEntries(begun) }, note: describeChange(fit) };
 }
 
-/** Reads the names of a run's slots. */
+/** Makes the reader of a run's slot names. */
 export function slotReader(
   objectives: readonly StepDefinition[],
   given: GivenTypes,
@@ -78,7 +78,7 @@ export function slotReader(
   return (name) => readSlot(names, name);
 }
 
-/** Says what starts new and what is left out; weights always keep their values. */
+/** Tells the user what starts new and what is left out; weights always keep their values. */
 function describeChange({ begun, dropped }: Adapted): string {
   const [started, left] = [begun, dropped].map((slots) =>
     [...slots].flatMap(([name, { group }]) => (group === "master" || group === "frozen" ? [] : name)),

@@ -11,13 +11,13 @@ export interface Exchange {
   readonly storage: (path: string) => ComputeDType;
 }
 
-/** Completes the copies of all parameters, of which each rank has updated its part. On all ranks. */
+/** Completes the copies of all parameters after each rank has updated its part; called on all ranks. */
 export type GatherWeights = (state: State) => Promise<void>;
 
 /** The slot of a parameter's copy. */
 export const copyName = (path: string): string => feedName("master/copy", path);
 
-/** Gathers the parts, into memory that is used in every step. */
+/** Gathers the parts into memory that every step reuses. */
 export function gatherWeights({ ranks, leaves, divided, storage }: Exchange): GatherWeights {
   const copies = new Map(
     leaves.map((leaf) => {
@@ -58,7 +58,7 @@ export function gatherWeights({ ranks, leaves, divided, storage }: Exchange): Ga
   };
 }
 
-/** A failing rank announces itself by an `allGather` too, whose bytes would otherwise pass for its weights. */
+/** The error for bytes that are not weights: a failing rank announces itself by an `allGather` too. */
 const notWeights = (rank: number, length: number): MpError =>
   new MpError(
     "MP_RANK_MISMATCH",
@@ -82,7 +82,7 @@ export function gatherWeightsInPlace(exchange: Exchange): GatherWeights {
   const { ranks, leaves, divided } = exchange;
   const mine = divided[ranks.rank] ?? new Map<string, Part>();
   const slots = leaves.map(({ path }) => copyName(path));
-  /** The ranges in which others have their parts. */
+  /** The ranges that hold the other ranks' parts. */
   const others: [from: number, to: number][] = [];
   let [start, end] = [0, 0];
   for (const leaf of leaves) {

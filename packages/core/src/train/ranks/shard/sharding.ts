@@ -1,7 +1,7 @@
 /**
- * The update of a data-parallel run divided among its ranks (ZeRO stage 1, Rajbhandari et al., arXiv 1910.02054): each has
- * masters and optimizer state of its part alone, updates that part, and all give each other the new weights. Gradients
- * are summed whole, so that norm, clipping and finite check are those of a run that is not divided.
+ * Divides the update of a data-parallel run among its ranks (ZeRO stage 1, Rajbhandari et al., arXiv 1910.02054).
+ * Each rank keeps masters and optimizer state of only its part, updates that part, and gives the others its new
+ * weights. Gradients are summed whole, so that norm, clipping and finite check are those of the undivided run.
  */
 import {
   type ComputeDType,
@@ -25,24 +25,24 @@ import { buildShard } from "../../weights/shard.js";
 import { copyName, gatherWeights, gatherWeightsInPlace } from "./gather-weights.js";
 import { WholeState } from "./whole-state.js";
 
-/** A run's division, on one rank. */
+/** The division of a run, as one rank sees it. */
 export interface Sharding {
   /** The definitions of this rank's programs. */
   readonly definitions: Definitions;
-  /** Whether a slot has the same values on all ranks at the start. */
+  /** Whether a slot must have the same values on all ranks at the start. */
   isCommon(slot: string): boolean;
   /** Slots that `gather` changes in place, for `createState`. */
   readonly adjacent: readonly (readonly string[])[];
-  /** This rank's state as that of an undivided run, and a reader of its parameters. All ranks call both. */
+  /** This rank's state in the form of an undivided run, and a reader of its parameters. Call both on all ranks. */
   whole(
     state: State,
     given: GivenTypes,
   ): Promise<{ readonly state: State; readonly parameters: () => Promise<unknown> }>;
-  /** Gives all ranks the new weights of a step, if its outputs say that it was applied. All ranks call it. */
+  /** Gives all ranks the new weights of a step if its outputs say that it was applied. Call it on all ranks. */
   gather(state: State, outputs: Outputs): Promise<void>;
 }
 
-/** @throws MP_UNSUPPORTED for what cannot be divided */
+/** @throws MP_UNSUPPORTED for an update that cannot be divided */
 export function sharding(definitions: Definitions, parameters: unknown, ranks: Ranks): Sharding {
   const [definition] = definitions;
   const scope = divisible(definitions);
@@ -81,7 +81,7 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
   };
 }
 
-/** The scope of an update that can be divided. */
+/** The scope of an update that can be divided; refuses other updates. */
 function divisible(definitions: Definitions): "element" | "leaf" {
   const [{ objective, optimizer, precision, ema }] = definitions;
   const refuse = (problem: string): never => {

@@ -31,13 +31,13 @@ const inMaster = (entry: "copy" | "own", path: string): string =>
   [MASTER, entry, ...(path === "" ? [] : [path])].join("/");
 
 /**
- * A divided run's state as that of an undivided one, with its slots, for checkpoints. `read` gathers from all ranks, so
- * all of them must read the same slots.
+ * The state of a divided run in the form of an undivided one, for checkpoints. `read` gathers from all ranks, so all
+ * of them must read the same slots.
  */
 export class WholeState implements State {
   readonly types: Types;
   readonly #parts: WholeParts;
-  /** For each rank, the number of elements that it has of each slot. */
+  /** For each rank, how many elements of each slot it has. */
   readonly #elements: readonly Readonly<Record<string, number>>[];
 
   private constructor(parts: WholeParts, elements: readonly Readonly<Record<string, number>>[]) {
@@ -46,7 +46,7 @@ export class WholeState implements State {
     this.#elements = elements;
   }
 
-  /** All ranks call this; they exchange the sizes of their slots. */
+  /** Makes the whole state. Call it on all ranks, which exchange the sizes of their slots. */
   static async of(parts: WholeParts): Promise<WholeState> {
     const { state, ranks } = parts;
     const own = Object.entries(state.types).map(([slot, type]) => [slot, countElements(type)] as const);
@@ -72,24 +72,24 @@ export class WholeState implements State {
     return Object.fromEntries(names.map((name) => [name, values.get(name) as HostTensor]));
   }
 
-  /** Not on all ranks together: each writes its part. */
+  /** Writes this rank's part only; the ranks need not call it together. */
   async write(values: Outputs): Promise<void> {
     await this.#parts.state.write(
       Object.fromEntries(Object.entries(values).flatMap(([name, value]) => this.#keptOf(name, value))),
     );
   }
 
-  /** It owns nothing. */
+  /** Does nothing: the state belongs to the run. */
   async dispose(): Promise<void> {}
 
-  /** The slot that has this rank's part. */
+  /** The slot that holds this rank's part. */
   #keptAt(name: string): string {
     if (slotGroupName(name) !== MASTER) return name;
     const own = inMaster("own", masterPath(name));
     return this.#elements.some((slots) => own in slots) ? own : inMaster("copy", masterPath(name));
   }
 
-  /** Whether the ranks' elements add up to the slot once; of a slot that is not divided each rank has all. */
+  /** Whether the ranks' elements add up to the slot once. If the slot is not divided, each rank has all of it. */
   #isDivided(name: string): boolean {
     const slot = this.#keptAt(name);
     const total = this.#elements.reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);

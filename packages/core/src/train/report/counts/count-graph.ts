@@ -4,22 +4,22 @@ import { concat, reshape } from "@mp/graph/ops";
 import { type CountedTensor, countExponents, LONGEST, splitVectors } from "./exponent-counts.js";
 import { type ValueGroup, valueGroups } from "./value-groups.js";
 
-/** Small values of a group are concatenated up to this many elements, which saves the overhead of nodes. */
+/** Values of a group are concatenated up to this many elements, which saves nodes. */
 const JOINED = 2 ** 18;
 
 /** A graph that counts the values of another graph. Outputs: `rows` f32 [ROW · n], `largest` f32 [n]. */
 export interface CountGraph {
   readonly graph: Graph;
-  /** In the order of their first values. */
+  /** Groups in the order of their first values. */
   readonly groups: readonly ValueGroup[];
-  /** Index of the group of each of the n rows; a group may have several rows. */
+  /** The index of the group of each row; a group may have several rows. */
   readonly rows: readonly number[];
 }
 
 /**
- * The graph, computed in f32 throughout, with a histogram of each group of values instead of its results. So a value
- * that would underflow or overflow in the half is counted at its true size. Values are counted as soon as enough have
- * been collected, and are not kept longer.
+ * Computes the graph in f32 throughout and outputs a histogram for each group of values instead of results. A value
+ * that would underflow or overflow in the half is thus counted at its true size. Values are counted as soon as enough
+ * have been collected, and then dropped.
  */
 export function countGraph(graph: Graph): CountGraph {
   return new Counting(unrollScans(graph)).run();
@@ -104,7 +104,7 @@ class Counting {
   }
 }
 
-/** All elements as one vector, in any order. A recurrent layer has many values of one shape. */
+/** Joins all elements to one vector, in any order. A recurrent layer has many values of one shape. */
 function concatenate(parts: readonly Tensor[]): Tensor {
   const byRow = new Map<string, Tensor[]>();
   for (const part of parts) {

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addHistograms, buildHistogram, countExponents, type ExponentHistogram } from "./exponent-counts.js";
 
-/** By the graph, on the oracle. */
+/** Counts values by the graph, on the reference backend. */
 function counted(values: Float32Array): ExponentHistogram {
   const type = { dtype: "f32", shape: [values.length] } as const;
   const { graph } = traceInto([{ name: "x", role: "batch", type }], ([x]) => ({
@@ -15,7 +15,7 @@ function counted(values: Float32Array): ExponentHistogram {
 }
 
 const bits = new DataView(new ArrayBuffer(4));
-/** From the float's own bits; everything below 2^-126 counts as 2^-127. */
+/** Reads the exponent from the float's own bits; everything below 2^-126 counts as 2^-127. */
 function exponentOf(value: number): number {
   bits.setFloat32(0, value);
   return ((bits.getUint32(0) >>> 23) & 255) - 127;

@@ -1,7 +1,7 @@
 /**
  * Counts floats by binary exponent inside a graph. The exponent is a logarithm rounded down, which may be off near a
- * power of two. So it is estimated slightly too low and raised where a table shows that the next power is reached:
- * exact for every float that the engine does not flush to 0.
+ * power of two. It is therefore estimated slightly too low, then raised if a table shows that the next power is
+ * reached: exact for every float that the engine does not flush to 0.
  */
 import { elementCount, type Tensor, tensor } from "@mp/graph";
 import {
@@ -30,19 +30,19 @@ import {
   where,
 } from "@mp/graph/ops";
 
-/** Exponent of the first count, which has everything below 2^-126: engines may flush it to 0. */
+/** Exponent of the first count, which includes everything below 2^-126, since engines may flush it to 0. */
 const FIRST_EXPONENT = -127;
 const LAST_EXPONENT = 127;
 const EXPONENTS = LAST_EXPONENT - FIRST_EXPONENT + 1;
 
-/** Indices in a row of counts, after the exponents: 0 or not finite, finite, NaN. */
+/** Indices in a row of counts after the exponents: 0 or not finite, finite, NaN. */
 const ZERO_OR_NOT_FINITE = EXPONENTS;
 const FINITE = EXPONENTS + 1;
 const NOT_A_NUMBER = EXPONENTS + 2;
 export const ROW: number = EXPONENTS + 3;
 
 const LARGEST_F32 = (2 - 2 ** -23) * 2 ** 127;
-/** More than the logarithm's error (below 1e-4 up to 2^127), and too small to skip an exponent. */
+/** Larger than the error of the logarithm (below 1e-4 up to 2^127), and too small to skip an exponent. */
 const LOW_BY = 1e-3;
 
 /** Sums of ones in f32 are exact up to this number. */
@@ -62,13 +62,13 @@ export interface ExponentHistogram {
 }
 
 export interface CountedTensor {
-  /** f32 [ROW]; exact while the tensor holds no more than LONGEST values. */
+  /** Counts, f32 [ROW]; exact while the tensor has at most LONGEST values. */
   readonly row: Tensor;
   /** The largest finite magnitude, f32 [1]. */
   readonly largest: Tensor;
 }
 
-/** The elements as vectors that are short enough to be counted exactly. */
+/** Splits the elements into vectors short enough to be counted exactly. */
 export function splitVectors(tensor: Tensor): readonly Tensor[] {
   const size = elementCount(tensor.shape, "precisionReport");
   const vector = reshape(tensor, [size]);
@@ -103,11 +103,11 @@ export function countExponents(vector: Tensor): CountedTensor {
   };
 }
 
-/** The power of two above each exponent; a new tensor for each graph, since a backend may keep a constant's array. */
+/** The power of two above each exponent. A new tensor for each graph, since a backend may keep a constant's array. */
 const nextPowers = () =>
   tensor(Float32Array.from({ length: EXPONENTS }, (_, index) => 2 ** (FIRST_EXPONENT + index + 1)));
 
-/** Sums rows of counts from `countExponents`, and takes the largest of the magnitudes. */
+/** Sums rows of counts from `countExponents`, and takes the largest of their magnitudes. */
 export function buildHistogram(
   rows: readonly ArrayLike<number>[],
   largest: readonly number[],

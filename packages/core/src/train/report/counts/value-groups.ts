@@ -13,8 +13,8 @@ import {
 } from "@mp/graph";
 
 /**
- * `gradients` are the intermediate values of the backward pass, scaled by the loss scale; `weight gradients` are its
- * results; `activations` are all other computed values, including derivatives of activations.
+ * Kinds of values. `gradients` are the intermediate values of the backward pass, scaled by the loss scale; `weight
+ * gradients` are its results; `activations` are all other computed values, including derivatives of activations.
  */
 export const VALUE_KINDS = ["weights", "activations", "gradients", "weight gradients"] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
@@ -22,29 +22,27 @@ export type ValueKind = (typeof VALUE_KINDS)[number];
 /** Values that are counted together. */
 export interface ValueGroup {
   readonly kind: ValueKind;
-  /** Scope path, or for weights and their gradients the parameter's path. */
+  /** Scope path; for weights and their gradients, the parameter's path. */
   readonly layer: string;
-  /** The scope path in words for readers, where they differ: `0 dense` for `0/dense`. Values with different ones are different groups. */
+  /** The layer as reports show it, if different: `0 dense` for `0/dense`. Different labels make different groups. */
   readonly label?: string;
-  /** The dtype that the casting policy keeps them in; for weights, the dtype that they are multiplied in. */
+  /** The dtype that the casting policy keeps the values in; for weights, the dtype that they are multiplied in. */
   readonly dtype: ComputeDType;
 }
 
-/** The input for the loss scale. */
+/** Name of the input for the loss scale. */
 export const SCALE = "scale";
-/** Prefix of the outputs that are weights and their gradients, by the parameter's path. */
+/** Prefixes of the outputs that are weights and their gradients; the parameter's path follows. */
 const WEIGHTS = "weights/";
 const GRADIENTS = "gradients/";
 
-/** Whether the operator only moves existing numbers. Rows looked up are counted: their table is no activation. */
+/** Whether an operator only moves numbers. A look-up is counted, since its table is not an activation. */
 function movesOnly(op: Op): boolean {
   const { moves } = opTable[op];
   return moves !== undefined && moves !== "looks-up";
 }
 
-/**
- * The group of every float value that is counted. A value is counted once, and again where it is rounded to a half.
- */
+/** The group of every float value that is counted: once, and again where it is rounded to a half. */
 export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
   const groups = new Map<Value, ValueGroup>();
   const makers = producers(graph);
