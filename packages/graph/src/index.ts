@@ -1,7 +1,7 @@
 /**
- * `@mp/graph`: the typed graph below `@mp/core`, with its tracing, differentiation, rewriting, costs and printing, and
- * the tensors, trees, dtypes and errors that all packages share. Operators are in `@mp/graph/ops`; authors of backends
- * find the rest in `@mp/graph/backend`, `@mp/graph/probe` and `@mp/graph/reference`.
+ * `@mp/graph`: the typed graph below `@mp/core`, with its tracing, differentiation, rewriting, costs and printing,
+ * and the tensors, trees, dtypes and errors that all packages share. Operators are in `@mp/graph/ops`; the rest, for
+ * authors of backends, is in `@mp/graph/backend`, `@mp/graph/probe` and `@mp/graph/reference`.
  */
 
 // Backends, and running a graph on one

@@ -1,11 +1,10 @@
 import { meantInstead } from "./options.js";
 
-/** More would hide the one that was meant. */
+/** Largest number of names in a hint; more would hide the one that was meant. */
 const MOST_NAMES = 8;
 
 /**
- * The hint at the end of a message about a name that a tree does not have: the name that was likely meant, or the
- * existing ones.
+ * The end of a message about a name that a tree does not have: the name that was likely meant, or the existing names.
  */
 export function namesInstead(name: string, node: unknown): string {
   const names = typeof node === "object" && node !== null ? Object.keys(node) : [];

@@ -8,46 +8,45 @@ export interface Defaulted<T> {
 }
 
 /**
- * For an option that is checked later, where more is known: the precision with the manifest, a mask with the
- * parameters.
+ * The check of an option that is really checked later: the precision with the manifest, a mask with the parameters.
  */
 export const later: Check = () => {};
 
 /**
- * The options of a function: what each may be, and its default where it has one. A new option does not compile until it
- * is listed.
+ * The options of a function, each with its check and its default, if any. A new option does not compile until it is
+ * listed.
  */
 export type OptionTable<O> = {
   readonly [K in keyof O]-?: undefined extends O[K] ? Check | Defaulted<Exclude<O[K], undefined>> : Check;
 };
 
-/** The table of options that may all be left out. */
+/** A table of options that all have defaults. */
 export type DefaultedOptions<O> = {
   readonly [K in keyof O]-?: Defaulted<Exclude<O[K], undefined>>;
 };
 
-/** All options with their defaults. */
+/** The options after the defaults have been filled in. */
 export type OptionValues<O, T> = {
   readonly [K in keyof T & keyof O]: T[K] extends Defaulted<unknown> ? Exclude<O[K], undefined> : O[K];
 };
 
 export interface OptionHints {
-  /** Is shown if the options are not an object. */
+  /** Shown if the options are not an object. */
   readonly example?: string;
-  /** Advice by names of options that other libraries or parts have and this one lacks. */
+  /** Advice by option name, for options of other libraries or parts that are missing here. */
   readonly elsewhere?: Readonly<Record<string, string>>;
 }
 
-/** The row of an option that may be left out: its default, and what may be given. */
+/** The row of an option that may be left out. */
 export const withDefault = <const T>(fallback: T, accepts: Check): Defaulted<T> => ({
   accepts,
   default: fallback,
 });
 
 /**
- * Checks the options by their table and fills in the defaults; what is undefined counts as left out.
+ * Checks the options by their table and fills in the defaults. An undefined option counts as left out.
  * @param what the subject of the messages: `adamW`
- * @throws MP_INVALID_ARGUMENT for an unknown name, with the name that was likely meant, or a value that is not allowed
+ * @throws MP_INVALID_ARGUMENT for a value that is not allowed or an unknown name, with the name that was likely meant
  */
 export function readOptions<O extends object, const T extends OptionTable<O>>(
   what: string,
@@ -68,8 +67,8 @@ export function readOptions<O extends object, const T extends OptionTable<O>>(
 }
 
 /**
- * The values without those that equal the defaults of some options. Checkpoints are compared by descriptions: leaving
- * out options that were added later, at their defaults, keeps the descriptions of old checkpoints valid.
+ * Removes the values that equal the defaults of some options. Checkpoints are compared by descriptions; leaving out
+ * the defaults of options that were added later keeps the descriptions of old checkpoints valid.
  */
 export function withoutDefaults<V extends object>(
   values: V,

@@ -9,10 +9,10 @@ export type OptionNames<O> = { readonly [K in keyof O]-?: true };
  * call. An option that is undefined counts as omitted.
  * @param what the owner of the options, the subject of the message: `adamW`
  * @param known all names, as `{ learningRate: true, … }`
- * @param example is shown if the options are not an object
- * @param elsewhere what to do instead, by option names of other libraries or parts that this one lacks
+ * @param example shown if the options are not an object
+ * @param elsewhere advice by option name, for options of other libraries or parts that are missing here
  * @throws MP_INVALID_ARGUMENT if `options` is not an object, or for an unknown name, with the name that was likely
- * meant
+ *   meant
  */
 export function checkOptions<O extends object>(
   what: string,

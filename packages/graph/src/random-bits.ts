@@ -14,7 +14,7 @@ function highProduct(a: number, b: number): number {
   return (a1 * b1 + Math.floor(cross / 0x10000) + Math.floor(carry / 0x10000)) >>> 0;
 }
 
-/** Outputs for consecutive counters from 2^32 · `drawn` (modulo 2^64). */
+/** The outputs of the generator for `length` consecutive counters from 2^32 · `drawn` on (modulo 2^64). */
 export function randomBits(drawn: number, key: bigint, length: number): Int32Array<ArrayBuffer> {
   const out = new Int32Array(length);
   const keyLow = Number(key & 0xffffffffn);

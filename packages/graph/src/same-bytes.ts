@@ -1,4 +1,4 @@
-/** Whether two arrays hold the same bytes: NaN equals itself, and 0 is not -0. */
+/** Whether two arrays hold the same bytes, so that NaN equals itself and 0 does not equal -0. */
 export function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
   const [left, right] = [viewBytes(a), viewBytes(b)];
   if (left.length !== right.length) return false;

@@ -4,16 +4,16 @@ import { shown } from "./shown.js";
 /** Static dimensions, outermost first; `[]` is a scalar. A dimension may be 0. */
 export type Shape = readonly number[];
 
-/** `[2, 3]`, the notation of messages. */
+/** A shape as messages show it: `[2, 3]`. */
 export function formatShape(shape: Shape): string {
   return `[${shape.join(", ")}]`;
 }
 
-/** The largest number of elements in one tensor: engines count elements, and number them, in 32 bits. */
+/** The largest number of elements in one tensor; engines count and index elements with 32 bits. */
 const MAX_ELEMENTS = 2 ** 31 - 1;
 
 /**
- * Product of the dimensions.
+ * Product of the dimensions; `what` is the subject of the message.
  * @throws MP_SHAPE_MISMATCH for a dimension that is not a non-negative integer, or a product beyond 2^31 - 1
  */
 export function elementCount(shape: Shape, what: string): number {
@@ -43,7 +43,7 @@ export function sameShape(a: Shape, b: Shape): boolean {
 }
 
 /**
- * ONNX (NumPy) multidirectional broadcasting.
+ * The shape of the result of ONNX's (NumPy's) multidirectional broadcasting.
  * @throws MP_SHAPE_MISMATCH naming both shapes
  */
 export function broadcastShapes(a: Shape, b: Shape, what: string): Shape {

@@ -1,11 +1,11 @@
 import { isPlainObject } from "./plain-object.js";
 
-/** Longer lists are shown by their length. */
+/** Length of the longest list that is shown by its elements; longer lists are shown by their length. */
 const MOST_ELEMENTS = 16;
 
 /**
- * A refused value as a message shows it: text in quotes, a list by its elements, an object by its keys or its class,
- * and never a function's source.
+ * Formats a rejected value for a message: text in quotes, a list by its elements, an object by its keys or its class.
+ * A function's source is never shown.
  */
 export function shown(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);

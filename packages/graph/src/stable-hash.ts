@@ -1,6 +1,6 @@
 /**
- * A hash of a text, 16 hex digits, the same on every machine: distinguishes plans and programs but is not
- * cryptographic. FNV-1a in two lanes, of the text and of the text with its bits inverted.
+ * A hash of a text in 16 hex digits, the same on every machine, to distinguish plans and programs; not cryptographic.
+ * It is FNV-1a in two lanes, one for the text and one for the text with its bits inverted.
  */
 export function stableHash(text: string): string {
   let low = 0x811c9dc5;

@@ -3,8 +3,8 @@ import { isPlainObject } from "./plain-object.js";
 import { shown } from "./shown.js";
 
 /**
- * A pytree: leaves in arrays and plain objects. Keys run in code-unit order whatever order they were written
- * in; class instances and Maps are refused, so that a tree is always what its printed form says.
+ * A pytree: leaves in arrays and plain objects. Keys are in code-unit order, in whatever order they were written.
+ * Class instances and Maps are rejected, so that the printed form of a tree shows all of it.
  */
 export type Tree<L> = L | readonly Tree<L>[] | { readonly [key: string]: Tree<L> };
 
@@ -22,14 +22,14 @@ export type MapLeaves<T, From, To> = T extends From
 
 type AnyTuple = readonly [] | readonly [unknown, ...unknown[]] | readonly [...unknown[], unknown];
 
-/** Deeper trees were nested by mistake. */
+/** The greatest depth of a tree; deeper ones were nested by mistake. */
 export const DEEPEST_TREE = 64;
 
 export type LeafTest<L> = (value: unknown) => value is L;
 
 /**
- * Leaves in order with their paths, keys joined by `/`: the names of checkpoints and of graph inputs.
- * @throws MP_INVALID_ARGUMENT for anything that is no leaf, array or plain object, naming its path
+ * The leaves in order with their paths (keys joined by `/`), which name inputs of graphs and tensors in checkpoints.
+ * @throws MP_INVALID_ARGUMENT for anything that is not a leaf, array or plain object, naming its path
  */
 export function leavesOf<L>(
   tree: unknown,
@@ -95,7 +95,7 @@ function listChildren(
   );
 }
 
-/** Why a key cannot be part of a name: two leaves would share the name, or a file or an engine could not hold it. */
+/** Why a key cannot be part of a name: two leaves would share the name, or a file or engine could not hold it. */
 export function keyProblem(key: string): string | undefined {
   if (key === "") return "is empty";
   if (key.includes("/")) return "contains a slash";
@@ -104,7 +104,7 @@ export function keyProblem(key: string): string | undefined {
   return undefined;
 }
 
-/** The tree with every leaf replaced by `map(leaf, path)`. @throws as `leavesOf` */
+/** Replaces every leaf by `map(leaf, path)`. @throws as `leavesOf` */
 export function mapTree<T, L, M>(
   tree: T,
   isLeaf: LeafTest<L>,
@@ -123,9 +123,7 @@ export function mapTree<T, L, M>(
   return visit(tree, "", new Set()) as MapLeaves<T, L, M>;
 }
 
-/**
- * The inverse of `leavesOf`: the structure of `like` with the given leaves, in order.
- */
+/** Builds a tree of the structure of `like` from leaves in the order of `leavesOf`. */
 export function rebuildTree<T, L, M>(like: T, isLeaf: LeafTest<L>, leaves: readonly M[]): MapLeaves<T, L, M> {
   let next = 0;
   const tree = mapTree(like, isLeaf, () => {

@@ -8,15 +8,15 @@ const tag = Object.getOwnPropertyDescriptor(
 )?.get;
 
 /**
- * The class's name, such as `Float32Array`, for an array of any realm and of any subclass; undefined for other values.
+ * The class's name, such as `Float32Array`, for an array of any realm and any subclass; undefined for other values.
  */
 export function arrayClassOf(value: unknown): string | undefined {
   return tag?.call(value) as string | undefined;
 }
 
 /**
- * The data as an array of this realm's own class for that dtype, over the same memory; the data itself if it is one.
- * Undefined for data that does not store that dtype.
+ * A view of the data in this realm's own array class for the dtype, over the same memory; the data itself if it has
+ * that class. Undefined for data that does not store the dtype.
  */
 export function storageFor<D extends DType>(dtype: D, data: unknown): HostArrays[D] | undefined {
   const Own = hostArrayOf[dtype];
@@ -26,7 +26,7 @@ export function storageFor<D extends DType>(dtype: D, data: unknown): HostArrays
   return new Own(array.buffer, array.byteOffset, array.length);
 }
 
-/** The class of data as a message shows it: its real class if it is a typed array, otherwise the one that it claims. */
+/** The class of data for a message: its real class if it is a typed array, otherwise the class that it claims. */
 export function classNameOf(data: unknown): string {
   return (
     arrayClassOf(data) ??

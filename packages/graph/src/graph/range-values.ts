@@ -5,8 +5,8 @@ import { elementCount } from "../shape.js";
 import type { GraphNode } from "./graph.js";
 
 /**
- * The values of a Range, as the reference backend computes them, without its kernels: start + i · delta in doubles, rounded
- * once, and truncated in integer dtypes.
+ * The values of a Range as the reference backend computes them, without the backend's kernels: start + i · delta in
+ * doubles, rounded once, and truncated in integer dtypes.
  */
 export function rangeValues({ attributes, outputs }: GraphNode<"Range">): HostTensor {
   const { start, delta, dtype } = attributes;
@@ -24,7 +24,7 @@ export function rangeValues({ attributes, outputs }: GraphNode<"Range">): HostTe
 }
 
 /**
- * The values of a Range on which engines may disagree: with fractions, they depend on how the steps are summed.
+ * The values of a Range with fractions. Engines may disagree on them, since they sum the steps in different ways.
  * @returns undefined for integers, which every engine counts exactly
  */
 export const uncountableRange = (node: GraphNode<"Range">): HostTensor | undefined =>

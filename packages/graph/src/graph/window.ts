@@ -1,12 +1,12 @@
 // The positions of windows along an axis, shared by convolutions, pools, their gradients and file formats.
 import type { Shape } from "../shape.js";
 
-/** Extent of a window along an axis, from its first tap to its last. */
+/** Extent of a window along an axis, from its first tap to its last, both included. */
 export function windowExtent(taps: number, dilation: number): number {
   return (taps - 1) * dilation + 1;
 }
 
-/** Splits total pads into halves, all begins and then all ends; `odd` gets the remainder. */
+/** Halves each total padding; returns all begins, then all ends. `odd` gets the remainder. */
 export function halvedPads(totals: readonly number[], odd: "begin" | "end" = "end"): readonly number[] {
   const less = totals.map((total) => Math.floor(total / 2));
   const more = totals.map((total, axis) => total - (less[axis] ?? 0));
@@ -14,8 +14,8 @@ export function halvedPads(totals: readonly number[], odd: "begin" | "end" = "en
 }
 
 /**
- * The pads that give ⌈size / stride⌉ windows along each axis: TensorFlow's SAME and ONNX's SAME_UPPER, or SAME_LOWER,
- * where the begin gets the odd one.
+ * The pads that give ⌈size / stride⌉ windows along each axis, as TensorFlow's SAME and ONNX's SAME_UPPER do; with
+ * SAME_LOWER the begin gets the odd one.
  */
 export function samePads(
   sizes: Shape,

@@ -30,8 +30,8 @@ const dtypeOfClass = new Map<string | undefined, DType>([
 ]);
 
 /**
- * Wraps a typed array as a tensor without copying it. The dtype follows the array's class unless given
- * (a `Uint16Array` always needs one: f16 and bf16 share it). An array of another realm or of a subclass (such as
+ * Wraps a typed array as a tensor without copying it. The default dtype follows the array's class, but a
+ * `Uint16Array` needs a dtype, since f16 and bf16 share it. An array of another realm or of a subclass (such as
  * `Buffer`) is accepted: `data` is then a view of the same memory with the base class.
  * @throws MP_SHAPE_MISMATCH when the shape's element count differs from the array's length
  * @throws MP_DTYPE_MISMATCH when the array's class does not store that dtype
@@ -71,7 +71,7 @@ export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): H
   return Object.freeze({ dtype: kind, shape: dimensions, data: storage }) as HostTensor;
 }
 
-/** Whether a value is a tensor on the host: dtype, shape and the array that stores that dtype. */
+/** Whether a value is a tensor on the host: dtype, shape, and data in an array class that stores the dtype. */
 export function isHostTensor(value: unknown): value is HostTensor {
   if (typeof value !== "object" || value === null) return false;
   const candidate = value as { dtype?: unknown; shape?: unknown; data?: unknown };
@@ -83,7 +83,7 @@ export function isHostTensor(value: unknown): value is HostTensor {
   );
 }
 
-/** Zeros (false, +0) of any dtype. */
+/** Zeros (+0, false) of any dtype; default f32. */
 export function zeros<D extends DType>(shape: Shape, dtype: D): HostTensor<D>;
 export function zeros(shape: Shape): HostTensor<"f32">;
 export function zeros(shape: Shape, dtype: DType = "f32"): HostTensor {
@@ -124,7 +124,7 @@ export function ones(shape: Shape, dtype: DType = "f32"): HostTensor {
   return full(shape, 1, dtype);
 }
 
-/** A shape is one array: `zeros(2, 3)` means `zeros([2, 3])`. */
+/** Throws if a shape is not one array, as in `zeros(2, 3)`, which means `zeros([2, 3])`. */
 function expectShape(what: string, shape: unknown): asserts shape is Shape {
   if (Array.isArray(shape)) return;
   throw new MpError(
@@ -141,16 +141,16 @@ function expectDType(what: string, dtype: unknown): void {
   );
 }
 
-/** Bytes of a tensor of that type. */
+/** Number of bytes of a tensor. */
 export function byteLength(type: { readonly dtype: DType; readonly shape: Shape }): number {
   return elementCount(type.shape, "byteLength") * bytesPerElement[type.dtype];
 }
 
-/** Bytes of tensors of those types together. */
+/** Number of bytes of all tensors together. */
 export const totalBytes = (types: readonly Parameters<typeof byteLength>[0][]): number =>
   types.reduce((sum, type) => sum + byteLength(type), 0);
 
-/** The scalar tensor of a number, rounded once from f64. */
+/** A number as a scalar tensor, rounded once from f64. */
 export function literalTensor(number: number, dtype: DType): HostTensor {
   const data = new hostArrayOf[dtype](1);
   if (data instanceof Float32Array) data[0] = number;

@@ -9,7 +9,7 @@ const integerRange: Readonly<Record<"i32" | "i64" | "u64" | "u8" | "bool", reado
   bool: [0, 1],
 };
 
-/** Infinities and NaN are in range of float dtypes; a finite number must stay finite, an integer must be exact. */
+/** Whether the dtype can hold a literal: finite floats must stay finite, integers exact; floats hold ±∞ and NaN. */
 export function isLiteralInRange(number: number, dtype: DType): boolean {
   if (isFloat(dtype)) return !Number.isFinite(number) || Number.isFinite(roundTo(dtype, number));
   const [low, high] = integerRange[dtype];

@@ -1,4 +1,4 @@
-/** Mistakes that an author of kernels may make: told at once, with the kernel's name, and nothing is left in use. */
+/** Tests mistakes in an author's kernels: they give an error with the kernel's name at once, and nothing leaks. */
 import { describe, expect, it } from "vitest";
 import { arrayBackend } from "../../test/array-backend.js";
 import { type Storage, tinyBackend } from "../../test/tiny-backend.js";
@@ -12,7 +12,7 @@ const x = tensor(Float32Array.of(1, 2, 3, 4));
 const refusal = (code: ErrorCode, message: RegExp) =>
   expect.objectContaining({ name: "MpError", code, message: expect.stringMatching(message) });
 
-/** Both halves of x, times two. */
+/** Splits x into halves and doubles each. */
 function graph(): Graph {
   const builder = new GraphBuilder();
   const value = builder.input("x", x, "batch");

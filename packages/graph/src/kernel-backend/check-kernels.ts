@@ -11,7 +11,7 @@ interface Claims {
 }
 
 /**
- * Checks the tables of an author who uses JavaScript: rows with unknown operators or dtypes would never be read.
+ * Checks the tables of an author who uses JavaScript. Rows with unknown operators or dtypes would never be read.
  * @throws MP_INVALID_ARGUMENT naming the backend, the table, its row and the allowed values
  */
 export function checkKernels({ name, kernels, manifest: { dtypes, opDTypes = {} } }: Claims): void {

@@ -1,4 +1,4 @@
-/** Everything that a caller hands over is read once: what was checked is what is used, and every name is kept. */
+/** Tests that backends read each argument once, so that they use the value that they checked, and keep every name. */
 import { expect, it } from "vitest";
 import type { Backend } from "../contract/backend.js";
 import { GraphBuilder } from "../graph/build/builder.js";
@@ -15,7 +15,7 @@ function doubled(input: string, output: string): Graph {
   return builder.finish(Object.fromEntries([[output, builder.emitOne("Add", [x, x], {})]]));
 }
 
-/** Shorter once it has been looked at that many times. */
+/** A tensor whose data is read as 4 elements `looks` times, then as one. */
 function shrinking(looks: number): HostTensor {
   let seen = 0;
   return {

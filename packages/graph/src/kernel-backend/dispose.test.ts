@@ -6,7 +6,7 @@ import type { HostTensor } from "../host/host-tensor.js";
 import { tensor } from "../host/host-tensor.js";
 import { kernelBackend } from "./kernel-backend.js";
 
-/** Storages that come and go a while after they are asked for, with an account of what happened to them. */
+/** A backend that uploads and downloads with a delay, and a record of its events. */
 function slowBackend(): { readonly backend: Backend; readonly events: string[] } {
   const events: string[] = [];
   const later = async <R>(event: string, value: R): Promise<R> => {

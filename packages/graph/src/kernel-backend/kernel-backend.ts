@@ -14,8 +14,8 @@ export interface KernelBackendOptions<T> extends StorageFunctions<T> {
   readonly name: string;
   readonly manifest: KernelManifest;
   /**
-   * The backend's kernels. `Identity`, `Barrier` and `Constant` need none: a constant's value is uploaded once per
-   * executable. A kernel for one of them replaces this; that of `Constant` is called at compilation.
+   * The backend's kernels. `Identity`, `Barrier` and `Constant` need none, since a constant's value is uploaded once
+   * per executable. A kernel for one of them is used in place of this; that of `Constant` is called at compilation.
    */
   readonly kernels: KernelTable<T>;
   /** `Backend.adopt` for the author's own tensors: a host view of one, or undefined for anything else. */
@@ -25,9 +25,9 @@ export interface KernelBackendOptions<T> extends StorageFunctions<T> {
 }
 
 /**
- * Makes a backend from a table of kernels over a storage type that the author chooses. In addition to `defineBackend`,
- * it executes nodes in order, releases storages after their last use, and derives the manifest. A wrong result of a
- * kernel, `upload` or `download` throws MP_BACKEND_FAILED with its name.
+ * Makes a backend from a table of kernels over a storage type that the author chooses. In addition to
+ * `defineBackend`, it executes nodes in order, releases storages after their last use, and derives the manifest. A
+ * wrong result of a kernel, `upload` or `download` throws MP_BACKEND_FAILED with the function's name.
  * @throws MP_INVALID_ARGUMENT for rows of unknown operators or dtypes
  */
 export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {

@@ -6,10 +6,10 @@ import type { ValueType } from "../graph/graph.js";
 export type KernelTensor<T> = Stored<T>;
 
 /**
- * Computes one operator: storages of the outputs, in order, from operands, attributes and the outputs' types,
- * all of which have been checked. Operands are read-only. An output may be an operand's storage (a reshape needs no
- * copy): storages are reference-counted by identity and released after their last use. Two outputs that are views of
- * one buffer need two storage objects and a `release` that handles this. `Kernel<unknown, T>` fits every op.
+ * Computes one operator: returns the storages of the outputs, in order, from operands, attributes and the outputs'
+ * types, all of which have been checked. Operands are read-only. An output may be an operand's storage (a reshape
+ * needs no copy): storages are reference-counted by identity and released after their last use. Two outputs that are
+ * views of one buffer need two storage objects and a `release` that handles this. `Kernel<unknown, T>` fits every op.
  */
 export type Kernel<Attributes, T> = (
   inputs: readonly KernelTensor<T>[],

@@ -2,7 +2,7 @@ import { type AnyNode, isNode } from "../graph/graph.js";
 import type { HostTensor } from "../host/host-tensor.js";
 
 /**
- * A scan with copies of the constants in its body, since a kernel reads them in each run, when their host data may have
+ * Copies the constants in a scan's body, since a kernel reads them in each run, when their host data may have
  * changed. Other nodes are returned as they are.
  */
 export function withOwnConstants(node: AnyNode): AnyNode {

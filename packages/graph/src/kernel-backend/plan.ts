@@ -10,11 +10,11 @@ export interface PlanStep {
   readonly frees: readonly number[];
 }
 
-/** A graph with names and liveness resolved, made once per executable. */
+/** A graph with its names and lifetimes resolved, made once per executable. */
 export interface Plan {
   readonly types: readonly ValueType[];
   readonly steps: readonly PlanStep[];
-  /** Slots with the same value in every run: made at compilation, never freed by a run. */
+  /** Steps whose results are the same in every run. They run at compilation, and a run never frees their slots. */
   readonly constants: readonly PlanStep[];
   readonly inputs: ReadonlyMap<string, number>;
   readonly outputs: ReadonlyMap<string, number>;

@@ -5,7 +5,7 @@ import type { Engine } from "./engine.js";
 import type { Plan } from "./plan.js";
 import { at, dropAll, runStep, type Slots, shareValue } from "./run-step.js";
 
-/** Executes a plan: calls kernels in graph order and frees each value after its last use. Counts its storages itself. */
+/** Executes a plan: calls kernels in graph order, counts the uses of storages, and frees each after its last use. */
 export class KernelProgram<T> implements Program<T> {
   readonly #engine: Engine<T>;
   readonly #plan: Plan;

@@ -11,7 +11,7 @@ const scalar = (x: number): HostTensor => tensor(Float32Array.of(x), []);
 const refusal = (code: ErrorCode, message: string | RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) });
 
-/** w ← w + x where x < limit; steps ← steps + 1 always. Outputs: newW, newSteps, applied, loss. */
+/** w ← w + x if x < limit; steps ← steps + 1 always. Outputs: newW, newSteps, applied, loss. */
 function stepGraph(): Graph {
   const builder = new GraphBuilder();
   const type: ValueType = { dtype: "f32", shape: [] };

@@ -1,6 +1,6 @@
 /**
- * `@mp/graph/probe`: graphs that test what an engine computes; the answers go into its manifest. It is a separate entry,
- * because some of the probes need the reference backend.
+ * `@mp/graph/probe`: graphs that test what an engine computes; the answers go into the engine's manifest. It is a
+ * separate entry, because some of the probes need the reference backend.
  */
 
 export { refusalOf } from "./engine-refusal.js";

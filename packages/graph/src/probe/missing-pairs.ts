@@ -2,8 +2,8 @@ import { refusalOf } from "./engine-refusal.js";
 import { type ProbePair, pairKey } from "./pair-key.js";
 
 /**
- * Finds the pairs that an engine cannot run. It tries all in one graph; if that fails, each half separately.
- * @param run loads and runs a graph with the nodes of those pairs, see `emitPairs`
+ * Finds the pairs that an engine cannot run. It tries all of them in one graph; if that fails, each half separately.
+ * @param run loads and runs a graph with the nodes of some pairs, see `emitPairs`
  * @param together the most pairs in one graph
  * @returns the engine's error for each pair that it cannot run, by `pairKey`
  */

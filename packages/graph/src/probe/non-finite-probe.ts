@@ -8,7 +8,7 @@ import { elementCount, formatShape, type Shape } from "../shape.js";
 import { refusalOf } from "./engine-refusal.js";
 import type { ProbeGraph, ProbeResults } from "./probe-pairs.js";
 
-/** A graph to run once, and the evaluation of its results. */
+/** A graph to run once, with a function that evaluates the results. */
 export interface NonFiniteProbe extends ProbeGraph {
   /**
    * The first element that is not the IEEE 754 result of its terms, as a reason for a manifest; undefined if there is
@@ -25,7 +25,7 @@ interface Convolved {
   readonly group: number;
 }
 
-/** Few channels and whole blocks of channels, dilated kernels, groups: engines have separate kernels for each. */
+/** Engines have separate kernels for few channels, whole blocks of channels, dilated kernels and groups. */
 const CONVOLVED: readonly Convolved[] = [
   { x: [1, 2, 5, 5], w: [3, 2, 3, 3], pads: 1, dilation: 1, group: 1 },
   { x: [1, 16, 4, 4], w: [16, 16, 3, 3], pads: 1, dilation: 1, group: 1 },
@@ -60,8 +60,8 @@ function emitConvolutions(
 }
 
 /**
- * Asks an engine about convolutions, their transposes and their weights' gradients where one element is infinite,
- * next to zeros of the padding and with a dilated kernel: what a manifest declares as `nonFiniteConvolution`.
+ * Tests convolutions, their transposes and their weight gradients where one element is infinite, next to zeros of the
+ * padding and with a dilated kernel. A manifest declares the answer as `nonFiniteConvolution`.
  * @param dtypes those for which the engine has native kernels
  */
 export function nonFiniteProbe(dtypes: readonly ComputeDType[]): NonFiniteProbe {
@@ -114,8 +114,8 @@ export function nonFiniteProbe(dtypes: readonly ComputeDType[]): NonFiniteProbe 
 }
 
 /**
- * Tests whether an engine's convolutions in those dtypes follow IEEE 754 for infinities and NaN. Returns the difference
- * or the engine's error, as a reason for a manifest's `nonFiniteConvolution`; undefined if there is none.
+ * Tests whether an engine's convolutions in the given dtypes follow IEEE 754 for infinities and NaN. Returns the
+ * difference or the engine's error, as a reason for a manifest's `nonFiniteConvolution`; undefined if there is none.
  */
 export async function nonFiniteProblem(
   dtypes: readonly ComputeDType[],

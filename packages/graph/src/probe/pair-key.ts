@@ -7,5 +7,5 @@ export interface ProbePair {
   readonly dtype: DType;
 }
 
-/** For sets and maps of pairs. */
+/** A key for sets and maps of pairs. */
 export const pairKey = ({ op, dtype }: ProbePair): string => `${op} ${dtype}`;

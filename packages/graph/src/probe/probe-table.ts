@@ -1,6 +1,6 @@
 /**
- * A minimal node of each op, built once per dtype to find out whether the engine has kernels for it. The tables are made
- * by functions, so that a bundler leaves them out of a program that probes nothing.
+ * A minimal node of each op, which is built once per dtype to find out whether the engine has kernels for it.
+ * Functions make the tables, so that a bundler leaves them out of a program that probes nothing.
  */
 import { type DType, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
@@ -9,7 +9,7 @@ import { FAMILIES, REDUCE_OPS, type ReduceOp, rowsOf } from "../graph/families.j
 import type { GraphNode, Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
 
-/** The graph that probes are added to; every value is all ones. */
+/** The graph that probes are added to. All its inputs are ones. */
 export interface ProbeSite {
   /** Default dtype: the one being probed. */
   value(shape: Shape, dtype?: DType): Value;
@@ -31,7 +31,7 @@ const WINDOW: OpAttributes["MaxPool"] = {
   ceilMode: false,
 };
 
-/** Windows that an engine replaces by other nodes if it pads differently or not at all. */
+/** Windows that engines may replace by other nodes: some pad differently or not at all. */
 const windows = (): readonly OpAttributes["MaxPool"][] => [
   WINDOW,
   { ...WINDOW, strides: [1, 1], pads: [0, 0, 2, 2], dilations: [2, 2] },
@@ -47,7 +47,7 @@ const elementwise =
       {} as never,
     );
 
-/** On one operand of two rows and three columns. */
+/** Probes an op on one operand of two rows and three columns. */
 const on =
   <K extends Op>(attributes: OpAttributes[K]): Probe<K> =>
   (site, op) =>
@@ -61,11 +61,11 @@ interface Convolved {
   readonly w: Shape;
   readonly y: Shape;
   readonly window: OpAttributes["Conv"];
-  /** One number for each spatial axis. */
+  /** Repeats a number, once for each spatial axis. */
   readonly each: (number: number) => readonly number[];
 }
 
-/** With 1 to 3 spatial axes; plain, dilated and grouped, which engines implement separately. */
+/** Convolutions with 1 to 3 spatial axes: plain, dilated and grouped ones, which engines implement separately. */
 const convolutions = (): readonly Convolved[] =>
   [1, 2, 3].flatMap((rank) =>
     [
@@ -201,7 +201,7 @@ export function probeTable(): { readonly [K in Op]: Probe<K> } {
       for (const { x, y, window, each } of convolutions())
         site.emit(op, [site.value(x), site.value(y)], { ...window, kernelShape: each(2) });
     },
-    /** Returns each element one step later. */
+    /** A body that returns the previous element at each step. */
     Scan: (site, op) => {
       const [carry, element] = [site.value([3]), site.value(SHAPE)];
       const builder = new GraphBuilder();

@@ -13,7 +13,7 @@ const pairs = (Object.entries(opDTypes) as [Op, (typeof opDTypes)[Op]][]).flatMa
   dtypes.filter(isHalf).map((dtype: HalfDType): HalfPair => ({ op, dtype })),
 );
 
-/** The oracle, whose results of some ops are off by as many units of f32 as make some of a half. */
+/** The reference backend, except that some ops are off by 2 %. */
 const roughly =
   (isRough: (op: string, widened: ReadonlySet<string>) => boolean) =>
   async ({ graph, inputs }: ProbeGraph, widened: ReadonlySet<string>): Promise<ProbeResults> => {

@@ -12,7 +12,7 @@ import { elementCount, type Shape } from "../shape.js";
 import { type ProbePair, pairKey } from "./pair-key.js";
 import { emitPairs, type HalfPair, type ProbeGraph, type ProbeResults } from "./probe-pairs.js";
 
-/** Runs a graph with the nodes of those pairs, by `pairKey`, computed in f32 and rounded. */
+/** Runs a graph. The nodes of the pairs in `widened`, by `pairKey`, are computed in f32 and rounded. */
 export type RunWidened = (probe: ProbeGraph, widened: ReadonlySet<string>) => Promise<ProbeResults>;
 
 /**
@@ -35,13 +35,13 @@ type Element = (index: number) => number;
 /** Numbers that use all bits of a half. */
 const uneven: Element = (index) => 0.75 + Math.sin(index + 1) / 5;
 const ofBothSigns: Element = (index) => 1.5 * Math.cos(1.7 * index + 2);
-/** Numbers that kernels of halves get wrong. */
+/** Numbers that kernels for halves often get wrong. */
 const special: Element = (index) =>
   [Number.NaN, 0, -0, -1.5, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY][index % 6] ?? 0;
 
 /**
- * Either the engine's kernel for the half is inaccurate, or it has none: then it computes in f32 between casts, removes
- * adjacent casts, and passes on values that were never rounded.
+ * Finds pairs with inexact results. The engine's kernel for the half may be inaccurate, or there may be none: then
+ * the engine computes in f32 between casts, removes adjacent casts, and passes on values that were never rounded.
  */
 async function inexactPairs(
   pairs: readonly HalfPair[],
@@ -65,7 +65,7 @@ async function inexactPairs(
   return inexact;
 }
 
-/** The results of each pair, computed as it is and in f32. */
+/** A graph with the results of each pair, cast to f32. */
 function roundingGraph(
   pairs: readonly HalfPair[],
   element: Element,
@@ -95,7 +95,7 @@ function fillTensor(shape: Shape, dtype: HalfDType, element: Element): HostTenso
   return tensor(encodeArray(dtype, numbers), shape, dtype);
 }
 
-/** In ulps of the half. f32 results of an op on halves, such as statistics, may differ by the tolerance of f32. */
+/** Whether a result is within 1 ulp of the half, and is rounded to the half just where the reference's result is. */
 function isExact(half: HalfDType, got: HostTensor | undefined, want: HostTensor | undefined): boolean {
   if (got === undefined || want === undefined || got.dtype !== "f32") return got !== undefined;
   return Array.from(want.data as Float32Array).every((wanted, index) => {

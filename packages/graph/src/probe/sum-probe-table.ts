@@ -1,6 +1,6 @@
 /**
- * For each operator that accumulates: nodes whose partial sums are not representable in the half, and their results in
- * f32. The table is made by a function, so that a bundler leaves it out of a program that probes nothing.
+ * Nodes, for each operator that accumulates, whose partial sums are not representable in the half, and their results
+ * in f32. A function makes the table, so that a bundler leaves it out of a program that probes nothing.
  */
 import { floatFormats, type HalfDType } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
@@ -10,13 +10,13 @@ import type { Shape } from "../shape.js";
 
 export interface SumSite {
   readonly half: HalfDType;
-  /** Numbers in the half being probed; equal calls return the same value. */
+  /** An input with the numbers, in the half being probed; equal calls return the same value. */
   value(numbers: readonly number[], shape: Shape): Value;
   f32(numbers: readonly number[], shape: Shape): Value;
-  /** Zeros, i32. */
+  /** An i32 input of zeros. */
   indices(shape: Shape): Value;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
-  /** The element of the op's result at that index, as a kernel that accumulates in f32 gives it before rounding. */
+  /** Declares one element of the result, as a kernel that accumulates in f32 computes it before rounding. */
   expect(result: Value, position: number, want: number, ulp?: number): void;
 }
 
@@ -28,23 +28,23 @@ const rest = (size: number, number: number): number[] => new Array<number>(size)
 /** The smallest number at which adding 1 in the half has no effect. */
 const stall = (half: HalfDType): number => 2 ** (floatFormats[half].fractionBits + 1);
 
-/** So small that a half loses a few hundred of them when added to its `stall`, while f32 loses none. */
+/** So small that even a sum of a few hundred is lost when added to a half's `stall`, while f32 loses none. */
 const SMALL = 2 ** -9;
 /** The sum of `canceling`. */
 const LEFT: number = (TERMS - 2) * SMALL;
 
-/** An accumulator in the half loses all small terms that follow the first one. */
+/** Terms whose first and last cancel; an accumulator in the half loses all small terms between them. */
 const canceling = (half: HalfDType, count: number = TERMS, small: number = SMALL): number[] => [
   stall(half),
   ...rest(count - 2, small),
   -stall(half),
 ];
 const rising = (half: HalfDType): number[] => [stall(half), ...rest(TERMS - 1, 1 / 8)];
-/** A number whose square is at least `stall`, then small ones. */
+/** A number whose square is at least `stall`. */
 const root = (half: HalfDType): number => 2 ** Math.ceil((floatFormats[half].fractionBits + 1) / 2);
 const squares = (half: HalfDType): number[] => [root(half), ...rest(TERMS - 1, 1 / 4)];
 const squaresSum = (half: HalfDType): number => root(half) ** 2 + (TERMS - 1) / 16;
-/** One large exponential, and small ones that are all lost in a half. */
+/** One logit with a large exponential; a sum in a half loses all other exponentials. */
 const logits = (): readonly number[] => [0, ...rest(TERMS - 1, -11)];
 const exponentials = (): number => 1 + (TERMS - 1) * Math.exp(-11);
 const uneven = (half: HalfDType): number[] => [
@@ -52,14 +52,14 @@ const uneven = (half: HalfDType): number[] => [
   ...Array.from({ length: TERMS - 1 }, (_, index) => 0.5 + (index % 2)),
 ];
 
-/** (x - mean) / √(variance + ε) for the last number. */
+/** (x - mean) / √(variance + ε) of the last number. */
 function lastNormalized(numbers: readonly number[], epsilon: number): number {
   const mean = numbers.reduce((sum, x) => sum + x, 0) / numbers.length;
   const variance = numbers.reduce((sum, x) => sum + (x - mean) ** 2, 0) / numbers.length;
   return ((numbers.at(-1) ?? 0) - mean) / Math.sqrt(variance + epsilon);
 }
 
-/** An operator on one row; element 0 of its result is expected. */
+/** Probes an operator on one row; `want` is element 0 of its result. */
 const onRow =
   <K extends Op>(
     numbers: (half: HalfDType) => readonly number[],

@@ -9,7 +9,7 @@ import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { elementCount, type Shape } from "../shape.js";
 import { sumProbeTable } from "./sum-probe-table.js";
 
-/** A graph to run once, and the evaluation of its results. */
+/** A graph to run once, with a function that evaluates the results. */
 export interface SumProbe {
   readonly graph: Graph;
   readonly inputs: Readonly<Record<string, HostTensor>>;
@@ -25,9 +25,9 @@ interface Expected {
 }
 
 /**
- * Tests whether an engine's operators accumulate a half in f32: sums of 5000 terms, most of them too small to change
- * the partial sum in the half. Some operators are tested in several forms for which engines have separate kernels; a
- * wrong result in any form counts as wrong.
+ * Tests whether an engine's operators accumulate a half in f32, by sums of 5000 terms, most of them too small to
+ * change a partial sum in the half. Some operators are tested in several forms for which engines have separate
+ * kernels; a wrong result in any form counts as wrong.
  * @param ops the operators to test; omit those that the engine lacks
  */
 export function sumProbe(half: HalfDType, ops: readonly AddingOp[] = ADDING_OPS): SumProbe {

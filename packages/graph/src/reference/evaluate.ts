@@ -16,7 +16,7 @@ export interface EvaluateOptions {
 }
 
 /**
- * A tensor as the reference uses it: floats of any dtype are numbers; in f64 arithmetic they are not rounded to that
+ * A tensor as the reference stores it: floats of any dtype are numbers, which f64 arithmetic does not round to the
  * dtype.
  */
 export interface RawTensor extends ValueType {
@@ -37,7 +37,7 @@ export function evaluate(
 }
 
 /**
- * `evaluate` without conversion to host formats: results are the reference's own numbers, and inputs may be too, as
+ * `evaluate` without conversion to host formats: results are the reference's own numbers, and inputs may be, too, as
  * finite differences in f64 need.
  */
 export function evaluateRaw(
@@ -75,7 +75,7 @@ function take(name: string, given: HostTensor | RawTensor, type: ValueType, arit
   return isRaw(given) ? rawStore(given, arithmetic) : fromHost(given, arithmetic);
 }
 
-/** Only floats differ from host data: a narrow dtype in a float array, or any float dtype in doubles. */
+/** Whether data differs from host data. Only floats can: narrow dtypes in a float array, all dtypes in doubles. */
 function isRaw(given: HostTensor | RawTensor): given is RawTensor {
   return (
     !isHostTensor(given) ||

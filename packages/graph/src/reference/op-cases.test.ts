@@ -38,7 +38,7 @@ function rawOf({ dtype, shape, data }: CaseTensor): RawTensor {
   return { dtype, shape, data: store };
 }
 
-/** The case in a half dtype, where its numbers are exact in it; undefined where they are not. */
+/** The case in a half dtype, if its numbers are exact in the half; otherwise undefined. */
 function inHalf(entry: OpCase, half: HalfDType): OpCase | undefined {
   if (!entry.inputs.some(({ dtype }) => isFloat(dtype))) return undefined;
   const exact = entry.inputs.every(
@@ -59,7 +59,7 @@ function graphOf({ op, attributes, inputs }: OpCase): Graph {
 const inputsOf = ({ inputs }: OpCase): Record<string, RawTensor> =>
   Object.fromEntries(inputs.map((input, index) => [`x${index}`, rawOf(input)]));
 
-/** Sums, products of many terms, and ops of several roundings; the rest is right to the last place or next to it. */
+/** Tolerances for sums, products of many terms, and ops with several roundings; other ops are right within 1 ulp. */
 const ULPS_IN_F32: Partial<Record<Op, number>> = {
   MatMul: 64,
   Gemm: 16,

@@ -21,12 +21,12 @@ export function emitAll<K extends Op>(
   );
 }
 
-/** `emitAll` for ops of one output. */
+/** `emitAll` for ops with one output. */
 export function emit<K extends Op>(op: K, inputs: readonly Tensor[], attributes: OpAttributes[K]): Tensor {
   return first(emitAll(op, inputs, attributes));
 }
 
-/** Appends an elementwise node of several operands: numbers become literals, floats of different width widen. */
+/** Appends an elementwise node of several operands. Numbers become literals; narrower floats are widened. */
 export function emitBroadcast<K extends Op>(
   op: K,
   operands: readonly Operand[],
@@ -62,7 +62,7 @@ function emitHere<K extends Op>(
 }
 
 /**
- * The common dtype of operands: floats widen (f16 with bf16 gives f32, as in PyTorch), everything else must agree.
+ * The common dtype of operands. Floats widen (f16 with bf16 gives f32, as in PyTorch); other dtypes must agree.
  * @throws MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT when there is no tensor at all
  */
 export function commonDType(op: string, tensors: readonly { readonly dtype: DType }[]): DType {

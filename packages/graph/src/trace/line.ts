@@ -1,6 +1,6 @@
 const internalPrefixes: string[] = [];
 
-/** Stack frames to search: nested layers come between an operator and the user's line. */
+/** Number of stack frames to search, since nested layers come between an operator and the user's line. */
 export const STACK_DEPTH = 60;
 
 /**
@@ -28,7 +28,7 @@ export function userLine(): string | undefined {
   return stack === undefined ? undefined : findUserLine(stack);
 }
 
-/** `userLine` for a stack captured elsewhere. */
+/** `userLine` for a given stack. */
 export function findUserLine(stack: string): string | undefined {
   for (const frame of stack.split("\n")) {
     const location = /^ +at (?:.*\()?((?:file:\/\/|\/|[A-Za-z]:\\|https?:)[^()]*:\d+:\d+)\)?$/.exec(

@@ -3,15 +3,15 @@ import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { leavesOf, mapTree, rebuildTree, type Tree } from "../tree.js";
 import { isTensor, type Tensor } from "./tensor.js";
 
-/** A tree of traced tensors: parameters, gradients, states. */
+/** A tree of traced tensors, such as parameters, gradients or states. */
 export type TensorTree = Tree<Tensor>;
 
-/** Tensors of a tree in order. */
+/** The tensors of a tree, in order. */
 export function tensorsOf(tree: TensorTree): readonly Tensor[] {
   return leavesOf(tree, isTensor, "tree").map(([, leaf]) => leaf);
 }
 
-/** The tree with `{}` in place of the tensors that are not in the part. */
+/** Part of a tree: `{}` takes the place of every tensor whose path is not in the part. */
 export function partOf(tree: TensorTree, isIn: (path: string) => boolean): TensorTree {
   return mapTree(tree, isTensor, (leaf, path): TensorTree => (isIn(path) ? leaf : {})) as TensorTree;
 }

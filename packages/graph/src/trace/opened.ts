@@ -3,8 +3,8 @@ import type { AnyNode, GraphInput, Value, ValueType } from "../graph/graph.js";
 import type { TracedGraph } from "./trace.js";
 
 /**
- * The traced function plus what only the enclosing trace knows: which captures are parameters, and which are constants.
- * @param isCopied whether a constant of that type becomes one of the function's own, and no input
+ * Adds to a traced function what only the enclosing trace knows: which captures are parameters or constants.
+ * @param isCopied whether a captured constant of that type is copied into the function instead of being an input
  */
 export function openedTo<R>(
   builder: GraphBuilder,

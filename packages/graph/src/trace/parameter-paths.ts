@@ -1,10 +1,10 @@
-/** Finds the path, within a run's parameters, of a subtree that a user's function passes to a layer. */
+/** Finds the path, in a run's parameters, of a subtree that a user's function passes to a layer. */
 import { isTensor } from "./tensor.js";
 import { currentBuilder, scope, withLabel } from "./trace.js";
 
 const paths = new WeakMap<object, string>();
 
-/** Notes the path of every tree inside a tree of parameters that a user's function is about to get. */
+/** Records the path of every subtree of the parameters that a user's function is about to get. */
 export function notePaths(tree: unknown, path = ""): void {
   if (typeof tree !== "object" || tree === null || isTensor(tree)) return;
   paths.set(tree, path);
@@ -13,8 +13,8 @@ export function notePaths(tree: unknown, path = ""): void {
 
 /**
  * Runs a part of a layer in the scope `name`, which reports show as `label`. The path of the layer's parameters comes
- * first, as in PyTorch's module names, so that two layers of one kind have different names. It is left out if the
- * caller has opened a scope, or if they are all parameters of the run.
+ * first, as in PyTorch's module names, so that two layers of one kind have different names. The path is left out if
+ * the caller has opened a scope, or if the layer's parameters are all parameters of the run.
  */
 export function labeledPart<T>(parameters: object, name: string, label: string, body: () => T): T {
   const path = paths.get(parameters) ?? "";

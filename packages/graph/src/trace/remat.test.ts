@@ -34,7 +34,7 @@ const feed = {
   w: tensor(Float32Array.of(0.1, 0.4, -0.3, 0.2), [2, 2]),
 };
 
-/** Values made in the forward pass of a segment that backward nodes read: there may be none. */
+/** Values that the forward pass of a segment computes and backward nodes read; there should be none. */
 function kept(graph: Graph): readonly string[] {
   const inside = new Map(
     graph.nodes

@@ -15,7 +15,7 @@ const declare = (name: string, shape: readonly number[]) => ({
   type: f32(shape),
 });
 
-/** Running sums of x · w. */
+/** Traces cumulative sums of x · w. */
 function sums(reverse: boolean) {
   return traceInto([declare("start", [2]), declare("x", [3, 2]), declare("w", [2])], (inputs) => {
     const [start, x, w] = inputs as [Tensor, Tensor, Tensor];

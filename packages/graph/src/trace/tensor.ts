@@ -6,8 +6,8 @@ import type { Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
 
 /**
- * A value of the graph being traced: immutable, typed, without data. Operators are free functions
- * (`add(x, 1)`). It is valid while its trace runs. Coercing it to a primitive throws, since it has no number.
+ * A value of the graph being traced: immutable, typed, without data. Operators are free functions (`add(x, 1)`). A
+ * tensor is valid while its trace runs. Coercing it to a primitive throws, since it has no number.
  */
 export class Tensor {
   /** Bundlers rename classes that refer to themselves, but messages show this name. */
@@ -22,7 +22,7 @@ export class Tensor {
   }
   readonly dtype: DType;
   readonly shape: Shape;
-  /** A name for TypeScript's messages alone: they list it where host data is passed for a tensor. */
+  /** Only for messages of TypeScript, which list this name where host data is passed for a tensor. */
   declare readonly "Traced<typeof params>": never;
   readonly #value: Value;
 
@@ -39,7 +39,7 @@ export class Tensor {
   }
 
   /**
-   * The value of this tensor in that builder, captured from an enclosing trace if necessary.
+   * The builder's value for this tensor, captured from an enclosing trace if necessary.
    * @internal
    * @throws MP_INVALID_ARGUMENT when the tensor belongs to a trace that has ended or to another one
    */

@@ -8,7 +8,7 @@ import { isTensor, Tensor } from "./tensor.js";
 
 /** The builder that operator functions append to. Tracing is synchronous, so a variable is enough. */
 let current: GraphBuilder | undefined;
-/** Nesting depth of the SDK's own traced code, whose lines do not help the reader of an error. */
+/** Nesting depth of the SDK's own traced code; its lines do not help the reader of an error. */
 let quiet = 0;
 
 /** @throws MP_INVALID_ARGUMENT outside a trace */
@@ -41,7 +41,7 @@ export function withBuilder<T>(builder: GraphBuilder, body: () => T): T {
   }
 }
 
-/** Changes the origin of what `body` emits. */
+/** Changes the origin of the nodes that `body` emits. */
 function withOrigin<T>(change: (origin: Origin) => Origin, body: () => T): T {
   const builder = currentBuilder("scope");
   const outer = builder.origin;
@@ -54,8 +54,8 @@ function withOrigin<T>(change: (origin: Origin) => Origin, body: () => T): T {
 }
 
 /**
- * Names the scope of what `body` emits; nested scopes join with `/`. Casting overrides select by this path; errors,
- * profiles and reports show it.
+ * Names the scope of the nodes that `body` emits; nested scopes join with `/`. Casting overrides select by this path;
+ * errors, profiles and reports show it.
  */
 export function scope<T>(name: string, body: () => T): T {
   return withOrigin(
@@ -80,7 +80,7 @@ export function withLabel<T>(name: string, label: string, body: () => T): T {
   );
 }
 
-/** Joins paths by `/`; empty ones are left out. */
+/** Joins paths by `/` and leaves out empty ones. */
 export const joinPaths = (...paths: readonly string[]): string =>
   paths.filter((path) => path !== "").join("/");
 
@@ -112,13 +112,13 @@ export function withoutLines<T>(body: () => T): T {
   }
 }
 
-/** Whether a cast to a tensor's own dtype has a meaning here: in user code under a casting policy. */
+/** Whether a cast to a tensor's own dtype has an effect here: in user code under a casting policy. */
 export function keepsCasts(): boolean {
   return quiet === 0 && current !== undefined && pinsCasts(current);
 }
 
 /**
- * Runs a user function. An MpError from inside it without a line (from a layer, or an axis out of range) gets the
+ * Runs a user function. An MpError without a line that it throws (from a layer, or for an axis out of range) gets the
  * innermost line outside the SDK.
  */
 export function atUserLines<T>(body: () => T): T {
@@ -137,7 +137,7 @@ export function atUserLines<T>(body: () => T): T {
   }
 }
 
-/** The origin for the next node: the builder's, with the calling user line. */
+/** The origin for the next node: the builder's origin with the user's line. */
 export function originHere(builder: GraphBuilder): Origin {
   if (quiet > 0 || builder.origin.line !== undefined) return builder.origin;
   const line = userLine();
@@ -149,18 +149,18 @@ export interface TracedInput {
   readonly role: InputRole;
 }
 
-/** A traced function: its graph, and the structure of what went in and came out. */
+/** A traced function: its graph and the structure of its result. */
 export interface TracedGraph<R> {
   readonly graph: Graph;
   /** Values of the enclosing trace, in the order of the graph's `capture` inputs (which come last). */
   readonly captured: readonly Value[];
-  /** The result of the function, its tensors in the order of the graph's outputs. */
+  /** The result of the function; its tensors are in the order of the graph's outputs. */
   readonly result: R;
 }
 
 /**
- * Traces `body` into a separate graph. Every type becomes an input; tensors of the enclosing trace that the body closes
- * over become `capture` inputs.
+ * Traces `body` into a separate graph. Every element of `inputs` becomes an input; tensors of the enclosing trace
+ * that the body closes over become `capture` inputs.
  * @throws whatever the body throws; MP_INVALID_ARGUMENT for a result that is not a tree of tensors
  */
 export function traceInto<R>(

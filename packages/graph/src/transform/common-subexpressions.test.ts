@@ -14,7 +14,7 @@ import { traceInto, withPhase } from "../trace/trace.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 
 const input = { name: "x", role: "batch" as const, type: { dtype: "f32" as const, shape: [2, 2] } };
-/** Ops that are left of the function's nodes. */
+/** The ops that remain of the function's nodes. */
 const ops = (fn: (x: Tensor) => unknown): readonly string[] =>
   eliminateCommonSubexpressions(traceInto([input], ([x]) => fn(x as Tensor)).graph).nodes.map(({ op }) => op);
 

@@ -5,10 +5,10 @@ import { isGraph } from "../graph/is-graph.js";
 import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { sameBytes } from "../same-bytes.js";
 
-/** Ops whose bits do not depend on the order of operands. Not Max and Min: of -0 and +0 engines take either. */
+/** Ops whose bits do not depend on the order of operands. Max and Min are not: engines return either of -0 and +0. */
 const COMMUTATIVE: ReadonlySet<Op> = new Set<Op>(["Add", "Mul", "And", "Or", "Xor", "Equal"]);
 
-/** Nodes of different sides do not merge: keeping the value that long often costs more than computing it again. */
+/** Nodes of different sides do not merge: keeping a value that long often costs more than computing it again. */
 const sides: Readonly<Record<Phase, string>> = {
   forward: "forward",
   loss: "forward",
@@ -61,7 +61,7 @@ function nodeKey(node: AnyNode, inputs: readonly Value[], contents: ContentKeys)
   return `${node.op}(${operands.join()})${side} ${attributes.join(" ")}`;
 }
 
-/** Text that is equal for equal attribute values; tensors are compared byte by byte, each at most once. */
+/** Makes texts that are equal for equal attribute values; tensors are compared byte by byte, each at most once. */
 class ContentKeys {
   readonly #known = new Map<HostTensor, string>();
   readonly #graphs = new Map<object, number>();
@@ -74,7 +74,7 @@ class ContentKeys {
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
   }
 
-  /** A body is equal to itself alone: what is recomputed shares it with its forward copy. */
+  /** A body equals only itself; a recomputed loop shares it with its forward copy. */
   #graph(graph: object): string {
     const number = this.#graphs.get(graph) ?? this.#graphs.size;
     this.#graphs.set(graph, number);

@@ -12,7 +12,7 @@ import { traceInto } from "../trace/trace.js";
 import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
 
-/** The function's graph after folding, as text. */
+/** The function's graph after folding, printed. */
 function folded(fn: (x: Tensor) => unknown, dtype: DType = "f32", shape: readonly number[] = [2, 3]): string {
   const { graph } = traceInto([{ name: "x", role: "batch", type: { dtype, shape } }], ([x]) =>
     fn(x as Tensor),

@@ -9,7 +9,7 @@ import { opTable } from "../graph/op-table.js";
 import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { broadcastShapes, elementCount, type Shape, sameShape } from "../shape.js";
 
-/** Takes a node and its operands in the new graph; returns a value that can replace its output, if there is one. */
+/** Takes a node and its operands in the new graph; returns a value that can replace the node's output, if any. */
 type Fold<K extends Op> = (node: GraphNode<K>, inputs: readonly Value[], at: Rebuilding) => Value | undefined;
 type FoldTable = { readonly [K in Op]?: Fold<K> };
 
@@ -47,7 +47,7 @@ function withoutExpand(inputs: readonly Value[], shape: Shape, at: Rebuilding): 
 
 const isExpand = (op: Op): boolean => op === "Expand";
 
-/** Follows single-operand nodes upward. */
+/** Follows the operands of nodes with one operand, as long as `follows` accepts the op. */
 function findSource(value: Value, follows: (op: Op) => boolean, at: Rebuilding): Value {
   let source = value;
   for (let node = at.producer(source); node !== undefined && follows(node.op); node = at.producer(source)) {
@@ -106,7 +106,7 @@ const expand: Fold<"Expand"> = ({ attributes: { shape } }, [x], at) => {
   return source === x ? undefined : at.builder.emitOne("Expand", [source], { shape });
 };
 
-/** x, if the other operand is the neutral element and does not broadcast it. */
+/** Returns x if the other operand is the neutral element and does not broadcast x. */
 function withoutNeutral(
   x: Value | undefined,
   other: Value | undefined,
@@ -121,11 +121,11 @@ function withoutNeutral(
 }
 
 interface Arithmetic {
-  /** In f64, then rounded once: exact for these operators, since 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
+  /** Computes in f64. Rounding once makes that exact for these operators: 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
   readonly compute: (a: number, b: number) => number;
-  /** Neutral element on the right. */
+  /** The neutral element as the right operand. */
   readonly neutral: number;
-  /** Whether it is one on the left too. */
+  /** Whether the number is also neutral as the left operand. */
   readonly isCommutative: boolean;
 }
 
@@ -163,7 +163,7 @@ const folds: FoldTable = {
   Div: arithmeticFold({ compute: (a, b) => a / b, neutral: 1, isCommutative: false }),
 };
 
-/** The number of a floating constant of one element. */
+/** The number in a floating constant with one element; undefined for other constants. */
 function scalarFloat({ dtype, data }: HostTensor): number | undefined {
   if (data.length !== 1 || !isFloat(dtype)) return undefined;
   const stored = Number(data[0]);

@@ -2,8 +2,8 @@ import { type AnyNode, type Graph, isNode, type Value } from "../graph/graph.js"
 import { withoutDeadResults } from "../graph/scan/dead-results.js";
 
 /**
- * Drops nodes whose outputs nothing reads, and of scans the results and carries that nothing reads. Every op is pure;
- * inputs and outputs of the graph stay as they are.
+ * Drops nodes whose outputs nothing reads, and the unread results and carries of scans. Every op is pure. Inputs and
+ * outputs of the graph stay as they are.
  */
 export function eliminateDeadCode(graph: Graph): Graph {
   const read = new Set<Value>(graph.outputs.map((output) => output.value));

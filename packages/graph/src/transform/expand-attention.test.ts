@@ -40,7 +40,7 @@ function attentionOf({ query, key, mask, attributes }: Form, dtype: DType, maskD
   );
 }
 
-/** Masks have a row of nothing but zeros, or of -∞. */
+/** Inputs with fixed numbers. The first row of a mask attends to nothing: it is all 0 (bool) or -∞. */
 function inputsOf(graph: Graph): Readonly<Record<string, RawTensor>> {
   return Object.fromEntries(
     graph.inputs.map(({ name, value: { dtype, shape } }, input): [string, RawTensor] => {

@@ -18,10 +18,10 @@ function attend(operands: readonly Tensor[], { attributes, outputs }: GraphNode<
 }
 
 /**
- * The same graph with its Attention nodes replaced by MatMul, Softmax and operators that add their masks, in f32 for
- * any dtype, also in bodies of loops. A graph without any is returned unchanged.
+ * Replaces Attention nodes, also in bodies of loops, by MatMul, Softmax and operators that add the masks, in f32 for
+ * any dtype. A graph without Attention is returned unchanged.
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
- * part of
+ *   part of
  */
 export function expandAttentions(graph: Graph, onNode?: (made: string, source: AnyNode) => void): Graph {
   return expandNodes(graph, "Attention", {

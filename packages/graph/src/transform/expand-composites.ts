@@ -6,15 +6,15 @@ import { expandEinsums } from "./expand-einsum.js";
 export interface ExpandedGraph {
   readonly graph: Graph;
   /**
-   * Maps the name of a node of the new graph to that of the node that it is part of; its own name if it was not
-   * expanded.
+   * Maps the name of a node of the new graph to the name of the original node that it is part of. A node that was not
+   * expanded maps to itself.
    */
   readonly sourceOf: (name: string) => string;
 }
 
 /**
- * Attention and Einsum as matrix products, sums and a softmax, for engines without good kernels for them; also in bodies
- * of loops, whose nodes `sourceOf` does not know. As `expandAttentions`, then `expandEinsums`.
+ * Replaces Attention and Einsum by matrix products, sums and a softmax, for engines without good kernels for them;
+ * also in bodies of loops, whose nodes `sourceOf` does not know. It calls `expandAttentions`, then `expandEinsums`.
  * @param isExpanded called for each Einsum; default all
  */
 export function expandComposites(

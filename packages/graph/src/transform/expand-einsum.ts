@@ -1,6 +1,6 @@
 /**
- * Einsum in terms of MatMul, Gemm, Mul and ReduceSum, for engines that have no kernel for it or a wrong one. Two
- * operands at a time: the labels of both become the batch, those of one the rows or columns of a matrix product.
+ * Einsum in terms of MatMul, Gemm, Mul and ReduceSum, for engines that have no kernel for it or a wrong one. Operands
+ * are multiplied in pairs: labels of both become the batch, labels of one become rows or columns of a matrix product.
  */
 
 import { type DType, isFloat, isHalf } from "../dtype.js";
@@ -19,19 +19,18 @@ interface Roles {
   readonly summed: string;
 }
 
-/** A value whose axes have these labels. */
+/** A value and the labels of its axes. */
 interface Labeled {
   readonly value: Value;
   readonly labels: string;
 }
 
 /**
- * The same graph with the chosen Einsum nodes replaced, also in bodies of loops. A graph without any is returned
- * unchanged. An Einsum of halves that takes one rounding stays in the half; one of several steps is computed in f32 and
- * rounded at its end.
+ * Replaces the chosen Einsum nodes, also in bodies of loops. A graph without any is returned unchanged. An Einsum of
+ * halves that takes one rounding stays in the half; one of several steps is computed in f32 and rounded at its end.
  * @param isExpanded called for each Einsum; default all
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
- * part of
+ *   part of
  */
 export function expandEinsums(
   graph: Graph,
@@ -130,7 +129,7 @@ class Expansion {
     return { value: this.#reshaped(value, this.#shapeOf(labels)), labels };
   }
 
-  /** A product of two matrices, whose flags save transpositions. */
+  /** A product of two matrices. Its flags save transpositions. */
   #gemm(a: Labeled, b: Labeled, { rows, columns, summed }: Roles): Value {
     const transA = a.labels === summed + rows && rows !== "";
     const transB = b.labels === columns + summed && columns !== "";
@@ -151,7 +150,7 @@ class Expansion {
     );
   }
 
-  /** Products without a sum, and of integers, which matrix products do not take. */
+  /** Multiplies element by element, for products without a sum and for integers, which Gemm does not take. */
   #byElements(
     a: Labeled,
     b: Labeled,
@@ -169,7 +168,7 @@ class Expansion {
     return summed === "" ? product : this.#emit("ReduceSum", [product], { axes: [3], keepdims: false });
   }
 
-  /** Groups the labels so that each group has one axis. */
+  /** Transposes and reshapes so that each group of labels is one axis. */
   #grouped(given: Labeled, groups: readonly string[]): Value {
     return this.#reshaped(
       this.#ordered(given, groups.join("")),

@@ -4,17 +4,14 @@ import { rewriteBodies, rewriteNodes } from "../graph/build/rewrite-nodes.js";
 import { type AnyNode, type Graph, type GraphNode, isNode, type Value } from "../graph/graph.js";
 
 export interface NodeExpansion<K extends Op> {
-  /** Chooses nodes; default all of that operator. */
+  /** Whether to expand a node; default all nodes of the operator. */
   readonly isExpanded?: ((node: GraphNode<K>) => boolean) | undefined;
-  /** Emits what takes the place of a node; gives its result. */
+  /** Emits the nodes that replace a node; returns their result. */
   readonly expand: (builder: GraphBuilder, node: GraphNode<K>, inputs: readonly Value[]) => Value;
   readonly onNode?: ((made: string, source: AnyNode) => void) | undefined;
 }
 
-/**
- * The same graph with the chosen nodes of that operator expanded, also in bodies of loops; the graph itself if there are
- * none.
- */
+/** Expands the chosen nodes of one operator, also in bodies of loops. Returns the graph itself if there are none. */
 export function expandNodes<K extends Op>(graph: Graph, op: K, expansion: NodeExpansion<K>): Graph {
   const { isExpanded = () => true, expand, onNode } = expansion;
   const isOne = (node: AnyNode): boolean => isNode(node, op) && isExpanded(node as GraphNode<K>);

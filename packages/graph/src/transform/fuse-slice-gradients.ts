@@ -4,7 +4,7 @@ import { formatShape } from "../shape.js";
 import { eliminateDeadCode } from "./dead-code.js";
 import { singleUseTest, sumTrees } from "./sum-trees.js";
 
-/** A piece of the sum: its values at `start` … `end` of the axis; everything else is zero. */
+/** A piece of the sum: its values at `start` … `end` of the axis; all other values are zero. */
 interface Piece {
   readonly value: Value;
   readonly part: Value;
@@ -14,9 +14,9 @@ interface Piece {
 }
 
 /**
- * The gradient of a value that is sliced into parts (steps of a sequence, gates of a cell) is a sum of zero-padded
- * pieces, each as large as the whole. Pieces that do not overlap are concatenated instead, with zeros only in the gaps:
- * one pass instead of two per piece.
+ * Concatenates the gradients of slices. The gradient of a value that is sliced into parts (steps of a sequence, gates
+ * of a cell) is a sum of zero-padded pieces, each as large as the whole. Pieces that do not overlap are concatenated
+ * instead, with zeros only in the gaps: one pass instead of two per piece.
  */
 export function fuseSliceGradients(graph: Graph): Graph {
   const makers = producers(graph);

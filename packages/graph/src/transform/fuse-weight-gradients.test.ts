@@ -51,7 +51,7 @@ function recurrence(steps: number, penalty = false): Graph {
   );
 }
 
-/** Σ of four products aᵢᵀ·bᵢ as the given function forms them. */
+/** Σ of four products aᵢᵀ·bᵢ, each computed by the given function. */
 function sumOfProducts(
   term: (a: Tensor, b: Tensor) => Tensor,
   more: (sum: Tensor, first: Tensor) => unknown,
@@ -95,7 +95,7 @@ describe("weight gradients of a recurrence", () => {
 });
 
 describe("a weight that many blocks share", () => {
-  /** Gradient of 32 blocks tanh(x·w), four to a group; x is [512, 32], 64 KiB. */
+  /** Gradient of 32 blocks tanh(x·w); each group has four blocks. x is [512, 32], 64 KiB. */
   const shared = (group: typeof remat): Graph => {
     const inputs = [
       { name: "w", role: "parameter" as const, type: f32(32, 32) },

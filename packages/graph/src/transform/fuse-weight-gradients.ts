@@ -6,26 +6,24 @@ import { peakLiveBytes } from "./liveness.js";
 import { scheduleGraph } from "./schedule.js";
 import { singleUseTest, sumTrees } from "./sum-trees.js";
 
-/** Below that many terms the copies cost more than the products save. */
+/** With fewer terms the copies cost more than the products save. */
 const MIN_TERMS = 4;
 
-/**
- * The most memory that one product in place of many may add to the step's peak: this share of it, or this many bytes.
- */
+/** The most memory that fusions may add to the step's peak: this share of it, or this many bytes. */
 const MAX_GROWTH = 0.05;
 const NEGLIGIBLE_BYTES = 2 ** 16;
 
-/** One term of a sum: Σ over rows of `left` (its columns) times `right`, or of `right` alone. */
+/** One term of a sum: `leftᵀ · right`, or the sum over the rows of `right` if there is no `left`. */
 interface Term {
   readonly value: Value;
-  /** Terms of one kind add up by concatenating their rows. */
+  /** Terms of one kind are summed by concatenating their rows. */
   readonly kind: string;
   readonly left: Value | undefined;
   readonly right: Value;
   readonly node: AnyNode;
 }
 
-/** A sum of which some terms become one product each. */
+/** A sum and its groups of terms; each group becomes one product. */
 interface Fusion {
   readonly root: AnyNode;
   readonly groups: readonly (readonly Term[])[];
@@ -33,10 +31,10 @@ interface Fusion {
 }
 
 /**
- * The gradient of a weight that is used in many steps of a recurrence is a sum of Aᵗᵀ·Gᵗ: one Gemm over the
- * concatenated rows of all Aᵗ and Gᵗ computes it in one pass, and in halves rounds once. Its bias is a sum of sums over
- * the rows of Gᵗ: one ReduceSum over the same concatenation. Terms of other kinds stay as they are. So does a sum whose
- * operands would take too much memory while they wait for the last of them: for a weight that many checkpointed blocks
+ * Fuses the terms of weight gradients. The gradient of a weight that is used in many steps of a recurrence is a sum
+ * of Aᵗᵀ·Gᵗ: one Gemm over the concatenated rows of all Aᵗ and Gᵗ computes it in one pass and rounds halves once. The
+ * gradient of the bias is one ReduceSum over the same rows of Gᵗ. Other terms stay as they are, and so do sums whose
+ * operands would take too much memory while they wait for the last one: for a weight that many checkpointed blocks
  * share, keeping them would undo the checkpointing.
  */
 export function fuseWeightGradients(graph: Graph): Graph {
@@ -57,7 +55,7 @@ export function fuseWeightGradients(graph: Graph): Graph {
   return best;
 }
 
-/** The peak of the graph in its final order: after a fusion the schedule moves other nodes. */
+/** The peak of the graph in its final order, since the schedule moves other nodes after a fusion. */
 function peakBytes(graph: Graph): number {
   return peakLiveBytes(scheduleGraph(eliminateCommonSubexpressions(graph)), { outputsHeld: true }).bytes;
 }

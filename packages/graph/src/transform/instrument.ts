@@ -16,21 +16,21 @@ export interface Probe {
   readonly value: Value;
 }
 
-/** Probes with their dependencies. */
+/** The probed values and their dependencies. */
 export interface Probes {
-  /** The original graph, with its scans unrolled; probed values are of it. */
+  /** The original graph with its scans unrolled, to which the probed values belong. */
   readonly graph: Graph;
-  /** In the order in which their values are computed. */
+  /** All probes, in the order in which their values are computed. */
   readonly all: readonly Probe[];
-  /** For each probe, the positions of those that its value is computed from. */
+  /** For each probe, the positions of the probes that its value is computed from. */
   readonly sources: readonly (readonly number[])[];
-  /** Positions of the probes that decide the results that were asked for, directly or through a comparison. */
+  /** Positions of the probes that the requested results are computed from, directly or through a comparison. */
   readonly results: readonly number[];
 }
 
 /**
- * The graph with one output instead of its own: `poison`, f32 [probes], 0 where the value is finite
- * throughout and NaN where it is not. `results` are outputs of the graph.
+ * Replaces the outputs of a graph by one output: `poison`, f32 [probes], 0 where the value is finite throughout and
+ * NaN where it is not. `results` are names of outputs of the original graph.
  */
 export function instrumentFinite(
   looped: Graph,
@@ -67,7 +67,7 @@ function findPaths(
 ): Pick<Probes, "sources" | "results"> {
   const positions = new Map(probes.map(({ value }, position) => [value, position]));
   const makers = producers(graph);
-  /** The nearest probes that the values are computed from; a value that is a probe counts itself. */
+  /** The nearest probes that the values are computed from; a value that is itself a probe counts as its own. */
   const nearest = (values: readonly Value[]): readonly number[] => {
     const found = new Set<number>();
     const seen = new Set(values);
@@ -88,8 +88,8 @@ function findPaths(
 }
 
 /**
- * The first non-finite value (in the order of `all`) from which non-finite values lead to a result. A non-finite value
- * that does not propagate is intended: a mask of -∞ ends in the softmax that reads it.
+ * The first non-finite value (in the order of `all`) that leads to a result through non-finite values. A non-finite
+ * value that does not propagate is intended: a mask of -∞ ends in the softmax that reads it.
  */
 export function firstCulprit(
   { all, sources, results }: Probes,
@@ -102,7 +102,7 @@ export function firstCulprit(
   return leading.size === 0 ? undefined : all[Math.min(...leading)];
 }
 
-/** The names of the graph inputs whose elements a cast to a half reads, also after moves; none for another operator. */
+/** Names of the graph inputs whose elements a cast to a half reads, also after moves; none for other operators. */
 export function castInputs({ graph }: Probes, { node, value }: Probe): readonly string[] {
   if (node?.op !== "Cast" || !isHalf(value.dtype)) return [];
   const made = producers(graph);

@@ -2,16 +2,16 @@ import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { opTable } from "../graph/op-table.js";
 import { byteLength, totalBytes } from "../host/host-tensor.js";
 
-/** Which memory each value of a graph occupies, and who reads it. */
+/** Which memory each value of a graph occupies, and which nodes read it. */
 export class Storages {
   readonly #roots = new Map<Value, Value>();
   readonly #readers = new Map<Value, AnyNode[]>();
-  /** Held from the first node to the last: inputs, which are the caller's, and constants. */
+  /** Memory held from the first node to the last: constants, and inputs, which belong to the caller. */
   readonly held: ReadonlySet<Value>;
-  /** Held from their node to the end. */
+  /** Memory of outputs, held from their node to the end. */
   readonly returned: ReadonlySet<Value>;
 
-  /** @param successors maps a value to the earlier one whose memory it takes; see `findReuse` */
+  /** @param successors maps a value to the earlier value whose memory it takes; see `findReuse` */
   constructor(graph: Graph, successors: ReadonlyMap<Value, Value> = new Map()) {
     const held = new Set<Value>(graph.inputs.map((input) => input.value));
     for (const node of graph.nodes) {
@@ -39,18 +39,18 @@ export class Storages {
     return this.#roots.get(value) ?? value;
   }
 
-  /** Nodes that read that memory, in graph order, each once. */
+  /** Nodes that read the memory of a root, in graph order, each once. */
   readers(root: Value): readonly AnyNode[] {
     return this.#readers.get(root) ?? [];
   }
 
-  /** Memory that a node takes into use. */
+  /** The results of a node that take new memory. */
   allocations(node: AnyNode): readonly Value[] {
     return node.outputs.filter((output) => this.root(output) === output && !this.held.has(output));
   }
 }
 
-/** The largest memory of one step of a scan, besides its operands. */
+/** Peak memory of one step of a scan, without its invariants. */
 function bodyBytes(node: AnyNode, workspace: (node: AnyNode) => number): number {
   if (node.op !== "Scan") return 0;
   const { body, carries } = node.attributes;
@@ -58,26 +58,26 @@ function bodyBytes(node: AnyNode, workspace: (node: AnyNode) => number): number 
   return peakLiveBytes(body, { workspace }).bytes - totalBytes(invariants.map(({ value }) => value));
 }
 
-/** The most memory that is in use at once, and where. */
+/** The most memory that is in use at once, and the node where that is. */
 export interface Peak {
   readonly bytes: number;
-  /** The node that runs then; undefined for a graph without nodes. */
+  /** The node that runs at the peak; undefined for a graph without nodes. */
   readonly node: AnyNode | undefined;
 }
 
 export interface LivenessOptions {
-  /** The outputs' memory is there from the start, as that of the next state is; default false. */
+  /** Whether the outputs' memory is held from the start, like that of the next state; default false. */
   readonly outputsHeld?: boolean;
-  /** Bytes that a node takes while it runs, beside its operands and results; default none. */
+  /** Bytes that a node takes while it runs, besides its operands and results; default none. */
   readonly workspace?: (node: AnyNode) => number;
-  /** A value that is no longer read keeps its memory for the next of its shape, if there is one; default false. */
+  /** Whether a value that is no longer read keeps its memory for a later value of its shape; default false. */
   readonly reusesShapes?: boolean;
 }
 
 /**
- * Maps a value to the earlier one whose memory it takes: of those with its shape and width, the last that became free.
- * The memory of such a chain is held from its first value to the last reader of its last, even while none of them is
- * alive.
+ * Maps a value to the earlier value whose memory it takes: the last to become free of those with its shape and width.
+ * The memory of such a chain is held from its first value to the last reader of its last value, even while none of
+ * them is alive.
  */
 function findReuse(graph: Graph): ReadonlyMap<Value, Value> {
   const storages = new Storages(graph);

@@ -19,7 +19,7 @@ import { fuseWeightGradients } from "./fuse-weight-gradients.js";
 import { prepareGraph } from "./prepare.js";
 import { scheduleGraph } from "./schedule.js";
 
-/** Value, gradients, and a step of descent with momentum. */
+/** A training step: loss, gradients, and gradient descent with momentum. */
 function training(loss: Loss, dtype: ComputeDType): Graph {
   const _shapes = [[6, 4], [4, 16], [16], [4, 6]];
   const inputs = modelShapes.flatMap((shape, index) => [

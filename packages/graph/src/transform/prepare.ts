@@ -9,7 +9,7 @@ import { fuseWeightGradients } from "./fuse-weight-gradients.js";
 import { scheduleGraph } from "./schedule.js";
 
 /**
- * The fusions leave duplicates of what they concatenate, so common subexpressions are eliminated before and after them.
+ * Common subexpressions are eliminated before and after the fusions, which leave duplicates of what they concatenate.
  */
 const passes: readonly ((graph: Graph) => Graph)[] = [
   eliminateDeadCode,
@@ -23,7 +23,7 @@ const passes: readonly ((graph: Graph) => Graph)[] = [
   withBodies(scheduleGraph),
 ];
 
-/** The clean-ups that every program gets before a backend sees it; the order of nodes is then the order to run. */
+/** Runs the clean-ups that every program gets before a backend sees it. Backends run nodes in the new order. */
 export function prepareGraph(graph: Graph): Graph {
   return passes.reduce((current, pass) => pass(current), graph);
 }

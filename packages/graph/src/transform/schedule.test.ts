@@ -15,11 +15,11 @@ import { peakLiveBytes } from "./liveness.js";
 import { scheduleGraph } from "./schedule.js";
 
 const MB = 2 ** 20;
-/** In whole MB, rounded down: constants add a few bytes. */
+/** Peak in whole MB, rounded down, since constants add a few bytes. */
 const peakMb = (graph: Graph, outputsHeld = false): number =>
   Math.floor(peakLiveBytes(graph, { outputsHeld }).bytes / MB);
 
-/** 48 tanh layers on 16 MB, in that many checkpoint segments, with the gradient of their sum. */
+/** 48 tanh layers on 16 MB, in the given number of checkpoint segments, with the gradient of their sum. */
 function tanhChain(segments: number): Graph {
   const part = (x: Tensor): Tensor => {
     let y = x;
@@ -42,7 +42,7 @@ interface PerceptronOptions {
   readonly clip?: boolean;
 }
 
-/** Square tanh layers of 1 MB of weights, plain descent with momentum after the whole backward pass. */
+/** Square tanh layers with weights of 1 MB; gradient descent with momentum follows the whole backward pass. */
 function perceptron({ layers, batch, clip = false }: PerceptronOptions): Graph {
   const square = { dtype: "f32" as const, shape: [512, 512] };
   const weights = Array.from({ length: layers }, (_, index) => ({
@@ -69,7 +69,7 @@ function perceptron({ layers, batch, clip = false }: PerceptronOptions): Graph {
   }).graph;
 }
 
-/** The same in f16 under f32 masters, updated by Adam with its bias corrections and a finite check. */
+/** The same layers in f16 with f32 masters, updated by Adam with bias correction and a finite check. */
 function mixedPerceptron(layers: number): Graph {
   const square = { dtype: "f32" as const, shape: [512, 512] };
   const named = (stem: string, role: "parameter" | "state") =>
@@ -102,7 +102,7 @@ function mixedPerceptron(layers: number): Graph {
   }).graph;
 }
 
-/** As early as possible: every node right after the last of its operands' level. What an eager engine might do. */
+/** Orders every node right after the level of its last operand, as an eager engine might do. */
 function byLevel(graph: Graph): Graph {
   const makers = producers(graph);
   const levels = new Map<AnyNode, number>();

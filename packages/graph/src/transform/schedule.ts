@@ -1,12 +1,12 @@
 /**
  * The order in which a graph runs. Engines must follow it, since it decides how much memory a step takes. The forward
- * pass stays in order, and so do the matrix products, except for the last point. Four rules move nodes:
- * - a cheap node whose result is no smaller than what its running would free (`1 - y·y`, a Transpose, β·m) waits
- *   until a node that reads it is about to run;
+ * pass stays in order, and so do the matrix products, except under the third rule. Four rules move nodes:
+ * - a cheap node whose result is no smaller than the memory that running it would free (`1 - y·y`, a Transpose, β·m)
+ *   waits until a node that reads it is about to run;
  * - nodes that follow from gradients (casts to f32, the optimizer) run as soon as a group of them that frees more
  *   than it leaves behind can run as a whole: a parameter is updated right after its gradient is complete;
- * - when all remaining readers of a value can run, and their results take less memory than the value, they run: a saved
- *   activation ends as a mask and a weight gradient before the gradient of its layer's input is made;
+ * - when all remaining readers of a value can run, and their results take less memory than the value, they run: a
+ *   saved activation ends as a mask and a weight gradient before the gradient of its layer's input is computed;
  * - everything else keeps the given order, in which gradients come in reverse order of the forward pass.
  */
 import type { Op } from "../graph/attributes.js";
@@ -15,13 +15,13 @@ import { type AnyNode, consumers, type Graph, producers, type Value } from "../g
 import { byteLength, totalBytes } from "../host/host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
-/** These stay in place: there their operands are in the caches, and profiles are read by them. */
+/** Ops that stay in place: their operands are in the caches there, and they structure profiles for readers. */
 const ANCHORED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Attention"]);
 
-/** Bytes that are ignored: scalars, counters, rates. */
+/** Sizes up to this many bytes are ignored: scalars, counters, rates. */
 const NEGLIGIBLE = 4096;
 
-/** The same nodes in an order of low peak memory; the graph itself when its order is no worse. */
+/** The same nodes in an order of low peak memory; the graph itself if that order has a higher peak. */
 export function scheduleGraph(graph: Graph): Graph {
   const nodes = new Scheduling(graph).run();
   const scheduled: Graph = Object.freeze({ ...graph, nodes: Object.freeze(nodes) });
@@ -36,17 +36,17 @@ class Scheduling {
   readonly #consumers: ReadonlyMap<Value, readonly AnyNode[]>;
   readonly #returned: ReadonlySet<Value>;
   readonly #positions = new Map<AnyNode, number>();
-  /** Wait for a reader. */
+  /** Nodes that wait for a reader. */
   readonly #delayed = new Set<AnyNode>();
   /**
-   * Values widened from memory that is held anyway, such as weights and state in few bits. All of them wait, which
-   * keeps nothing else alive.
+   * Values widened from memory that is held anyway, such as weights and state in few bits. Nodes that compute them
+   * wait, which keeps nothing else alive.
    */
   readonly #decoded = new Set<Value>();
-  /** Follow from gradients without being part of the backward pass. */
+  /** Nodes that follow from gradients without being part of the backward pass. */
   readonly #eager = new Set<AnyNode>();
   readonly #scheduled = new Set<AnyNode>();
-  /** Readers of each memory that have not been scheduled. */
+  /** Number of readers of each memory that have not been scheduled. */
   readonly #left = new Map<Value, number>();
   readonly #order: AnyNode[] = [];
 
@@ -76,7 +76,7 @@ class Scheduling {
     return this.#order;
   }
 
-  /** Decides which nodes are eager (in graph order), then which are delayed (from the last to the first). */
+  /** Decides which nodes are eager (in graph order), then which are delayed (in reverse order). */
   #classify(): void {
     const afterGradient = new Set<AnyNode>();
     const movable: AnyNode[] = [];
@@ -117,7 +117,7 @@ class Scheduling {
   }
 
   /**
-   * The position at which a node's results are first read, counting delays; undefined when some are returned or never
+   * The position at which a node's results are first read, counting delays; undefined if some are returned or none is
    * read.
    */
   #firstRead(node: AnyNode, waits: ReadonlyMap<AnyNode, number>): number | undefined {
@@ -132,7 +132,7 @@ class Scheduling {
     return first;
   }
 
-  /** Whether the result takes no less than the operands that would be kept until then for this node alone. */
+  /** Whether a node's result takes at least the memory of the operands that only this node would keep until then. */
   #mayWait(node: AnyNode, until: number, waits: ReadonlyMap<AnyNode, number>): boolean {
     let kept = 0;
     for (const root of this.#rootsOf(node)) {
@@ -149,7 +149,7 @@ class Scheduling {
     return new Set(node.inputs.map((input) => this.#storages.root(input)));
   }
 
-  /** Memory that ends with its last reader; what is held or returned counts for nothing. */
+  /** Memory that ends with its last reader; 0 for memory that is held or returned. */
   #bytes(root: Value): number {
     return this.#storages.held.has(root) || this.#storages.returned.has(root) ? 0 : byteLength(root);
   }
@@ -158,7 +158,7 @@ class Scheduling {
     return this.#storages.allocations(node).reduce((sum, output) => sum + this.#bytes(output), 0);
   }
 
-  /** Appends a node, and before it the delayed ones that it needs: those first that free the most. */
+  /** Appends a node after the delayed nodes that it needs, beginning with those that free the most memory. */
   #schedule(node: AnyNode): void {
     const stack = [node];
     for (let next = stack.at(-1); next !== undefined; next = stack.at(-1)) {
@@ -175,7 +175,7 @@ class Scheduling {
     }
   }
 
-  /** Nodes whose results it reads and that have not been scheduled, the one to run first at the end. */
+  /** The unscheduled nodes whose results a node reads; the one to run first is the last. */
   #missing(node: AnyNode): AnyNode[] {
     const missing = new Set<AnyNode>();
     for (const input of node.inputs) {
@@ -197,7 +197,7 @@ class Scheduling {
     return this.#left.get(root) ?? this.#storages.readers(root).length;
   }
 
-  /** Runs what follows from the gradients among these nodes' results, if all in all that frees memory. */
+  /** Runs the eager nodes that follow from these nodes' results, if that frees memory in all. */
   #runEager(news: readonly AnyNode[]): void {
     const group = this.#runnable(news);
     const isReadWithin = (node: AnyNode): boolean =>
@@ -213,7 +213,7 @@ class Scheduling {
   }
 
   /**
-   * Orders the group: as given, but where state is decoded, one parameter after the other, so that one is stored before
+   * Keeps the order of a group, except that with decoded state one parameter follows the other: one is stored before
    * the next is decoded. Nodes that touch the same large value belong to the same parameter.
    */
   #inParts(group: ReadonlySet<AnyNode>): readonly AnyNode[] {
@@ -243,7 +243,7 @@ class Scheduling {
     return [...parts.values()].flat();
   }
 
-  /** Ends values that these nodes' readers read, too, where that frees memory. */
+  /** Runs the last readers of values that readers of these nodes also read, if that frees memory. */
   #runLastReaders(news: readonly AnyNode[]): void {
     const readers = news.flatMap((node) =>
       node.outputs.flatMap((output) => this.#consumers.get(output) ?? []),
@@ -257,7 +257,7 @@ class Scheduling {
     }
   }
 
-  /** Whether nothing but constants comes first. */
+  /** Whether all nodes that a node needs have been scheduled, constants aside. */
   #canRun(node: AnyNode): boolean {
     return node.inputs.every((input) => {
       const producer = this.#producers.get(input);
@@ -265,7 +265,7 @@ class Scheduling {
     });
   }
 
-  /** Eager nodes that can run now, one after the other, with the delayed ones that they need. */
+  /** Eager nodes that can run now, one after the other, with the delayed nodes that they need. */
   #runnable(news: readonly AnyNode[]): Set<AnyNode> {
     const group = new Set<AnyNode>();
     const queue = new Set(news);
@@ -287,7 +287,7 @@ class Scheduling {
     return group;
   }
 
-  /** The node and the delayed ones that it needs beside the group; nothing when it needs anything else. */
+  /** A node with the delayed nodes that it needs besides the group; empty if it needs anything else. */
   #needed(node: AnyNode, group: ReadonlySet<AnyNode>): ReadonlySet<AnyNode> {
     const needed = new Set([node]);
     for (const next of needed) {
@@ -301,7 +301,7 @@ class Scheduling {
     return needed;
   }
 
-  /** Bytes in use after running the group, less those before. */
+  /** The change in the number of bytes in use from running the group. */
   #growth(group: ReadonlySet<AnyNode>): number {
     let growth = 0;
     const read = new Map<Value, number>();

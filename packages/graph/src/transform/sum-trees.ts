@@ -1,15 +1,15 @@
 import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 import { sameShape } from "../shape.js";
 
-/** A sum of values of one shape, as gradients of a value that is used often are. */
+/** A sum of values of one shape, such as the gradient of a value that is used often. */
 export interface SumTree {
-  /** The Add that makes the sum. */
+  /** The Add that computes the whole sum. */
   readonly root: AnyNode;
   /** The terms, from left to right. */
   readonly leaves: readonly Value[];
 }
 
-/** Finds the largest trees of Adds without broadcasting whose inner sums nobody else reads. */
+/** Finds the largest trees of Adds without broadcasting; no other node reads their inner sums. */
 export function sumTrees(graph: Graph): readonly SumTree[] {
   const makers = producers(graph);
   const isUsedOnce = singleUseTest(graph);
@@ -38,7 +38,7 @@ function isPlainSum(node: AnyNode): boolean {
   return isNode(node, "Add") && a !== undefined && b !== undefined && sameShape(a.shape, b.shape);
 }
 
-/** Tells whether a value has one reader, which reads it once, and is no output of the graph. */
+/** Returns a test for values with one reader, which reads the value once, that are not outputs of the graph. */
 export function singleUseTest(graph: Graph): (value: Value) => boolean {
   const readers = consumers(graph);
   const returned = new Set(graph.outputs.map(({ value }) => value));

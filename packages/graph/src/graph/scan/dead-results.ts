@@ -1,8 +1,8 @@
 import { type AnyNode, type Graph, type GraphNode, producers, type Value } from "../graph.js";
 
 /**
- * The scan without unused parts: stacked results that nothing reads, carries that no read result depends on, and
- * operands that are then unused. The node itself if all of it is used.
+ * Removes unused parts of a scan: stacked results that nothing reads, carries that no read result depends on, and
+ * operands that are then unused. Returns the node itself if all of it is used.
  * @param clean drops the dead nodes of a body
  */
 export function withoutDeadResults(
@@ -43,9 +43,7 @@ export function withoutDeadResults(
   } as AnyNode;
 }
 
-/**
- * Positions of the body's inputs that its read outputs depend on, in any step. A carry is used if a later step uses it.
- */
+/** Positions of the body's inputs that the read outputs depend on. A carry is used if a later step uses it. */
 function findUsedInputs(
   body: Graph,
   carries: number,

@@ -2,7 +2,7 @@ import { type AnyNode, type Graph, type GraphInput, type GraphNode, isNode, type
 
 /**
  * Moves computations that are the same in every step out of the bodies of scans, such as the cast or transpose of a
- * weight. Values of the graph stay, so that the result can replace it.
+ * weight. The values of the graph stay, so that the result can replace it.
  */
 export function hoistInvariants(graph: Graph): Graph {
   if (!graph.nodes.some(({ op }) => op === "Scan")) return graph;
@@ -24,7 +24,7 @@ export function freshValues({ inputs, nodes }: Graph): (type: Pick<Value, "dtype
 function hoistNodes(scan: GraphNode<"Scan">, fresh: ReturnType<typeof freshValues>): readonly AnyNode[] {
   const { carries, sequences } = scan.attributes;
   const body = hoistInvariants(scan.attributes.body);
-  /** For body values that are the same in every step, their counterparts outside. */
+  /** Counterparts outside of the loop for body values that are the same in every step. */
   const outside = new Map<Value, Value>();
   body.inputs.slice(carries + sequences).forEach(({ value }, index) => {
     outside.set(value, scan.inputs[carries + sequences + index] as Value);

@@ -3,7 +3,7 @@ import type { Graph } from "../graph.js";
 import { type GraphNode, isNode, type Value } from "../graph.js";
 
 /**
- * The graph with the steps of its scans one after the other, for engines without loops and for reports on single steps. A
+ * Replaces scans by their steps, one after the other, for engines without loops and for reports on single steps. A
  * sequence that another scan stacked is read step by step, without being stacked.
  */
 export function unrollScans(graph: Graph): Graph {

@@ -5,20 +5,20 @@ import { type DType, isFloat } from "../../dtype.js";
 import { roundArray, roundTo } from "../../float-format/round.js";
 import { type FloatStore, newStore, type Store } from "./store.js";
 
-/** `exact`: every dtype's own bits. `f64`: floats of any dtype are doubles and nothing is rounded. */
+/** `exact`: results have each dtype's own bits. `f64`: floats of any dtype are doubles, and nothing is rounded. */
 export type ArithmeticMode = "exact" | "f64";
 
 export interface Arithmetic {
   readonly mode: ArithmeticMode;
-  /** A zeroed store for intermediates or results, of the precision that ops compute in. */
+  /** A zeroed store for intermediates or results, in the precision that ops compute in. */
   floats(length: number): FloatStore;
-  /** A zeroed store for a tensor of that dtype. */
+  /** A zeroed store for a tensor of the dtype. */
   allocate(dtype: DType, length: number): Store;
-  /** Rounds a float result to its dtype in place, ties to even; leaves integers alone. */
+  /** Rounds a float result to its dtype in place, ties to even; does not change integers. */
   round<S extends Store>(dtype: DType, store: S): S;
-  /** A float attribute as ops use it: in f32, as in ONNX. */
+  /** A float attribute as ops use it: rounded to f32, as in ONNX. */
   attribute(x: number): number;
-  /** A number as a value of that dtype. */
+  /** A number rounded to the dtype. */
   value(dtype: DType, x: number): number;
 }
 

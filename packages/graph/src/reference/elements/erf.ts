@@ -51,7 +51,7 @@ const double = new Float64Array(1);
 const words = new Uint32Array(double.buffer);
 const LOW = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? 0 : 1;
 
-/** erfc(x) · 1 for x ≥ 1.25, split so that exp(-x²) loses no digits: z is x with the low word cleared. */
+/** erfc(x) for x ≥ 1.25. exp(-x²) is split so that it loses no digits: z is x with the low word cleared. */
 function tail(x: number): number {
   const s = 1 / (x * x);
   const ratio = x < 1 / 0.35 ? polynomial(RA, s) / polynomial(SA, s) : polynomial(RB, s) / polynomial(SB, s);
@@ -61,7 +61,7 @@ function tail(x: number): number {
   return (Math.exp(-z * z - 0.5625) * Math.exp((z - x) * (z + x) + ratio)) / x;
 }
 
-/** The error function; odd, NaN for NaN. */
+/** The error function; it is odd, and NaN for NaN. */
 export function erf(x: number): number {
   const magnitude = Math.abs(x);
   if (magnitude < 0.84375) {

@@ -5,7 +5,7 @@ import type { HostTensor } from "../../host/host-tensor.js";
 import type { Arithmetic } from "./arithmetic.js";
 import { copyStore, type FloatStore, type Store } from "./store.js";
 
-/** A new store with the values of host data, not sharing its memory. Any byte but 0 is true. */
+/** Copies host data into a new store. Any byte of a bool but 0 is true. */
 export function fromHost(tensor: HostTensor, arithmetic: Arithmetic): Store {
   if (isFloat(tensor.dtype)) {
     const values = decodeArray(tensor.dtype, tensor.data as Float32Array);
@@ -19,7 +19,7 @@ export function fromHost(tensor: HostTensor, arithmetic: Arithmetic): Store {
   return copy;
 }
 
-/** A copy in the host's storage of that dtype; unrounded numbers (f64 arithmetic) are rounded here. */
+/** Copies a store into the host's array for the dtype. Unrounded numbers (f64 arithmetic) are rounded here. */
 export function toHost(store: Store, { dtype, shape }: ValueType): HostTensor {
   const data = isFloat(dtype) ? encodeArray<FloatDType>(dtype, store as FloatStore) : copyStore(store);
   return Object.freeze({ dtype, shape: Object.freeze([...shape]), data }) as HostTensor;

@@ -12,7 +12,7 @@ export type ReferenceKernel<K extends Op> = (
   run: RunGraph,
 ) => readonly Store[];
 
-/** Runs a graph on operands in the order of its inputs, for operators that have one as an attribute. */
+/** Runs a graph on operands in the order of its inputs, for operators that have a graph as an attribute. */
 export type RunGraph = (
   graph: Graph,
   operands: readonly Operand[],
@@ -21,7 +21,7 @@ export type RunGraph = (
 
 export type ReferenceTable<O extends Op> = { readonly [K in O]: ReferenceKernel<K> };
 
-/** The type of the output at that index. */
+/** The type of one output. @throws Error if there is none */
 export function outputType(outputs: readonly ValueType[], index = 0): ValueType {
   const type = outputs[index];
   if (type === undefined) throw new Error(`internal: output ${index} is missing`);

@@ -1,4 +1,4 @@
-/** To the nearest integer, halves to the even one; keeps the sign of zero. */
+/** Rounds to the nearest integer, halves to the even one; keeps the sign of zero. */
 export function roundHalfEven(x: number): number {
   const magnitude = Math.abs(x);
   if (!(magnitude < 2 ** 52)) return x;

@@ -6,14 +6,14 @@ export type NumberStore = FloatStore | Int32Array | Uint8Array;
 export type BigStore = BigInt64Array | BigUint64Array;
 
 /**
- * The reference's storage of a tensor. Floats of every dtype are numbers in a `Float32Array` (exact arithmetic: each is
- * a value of its dtype) or a `Float64Array` (f64 arithmetic: unrounded). Bools are 0 or 1.
+ * The reference's storage of a tensor. With exact arithmetic, floats of every dtype are in a `Float32Array`, rounded
+ * to their dtype; with f64 arithmetic they are in a `Float64Array`, unrounded. Bools are 0 or 1.
  */
 export type Store = NumberStore | BigStore;
 
 export type Operand = KernelTensor<Store>;
 
-/** The operand at that index; type inference has checked that it exists. */
+/** The operand at an index; type inference has checked that it exists. */
 export function operand(inputs: readonly Operand[], index: number): Operand {
   const input = inputs[index];
   if (input === undefined) throw new Error(`internal: operand ${index} is missing`);
@@ -24,12 +24,12 @@ export function isBig(store: Store): store is BigStore {
   return store instanceof BigInt64Array || store instanceof BigUint64Array;
 }
 
-/** Data of an operand whose dtype type inference has limited to floats. */
+/** The data of an operand that type inference has limited to floats. */
 export function readFloats(input: Operand): FloatStore {
   return input.data as FloatStore;
 }
 
-/** Data of an operand that type inference has limited to i32 indices. */
+/** The data of an operand that type inference has limited to i32 indices. */
 export function readIndices(input: Operand): Int32Array {
   return input.data as Int32Array;
 }
@@ -55,7 +55,7 @@ const integerStores: Readonly<Partial<Record<DType, new (length: number) => Stor
   bool: Uint8Array,
 };
 
-/** A zeroed store for that dtype; `Float` is the array class for floats. */
+/** A zeroed store for a dtype; `Float` is the array class for floats. */
 export function newStore(dtype: DType, length: number, Float: new (length: number) => FloatStore): Store {
   return new (integerStores[dtype] ?? Float)(length);
 }

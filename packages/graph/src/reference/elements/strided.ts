@@ -7,7 +7,7 @@ export function countElements(shape: Shape): number {
   return size;
 }
 
-/** Strides that read a tensor of `shape` as if it were broadcast to `to`: 0 where it repeats. */
+/** Strides that read a tensor of `shape` as if it were broadcast to `to`: 0 along axes where it repeats. */
 export function broadcastStrides(shape: Shape, to: Shape): number[] {
   const own = stridesOf(shape);
   const missing = to.length - shape.length;
@@ -17,14 +17,14 @@ export function broadcastStrides(shape: Shape, to: Shape): number[] {
 }
 
 /**
- * Called for each run along the innermost axis, with each operand's start and step, the run's length and its start in
- * row-major order. The arrays are reused between calls.
+ * Called for each run along the innermost axis, with each operand's start and step, the run's length, and the run's
+ * position in row-major order. The arrays are reused between calls.
  */
 export type Run = (starts: readonly number[], steps: readonly number[], length: number, at: number) => void;
 
 /**
- * Walks a shape in row-major order along several strided operands at once. Axes that all operands traverse contiguously
- * are merged first, so dense tensors and scalars are one run.
+ * Walks a shape in row-major order along several strided operands at once. Axes that all operands traverse
+ * contiguously are merged first, so dense tensors and scalars take one run.
  */
 export function forEachRun(shape: Shape, operands: readonly (readonly number[])[], run: Run): void {
   const merged = mergeAxes(shape, operands);
@@ -52,7 +52,7 @@ export function forEachRun(shape: Shape, operands: readonly (readonly number[])[
 }
 
 interface Merged {
-  /** At least one axis. */
+  /** Has at least one axis. */
   readonly shape: readonly number[];
   readonly strides: readonly (readonly number[])[];
 }

@@ -12,7 +12,7 @@ function isNan(x: Comparable): boolean {
   return typeof x === "number" && Number.isNaN(x);
 }
 
-/** Whether `x` replaces `best`; NaN wins over all but NaN, for the largest and for the smallest. */
+/** Whether `x` replaces `best`; NaN replaces all but NaN, in the search for the largest and for the smallest. */
 type Better = (x: Comparable, best: Comparable) => boolean;
 
 function argKernel<K extends ArgOp>(better: Better): ReferenceKernel<K> {
@@ -36,7 +36,7 @@ function argKernel<K extends ArgOp>(better: Better): ReferenceKernel<K> {
   };
 }
 
-/** NaN comes first for the largest, last for the smallest. */
+/** NaN comes first in a search for the largest, last for the smallest. */
 const topK: ReferenceKernel<"TopK"> = (inputs, { axis, k, largest }, outputs, arithmetic) => {
   const x = operand(inputs, 0);
   const { outer, size, inner } = viewOfAxis(x.shape, axis);

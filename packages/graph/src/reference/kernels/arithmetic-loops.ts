@@ -2,7 +2,7 @@
 // arithmetic, since JavaScript engines cannot inline the many functions of one loop.
 import type { NumberStore } from "../elements/store.js";
 
-/** out[at + k] = x[i + k·di] ∘ y[j + k·dj] for k below length. */
+/** Computes out[at + k] = x[i + k·di] ∘ y[j + k·dj] for all k below `length`. */
 export type ArithmeticLoop = (
   x: NumberStore,
   i: number,

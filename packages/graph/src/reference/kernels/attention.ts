@@ -37,7 +37,7 @@ function maskBias(
   return bias;
 }
 
-/** Shares of one row in place; false for a row that attends to nothing, by its bias and not by its scores. */
+/** Computes the softmax of one row in place. Returns false for a row whose bias lets it attend to nothing. */
 function softmaxRow(row: FloatStore, bias: FloatStore, sum: FloatStore): boolean {
   let most = Number.NEGATIVE_INFINITY;
   for (let k = 0; k < row.length; k++) {
@@ -56,7 +56,7 @@ function softmaxRow(row: FloatStore, bias: FloatStore, sum: FloatStore): boolean
 }
 
 export const attentionKernels: ReferenceTable<OpOf<"attention">> = {
-  /** One matrix of scores at a time, each intermediate in f32. */
+  /** Computes one matrix of scores at a time, with each intermediate in f32. */
   Attention: (inputs, { scale, isCausal, softcap }, outputs, arithmetic) => {
     const [query, key, value] = [operand(inputs, 0), operand(inputs, 1), operand(inputs, 2)];
     const { dtype, shape } = outputType(outputs);

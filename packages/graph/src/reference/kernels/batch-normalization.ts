@@ -10,7 +10,7 @@ import { countElements } from "../elements/strided.js";
 interface Layout {
   readonly batch: number;
   readonly channels: number;
-  /** Elements of one channel of one example. */
+  /** Number of elements in one channel of one example. */
   readonly plane: number;
 }
 
@@ -20,7 +20,7 @@ const findLayout = ([batch = 0, channels = 0, ...rest]: Shape): Layout => ({
   plane: countElements(rest),
 });
 
-/** Called once for each element, plane by plane. */
+/** Calls back for each element, plane by plane. */
 function forEachElement(
   { batch, channels, plane }: Layout,
   visit: (at: number, channel: number) => void,
@@ -31,7 +31,7 @@ function forEachElement(
   }
 }
 
-/** Σ f(at) for each channel. */
+/** Σ f(at) over the elements of each channel. */
 function channelSums(
   { batch, channels, plane }: Layout,
   f: (at: number, channel: number) => number,
@@ -64,7 +64,7 @@ function inverseDeviations(variance: FloatStore, epsilon: number, arithmetic: Ar
   );
 }
 
-/** x - mean of its channel. */
+/** Subtracts from each x the mean of its channel. */
 function centerValues(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: Arithmetic): FloatStore {
   const result = arithmetic.floats(x.length);
   forEachElement(layout, (at, channel) => {

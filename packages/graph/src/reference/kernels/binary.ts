@@ -13,10 +13,10 @@ import { whereKernel } from "./where.js";
 
 interface BinaryRule {
   readonly number: (a: number, b: number) => number;
-  /** For i32 and u8; default `number`. */
+  /** The function for i32 and u8; default `number`. */
   readonly integer?: (a: number, b: number) => number;
   readonly big?: (a: bigint, b: bigint) => bigint;
-  /** `number` as a specialized loop, for the ops that take most of the training time. */
+  /** A specialized loop for `number`, for the ops that take most of the training time. */
   readonly floatLoop?: ArithmeticLoop;
 }
 
@@ -80,7 +80,7 @@ function bigRuns(
 
 type Comparable = number | bigint;
 
-/** bool result; every comparison with NaN is false. */
+/** A comparison with a bool result; any comparison with NaN is false. */
 function compare(holds: (a: Comparable, b: Comparable) => boolean): BinaryKernel {
   return (inputs, _, outputs) => {
     const a = operand(inputs, 0);
@@ -128,7 +128,7 @@ export const binaryKernels: ReferenceTable<OpOf<"binary">> = {
   Add: binary({ number: (a, b) => a + b, big: (a, b) => a + b, floatLoop: addLoop }),
   Sub: binary({ number: (a, b) => a - b, big: (a, b) => a - b, floatLoop: subLoop }),
   Mul: binary({ number: (a, b) => a * b, integer: Math.imul, big: (a, b) => a * b, floatLoop: mulLoop }),
-  /** Integers truncate toward zero; dividing one by 0 is an error, where engines differ or crash. */
+  /** Integers truncate toward zero. Division of an integer by 0 is an error, where engines differ or crash. */
   Div: binary({
     number: (a, b) => a / b,
     integer: (a, b) => Math.trunc(a / nonZero(b, "Div")),

@@ -11,9 +11,9 @@ import {
 } from "../elements/store.js";
 
 /**
- * Float to float rounds once, ties to even, overflow to infinity (to NaN in f8e4m3, which has none). Integer to
- * float rounds once from the integer. Integer to integer keeps the low bits. Float to integer truncates toward
- * zero. A cast to bool is true for every value but zero, so for NaN too. A float outside the integer's range, and NaN,
+ * Float to float rounds once, ties to even, overflow to infinity (to NaN in f8e4m3, which has no infinity). Integer
+ * to float rounds once from the integer. Integer to integer keeps the low bits. Float to integer truncates toward
+ * zero. A cast to bool is true for every value but zero, so for NaN, too. A float outside the integer's range and NaN
  * are unspecified: here the result is the smallest i32 or i64, as on x64, and for u8 and u64 the low bits of that; no
  * test depends on it.
  */
@@ -77,8 +77,8 @@ function fromBig(from: BigStore, to: DType, out: Store, { value }: Arithmetic): 
 }
 
 /**
- * A double that rounds to any narrower format as the integer itself would: beyond 2^53 the dropped bits become one
- * sticky bit, so that the second rounding does not see a false tie.
+ * A double that rounds to any narrower format as the integer itself does: bits beyond 53 become one sticky bit, so
+ * that the second rounding does not see a false tie.
  */
 function toNumber(x: bigint): number {
   const near = Number(x);

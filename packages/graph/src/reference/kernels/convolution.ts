@@ -12,7 +12,7 @@ import { type MatrixView, multiply } from "./multiply.js";
 
 type Three = readonly [number, number, number];
 
-/** The positions of a kernel in an image of several channels. */
+/** The positions at which a kernel is applied to an image of several channels. */
 interface Geometry {
   readonly channels: number;
   readonly image: Three;
@@ -44,7 +44,7 @@ function findGeometry(
   };
 }
 
-/** The range of positions, [first, end), at which that tap of the kernel is inside the image. */
+/** The range of positions [first, end) at which one tap of the kernel is inside the image. */
 function inside(
   axis: 0 | 1 | 2,
   tap: number,
@@ -57,7 +57,7 @@ function inside(
 
 type VisitRow = (image: number, column: number, count: number) => void;
 
-/** Calls back for each row of positions inside the image, with its start in the image and in the columns. */
+/** Calls back for each row of positions inside the image, with the row's start in the image and in the columns. */
 function forEachRow(geometry: Geometry, visit: VisitRow): void {
   const { channels, image, kernel, positions, strides, dilations, before } = geometry;
   const pixels = image[0] * image[1] * image[2];
@@ -85,7 +85,7 @@ function forEachRow(geometry: Geometry, visit: VisitRow): void {
   }
 }
 
-/** [channels · taps, positions]; elements outside the image are left unchanged. */
+/** Fills the columns [channels · taps, positions] from an image; elements outside the image are left unchanged. */
 function unfold(image: FloatStore, start: number, columns: FloatStore, geometry: Geometry): void {
   const step = geometry.strides[2];
   forEachRow(geometry, (from, to, count) => {
@@ -93,7 +93,7 @@ function unfold(image: FloatStore, start: number, columns: FloatStore, geometry:
   });
 }
 
-/** The reverse of `unfold`: sums overlapping positions, rounded by being stored. */
+/** The reverse of `unfold`: sums overlapping positions. Storing rounds each sum. */
 function fold(columns: FloatStore, image: FloatStore, start: number, geometry: Geometry): void {
   const step = geometry.strides[2];
   forEachRow(geometry, (to, from, count) => {

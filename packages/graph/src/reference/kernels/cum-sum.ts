@@ -2,7 +2,7 @@ import { outputType, type ReferenceKernel } from "../elements/kernel.js";
 import { type BigStore, isBig, type NumberStore, operand, type Store } from "../elements/store.js";
 import { viewOfAxis } from "../elements/strided.js";
 
-/** Running sums along the axis; halves accumulate in f32, and each sum is rounded separately. */
+/** Cumulative sums along the axis; halves accumulate in f32, and each sum is rounded separately. */
 export const cumSumKernel: ReferenceKernel<"CumSum"> = (inputs, attributes, outputs, arithmetic) => {
   const x = operand(inputs, 0);
   const { dtype, shape } = outputType(outputs);

@@ -5,7 +5,7 @@ import { type BigStore, isBig, type NumberStore } from "../elements/store.js";
 import { countElements, forEachRun, type Run } from "../elements/strided.js";
 
 /**
- * For each element of the result the products of all operands, added in the order of the summed letters. Floats
+ * Adds the products of all operands for each element of the result, in the order of the summed letters. Floats
  * accumulate in f32 and are rounded to their dtype once; integers wrap.
  */
 export const einsumKernel: ReferenceKernel<"Einsum"> = (inputs, { equation }, outputs, arithmetic) => {

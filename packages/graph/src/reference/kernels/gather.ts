@@ -26,7 +26,7 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
   },
 
   /**
-   * out[i][j] = x[i][index[i][j]] along axis 1, and likewise for other axes; other axes of `indices` may be shorter.
+   * out[i][j] = x[i][index[i][j]] along axis 1, and likewise along other axes; `indices` may be shorter on the rest.
    */
   GatherElements: (inputs, { axis }, _, arithmetic) => {
     const x = operand(inputs, 0);
@@ -70,7 +70,7 @@ export const gatherKernels: ReferenceTable<Exclude<OpOf<"indexing">, ScatterOp>>
   },
 };
 
-/** For each element of `indices`, in row-major order, the element of `shape` that it selects along the axis. */
+/** The position in `shape` that each element of `indices` selects along the axis, in row-major order of `indices`. */
 export function elementPositions(
   op: "GatherElements" | "ScatterElements",
   shape: readonly number[],
@@ -94,7 +94,7 @@ export function elementPositions(
   });
 }
 
-/** The starts of the blocks that rows of `indices` select, and their length. */
+/** The starts of the blocks that rows of `indices` select, and the blocks' length. */
 export function blockPositions(
   op: "GatherND" | "ScatterND",
   shape: readonly number[],

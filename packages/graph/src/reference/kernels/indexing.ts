@@ -3,5 +3,5 @@ import type { ReferenceTable } from "../elements/kernel.js";
 import { gatherKernels } from "./gather.js";
 import { scatterKernels } from "./scatter.js";
 
-/** Reads never round; only scatters that accumulate do arithmetic. */
+/** Reads never round; only scatters that accumulate compute. */
 export const indexingKernels: ReferenceTable<OpOf<"indexing">> = { ...gatherKernels, ...scatterKernels };

@@ -13,8 +13,8 @@ interface LossAttributes {
 }
 
 /**
- * -weight · log-probability at each label. `mean` divides by the sum of the weights that count, so it is NaN when
- * every label is ignored. Sums run in f32 over labels in order.
+ * -weight · log-probability at each label. `mean` divides by the sum of the weights of labels that are not ignored,
+ * so it is NaN when every label is ignored. Sums are in f32 over labels in order.
  */
 function computeLoss(
   op: OpOf<"loss">,
@@ -48,7 +48,7 @@ function computeLoss(
   return loss;
 }
 
-/** The loss is computed from the log-probabilities before they are rounded to the scores' dtype. */
+/** Computes the loss from the log-probabilities before they are rounded to the scores' dtype. */
 const crossEntropyKernel: ReferenceKernel<"SoftmaxCrossEntropyLoss"> = (
   inputs,
   attributes,

@@ -5,7 +5,7 @@ import { broadcastStrides, countElements, forEachRun } from "../elements/strided
 import { einsumKernel } from "./einsum.js";
 import { type MatrixView, multiply } from "./multiply.js";
 
-/** Products and sums in f32 for every dtype, terms in order, with one rounding to the dtype at the end. */
+/** Products and sums are in f32 for every dtype, terms in order, with one rounding to the dtype at the end. */
 export const matrixKernels: ReferenceTable<OpOf<"matrix">> = {
   MatMul: (inputs, _, outputs, arithmetic) => {
     const a = operand(inputs, 0);

@@ -1,6 +1,6 @@
 import type { FloatStore } from "../elements/store.js";
 
-/** A matrix inside a store: element (row, column) is at `start` + row · `row` + column · `column`. */
+/** A matrix inside a store: its element (i, j) is at `start` + i · `row` + j · `column`. */
 export interface MatrixView {
   readonly data: FloatStore;
   readonly start: number;
@@ -8,12 +8,12 @@ export interface MatrixView {
   readonly column: number;
 }
 
-/** Block of rows of B that stays in the cache while all rows of A use it. */
+/** Number of rows of B that stay in the cache while all rows of A use them. */
 const BLOCK = 64;
 
 /**
- * c[start + i·n + j] += Σ a(i, p) · b(p, j), p from 0 up. Products are not rounded; each sum is rounded to the
- * precision of `c`. In f32 that is one fused multiply-add per term; products of halves are exact anyway.
+ * Computes c[start + i·n + j] += Σ a(i, p) · b(p, j), p from 0 up. Products are not rounded; each sum is rounded to
+ * the precision of `c`. In f32 that is one fused multiply-add per term; products of halves are exact anyway.
  */
 export function multiply(
   c: FloatStore,
@@ -42,7 +42,7 @@ export function multiply(
   }
 }
 
-/** Adds one term to a row of the result, rounded by being stored in `c`. */
+/** Adds one scaled row to a row of the result. Storing it in `c` rounds it. */
 function addScaledRow(
   c: FloatStore,
   start: number,
@@ -55,7 +55,7 @@ function addScaledRow(
 }
 
 /**
- * Four times `addScaledRow` with c in a register, in half the time. The bits are the same, since storing applies
+ * Does `addScaledRow` four times in half the time, with c in a register. The bits are the same, since storing applies
  * fround.
  */
 function addFourRows(
@@ -84,7 +84,7 @@ function addFourRows(
   }
 }
 
-/** A copy with contiguous rows. */
+/** A copy of B with contiguous rows. */
 function packColumns(b: MatrixView, k: number, n: number): MatrixView {
   const data = b.data instanceof Float64Array ? new Float64Array(k * n) : new Float32Array(k * n);
   for (let p = 0; p < k; p++) {

@@ -8,7 +8,7 @@ import { type FloatStore, type Operand, operand, readFloats } from "../elements/
 import { broadcastStrides, countElements, forEachRun } from "../elements/strided.js";
 import { logSoftmaxKernel, softmaxKernel } from "./softmax.js";
 
-/** y = y · part, or y + part, for a part that broadcasts over the normalized axes of each row. */
+/** Computes y · part or y + part in place, for a part that broadcasts over the normalized axes of each row. */
 function applyPart(y: FloatStore, x: Operand, part: Operand | undefined, axis: number, add: boolean): void {
   if (part === undefined) return;
   const data = readFloats(part);
@@ -27,7 +27,7 @@ function applyPart(y: FloatStore, x: Operand, part: Operand | undefined, axis: n
   );
 }
 
-/** Σ f(x) / count over each row. */
+/** Σ f(x) / count of each row. */
 function rowMeans(
   x: FloatStore,
   rows: number,
@@ -45,7 +45,7 @@ function rowMeans(
   return means;
 }
 
-/** 1 / √(variance + ε), in place. */
+/** Replaces the variance by 1 / √(variance + ε). */
 function inverseDeviation(variance: FloatStore, epsilon: number, arithmetic: Arithmetic): FloatStore {
   const small = arithmetic.attribute(epsilon);
   for (let row = 0; row < variance.length; row++) {
@@ -60,7 +60,7 @@ export const normalizationKernels: ReferenceTable<OpOf<"normalization">> = {
   Softmax: softmaxKernel,
   LogSoftmax: logSoftmaxKernel,
 
-  /** The variance from squared differences, not from the difference of squares. */
+  /** Computes the variance from squared differences, not from a difference of squares. */
   LayerNormalization: (inputs, { axis, epsilon }, outputs, arithmetic) => {
     const x = operand(inputs, 0);
     const data = readFloats(x);

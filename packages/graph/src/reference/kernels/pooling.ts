@@ -21,7 +21,7 @@ function planeTaps(spatial: Shape, window: PoolingWindow): readonly (readonly nu
   );
 }
 
-/** Called for every window of every plane, with the index of its result and those of its taps. */
+/** Calls back for every window of every plane, with the index of its result and the indices of its taps. */
 function forEachWindow(
   shape: Shape,
   window: PoolingWindow,

@@ -13,7 +13,7 @@ import { fold, foldAt, foldBig, foldSum } from "./fold.js";
 
 type Extreme = "least" | "greatest";
 
-/** The initial values of a maximum and a minimum of integers. */
+/** The smallest and largest value of each integer dtype, from which maxima and minima start. */
 const numberLimits: Readonly<Partial<Record<DType, Readonly<Record<Extreme, number>>>>> = {
   i32: { least: -(2 ** 31), greatest: 2 ** 31 - 1 },
   u8: { least: 0, greatest: 255 },
@@ -24,12 +24,12 @@ const bigLimits: Readonly<Partial<Record<DType, Readonly<Record<Extreme, bigint>
 };
 
 interface FoldRule {
-  /** The result for no elements; an `Extreme` means that of the dtype. */
+  /** The result for no elements; an `Extreme` stands for that of the dtype. */
   readonly start: number | Extreme;
   readonly step: (sum: number, x: number) => number;
   readonly integer?: (sum: number, x: number) => number;
   readonly big?: (sum: bigint, x: bigint) => bigint;
-  /** Applied to each sum of `count` elements. */
+  /** Applied to each sum; `count` is its number of elements. */
   readonly finish?: (sum: number, count: number) => number;
 }
 type ReduceKernel = ReferenceKernel<ReduceOp>;

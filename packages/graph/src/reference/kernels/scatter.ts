@@ -40,7 +40,7 @@ function combine(reduction: ScatterReduction, dtype: DType): Combine<number> {
   return reduction === "mul" && (dtype === "i32" || dtype === "u8") ? Math.imul : numbers[reduction];
 }
 
-/** Applies `block` consecutive updates at each start. */
+/** Applies `block` consecutive updates from each start on. */
 function scatter(
   out: Store,
   starts: readonly number[],

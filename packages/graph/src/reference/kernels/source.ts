@@ -7,7 +7,7 @@ import { type BigStore, isBig, operand } from "../elements/store.js";
 import { countElements } from "../elements/strided.js";
 
 export const sourceKernels: ReferenceTable<OpOf<"source">> = {
-  /** In f64 arithmetic a literal is the number the user wrote, not its rounding. */
+  /** In f64 arithmetic the value of a literal is the number that the user wrote, without rounding. */
   Constant: (_, { value, literal }, __, arithmetic) => {
     if (literal !== undefined && arithmetic.mode === "f64" && isFloat(value.dtype)) {
       return [new Float64Array(countElements(value.shape)).fill(literal)];

@@ -45,7 +45,7 @@ const map = <K extends Op>(f: Fn, big?: BigFn): ReferenceKernel<K> =>
   mapWith<K>(() => f, big === undefined ? undefined : () => big);
 
 export const unaryKernels: ReferenceTable<OpOf<"unary">> = {
-  /** In two's complement the absolute value of the smallest integer is that integer itself. */
+  /** The absolute value of the smallest integer is that integer itself, in two's complement. */
   Abs: map(Math.abs, (x) => (x < 0n ? -x : x)),
   Neg: map(
     (x) => -x,
@@ -66,7 +66,7 @@ export const unaryKernels: ReferenceTable<OpOf<"unary">> = {
   Erf: map(erf),
   Tanh: map(Math.tanh),
   Sigmoid: map((x) => 1 / (1 + Math.exp(-x))),
-  /** NaN comes through. */
+  /** NaN propagates. */
   Relu: map((x) => Math.max(x, 0)),
   /** log(1 + eˣ), without overflow for large x. */
   Softplus: map((x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x)))),
@@ -101,7 +101,7 @@ export const unaryKernels: ReferenceTable<OpOf<"unary">> = {
   Cast: castKernel,
 };
 
-/** x · Φ(x) through erfc, which keeps its digits where 1 + erf cancels; NaN at -infinity, as for the product. */
+/** x · Φ(x) through erfc, which keeps its digits where 1 + erf cancels. At -infinity it is NaN, like the product. */
 function gelu(x: number): number {
   return 0.5 * x * erfc(-x * Math.SQRT1_2);
 }

@@ -4,26 +4,27 @@ import type { Tensor } from "../tensor.js";
 
 export interface AttentionOptions {
   /**
-   * Mask of 2 to 4 axes that broadcast to [batch, heads, time, keys], the last of them full: bool, true where a query
-   * attends, or numbers in the queries' dtype or f32 that are added to the scores. Default: queries attend to all keys.
+   * Mask of 2 to 4 axes that broadcast to [batch, heads, time, keys], except `keys`: bool, true where a query
+   * attends, or numbers in the queries' dtype or f32 that are added to the scores. Default: queries attend to all
+   * keys.
    */
   readonly mask?: Tensor;
-  /** Whether query i attends only to keys 0 … i, of those to the ones that the mask allows; default false. */
+  /** Whether query i attends only to those of the keys 0 … i that the mask allows; default false. */
   readonly isCausal?: boolean;
   /** Factor of the scores; default 1 / √size. */
   readonly scale?: number;
-  /** Bounds the scores s, before the mask, to softcap · tanh(s / softcap); default 0, no bound. */
+  /** Limits the scores s, before the mask, to softcap · tanh(s / softcap); default 0, no limit. */
   readonly softcap?: number;
 }
 
 const OPTIONS: OptionNames<AttentionOptions> = { mask: true, isCausal: true, scale: true, softcap: true };
 
 /**
- * softmax(scale · Q · Kᵀ + mask) · V, PyTorch's `scaled_dot_product_attention`: query [batch, heads, time, size],
- * key [batch, keyHeads, keys, size] and value [batch, keyHeads, keys, valueSize] give [batch, heads, time, valueSize] in
+ * softmax(scale · Q · Kᵀ + mask) · V, PyTorch's `scaled_dot_product_attention`: query [batch, heads, time, size], key
+ * [batch, keyHeads, keys, size] and value [batch, keyHeads, keys, valueSize] give [batch, heads, time, valueSize] in
  * their float dtype. With fewer `keyHeads` than `heads`, adjacent heads share a key head (grouped queries). Scores,
- * softmax and sums are in f32 and rounded once. The backward pass computes the probabilities again, so none are kept. A
- * query that may attend to nothing gives 0, and its gradients are 0.
+ * softmax and sums are in f32 and rounded once. The backward pass computes the probabilities again, so none are kept.
+ * A query that attends to nothing gives 0, and its gradients are 0.
  * @throws MP_SHAPE_MISMATCH for operands of other shapes, MP_DTYPE_MISMATCH for operands of two dtypes
  * @throws MP_INVALID_ARGUMENT for unknown options and for a scale that is not above 0 or a softcap below 0
  */

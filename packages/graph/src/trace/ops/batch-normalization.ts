@@ -26,7 +26,7 @@ function readEpsilon(options: BatchNormalizationOptions): number {
 /** Mean and variance of each channel, f32 [C]. */
 export interface ChannelStatistics {
   readonly mean: Tensor;
-  /** Biased: the mean of squared differences. */
+  /** Biased variance: the mean of squared differences. */
   readonly variance: Tensor;
 }
 
@@ -35,8 +35,8 @@ export interface BatchNormalized extends ChannelStatistics {
 }
 
 /**
- * (x - mean) / √(variance + epsilon) · scale + bias for x [N, C, d…], scale and bias [C], using the statistics of this
- * batch over all axes but the second, which are returned too. They are computed in f32 for any dtype of x.
+ * (x - mean) / √(variance + epsilon) · scale + bias for x [N, C, d…], scale and bias [C]. The statistics are those of
+ * this batch over all axes but the second. They are returned, too, and computed in f32 for any dtype of x.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT for an epsilon below 0
  */
 export function batchNormalization(
@@ -51,8 +51,8 @@ export function batchNormalization(
 }
 
 /**
- * `batchNormalization` with given statistics, as in evaluation: ordinary f32 arithmetic, a difference, a product and a
- * sum per element, so no engine needs an operator for it. The result has x's dtype.
+ * `batchNormalization` with given statistics, as in evaluation. It is ordinary f32 arithmetic (a difference, a
+ * product and a sum per element), so no engine needs an operator for it. The result has x's dtype.
  * @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT for an epsilon below 0
  */
 export function normalizeByStatistics(

@@ -1,4 +1,4 @@
-/** Elementwise operators of several operands, broadcasting as ONNX (NumPy) does. Each is its ONNX operator in lower camel form. */
+/** Elementwise operators of several operands, with ONNX's (NumPy's) broadcasting and names, in lower camel case. */
 import { checkOptions } from "../../options.js";
 import { commonDType, emit, emitBroadcast, type Operand } from "../emit.js";
 import { isTensor, type Tensor } from "../tensor.js";
@@ -6,8 +6,8 @@ import { literal } from "./source.js";
 import type { Plain } from "./unary.js";
 
 /**
- * Two operands of one dtype, one of which may be a number; shapes broadcast. Of floats of two dtypes the
- * narrower is cast to the wider one (f16 and bf16 to f32).
+ * Takes two operands of one dtype, one of which may be a number; shapes broadcast. If two floats differ in dtype,
+ * both are cast to the wider one (f16 and bf16 to f32).
  * @throws MP_SHAPE_MISMATCH for shapes that do not broadcast, MP_DTYPE_MISMATCH
  */
 type Binary = (a: Operand, b: Operand) => Tensor;
@@ -78,14 +78,14 @@ export function mod(a: Operand, b: Operand, options: { readonly fmod?: boolean }
   return emitBroadcast("Mod", [a, b], { fmod });
 }
 
-/** x² of each element; numbers of any shape. Policies compute it in f32: in f16 it overflows above 255. */
+/** x² of each element of a numeric tensor. Policies compute it in f32: in f16 it overflows above 255. */
 export function square(x: Tensor): Tensor {
   return mul(x, x);
 }
 
 /**
- * x where the condition (bool) is true, y elsewhere; the three broadcast, x and y have one dtype or are numbers. Both are
- * computed, and the gradient of the one that is not chosen is 0, or NaN where its own derivative is not finite.
+ * x where the condition (bool) is true, y elsewhere. The three broadcast; x and y have one dtype or are numbers. Both
+ * are computed. The gradient of an element that is not chosen is 0, or NaN where its own derivative is not finite.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
  */
 export function where(condition: Tensor, x: Operand, y: Operand): Tensor {

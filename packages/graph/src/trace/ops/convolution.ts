@@ -10,16 +10,16 @@ import { alongAxes, readWindow, type WindowOptions } from "./window-options.js";
 
 /** Strides are 1 unless given. */
 export interface ConvOptions extends WindowOptions {
-  /** One number per result channel, [M]. */
+  /** Added to the result: one number per channel, [M]. */
   readonly bias?: Tensor;
-  /** Channels are split into that many groups, each convolved with its own kernels; default 1. */
+  /** Number of groups that the channels are split into; each is convolved with its own kernels. Default 1. */
   readonly group?: number;
 }
 
 export interface ConvTransposeOptions extends ConvOptions {
   /**
-   * Rows added to the end of each axis, fewer than its stride: they choose among the sizes that `conv` maps to the same
-   * size. Default 0.
+   * Number of rows added to the end of each axis, fewer than its stride. It chooses among the sizes that `conv` maps
+   * to one size. Default 0.
    */
   readonly outputPadding?: number | readonly number[];
 }
@@ -35,7 +35,7 @@ const CONV: OptionNames<ConvOptions> = {
 
 type ConvOp = "Conv" | "ConvTranspose";
 
-/** The spatial axes of x [N, C, d…] or of w [M, C, k…]. */
+/** The sizes of the spatial axes of x [N, C, d…] or w [M, C, k…]. */
 const spatial = (op: ConvOp, part: Tensor): Shape => asTensor(part, op).shape.slice(2);
 
 function readAttributes(op: ConvOp, x: Tensor, w: Tensor, options: ConvOptions): OpAttributes["Conv"] {
@@ -47,8 +47,8 @@ const listOperands = (x: Tensor, w: Tensor, { bias }: ConvOptions): readonly Ten
   bias === undefined ? [x, w] : [x, w, bias];
 
 /**
- * Convolves x [N, C, d…] with w [M, C / group, k…] to [N, M, o…], along each axis
- * o = ⌊(d + pads - (k - 1) · dilation - 1) / stride⌋ + 1. The kernel is not flipped.
+ * Convolves x [N, C, d…] with w [M, C / group, k…] to [N, M, o…]; along each axis o = ⌊(d + pads - (k - 1) · dilation
+ * - 1) / stride⌋ + 1. The kernel is not flipped.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
  */
 export function conv(x: Tensor, w: Tensor, options: ConvOptions = {}): Tensor {
@@ -57,8 +57,8 @@ export function conv(x: Tensor, w: Tensor, options: ConvOptions = {}): Tensor {
 }
 
 /**
- * The transposed convolution of x [N, C, d…] with w [C, M / group, k…] to [N, M, o…]: what the gradient of `conv`
- * computes, o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads.
+ * The transposed convolution of x [N, C, d…] with w [C, M / group, k…] to [N, M, o…], which the gradient of `conv`
+ * computes; o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
  */
 export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOptions = {}): Tensor {

@@ -7,8 +7,8 @@ import { literal } from "./source.js";
 import { cast } from "./unary.js";
 
 /**
- * 0 when every element is finite, NaN otherwise: the sum of x · 0, exact and in one pass. A comparison with the maximum
- * does not work: ReduceMax of some engines drops NaN.
+ * 0 if every element is finite, otherwise NaN: the sum of x · 0, exact and in one pass. A comparison with the maximum
+ * does not work: some engines' ReduceMax drops NaN.
  */
 export function poison(x: Tensor): Tensor {
   return reduceSum(mul(cast(x, "f32"), 0));
@@ -25,7 +25,7 @@ export function poisonOf(tree: TensorTree): Tensor {
   );
 }
 
-/** bool scalar: no element of any floating tensor of the tree is infinite or NaN. */
+/** Whether all elements of all floating tensors of the tree are finite; bool scalar. */
 export function allFinite(tree: TensorTree): Tensor {
   return equal(poisonOf(tree), 0);
 }

@@ -1,6 +1,6 @@
 /**
  * Normalization of each example by itself, over groups of channels or over each channel. Both are computed as batch
- * normalization of a batch of one, whose channels are the groups of all examples, with the same f32 statistics and
+ * normalization of a batch of one whose channels are the groups of all examples, with the same f32 statistics and
  * kernels.
  */
 import { MpError } from "../../errors.js";
@@ -39,8 +39,8 @@ function expectChannels(what: string, x: Tensor, parts: Readonly<Record<string, 
 }
 
 /**
- * Wu and He, arXiv 1803.08494, as ONNX has it since opset 21: each group of channels of an example is normalized by its
- * own statistics, then scaled and shifted per channel. scale and bias are [C].
+ * Group normalization (Wu and He, arXiv 1803.08494) as in ONNX since opset 21. Each group of channels of an example
+ * is normalized by its own statistics, then scaled and shifted per channel. scale and bias are [C].
  * @throws MP_INVALID_ARGUMENT for groups that do not divide the channels or an epsilon below 0, MP_SHAPE_MISMATCH
  */
 export function groupNormalization(
@@ -68,8 +68,8 @@ export function groupNormalization(
 }
 
 /**
- * Normalizes each channel of each example by its own statistics. scale and bias are [C]. @throws as
- * `groupNormalization`
+ * Normalizes each channel of each example by its own statistics. scale and bias are [C].
+ * @throws MP_INVALID_ARGUMENT for an epsilon below 0, MP_SHAPE_MISMATCH
  */
 export function instanceNormalization(
   x: Tensor,

@@ -1,4 +1,4 @@
-/** Reading and writing at indices that are data, and the scatters that accumulate. */
+/** Reads and writes at indices that are data, and scatters that accumulate. */
 import type { ComputeDType } from "../../dtype.js";
 import type { ScatterReduction } from "../../graph/attributes.js";
 import { checkOptions } from "../../options.js";
@@ -8,8 +8,8 @@ import type { Tensor } from "../tensor.js";
 import { readAxis } from "./axis.js";
 
 /**
- * Slices of `data` along the axis at indices (i32): [a…, n, b…] with indices of shape s to [a…, s…, b…]. With axis 0 it is an
- * embedding lookup. Negative indices count from the end; the gradient adds up where an index repeats.
+ * Slices `data` along the axis at indices (i32): [a…, n, b…] with indices of shape s to [a…, s…, b…]. With axis 0 it
+ * is an embedding lookup. Negative indices count from the end. The gradients of a repeated index add up.
  * @throws MP_INVALID_ARGUMENT for an axis that data does not have, MP_DTYPE_MISMATCH for indices that are not i32
  */
 export function gather(data: Tensor, indices: Tensor, axis = 0): Tensor {
@@ -26,8 +26,8 @@ export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor 
 }
 
 /**
- * Slices of data: indices (i32) [batch…, n…, k] select along the first k axes after the `batchDims` axes that both
- * share.
+ * Slices data: indices (i32) [batch…, n…, k] select along the first k axes after the `batchDims` axes that indices
+ * and data share.
  * @throws MP_SHAPE_MISMATCH for indices that do not fit the shape of data, MP_DTYPE_MISMATCH
  */
 export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
@@ -42,7 +42,7 @@ export interface ScatterOptions {
 }
 
 /**
- * A copy of data with updates at the positions that `gatherElements` would read. Updates have data's dtype and the
+ * Copies data and puts updates at the positions that `gatherElements` would read. Updates have data's dtype and the
  * shape of the indices.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
  */
@@ -58,7 +58,7 @@ export function scatterElements(
   return emit("ScatterElements", [data, indices, updates], { axis: along, reduction });
 }
 
-/** A copy of data with updates at the positions that `gatherND` would read. @throws as `scatterElements` */
+/** Copies data and puts updates at the positions that `gatherND` would read. @throws as `scatterElements` */
 export function scatterND(
   data: Tensor,
   indices: Tensor,

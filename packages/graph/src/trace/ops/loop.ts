@@ -1,4 +1,4 @@
-/** Loops: a step that is traced once and runs for each element of sequences. */
+/** Loops: a step that is traced once and runs for each element of some sequences. */
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { OpAttributes } from "../../graph/attributes.js";
@@ -15,21 +15,21 @@ import { isTensor, Tensor } from "../tensor.js";
 import { currentBuilder, traceInto } from "../trace.js";
 
 export interface ScanOptions {
-  /** Number of steps; needed only where there are no sequences. Default: the sequences' first axis. */
+  /** Number of steps, needed only if there are no sequences. Default: the length of the sequences. */
   readonly length?: number;
-  /** Go from the last element to the first; results stay at the position of their element. Default false. */
+  /** Whether to go from the last element to the first; a result stays at its element's position. Default false. */
   readonly reverse?: boolean;
 }
 
 /**
  * Runs a step over the elements of sequences and carries values from step to step, like `jax.lax.scan`. The step is
  * traced once, so the graph is as large for 2000 elements as for 20; engines run it in a loop, and its gradient is a
- * loop too. `sequences` is a tree of tensors [length, …], of which the step gets one element [ … ] each. The step
- * returns the next carry, of the shapes and dtypes of `start`, and a tree of results, which are stacked to [length, …].
+ * loop, too. `sequences` is a tree of tensors [length, …]; the step gets one element [ … ] of each. The step returns
+ * the next carry, of the shapes and dtypes of `start`, and a tree of results, which are stacked to [length, …].
  *
- * Tensors from outside are the same in each step. So are random numbers that the step draws: draw them outside, for all
- * elements, and pass them as a sequence. With `remat` around the step, only its carries and elements are kept for the
- * backward pass.
+ * Tensors from outside are the same in each step. So are random numbers that the step draws: draw them outside, for
+ * all elements, and pass them as a sequence. If the step is wrapped in `remat`, only its carries and elements are
+ * kept for the backward pass.
  * @returns the last carry and the stacked results
  * @throws MP_SHAPE_MISMATCH for sequences of different length or none, or a carry of another shape than `start`
  * @throws MP_DTYPE_MISMATCH for a carry of another dtype; MP_INVALID_ARGUMENT for trees of another structure
@@ -83,7 +83,7 @@ export function scan<C extends TensorTree, X extends TensorTree, Y extends Tenso
   return rebuildTree(traced.result, isTensor, outputs) as unknown as readonly [C, Y];
 }
 
-/** Appends the node. The operands are in the order of the body's inputs. */
+/** Appends the Scan node. The operands are in the order of the body's inputs. */
 export function emitScan(
   operands: {
     readonly starts: readonly Tensor[];
@@ -101,12 +101,12 @@ type Leaves = readonly (readonly [path: string, leaf: Tensor])[];
 
 const leafName = (what: string, path: string): string => (path === "" ? what : `${what}/${path}`);
 
-/** The origin for a body: recomputed with its loop, so without a segment of its own. */
+/** Removes the segment from the origin of a body, which is recomputed with its loop. */
 function withoutSegment({ segment: _left, ...origin }: Origin): Origin {
   return origin;
 }
 
-/** The common length. @throws MP_SHAPE_MISMATCH */
+/** The length that all sequences have. @throws MP_SHAPE_MISMATCH */
 function readLength(elements: Leaves, option: number | undefined): number {
   if (option !== undefined) checkAttribute("scan", "length", option);
   const lengths = elements.map(([path, { shape }]) => {

@@ -28,8 +28,9 @@ function attributes(
 }
 
 /**
- * Cross entropy of scores [N, C, d…] against labels i32 [N, d…], computed through log-softmax, in f32 under any policy. A
- * scalar for the reductions `mean` (default) and `sum`, [N, d…] for `none`. Labels equal to `ignoreIndex` do not count.
+ * Cross entropy of scores [N, C, d…] and labels i32 [N, d…], computed by log-softmax, in f32 under any policy.
+ * Returns a scalar for the reductions `mean` (default) and `sum`, [N, d…] for `none`. Ignores labels equal to
+ * `ignoreIndex`.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
  */
 export function softmaxCrossEntropyLoss(

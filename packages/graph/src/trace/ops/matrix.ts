@@ -7,8 +7,8 @@ import type { Tensor } from "../tensor.js";
 import { reshape } from "./movement.js";
 
 /**
- * NumPy's matmul: [..., m, k] by [..., k, n] to [..., m, n]; leading axes broadcast, vectors are allowed. Halves accumulate
- * in f32 and are rounded once.
+ * NumPy's matmul: [..., m, k] by [..., k, n] to [..., m, n]. Leading axes broadcast; vectors are allowed. Halves
+ * accumulate in f32 and are rounded once.
  * @throws MP_SHAPE_MISMATCH for inner sizes that differ, MP_DTYPE_MISMATCH for operands of two dtypes
  */
 export function matMul(a: Tensor, b: Tensor): Tensor {
@@ -19,8 +19,8 @@ export function matMul(a: Tensor, b: Tensor): Tensor {
  * Sums of products along named axes (NumPy's and PyTorch's `einsum`): `einsum("bij,bjk->bik", a, b)` is a batch of
  * matrix products. A term of letters names the axes of each operand. Letters that the result lacks are summed over. A
  * letter repeated in a term takes the diagonal. `...` stands for axes that broadcast, aligned at their ends. Without
- * `->` the result has the letters that occur once, in alphabetical order. Operands have one dtype, floating or integer,
- * which the result has too; halves accumulate in f32 and are rounded once, integers wrap. More than two operands are
+ * `->` the result has the letters that occur once, in alphabetical order. Operands and result have one dtype,
+ * floating or integer; halves accumulate in f32 and are rounded once, integers wrap. More than two operands are
  * multiplied two at a time, the cheapest pair first.
  * @throws MP_INVALID_ARGUMENT for an equation outside ONNX's grammar, and for another number of operands than terms
  * @throws MP_SHAPE_MISMATCH for an operand of another rank than its term, and for a letter of two sizes
@@ -32,7 +32,7 @@ export function einsum(equation: string, ...operands: readonly Tensor[]): Tensor
   return emit("Einsum", withAlignedEllipses(explicit, operands), { equation: explicit });
 }
 
-/** In the graph every ellipsis stands for the same number of axes, as in ONNX; here one may stand for fewer. */
+/** Makes every ellipsis stand for the same number of axes, which ONNX and the graph require; users may give fewer. */
 function withAlignedEllipses(equation: string, operands: readonly Tensor[]): readonly Tensor[] {
   const shapes = operands.map((operand) => asTensor(operand, "Einsum").shape);
   const ranks = ellipsisRanks(equation, shapes);
@@ -47,9 +47,9 @@ function withAlignedEllipses(equation: string, operands: readonly Tensor[]): rea
 }
 
 export interface GemmOptions {
-  /** Whether A is given as [k, m]; default false. */
+  /** Whether A has the shape [k, m]; default false. */
   readonly transA?: boolean;
-  /** Whether B is given as [n, k]; default false. */
+  /** Whether B has the shape [n, k]; default false. */
   readonly transB?: boolean;
   /** Factor of the product; default 1. */
   readonly alpha?: number;

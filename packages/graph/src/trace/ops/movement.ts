@@ -20,7 +20,7 @@ function checkList(
 }
 
 /**
- * The elements of x in row-major order in another shape; any dtype. One dimension may be -1, which is inferred.
+ * x in another shape, with its elements in row-major order; any dtype. One dimension may be -1, which is inferred.
  * @throws MP_SHAPE_MISMATCH for a shape with another number of elements, MP_INVALID_ARGUMENT
  */
 export function reshape(x: Tensor, shape: Shape): Tensor {
@@ -56,10 +56,10 @@ export function transpose(x: Tensor, perm?: readonly number[]): Tensor {
 
 export interface SliceRange {
   readonly axis: number;
-  /** Negative counts from the end; clamped to the axis. */
+  /** First element; a negative number counts from the end. `start` and `end` are clamped to the axis. */
   readonly start?: number;
   readonly end?: number;
-  /** Never 0; negative runs backwards. */
+  /** Never 0; a negative step goes backwards. Default 1. */
   readonly step?: number;
 }
 
@@ -132,7 +132,7 @@ export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
 }
 
 /**
- * Splits an axis into that many equal parts, or into parts of the given sizes; any dtype.
+ * Splits an axis into `parts` equal parts, or into parts of the given sizes; any dtype.
  * @throws MP_SHAPE_MISMATCH for parts that do not make up the axis, MP_INVALID_ARGUMENT
  */
 export function split(x: Tensor, parts: number | readonly number[], axis = 0): readonly Tensor[] {
@@ -150,7 +150,7 @@ export function split(x: Tensor, parts: number | readonly number[], axis = 0): r
 }
 
 /**
- * x broadcast to that shape; any dtype. With the same shape it returns the same tensor. The gradient is summed back.
+ * x broadcast to a shape; any dtype. For x's own shape it returns x itself. The gradient is summed to x's shape.
  * @throws MP_SHAPE_MISMATCH
  */
 export function expand(x: Tensor, shape: Shape): Tensor {
@@ -159,7 +159,7 @@ export function expand(x: Tensor, shape: Shape): Tensor {
 }
 
 /**
- * x without those axes, each of size 1; by default without all axes of size 1. Any dtype.
+ * x without the given axes of size 1, by default without all axes of size 1; any dtype.
  * @throws MP_SHAPE_MISMATCH for an axis of another size, MP_INVALID_ARGUMENT
  */
 export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
@@ -170,7 +170,7 @@ export function squeeze(x: Tensor, axes?: readonly number[]): Tensor {
   return emit("Squeeze", [x], { axes: picked.sort((a, b) => a - b) });
 }
 
-/** x with axes of size 1 at those positions of the result; any dtype. @throws MP_INVALID_ARGUMENT */
+/** x with new axes of size 1 at the given positions of the result; any dtype. @throws MP_INVALID_ARGUMENT */
 export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
   checkAttribute("Unsqueeze", "axes", axes);
   const rank = asTensor(x, "Unsqueeze").shape.length + axes.length;
@@ -181,13 +181,13 @@ export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
 export interface PadOptions {
   /** Source of the new elements: `value` (default), the mirror image without the edge itself, or the edge. */
   readonly mode?: "constant" | "reflect" | "edge";
-  /** For mode `constant`; default 0. */
+  /** The number that mode `constant` adds; default 0. */
   readonly value?: number;
 }
 
 /**
- * x with [before, after] elements added to each axis: `value` (default 0), or by `mode` copies of its edge or its mirror
- * image.
+ * x with [before, after] elements added to each axis: a constant, copies of the edge, or the mirror image (see
+ * `PadOptions`).
  * @throws MP_INVALID_ARGUMENT unless there is one pair per axis
  */
 export function pad(
@@ -206,7 +206,7 @@ export function pad(
 }
 
 /**
- * x repeated that many times along each axis; any dtype.
+ * x repeated `repeats[i]` times along each axis i; any dtype.
  * @throws MP_INVALID_ARGUMENT unless there is one number per axis
  */
 export function tile(x: Tensor, repeats: readonly number[]): Tensor {

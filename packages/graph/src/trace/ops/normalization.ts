@@ -5,14 +5,14 @@ import type { Tensor } from "../tensor.js";
 import { readAxis } from "./axis.js";
 
 /**
- * Softmax along the axis, with x's float dtype and shape; computed in f32.
+ * Softmax along the axis, computed in f32. The result has x's float dtype and shape.
  * @throws MP_DTYPE_MISMATCH, and MP_INVALID_ARGUMENT for an axis that x does not have
  */
 export function softmax(x: Tensor, axis = -1): Tensor {
   return emit("Softmax", [x], { axis: readAxis(x, axis, "Softmax") });
 }
 
-/** The logarithm of `softmax`, finite where that is 0. @throws as `softmax` */
+/** The logarithm of `softmax`, finite where `softmax` underflows to 0. @throws as `softmax` */
 export function logSoftmax(x: Tensor, axis = -1): Tensor {
   return emit("LogSoftmax", [x], { axis: readAxis(x, axis, "LogSoftmax") });
 }

@@ -1,4 +1,4 @@
-/** Pooling over the spatial axes of x [N, C, d…], of any number. */
+/** Pooling over the spatial axes of x [N, C, d…], of which there may be any number. */
 import { MpError } from "../../errors.js";
 import type { Op, PoolingWindow } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
@@ -10,7 +10,7 @@ import { alongAxes, readWindow, type WindowOptions } from "./window-options.js";
 
 /** Strides default to the kernel's sizes, so that windows do not overlap. */
 export interface PoolOptions extends WindowOptions {
-  /** Lets the last window extend beyond the end if it begins before it; default false. */
+  /** Whether the last window may extend beyond the end, if it begins before the end; default false. */
   readonly ceilMode?: boolean;
 }
 
@@ -42,7 +42,7 @@ function readPool(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): 
 }
 
 /**
- * The largest element of each window. NaN propagates; of equal elements the first, in row-major order, gets the
+ * The largest element of each window. NaN propagates. Of equal elements, the first in row-major order gets the
  * gradient.
  * @throws MP_SHAPE_MISMATCH for a window that does not fit, MP_INVALID_ARGUMENT for invalid window options
  */
@@ -66,14 +66,14 @@ function spatialAxes(what: string, x: Tensor): readonly number[] {
 }
 
 export interface GlobalPoolOptions {
-  /** Keep the spatial axes as 1, as ONNX does; default false, as for reductions and in Keras. */
+  /** Whether to keep the spatial axes as 1, as ONNX does; default false, as for reductions and in Keras. */
   readonly keepdims?: boolean;
 }
 
 const GLOBAL: OptionNames<GlobalPoolOptions> = { keepdims: true };
 
 /**
- * The mean of each channel of each example, x [N, C, d…] to [N, C], in f32 under any policy; it is ReduceMean.
+ * The mean of each channel of each example, x [N, C, d…] to [N, C], computed by ReduceMean in f32 under any policy.
  * @throws MP_SHAPE_MISMATCH for a tensor without spatial axes
  */
 export function globalAveragePool(x: Tensor, options: GlobalPoolOptions = {}): Tensor {
@@ -82,8 +82,8 @@ export function globalAveragePool(x: Tensor, options: GlobalPoolOptions = {}): T
 }
 
 /**
- * The largest element of each channel of each example, x [N, C, d…] to [N, C]: it is ReduceMax, so equal elements share
- * the gradient. @throws as `globalAveragePool`
+ * The largest element of each channel of each example, x [N, C, d…] to [N, C], computed by ReduceMax, so that equal
+ * elements share the gradient. @throws as `globalAveragePool`
  */
 export function globalMaxPool(x: Tensor, options: GlobalPoolOptions = {}): Tensor {
   checkOptions("globalMaxPool", options, GLOBAL, "{ keepdims: true }");

@@ -8,9 +8,9 @@ import type { Tensor } from "../tensor.js";
 import { readAxis } from "./axis.js";
 
 export interface ReduceOptions {
-  /** Axes to reduce, negative from the end; default all. */
+  /** Axes to reduce; negative axes count from the end. Default all. */
   readonly axes?: readonly number[];
-  /** Keep reduced axes as 1. */
+  /** Whether to keep reduced axes as 1; default false. */
   readonly keepdims?: boolean;
 }
 
@@ -29,12 +29,10 @@ const reduction =
     return emit(op, [x], { axes: normalized.sort((a, b) => a - b), keepdims });
   };
 
-/**
- * Σ x over the axes (default all), floats and integers. Halves accumulate in f32 and are rounded once; integers wrap.
- */
+/** Σ x over the axes (default all). Halves accumulate in f32 and are rounded once; integers wrap. */
 export const reduceSum: Reduction = reduction("ReduceSum");
 
-/** The mean over the axes (default all); floats, summed in f32. @throws MP_SHAPE_MISMATCH for no elements */
+/** The mean of floats over the axes (default all), summed in f32. @throws MP_SHAPE_MISMATCH for no elements */
 export const reduceMean: Reduction = reduction("ReduceMean");
 
 /** The largest element over the axes (default all); NaN if one is NaN. Equal elements share the gradient. */
@@ -43,13 +41,13 @@ export const reduceMax: Reduction = reduction("ReduceMax");
 /** The smallest element over the axes (default all); NaN if one is NaN. Equal elements share the gradient. */
 export const reduceMin: Reduction = reduction("ReduceMin");
 
-/** The product over the axes (default all), floats and integers; floats in f32, integers wrap. */
+/** The product over the axes (default all). Floats are multiplied in f32; integers wrap. */
 export const reduceProd: Reduction = reduction("ReduceProd");
 
 /** Σ |x| over the axes (default all). */
 export const reduceL1: Reduction = reduction("ReduceL1");
 
-/** √Σ x² over the axes (default all), in f32. The gradient where it is 0 is 0. */
+/** √Σ x² over the axes (default all), in f32. Where the result is 0, the gradient is 0. */
 export const reduceL2: Reduction = reduction("ReduceL2");
 
 /** log Σ x over the axes (default all); floats. */
@@ -62,7 +60,7 @@ export const reduceLogSumExp: Reduction = reduction("ReduceLogSumExp");
 export const reduceSumSquare: Reduction = reduction("ReduceSumSquare");
 
 export interface ArgOptions {
-  /** Default -1, the last. */
+  /** The axis to search along; default -1, the last. */
   readonly axis?: number;
   /** Whether the axis stays, with size 1; default false. */
   readonly keepdims?: boolean;
@@ -81,20 +79,20 @@ const search =
   };
 
 /**
- * Index (i32) of the largest element along the axis (default last); of equal elements the first, of NaN the first NaN.
- * It has no gradient.
+ * Index (i32) of the largest element along the axis (default last): the first of equal elements, or the first NaN. It
+ * has no gradient.
  */
 export const argMax: Search = search("ArgMax");
 
 /**
- * Index (i32) of the smallest element along the axis (default last); of equal elements the first, of NaN the first NaN.
+ * Index (i32) of the smallest element along the axis (default last): the first of equal elements, or the first NaN.
  * It has no gradient.
  */
 export const argMin: Search = search("ArgMin");
 
 /**
- * The k largest (or smallest) elements along the axis, sorted, with their indices (i32). NaN counts as the largest number; of
- * equal elements the first comes first.
+ * The k largest (or smallest) elements along the axis, sorted, with their indices (i32). NaN counts as the largest
+ * number. Equal elements keep their order.
  * @throws MP_INVALID_ARGUMENT for a k above the size of the axis
  */
 export function topK(

@@ -1,6 +1,6 @@
 /**
  * ONNX's Resize over the spatial axes, composed of repetition, gathers and weighted means of two neighbors. Sizes are
- * static, so all indices and weights are constants.
+ * static, so all indices and weights are constants of the graph.
  */
 import { MpError } from "../../errors.js";
 import { tensor } from "../../host/host-tensor.js";
@@ -22,15 +22,15 @@ export type CoordinateMode = "half_pixel" | "asymmetric" | "align_corners";
 export type NearestMode = "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil";
 
 export interface ResizeOptions {
-  /** Sizes of the spatial axes, or one for all. Either these or `scales`. */
+  /** Sizes of the spatial axes, or one size for all. Give either `sizes` or `scales`. */
   readonly sizes?: number | readonly number[];
   /**
    * Scale of each spatial axis; results have ⌊size · scale⌋ elements. If size · scale is not an integer,
-   * `align_corners` does not reach the last corner: like ONNX it computes with size · scale elements. PyTorch uses the
-   * rounded number; pass `sizes` for that.
+   * `align_corners` does not reach the last corner, since like ONNX it computes with size · scale elements. PyTorch
+   * computes with the rounded number; pass `sizes` for that.
    */
   readonly scales?: number | readonly number[];
-  /** Default `nearest`. `linear` interpolates over all spatial axes: bilinear, trilinear. */
+  /** Default `nearest`. `linear` interpolates over all spatial axes, as bilinear or trilinear modes do. */
   readonly mode?: ResizeMode;
   /** Default `half_pixel`. */
   readonly coordinates?: CoordinateMode;
@@ -46,7 +46,7 @@ const RESIZE: OptionNames<ResizeOptions> = {
   nearest: true,
 };
 
-/** Maximum size of one axis: up to here indices are exact in f32, in which engines compute them. */
+/** Maximum size of one axis. Engines compute indices in f32, where they are exact up to here. */
 const MAX_SIZE = 2 ** 24;
 
 /** One axis, before and after resizing. */
@@ -54,7 +54,7 @@ interface Axis {
   readonly size: number;
   readonly resized: number;
   readonly scale: number;
-  /** `resized` before it is rounded down. */
+  /** The size before it is rounded down to `resized`. */
   readonly length: number;
 }
 
@@ -115,7 +115,7 @@ function lookUp(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   return gather(x, constant(tensor(Int32Array.from(indices))), axis);
 }
 
-/** Elements at those indices; where each index occurs equally often in a row, elements are repeated. */
+/** Gathers elements. If each index occurs equally often in a row, elements are repeated instead. */
 function takeIndices(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   const { shape } = x;
   const size = shape[axis] ?? 0;
@@ -149,8 +149,8 @@ function interpolate(x: Tensor, axis: number, at: readonly number[]): Tensor {
 }
 
 /**
- * x [N, C, d…] with its spatial axes resized. `linear` computes in f32.
- * @throws MP_UNSUPPORTED for a mode other than those named, MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH
+ * Resizes the spatial axes of x [N, C, d…]. `linear` computes in f32.
+ * @throws MP_UNSUPPORTED for an unknown mode, MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH
  */
 export function resize(x: Tensor, options: ResizeOptions): Tensor {
   checkOptions("Resize", options, RESIZE, "{ scales: 2 }");

@@ -1,4 +1,4 @@
-/** Values that the graph makes. */
+/** Operators that create values without operands. */
 import type { DType } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
@@ -22,8 +22,8 @@ export function literal(number: number, dtype: DType = "f32"): Tensor {
 }
 
 /**
- * Host data as a tensor of the graph: a part of the program, not trained. It is uploaded to the engine once, not in
- * every run.
+ * Host data as a tensor of the graph. It is part of the program, is not trained, and is uploaded to the engine once,
+ * not in every run.
  */
 export function constant(value: HostTensor): Tensor {
   if (!isHostTensor(value)) {

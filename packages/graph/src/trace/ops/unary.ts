@@ -1,4 +1,4 @@
-/** Functions of each element. Each is its ONNX operator in lower camel form. */
+/** Functions of each element, with the names of ONNX's operators in lower camel case. */
 import type { DType } from "../../dtype.js";
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
@@ -79,7 +79,7 @@ export const isNan: Unary = unary("IsNaN");
 /** Whether each element is ∞ or -∞; floats of any shape to bool. It has no gradient. */
 export const isInf: Unary = unary("IsInf");
 
-/** x itself, as a node of its own; any shape and dtype. */
+/** x itself, as a separate node; any shape and dtype. */
 export const identity: Unary = unary("Identity");
 
 /**
@@ -112,7 +112,7 @@ export function gelu(x: Tensor, options: { readonly approximate?: "none" | "tanh
 }
 
 /**
- * Each element clipped to min … max; a number of any shape. Either limit may be left out. NaN stays NaN. The gradient is 0
+ * Clips each element of a numeric tensor to min … max. Either limit may be left out. NaN stays NaN. The gradient is 0
  * outside the limits.
  */
 export function clip(x: Tensor, limits: { readonly min?: number; readonly max?: number }): Tensor {
@@ -121,9 +121,9 @@ export function clip(x: Tensor, limits: { readonly min?: number; readonly max?: 
 }
 
 /**
- * x (any shape) in another dtype: rounded to nearest, ties to even; to an integer truncated toward zero; to bool whether it is
- * not 0. No casting policy changes it. A cast to the same dtype returns the same tensor, except under `autocast`, where it
- * is kept: it pins the tensor to that dtype under any policy. The gradient is cast back.
+ * x (any shape) in another dtype. Floats round to nearest, ties to even, or to an integer toward zero; bool is
+ * whether x is not 0. No casting policy changes it. A cast to the same dtype returns the same tensor, except under
+ * `autocast`, where it pins the tensor to that dtype under any policy. The gradient is cast back.
  * @throws MP_INVALID_ARGUMENT for an unknown dtype or a number instead of a tensor
  */
 export function cast(x: Tensor, to: DType): Tensor {

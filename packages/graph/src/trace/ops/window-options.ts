@@ -1,4 +1,4 @@
-/** The options that convolutions and pools share, in the form of the API and of the graph. */
+/** The options that convolutions and pools share, and their conversion to the attributes of the graph. */
 import { MpError } from "../../errors.js";
 import type { KernelWindow, Op } from "../../graph/attributes.js";
 import { samePads } from "../../graph/window.js";
@@ -15,14 +15,14 @@ export interface WindowOptions {
   /** Distance between the taps; default 1. */
   readonly dilations?: number | readonly number[];
   /**
-   * Instead of `pads`. `same`: results have size ⌈size / stride⌉ (for a transposed convolution size · stride), and the
-   * end gets the extra one of an odd number of pads. `valid`: no pads.
+   * Instead of `pads`. `same`: results have size ⌈size / stride⌉ (for a transposed convolution size · stride); if the
+   * padding of an axis is odd, the end gets one more. `valid`: no padding.
    */
   readonly autoPad?: "same" | "valid";
 }
 
 /**
- * Expands an option of one number per axis, or one number for all; type inference checks the numbers.
+ * Expands an option with one number for all axes to one number per axis; type inference checks the numbers.
  * @throws MP_INVALID_ARGUMENT for anything else
  */
 export function alongAxes(what: string, name: string, given: unknown, rank: number): readonly number[] {
@@ -45,8 +45,8 @@ function readPads(op: Op, given: unknown, rank: number): readonly number[] {
 }
 
 /**
- * The window of a kernel over spatial axes. With `autoPad: "same"` the pads are those of a convolution.
- * @throws MP_INVALID_ARGUMENT for values of another kind, and for both pads and autoPad
+ * Reads the window of a kernel over the spatial axes. With `autoPad: "same"` the pads are those of a convolution.
+ * @throws MP_INVALID_ARGUMENT for values of another type, and for both pads and autoPad
  */
 export function readWindow(
   op: Op,

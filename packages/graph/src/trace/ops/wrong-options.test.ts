@@ -1,4 +1,4 @@
-/** Wrong options of a JavaScript program: refused with a code, by name, before anything is allocated. */
+/** Tests that wrong options of a JavaScript program give an error with their name before anything is allocated. */
 import { describe, expect, it } from "vitest";
 import { type Graph, isNode } from "../../graph/graph.js";
 import { full } from "../../host/host-tensor.js";
@@ -51,7 +51,7 @@ function graphOf(fn: (tensors: Tensors) => unknown): Graph {
   }).graph;
 }
 
-/** Each function with options that it takes, each of which is then overwritten. */
+/** Each function with valid options; the tests replace one option at a time. */
 const calls: Readonly<Record<string, readonly [call: Call, options: Readonly<Record<string, unknown>>]>> = {
   conv: [(o, { x, w }) => conv(x, w, o), { strides: 2, pads: [1, 1], dilations: 1, group: 1 }],
   "conv same": [(o, { x, w }) => conv(x, w, o), { strides: 2, dilations: 1, autoPad: "same" }],
@@ -106,14 +106,14 @@ const calls: Readonly<Record<string, readonly [call: Call, options: Readonly<Rec
 
 const wrong: readonly unknown[] = [null, "two", {}, [null], ["2"], Number.NaN, () => 2, 1e300, [1e300, 0.5]];
 
-/** How the message names an option, where it is not by its own name. */
+/** The name of an option in the message, if it differs from the option's own. */
 const NAMED: Readonly<Record<string, string>> = { axes: "ax[ei]s" };
 
 const overwritten = Object.entries(calls).flatMap(([name, [call, options]]) =>
   Object.keys(options).map((option) => ({ name, call, options, option })),
 );
 
-/** An option of any number takes those that are infinite or NaN too, or has its own range. */
+/** Options that take fractions accept any number, also an infinite one or NaN, or have their own range. */
 const isOfItsKind = (right: unknown, value: unknown): boolean =>
   typeof right === "number" && !Number.isInteger(right) && typeof value === "number";
 

@@ -3,13 +3,10 @@
  * in its piece has at most 24 significant bits: it is exact in f32, and a fused multiply-add gives the same sum.
  */
 
-/** Pieces in each level. The lowest 16 of a level, where the distribution bends most, are covered by the level below. */
+/** Pieces in each level. The level below covers the lowest 16 of a level, where the distribution bends most. */
 export const PIECES = 1024;
 
-/**
- * A level: how many of the integers below 2^30 each of its pieces holds, and how many positions are distinguished in a
- * piece.
- */
+/** Number of integers below 2^30 that each piece of a level covers, and of distinct positions in a piece. */
 export interface Level {
   readonly integers: number;
   readonly places: number;
@@ -25,7 +22,7 @@ export const LEVELS: readonly Level[] = [
 /** Values at the ends of pieces are multiples of this, so that slopes have few significant bits. */
 const GRID = 2 ** -16;
 
-/** The probability that a normal number is above z ≥ 0: a series for the integral from 0 to z. */
+/** The probability that a normal number is above z ≥ 0, from a series for the integral from 0 to z. */
 function probabilityAbove(z: number, density: number): number {
   let term = z;
   let sum = z;
@@ -47,8 +44,8 @@ function quantile(p: number, below: number): number {
 }
 
 /**
- * For each piece of each level, from the lowest: the value at the middle of its first position, and the increment per
- * position.
+ * The value at the middle of the first position of each piece, and the increment per position. Pieces are in the
+ * order of levels, from the lowest.
  */
 export interface NormalTable {
   readonly starts: Float32Array<ArrayBuffer>;
@@ -57,7 +54,7 @@ export interface NormalTable {
 
 let known: NormalTable | undefined;
 
-/** Integers from 0 to 2^30 stand for probabilities from 0 to ½ of a larger number: values fall from 6.3 to 0. */
+/** Integers 0 … 2^30 stand for the probabilities 0 … ½ of a larger number, so values fall from 6.3 to 0. */
 export function normalTable(): NormalTable {
   known ??= makeTable();
   return known;

@@ -9,8 +9,8 @@ import { LEVELS, type Level, type NormalTable, normalTable, PIECES } from "./nor
 import { type Key, randomBits } from "./random.js";
 
 /**
- * Standard normal numbers, f32, with the same bits on every engine: the inverse of the distribution, piecewise linear, at
- * random integers. Its distribution function differs from the normal one's by less than 1e-5; no number is beyond ±6.3.
+ * Standard normal numbers, f32, with the same bits on every engine: a piecewise linear inverse of the distribution at
+ * random integers. Its distribution function differs from the normal one by less than 1e-5; no number is beyond ±6.3.
  */
 export function randomNormal(source: Key, shape: Shape): Tensor {
   // In integers, which no casting policy rounds: the top 30 bits for the piece and the position in it, the next for the

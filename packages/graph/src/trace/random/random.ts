@@ -1,6 +1,6 @@
 /**
- * Counter-based randomness. A key names a stream; inside a training step the stream is read at the step's
- * counter, so masks agree on every engine, in recomputed segments, in retried batches and in resumed runs.
+ * Counter-based randomness. A key names a stream; a training step reads the stream at the step's counter, so masks
+ * agree on every engine, in recomputed segments, in retried batches and in resumed runs.
  */
 import { MpError } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
@@ -16,7 +16,7 @@ import { Tensor } from "../tensor.js";
 import { currentBuilder } from "../trace.js";
 import { squaresKey } from "./squares.js";
 
-/** Names a stream of random numbers: a value, derived by `foldIn`, never consumed. */
+/** The name of a stream of random numbers. `foldIn` derives new keys; a key is never consumed. */
 export interface Key {
   readonly path: string;
 }
@@ -29,8 +29,8 @@ export function key(seed: number): Key {
 }
 
 /**
- * Derives a stream by name; streams with different names are independent, also those of a number and its digits as
- * text.
+ * Derives a stream by name. Streams with different names are independent; a number and its digits as text are
+ * different names.
  * @throws MP_INVALID_ARGUMENT for a parent that is not a key: `model.init(42)` instead of `model.init(key(42))`
  */
 export function foldIn(parent: Key, name: string | number): Key {
@@ -55,9 +55,7 @@ function readPath(what: string, given: Key): string {
   );
 }
 
-/**
- * Escapes a name so that no other text, number or path gives the same; a name that looks like neither stays unchanged.
- */
+/** Escapes a name so that it differs from every other text, number or path; ordinary names stay unchanged. */
 function escapeName(name: string): string {
   const plain = name.replace(/[%/@]/g, encodeURIComponent);
   return String(Number(name)) === name ? `%${plain}` : plain;
@@ -71,8 +69,8 @@ interface RandomState {
 const states = new WeakMap<GraphBuilder, RandomState>();
 
 /**
- * Sets the position at which this trace and those nested in it read their streams: the number of microbatches so far
- * (i32 scalar).
+ * Sets the position at which this trace and the traces nested in it read their streams: the number of microbatches
+ * until now (i32 scalar).
  */
 export function setRandomCounter(drawn: Tensor): void {
   states.set(currentBuilder("setRandomCounter"), { drawn, calls: new Map() });
@@ -89,8 +87,8 @@ function randomState(builder: GraphBuilder): RandomState {
 }
 
 /**
- * Random i32, of which every bit is drawn. The stream is named by key, scope path and the number of earlier
- * calls with that key and scope.
+ * Random i32; each of the 32 bits is random. The stream is named by key, scope path and the number of earlier calls
+ * with that key and scope.
  */
 export function randomBits(source: Key, shape: Shape): Tensor {
   const builder = currentBuilder("randomBits");
@@ -112,7 +110,7 @@ export function randomUniform(source: Key, shape: Shape): Tensor {
   return mul(cast(where(less(top, 0), add(top, 2 ** 24), top), "f32"), 2 ** -24);
 }
 
-/** Bools that are true with that probability, at a resolution of 2^-24. */
+/** Bools that are true with the given probability, at a resolution of 2^-24. */
 export function randomBernoulli(source: Key, probability: number, shape: Shape): Tensor {
   if (!(typeof probability === "number" && probability >= 0 && probability <= 1)) {
     throw new MpError(

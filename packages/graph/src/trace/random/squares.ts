@@ -2,7 +2,7 @@
 
 const MASK = (1n << 64n) - 1n;
 
-/** splitmix64's finalizer over FNV-1a of the name, made odd: a well-mixed 64-bit key, as the paper requires. */
+/** FNV-1a of the name, then splitmix64's finalizer, made odd: a well-mixed 64-bit key, as the paper requires. */
 export function squaresKey(name: string): bigint {
   let hash = 0xcbf29ce484222325n;
   for (let index = 0; index < name.length; index++) {
@@ -15,7 +15,7 @@ export function squaresKey(name: string): bigint {
 
 const swap = (x: bigint): bigint => ((x >> 32n) | (x << 32n)) & MASK;
 
-/** One 32-bit output: three squaring rounds with the halves exchanged, a fourth that keeps the high half. */
+/** One 32-bit output: three squaring rounds that exchange the halves, and a fourth that keeps the high half. */
 export function squares32(counter: bigint, key: bigint): number {
   const y = (counter * key) & MASK;
   const z = (y + key) & MASK;

@@ -7,10 +7,11 @@ import type { Tensor } from "../tensor.js";
 import { type Key, randomUniform } from "./random.js";
 
 /**
- * Rounds x (f32) to the dtype, up or down with the probability that makes the expected value exact. It uses arithmetic
- * only, so it runs on every engine. Let r be x rounded to nearest and p the number of significant bits; the neighbor of
- * r on x's side is r ± 1.25 · 2^-p · |r| rounded to nearest. It is taken with probability |x - r| / |neighbor - r|.
- * Infinities and NaN pass through. Subnormals of bf16, which are as small as those of f32, are rounded to nearest.
+ * Rounds x (f32) to the dtype, up or down with the probability that makes the expected value exact. It uses
+ * arithmetic only, so it runs on every engine. Let r be x rounded to nearest and p the number of significant bits.
+ * The neighbor of r on x's side is r ± 1.25 · 2^-p · |r| rounded to nearest; it is chosen with probability |x - r| /
+ * |neighbor - r|. Infinities and NaN do not change. Subnormals of bf16, which are as small as those of f32, are
+ * rounded to nearest.
  */
 export function stochasticallyRounded(
   x: Tensor,

@@ -89,7 +89,7 @@ it("says which node each node is a part of, and leaves a graph without halves al
   expect(emulateHalves(graph, ["bf16"])).toBe(graph);
 });
 
-/** A recurrence in a half: a carry, a sequence, a weight from outside, and a result that is read inside and outside. */
+/** A recurrence in a half, with a carry, a sequence, a weight from outside, and a result read inside and outside. */
 function recurrence(half: HalfDType) {
   const { graph } = traceInto(
     [

@@ -13,7 +13,7 @@ import {
 import { opTable } from "../../graph/op-table.js";
 import { emitWidened } from "./widen-halves.js";
 
-/** Whether the results are elements of the operands, their negatives, or integers: representable without rounding. */
+/** Whether all results are representable without rounding: elements of the operands, their negatives, or integers. */
 function isExact(node: AnyNode): boolean {
   if (isNode(node, "ScatterElements") || isNode(node, "ScatterND"))
     return node.attributes.reduction === "none";
@@ -23,13 +23,13 @@ function isExact(node: AnyNode): boolean {
 }
 
 /**
- * Rewrites a graph for an engine that stores and converts the given halves but does not compute in them. Every half is
- * carried in f32, with a pair of casts f32 → half → f32 wherever the half would be rounded. The results have the same
- * bits as the op definitions, which compute in f32 and round once. Inputs and outputs of the graph keep their dtype; a
- * graph without these halves is returned unchanged. Loops are rewritten with their bodies: their sequences and stacked
+ * Rewrites a graph for an engine that stores and converts the given halves but does not compute in them. Every half
+ * is carried in f32, with a pair of casts f32 → half → f32 wherever the half would be rounded. The results have the
+ * bits of the op definitions, which compute in f32 and round once. Inputs and outputs of the graph keep their dtype;
+ * a graph without these halves is returned unchanged. Bodies of loops are rewritten, too. Sequences and stacked
  * results stay halves, which take half the memory; carries and invariants are f32, so that no step converts them.
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
- * part of
+ *   part of
  */
 export function emulateHalves(graph: Graph, halves: readonly HalfDType[], onNode?: OnNode): Graph {
   const isEmulated: IsEmulated = (dtype) => isHalf(dtype) && (halves as readonly DType[]).includes(dtype);
@@ -39,7 +39,7 @@ export function emulateHalves(graph: Graph, halves: readonly HalfDType[], onNode
 type OnNode = (made: string, source: AnyNode) => void;
 type IsEmulated = (dtype: DType) => boolean;
 
-/** The values of a loop's body that are carried in f32 from outside. */
+/** The inputs and outputs of a loop's body that the loop carries in f32. */
 interface Carried {
   readonly inputs?: ReadonlySet<Value>;
   /** Number of leading outputs that are carried in f32. */
@@ -63,14 +63,14 @@ function emulateGraph(
   isEmulated: IsEmulated,
   { inputs: carried = new Set(), outputs: carries = 0, onNode }: Carried,
 ): Graph {
-  /** The half that a value in f32 was widened from. */
+  /** Maps an f32 value to the half that it was widened from. */
   const narrow = new Map<Value, Value>();
   const widen = (builder: GraphBuilder, half: Value, origin?: Origin): Value => {
     const wide = castTo(builder, half, "f32", origin);
     narrow.set(wide, half);
     return wide;
   };
-  /** The carrier of an operand; an input is widened where it is first read, so that it takes no more memory before. */
+  /** The f32 carriers of inputs. An input is widened where it is first read, so as to take no more memory before. */
   const wideInputs = new Map<Value, Value>();
   const findCarrier = (builder: GraphBuilder, operand: Value): Value => {
     if (!isEmulated(operand.dtype)) return operand;
@@ -138,7 +138,7 @@ const isSequence =
   (index: number): boolean =>
     index >= carries && index < carries + sequences;
 
-/** Values are widened where something reads them as f32, and only there: not outputs, nor sequences of a loop. */
+/** Removes casts that nothing reads, such as the widened values of outputs and of a loop's sequences. */
 function withoutUnread(graph: Graph): Graph {
   const read = new Set([
     ...graph.nodes.flatMap(({ inputs }) => inputs),
