@@ -8,21 +8,19 @@ import {
   onnxNode,
 } from "@mp/onnx/write";
 
-/** A constant that is bound as the input with that name. */
+/** A constant that is bound to the model's input with the same name. */
 export interface BoundConstant {
   readonly name: string;
   readonly value: HostTensor;
 }
 
-/**
- * Smaller ones are written into the model. A protobuf may not exceed 2 GB; a binding costs a fifth of a microsecond.
- */
+/** Constants up to this size are written into the model. A protobuf holds at most 2 GB; a binding costs 0.2 µs. */
 const INLINE_BYTES = 4096;
 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * The model with its large constants as inputs, which bodies of loops read as they read other values from outside.
+ * Turns large constants into inputs of the model; bodies of loops read them like other outer values.
  * @param others names of constants that are bound whatever their size
  */
 export function bindConstants(

@@ -22,28 +22,28 @@ import { findingsOfVersion, INEXACT, ROUNDED_ON_THE_WAY } from "./webgpu/finding
 import { lowerWebgpuNodes } from "./webgpu/lower-node.js";
 import { shortIntegers } from "./webgpu/short-integers.js";
 
-/** Why a dtype is not used on a device. */
+/** The reason why a device does not use a dtype, by dtype. */
 export type RefusedDTypes = Readonly<Partial<Record<DType, string>>>;
 
-/** Differences in lowering between devices. */
+/** How lowering for one device differs from others. */
 export interface DeviceRules {
-  /** The graph with dtypes that the device has; nodes keep their names. */
+  /** Rewrites the graph to dtypes that the device has; nodes keep their names. */
   readonly prepare: (graph: Graph) => Graph;
   readonly lowerNodes: (target: Target, surroundings: Surroundings) => LowerNode;
-  /** Changes the written graph. */
+  /** Rewrites the ONNX graph after lowering. */
   readonly finish: (graph: OnnxGraph) => OnnxGraph;
   readonly apart: (graph: OnnxGraph) => Parted;
   readonly opset: number;
-  /** Whether nodes that only start a walk through the graph cost nothing, see `execution-order.ts`. */
+  /** Whether anchors, nodes that only steer the execution order (`execution-order.ts`), cost nothing. */
   readonly hasAnchors: boolean;
-  /** Dtypes that are refused without probing, given the halves that the engine computes in. */
+  /** Dtypes that are refused without a probe, for the half dtypes that the engine computes in. */
   readonly refused: (native: readonly HalfDType[]) => RefusedDTypes;
-  /** Ops of native halves that are known to round wrongly, by `pairKey`. */
+  /** Ops in native half dtypes that are known to round wrongly, by `pairKey`. */
   readonly widened: (native: readonly HalfDType[]) => ReadonlySet<string>;
   readonly tolerance: BackendManifest["tolerance"];
   readonly subnormals: BackendManifest["subnormals"];
   readonly determinism: BackendManifest["determinism"];
-  /** The probe's findings for that version; undefined where it has to be probed. */
+  /** The probe's findings for an engine version; undefined if it has to be probed. */
   readonly known: typeof findingsOfVersion;
 }
 
@@ -110,7 +110,7 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
   },
 };
 
-/** Whether the op is computed in halves as it is: a product, or one that moves elements. */
+/** Whether an op stays in its half dtype: a matrix product, or an op that moves elements. */
 function isInHalves(op: Op): boolean {
   const { moves } = opTable[op];
   return (moves !== undefined && moves !== "fills") || UNROUNDED.has(op);

@@ -2,7 +2,7 @@ import type { HalfDType } from "@mp/graph";
 
 export const HALVES: readonly HalfDType[] = ["f16", "bf16"];
 
-/** The halves that the engine does not compute in natively: they are carried in f32. */
+/** The half dtypes that the engine does not compute in; their values are held in f32 and rounded. */
 export function emulatedHalves(native: readonly HalfDType[]): readonly HalfDType[] {
   return HALVES.filter((half) => !native.includes(half));
 }

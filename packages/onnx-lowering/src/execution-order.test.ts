@@ -6,7 +6,7 @@ interface ModelNode extends OrderedNode {
   readonly name: string;
 }
 
-/** Nodes in a topological order: node i reads values of nodes before it, or the graph's input. */
+/** Nodes in a topological order: node i reads the graph's input or values of earlier nodes. */
 const schedules: fc.Arbitrary<readonly ModelNode[]> = fc
   .array(fc.array(fc.nat({ max: 1000 }), { minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 40 })
   .map((choices) =>

@@ -1,15 +1,15 @@
 /**
- * The order in which ONNX Runtime runs a node list, and how to write a list that it runs in the wanted order.
+ * Predicts the order in which ONNX Runtime runs a node list, and writes lists that it runs in a wanted order.
  *
- * ORT ignores the order of the file. It walks depth first from the nodes whose outputs no node reads, the highest node
- * number first, into each node's inputs, again the highest number first, and runs nodes as the walk leaves them
- * (graph_viewer.cc, ReverseDFSFrom in graph.cc); a node's number is its position in the file. So in a list written
- * backwards the walk prefers what is scheduled first, and the result is exactly the schedule if that is some
- * depth-first order. Where it is not, an anchor makes the walk start at a given node at the right time: it reads one
- * value, and no node reads it.
+ * ORT ignores the order of the file. It walks depth first from the nodes whose outputs no node reads, the highest
+ * node number first, into each node's inputs, again the highest number first, and runs nodes as the walk leaves them
+ * (graph_viewer.cc, ReverseDFSFrom in graph.cc). A node's number is its position in the file. In a reversed list the
+ * walk therefore prefers nodes that are scheduled first, and it yields exactly the schedule if that is a depth-first
+ * order. Otherwise anchors help: an anchor reads one value, no node reads it, and so it makes the walk start at the
+ * node of that value at the right time.
  */
 
-/** A node by the names of what it reads and produces. Names that no node produces are the graph's own inputs. */
+/** A node with the names of its inputs and outputs. Names that no node produces are the graph's own inputs. */
 export interface OrderedNode {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
@@ -36,16 +36,16 @@ export function executionOrder(listed: readonly OrderedNode[]): readonly number[
 }
 
 /**
- * The node list that makes ORT run `schedule`, a topological order, exactly as given. An anchor costs a quarter of a
- * microsecond and no memory; a depth-first schedule needs none.
+ * Lists nodes so that ORT runs them exactly in the order of `schedule`, which is topological. An anchor costs a
+ * quarter of a microsecond and no memory; a depth-first schedule needs none.
  */
 export function listForSchedule(schedule: readonly OrderedNode[]): readonly ListedNode[] {
   const { inputs, firstUse } = edges(schedule);
   const earliestFirst = inputs.map((places) => [...places].reverse());
 
   /**
-   * Whether a walk from `root`, when all nodes before `start` have run, runs exactly the schedule from `start` to
-   * `root`.
+   * Whether a walk from `root`, after all nodes before `start` have run, runs the schedule from `start` to `root`
+   * exactly.
    */
   const isStretch = (start: number, root: number): boolean => {
     let next = start;
@@ -66,9 +66,9 @@ export function listForSchedule(schedule: readonly OrderedNode[]): readonly List
 }
 
 /**
- * Another topological order of a schedule, as indices into it: what runs late is listed as early as its operands allow.
- * Bodies of loops have to be listed in a topological order; of those, in this one the walk prefers what is scheduled
- * first, except where operands were in the way.
+ * A topological order that lists nodes that run late as early as their operands allow, as indices into `schedule`.
+ * Bodies of loops must be listed in a topological order; in this one ORT's walk prefers nodes that are scheduled
+ * first, as far as operands allow.
  */
 export function lateFirst(schedule: readonly OrderedNode[]): readonly number[] {
   const { inputs } = edges(schedule);
@@ -91,13 +91,13 @@ export function lateFirst(schedule: readonly OrderedNode[]): readonly number[] {
   return order;
 }
 
-/** `firstUse` of a node that no node reads. */
+/** The `firstUse` of a node that no node reads. */
 const NEVER = 0xffffffff;
 
 interface Edges {
-  /** Indices of the nodes that produce what a node reads, ascending, each once. */
+  /** For each node, the distinct indices of the nodes that produce its inputs, ascending. */
   readonly inputs: readonly (readonly number[])[];
-  /** Index of the first node that reads a node. */
+  /** For each node, the index of the first node that reads it. */
   readonly firstUse: Uint32Array;
 }
 
@@ -121,8 +121,8 @@ function edges(nodes: readonly OrderedNode[]): Edges {
 }
 
 /**
- * The nodes at which a walk from `start` could end: every node of the stretch leads to them, which is so when each is
- * first read inside the stretch. None is past the next node that nothing reads.
+ * Nodes at which a walk from `start` could end: each node up to there is first read within the stretch. None lies
+ * beyond the next node that nothing reads.
  */
 function possibleRoots(firstUse: Uint32Array, start: number): number[] {
   const roots = [start];
@@ -134,7 +134,9 @@ function possibleRoots(firstUse: Uint32Array, start: number): number[] {
   return roots;
 }
 
-/** By bisection: assumes that the first holds, and that all after one that does not hold fail as well. */
+/**
+ * Finds by bisection the last value that holds, given that the first one holds and none does after one that fails.
+ */
 function lastIndexWhere(values: readonly number[], holds: (value: number) => boolean): number {
   let low = 0;
   let high = values.length - 1;
@@ -147,8 +149,8 @@ function lastIndexWhere(values: readonly number[], holds: (value: number) => boo
 }
 
 /**
- * ORT's walk: from a root into each node's inputs, the last listed first. Calls `leave` with each node in post-order
- * until it returns false. Nodes that an earlier walk has left, or before `start`, are not entered.
+ * ORT's walk from a root into each node's inputs, the last listed first. It calls `leave` with each node in
+ * post-order until `leave` returns false. It skips nodes before `start` and nodes that an earlier walk has left.
  */
 function depthFirst(
   inputs: readonly (readonly number[])[],

@@ -29,34 +29,34 @@ import type { ProducerOf } from "./lowerings/lower-node.js";
 import { isWidened, type Target } from "./lowerings/target.js";
 import { FUSED_DOMAIN, findUnswapped, type Unswapped } from "./lowerings/transposed-products.js";
 
-/** A graph as the session gets it. */
+/** A lowered graph, ready for a session. */
 export interface Lowered {
   readonly model: Uint8Array;
-  /** Large constants, to be bound as inputs of these names, or to be given as initializers of these names. */
+  /** Large constants, to bind as inputs or give as initializers with these names. */
   readonly constants: readonly BoundConstant[];
   /**
-   * If the engine folds: the constants and the inputs that are initializers, to be given apart from the model. It removes
-   * those that nothing reads, and then does not take them.
+   * If the engine folds constants: names of the constants and fixed inputs, which are given apart from the model. The
+   * engine removes unread ones and then refuses them.
    */
   readonly initializers: ReadonlySet<string> | undefined;
   /** The session's name for an input or output of the graph. */
   readonly inputName: (name: string) => string;
   readonly outputName: (name: string) => string;
-  /** Whether any node reads an input of the graph; the session may not have one that nothing reads. */
+  /** Whether any node reads an input of the graph; the session may lack unread inputs. */
   readonly isRead: (name: string) => boolean;
-  /** The graph's node that a node of the session belongs to. */
+  /** The graph's node to which a node of the session belongs. */
   readonly nodeOf: (name: string) => string;
-  /** Whether a node of the session is in a loop's body; its time is part of the loop's. */
+  /** Whether a node of the session is in a loop's body; its time is part of the loop's time. */
   readonly isInBody: (name: string) => boolean;
-  /** Most bytes in use at once in the order that is run, inputs and outputs included, as far as the graph shows. */
+  /** Peak of live bytes in the order of execution, including inputs and outputs, as far as the graph shows. */
   readonly plannedPeakBytes: number;
 }
 
 const NONE: Unswapped = new Set();
 
 /**
- * The graph as an ONNX model for this engine: halves that it cannot compute in are emulated, large constants are bound,
- * and nodes are listed so that ORT runs them in the graph's order.
+ * Lowers a graph to an ONNX model for this engine: half dtypes that it cannot compute in are emulated, large
+ * constants are bound, and nodes are listed so that ORT runs them in the graph's order.
  * @param fixed inputs that are constant; if there are any, the model is for the engine's own optimizer
  */
 export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<string> = new Set()): Lowered {
@@ -122,7 +122,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   };
 }
 
-/** The model with these inputs as initializers that the session gets apart from it, as far as they are read. */
+/** Turns those of these inputs that are read into initializers without data; the session gets the data apart. */
 function withInitializers(
   { graph, ...model }: OnnxModel,
   names: ReadonlySet<string>,
@@ -133,11 +133,11 @@ function withInitializers(
   return encodeModel({ ...model, graph: { ...graph, inputs } }, { external });
 }
 
-/** Names that any node reads, also in a body. */
+/** All names that a node reads, also in bodies. */
 const readNames = ({ nodes }: OnnxGraph): ReadonlySet<string> =>
   new Set(nodes.flatMap((node) => withCaptured(node).inputs));
 
-/** The graph's node that each node of the session belongs to; nodes of a body belong to the loop. */
+/** The graph's node for each node of the session; nodes of a body belong to the loop. */
 function nodeSources(graph: OnnxGraph): ReadonlyMap<string, string> {
   const parts = new Map<string, string>();
   for (const node of graph.nodes) {
@@ -148,7 +148,7 @@ function nodeSources(graph: OnnxGraph): ReadonlyMap<string, string> {
   return parts;
 }
 
-/** The nodes of a graph by their results, those in bodies too. */
+/** The node that computes each value, also in bodies. */
 function findProducers(graph: Graph): ProducerOf {
   const made = new Map<Value, AnyNode>();
   const visit = ({ nodes }: Graph): void => {
@@ -164,7 +164,7 @@ function findProducers(graph: Graph): ProducerOf {
 const constantIn = (node: AnyNode | undefined): HostTensor | undefined =>
   node !== undefined && isNode(node, "Constant") ? node.attributes.value : undefined;
 
-/** The engine's own domains, which the writer does not know. */
+/** Domains of the engine that the writer does not know. */
 const OWN_DOMAINS = [BLOCKED_DOMAIN, FUSED_DOMAIN];
 
 function importingOwn(model: OnnxModel): OnnxModel {
@@ -183,24 +183,24 @@ function namesBy(
   return new Map(own.map(({ name }, index) => [name, written[index]?.name ?? name]));
 }
 
-/** A little more memory buys a session without anchors, each of which costs a quarter of a microsecond per step. */
+/** Slightly more memory is accepted for a session without anchors, each of which costs 0.25 µs per step. */
 const PEAK_ALLOWANCE = 1.02;
 
 interface Plan {
-  /** How the nodes are listed: ORT runs none of these lists in the order that it is in. */
+  /** Orders nodes for the file; ORT runs them in another order. */
   readonly list: (nodes: readonly OnnxNode[]) => readonly OnnxNode[];
   readonly peakBytes: number;
-  /** Plans of the loops' bodies, by the loops' names. */
+  /** The plans of bodies, by the loop's name. */
   readonly bodies: ReadonlyMap<string, Plan>;
 }
 
-/** A node by the ids of its values. */
+/** A node with its values' ids as names. */
 const byIds = ({ inputs, outputs }: AnyNode): OrderedNode => ({
   inputs: inputs.map(({ id }) => String(id)),
   outputs: outputs.map(({ id }) => String(id)),
 });
 
-/** The peak of the order in which ORT runs the graph's nodes, listed like that. */
+/** The peak memory of the order in which ORT runs nodes that are listed like this. */
 function measurePeak(graph: Graph, list: Graph["nodes"]): number {
   const order = executionOrder(list.map(byIds));
   const nodes = order.map((place) => list[place] as AnyNode);
@@ -208,8 +208,8 @@ function measurePeak(graph: Graph, list: Graph["nodes"]): number {
 }
 
 /**
- * The plain reversed list, if the order in which ORT runs it needs no more memory than the schedule. Also where there can
- * be no anchors: an optimizer removes them.
+ * Plans a reversed list without anchors if ORT's order for it needs no more memory than the schedule, or if anchors
+ * are impossible because an optimizer removes them.
  */
 function planOrder(graph: Graph, isPlain: boolean): Plan {
   const own = measurePeak(graph, graph.nodes.toReversed());
@@ -222,14 +222,14 @@ function planOrder(graph: Graph, isPlain: boolean): Plan {
   };
 }
 
-/** The graph's own order, which is topological. */
+/** Plans the graph's own order. */
 const planSchedule = (graph: Graph): Plan => ({
   list: (nodes) => nodes,
   peakBytes: peakLiveBytes(graph, { outputsHeld: true }).bytes,
   bodies: new Map(),
 });
 
-/** A loop's body has to be listed in a topological order, where anchors do not help. */
+/** Plans a loop's body, which must be listed in a topological order; anchors do not help there. */
 function planBody(body: Graph): Plan {
   const late = lateFirst(body.nodes.map(byIds)).map((place) => body.nodes[place] as AnyNode);
   const [own, other] = [measurePeak(body, body.nodes), measurePeak(body, late)];
@@ -248,13 +248,13 @@ function planBodies({ nodes }: Graph): ReadonlyMap<string, Plan> {
   return new Map(loops.map((node) => [node.name, planBody(node.attributes.body)]));
 }
 
-/** An anchor's result is empty: a run allocates nothing for it. */
+/** Attributes of an anchor, a Shape node with an empty result, for which a run allocates nothing. */
 const NO_DIMENSIONS: OnnxNode["attributes"] = {
   start: { kind: "int", value: 0n },
   end: { kind: "int", value: 0n },
 };
 
-/** Adds anchor nodes that make ORT start a new walk where the reversed list alone is not enough. */
+/** Lists nodes in reverse, with anchors where ORT needs them to start a new walk. */
 function withAnchors(nodes: readonly OnnxNode[]): readonly OnnxNode[] {
   return listForSchedule(nodes.map(withCaptured)).map((entry, index): OnnxNode => {
     if (entry.kind === "node") return nodes[entry.position] as OnnxNode;
@@ -263,7 +263,7 @@ function withAnchors(nodes: readonly OnnxNode[]): readonly OnnxNode[] {
   });
 }
 
-/** The node with the names that bodies read from outside among its inputs, as the engine counts them. */
+/** The node with the outer names that its bodies read added to its inputs, as the engine counts them. */
 const withCaptured = (node: OnnxNode): OrderedNode => ({
   inputs: [
     ...node.inputs,
@@ -272,7 +272,7 @@ const withCaptured = (node: OnnxNode): OrderedNode => ({
   outputs: node.outputs,
 });
 
-/** The graph listed so that ORT derives the planned order. */
+/** Lists the graph's nodes, also in bodies, so that ORT derives the planned order. */
 function listNodes(graph: OnnxGraph, { list, bodies }: Plan): OnnxGraph {
   const nodes = graph.nodes.map((node): OnnxNode => {
     const plan = bodies.get(sourceOfNode(node));

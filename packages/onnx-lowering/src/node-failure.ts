@@ -1,12 +1,12 @@
 import { type ErrorCode, type Graph, MpError } from "@mp/graph";
 
-/** How ONNX Runtime names the node that failed. */
+/** Matches the node's name in ONNX Runtime's error messages. */
 const NODE = /Name:\s?'([^']*)'/;
 
 /**
- * The engine's failure of a run, in terms of the graph: the node, and the line of user code that created it. The error
- * itself where its message names no node of the graph and its code stays.
- * @param nodeOf the graph's node of a node of the session
+ * Adds to an engine's error the graph's node that failed, and the line of user code that created it. Returns the
+ * error itself if its message names no node of the graph and the code stays the same.
+ * @param nodeOf gives the graph's node for a node of the session
  */
 export function failureInNode(
   error: MpError,

@@ -3,8 +3,8 @@ import { convAttributes } from "../lowerings/operators.js";
 import type { OwnLowering } from "../lowerings/own-lowering.js";
 
 /**
- * The provider leaves transposed convolutions to the processor unless they are padded alike at both ends of each axis.
- * The pads that both ends have stay with the kernel; what one end has more is cut off its result.
+ * Pads both ends of an axis alike: the provider leaves other transposed convolutions to the processor. The kernel
+ * gets the smaller of both pads; the rest of the larger one is cut off the result.
  */
 export const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => {
   const { pads, outputPadding } = node.attributes;

@@ -1,7 +1,6 @@
 /**
- * Sorting by kernels that mistake the dtype's extremes for their own padding and do not keep the order of equals. So the
- * keys are f64 or i64 and hold no extreme of these, and the last of them are the elements' ranks and places: all
- * different.
+ * Sorts with kernels that take the dtype's extremes for padding and reorder equal elements. The keys are therefore
+ * f64 or i64, never extreme, and in the last sort they join the elements' ranks and positions, so that all differ.
  */
 import { isComputeFloat } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -12,7 +11,7 @@ import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js"
 
 const WORD = 2 ** 32;
 
-/** Sorts keys along one axis, the least first. */
+/** Sorts keys along one axis, in ascending order. */
 class Sorting {
   readonly #axis: number;
   readonly #size: number;
@@ -28,12 +27,12 @@ class Sorting {
     return this.#writer.one("GatherElements", [values, places], { axis: int(this.#axis) });
   }
 
-  /** Places of the `count` least keys, i64. */
+  /** Positions of the `count` smallest keys, i64. */
   least(keys: string, count: number): string {
     return sort(keys, count, { axis: this.#axis, largest: false }, this.#writer)[1];
   }
 
-  /** Counts how many different keys come before each sorted one, i64. */
+  /** The number of smaller distinct keys for each sorted key, i64. */
   ranks(sorted: string): string {
     const part = (from: number, to: number): string =>
       this.#writer.one("Slice", [
@@ -56,7 +55,7 @@ class Sorting {
   }
 }
 
-/** i64 in keys that hold no extreme of i64, the most significant first: the words of what is as wide. */
+/** Splits an i64 into keys, the most significant first: 64-bit integers into two words, which are never extreme. */
 function integerKeys(x: string, isWide: boolean, writer: NodeWriter): readonly string[] {
   if (!isWide) return [x];
   const word = writer.scalar(WORD, "i64");
@@ -64,7 +63,7 @@ function integerKeys(x: string, isWide: boolean, writer: NodeWriter): readonly s
   return [writer.one("Div", [writer.one("Sub", [x, low]), word]), low];
 }
 
-/** x in reverse order, without overflow. */
+/** -1 - x, which reverses the order without overflow. */
 const complement = (x: string, writer: NodeWriter): string =>
   writer.one("Sub", [writer.scalar(-1, "i64"), x]);
 

@@ -3,7 +3,7 @@ import { inF32 } from "../lowerings/in-f32.js";
 import { reshape } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
-/** The kernel gives 0 for NaN. */
+/** Computes Sign with NaN kept; the kernel gives 0 for NaN. */
 const sign: OwnLowering<"Sign"> = (node, operands, writer) => {
   if (!isComputeFloat(operandType(node).dtype)) return undefined;
   const signOrNaN = (x: string): string =>
@@ -11,7 +11,7 @@ const sign: OwnLowering<"Sign"> = (node, operands, writer) => {
   return [inF32(node, at(operands, 0), writer, signOrNaN)];
 };
 
-/** The kernel multiplies zeros by alpha too, which changes their sign where alpha is negative. */
+/** Leaves zeros as they are; the kernel multiplies them by alpha, which changes their sign if alpha is negative. */
 const leakyRelu: OwnLowering<"LeakyRelu"> = (node, operands, writer) => {
   const { alpha } = node.attributes;
   if (alpha > 0 || Object.is(alpha, 0)) return undefined;
@@ -23,13 +23,13 @@ const leakyRelu: OwnLowering<"LeakyRelu"> = (node, operands, writer) => {
   ];
 };
 
-/** The kernel requires at least one dimension. */
+/** Gives a scalar one dimension, which the kernel requires. */
 const gelu: OwnLowering<"Gelu"> = (node, operands, writer, standard) => {
   if (operandType(node).shape.length > 0) return undefined;
   return [reshape(at(standard([reshape(at(operands, 0), [1], writer)]), 0), [], writer)];
 };
 
-/** There is no kernel of 8-bit floats to themselves, and that to bf16 is wrong for subnormals. */
+/** Casts f8 to itself by an Identity, for lack of a kernel, and to bf16 through f32: that kernel loses subnormals. */
 const cast: OwnLowering<"Cast"> = (node, operands, writer) => {
   const { to } = node.attributes;
   const { dtype } = operandType(node);

@@ -1,4 +1,4 @@
-/** Forms of operators that a strict reader of ONNX takes too, where it refuses some operands of the standard forms. */
+/** Forms of operators for a strict ONNX reader that refuses some operands of the standard forms. */
 import { floatFormats, type GraphNode, isComputeFloat, isHalf, rangeValues, type ScatterOp } from "@mp/graph";
 import { int } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
@@ -16,7 +16,7 @@ import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { topK } from "./top-k.js";
 
-/** Cuts data to the length of the indices along the other axes: no more of it is read. */
+/** Cuts data to the indices' size along the other axes; the rest is never read. */
 const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = ""], writer, standard) => {
   const { shape } = operandType(node);
   const wanted = node.inputs[1]?.shape ?? [];
@@ -32,11 +32,11 @@ const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = 
   return standard([part, indices]);
 };
 
-/** Returns a scalar as it is: it has no axis to repeat along. */
+/** Passes a scalar through, which has no axis to repeat along. */
 const tile: OwnLowering<"Tile"> = (node, operands, writer) =>
   operandType(node).shape.length === 0 ? [writer.one("Identity", [at(operands, 0)])] : undefined;
 
-/** Expands scale and bias to the shape of what is normalized. */
+/** Expands scale and bias to the full normalized shape. */
 const layerNormalization: OwnLowering<"LayerNormalization"> = (
   node,
   [x = "", ...others],
@@ -50,8 +50,8 @@ const layerNormalization: OwnLowering<"LayerNormalization"> = (
 };
 
 /**
- * Adds C to a product: the reader takes a C of two dimensions only, and no product of nothing. A product alone keeps its
- * half; several steps are computed in f32, and rounded once.
+ * Writes a Gemm as MatMul and Add: the reader takes only a two-dimensional C, and no product without inner elements.
+ * A mere product stays in its half dtype; several steps are computed in f32 and rounded once.
  */
 const gemm: OwnLowering<"Gemm"> = (node, operands, writer, standard) => {
   const { alpha, beta, transA, transB } = node.attributes;
@@ -72,7 +72,7 @@ const gemm: OwnLowering<"Gemm"> = (node, operands, writer, standard) => {
   return [c === undefined ? sum : writer.one("Add", [sum, scale(c, beta)])];
 };
 
-/** Two vectors as matrices: a pass that fuses operators ends the process over a product without dimensions. */
+/** Multiplies two vectors as matrices: an optimizer's fusing pass crashes on a product without dimensions. */
 const matMul: OwnLowering<"MatMul"> = (node, [a = "", b = ""], writer) => {
   if (node.outputs[0]?.shape.length !== 0) return undefined;
   const { shape } = operandType(node);
@@ -83,15 +83,15 @@ const matMul: OwnLowering<"MatMul"> = (node, [a = "", b = ""], writer) => {
   return [writer.one("Squeeze", [product])];
 };
 
-/** A Squeeze, if no dimensions are left: the pass ends the process over a product with such a Reshape. */
+/** Reshapes to a scalar by a Squeeze: the fusing pass crashes on a product with such a Reshape. */
 const reshapeToScalar: OwnLowering<"Reshape"> = (node, [x = ""], writer) =>
   node.attributes.shape.length === 0 && operandType(node).shape.length > 0
     ? [writer.one("Squeeze", [x])]
     : undefined;
 
 /**
- * Adds pads that reach beyond the kernel to the image. The factor, which an optimizer does not know to be 1, keeps it from
- * putting them back.
+ * Pads the image itself if pads exceed the kernel. The factor of 1 keeps an optimizer, which does not know its value,
+ * from moving the pads back.
  */
 const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
   const { pads } = node.attributes;
@@ -105,7 +105,7 @@ const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
   return [writer.one("Conv", [image, ...others], convAttributes(kernel, window))];
 };
 
-/** Computed in f32 where the kernel of bf16 is wrong. */
+/** Computes bf16 in f32 where the bf16 kernel is wrong. */
 const wide =
   <K extends "ConvTranspose" | "ConvWeightGradient">(
     isWrong: (attributes: GraphNode<K>["attributes"]) => boolean,
@@ -118,10 +118,10 @@ const wide =
     return [inF32(node, first, writer, (x) => at(standard([x, ...wideOthers], "f32"), 0))];
   };
 
-/** A constant, since all numbers of a range are known. */
+/** Evaluates a range, whose operands are all known, to a constant. */
 const range: OwnLowering<"Range"> = (node, _operands, writer) => [writer.initializer(rangeValues(node))];
 
-/** Chooses bools by logic, and integers by arithmetic: the kernel may compute them in f32. */
+/** Selects bools by logic and integers by arithmetic, because the kernel may compute them in f32. */
 const where: OwnLowering<"Where"> = (node, operands, writer, standard) => {
   const dtype = node.inputs[1]?.dtype;
   const [condition, x, y] = [at(operands, 0), at(operands, 1), at(operands, 2)];
@@ -131,7 +131,7 @@ const where: OwnLowering<"Where"> = (node, operands, writer, standard) => {
   return [writer.one("Add", [y, difference])];
 };
 
-/** Fills the result where the operand is empty: the reader takes an empty constant for one element. */
+/** Fills the result if the operand is empty, because the reader takes an empty constant for one element. */
 const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);
   const { mode, value } = node.attributes;
@@ -148,10 +148,10 @@ const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
 const scatter: OwnLowering<ScatterOp> = (node, [data = ""]) =>
   node.inputs[2]?.shape.includes(0) ? [data] : undefined;
 
-/** The standard form, where ONNX Runtime needs another. */
+/** The standard form, for ops with an own form for ONNX Runtime. */
 const plain: OwnLowering = (_node, operands, _writer, standard) => standard(operands);
 
-/** Raises -infinity and the lowest number to the next one: the kernel finds no place in a window with nothing above them. */
+/** Raises -∞ and the lowest number to the next one: the kernel finds no position in a window of nothing else. */
 const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (
   node,
   [dy = "", x = "", y = ""],

@@ -1,20 +1,20 @@
 import { type HostTensor, isComputeFloat } from "@mp/graph";
 import type { OnnxGraph, OnnxNode } from "@mp/onnx/write";
 
-/** A graph, and the names of its constants that the engine must not know when it loads the model. */
+/** A graph, and the names of its constants that must be bound because the engine must not know their values. */
 export interface Parted {
   readonly graph: OnnxGraph;
   readonly names: ReadonlySet<string>;
 }
 
 const ARITHMETIC: ReadonlySet<string> = new Set(["Add", "Sub", "Mul", "Div", "Pow", "MatMul", "Cast"]);
-/** Ops that take any operand, whether or not it is known when the model is compiled. */
+/** Ops that accept any operand, known at compile time or not. */
 const ELEMENTWISE: ReadonlySet<string> = new Set([
   ...ARITHMETIC,
   "Where", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "Min", "Max", "Abs", "Neg",
 ]); // biome-ignore format: one list
 
-/** Readers of one scalar, at most: the engine's time to compile grows with the square of their number. */
+/** Most readers of one scalar: the engine's compile time grows with the square of their number. */
 const READERS = 50;
 
 /** Whether any number is subnormal. */
@@ -29,10 +29,10 @@ const holdsTensor = ({ opType, attributes }: OnnxNode): HostTensor | undefined =
 };
 
 /**
- * Sets apart constants that an optimizer must not know. It merges two of them, although (x · a) · b is not x · (a · b) if
- * x · a overflows or is rounded. It drops x + 0 and adds 0 to products, which loses the sign of zeros. It takes subnormal
- * numbers for 0. Of two products with one constant, if one of them is transposed, one is wrong. A constant that an op must
- * know is copied for the arithmetic that uses it.
+ * Hides constants from the engine's optimizer where it rewrites arithmetic wrongly. It merges two constants, although
+ * (x · a) · b is not x · (a · b) if x · a overflows or is rounded. It drops x + 0 and adds 0 to products, which loses
+ * the sign of zeros. It takes subnormals for 0. Of two products with one constant, one of them transposed, one is
+ * wrong. A constant that another op must know is copied for the arithmetic.
  */
 export function withConstantsApart(graph: OnnxGraph): Parted {
   const { nodes, initializers } = graph;

@@ -22,7 +22,7 @@ const ofFloats =
 const where = (writer: NodeWriter, ...parts: readonly [string, string, string]): string =>
   writer.one("Where", parts);
 
-/** Puts NaN back. */
+/** Restores NaN in the result of a form. */
 const keepingNaN =
   (form: Form = (operands, _writer, kernel) => kernel(operands)): Form =>
   (operands, writer, kernel, node) => {
@@ -31,8 +31,8 @@ const keepingNaN =
   };
 
 /**
- * Computes bf16 in f32: it has the range of f32, and kernels that compute it in f32 lose the same numbers. The kernel is
- * right for f16, whose range is short.
+ * Computes a form for bf16 in f32: bf16 has the same range, and kernels that compute it in f32 lose the same numbers.
+ * For f16, whose range is small, the kernel is right.
  */
 const inF32 =
   (form: Form): Form =>
@@ -46,14 +46,16 @@ const inF32 =
 const negative: Form = ([x = ""], writer, _kernel, { dtype }) =>
   writer.one("Mul", [x, writer.scalar(-1, dtype)]);
 
-/** The kernel computes x + (-1 · y + 0), which loses signs of zeros. */
+/** x + (-y); the kernel computes x + (-1 · y + 0), which loses the sign of zeros. */
 const difference: Form = ([x = "", y = ""], writer) => writer.one("Add", [x, writer.one("Neg", [y])]);
 
-/** An optimizer moves Abs before a Concat, for all that read the Concat; it does not see that the factor is 1. */
+/**
+ * |1 · x|: an optimizer, which does not see that the factor is 1, would move Abs before a Concat for all its readers.
+ */
 const magnitude: Form = ([x = ""], writer, kernel, { dtype }) =>
   kernel([writer.one("Mul", [x, writer.scalar(1, dtype)])]);
 
-/** An optimizer takes the infinities of |x| for those of x, of one sign only. */
+/** Compares with both infinities: an optimizer confuses the infinities of |x| with those of x. */
 const isInfinite: Form = ([x = ""], writer, _kernel, { dtype }) => {
   const equals = (value: number): string => writer.one("Equal", [x, writer.scalar(value, dtype)]);
   return writer.one("Or", [equals(Number.POSITIVE_INFINITY), equals(Number.NEGATIVE_INFINITY)]);
@@ -64,12 +66,12 @@ const integerMagnitude: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, wr
     ? [where(writer, writer.one("Less", [x, writer.scalar(0, dtype)]), writer.one("Neg", [x]), x)]
     : undefined;
 
-/** The result, or x where x is NaN: Max keeps NaN of its second operand. Needs result ≥ x. */
+/** The result, or NaN where x is NaN, by a Max that keeps its second operand's NaN. Requires result ≥ x. */
 const orNaN = (result: string, x: string, kernel: Kernel): string => kernel([result, x], "Max");
 
 const relu: Form = ([x = ""], _writer, kernel) => orNaN(kernel([x]), x, kernel);
 
-/** A comparison with NaN is false, which selects NaN. */
+/** Clips by comparisons and selections. A comparison with NaN is false and so selects NaN. */
 const clip: Form = ([x = "", ...bounds], writer, kernel, { ranges: [range] }) => {
   if (range?.isNumber) return kernel([x, ...bounds]);
   return (["Less", "Greater"] as const).reduce((value, comparison, index) => {
@@ -85,8 +87,8 @@ const leakyRelu: Form = ([x = ""], writer, _kernel, { dtype, attributes: { alpha
 };
 
 /**
- * The first operand where it is further or NaN; otherwise the second. The kernel keeps NaN of its second operand, but an
- * optimizer moves a scalar there.
+ * The smaller or larger operand, or NaN. The kernel only keeps NaN of its second operand, and an optimizer moves
+ * scalars there, so other cases are written by comparison.
  */
 const further =
   (comparison: "Less" | "Greater"): Form =>
@@ -99,16 +101,16 @@ const further =
     return where(writer, isFirst, a, b);
   };
 
-/** The kernel is true for NaN; that of the opposite comparison is not. */
+/** Swaps the operands: this kernel is true for NaN, that of the opposite comparison is not. */
 const opposite =
   (comparison: "Less" | "LessOrEqual"): Form =>
   ([x = "", y = ""], _writer, kernel) =>
     kernel([y, x], comparison);
 
-/** Between these exponents the kernel is used alone; its powers of the two are within a tenth of an ulp. */
+/** Exponents between which the kernel is used alone; its powers of these two are within a tenth of an ulp. */
 const NEAR = [-45.25, 43.375] as const;
 
-/** e^near · e^(x - near): the kernel has no subnormal results, and overflows early. For most x the second factor is 1. */
+/** e^near · e^(x - near): the kernel gives no subnormals and overflows early. The second factor is mostly 1. */
 const exponential: Form = ([x = ""], writer, kernel, { dtype, ranges: [range] }) => {
   if (range !== undefined && range.most <= NEAR[1]) return orNaN(kernel([x]), x, kernel);
   const bounds = NEAR.map((bound) => writer.scalar(bound, dtype));
@@ -117,7 +119,7 @@ const exponential: Form = ([x = ""], writer, kernel, { dtype, ranges: [range] })
   return orNaN(writer.one("Mul", [kernel([near]), far]), x, kernel);
 };
 
-/** log(1 + u) as 2 · artanh(u / (2 + u)): 1/(2n + 1), doubled. */
+/** Coefficients 2 / (2n + 1) of 2 · artanh(u / (2 + u)), which is log(1 + u). */
 const LOG_OF_SUM = [1, 3, 5, 7, 9, 11, 13, 15].map((divisor) => 2 / divisor);
 
 /** max(x, 0) + log(1 + e^-|x|). */
@@ -127,7 +129,7 @@ const softplus: Form = ([x = ""], writer, _kernel, { dtype }) => {
   return writer.one("Add", [writer.one("Relu", [x]), odd(ratio, LOG_OF_SUM, writer)]);
 };
 
-/** The kernel's error near 0 is that of larger numbers. */
+/** A polynomial near 0, where the kernel's error is as large as for larger numbers. */
 const errorFunction: Form = ([x = ""], writer, kernel) =>
   byMagnitude(x, 0.75, [odd(x, ERROR_FUNCTION, writer), kernel([x])], writer);
 
@@ -139,7 +141,7 @@ const gelu: Form = ([x = ""], writer, kernel, { dtype, attributes: { approximate
   return writer.one("Mul", [times(0.5), share]);
 };
 
-/** The kernel starts from the lowest finite number. */
+/** Restores infinities and NaN, which a kernel that starts from the lowest finite number loses. */
 const mostOfMany =
   (op: "ReduceMax" | "ReduceMin", worst: number): Replacement =>
   ({ inputs: [x = "", axes], dtypes: [dtype] }, writer, kernel) => {
@@ -177,14 +179,14 @@ const alongAxis = (
 const zeroOrNaN = (name: string, writer: NodeWriter, dtype: ComputeDType): string =>
   writer.one("Mul", [name, writer.scalar(0, dtype)]);
 
-/** NaN in the whole row if the kernel has any in it. */
+/** Adds 0 · sum to each row, which makes all of it NaN if the kernel gives any NaN. */
 const softmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
   const result = kernel([x]);
   const sum = alongAxis("ReduceSum", result, [writer, kernel, attributes]);
   return writer.one("Add", [result, zeroOrNaN(sum, writer, dtype)]);
 };
 
-/** x - max - log Σ e^(x - max), as the kernel does: the sum is infinite if any number is NaN or infinite. */
+/** x - max - log Σ e^(x - max); the added 0 · sum makes a row NaN if any of its numbers is NaN or infinite. */
 const logSoftmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
   const wide = writer.cast(x, "f32");
   const along = (op: "ReduceMax" | "ReduceSum", name: string): string =>
@@ -195,7 +197,7 @@ const logSoftmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
   return writer.cast(writer.one("Sub", [below, logarithm]), dtype);
 };
 
-/** Forms by operator, which has one name in ONNX and in the graph. */
+/** Forms by operator; ONNX and the graph have the same names for these. */
 const forms: Replacements = {
   Neg: ofFloats(negative),
   Sub: ofFloats(difference),
@@ -221,6 +223,6 @@ const forms: Replacements = {
 
 export const FORMED_OPS: readonly Op[] = Object.keys(forms) as readonly Op[];
 
-/** Forms of the operators that the probe found to differ. */
+/** The forms of those operators that the probe found to differ. */
 export const floatForms = (differing: ReadonlySet<string>): Replacements =>
   Object.fromEntries([...differing].map((op) => [op, forms[op] ?? ofFloats(keepingNaN())]));

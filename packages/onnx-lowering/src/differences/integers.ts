@@ -1,4 +1,4 @@
-/** Exact integers on engines that compute some operators of i32 in f32, and saturate u8. */
+/** Exact integer arithmetic on engines that compute some i32 operators in f32 and saturate u8. */
 import type { GraphNode } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { foldInHalves } from "../lowerings/integers.js";
@@ -20,7 +20,7 @@ const emitter =
 
 const isI32 = (node: GraphNode): boolean => operandType(node).dtype === "i32";
 
-/** Whether x < y, from the borrow of x - y; the sign of an integer survives f32. */
+/** Whether x < y, by the borrow of x - y: rounding to f32 keeps an integer's sign. */
 function isLess(x: string, y: string, writer: NodeWriter): string {
   const op = emitter(writer);
   const differ = op("BitwiseXor", x, y);
@@ -29,7 +29,7 @@ function isLess(x: string, y: string, writer: NodeWriter): string {
   return op("Less", borrow, writer.scalar(0, "i32"));
 }
 
-/** A quotient toward zero, and what is left of the dividend. */
+/** The quotient of a division toward zero, and its remainder. */
 function divide(x: string, y: string, writer: NodeWriter): { quotient: string; rest: string } {
   const op = emitter(writer);
   const number = (value: number): string => writer.scalar(value, "i32");
@@ -77,7 +77,7 @@ const comparison =
     return [isNot ? writer.one("Not", [less]) : less];
   };
 
-/** The upper halves of the words first, and the lower ones of those that win. */
+/** Reduces the upper 16 bits first, then the lower ones of the elements whose upper bits win. */
 const extreme: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, [x = ""], writer) => {
   const { axes, keepdims } = node.attributes;
   if (!isI32(node) || axes.length === 0) return undefined;

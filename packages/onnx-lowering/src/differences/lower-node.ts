@@ -1,4 +1,4 @@
-/** Lowerings for engines that differ from ONNX Runtime, by what the probe found. */
+/** Lowerings for engines other than ONNX Runtime, according to the probe's findings. */
 import type { LowerNode } from "@mp/onnx/write";
 import type { Surroundings } from "../lowerings/lower-node.js";
 import { firstOfEach, type OwnLowering, type OwnLowerings } from "../lowerings/own-lowering.js";
@@ -13,7 +13,7 @@ import { sumOfRounded } from "./products-rounded.js";
 import { quotient } from "./quotient.js";
 import { castByArithmetic } from "./rounding.js";
 
-/** No op: these engines check no index, and nodes without elements may end the process. */
+/** Ops whose operands the engine checks: none; these engines check no index and may crash on empty nodes. */
 const UNCHECKED: ReadonlySet<string> = new Set();
 
 const inShortIntegers: OwnLowerings = { ...exactIntegers, RandomBits: randomBits(signedArithmetic) };

@@ -1,19 +1,19 @@
-/** Bounds of the magnitudes of values, as far as the operators that compute them say. */
+/** Derives bounds on the magnitudes of values from the operators that compute them. */
 import { type HostTensor, isNode, type Value } from "@mp/graph";
 import type { ProducerOf } from "../lowerings/lower-node.js";
 
-/** Every element is 0, infinite, NaN or of a magnitude in this range. */
+/** Each element is 0, infinite, NaN, or has a magnitude in this range. */
 export interface Magnitudes {
   readonly least: number;
   readonly most: number;
-  /** No element is below 0. */
+  /** Whether no element is negative. */
   readonly isPositive: boolean;
 }
 
-/** The square roots of the least subnormal number and of the largest number. */
+/** Bounds of a square root: the roots of the smallest subnormal and of the largest number. */
 const ROOTS: Magnitudes = { least: 2 ** -75, most: 2 ** 64, isPositive: true };
 
-/** Operators that are followed back from a divisor: that of Adam, √v + √c · ε, has three. */
+/** Depth to which operators are followed from a divisor: Adam's, √v + √c · ε, takes three. */
 const DEEPEST = 4;
 
 function ofConstant({ data }: HostTensor): Magnitudes {
@@ -26,7 +26,7 @@ function ofConstant({ data }: HostTensor): Magnitudes {
   return { least, most, isPositive: numbers.every((number) => number >= 0) };
 }
 
-/** The magnitudes of a value in f32; undefined where nothing is known. */
+/** The magnitudes of an f32 value; undefined if nothing is known. */
 export function boundMagnitudes(
   value: Value,
   producerOf: ProducerOf,

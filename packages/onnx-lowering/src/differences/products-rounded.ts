@@ -3,8 +3,8 @@ import type { ProducerOf } from "../lowerings/lower-node.js";
 import { type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
 /**
- * Multiplies the products and quotients that a sum adds by 1: an engine that fuses a product and the sum that reads it
- * then fuses that one, which changes nothing.
+ * Multiplies the products and quotients in a sum by 1. An engine that fuses a product with the only sum that reads it
+ * then fuses the product by 1, which is exact.
  */
 export const sumOfRounded =
   (producerOf: ProducerOf): OwnLowering<"Add" | "Sub"> =>

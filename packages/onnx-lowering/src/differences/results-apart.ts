@@ -2,8 +2,8 @@ import { tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxInitializer, onnxNode } from "@mp/onnx/write";
 
 /**
- * Puts a Reshape in place of each Identity that makes a result. A reader that drops Identity nodes loses the name of their
- * operand if that is a result or an input too.
+ * Replaces each Identity that makes a result by a Reshape: a reader that drops Identity nodes loses the name of an
+ * operand that is also a result or an input.
  */
 export function withResultsApart(graph: OnnxGraph): OnnxGraph {
   const types = new Map(graph.outputs.map(({ name, type }) => [name, type]));

@@ -1,11 +1,11 @@
-/** Rounding to halves by arithmetic, for engines that drop a cast to a half and back, or that truncate. */
+/** Rounds to half dtypes by arithmetic, for engines that truncate, or drop a cast to a half and back. */
 import { floatFormats, type HalfDType, isHalf } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
-/** The numbers of a half, as exponents of 2. */
+/** The finite numbers of a half dtype, as exponents of 2. */
 interface Grid {
-  /** Veltkamp's factor is one more than this: what it leaves has as many bits as the half. */
+  /** The split s of Veltkamp's factor 2^s + 1, which leaves as many bits as the half has. */
   readonly split: number;
   readonly leastNormal: number;
   readonly least: number;
@@ -16,7 +16,7 @@ const GRIDS: Readonly<Record<HalfDType, Grid>> = {
   bf16: { split: 16, leastNormal: -126, least: -133 },
 };
 
-/** From here on a number times the split might overflow. */
+/** Numbers are scaled down from here, because the product with Veltkamp's factor might overflow. */
 const LARGE = 2 ** 100;
 const SCALE = 2 ** -32;
 
@@ -27,7 +27,7 @@ function normal(x: string, { split }: Grid, writer: NodeWriter): string {
   return writer.one("Add", [large, writer.one("Sub", [x, large])]);
 }
 
-/** Rounds a number below the least normal one to a multiple of the least: adding a large number leaves no other digits. */
+/** Rounds a small number to a multiple of the smallest subnormal: adding a large number drops all lower digits. */
 function subnormal(x: string, { least }: Grid, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const above = 1.5 * 2 ** (least + floatFormats.f32.fractionBits);
@@ -37,7 +37,7 @@ function subnormal(x: string, { least }: Grid, writer: NodeWriter): string {
   return writer.one("Where", [writer.one("Equal", [near, number(0)]), zero, near]);
 }
 
-/** The nearest number of the half, ties to even, as f32. */
+/** Rounds to the nearest number of the half, ties to even; the result is f32. */
 function roundByArithmetic(x: string, half: HalfDType, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const where = (...parts: readonly [string, string, string]): string => writer.one("Where", parts);
@@ -61,7 +61,7 @@ function roundByArithmetic(x: string, half: HalfDType, writer: NodeWriter): stri
   return where(isInside, finite, beyond);
 }
 
-/** An i32 of at most 24 bits that rounds to the same half: one bit represents all that are lost. */
+/** Shortens an i32 to 24 bits that round to the same half: a sticky bit stands for all lost ones. */
 function shortenInteger(x: string, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "i32");
   const and = (mask: number): string => writer.one("BitwiseAnd", [x, number(mask)]);
@@ -71,7 +71,7 @@ function shortenInteger(x: string, writer: NodeWriter): string {
   return writer.one("Where", [isLong, kept, x]);
 }
 
-/** @param halves those to which the engine's own casts do not round */
+/** @param halves the dtypes that the engine's own casts do not round to */
 export const castByArithmetic =
   (halves: readonly HalfDType[]): OwnLowering<"Cast"> =>
   (node, operands, writer) => {

@@ -1,5 +1,5 @@
 /**
- * TopK in which NaN is larger than every number and equal elements keep their order, made of an engine's sorts, which do
+ * Composes TopK, in which NaN is the largest and equal elements keep their order, from an engine's sorts, which do
  * neither.
  */
 import { type GraphNode, isComputeFloat } from "@mp/graph";
@@ -7,10 +7,10 @@ import { int, type NodeWriter } from "@mp/onnx/write";
 import { sort } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
-/** Keys are i32. */
+/** Number of keys that i32 can hold. */
 const KEYS = 2 ** 31;
 
-/** A TopK whose places are i32. */
+/** The result of a TopK, with indices cast to i32. */
 type Sorted = readonly [values: string, places: string];
 
 function sortKeys(keys: string, count: number, largest: boolean, axis: number, writer: NodeWriter): Sorted {
@@ -18,7 +18,7 @@ function sortKeys(keys: string, count: number, largest: boolean, axis: number, w
   return [values, writer.cast(places, "i32")];
 }
 
-/** Counts the different values before each element in sorted order, and returns the counts in the original order. */
+/** The number of smaller distinct values for each element, from the sorted values, in the original order. */
 function ranks(
   [values, places]: Sorted,
   isSame: (a: string, b: string) => string,
@@ -39,13 +39,13 @@ function ranks(
   return writer.one("ScatterElements", [zeros, places, before], { axis: int(axis) });
 }
 
-/** By their difference: the kernel may compare i32 in f32. */
+/** Compares i32 by their difference, because the kernel may compare them in f32. */
 const sameIntegers =
   (writer: NodeWriter) =>
   (a: string, b: string): string =>
     writer.one("Equal", [writer.one("Sub", [a, b]), writer.scalar(0, "i32")]);
 
-/** Keys, from 0 on and below twice the size, for the order of the values alone. */
+/** Integer keys in [0, 2 · size) that order elements by value alone. */
 function valueKeys(node: GraphNode<"TopK">, x: string, writer: NodeWriter): string {
   const { axis, largest } = node.attributes;
   const { dtype, shape } = operandType(node);

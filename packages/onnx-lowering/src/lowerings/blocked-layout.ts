@@ -1,7 +1,7 @@
 /**
- * ONNX Runtime's own layout for convolutions, [N, C / B, d…, B] with B channels kept together, and its operators in
- * that layout. They are meant for its optimizer, which moves models with constant weights into that layout, but a model
- * may name them itself. The layout does not show in a shape, which stays [N, C, d…].
+ * ONNX Runtime's own layout for convolutions, [N, C / B, d…, B] with blocks of B channels, and its operators for that
+ * layout. They are meant for its optimizer, which converts models with constant weights, but a model may also use
+ * them itself. The declared shape stays [N, C, d…].
  */
 import type { OpAttributes, Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -11,7 +11,7 @@ import { convAttributes } from "./operators.js";
 export const BLOCKED_DOMAIN = "com.microsoft.nchwc";
 const IN_DOMAIN = { domain: BLOCKED_DOMAIN };
 
-/** Several convolutions may read an image. */
+/** Converts an image to blocks, once for all convolutions that read it. */
 export const toBlocks: EmitFrom = oncePerName((name, writer) =>
   writer.one("ReorderInput", [name], {}, IN_DOMAIN),
 );
@@ -21,8 +21,8 @@ export function fromBlocks(name: string, channels: number, writer: NodeWriter): 
 }
 
 /**
- * A convolution of an image in blocks (an image with fewer channels than a block: as it is), with weights in blocks and
- * an optional bias.
+ * A convolution with image and weights in blocks and an optional bias. An image with fewer channels than a block
+ * stays in the plain layout.
  */
 export const blockedConv = (
   operands: readonly string[],
@@ -31,12 +31,12 @@ export const blockedConv = (
   writer: NodeWriter,
 ): string => writer.one("Conv", operands, convAttributes(kernel, window), IN_DOMAIN);
 
-/** The smallest multiple of a block that holds that many channels. */
+/** The channels rounded up to a multiple of a block. */
 export function wholeBlocks(channels: number, block: number): number {
   return Math.ceil(channels / block) * block;
 }
 
-/** Appends zeros to the axis, up to whole blocks. */
+/** Pads an axis with zeros to whole blocks. */
 export function padToBlocks(
   name: string,
   shape: Shape,

@@ -1,7 +1,7 @@
 /**
- * Convolutions on the CPU. In the engine's blocked layout they take half the time or less, conversions included. A
- * transposed convolution with stride 1 is a convolution with flipped kernels, which the engine computes two to four
- * times as fast.
+ * Convolutions on the CPU. In the engine's blocked layout they take half the time or less, including conversions. A
+ * transposed convolution with stride 1 becomes a convolution with flipped kernels, which the engine computes two to
+ * four times as fast.
  */
 import { type GraphNode, type OpAttributes, type Shape, windowExtent } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
@@ -12,15 +12,15 @@ import type { Target } from "./target.js";
 
 type Window = OpAttributes["Conv"];
 
-/** Kernels as the graph has them: [M, C / group, k…], or [C, M / group, k…] for a transposed convolution. */
+/** Kernels in the graph's layout: [M, C / group, k…], or [C, M / group, k…] for a transposed convolution. */
 export interface Weights {
   readonly name: string;
-  /** Channels that each kernel spans, and results per group. */
+  /** Channels that each kernel spans; `results` is the number of results per group. */
   readonly channels: number;
   readonly results: number;
   readonly kernel: Shape;
   readonly group: number;
-  /** Whether they belong to a transposed convolution, and so have to be flipped. */
+  /** Whether the convolution is transposed, so that the kernels must be flipped. */
   readonly isTransposed: boolean;
 }
 
@@ -33,9 +33,7 @@ export function transposedWeights(node: GraphNode<"ConvTranspose">, name: string
   return { name, channels: total / group, results, kernel, group, isTransposed: true };
 }
 
-/**
- * Whether the engine has that convolution in blocks: 2-D only, and with groups only where their channels fill blocks.
- */
+/** Whether the engine has a blocked form: only for 2-D, and for groups only if their channels fill whole blocks. */
 function isBlocked({ channels, results, kernel, group }: Weights, block: number): boolean {
   if (kernel.length !== 2 || results < block) return false;
   // The conversion into blocks needs a multiple of four channels.
@@ -46,7 +44,7 @@ function isBlocked({ channels, results, kernel, group }: Weights, block: number)
 const isOfEachChannel = ({ channels, results, group, kernel }: Weights, block: number): boolean =>
   kernel.length === 2 && channels === 1 && results === 1 && group > 1 && group % block === 0;
 
-/** [M / B, C / B, k…, B of C, B of M]; [M / B, C, k…, B of M] when there are fewer channels than a block. */
+/** Reorders weights to [M / B, C / B, k…, B of C, B of M], or [M / B, C, k…, B of M] for fewer channels than B. */
 function weightsInBlocks(weights: Weights, block: number, writer: NodeWriter): string {
   const { channels, results, kernel, group, isTransposed } = weights;
   const taps = product(kernel);
@@ -63,7 +61,7 @@ function weightsInBlocks(weights: Weights, block: number, writer: NodeWriter): s
   return reshape(turned, [group * made, spanned, ...kernel], writer);
 }
 
-/** Padded with zeros up to the wanted channels and results; only a single group may need padding. */
+/** Pads weights with zeros to `spanned` channels and `made` results; only a single group may need this. */
 function padWeights(
   { name, channels, results, kernel, isTransposed }: Weights,
   [spanned, made]: readonly [number, number],
@@ -75,7 +73,7 @@ function padWeights(
   return writer.one("Pad", [name, writer.ints([...none, ...missing, ...kernel.map(() => 0)])]);
 }
 
-/** One kernel per channel: [C / B, 1, k…, B]. */
+/** Reorders the weights of a depthwise convolution to [C / B, 1, k…, B]. */
 function channelWeights(weights: Weights, block: number, writer: NodeWriter): string {
   const { name, kernel, group, isTransposed } = weights;
   const taps = product(kernel);
@@ -84,7 +82,7 @@ function channelWeights(weights: Weights, block: number, writer: NodeWriter): st
   return reshape(turned, [group, 1, ...kernel], writer);
 }
 
-/** The convolution in blocks; undefined where the engine has none. */
+/** Computes the convolution in blocks; undefined if the engine cannot. */
 function inBlocks(
   weights: Weights,
   [x = "", bias]: readonly (string | undefined)[],
@@ -117,7 +115,7 @@ const conv =
     return y === undefined ? undefined : [y];
   };
 
-/** Weights of the equivalent convolution: [C, M / group, k…] as [M, C / group, k…], with every kernel axis reversed. */
+/** Weights of the equivalent convolution: [C, M / group, k…] becomes [M, C / group, k…] with flipped kernels. */
 export function flipKernels(weights: Weights, writer: NodeWriter): string {
   const { name, channels, results, kernel, group } = weights;
   const taps = product(kernel);
@@ -146,9 +144,9 @@ const convTranspose =
   };
 
 /**
- * The weight gradient sums over images and places, as a convolution sums over channels and taps: it is the convolution
- * of x, with batch and channels exchanged, by dy as kernels. Its results are the taps; its strides are the dilations.
- * Images and results that do not fill a block are padded with zeros.
+ * Computes the weight gradient as a convolution: it sums over images and positions, as a convolution does over
+ * channels and taps. Image channels are the batch, images the channels, dy the kernels; the dilations become strides
+ * and vice versa. Images and results are padded with zeros to whole blocks.
  */
 const convWeightGradient =
   ({ blockSize: block }: Target): OwnLowering<"ConvWeightGradient"> =>
@@ -191,14 +189,14 @@ const convWeightGradient =
     return [transpose(dw, [1, 0, 2, 3], writer)];
   };
 
-/** Exchanges the first two axes, in large pieces of memory. */
+/** Exchanges the first two of three axes, which moves large pieces of memory. */
 function swapFirst(name: string, first: number, second: number, writer: NodeWriter): string {
   return first === 1 || second === 1 ? name : transpose(name, [1, 0, 2], writer);
 }
 
 /**
- * [N, M, …] as kernels [M / B, N / B, …, B of N, B of M]. The engine's conversion into blocks is the fastest way to
- * gather numbers that are far apart, so it is applied twice: by images, then to that result by results.
+ * Reorders [N, M, …] to kernels [M / B, N / B, …, B of N, B of M]. The engine's conversion to blocks is the fastest
+ * way to gather distant numbers, so it is applied twice: to the images, then to the results.
  */
 function gradientAsKernels(
   dy: string,
@@ -214,7 +212,7 @@ function gradientAsKernels(
   return reshape(swapFirst(pieces, batch / block, results / block, writer), [results, batch, ...out], writer);
 }
 
-/** The convolutions in the form that is fastest on that engine. */
+/** Lowerings of convolutions to the fastest form for the engine. */
 export function convolutionLowerings(target: Target): OwnLoweringsOf<"convolution"> {
   return {
     Conv: conv(target),

@@ -1,21 +1,21 @@
 /**
- * Division of signed integers. The lowest integer divided by -1 has no quotient in its dtype: the processor raises
- * SIGFPE and the process ends. The engine itself checks for divisors of 0 and fails the run, but not for this.
+ * Divides signed integers. The lowest integer divided by -1 has no quotient in its dtype: the processor raises SIGFPE
+ * and the process ends. The engine checks for a divisor of 0 and fails the run, but not for this.
  */
 import type { DType, HostTensor, Value } from "@mp/graph";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 const SIGNED: readonly DType[] = ["i32", "i64"];
 
-/** The constant that makes a value, if one does. */
+/** The constant that defines a value; undefined if none does. */
 export type ConstantOf = (value: Value) => HostTensor | undefined;
 
 const holdsMinusOne = ({ data }: HostTensor): boolean =>
   data.some((element: number | bigint) => element === -1 || element === -1n);
 
 /**
- * Changes the sign of both operands where the divisor is -1, which wraps: x / y becomes (x · s) / (y · s), and a
- * remainder by ±1 is 0 either way. Nothing is done where the divisor is known not to be -1.
+ * Negates both operands where the divisor is -1, unless it is known not to be. Negation wraps: x / y becomes (x · s)
+ * / (y · s), and a remainder by ±1 is 0 either way.
  */
 export const guardDivision =
   (constantOf: ConstantOf): OwnLowering<"Div" | "Mod"> =>

@@ -1,10 +1,10 @@
-/** Values that are known when a graph is compiled, for the engine's own optimizer. */
+/** Values that the engine's own optimizer knows at compile time. */
 import type { Graph, Value } from "@mp/graph";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 export type FixedValues = ReadonlySet<Value>;
 
-/** Finds the values that depend on nothing but constants and those inputs; nothing if there are none. */
+/** Finds the values that depend only on constants and the named inputs; none if no input is named. */
 export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>): FixedValues {
   const fixed = new Set<Value>();
   if (names.size === 0) return fixed;
@@ -16,7 +16,9 @@ export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>
   return fixed;
 }
 
-/** x - c as x + (-c) in f32, with the same bits: the optimizer folds sums into a convolution, but not differences. */
+/**
+ * Writes x - c as x + (-c) in f32, with the same bits: the optimizer folds sums into convolutions, not differences.
+ */
 export const differenceAsSum =
   (fixed: FixedValues): OwnLowering<"Sub"> =>
   (node, operands, writer) => {

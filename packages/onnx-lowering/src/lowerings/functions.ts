@@ -1,6 +1,6 @@
 /**
- * Functions whose shaders are off by about 2^-23 whatever the size of the result, which are most of the digits of a small
- * one. Near where they vanish a polynomial takes their place. In f16 no digit is lost: there the shaders compute in f32.
+ * Functions whose shaders have an absolute error of about 2^-23, which costs small results most of their digits. Near
+ * their zeros a polynomial replaces them. f16 loses nothing, because its shaders compute in f32.
  */
 import type { NodeWriter } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
@@ -36,18 +36,18 @@ export function odd(x: string, coefficients: readonly number[], writer: NodeWrit
 
 type OfF32 = (x: string, writer: NodeWriter) => string;
 
-/** Only f32 has digits to lose. */
+/** Applies a form to f32 only; half dtypes lose no digits. */
 const ofF32 =
   <K extends "Exp" | "Log" | "Tanh">(compute: OfF32): OwnLowering<K> =>
   (node, operands, writer) =>
     operandType(node).dtype === "f32" ? [compute(at(operands, 0), writer)] : undefined;
 
-/** In two parts, the first of which has so few bits that its product with a whole number below 2^9 is exact. */
+/** ln 2 in two parts; the first has so few bits that its product with an integer below 2^9 is exact. */
 const LN2 = { high: 0.693359375, low: -2.121944400546906e-4 };
 
 /**
- * eˣ = 2ⁿ · eʳ with |r| ≤ ½ ln 2; beyond ±104 the result is 0 or infinity. Near 0 as 1 + x + x²/2: the shader's is below 1
- * for every negative number, which shows where 1 is subtracted.
+ * eˣ = 2ⁿ · eʳ with |r| ≤ ½ ln 2; beyond ±104 it is 0 or infinite. Near 0 it is 1 + x + x²/2, because the shader's
+ * result is below 1 for all negative numbers, which shows when 1 is subtracted.
  */
 const exponential: OfF32 = (x, writer) => {
   const one = (op: string, ...inputs: readonly string[]): string => writer.one(op, inputs);
@@ -68,12 +68,12 @@ const exponential: OfF32 = (x, writer) => {
 };
 
 const SMALL = 2 ** -100;
-/** Numbers near the subnormals are multiplied by 2 to this power before their logarithm is taken. */
+/** Exponent of the power of 2 that scales numbers near the subnormals before their logarithm is taken. */
 export const SHIFT = 64;
 
 /**
- * A number above 0, multiplied where it is small, and whether it is: the shader's logarithm takes subnormals for the
- * smallest normal number.
+ * Scales small positive numbers up, because the shader's logarithm takes subnormals for the smallest normal number.
+ * @returns the numbers, and which of them were scaled
  */
 export function scaleUp(x: string, writer: NodeWriter): readonly [scaled: string, isSmall: string] {
   const isSmall = writer.one("Less", [x, number(SMALL, writer)]);
@@ -81,7 +81,7 @@ export function scaleUp(x: string, writer: NodeWriter): readonly [scaled: string
   return [writer.one("Where", [isSmall, larger, x]), isSmall];
 }
 
-/** 2 · artanh(s) with s = (x - 1) / (x + 1) near 1. */
+/** The logarithm; near 1 as 2 · artanh(s) with s = (x - 1) / (x + 1). */
 const logarithm: OfF32 = (x, writer) => {
   const unit = number(1, writer);
   const above = writer.one("Sub", [x, unit]);
@@ -93,7 +93,7 @@ const logarithm: OfF32 = (x, writer) => {
   return byMagnitude(s, 0.25, [near, far], writer);
 };
 
-/** x · (15 + x²) / (15 + 6x²) near 0. */
+/** The hyperbolic tangent; near 0 as x · (15 + x²) / (15 + 6x²). */
 const hyperbolicTangent: OfF32 = (x, writer) => {
   const square = writer.one("Mul", [x, x]);
   const below = writer.one("Add", [writer.one("Mul", [square, number(0.48, writer)]), number(1.2, writer)]);
@@ -102,7 +102,7 @@ const hyperbolicTangent: OfF32 = (x, writer) => {
   return writer.one("Where", [isNear, writer.one("Mul", [x, factor]), writer.one("Tanh", [x])]);
 };
 
-/** (-1)ⁿ / (n! · (2n + 1)), in 2/√π. */
+/** Coefficients of the error function: 2/√π · (-1)ⁿ / (n! · (2n + 1)). */
 export const ERROR_FUNCTION: readonly number[] = [
   1,
   -1 / 3,
@@ -120,7 +120,7 @@ export const erf: OwnLowering<"Erf"> = (node, operands, writer) => [
   ),
 ];
 
-/** eˣ - 1 = x · (1 + x/2 · (1 + x/3 · …)) near 0. */
+/** Coefficients 1/n! of eˣ - 1 near 0. */
 const MINUS_ONE = [1, 2, 6, 24, 120, 720, 5040, 40_320, 362_880, 3_628_800, 39_916_800].map(
   (factorial) => 1 / factorial,
 );

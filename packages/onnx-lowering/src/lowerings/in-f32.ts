@@ -3,8 +3,7 @@ import type { NodeWriter } from "@mp/onnx/write";
 import { operandType } from "./own-lowering.js";
 
 /**
- * For computations in several steps, each of which would round to a half: the steps run in f32 and only the result is
- * rounded.
+ * Runs a computation of several steps in f32 and rounds only its result to the half; otherwise each step would round.
  */
 export function inF32(
   node: GraphNode,

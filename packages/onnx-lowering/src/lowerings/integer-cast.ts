@@ -1,5 +1,5 @@
 /**
- * Casts of integers to bf16: the engine casts through f32, which rounds an integer of more than 24 bits twice. On some
+ * Casts integers to bf16. The engine casts through f32, which rounds integers of more than 24 bits twice; on some
  * processors it also casts 64-bit integers to f32 through f64.
  */
 import type { DType } from "@mp/graph";
@@ -8,16 +8,16 @@ import { at, type OwnLowering, operandType } from "./own-lowering.js";
 import type { Target } from "./target.js";
 
 interface Stage {
-  /** Magnitudes from 2^from on lose their last bits… */
+  /** Magnitudes of at least 2^from are shortened. */
   readonly from: number;
-  /** …of which there are this many. */
+  /** Number of last bits that become one sticky bit. */
   readonly bits: number;
 }
 
 /**
- * A magnitude below 2^(from + 15) keeps `from + 15 - bits` bits, and one bit that stands for all lost ones: together at most
- * the 24 that f32 holds. The lost bits are below a tie of bf16, which has 8 bits. So the cast to f32 is exact, and only the
- * cast to bf16 rounds. A later stage changes nothing where an earlier one has applied.
+ * Steps that shorten an integer before its cast to bf16. A magnitude below 2^(from + 15) keeps `from + 15 - bits`
+ * bits and a sticky bit: at most f32's 24, so the cast to f32 is exact. The lost bits are below a tie of bf16, which
+ * has 8 bits, so only the cast to bf16 rounds. After one stage has applied, later ones change nothing.
  */
 const STAGES: Readonly<Partial<Record<DType, readonly Stage[]>>> = {
   i32: [{ from: 16, bits: 8 }],
@@ -33,7 +33,7 @@ const STAGES: Readonly<Partial<Record<DType, readonly Stage[]>>> = {
   ],
 };
 
-/** Rounded to odd: the last bits of large magnitudes become one bit that says whether any of them was set. */
+/** Rounds large magnitudes to odd: a sticky bit tells whether any of the dropped bits was set. */
 function compress(x: string, dtype: DType, { from, bits }: Stage, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, dtype);
   const rest = writer.one("Mod", [x, number(2 ** bits)], { fmod: int(0) });
@@ -45,7 +45,7 @@ function compress(x: string, dtype: DType, { from, bits }: Stage, writer: NodeWr
   return writer.one("Sub", [x, writer.one("Mul", [isLarge, lost])]);
 }
 
-/** Stages after which 53 bits remain, the last of which represents all that are lost: the cast to f64 is exact. */
+/** Stages that leave 52 bits and a sticky bit, so that the cast to f64 is exact. */
 const TO_DOUBLE: Readonly<Partial<Record<DType, readonly Stage[]>>> = {
   i64: [{ from: 53, bits: 11 }],
   u64: [{ from: 53, bits: 12 }],

@@ -1,4 +1,4 @@
-/** Integer and bool ops that the engine lacks or gets wrong, built from ops that it gets right. */
+/** Integer and bool ops that the engine lacks or gets wrong, composed of ops that it gets right. */
 
 import { type ArgOp, type DType, decode, type GraphNode, type HostTensor, isComputeFloat } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -13,8 +13,8 @@ const isU64 = (node: GraphNode): boolean => operandType(node).dtype === "u64";
 const FOLDED: readonly DType[] = ["i32", "i64", "u64", "u8"];
 
 /**
- * The engine sums and multiplies integers in f64, which is exact only up to 2^53, and saturates. Folding one half of
- * the elements onto the other until one is left stays in the dtype, and wraps as it does.
+ * Reduces by adding or multiplying one half of the elements to the other until one is left, which stays in the dtype
+ * and wraps. The engine reduces integers in f64, which is exact only up to 2^53, and saturates.
  */
 export const foldInHalves: OwnLowering<Sum> = (node, [x = ""], writer) => {
   const { dtype } = operandType(node);
@@ -32,11 +32,11 @@ export const foldInHalves: OwnLowering<Sum> = (node, [x = ""], writer) => {
   return [result(folded)];
 };
 
-/** Adds half the range, after which u64 has the order of i64. It wraps, and so undoes itself. */
+/** Adds half the range, which gives u64 the order of i64. The sum wraps, so a second call undoes the first. */
 const shift = (x: string, writer: NodeWriter): string =>
   writer.one("Add", [x, writer.scalar(2 ** 63, "u64")]);
 
-/** u64 as i64 of the same order. */
+/** u64 as i64 in the same order. */
 export const toSigned = (x: string, writer: NodeWriter): string => writer.cast(shift(x, writer), "i64");
 /** Undoes `toSigned`. */
 export const toUnsigned = (x: string, writer: NodeWriter): string => shift(writer.cast(x, "u64"), writer);
@@ -50,7 +50,7 @@ export const topKAsSigned: OwnLowering<"TopK"> = (node, [x = ""], writer, standa
   return [toUnsigned(at(results, 0), writer), at(results, 1)];
 };
 
-/** `x` where the condition holds and `y` elsewhere; the engine has no Where of u64 and bool. */
+/** `x` where the condition holds, else `y`; the engine has no Where for u64 and bool. */
 export function choose(
   [condition, x, y]: readonly [string, string, string],
   dtype: DType,
@@ -77,8 +77,8 @@ function numbersIn({ dtype, data }: HostTensor): readonly number[] {
 }
 
 /**
- * On the CPU the engine adds the chosen elements of x to those of y, which loses the sign of a -0 of x, but not of y. If x
- * may hold one, the operands change places; if y may as well, each is chosen in the second place and the smaller counts.
+ * Keeps the sign of -0. On the CPU the engine adds the chosen elements of x and y, which loses a -0 of x. If x may
+ * hold -0, the operands are swapped; if y may too, each is chosen as second operand, and Min joins the two results.
  */
 export const chooseKeepingZeros =
   (constantOf: ConstantOf, { device }: Pick<Target, "device">): OwnLowering<"Where"> =>

@@ -1,6 +1,6 @@
 import { int, type NodeWriter } from "@mp/onnx/write";
 
-/** log(eˣ / Σ eˣ) of f32 as x - max - log Σ e^(x - max), where kernels round the sum of both logarithms. */
+/** log(eˣ / Σ eˣ) of f32, as x - max - log Σ e^(x - max): kernels round the sum of max and logarithm. */
 export function logSoftmax(x: string, axis: number, writer: NodeWriter): string {
   const along = writer.ints([axis]);
   const keepdims = { keepdims: int(1) };

@@ -4,8 +4,8 @@ import { type OwnLowering, type OwnLoweringsOf, operandType } from "./own-loweri
 import { lossOfRows } from "./row-losses.js";
 
 /**
- * The engine counts negative labels from the last class. Moved beyond the classes they make it fail, as every invalid
- * label must.
+ * Moves negative labels beyond the classes, so that the engine fails as it must for every invalid label: it would
+ * count them from the last class.
  */
 export function checkLabels(node: GraphNode<OpOf<"loss">>, labels: string, writer: NodeWriter): string {
   const { ignoreIndex } = node.attributes;
@@ -20,8 +20,8 @@ export function checkLabels(node: GraphNode<OpOf<"loss">>, labels: string, write
 }
 
 /**
- * The engine inlines ONNX's function: a dozen passes over the scores, two of them transpositions. For rows of scores two
- * passes do.
+ * Computes the loss of rows of scores in two passes. The engine inlines ONNX's function, a dozen passes over the
+ * scores with two transpositions.
  */
 const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer, standard) => {
   const [scores = "", labels = "", weights] = operands;

@@ -1,4 +1,4 @@
-/** Lowers nodes in an engine's own forms where it has them. */
+/** Lowers nodes to an engine's own forms where there are some. */
 import { type AnyNode, type DType, decidingDType, type GraphNode, type Value } from "@mp/graph";
 import type { LowerNode } from "@mp/onnx/write";
 import type { ConstantOf } from "./division.js";
@@ -7,10 +7,10 @@ import { lowerWithoutElements } from "./no-elements.js";
 import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
 import type { Unswapped } from "./transposed-products.js";
 
-/** The operator that computes a value, if one does. */
+/** The node that computes a value; undefined for inputs. */
 export type ProducerOf = (value: Value) => AnyNode | undefined;
 
-/** Facts about the graph around a node that its lowering needs. */
+/** Facts about the surrounding graph that lowering a node needs. */
 export interface Surroundings {
   readonly constantOf: ConstantOf;
   readonly producerOf: ProducerOf;
@@ -19,8 +19,8 @@ export interface Surroundings {
 }
 
 /**
- * Lowers a node without elements to constants, and others by their own lowering or else by the standard one.
- * @param checked ops whose operands the engine checks even if there is nothing to compute
+ * Lowers nodes without elements to constants, and others by their own lowering, or else the standard one.
+ * @param checked ops whose operands the engine must check even if there is nothing to compute
  */
 export const lowerOwn =
   (own: OwnLowerings, checked?: ReadonlySet<string>): LowerNode =>
@@ -31,7 +31,7 @@ export const lowerOwn =
     ) ??
     standard(node, operands);
 
-/** The node with another deciding dtype. */
+/** The node with another dtype in place of its deciding one. */
 export function inDType(node: AnyNode, dtype: DType): AnyNode {
   const before = decidingDType(node);
   const inThatDType = <V extends { readonly dtype: DType }>(value: V): V =>

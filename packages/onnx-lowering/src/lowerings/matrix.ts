@@ -6,9 +6,9 @@ import type { Target } from "./target.js";
 import { fusedMatMul, type Unswapped } from "./transposed-products.js";
 
 /**
- * Handles products with a factor of 0, where the engine does not read the operands, and so loses NaN; without inner
- * elements it forgets to multiply C. In these cases such factors are multiplied in explicitly, as the definition says:
- * alpha into A, since in halves a product may overflow that alpha would make small.
+ * Multiplies alpha and beta explicitly if one is 0 or there are no inner elements. The engine does not read an
+ * operand whose factor is 0, which loses NaN, and forgets beta · C without inner elements. Alpha is multiplied into
+ * A, because in a half dtype A · B may overflow where alpha · A · B does not.
  */
 const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, beta, transA, transB } = node.attributes;
@@ -27,15 +27,15 @@ const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   return [hasC ? writer.one("Add", [product, scale(at(operands, 2), beta)]) : product];
 };
 
-/** Smaller products keep the flag. */
+/** Products with fewer elements keep the flag for transposition. */
 const MANY_ELEMENTS = 256 * 256;
 
-/** The gradients of several weights may share an operand. */
+/** Transposes a matrix once for all gradients that share it as an operand. */
 const transposeOnce = oncePerName((name, writer) => transpose(name, [1, 0], writer));
 
 /**
- * AᵀB without the flag: the CPU's kernel would transpose A again for each block of B's columns. Where B is narrower, this
- * is (BᵀA)ᵀ, which transposes B and the product instead.
+ * Computes AᵀB without the flag, for which the CPU's kernel transposes A anew for each block of B's columns. If B is
+ * narrower, (BᵀA)ᵀ transposes B and the product instead.
  */
 const gemmWithoutFlag: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, transA, transB } = node.attributes;

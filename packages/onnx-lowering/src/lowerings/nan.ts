@@ -1,6 +1,6 @@
 /**
- * The engine's maxima, minima and searches compare with `<`, so NaN is lost or its place is arbitrary. Its log-sum-exp
- * starts from such a maximum.
+ * Restores NaN in maxima, minima and searches: the engine compares with `<`, so NaN is lost, or its position
+ * arbitrary. Its log-sum-exp starts from such a maximum.
  */
 import { type ArgOp, floatFormats, type GraphNode, isComputeFloat, isNode, type ScatterOp } from "@mp/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
@@ -10,10 +10,10 @@ import { at, type OwnLowering, operandType, type Standard } from "./own-lowering
 
 type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
 
-/** 1 where x is NaN and 0 elsewhere, f32. */
+/** 1 where x is NaN, else 0, as f32. */
 const marks = (x: string, writer: NodeWriter): string => writer.cast(writer.one("IsNaN", [x]), "f32");
 
-/** Whether any of the marks, f32, along those axes is set. */
+/** Whether any of the f32 marks along these axes is set. */
 export function anyMarked(
   marked: string,
   axes: readonly number[],
@@ -25,7 +25,7 @@ export function anyMarked(
 }
 
 /**
- * Relative to the largest element. The engine starts from 0 where the first element is infinite, and then loses
+ * Subtracts the largest element first. The engine starts from 0 if the first element is infinite, and then loses
  * everything below -104.
  */
 function logSumExp(
@@ -45,7 +45,7 @@ function logSumExp(
   });
 }
 
-/** Puts NaN back where any element was NaN. */
+/** Restores NaN where any reduced element is NaN. */
 export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, standard) => {
   const { axes, keepdims } = node.attributes;
   const { dtype } = operandType(node);
@@ -58,7 +58,7 @@ export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, 
   return [writer.one("Where", [anyNaN, writer.scalar(Number.NaN, dtype), reduced])];
 };
 
-/** Puts NaN back wherever one was, or was written. */
+/** Restores NaN where the data has one, or an update wrote one. */
 export const scatterKeepingNaN: OwnLowering<ScatterOp> = (node, operands, writer, standard) => {
   const { attributes } = node;
   const { dtype } = operandType(node);
@@ -75,7 +75,7 @@ export const scatterKeepingNaN: OwnLowering<ScatterOp> = (node, operands, writer
   return [writer.one("Where", [hasNaN, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
 };
 
-/** The first NaN where there is one. */
+/** Finds the first NaN if there is one. */
 export const searchFindingNaN: OwnLowering<ArgOp> = (node, operands, writer, standard) => {
   const { axis, keepdims } = node.attributes;
   if (!isComputeFloat(operandType(node).dtype)) return undefined;
@@ -86,19 +86,19 @@ export const searchFindingNaN: OwnLowering<ArgOp> = (node, operands, writer, sta
   return [writer.one("Where", [anyNaN, firstNaN, at(standard(operands), 0)])];
 };
 
-/** ONNX's number for f64, which is not a dtype of the graph. */
+/** Attributes of a Cast to f64, ONNX's type 11, which graphs do not have. */
 const DOUBLE = { to: int(11) };
 const MAX_F32 = floatFormats.f32.maxFinite;
 
 const double = (name: string, writer: NodeWriter): string => writer.one("Cast", [name], DOUBLE);
 
-/** 2 · the largest number, of that sign, f64. */
+/** ±2 times the largest f32 number, in f64. */
 export function beyondNumbers(sign: 1 | -1, writer: NodeWriter): string {
   const limit = double(writer.scalar(sign * MAX_F32, "f32"), writer);
   return writer.one("Mul", [limit, double(writer.scalar(2, "f32"), writer)]);
 }
 
-/** f64 keys, which have room above f32's infinity for NaN: it is larger than everything. */
+/** f64 sort keys. They leave room above f32's infinity for NaN, which is the largest. */
 export function doubleKeys(x: string, writer: NodeWriter): string {
   const beyond = beyondNumbers(1, writer);
   const farBeyond = writer.one("Mul", [beyond, double(writer.scalar(2, "f32"), writer)]);

@@ -1,6 +1,6 @@
 /**
- * Nodes that have nothing to compute. Some of the engine's kernels divide by the number of elements or rows and end the
- * process (TopK); others refuse. All shapes are known here, so such nodes need no kernel.
+ * Lowers nodes that have nothing to compute to constants, because all shapes are known. Some of the engine's kernels
+ * divide by the number of elements or rows and crash (TopK); others refuse.
  */
 import {
   type AnyNode,
@@ -18,10 +18,12 @@ import type { NodeWriter } from "@mp/onnx/write";
 
 const isEmpty = ({ shape }: ValueType): boolean => shape.includes(0);
 
-/** Ops whose operands must be checked all the same: an index outside its axis fails the run. */
+/** Ops whose operands must be checked all the same: an index out of range fails the run. */
 const CHECKED: ReadonlySet<string> = new Set(FAMILIES.indexing.filter((op) => op !== "OneHot"));
 
-/** The loss of no scores. With labels but no classes every label is invalid, and a kernel must refuse it: undefined. */
+/**
+ * The loss of no scores; undefined for labels without classes, which are all invalid, so that a kernel refuses them.
+ */
 const lossOfNothing = ({
   inputs: [, labels],
   attributes: { reduction },
@@ -30,15 +32,15 @@ const lossOfNothing = ({
   return reduction === "mean" ? Number.NaN : 0;
 };
 
-/** The sum or product of no elements; other reductions of none are refused. */
+/** The result of a reduction of no elements; other reductions refuse them. */
 function reductionOfNothing({ op }: GraphNode<ReduceOp>): number {
   if (op === "ReduceProd") return 1;
   return op === "ReduceLogSum" || op === "ReduceLogSumExp" ? Number.NEGATIVE_INFINITY : 0;
 }
 
 /**
- * The number that fills the results when the first operand is empty and they are not, whatever the others are: a mean of
- * nothing is NaN, a sum is 0. Undefined where there is something to compute. CUDA's reductions refuse such an axis.
+ * The number that fills the results if the first operand is empty but they are not: a mean of nothing is NaN, a sum
+ * is 0. Undefined if there is something to compute. CUDA's reductions refuse empty axes.
  */
 const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | undefined } = {
   LayerNormalization: () => Number.NaN,
@@ -50,7 +52,7 @@ const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | u
   ...rowsOf(REDUCE_OPS, () => reductionOfNothing),
 };
 
-/** @returns the names of constants that are the node's results; undefined where there is something to compute */
+/** @returns the names of constants with the node's results; undefined if there is something to compute */
 export function lowerWithoutElements(
   node: AnyNode,
   writer: NodeWriter,

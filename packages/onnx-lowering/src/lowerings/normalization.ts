@@ -5,7 +5,7 @@ import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 type Normalization = Extract<OpOf<"normalization">, "LayerNormalization" | "RMSNormalization">;
 
-/** The operands with scale and offset of exactly the shape that is normalized: kernels read beyond shorter ones. */
+/** The operands with scale and offset expanded to the normalized shape: kernels read beyond shorter ones. */
 export function withWholeParameters(
   node: Parameters<OwnLowering<Normalization>>[0],
   operands: readonly string[],
@@ -20,7 +20,7 @@ export function withWholeParameters(
 }
 
 /**
- * Subtracts the mean first. The kernel's own mean is off by an ulp, which counts where the mean is large; other kernels
+ * Subtracts the mean first. The kernel's own mean is off by an ulp, which matters if the mean is large; other kernels
  * compute the variance as the mean of squares minus the squared mean, which cancels.
  */
 export const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, writer, standard) => {

@@ -1,11 +1,11 @@
-/** Operators of ONNX that many lowerings emit. */
+/** Operators of ONNX that many lowerings write. */
 import type { OpAttributes, Shape } from "@mp/graph";
 import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx/write";
 
 /** The number of elements of a shape. */
 export const product = (shape: Shape): number => shape.reduce((result, size) => result * size, 1);
 
-/** 0, 1, … below the size. */
+/** The integers 0, 1, … below the size. */
 export const upTo = (size: number): readonly number[] => Array.from({ length: size }, (_, index) => index);
 
 export function reshape(name: string, shape: Shape, writer: NodeWriter): string {
@@ -16,14 +16,14 @@ export function transpose(name: string, perm: readonly number[], writer: NodeWri
   return writer.one("Transpose", [name], { perm: ints(perm) });
 }
 
-/** Reverses the axis. */
+/** Reverses an axis. */
 export function reverse(name: string, axis: number, size: number, writer: NodeWriter): string {
   if (size === 1) return name;
   const bounds = [size - 1, -size - 1, axis, -1].map((number) => writer.ints([number]));
   return writer.one("Slice", [name, ...bounds]);
 }
 
-/** `count` keys in sorted order, and their places before as i64. */
+/** Sorts keys. @returns the first `count` sorted keys and their original positions, i64 */
 export function sort(
   keys: string,
   count: number,
@@ -35,7 +35,7 @@ export function sort(
   return results as readonly [string, string];
 }
 
-/** ONNX's attributes of a convolution by kernels of that shape. */
+/** The attributes of a convolution with kernels of that shape. */
 export const convAttributes = (
   kernel: Shape,
   { strides, pads, dilations, group }: OpAttributes["Conv"],

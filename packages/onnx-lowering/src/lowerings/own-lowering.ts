@@ -1,12 +1,12 @@
 import type { DType, Family, GraphNode, Op, OpOf, Value } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 
-/** The standard lowering of the node itself, on other operands or with another dtype. */
+/** The standard lowering of the node, on other operands or in another dtype. */
 export type Standard = (operands: readonly string[], as?: DType) => readonly string[];
 
 /**
- * This engine's form of one op; undefined where the standard form is right.
- * @returns the names that hold the node's outputs, in order
+ * Lowers a node to an engine's own form; undefined if the standard form is right.
+ * @returns the names of the node's outputs, in order
  */
 export type OwnLowering<K extends Op = Op> = (
   node: GraphNode<K>,
@@ -20,7 +20,7 @@ export type OwnLowerings = { readonly [K in Op]?: OwnLowering<K> };
 /** Lowerings of one family. */
 export type OwnLoweringsOf<F extends Family> = { readonly [K in OpOf<F>]?: OwnLowering<K> };
 
-/** Tries several custom lowerings and takes the first that applies. */
+/** Combines lowerings: the first that applies is used. */
 export function firstApplicable<K extends Op>(...lowerings: readonly OwnLowering<K>[]): OwnLowering<K> {
   return (node, operands, writer, standard) => {
     for (const lower of lowerings) {
@@ -31,7 +31,7 @@ export function firstApplicable<K extends Op>(...lowerings: readonly OwnLowering
   };
 }
 
-/** For each op the first table's lowering, and where that does not apply the second's. */
+/** Combines two tables: for each op, the first table's lowering if it applies, else the second's. */
 export function firstOfEach(first: OwnLowerings, second: OwnLowerings): OwnLowerings {
   const joined = Object.entries(first).map(([op, lower]) => {
     const other = second[op as Op];
@@ -40,7 +40,7 @@ export function firstOfEach(first: OwnLowerings, second: OwnLowerings): OwnLower
   return { ...second, ...Object.fromEntries(joined) };
 }
 
-/** The first operand's type. */
+/** The type of the first operand. */
 export function operandType(node: GraphNode): Value {
   const [first] = node.inputs;
   if (first === undefined) throw new Error(`internal: ${node.name} has no operand`);

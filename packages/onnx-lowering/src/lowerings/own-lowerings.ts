@@ -1,6 +1,6 @@
 /**
- * Lowerings for nodes where ONNX Runtime's kernels on the processor differ from the vocabulary, are missing, or are slower
- * than another form.
+ * Lowerings for ops where ONNX Runtime's CPU kernels differ from the vocabulary, are missing, or are slower than
+ * another form.
  */
 import { convolutionLowerings } from "./convolution.js";
 import { guardDivision } from "./division.js";
@@ -18,14 +18,14 @@ import type { Target } from "./target.js";
 import { unaryLowerings } from "./unary.js";
 import { extremeOfTwo, extremeOfWideIntegers } from "./word-order.js";
 
-/** The engine requires at least one dimension. */
+/** Gives scalar indices one dimension, which the engine requires. */
 const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
   if (operandType(node).shape.length > 0) return undefined;
   const [hot = ""] = standard([writer.one("Reshape", [at(operands, 0), writer.ints([1])])]);
   return [writer.one("Reshape", [hot, writer.ints([node.attributes.depth])])];
 };
 
-/** The engine runs nodes in our order and shares nothing across a barrier, so a barrier has nothing left to do. */
+/** Drops the barrier: the engine runs nodes in the given order and shares nothing across it. */
 const barrier: OwnLowering<"Barrier"> = (_node, [x = ""]) => [x];
 
 export function ownLowerings(target: Target, { constantOf, unswapped, fixed }: Surroundings): OwnLowerings {

@@ -21,8 +21,8 @@ const isWithinKernel = ({ pads, kernelShape }: PoolingWindow): boolean =>
   pads.every((pad, index) => pad < (kernelShape[index % kernelShape.length] ?? 0));
 
 /**
- * The engine requires pads below the kernel's size, although a dilated kernel reaches further: larger pads are added to
- * x here.
+ * Pads x itself if pads are not below the kernel's size: the engine requires that, although a dilated kernel reaches
+ * further.
  */
 function withinKernel(
   x: string,
@@ -38,18 +38,15 @@ function withinKernel(
   return [framed, { ...window, pads: pads.map(() => 0) }];
 }
 
-/** The mean over each window; the zeros of the padding count as elements. */
+/** The mean over each window, counting the zeros of the padding. */
 function wholeMean(x: string, window: PoolingWindow, writer: NodeWriter): string {
   return writer.one("AveragePool", [x], { ...windowAttributes(window), count_include_pad: int(1) });
 }
 
-/**
- * Exceeds half the magnitude of the lowest finite number by more than rounding: x / 2 plus this is 0 or less only for
- * -infinity.
- */
+/** A number above half the largest magnitude, even after rounding: x / 2 plus this is 0 or less only for x = -∞. */
 const aboveHalf = (dtype: ComputeDType): number => 2 ** floatFormats[dtype].maxExponent;
 
-/** x / 2 plus `aboveHalf`: one pass, as a batch normalization with given statistics. */
+/** x / 2 + `aboveHalf`, in one pass by a batch normalization with given statistics. */
 function aboveZero(node: GraphNode, dtype: ComputeDType, x: string, writer: NodeWriter): string {
   const channels = operandType(node).shape[1] ?? 1;
   const [half, offset, zero, one] = [0.5, aboveHalf(dtype), 0, 1].map((value) =>
@@ -59,10 +56,10 @@ function aboveZero(node: GraphNode, dtype: ComputeDType, x: string, writer: Node
 }
 
 /**
- * The engine's maximum drops NaN. It starts at the lowest finite number, which some of its kernels return for a window
- * of only -infinity. The mean over values that are 0 for -infinity and above 0 for all else shows both: it is NaN where
- * there was a NaN, and 0 where the window held only -infinity. A mean that overflows a half is infinite, which is
- * neither.
+ * Restores NaN and -∞ in the engine's maximum. It drops NaN and starts from the lowest finite number, which some
+ * kernels return for a window of only -∞. The mean over values that are 0 for -∞ and positive for all else tells
+ * both: it is NaN if the window has a NaN, and 0 if it has only -∞. (A mean that overflows is infinite, which is
+ * neither.)
  */
 const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   const { dtype } = operandType(node);
@@ -81,7 +78,7 @@ const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   return [writer.one("Where", [writer.one("IsNaN", [mean]), mean, known])];
 };
 
-/** Elements that ceil mode adds beyond the padding count neither in the sum nor in the divisor. */
+/** Leaves elements that ceil mode adds beyond the padding out of both sum and divisor. */
 const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
   const { countIncludePad, ...attributes } = node.attributes;
   const x = at(operands, 0);
@@ -111,8 +108,8 @@ const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
 };
 
 /**
- * The gradient where x has margins, through which places count. In a window of only -infinity the engine may find a
- * margin; there the gradient goes to the first element inside.
+ * The gradient for x with margins, whose positions are counted with them. In a window of only -∞ the engine may
+ * choose a margin; the gradient then goes to the first element inside.
  */
 function gradientWithMargins(
   node: GraphNode<"MaxPoolGradient">,

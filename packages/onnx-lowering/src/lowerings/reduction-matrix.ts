@@ -4,13 +4,13 @@ import { operandType } from "./own-lowering.js";
 
 type Reduction = "ReduceSum" | "ReduceProd" | "ReduceMax" | "ReduceMin";
 
-/** A reduction's operand as a matrix: all reduced axes together make up one of its axes. */
+/** A reduction's operand as a matrix: all reduced axes are merged into one. */
 export interface ReductionMatrix {
-  /** Number of elements that are reduced to one result. */
+  /** Number of elements reduced to one result. */
   readonly size: number;
   /** @param place whether the reduced axis comes first, [size, rows], or last, [rows, size] */
   matrix(x: string, place: "first" | "last"): string;
-  /** Reshapes one element per result to the shape of the node's result. */
+  /** Reshapes [rows] to the shape of the node's result. */
   result(x: string): string;
 }
 

@@ -1,4 +1,4 @@
-/** Losses of labels, of rows of scores: WebGPU has no kernel of ONNX's own, and CUDA's loses digits. */
+/** Computes losses of labels for rows of scores: WebGPU has no kernel for ONNX's ops, and CUDA's lose digits. */
 import type { DType, GraphNode, OpOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "./log-softmax.js";
@@ -8,8 +8,8 @@ import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lo
 type Loss = GraphNode<OpOf<"loss">>;
 
 /**
- * Writes the loss of rows of logarithms of probabilities; one number a row if the node does not reduce. `logarithms` is
- * called once the labels are masked; `column` makes a vector a matrix of one column, `vector` undoes it.
+ * Writes the loss for rows of log-probabilities; without a reduction, one number per row. `logarithms` is called
+ * after the labels are masked; `column` turns a vector into a matrix of one column, `vector` undoes it.
  */
 export function lossOfRows(
   node: Loss,
@@ -40,7 +40,7 @@ export function lossOfRows(
   return writer.one("Div", [reduce("ReduceSum", each), total]);
 }
 
-/** [N, C, d…] as rows of classes, and back. */
+/** Reshapes [N, C, d…] to rows of classes, and back. */
 function classRows(node: Loss, writer: NodeWriter) {
   const { shape } = operandType(node);
   const [batch = 1, classes = 1, ...rest] = shape;
@@ -63,7 +63,7 @@ function classRows(node: Loss, writer: NodeWriter) {
   };
 }
 
-/** The loss of scores of f32, the only dtype it is asked for. */
+/** The loss of f32 scores; it is not called for other dtypes. */
 const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer) => {
   const rows = classRows(node, writer);
   const logarithms = logSoftmax(rows.flat(at(operands, 0)), 1, writer);

@@ -3,22 +3,22 @@ import { int, type NodeWriter, string } from "@mp/onnx/write";
 import { product, reshape } from "./operators.js";
 import { at, type OwnLowering } from "./own-lowering.js";
 
-/** The number of rows of updates, and of indices that give the place of each. */
+/** Number of rows of updates, and length of the index of each. */
 function updateRows({ inputs: [, indices] }: GraphNode<"ScatterND">) {
   const { shape } = indices ?? { shape: [] };
   return { rows: product(shape.slice(0, -1)), depth: shape.at(-1) ?? 0 };
 }
 
 /**
- * The CPU's ScatterND divides its rows among threads, and two threads that add to one row lose one of the sums: among a
- * few thousand rows with repeated indices, a different one in each run. ScatterElements goes through them in order.
+ * Writes a ScatterND as ScatterElements, which adds in order. The CPU's ScatterND divides its rows among threads, and
+ * two threads that add to the same row lose one sum: with a few thousand rows a different one in each run.
  */
 export const scatterInOrder: OwnLowering<"ScatterND"> = (node, ...given) => {
   const { rows } = updateRows(node);
   return rows < 2 ? undefined : scatterAsElements(node, ...given);
 };
 
-/** Writes a ScatterND that reduces as a ScatterElements. */
+/** Writes a ScatterND with a reduction as a ScatterElements. */
 export const scatterAsElements: OwnLowering<"ScatterND"> = (node, operands, writer) => {
   const { reduction } = node.attributes;
   const [data] = node.inputs;
@@ -38,7 +38,7 @@ export const scatterAsElements: OwnLowering<"ScatterND"> = (node, operands, writ
   return [sameShape(table, data.shape) ? sums : reshape(sums, data.shape, writer)];
 };
 
-/** [rows, 1]: the place of each row of i32 indices [rows, axes] among all; negative indices count from the end. */
+/** The flat row number, [rows, 1], for i32 indices [rows, axes]; negative indices count from the end. */
 function rowPlace(indices: string, axes: Shape, writer: NodeWriter): string {
   if (axes.length === 1) return indices;
   const isNegative = writer.one("Less", [indices, writer.scalar(0, "i32")]);

@@ -1,6 +1,6 @@
 /**
- * The engine's product of matrices with flags for transposed operands. ONNX's MatMul has none, so that gradients of
- * products of batches, as in attention, would transpose whole batches first.
+ * Uses the engine's matrix product with flags for transposed operands. ONNX's MatMul has no flags, so gradients of
+ * batched products, as in attention, would transpose whole batches first.
  */
 import { consumers, type Graph, type GraphNode, isNode, sameShape, type Value } from "@mp/graph";
 import { int, ints } from "@mp/onnx/write";
@@ -8,18 +8,18 @@ import { at, type OwnLowering } from "./own-lowering.js";
 
 export const FUSED_DOMAIN = "com.microsoft";
 
-/** Results of Transpose nodes that leave their last two axes unswapped, since all their readers are products with the flag. */
+/** Results of Transpose nodes that leave the last two axes to their readers, which are all products with the flag. */
 export type Unswapped = ReadonlySet<Value>;
 
 /**
- * With this many columns, a Transpose is faster than the kernel, which transposes its first operand again for each block
- * of them.
+ * Number of columns from which a Transpose is faster than the kernel, which transposes its first operand again for
+ * each block of columns.
  */
 const MANY_COLUMNS = 2048;
 
 /**
- * Finds them: they are f32, the dtype of the kernel, and the rest of the transposition keeps the last axis, so that it copies
- * whole rows or does nothing.
+ * Finds the unswapped results. They are f32, the kernel's dtype, and the rest of the transposition keeps the last
+ * axis, so that it copies whole rows or does nothing.
  */
 export function findUnswapped(graph: Graph): Unswapped {
   const chosen = new Set<Value>();
@@ -54,7 +54,7 @@ function canSwap(reader: GraphNode, made: Value): boolean {
   return a !== made || (b.shape.at(-1) ?? 0) < MANY_COLUMNS;
 }
 
-/** Transposes all axes but the last two, which the products swap. */
+/** Transposes all axes but the last two, which the products swap themselves. */
 export const transposeUnswapped =
   (unswapped: Unswapped): OwnLowering<"Transpose"> =>
   (node, operands, writer) => {

@@ -7,8 +7,8 @@ import type { Target } from "./target.js";
 import { clipInOrder, signInOrder } from "./word-order.js";
 
 /**
- * The engine computes exp(x) - 1, whose error near 0 is that of numbers near 1. There, (u - 1) · x / log(u) with u =
- * exp(x) cancels the error of u (Kahan). Further from 0, u - 1 is accurate, and the quotient is not where u is 0.
+ * Computes exp(x) - 1 near 0 as (u - 1) · x / log(u) with u = exp(x), where the error of u cancels (Kahan); the
+ * engine's error there is that of numbers near 1. Far from 0, u - 1 is accurate, and the quotient fails where u is 0.
  */
 const elu: OwnLowering<"Elu"> = (node, operands, writer) => {
   const { alpha } = node.attributes;
@@ -27,7 +27,7 @@ function eluInF32(x: string, alpha: number, writer: NodeWriter): string {
   return writer.one("Where", [writer.one("Greater", [x, number(0)]), x, scaled]);
 }
 
-/** The engine takes a missing bound as the largest finite number, which would clip infinities. */
+/** Gives missing bounds as infinities: the engine takes the largest finite number, which would clip infinities. */
 const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = node.attributes;
   const { dtype } = operandType(node);
@@ -35,13 +35,13 @@ const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
   return [writer.one("Clip", [at(operands, 0), writer.scalar(min, dtype), writer.scalar(max, dtype)])];
 };
 
-/** The magnitude from which a value overflows in the format; its tie with the largest finite number may be included. */
+/** The magnitude above which a value overflows, and what it becomes. */
 const overflow: Readonly<Record<"f8e4m3" | "f8e5m2", { readonly above: number; readonly to: number }>> = {
   f8e4m3: { above: 464, to: Number.NaN },
   f8e5m2: { above: 61440 - 2 ** -8, to: Number.POSITIVE_INFINITY },
 };
 
-/** The engine's casts to the 8-bit formats are wrong for the first numbers above the largest finite one. */
+/** Corrects casts to f8 just above its largest finite number, where the engine's are wrong. */
 const cast: OwnLowering<"Cast"> = (node, operands, writer) => {
   const { to } = node.attributes;
   if (to !== "f8e4m3" && to !== "f8e5m2") return undefined;
@@ -59,8 +59,8 @@ function overflowing(x: string, to: "f8e4m3" | "f8e5m2", writer: NodeWriter): st
 }
 
 /**
- * Casts by the magnitude, since the engine drops a rounding to bf16 that a cast to u8 follows; none below -1 is in
- * range.
+ * Casts |x| to u8: the engine drops a rounding to bf16 before a cast of x itself. Numbers from -1 down are out of
+ * range anyway.
  */
 const castToByte: OwnLowering<"Cast"> = (node, operands, writer) =>
   node.attributes.to === "u8" && isComputeFloat(operandType(node).dtype)

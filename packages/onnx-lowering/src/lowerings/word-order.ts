@@ -1,7 +1,7 @@
 /**
- * Order among 64-bit integers. On x64 the engine's Sign, Min, Max, Clip, ReduceMax and ReduceMin of i64 compare the low
- * words as signed when the high words are equal (its Eigen is built for SSE2, which has no 64-bit comparison): to them
- * 2147483648 is less than 5. Its comparison ops and its TopK work on one element at a time and are right.
+ * Orders 64-bit integers. On x64 the engine's Sign, Min, Max, Clip, ReduceMax and ReduceMin of i64 compare the low
+ * words as signed if the high words are equal, so that 2147483648 is less than 5. (Its Eigen is built for SSE2, which
+ * has no 64-bit comparison.) Its comparison ops and its TopK work on one element at a time and are right.
  */
 import type { DType, GraphNode } from "@mp/graph";
 import { clipBounds, type NodeWriter } from "@mp/onnx/write";
@@ -12,7 +12,7 @@ import { reductionMatrix } from "./reduction-matrix.js";
 
 const isWide = (node: GraphNode): boolean => ["i64", "u64"].includes(operandType(node).dtype);
 
-/** The smaller of two operands, or the larger for "Greater". */
+/** The smaller of two operands for "Less", the larger for "Greater". */
 const further = (less: "Less" | "Greater", x: string, y: string, dtype: DType, writer: NodeWriter): string =>
   choose([writer.one(less, [x, y]), x, y], dtype, writer);
 
@@ -40,7 +40,7 @@ export const signInOrder: OwnLowering<"Sign"> = (node, operands, writer) => {
   return [writer.one("Sub", [above, below])];
 };
 
-/** The first element after sorting along the axis that all reduced axes make up. */
+/** Sorts along the merged reduced axes and takes the first element. */
 export const extremeOfWideIntegers: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, [x = ""], writer) => {
   const { dtype } = operandType(node);
   if (!isWide(node)) return undefined;

@@ -1,16 +1,16 @@
 import type { HalfDType, HostTensor, ValueType } from "@mp/graph";
 import type { Target } from "../lowerings/target.js";
 
-/** An engine to be probed: the device of its kernels, and a way to run a model once. */
+/** An engine to probe: its device, and a function that runs a model once. */
 export interface ProbedEngine {
   readonly device: Target["device"];
-  /** Version of the engine, such as 1.30.0. What is already known of a version is not probed again. */
+  /** Version of the engine, such as 1.30.0. What is known about a version is not probed again. */
   readonly version: string;
-  /** The halves whose products its kernels compute in hardware. Undefined for a build of ONNX Runtime, which shows it. */
+  /** Half dtypes whose products the kernels compute in hardware; undefined for ONNX Runtime, which shows them. */
   readonly products?: readonly HalfDType[] | undefined;
   /**
-   * Loads a model, runs it once, entirely on the device, and returns its outputs. Inputs and outputs are by the model's
-   * names. A model that the engine cannot load or run is an MpError; MP_OUT_OF_MEMORY says nothing about its kernels.
+   * Loads a model, runs it once, entirely on the device, and returns its outputs by name. Throws an MpError for a
+   * model that the engine cannot load or run; MP_OUT_OF_MEMORY says nothing about its kernels.
    */
   readonly runModel: (
     model: Uint8Array,

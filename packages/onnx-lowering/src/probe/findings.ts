@@ -7,25 +7,25 @@ import type { ProbedEngine } from "./engine.js";
 import type { Missing } from "./probe-kernels.js";
 import type { HalfSum } from "./probe-sums.js";
 
-/** Findings of the probe on an engine. */
+/** What the probe found out about an engine. */
 export interface Findings {
   readonly device: Target["device"];
-  /** Halves that are carried in f32 and rounded. */
+  /** Half dtypes whose values are held in f32 and rounded. */
   readonly emulated: Target["emulated"];
   readonly missing: Missing;
-  /** The ops in native halves that are computed in f32 and rounded, by `pairKey`. */
+  /** Ops in native half dtypes that are computed in f32 and rounded, by `pairKey`. */
   readonly widened: Target["widened"];
-  /** Sums that accumulate in a native half, even in their lowered form. */
+  /** Sums that accumulate in a native half dtype, even when lowered. */
   readonly narrowSums: readonly HalfSum[];
-  /** Channels that its blocked convolutions keep together; undefined where it has none. */
+  /** Channels per block of the engine's blocked convolutions; undefined if it has none. */
   readonly blockSize: number | undefined;
   readonly castsThroughDoubles: boolean;
   readonly differences: Target["differences"];
-  /** How its convolutions of infinities and NaN differ from IEEE 754; undefined where they do not. */
+  /** How convolutions of infinities and NaN deviate from IEEE 754; undefined if they do not. */
   readonly nonFinite: string | undefined;
 }
 
-/** The engine that was probed, as lowering has to know it. */
+/** The facts about the probed engine that lowering needs. */
 export const targetOf = (findings: Findings): Target => ({
   device: findings.device,
   emulated: findings.emulated,
@@ -36,8 +36,8 @@ export const targetOf = (findings: Findings): Target => ({
 });
 
 /**
- * The probe's findings for that version on the device, for an engine that computes in these halves; undefined where it
- * has to be probed.
+ * The known findings for an engine version on a device that computes in these half dtypes; undefined if it has to be
+ * probed.
  */
 export function knownFindings(
   { device, version }: Pick<ProbedEngine, "device" | "version">,
@@ -58,7 +58,7 @@ export function knownFindings(
   };
 }
 
-/** Every op in a dtype that is not used at all on the device. */
+/** All ops in the dtypes that the device does not use at all. */
 export const refusedPairs = (refused: RefusedDTypes): Missing =>
   new Map(
     Object.entries(opDTypes).flatMap(([op, dtypes]) =>

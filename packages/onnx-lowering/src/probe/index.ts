@@ -1,4 +1,4 @@
-/** `@mp/onnx-lowering/probe`: asks an engine what it computes. Apart, because an engine that is known need not be asked. */
+/** `@mp/onnx-lowering/probe`: tests what an engine computes. Separate, because known engines need no probe. */
 
 export { probeEngine } from "./probe-engine.js";
 export { nativeHalves } from "./probe-halves.js";

@@ -7,7 +7,7 @@ import type { Findings } from "./findings.js";
 type Asked = Pick<Findings, "device" | "emulated" | "missing" | "widened" | "narrowSums" | "nonFinite"> &
   Partial<Pick<Findings, "differences">>;
 
-/** Half precision is always exact: halves that the engine does not compute in are emulated, rounding included. */
+/** The support of a dtype. Half dtypes are always exact: those that the engine lacks are emulated, with rounding. */
 function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][DType] {
   const reason = findings.missing.get(pairKey({ op: "Identity", dtype }));
   if (reason !== undefined) return { unsupported: reason };
@@ -19,7 +19,7 @@ function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][
   return { storage: dtype, compute: isFast ? "native" : "emulated" };
 }
 
-/** Every sum accumulates in f32, except those that the probe found not to. */
+/** The dtypes in which sums accumulate: f32, except for sums that the probe found to differ. */
 function accumulation({ narrowSums }: Asked): BackendManifest["accumulate"] {
   if (narrowSums.length === 0) return exactNumerics.accumulate;
   const ops: Partial<Record<AddingOp, Partial<Record<HalfDType, HalfDType>>>> = {};
@@ -30,13 +30,13 @@ function accumulation({ narrowSums }: Asked): BackendManifest["accumulate"] {
 const isCarriedInF32 = (dtype: DType, emulated: Findings["emulated"]): boolean =>
   isHalf(dtype) && emulated.includes(dtype);
 
-/** The part of a manifest about the engine's kernels. */
+/** The part of a manifest that describes the engine's kernels. */
 type KernelManifest = Omit<
   BackendManifest,
   "specVersion" | "engine" | "device" | "eventLoop" | "profile" | "memory"
 >;
 
-/** Turns the probe's findings into the part of a manifest that is about kernels. */
+/** Makes the part of a manifest about kernels from the probe's findings. */
 export function kernelManifest(findings: Asked): KernelManifest {
   const { missing, emulated, nonFinite } = findings;
   const { tolerance, subnormals, determinism } = rulesFor(findings);

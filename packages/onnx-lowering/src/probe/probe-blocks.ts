@@ -7,8 +7,8 @@ const CHANNELS = 32;
 const SHAPE = [1, CHANNELS, 1, 2];
 
 /**
- * Finds the number of channels that the engine's blocked layout keeps together, from numbers that encode their position;
- * undefined where it has no such layout, or another one.
+ * Finds the block size of the engine's blocked layout by numbers that encode their position; undefined if it has no
+ * such layout, or a different one.
  */
 export async function blockSize(engine: ProbedEngine): Promise<number | undefined> {
   if (engine.device !== "cpu") return undefined;

@@ -21,7 +21,7 @@ import type { ProbedEngine } from "./engine.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph, type Tensors } from "./run-graph.js";
 
-/** Finds what an engine does otherwise than ONNX Runtime. */
+/** Finds how an engine differs from ONNX Runtime. */
 export async function findDifferences(
   engine: ProbedEngine,
   native: readonly HalfDType[],
@@ -67,7 +67,7 @@ function graphOn(inputs: Tensors, emit: Emit): Graph {
   return builder.finish({ result: emit(builder, ...values) });
 }
 
-/** The elements of the result on these inputs. */
+/** Computes the result for these inputs. @returns its elements */
 async function compute(run: Run, inputs: Tensors, emit: Emit): Promise<HostTensor["data"]> {
   const { result } = await run(graphOn(inputs, emit), inputs);
   return (result as HostTensor).data;
@@ -80,15 +80,15 @@ const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
 const SPECIAL = [0, -0, 1.5, -2, 3e-4, -3e-4, -9, 1e-40, -95, 3e38, infinity, -infinity, nan, 0.1];
 const REDUCED = [infinity, -infinity, nan, 1];
 
-/** All rows of that many of the numbers. */
+/** All sequences of `count` of the numbers. */
 const combinations = (numbers: readonly number[], count: number): readonly (readonly number[])[] =>
   count === 0
     ? [[]]
     : combinations(numbers, count - 1).flatMap((some) => numbers.map((number) => [...some, number]));
 
 /**
- * Ops on floats whose results differ from the reference on any pair or row of special numbers: ops that have another form,
- * and ops that lose NaN.
+ * Finds float ops whose results for pairs or rows of special numbers differ from the reference, if they have another
+ * form; for ops without one, only lost NaN counts.
  */
 async function differingOps(run: Run): Promise<ReadonlySet<Op>> {
   const pairs = combinations(SPECIAL, 2);
@@ -128,7 +128,7 @@ async function differingOps(run: Run): Promise<ReadonlySet<Op>> {
   return new Set(names.filter(([name, op]) => differs(name, op)).map(([, op]) => op));
 }
 
-/** A graph whose result shows whether the engine computes an op as it should, and the reason for a manifest if not. */
+/** A graph whose result shows whether the engine computes an op correctly, and the manifest's reason if not. */
 interface Trial {
   readonly op: Op;
   readonly dtypes: readonly DType[];
@@ -139,7 +139,7 @@ interface Trial {
 
 const COMPUTED: readonly DType[] = ["f32", "f16", "bf16"];
 
-/** A loop's body that returns its input one step later. */
+/** A body for a loop that returns its input one step later. */
 function delaying(): Graph {
   const builder = new GraphBuilder();
   const [before, last, now] = ["before", "last", "now"].map((name) =>
@@ -176,7 +176,7 @@ const TRIALS: readonly Trial[] = [
   },
 ];
 
-/** Ops that have no correct form, by `pairKey`, and why. */
+/** Finds ops without a correct form. @returns the reasons, by `pairKey` */
 async function inexactOps(run: Run): Promise<Differences["inexact"]> {
   const found = new Map<string, string>();
   for (const { op, dtypes, reason, inputs, emit } of TRIALS) {
@@ -192,7 +192,7 @@ async function inexactOps(run: Run): Promise<Differences["inexact"]> {
   return found;
 }
 
-/** Abs, if it changes a Concat that other nodes read too; IsInf, if it is wrong after an Abs. */
+/** Finds whether Abs changes a Concat that other nodes read too, and whether IsInf is wrong after an Abs. */
 async function changingOthers(run: Run): Promise<readonly Op[]> {
   const inputs = { x: full([4], Number.NEGATIVE_INFINITY, "f32") };
   const [sum] = await compute(run, inputs, (builder, x) => {
@@ -227,7 +227,7 @@ async function hasShortIntegers(run: Run): Promise<boolean> {
   return square !== 9_000_000_000_000_000_000n;
 }
 
-/** Numbers that are just above a tie between two numbers of the dtype, and what they round to. */
+/** For each dtype, a number just above a tie between two of its numbers, and the one it rounds to. */
 const TIES: Readonly<Record<HalfDType | "f8e4m3" | "f8e5m2", readonly [number, number]>> = {
   f16: [1 + 2 ** -11 + 2 ** -20, 1 + 2 ** -10],
   bf16: [1 + 2 ** -8 + 2 ** -20, 1 + 2 ** -7],
@@ -240,7 +240,7 @@ const SUBNORMALS: Readonly<Record<HalfDType, readonly [number, number]>> = {
   bf16: [2 ** -127, 2 ** -127],
 };
 
-/** The given dtypes for which a cast of a number to it and back does not give the wanted one. The engine may have no such cast. */
+/** Dtypes for which casting a number there and back does not give the wanted one. The engine may lack the cast. */
 async function castWrongly<D extends keyof typeof TIES>(
   run: Run,
   dtypes: readonly D[],

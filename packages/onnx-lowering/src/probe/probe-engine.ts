@@ -15,8 +15,8 @@ import { narrowSums } from "./probe-sums.js";
 import { runGraph } from "./run-graph.js";
 
 /**
- * Finds out what the engine computes: probed, apart from what is known of its version. An engine does not change while
- * a process runs, so it need be asked only once.
+ * Finds out what the engine computes, by probing whatever is not known of its version. An engine does not change
+ * while a process runs, so one call is enough.
  */
 export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
   const native = engine.products ?? (await nativeHalves(engine));
@@ -81,7 +81,7 @@ const widening = (target: Target, keys: readonly string[]): Target => ({
   widened: new Set([...target.widened, ...keys]),
 });
 
-/** A half that can be carried at all is carried by these: they round nothing, so widening does not help. */
+/** Ops without which a half dtype cannot be used. They round nothing, so computing them in f32 does not help. */
 const CARRYING: readonly probes.ProbePair["op"][] = ["Constant", "Cast", "Identity"];
 
 const isComputedHalf = (pair: probes.ProbePair): pair is probes.HalfPair =>

@@ -2,8 +2,8 @@ import { type Graph, GraphBuilder, ones } from "@mp/graph";
 import * as probes from "@mp/graph/probe";
 
 /**
- * One graph with a node or two for each pair, on constants. Their results are not read; the graph returns a single
- * other one.
+ * Builds one graph with a node or two for each pair, on constants. Nothing reads their results; the graph returns
+ * another one.
  */
 export function probeGraph(pairs: readonly probes.ProbePair[]): Graph {
   const builder = new GraphBuilder();

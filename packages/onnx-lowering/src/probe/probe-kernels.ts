@@ -6,10 +6,10 @@ import type { ProbedEngine } from "./engine.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";
 
-/** The engine's error for each op in a dtype that it cannot load or run, by `pairKey`. */
+/** The engine's error for each op that it cannot load or run in a dtype, by `pairKey`. */
 export type Missing = ReadonlyMap<string, string>;
 
-/** Every op in every dtype that it exists in, except emulated halves: to the engine these are f32. */
+/** Every op in every dtype it exists in, except emulated half dtypes, which are f32 to the engine. */
 export function pairsFor({ emulated }: Target): readonly probes.ProbePair[] {
   const all = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
   const isAsked = (dtype: DType): boolean => !(emulated as readonly DType[]).includes(dtype);
@@ -18,7 +18,7 @@ export function pairsFor({ emulated }: Target): readonly probes.ProbePair[] {
   );
 }
 
-/** Probes ops in dtypes, lowered as they will be. @param refused dtypes that are not used on the device */
+/** Probes ops in dtypes, in their lowered form. @param refused dtypes that the device does not use */
 export const probeKernels = (
   engine: ProbedEngine,
   target: Target,
@@ -27,7 +27,7 @@ export const probeKernels = (
 ): Promise<Missing> =>
   probes.missingPairs(asked, (pairs) => runGraph(engine, without(refused, probeGraph(pairs)), target));
 
-/** The graph without casts to dtypes that the device does not use, which say nothing about those from other dtypes. */
+/** Drops casts to dtypes that the device does not use: they say nothing about casts from other dtypes. */
 function without(refused: RefusedDTypes, graph: Graph): Graph {
   const isUsed = ({ inputs, outputs }: AnyNode): boolean =>
     [...inputs, ...outputs].every(({ dtype }) => refused[dtype] === undefined);

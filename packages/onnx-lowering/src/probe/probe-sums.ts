@@ -9,7 +9,7 @@ export interface HalfSum extends probes.ProbePair {
   readonly dtype: HalfDType;
 }
 
-/** Sums in these halves that do not accumulate in f32. */
+/** Finds the sums in these half dtypes that do not accumulate in f32. */
 export async function narrowSums(
   engine: ProbedEngine,
   target: Target,

@@ -6,7 +6,7 @@ import type { ProbedEngine } from "./engine.js";
 
 export type Tensors = Readonly<Record<string, HostTensor>>;
 
-/** Lowers a graph as it will be, runs it once and returns its outputs. */
+/** Lowers a graph, runs it once and returns its outputs. */
 export async function runGraph(
   engine: ProbedEngine,
   graph: Graph,

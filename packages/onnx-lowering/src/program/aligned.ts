@@ -1,7 +1,7 @@
-/** Kernels read fastest from a multiple of this many bytes on, as they get all of an engine's own memory. */
+/** Byte alignment at which kernels read fastest; an engine aligns its own memory the same way. */
 const ALIGNMENT = 64;
 
-/** Lays pieces of memory one after another, each aligned. @param sizes in bytes */
+/** Places pieces of memory one after another, each aligned. @param sizes in bytes */
 export function aligned(sizes: readonly number[]): {
   readonly offsets: readonly number[];
   readonly bytes: number;

@@ -14,7 +14,7 @@ interface Entry<T> {
   uses: number;
 }
 
-/** Constants by content: executables of one backend that need the same one share its memory. */
+/** Shares constants by content: executables of one backend that need the same constant share its memory. */
 export class ConstantPool<T extends EngineTensor> {
   readonly #memory: EngineMemory<T>;
   readonly #entries = new Map<string, Entry<T>>();
@@ -23,7 +23,7 @@ export class ConstantPool<T extends EngineTensor> {
     this.#memory = memory;
   }
 
-  /** By name. All of them or, if it throws, none. */
+  /** Acquires all constants, or none if it throws. @returns them by name */
   acquireAll(constants: readonly BoundConstant[]): ReadonlyMap<string, PooledConstant<T>> {
     const acquired = new Map<string, PooledConstant<T>>();
     try {
@@ -53,7 +53,7 @@ export class ConstantPool<T extends EngineTensor> {
   }
 }
 
-/** Gives the constants of a program back to their pool, which frees those that no other program uses. */
+/** Returns a program's constants to their pool, which frees those that no other program uses. */
 export function releaseConstants<T>(constants: ReadonlyMap<string, PooledConstant<T>>): void {
   for (const constant of constants.values()) constant.release();
 }

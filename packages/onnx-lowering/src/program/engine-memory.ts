@@ -1,9 +1,9 @@
 import type { HostTensor, ValueType } from "@mp/graph";
 
-/** A tensor in memory of an engine. Its owner has to release it. */
+/** A tensor in an engine's memory. The owner has to release it. */
 export interface EngineTensor {
   readonly byteLength: number;
-  /** Its own memory, for an engine that computes in the host's. */
+  /** The tensor's own memory, for engines that compute in host memory. */
   view(): HostTensor["data"];
   write(value: HostTensor): void;
   copyFrom(other: this): void;
@@ -11,15 +11,15 @@ export interface EngineTensor {
   release(): void;
 }
 
-/** An engine's memory. */
+/** Allocates tensors in an engine's memory. */
 export interface EngineMemory<T extends EngineTensor> {
-  /** Whether the host reaches it. */
+  /** Whether the host can access the memory. */
   readonly isOnHost: boolean;
-  /** A tensor with undefined contents. */
+  /** Allocates a tensor with undefined contents. */
   allocate(type: ValueType): T;
-  /** Tensors in one piece of memory that is zeros, each aligned; for memory that the host reaches. */
+  /** Allocates tensors in one zeroed piece of host memory, each aligned. */
   allocateAdjacent(types: readonly ValueType[]): { readonly whole: T; readonly parts: readonly T[] };
   upload(value: HostTensor): T;
-  /** Rejects if an earlier write failed, for an engine that reports failures late. */
+  /** Rejects if an earlier write failed; for engines that report failures late. */
   expectSound(): Promise<void>;
 }

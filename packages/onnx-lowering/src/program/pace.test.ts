@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Runnable, RunPacer } from "./pace.js";
 
-/** The time that the pacer sees: only runs advance it, so a busy machine changes nothing. */
+/** The pacer's clock. Only runs advance it, so a busy machine changes nothing. */
 let now = 0;
 beforeEach(() => {
   vi.spyOn(performance, "now").mockImplementation(() => now);
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Takes the given milliseconds in either mode, and records which mode was used. */
+/** A runnable that takes the given milliseconds in either mode, and records the modes used. */
 function runnable(ms: () => number): Runnable & { readonly ways: string[] } {
   const ways: string[] = [];
   return {

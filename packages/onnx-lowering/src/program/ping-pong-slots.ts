@@ -3,13 +3,13 @@ import type { EngineMemory, EngineTensor } from "./engine-memory.js";
 
 type Sides<T> = [T | undefined, T | undefined];
 
-/** Slots that lie in one piece of memory on each side. */
+/** Slots that share one piece of memory on each side. */
 interface Group<T> {
   readonly slots: readonly string[];
   readonly wholes: Sides<T>;
 }
 
-/** One slot: the committed buffer, and the buffer that the next step writes. */
+/** One slot: the committed buffer, and the one that the next step writes. */
 interface Slot<T> {
   readonly type: ValueType;
   readonly buffers: Sides<T>;
@@ -20,15 +20,15 @@ interface Slot<T> {
 type Tensors = Readonly<Record<string, HostTensor>>;
 
 /**
- * The slots of a state in ping-pong buffers. A step reads one side and writes the other, so a commit only selects a
- * side, and a rollback costs nothing. The second side is allocated when a program first writes the slot.
+ * Holds a state's slots in ping-pong buffers. A step reads one side and writes the other, so a commit only switches
+ * sides, and a rollback costs nothing. The second side is allocated when a program first writes the slot.
  */
 export class PingPongSlots<T extends EngineTensor> {
   readonly #memory: EngineMemory<T>;
   readonly #slots = new Map<string, Slot<T>>();
   readonly #groups: readonly Group<T>[];
 
-  /** @param adjacent slots that `inPlace` gives as one array; none of a device's */
+  /** @param adjacent groups of slots that `inPlace` gives as one array; ignored for device memory */
   constructor(memory: EngineMemory<T>, values: Tensors, adjacent: readonly (readonly string[])[]) {
     this.#memory = memory;
     const groups = memory.isOnHost ? adjacent : [];
@@ -56,7 +56,7 @@ export class PingPongSlots<T extends EngineTensor> {
     return this.#buffer(name, otherSide(this.#slot(name).side));
   }
 
-  /** Bytes of both sides, as far as they are allocated. */
+  /** Bytes of all buffers that are allocated, on both sides. */
   get bytes(): number {
     let sum = 0;
     for (const { buffers } of this.#slots.values())
@@ -64,14 +64,14 @@ export class PingPongSlots<T extends EngineTensor> {
     return sum;
   }
 
-  /** Which side each of those slots is on, as text. */
+  /** The side, 0 or 1, of each named slot, as text. */
   sides(names: readonly string[]): string {
     let text = "";
     for (const name of names) text += this.#slot(name).side;
     return text;
   }
 
-  /** Makes what a step wrote the committed value. */
+  /** Commits the slots that a step wrote. */
   flip(written: readonly { readonly slot: string }[]): void {
     for (const { slot: name } of written) {
       const slot = this.#slot(name);
@@ -79,7 +79,7 @@ export class PingPongSlots<T extends EngineTensor> {
     }
   }
 
-  /** Downloads one after another: a device does not take several copies at once. */
+  /** Downloads slots one by one: a device does not run several copies at once. */
   async read(names: readonly string[]): Promise<Tensors> {
     const values: Record<string, HostTensor> = {};
     await this.#memory.expectSound();
@@ -92,7 +92,7 @@ export class PingPongSlots<T extends EngineTensor> {
     for (const [name, value] of Object.entries(values)) this.current(name).write(value);
   }
 
-  /** @param names those of a group */
+  /** Changes a group's values in their memory. @param names all slots of the group */
   async inPlace(names: readonly string[], change: (values: Float32Array) => Promise<void>): Promise<void> {
     const slots = names.map((name) => this.#slot(name));
     const [first] = slots;

@@ -5,7 +5,7 @@ interface Binding {
   release(): void;
 }
 
-/** Bindings that only record when they were released. */
+/** Makes bindings that only record when they are released. */
 function counted(): {
   readonly make: (sides: string) => () => Binding;
   readonly alive: () => string[];

@@ -1,15 +1,15 @@
-/** Bindings kept. Sides flip in groups, so a program sees few combinations, unless many programs write its state. */
+/** Most bindings kept. Sides flip in groups, so there are few combinations unless many programs write a state. */
 const KEPT = 8;
 
 interface Releasable {
   release(): void;
 }
 
-/** Bindings by combination of sides; above a limit the least recently used is released. None may be running. */
+/** Caches bindings by combination of sides; the least recently used is released first. None may be running. */
 export class PreparedBindings<B extends Releasable> {
   readonly #bindings = new Map<string, B>();
 
-  /** The binding for those sides, created at their first use. */
+  /** The binding for a combination of sides, made at its first use. */
   get(sides: string, make: () => B): B {
     const known = this.#bindings.get(sides);
     if (known !== undefined) {
@@ -31,7 +31,7 @@ export class PreparedBindings<B extends Releasable> {
     return binding;
   }
 
-  /** This also frees the bound memory: the engine references it as long as a binding does. */
+  /** Releases all bindings, and so the bound memory, which the engine references as long as they exist. */
   releaseAll(): void {
     for (const binding of this.#bindings.values()) binding.release();
     this.#bindings.clear();

@@ -1,15 +1,12 @@
 import { MpError } from "@mp/graph";
 
-/** The live resources and the bytes of tensor memory that they hold. */
+/** Number of live resources, and bytes of tensor memory that they hold. */
 export interface LiveStats {
   readonly live: number;
   readonly bytes: number;
 }
 
-/**
- * Owns everything that was created and not released: the count that proves nothing leaks, and the list for freeing the
- * rest.
- */
+/** Lists all resources that are not yet released: its count proves that nothing leaks, and it can free the rest. */
 export class Ledger {
   readonly #live = new Map<NativeResource, number>();
   #bytes = 0;
@@ -28,12 +25,12 @@ export class Ledger {
     return { live: this.#live.size, bytes: this.#bytes };
   }
 
-  /** Resolves when nothing runs on another thread any more, whether the runs succeed or fail. */
+  /** Resolves when nothing runs on another thread any more, even if runs fail. */
   async whenIdle(): Promise<void> {
     await Promise.all([...this.#live.keys()].map((resource) => resource.whenIdle()));
   }
 
-  /** Youngest first, so that a binding is released before its session and a session before its allocator. */
+  /** Releases all, the youngest first: a binding before its session, and a session before its allocator. */
   releaseAll(): void {
     for (const resource of [...this.#live.keys()].reverse()) {
       if (!resource.isReleased) resource.release();
@@ -42,8 +39,8 @@ export class Ledger {
 }
 
 /**
- * A handle of the C API with exactly one release. Nothing is left to the garbage collector: it does not see native
- * memory, so it would run too late.
+ * A handle of the C API that is released exactly once. The garbage collector is not involved: it does not see native
+ * memory and would run too late.
  */
 export abstract class NativeResource {
   readonly #what: string;
@@ -72,7 +69,7 @@ export abstract class NativeResource {
     return this.#handle === undefined;
   }
 
-  /** @throws MP_DISPOSED on the second call */
+  /** Releases the handle. @throws MP_DISPOSED on the second call */
   release(): void {
     if (this.#handle === undefined) throw new MpError("MP_DISPOSED", `${this.#what}: released twice`);
     const handle = this.#handle;
@@ -82,10 +79,10 @@ export abstract class NativeResource {
     this.free(handle);
   }
 
-  /** Resolves when native code on another thread no longer uses it. */
+  /** Resolves when native code on another thread no longer uses the resource. */
   async whenIdle(): Promise<void> {}
 
-  /** Overridden by resources that native code may use on another thread. @throws MP_INVALID_ARGUMENT while it does */
+  /** Overridden by resources that other threads may use. @throws MP_INVALID_ARGUMENT while native code uses it */
   protected assertIdle(): void {}
 
   protected abstract free(handle: bigint): void;

@@ -3,19 +3,19 @@ interface Stacks {
   async_stack_size?: number;
 }
 
-/** koffi's settings, without koffi. */
+/** The part of koffi that this module uses. */
 interface Configured {
   config(): Stacks;
   config(settings: Stacks): unknown;
 }
 
 /**
- * koffi runs native code on its own stacks, 128 KiB for an asynchronous call. A matrix product needs more than 64 KiB
- * (measured: a crash without a message), so the margin is thin. Pages of a stack cost nothing until touched.
+ * Size of koffi's stacks for native code. Its default for an asynchronous call is 128 KiB, but a matrix product needs
+ * more than 64 KiB (less crashes without a message). Pages of a stack cost nothing until touched.
  */
 const STACK_BYTES = 8 * 1024 * 1024;
 
-/** Asks koffi for larger stacks. It takes them only before the process loads its first library; after that they stay. */
+/** Asks koffi for larger stacks. It accepts them only before the process loads its first library. */
 export function growStacks(koffi: Configured): void {
   const { sync_stack_size = 0, async_stack_size = 0 } = koffi.config();
   try {

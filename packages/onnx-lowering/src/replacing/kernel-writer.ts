@@ -2,12 +2,12 @@ import type { AnyNode, DType, Graph, HostTensor } from "@mp/graph";
 import type { EmitOptions, NodeWriter, OnnxAttributes, OnnxGraph } from "@mp/onnx/write";
 import { type Emission, type KnownType, rangeOfCast, rangeOfScalar, resultTypes } from "./known-types.js";
 
-/** Emits the node itself on these operands, or one of another operator; neither is replaced. */
+/** Emits the node on these operands, or a node of another operator; neither is replaced again. */
 export type Kernel = (operands: readonly string[], opType?: string, attributes?: OnnxAttributes) => string;
 
 /**
- * Other nodes for one that has no kernel, or a wrong one, with these dtypes. They are written through the same writer, so
- * that they may need replacing as well; `kernel` is not replaced. Undefined where the kernel is right.
+ * Writes other nodes for one whose kernel is missing or wrong for these dtypes; undefined if the kernel is right.
+ * Nodes from `writer` may be replaced in turn, those from `kernel` are not.
  */
 export type Replacement = (
   emission: Emission,
@@ -15,19 +15,16 @@ export type Replacement = (
   kernel: Kernel,
 ) => readonly string[] | undefined;
 
-/** By ONNX's operator. */
+/** Replacements by ONNX operator. */
 export type Replacements = Readonly<Record<string, Replacement>>;
 
-/**
- * A writer that knows the types of the names in one model, and writes other nodes in place of those for which the
- * device has no kernel.
- */
+/** A writer that knows the types of all names in a model, and replaces nodes for which the device has no kernel. */
 export class KernelWriter implements NodeWriter {
   readonly #writer: NodeWriter;
   readonly #known: Map<string, KnownType>;
   readonly #replacements: Replacements;
 
-  /** @param known the names so far; names that are written are added */
+  /** @param known types of the names so far; new names are added */
   constructor(writer: NodeWriter, known: Map<string, KnownType>, replacements: Replacements) {
     this.#writer = writer;
     this.#known = known;
@@ -38,7 +35,7 @@ export class KernelWriter implements NodeWriter {
     return this.#writer.keepsOwnOps;
   }
 
-  /** Records the types of a node's values: its operands' names and, when it is written, its results'. */
+  /** Records the types of a node's operands before, and of its results after, it is written. */
   know(values: AnyNode["inputs"], names: readonly string[]): void {
     values.forEach(({ dtype, shape }, index) => {
       const name = names[index];

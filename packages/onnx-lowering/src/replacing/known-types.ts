@@ -1,37 +1,35 @@
-/** Facts about the names in one model: a lowering's writer is given names only. */
+/** Collects facts about the names in a model, because a lowering's writer is given only names. */
 import { type DType, OPS, opTable, type Shape, sameShape } from "@mp/graph";
 import type { EmitOptions, OnnxAttributes } from "@mp/onnx/write";
 
 export interface KnownType {
   readonly dtype: DType;
-  /** Undefined where only the engine infers it. */
+  /** Undefined if only the engine infers it. */
   readonly shape: Shape | undefined;
-  /** Undefined where nothing is known. */
+  /** Undefined if nothing is known. */
   readonly range?: Range | undefined;
 }
 
-/** Magnitudes of the values of a tensor in f32. */
+/** Bounds on an f32 tensor's elements. */
 export interface Range {
-  /** No element is larger, except for NaN. */
+  /** Largest magnitude of any element that is not NaN. */
   readonly most: number;
-  /** No element is NaN. */
+  /** Whether no element is NaN. */
   readonly isNumber: boolean;
 }
 
-/** A node that a lowering emits, before it is known whether the device has a kernel for it. */
+/** A node that a lowering emits, before it is known whether the device has a kernel. */
 export interface Emission {
   readonly inputs: readonly string[];
   readonly attributes: OnnxAttributes;
   readonly options: EmitOptions;
-  /** Dtypes of the inputs. Undefined where a dtype is not known, of an input that is left out for example. */
+  /** Dtypes of the inputs; undefined if not known, for example for a left-out input. */
   readonly dtypes: readonly (DType | undefined)[];
-  /** Shapes of the inputs. */
   readonly shapes: readonly (Shape | undefined)[];
-  /** Ranges of the inputs. */
   readonly ranges: readonly (Range | undefined)[];
 }
 
-/** ONNX's numbers for the dtypes that Cast makes here. */
+/** Dtypes that Cast makes here, by ONNX's number. */
 const DTYPE_OF_CODE: ReadonlyMap<bigint, DType> = new Map([
   [1n, "f32"],
   [2n, "u8"],
@@ -69,7 +67,7 @@ const ELEMENTWISE: ReadonlySet<string> = new Set([
   "Abs", "Neg", "Floor", "Sqrt", "Reciprocal", "Exp", "Log", "Cast",
 ]); // biome-ignore format: one list
 
-/** The shape that all have, beside scalars. Undefined where one is not known or the shapes differ. */
+/** The common shape of all operands that are not scalars. Undefined if a shape is not known or shapes differ. */
 export function commonShape(shapes: readonly (Shape | undefined)[]): Shape | undefined {
   return shapes.reduce<Shape | undefined>((common, shape) => {
     if (common === undefined || shape === undefined) return undefined;
@@ -78,7 +76,7 @@ export function commonShape(shapes: readonly (Shape | undefined)[]): Shape | und
   }, []);
 }
 
-/** The largest magnitude of a result by those of its operands; NaN and infinity say nothing. */
+/** Bounds a result's magnitude by those of its operands, by operator; NaN means not known. */
 const MOST: Readonly<Record<string, (...most: readonly number[]) => number>> = {
   Add: (a = 0, b = 0) => a + b,
   Sub: (a = 0, b = 0) => a + b,
@@ -89,14 +87,14 @@ const MOST: Readonly<Record<string, (...most: readonly number[]) => number>> = {
   Floor: (a = 0) => Math.ceil(a),
 };
 
-/** The range of what is cast from a dtype; each other one goes beyond some float or has NaN. */
+/** The range after a cast from a dtype: only u8 fits all floats and has no NaN. */
 export const rangeOfCast = (from: DType | undefined): Range | undefined =>
   from === "u8" ? { most: 255, isNumber: true } : undefined;
 
-/** Far from where sums and products of f32 overflow. */
+/** Larger bounds are dropped: this one is far from where f32 sums and products overflow. */
 const LARGEST = 2 ** 100;
 
-/** The range of one number; of halves nothing is known, whose data are bits. */
+/** The range of a single f32 number; half dtypes store bits, so nothing is known of them. */
 export const rangeOfScalar = (value: number, dtype: DType): Range | undefined =>
   dtype === "f32" && Number.isFinite(value) ? { most: Math.abs(value), isNumber: true } : undefined;
 
@@ -110,7 +108,7 @@ function resultRange(opType: string, { dtypes: [dtype], ranges, attributes }: Em
   return most <= LARGEST ? { most, isNumber: ranges.every((range) => range?.isNumber) } : undefined;
 }
 
-/** The types of a node's outputs, as far as they are known. */
+/** The types of a node's outputs, undefined where not known. */
 export function resultTypes(opType: string, emission: Emission): readonly (KnownType | undefined)[] {
   const shape = ELEMENTWISE.has(opType) ? commonShape(emission.shapes) : undefined;
   const range = resultRange(opType, emission);

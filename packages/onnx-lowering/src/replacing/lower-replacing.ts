@@ -5,9 +5,7 @@ import type { OwnLowerings } from "../lowerings/own-lowering.js";
 import { KernelWriter, type Replacements } from "./kernel-writer.js";
 import type { KnownType } from "./known-types.js";
 
-/**
- * Lowers nodes by `lowerOwn`, and replaces what these and the standard forms emit.
- */
+/** Lowers nodes by `lowerOwn`, then replaces nodes without a kernel among those that this emits. */
 export function lowerReplacing(
   own: OwnLowerings,
   replacements: Replacements,

@@ -1,9 +1,9 @@
-/** Moves along one axis of values whose shapes are known. */
+/** Moves elements along one axis of values whose shapes are known. */
 import type { DType, Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { product, reshape } from "../lowerings/operators.js";
 
-/** A value with its shape. */
+/** The name and shape of a value. */
 export interface Shaped {
   readonly name: string;
   readonly shape: Shape;
@@ -12,7 +12,7 @@ export interface Shaped {
 const withSize = (shape: Shape, axis: number, size: number): Shape =>
   shape.map((own, index) => (index === axis ? size : own));
 
-/** Adds that many elements of that value before and after; crops where the numbers are negative. */
+/** Pads an axis before and after with `value`; negative numbers crop. */
 export function frame(
   { name, shape }: Shaped,
   axis: number,
@@ -46,7 +46,7 @@ function crop(
   return takeEvery({ name, shape }, axis, { start: before, step: 1, count }, writer);
 }
 
-/** `count` elements from `start` on, each `step` after the one before. */
+/** Takes `count` elements of an axis, from `start` on, `step` apart. */
 export function takeEvery(
   { name, shape }: Shaped,
   axis: number,
@@ -59,15 +59,15 @@ export function takeEvery(
   return { name: writer.one("Slice", [name, ...bounds]), shape: withSize(shape, axis, count) };
 }
 
-/** A value whose element o along an axis goes to place `step` · o + `offset` of a longer axis. */
+/** A value whose element o along an axis is placed at `step` · o + `offset` of a longer axis. */
 export interface Placed {
   readonly name: string;
   readonly offset: number;
 }
 
 /**
- * The sums of values of one shape that are placed along an axis of that size with that step, zeros elsewhere. Values
- * whose offsets differ by whole steps are shifted and added; the rest interleave.
+ * Sums values of one shape that are placed along an axis of `size` with this step, with zeros elsewhere. Values whose
+ * offsets differ by whole steps are shifted and added; the others interleave.
  */
 export function spread(
   placed: readonly Placed[],

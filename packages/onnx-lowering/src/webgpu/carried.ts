@@ -1,13 +1,13 @@
 /**
- * Bools and bytes in other dtypes, since most of the provider's kernels do not take them: those that are only moved are f32,
- * which holds them exactly and which every kernel takes; bytes in arithmetic are i32.
+ * Computes bools and bytes in other dtypes, because few of the provider's kernels take them. For moves they become
+ * f32, which holds them exactly and which every kernel takes; for arithmetic bytes become i32.
  */
 import type { DType } from "@mp/graph";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 
 const isSmall = (dtype: DType | undefined): dtype is "bool" | "u8" => dtype === "bool" || dtype === "u8";
 
-/** @param moved the inputs that are moved; all if undefined */
+/** Moves bools and bytes as f32. @param moved indices of the inputs that are moved; default all */
 const moveInF32 =
   (opType: string, moved?: readonly number[]): Replacement =>
   ({ inputs, attributes, options, dtypes }, writer) => {
@@ -20,7 +20,7 @@ const moveInF32 =
     return writer.emit(opType, wide, attributes, options).map((name) => writer.cast(name, dtype));
   };
 
-/** An Identity is two casts. */
+/** Writes an Identity as two casts. */
 const identity: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) =>
   isSmall(dtype) ? [writer.cast(writer.cast(x, "f32"), dtype)] : undefined;
 
@@ -40,7 +40,7 @@ const MOVED: Readonly<Record<string, readonly number[] | undefined>> = {
   Expand: [0],
 };
 
-/** Computes bytes in i32. Results that are bytes again wrap. */
+/** Computes bytes in i32; results that are bytes again wrap. */
 const inI32 =
   (opType: string, isOfDType: boolean): Replacement =>
   ({ inputs, attributes, options, dtypes }, writer) => {

@@ -1,6 +1,6 @@
 /**
- * The probe's findings for the WebGPU provider in ONNX Runtime 1.30: asking takes half a minute of compiling shaders on
- * a processor. A test holds the table to the probe.
+ * The probe's findings for the WebGPU provider of ONNX Runtime 1.30. Probing would spend half a minute on compiling
+ * shaders; a test compares the table with the probe.
  */
 import { type DType, type HalfDType, type Op, opDTypes, PRODUCT_OPS } from "@mp/graph";
 import { pairKey } from "@mp/graph/backend";
@@ -11,25 +11,25 @@ const LOOP = "the WebGPU provider has no kernel of Scan: unroll the loop, as a t
 const REMAINDER =
   "the WebGPU provider has no kernel of Mod, and no exact remainder of floats can be made of others";
 
-/** Why an op is not computed in a dtype. */
+/** The reason why an op is not computed in a dtype. */
 const missing: Readonly<Partial<Record<Op, (dtype: DType) => string | undefined>>> = {
   Scan: () => LOOP,
   Mod: (dtype) => (dtype === "f32" || dtype === "f16" ? REMAINDER : undefined),
 };
 
-/** Ops that round halves on the way, or overflow: on CUDA too. */
+/** Ops that round intermediate results in half dtypes, or overflow; also on CUDA. */
 export const ROUNDED_ON_THE_WAY: readonly Op[] = [
   "LayerNormalization", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", "ReduceLogSum", "ReduceLogSumExp",
   "SoftmaxCrossEntropyLoss",
 ]; // biome-ignore format: one list
 
-/** Ops that round more than once in f16: WGSL's functions of f16 are off by several units, and lose small numbers. */
+/** Ops that round more than once in f16: WGSL's f16 functions are off by several ulp and lose small numbers. */
 export const INEXACT: readonly Op[] = [
   "Exp", "Log", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Elu", "Gelu", "Pow", "Reciprocal", "Sqrt", "Div",
   "Softmax", "Attention", ...ROUNDED_ON_THE_WAY,
 ]; // biome-ignore format: one list
 
-/** Ops of f16 that are computed in f32: those, and sums and products, which accumulate in f16. */
+/** Ops in f16 that are computed in f32: the inexact ones, and sums and products, which would accumulate in f16. */
 const WIDENED: readonly Op[] = [
   ...INEXACT,
   ...PRODUCT_OPS,
@@ -38,7 +38,7 @@ const WIDENED: readonly Op[] = [
 
 const NON_FINITE = "convolutions leave out the padding's products with infinities and NaN";
 
-/** Findings that do not depend on the adapter; of sums in f16, none is left. */
+/** Findings that do not depend on the adapter. No sum accumulates in f16 once lowered. */
 interface FindingsOfVersion {
   readonly missing: ReadonlyMap<string, string>;
   readonly widened: ReadonlySet<string>;
@@ -46,7 +46,7 @@ interface FindingsOfVersion {
   readonly nonFinite: string;
 }
 
-/** Undefined for another version, which is probed. */
+/** The findings for a version; undefined for a version that has to be probed. */
 export function findingsOfVersion(
   version: string,
   native: readonly HalfDType[],

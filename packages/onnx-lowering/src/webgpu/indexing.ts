@@ -1,17 +1,17 @@
-/** Gathers and scatters of dtypes that the provider's kernels do not take: they read rows of a flat value. */
+/** Gathers and scatters in dtypes that the provider's kernels do not take, as reads of rows of a flat value. */
 import { type DType, type ScatterOp, type Shape, stridesOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { scatterKeepingNaN } from "../lowerings/nan.js";
 import { reshape, upTo } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
-/** i32 numbers along one axis, in a shape that broadcasts with values of that rank. */
+/** A list of i32 numbers along one axis, shaped to broadcast with values of that rank. */
 function column(numbers: readonly number[], rank: number, axis: number, writer: NodeWriter): string {
   const shape = Array.from({ length: rank }, (_, index) => (index === axis ? numbers.length : 1));
   return reshape(writer.list(numbers, "i32"), shape, writer);
 }
 
-/** Writes `GatherElements`, for any dtype. */
+/** Writes a `GatherElements` for any dtype. */
 export function gatherElements(
   { name, shape, dtype }: { readonly name: string; readonly shape: Shape; readonly dtype: DType },
   { name: indices, shape: places }: { readonly name: string; readonly shape: Shape },
@@ -51,7 +51,7 @@ const gather: OwnLowering<"GatherElements"> = (node, operands, writer) => {
   ];
 };
 
-/** Slices of i32 are rows at places that are known; so are slices backwards, of which the kernel gets several wrong. */
+/** Slices i32, and any dtype backwards, by gathering known positions: the kernel gets several of these wrong. */
 export const sliceAsRows: OwnLowering<"Slice"> = (node, operands, writer) => {
   const { dtype } = operandType(node);
   const { starts, axes, steps } = node.attributes;
@@ -68,7 +68,7 @@ export const sliceAsRows: OwnLowering<"Slice"> = (node, operands, writer) => {
   ];
 };
 
-/** 1 where the index, counted from the end if it is negative, is the place. */
+/** 1 where the index equals the position, else 0; negative indices count from the end. */
 const oneHot: OwnLowering<"OneHot"> = (node, operands, writer) => {
   const { axis, depth, dtype } = node.attributes;
   const rank = node.outputs[0]?.shape.length ?? 1;
@@ -81,8 +81,8 @@ const oneHot: OwnLowering<"OneHot"> = (node, operands, writer) => {
 };
 
 /**
- * Gives the kernels a copy of the data that a shader makes. They write over data that nothing else reads, and copy other
- * data in a way that recorded runs do not replay. They cannot be started without an element.
+ * Gives the kernels a copy of the data made by a shader. They overwrite data that nothing else reads, and copy other
+ * data in a way that recorded runs do not replay. They cannot run without elements.
  */
 const scatter: OwnLowering<ScatterOp> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);

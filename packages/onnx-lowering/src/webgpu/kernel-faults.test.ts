@@ -1,4 +1,4 @@
-/** Nodes that the provider's kernels get wrong are not written, whatever the shapes. */
+/** Nodes that the provider's kernels get wrong are never written, whatever the shapes. */
 import { GraphBuilder, type Op, type OpAttributes, type Shape } from "@mp/graph";
 import { decodeModel, type OnnxNode } from "@mp/onnx";
 import { describe, expect, it } from "vitest";
@@ -12,7 +12,7 @@ const TARGET = {
   castsThroughDoubles: false,
 } as const;
 
-/** The nodes written for one node. */
+/** The ONNX nodes written for one node. */
 function written<K extends Op>(
   op: K,
   dtype: "f32" | "bool",

@@ -1,4 +1,4 @@
-/** Logic and the classes of numbers, from the comparisons, `And` and `Not` that the provider has. */
+/** Composes logic ops and tests for NaN and infinity from the provider's comparisons, `And` and `Not`. */
 import { floatFormats, isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
@@ -18,8 +18,8 @@ const isInf: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
 };
 
 /**
- * Turns `And` of two shapes into a product: the provider keeps one shader for all pairs of ranks, although it reads the
- * operands in fours for some pairs of shapes and one by one for others, so that a result depends on what ran before.
+ * Writes `And` of two shapes as a product. The provider caches one shader for all shapes of the same ranks, although
+ * some need reads of four elements and others single ones, so that a result would depend on what ran before.
  */
 const both: Replacement = ({ inputs, shapes }, writer) => {
   if (commonShape(shapes) !== undefined) return undefined;

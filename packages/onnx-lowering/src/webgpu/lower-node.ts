@@ -1,4 +1,4 @@
-/** Lowerings for ONNX Runtime's WebGPU provider, on which every node has to run. */
+/** Lowerings for ONNX Runtime's WebGPU provider, which must run every node. */
 import type { LowerNode } from "@mp/onnx/write";
 import type { Surroundings } from "../lowerings/lower-node.js";
 import type { Target } from "../lowerings/target.js";
@@ -6,6 +6,5 @@ import { lowerReplacing } from "../replacing/lower-replacing.js";
 import { webgpuLowerings } from "./own-lowerings.js";
 import { replacements } from "./replacements.js";
 
-/** Lowers nodes for that provider. */
 export const lowerWebgpuNodes = (target: Target, surroundings: Surroundings): LowerNode =>
   lowerReplacing(webgpuLowerings(target, surroundings), replacements);

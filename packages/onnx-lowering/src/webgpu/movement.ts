@@ -4,7 +4,7 @@ import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lower
 import { sliceAsRows } from "./indexing.js";
 import { splitInSteps } from "./split.js";
 
-/** Repeats axis by axis, so that no value has more than three axes: the kernel takes few. */
+/** Repeats one axis at a time, so that no value has more than three axes: the kernel takes few. */
 const tile: OwnLowering<"Tile"> = (node, operands, writer) => {
   const { shape, dtype } = operandType(node);
   const isSmall = dtype === "bool" || dtype === "u8";
@@ -32,8 +32,8 @@ function repeatAlong(
 }
 
 /**
- * Drops a Transpose that moves nothing: for a value of one axis the kernel copies the buffer, and the provider's recorded
- * runs do not replay such a copy.
+ * Drops a Transpose that moves nothing: for one axis the kernel copies the buffer, which the provider's recorded runs
+ * do not replay.
  */
 const transpose: OwnLowering<"Transpose"> = ({ attributes: { perm } }, operands) =>
   perm.every((axis, place) => axis === place) ? [at(operands, 0)] : undefined;

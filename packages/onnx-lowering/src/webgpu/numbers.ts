@@ -1,10 +1,12 @@
-/** Functions of numbers that the provider has no kernel for. */
+/** Numeric functions without a kernel in the provider. */
 import { type DType, isFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "../lowerings/log-softmax.js";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 
-/** From here on f32 has no fractions, and adding and subtracting it rounds what is below to even. */
+/**
+ * Adding and subtracting this number rounds smaller ones to integers, ties to even: f32 has no fractions above it.
+ */
 const WHOLE_FROM = 2 ** 23;
 
 const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
@@ -21,7 +23,7 @@ const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
   return [writer.cast(writer.one("Where", [isSmall, near, wide]), dtype ?? "f32")];
 };
 
-/** The sign; NaN stays NaN, which 0 · x keeps. */
+/** The sign of numbers; NaN stays NaN. */
 const sign: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) => {
   const zero = writer.scalar(0, dtype);
   const [above, below] = (["Greater", "Less"] as const).map((order) =>
@@ -32,7 +34,7 @@ const sign: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer
   return [writer.one("Where", [writer.one("Equal", [x, x]), number, x])];
 };
 
-/** Rounded once. */
+/** Computes LogSoftmax in f32 and rounds once. */
 const rowsOfLogarithms: Replacement = (
   { inputs: [x = ""], dtypes: [dtype], attributes: { axis } },
   writer,
@@ -41,7 +43,7 @@ const rowsOfLogarithms: Replacement = (
   return [writer.cast(logSoftmax(writer.cast(x, "f32"), along, writer), dtype ?? "f32")];
 };
 
-/** x - y · (x / y): of integers the quotient is truncated, of floats too with `fmod`. */
+/** x - y · (x / y) for integers, whose quotient is truncated. */
 const mod: Replacement = ({ inputs: [x = "", y = ""], dtypes: [dtype = "i32"], attributes }, writer) => {
   if (isFloat(dtype)) return undefined;
   const isTruncated = attributes["fmod"]?.kind === "int" && Number(attributes["fmod"].value) === 1;
@@ -50,7 +52,7 @@ const mod: Replacement = ({ inputs: [x = "", y = ""], dtypes: [dtype = "i32"], a
   return [withDivisorsSign(rest, y, dtype, writer)];
 };
 
-/** A remainder of another sign than the divisor's is one divisor short. */
+/** Adds the divisor to a remainder whose sign differs from the divisor's. */
 function withDivisorsSign(rest: string, y: string, dtype: DType, writer: NodeWriter): string {
   const zero = writer.scalar(0, dtype);
   const [isBelow, isAbove] = [rest, y].map((name) => writer.one("Less", [name, zero])) as [string, string];
@@ -60,7 +62,7 @@ function withDivisorsSign(rest: string, y: string, dtype: DType, writer: NodeWri
   return writer.one("Where", [adds, writer.one("Add", [rest, y]), rest]);
 }
 
-/** The kernels take floats. */
+/** 0 - x for integers: the kernels take only floats. */
 const negate: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) =>
   isFloat(dtype) ? undefined : [writer.one("Sub", [writer.scalar(0, dtype), x])];
 

@@ -14,13 +14,13 @@ import { randomBits, unsignedArithmetic } from "./random-bits.js";
 import { reduceLowerings } from "./reduce.js";
 import { unaryLowerings } from "./unary.js";
 
-/** The kernel of products of 64 rows or more ends the process where C is a scalar. */
+/** Gives a scalar C one dimension: the kernel for products of 64 rows or more crashes on a scalar. */
 const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer, standard) => {
   if (c === undefined || node.inputs[2]?.shape.length !== 0) return undefined;
   return standard([a, b, reshape(c, [1], writer)]);
 };
 
-/** The lowerings of nodes for the WebGPU provider: those for the processor that are right for it too, and its own. */
+/** The lowerings for the WebGPU provider: its own, and those of the processor that are right for it too. */
 export const webgpuLowerings = (target: Target, surroundings: Surroundings): OwnLowerings => ({
   ...firstOfEach(ownLowerings(target, surroundings), { Gemm: gemm }),
   ...unaryLowerings,

@@ -1,6 +1,6 @@
 /**
- * Maxima over windows, axis by axis: the provider's kernel drops NaN, starts from the lowest finite number and gives no
- * places that another kernel reads.
+ * Computes maxima over windows axis by axis: the provider's kernel drops NaN, starts from the lowest finite number,
+ * and gives no indices that another kernel reads.
  */
 import { type GraphNode, type PoolingWindow, type Shape, windowExtent, withoutCeiling } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -9,7 +9,7 @@ import { frame, type Shaped, spread, takeEvery } from "./along-axis.js";
 
 /** The windows along one spatial axis. */
 interface AxisWindow {
-  /** Axis of the whole value. */
+  /** Axis of the value, batch and channels included. */
   readonly axis: number;
   readonly kernel: number;
   readonly stride: number;
@@ -31,7 +31,7 @@ function axisWindows(shape: Shape, attributes: PoolingWindow): readonly AxisWind
   }));
 }
 
-/** One slice of the padded value for each tap of the kernel: every window's element at that tap. */
+/** One slice of the padded value per tap of the kernel: the element of every window at that tap. */
 function windowTaps(
   x: Shaped,
   dtype: "f32" | "f16",
@@ -49,7 +49,7 @@ function windowTaps(
 
 const floatDType = (node: GraphNode): "f32" | "f16" => (operandType(node).dtype === "f16" ? "f16" : "f32");
 
-/** `Max` keeps NaN. */
+/** Takes maxima over the taps with `Max`, which keeps NaN. */
 const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   const { shape } = operandType(node);
   const pooled = axisWindows(shape, node.attributes).reduce<Shaped>(
@@ -65,17 +65,17 @@ const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   return [pooled.name];
 };
 
-/** The first largest element of each window along one axis, and its place. */
+/** The largest element of each window along one axis, the first of equal ones, and its position. */
 interface Found {
   readonly most: Shaped;
-  /** The place in the kernel, f32. */
+  /** The position in the kernel, as f32. */
   readonly place: string;
   readonly window: AxisWindow;
-  /** Size of the axis before the windows. */
+  /** Size of the axis before pooling. */
   readonly size: number;
 }
 
-/** NaN is never the largest. In a window without anything above -infinity the first place inside counts as largest. */
+/** Finds the largest elements; NaN never is one. A window of only -∞ gets the first position inside the value. */
 function findLargest(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: NodeWriter): Found {
   const { axis, stride, dilation, begin } = window;
   const taps = windowTaps(x, dtype, window, writer);
@@ -95,7 +95,7 @@ function findLargest(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer
   return { most: { name: most, shape }, place, window, size: x.shape[axis] ?? 0 };
 }
 
-/** Sends each window's gradient along one axis back to the place of its largest element. */
+/** Sends each window's gradient back along one axis, to the position of its largest element. */
 function throughWindows(dy: string, { most, place, window, size }: Found, writer: NodeWriter): string {
   const { axis, kernel, stride, dilation, begin, end } = window;
   const placed = Array.from({ length: kernel }, (_, tap) => {
@@ -108,16 +108,16 @@ function throughWindows(dy: string, { most, place, window, size }: Found, writer
   return frame(whole, axis, [-begin, -end], [0, "f32"], writer).name;
 }
 
-/** Sums of at most so many terms may be rounded after each term. */
+/** Most terms of a sum that may be rounded after each term. */
 const FEW_TERMS = 4;
 
-/** The number of windows that an element is in, at most. */
+/** Most windows that share one element. */
 const overlap = (windows: readonly AxisWindow[]): number =>
   windows.reduce((most, { kernel, stride }) => most * Math.ceil(kernel / stride), 1);
 
 /**
- * Splits numbers into multiples of a unit so large that sums of `terms` of them are exact, and remainders. Where any number
- * is infinite, the first part is the whole number.
+ * Splits numbers into multiples of a unit, so large that sums of `terms` of them are exact, and remainders. If any
+ * number is infinite, the first parts are the numbers themselves.
  */
 function inParts(x: string, terms: number, writer: NodeWriter): readonly [string, string] {
   const zero = writer.scalar(0, "f32");
@@ -130,9 +130,9 @@ function inParts(x: string, terms: number, writer: NodeWriter): readonly [string
 }
 
 /**
- * The largest of a window is the largest along its last axis, then along the one before: the first of equals in each is
- * the first in order. Sums are in f32 and in one order, so that every run gives the same bits; those of many terms, which are
- * rounded after each axis, are in parts.
+ * Finds the largest of a window along its last axis, then along the one before, and so on, which keeps the first of
+ * equal ones. Gradients are summed in f32 in a fixed order, so that every run gives the same bits; sums of many
+ * terms, which would be rounded after each axis, are computed in two parts.
  */
 const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const [, { dtype, shape } = operandType(node)] = node.inputs;

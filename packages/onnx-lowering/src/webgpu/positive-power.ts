@@ -1,31 +1,31 @@
 /**
- * xʸ = 2^(y · log2 x), with the logarithm and its product with y in parts: in one f32 the error of the product grows with
- * its size, which is up to 128, and shaders' logarithms near 1 are off by 2^-21 whatever their size. The method is that of
- * fdlibm's powf (Sun Microsystems, 1993). It needs sums and products that are rounded one by one, as those of separate
- * kernels are.
+ * xʸ = 2^(y · log2 x), with the logarithm and its product with y in two parts each: in a single f32 the product's
+ * error would grow with its size, up to 128, and shaders' logarithms near 1 have an absolute error of 2^-21. The
+ * method is that of fdlibm's powf (Sun Microsystems, 1993). It requires that sums and products are rounded one by
+ * one, as in separate kernels.
  */
 import type { NodeWriter } from "@mp/onnx/write";
 import { polynomial, SHIFT, scaleUp } from "../lowerings/functions.js";
 
-/** 2 / ln 2 in two parts, the first of which has 5 bits. */
+/** The first part of 2 / ln 2, which has 5 bits. */
 const HEAD = 2.875;
 const TAIL = 2 / Math.LN2 - HEAD;
 
-/** artanh(s) / s = 1 + s² · (1/3 + s²/5 + …), for |s| below 0.18. */
+/** Coefficients of artanh(s) / s = 1 + s² · (1/3 + s²/5 + …), for |s| below 0.18. */
 const ARTANH = [1 / 3, 1 / 5, 1 / 7, 1 / 9, 1 / 11];
 
-/** From here on the result of any base but 1 is 0 or infinity. */
+/** Exponent from which the result for any base but 1 is 0 or infinite. */
 const LARGEST_EXPONENT = 2 ** 33;
 
 type Emit = (op: string, ...inputs: readonly string[]) => string;
 
-/** The upper bits of x, `dropped` fewer than f32 has (Veltkamp 1968). */
+/** The upper bits of x, without the `dropped` lowest (Veltkamp 1968). */
 function upperBits(x: string, dropped: number, one: Emit, number: (value: number) => string): string {
   const scaled = one("Mul", x, number(2 ** dropped + 1));
   return one("Sub", scaled, one("Sub", scaled, x));
 }
 
-/** @param x finite and above 0; the result for any other number is meaningless */
+/** @param x finite and positive; for any other number the result is meaningless */
 export function positivePower(x: string, y: string, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const one: Emit = (op, ...inputs) => writer.one(op, inputs);

@@ -1,4 +1,4 @@
-/** Powers of any numbers: positive powers, corrected for signs, zeros, infinities and NaN. */
+/** Powers of any numbers: those of magnitudes, corrected for signs, zeros, infinities and NaN. */
 import { isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import type { ConstantOf } from "../lowerings/division.js";
@@ -7,7 +7,7 @@ import { product } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 import { positivePower } from "./positive-power.js";
 
-/** The only element of an exponent that is known. */
+/** The only element of a known exponent; undefined otherwise. */
 function constantExponent(
   node: Parameters<OwnLowering<"Pow">>[0],
   constantOf: ConstantOf,
@@ -36,7 +36,7 @@ export const power =
     ];
   };
 
-/** The kernel fails where a base is repeated along the last axis, unless it takes it for a scalar. */
+/** Expands a base that would broadcast along the last axis, where the kernel fails unless the base is a scalar. */
 function wholeBase(node: Parameters<OwnLowering<"Pow">>[0], base: string, writer: NodeWriter): string {
   const { shape } = operandType(node);
   const result = node.outputs[0]?.shape ?? shape;

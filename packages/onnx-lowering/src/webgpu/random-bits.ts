@@ -1,6 +1,6 @@
 /**
- * Squares32 (Widynski, arXiv 2004.06278) in u32, for devices without 64-bit integers. Few of them have shifts, but a
- * quotient by 2^16 is one; and limbs of 16 bits, as wide as u32, add up without carries.
+ * Squares32 (Widynski, arXiv 2004.06278) in u32, for devices without 64-bit integers. Few devices have shifts, so a
+ * quotient by 2^16 replaces them. Words are split into limbs of 16 bits, held in u32, whose sums need no carries.
  */
 import { elementCount, tensor } from "@mp/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
@@ -11,16 +11,16 @@ const MASK = 2n ** 64n - 1n;
 /** ONNX's number for uint32. */
 const UINT32 = 12;
 
-/** At most as many columns: tables of them are written into the model. */
+/** Most columns of a layout: tables of this length are written into the model. */
 const COLUMNS = 1024;
 
-/** How elements lie in a matrix. */
+/** The matrix in which the elements are computed. */
 interface Layout {
   readonly rows: number;
   readonly columns: number;
 }
 
-/** Rows of whole vectors of four if they are not short. The product may be more than the count. */
+/** Chooses rows of whole vectors of four, unless these were short. The matrix may have more than `count` elements. */
 function chooseLayout(count: number): Layout {
   const sizes = Array.from({ length: Math.min(count, COLUMNS) }, (_, index) => index + 1);
   const divisors = sizes.filter((size) => count % size === 0);
@@ -32,7 +32,7 @@ function chooseLayout(count: number): Layout {
     : { rows: count / columns, columns };
 }
 
-/** Arithmetic of ONNX's uint32 on names. It wraps. */
+/** Wrapping uint32 arithmetic on names. */
 class Unsigned {
   readonly writer: NodeWriter;
 
@@ -47,7 +47,7 @@ class Unsigned {
     );
   }
 
-  /** The counter, an i32. */
+  /** Converts the counter, an i32. */
   counter(drawn: string): string {
     return this.writer.one("Cast", [drawn], { to: int(UINT32) });
   }
@@ -56,7 +56,7 @@ class Unsigned {
     return this.table([BigInt(value)], []);
   }
 
-  /** The sum of at least one. */
+  /** The sum of all arguments. */
   sum(first: string, ...others: readonly string[]): string {
     return others.reduce((a, b) => this.writer.one("Add", [a, b]), first);
   }
@@ -73,14 +73,14 @@ class Unsigned {
     return this.writer.one("Div", [a, this.number(number)]);
   }
 
-  /** 1 where a < b, else 0: not every engine compares u32. */
+  /** 1 where a < b, else 0, without a comparison: not every engine compares u32. */
   isBelow(a: string, b: string): string {
     const excess = this.sub(this.writer.one("Max", [a, b]), a);
     return this.writer.one("Min", [excess, this.number(1)]);
   }
 }
 
-/** Shifts right, with copies of the sign from above, on an engine that rounds what it shifts to 24 bits. */
+/** Shifts right with sign extension, on an engine that rounds the operand of a shift to 24 bits. */
 function shiftRight(x: string, bits: number, writer: NodeWriter, shift: (x: string) => string): string {
   const shiftMasked = (mask: number): string =>
     shift(writer.one("BitwiseAnd", [x, writer.scalar(mask, "i32")]));
@@ -89,7 +89,7 @@ function shiftRight(x: string, bits: number, writer: NodeWriter, shift: (x: stri
   return writer.one("Add", [shiftMasked(-(2 ** 16)), shiftMasked(2 ** 16 - 2 ** bits)]);
 }
 
-/** In i32, for an engine that computes u32 so: constants, quotients, comparisons and shifts are then signed. */
+/** The arithmetic in i32, for engines that compute u32 like that: constants, quotients and shifts are signed. */
 class Signed extends Unsigned {
   override counter(drawn: string): string {
     return drawn;
@@ -104,7 +104,7 @@ class Signed extends Unsigned {
     );
   }
 
-  /** @param number a power of two */
+  /** The unsigned quotient. @param number a power of two */
   override quotient(a: string, number: number): string {
     const bits = Math.log2(number);
     const direction = { direction: string("RIGHT") };
@@ -115,7 +115,7 @@ class Signed extends Unsigned {
     return this.writer.one("BitwiseAnd", [moved, this.number(2 ** (32 - bits) - 1)]);
   }
 
-  /** The borrow of a - b, from the highest bits. */
+  /** 1 where a < b, else 0: the borrow of a - b, from its highest bit. */
   override isBelow(a: string, b: string): string {
     const { writer } = this;
     const not = writer.one("BitwiseNot", [a]);
@@ -129,8 +129,8 @@ class Signed extends Unsigned {
 }
 
 /**
- * Integers of 64 bits: their words, and two limbs of the low word, low + 2^16 · high. Of a number that is added to a square,
- * the limbs may exceed the low word, by a carry that the high word lacks.
+ * A 64-bit integer: its two words, and the limbs of its low word, low + 2^16 · high. In a number that is added to a
+ * square, the limbs may also contain a carry that the high word lacks.
  */
 interface Wide {
   readonly low: string;
@@ -144,9 +144,9 @@ function splitLimbs(word: string, u: Unsigned): Wide["limbs"] {
 }
 
 /**
- * The high word of x² + term. With x = 2^16 · a + b in the low word, it is a² + 2 · low · high + ⌊(2^17 · a · b + b² +
- * term) / 2^32⌋. The quotient is taken in steps, none of which exceeds 2^32 - 1: b² + 2 · (2^16 - 1) does not, nor does a · b
- * + 2^17.
+ * The high word of x² + term. With x = 2^16 · a + b in the low word, it is a² + 2 · low · high + ⌊(2^17 · a · b + b²
+ * + term) / 2^32⌋. The quotient is computed in steps that stay below 2^32: both b² + 2 · (2^16 - 1) and a · b + 2^17
+ * do.
  */
 function highOfSquare({ low, high, limbs: [b, a] }: Wide, term: Wide, u: Unsigned): string {
   const [t0, t1] = term.limbs;
@@ -156,13 +156,13 @@ function highOfSquare({ low, high, limbs: [b, a] }: Wide, term: Wide, u: Unsigne
   return u.sum(u.mul(a, a), middle, crossed, crossed, term.high);
 }
 
-/** x² + term with its words exchanged. */
+/** x² + term with its two words exchanged. */
 function squareAndSwap(x: Wide, term: Wide, u: Unsigned): Wide {
   const low = highOfSquare(x, term, u);
   return { low, high: u.sum(u.mul(x.low, x.low), term.low), limbs: splitLimbs(low, u) };
 }
 
-/** y = (2^32 · drawn + index) · key of every element. The part of `drawn` is in the high word alone. */
+/** y = (2^32 · drawn + index) · key for every element; `drawn` affects only the high word. */
 function products(drawn: string, key: bigint, { rows, columns }: Layout, u: Unsigned): Wide {
   const table = (length: number, stride: number, shape: readonly number[]) => {
     const steps = Array.from({ length }, (_, at) => (key * BigInt(at * stride)) & MASK);
@@ -176,7 +176,7 @@ function products(drawn: string, key: bigint, { rows, columns }: Layout, u: Unsi
   return { low, high: u.sum(first, steps.high, u.isBelow(low, steps.low)), limbs: splitLimbs(low, u) };
 }
 
-/** z = y + key. Its limbs have up to 17 bits, which stand for the carry of the low word as well. */
+/** z = y + key. Its limbs have up to 17 bits, which include the carry out of the low word. */
 function withKey({ low, high, limbs: [t0, t1] }: Wide, key: bigint, u: Unsigned): Wide {
   const lower = Number(key & 0xffffffffn);
   return {
@@ -193,7 +193,7 @@ function squares(drawn: string, key: bigint, layout: Layout, u: Unsigned): strin
   return highOfSquare(x, z, u);
 }
 
-/** In the shape of the node, without the elements that fill the last row. */
+/** Reshapes the matrix to the node's shape, without the elements that fill its last row. */
 function shapeBits(
   bits: string,
   { rows, columns }: Layout,
@@ -213,7 +213,7 @@ function shapeBits(
 type Arithmetic = (writer: NodeWriter) => Unsigned;
 
 export const unsignedArithmetic: Arithmetic = (writer) => new Unsigned(writer);
-/** For an engine that computes u32 as i32. */
+/** Arithmetic for an engine that computes u32 as i32. */
 export const signedArithmetic: Arithmetic = (writer) => new Signed(writer);
 
 export const randomBits =

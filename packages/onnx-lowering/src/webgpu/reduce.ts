@@ -12,8 +12,8 @@ import {
 import { search, topK } from "./search.js";
 
 /**
- * Reduces a scalar without a reduction: a recorded run of the kernel always gives the value of the run that was recorded.
- * Only what the reduction does to each element remains.
+ * Computes what a reduction does to a single element, for scalars: a recorded run of the kernel would always give the
+ * value of the run that was recorded.
  */
 const ofScalar: OwnLowering<ReduceOp> = (node, operands, writer) => {
   const { dtype, shape } = operandType(node);
@@ -25,7 +25,7 @@ const ofScalar: OwnLowering<ReduceOp> = (node, operands, writer) => {
   return [dtype === "f32" || dtype === "f16" ? writer.one("Identity", [x]) : x];
 };
 
-/** The kernel's sum overflows: log Σ eˣ as max + log Σ e^(x - max). */
+/** log Σ eˣ as max + log Σ e^(x - max), because the kernel's sum overflows. */
 const logSumExp: OwnLowering<"ReduceLogSumExp"> = (node, operands, writer) => {
   const { axes, keepdims } = node.attributes;
   if (axes.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** Replacements, by dtype, for ONNX's operators without a kernel in ONNX Runtime's WebGPU provider. */
+/** Replacements, by dtype, of ONNX operators without a kernel in ONNX Runtime's WebGPU provider. */
 
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 import { carried } from "./carried.js";
@@ -6,7 +6,7 @@ import { convolutions } from "./convolution.js";
 import { logic } from "./logic.js";
 import { numbers } from "./numbers.js";
 
-/** The first that replaces the node. */
+/** Joins tables: the first that replaces a node is used. */
 function join(...tables: readonly Replacements[]): Replacements {
   const ops = new Set(tables.flatMap(Object.keys));
   const firstReplacement =

@@ -1,6 +1,6 @@
 /**
- * Places of extremes and orders. The provider's kernels give places as 64-bit integers, which few of its others read: a
- * place becomes i32 by reading a list of all of them there. Its sort keeps the order of equals.
+ * Finds extremes and orders. The provider's kernels give positions as 64-bit integers, which few of its kernels read;
+ * a lookup in a list of all positions turns them into i32. Its sort keeps the order of equal elements.
  */
 import { type ArgOp, type DType, floatFormats, isComputeFloat, type Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -8,7 +8,7 @@ import { sort, upTo } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 import { gatherElements } from "./indexing.js";
 
-/** The first NaN where there is one, else the first extreme. */
+/** The position of the first NaN if there is one, else of the first extreme. */
 export const search: OwnLowering<ArgOp> = (node, operands, writer) => {
   const { dtype, shape } = operandType(node);
   const { axis, keepdims } = node.attributes;
@@ -28,7 +28,7 @@ export const search: OwnLowering<ArgOp> = (node, operands, writer) => {
 const LARGEST = floatFormats.f32.maxFinite;
 const BELOW_LARGEST = LARGEST - 2 ** 104;
 
-/** The keys to sort by one after another, the least significant first. */
+/** The keys to sort by in turn, the least significant first. */
 function sortKeys(x: string, dtype: DType, writer: NodeWriter): readonly string[] {
   if (isComputeFloat(dtype)) {
     const wide = writer.cast(x, "f32");
@@ -58,7 +58,7 @@ function sortKeys(x: string, dtype: DType, writer: NodeWriter): readonly string[
   return [low, high].map((name) => writer.cast(name, "f32"));
 }
 
-/** NaN is larger than every number. */
+/** The k largest or smallest elements; NaN is larger than every number. */
 export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
   const { axis, k, largest } = node.attributes;
   const { dtype, shape } = operandType(node);
@@ -78,7 +78,7 @@ export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
   return [gatherElements({ name: x, shape, dtype }, chosen, axis, writer), places];
 };
 
-/** Each element's place along the axis, f32. */
+/** Each element's position along the axis, as f32. */
 function placesAlong(shape: Shape, axis: number, writer: NodeWriter): string {
   const numbers = writer.list(upTo(shape[axis] ?? 0), "f32");
   const column = writer.ints(shape.map((_, index) => (index === axis ? (shape[axis] ?? 0) : 1)));

@@ -8,7 +8,7 @@ type Feeds = Readonly<Record<string, HostTensor>>;
 
 const integers = (...numbers: readonly bigint[]): HostTensor<"i64"> => tensor(BigInt64Array.from(numbers));
 
-/** The rewritten graph has no i64, and gives what the graph gives. */
+/** Checks that the rewritten graph has no i64 and gives the same results. */
 function expectSame(graph: Graph, feeds: Feeds): void {
   const short = shortIntegers(graph);
   const values = [

@@ -1,4 +1,4 @@
-/** Integers of 64 bits on a device that has none: i64 is held as i32. Its manifest refuses u64. */
+/** Holds i64 as i32 on devices without 64-bit integers. Their manifests refuse u64. */
 import {
   type AnyNode,
   type Graph,
@@ -14,7 +14,7 @@ import {
 export const shortType = (type: ValueType): ValueType =>
   type.dtype === "i64" ? { dtype: "i32", shape: type.shape } : type;
 
-/** An i64 tensor as i32. @throws MP_OUT_OF_RANGE for a number that i32 does not hold */
+/** Converts an i64 tensor to i32. @throws MP_OUT_OF_RANGE for a number that i32 does not hold */
 export function shorten(given: HostTensor): HostTensor {
   if (given.dtype !== "i64") return given;
   const words = Int32Array.from(given.data, Number);
@@ -29,7 +29,7 @@ export function shorten(given: HostTensor): HostTensor {
   return tensor(words, given.shape);
 }
 
-/** Undoes `shortened` for a tensor of that type. */
+/** Converts a result back to the value's type; undoes `shorten`. */
 export function lengthen(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
   if (dtype !== "i64") return given;
   return tensor(BigInt64Array.from(given.data as Int32Array, BigInt), shape);
@@ -45,7 +45,7 @@ const holdsWide = ({ inputs, nodes }: Graph): boolean =>
       ("body" in node.attributes && holdsWide(node.attributes.body)),
   );
 
-/** The attributes of the node that makes i32 where this one makes i64. */
+/** A node's attributes with i32 in place of i64. */
 function shortAttributes({ attributes }: AnyNode): AnyNode["attributes"] {
   if ("body" in attributes) return { ...attributes, body: shortIntegers(attributes.body) };
   if ("to" in attributes && attributes.to === "i64") return { ...attributes, to: "i32" };
@@ -54,7 +54,7 @@ function shortAttributes({ attributes }: AnyNode): AnyNode["attributes"] {
 }
 
 /**
- * The graph with i32 in place of i64; unchanged where it has none. Results beyond i32 wrap.
+ * The graph with i32 in place of i64; the same graph if it has none. Results beyond i32 wrap.
  * @throws MP_OUT_OF_RANGE for a constant that i32 does not hold
  */
 export function shortIntegers(graph: Graph): Graph {

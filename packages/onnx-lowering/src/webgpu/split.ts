@@ -1,11 +1,11 @@
 import { int, type NodeWriter } from "@mp/onnx/write";
 
-/** WebGPU grants a shader eight buffers everywhere, of which one is what is split. */
+/** Most parts of one Split: every WebGPU device grants a shader eight buffers, one of which is the operand. */
 const MOST_PARTS = 7;
 
 const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0);
 
-/** Parts of these sizes along an axis, in as many steps as it takes. */
+/** Splits an axis into parts of these sizes, in several steps if there are many. */
 export function splitInSteps(
   x: string,
   axis: number,
