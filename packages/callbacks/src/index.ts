@@ -1,4 +1,4 @@
-/** `@mp/callbacks`: callbacks for `fit`, plain values that are passed as `callbacks`. */
+/** `@mp/callbacks`: callbacks for `fit`, which takes a list of them as `callbacks`. */
 
 // Checkpoints
 

@@ -7,9 +7,9 @@ export type Scalars = Readonly<Record<string, number>>;
 const NOT_SCALARS = new Set(["step", "epoch", "batches", "samples", "milliseconds"]);
 
 /**
- * Collects the numbers of a step or of a validation: `loss`, the metrics by their names, and of a step `scale`,
- * `gradNorm`, `applied` (0 or 1), `retries` and `rates/GROUP`. With objectives each name begins with the objective's:
- * `d/loss`. A metric that shares the name of another number is `metrics/NAME`.
+ * Collects the numbers of a step or a validation by name: `loss`, the metrics and, for a step, `scale`, `gradNorm`,
+ * `applied` (0 or 1), `retries` and `rates/GROUP`. With objectives each name begins with the objective's: `d/loss`. A
+ * metric that has the name of another number becomes `metrics/NAME`.
  */
 export function readScalars(result: FitPosition | FitEpoch): Scalars {
   if ("loss" in result) return Object.fromEntries(listNumbers(result));
@@ -47,7 +47,7 @@ export function readLosses(step: FitPosition): number | Scalars {
   return Object.fromEntries(losses);
 }
 
-/** Whether a step was applied; with objectives, whether all of them were. */
+/** Whether a step was applied; with objectives, whether all objectives were. */
 export function isApplied(step: FitPosition): boolean {
   return Object.entries(readScalars(step)).every(
     ([name, value]) => (name !== "applied" && !name.endsWith("/applied")) || value === 1,

@@ -1,6 +1,6 @@
 /**
- * Adds a property to a callback. It is not enumerable: `fit` refuses enumerable members that it does not know, because
- * they may be misspelled functions.
+ * Adds a property to a callback, not enumerable: `fit` refuses enumerable members that it does not know, because they
+ * may be misspelled functions.
  */
 export function withReading<C extends object, const K extends string, V>(
   callback: C,

@@ -3,12 +3,12 @@ import { type CommonOptions, commonFlags } from "./common-flags.js";
 import { type Flag, FlagError, type Flags, type FlagValues, flagName } from "./flag.js";
 import { pathProblem } from "./paths.js";
 
-/** An app's name and the flags that it takes in addition to the common ones. */
+/** The name of an app, and its flags besides the common ones. */
 export interface AppDefinition<F extends Flags = Flags> {
   readonly name: string;
-  /** One sentence for `--help`. */
+  /** Description for `--help`, one sentence. */
   readonly description: string;
-  /** Other defaults of common flags. */
+  /** Defaults of common flags that differ in this app. */
   readonly defaults?: Partial<CommonOptions>;
   readonly flags: F;
 }
@@ -22,18 +22,18 @@ export type OptionsOf<D> = D extends AppDefinition<infer F> ? AppOptions<F> : ne
 export type ParsedCommandLine<F extends Flags> =
   | { readonly kind: "run"; readonly options: AppOptions<F> }
   | { readonly kind: "help"; readonly text: string }
-  /** One line, without the app's name. */
+  /** The message is one line, without the app's name. */
   | { readonly kind: "refused"; readonly message: string };
 
 const OWN_HEADING = "Flags of this app:";
 const COMMON_HEADING = "Flags of all apps:";
 
-/** Returns the definition, with the types of its flags. */
+/** Returns its argument, with the types of the flags inferred. */
 export function defineApp<const F extends Flags>(definition: AppDefinition<F>): AppDefinition<F> {
   return definition;
 }
 
-/** Parses a command line, the part after `node main.js`. Accesses files only to check whether paths exist. */
+/** Parses the part of a command line after `node main.js`. Looks at files only to check whether paths exist. */
 export function parseCommandLine<F extends Flags>(
   definition: AppDefinition<F>,
   argv: readonly string[],
@@ -98,7 +98,7 @@ function combinationProblem({ lossScale, initialScale }: CommonOptions): string 
   return undefined;
 }
 
-/** Joins the lines: commander puts its suggestion on a second one. */
+/** Joins the lines of a message: commander puts its suggestion on a second line. */
 function oneLine(message: string): string {
   return message
     .replace(/^error: /, "")

@@ -18,7 +18,7 @@ export type DeviceName = (typeof DEVICES)[number];
 export type PrecisionName = (typeof PRECISIONS)[number];
 export type MasterWeightsName = (typeof MASTER_WEIGHTS)[number];
 export type OnOverflow = (typeof ON_OVERFLOW)[number];
-/** A number is the static scale. */
+/** A way to scale the loss; a number is the static scale. */
 export type LossScaleName = "none" | "dynamic" | number;
 
 const lossScale: Flag<LossScaleName | undefined> = {
@@ -40,14 +40,14 @@ export interface CommonOptions {
   readonly backend: BackendName;
   readonly device: DeviceName;
   readonly precision: PrecisionName;
-  /** Undefined lets the precision decide. */
+  /** Undefined if the precision decides. */
   readonly lossScale: LossScaleName | undefined;
   readonly initialScale: number | undefined;
   readonly masterWeights: MasterWeightsName;
   readonly onOverflow: OnOverflow;
   readonly accumulate: number;
   readonly checkpointing: boolean;
-  /** Counted from the start of the run, also after a resume. */
+  /** Last step, counted from the start of the run, also after a resume. */
   readonly steps: number;
   readonly seed: number;
   readonly data: string | undefined;
@@ -59,7 +59,7 @@ export interface CommonOptions {
   readonly log: string | undefined;
 }
 
-/** All microbatches of a step are in memory at once, as arguments of one call. */
+/** Limit of microbatches per step: all are in memory at once, as arguments of one call. */
 const MOST_MICROBATCHES = 2 ** 16;
 
 /** The flags that every app has. */

@@ -1,14 +1,14 @@
-/** A flag of the command line, common or of one app: its help, the parser of its text, and its default. */
+/** A flag of the command line, common or of one app: help, parser and default. */
 export interface Flag<T> {
   readonly help: string;
-  /** Placeholder of the value in `--help`; without it the flag is a switch. */
+  /** Placeholder for the value in `--help`; a flag without it is a switch. */
   readonly argument?: string;
   readonly default: T;
-  /** Throws a `FlagError` that says which values are allowed. */
+  /** Parses the text; throws a `FlagError` that says which values are allowed. */
   readonly parse: (text: string) => T;
 }
 
-/** An invalid value of a flag. The message continues a sentence that names flag and value. */
+/** An invalid value of a flag. The message completes a sentence that names the flag and the value. */
 export class FlagError extends Error {
   override readonly name = "FlagError";
 }
@@ -86,7 +86,7 @@ export function text(options: Described & { readonly argument: string }): Flag<s
   return { help: options.help, argument: options.argument, default: undefined, parse };
 }
 
-/** `Number` alone converts blanks to 0. */
+/** Converts text to a number, blanks to NaN; `Number` alone would make them 0. */
 function toNumber(value: string): number {
   return value.trim() === "" ? Number.NaN : Number(value);
 }

@@ -6,7 +6,7 @@ export function formatRun(result: RunResult): string {
   return alignColumns(figures(result));
 }
 
-/** Formats both runs side by side. Says no speed-up if the engine emulated one of them. */
+/** Formats two runs side by side. States no speed-up if the engine emulated one of them. */
 export function formatComparison(comparison: Comparison): string {
   const { float32, mixed, speedup, memoryRatio } = comparison;
   const right = figures(mixed);
@@ -39,8 +39,8 @@ function figures(result: RunResult): [name: string, value: string][] {
 const figure = (value: number | null | undefined, unit = 1): string =>
   value === null || value === undefined ? "not measured" : significant(value / unit);
 
-/** Cuts a warning, which the run has already printed, at its second colon. */
+/** Cuts a warning at its second colon; the run has already printed all of it. */
 const briefly = (warning: string): string => /^[^:]*:[^:]*/.exec(warning)?.[0] ?? warning;
 
-/** Five significant digits. */
+/** Formats a number with five significant digits. */
 const significant = (value: number): string => String(Number(value.toPrecision(5)));

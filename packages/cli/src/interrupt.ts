@@ -3,13 +3,13 @@ import { constants } from "node:os";
 type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
-/** One key press may arrive twice: from the shell, and from a parent process that forwards it. */
+/** Time within which a second signal is the same key press, from the shell and from a parent that forwards it. */
 const ONE_PRESS_MS = 300;
 
 /** Turns signals into an `AbortSignal`, so that the current step can end and the state can be saved. */
 export interface Interrupt {
   readonly signal: AbortSignal;
-  /** 128 plus the signal's number, as in shells; undefined while there was no signal. */
+  /** 128 plus the signal's number, as in shells; undefined if there was no signal. */
   exitCode(): number | undefined;
   /** Restores Node's default signal handling. */
   release(): void;

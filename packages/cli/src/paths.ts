@@ -3,8 +3,8 @@ import { dirname, resolve } from "node:path";
 import type { CommonOptions } from "./common-flags.js";
 
 /**
- * Finds a problem of the paths on a command line before anything runs: a missing input, an output whose folder is missing,
- * or one file used twice. Undefined if there is none.
+ * Finds a problem with the paths on a command line before anything runs: a missing input, an output whose folder is
+ * missing, or one file used twice. Undefined if there is none.
  */
 export function pathProblem(options: CommonOptions): string | undefined {
   const { data, resume, save, json, report } = options;

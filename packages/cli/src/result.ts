@@ -1,6 +1,6 @@
 import type { DeviceName, LossScaleName, MasterWeightsName } from "./common-flags.js";
 
-/** The object that `--json` writes for one run. Figures that were not measured are null. */
+/** The object that `--json` writes for one run. Values that were not measured are null. */
 export interface RunResult {
   readonly app: string;
   /** Name of the backend: a value of `--backend`, or the name of a custom one. */
@@ -26,9 +26,9 @@ export interface RunResult {
   readonly msPerStep: StepTimes | null;
   readonly flopsPerSecond: number | null;
   readonly peakMemoryBytes: number | null;
-  /** Warnings of what the engine emulated; empty if everything was native. */
+  /** Warnings about what the engine emulated; empty if everything was native. */
   readonly emulated: readonly string[];
-  /** Data of this app, such as a hash of its training data, or tables. */
+  /** Further data of this app, such as a hash of its training data, or tables. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
@@ -41,9 +41,9 @@ export interface StepTimes {
 export interface Comparison {
   readonly float32: RunResult;
   readonly mixed: RunResult;
-  /** How many times faster the median step of the mixed run is; null unless both took one. */
+  /** Median step time of float32 divided by that of the mixed run; null unless both made a step. */
   readonly speedup: number | null;
-  /** Peak memory of the mixed run over that of float32; null unless both were measured. */
+  /** Peak memory of the mixed run divided by that of float32; null unless both were measured. */
   readonly memoryRatio: number | null;
 }
 

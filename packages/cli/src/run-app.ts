@@ -7,7 +7,7 @@ import { catchInterrupts } from "./interrupt.js";
 export interface AppContext {
   /** Name of the app. */
   readonly name: string;
-  /** Aborted by Ctrl-C: finish the step, save the state if `--save` is given, return. */
+  /** Aborted by Ctrl-C: `main` should finish the step, save the state if `--save` is given, and return. */
   readonly signal: AbortSignal;
   /** Starts a progress report and ends the previous one. */
   progress(options: ProgressDisplayOptions): ProgressDisplay;
@@ -20,19 +20,19 @@ export interface AppContext {
   attempt(what: string, action: () => void | Promise<void>): Promise<void>;
 }
 
-/** An impossible command line: one line on standard error, and exit code 2. */
+/** An impossible command line: exits with code 2 and one line on standard error. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** Before the first step, errors of these codes are about the input. */
+/** Codes of errors that are about the input if they come before the first step. */
 const INPUT_CODES = new Set(["MP_INVALID_ARGUMENT", "MP_IO", "MP_PARSE", "MP_CHECKPOINT_MISMATCH"]);
 
 /**
- * Runs an app's `main` with the process's command line and sets the exit code: 0 when it ends well, 1 when it
- * fails, 2 when the command line or an input was refused, 128 + n when signal n stopped it.
+ * Runs an app's `main` with the process's command line and sets the exit code: 0 for success, 1 for a failure, 2 if
+ * the command line or an input was refused, 128 + n if signal n stopped the app.
  */
 export async function runApp<const F extends Flags>(
   definition: AppDefinition<F>,
@@ -104,7 +104,7 @@ function report(definition: AppDefinition, error: unknown, started: boolean): nu
   return !started && INPUT_CODES.has(mpErrorCode(error) ?? "") ? EXIT_REFUSED : EXIT_FAILED;
 }
 
-/** One line for expected errors; the whole stack for unexpected ones. */
+/** Text for an error: one line if it is expected, otherwise the whole stack. */
 function errorText(error: unknown): string {
   if (error instanceof UsageError || isOfSystem(error)) return error.message;
   const code = mpErrorCode(error);
@@ -112,12 +112,12 @@ function errorText(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Whether it is an error of the system, such as a full disk, whose message names the path. */
+/** Whether a value is an error of the system, such as a full disk, whose message names the path. */
 function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && "errno" in error && "syscall" in error;
 }
 
-/** The code of an `MpError` of any copy of the SDK. */
+/** The code of an `MpError`, also of another copy of the SDK. */
 function mpErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== "MpError") return undefined;
   const { code } = error as { code?: unknown };
@@ -128,7 +128,7 @@ function complain({ name }: AppDefinition, line: string): void {
   process.stderr.write(`${name}: ${line}\n`);
 }
 
-/** Ignores a closed pipe, as in `app | head`. */
+/** Ends the process quietly if its output is closed, as in `app | head`. */
 function endQuietlyWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

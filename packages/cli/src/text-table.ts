@@ -1,6 +1,6 @@
 type Pad = (cell: string, width: number, column: number) => string;
 
-/** Aligns the columns of a table by spaces, to the left unless `pad` says otherwise. */
+/** Aligns the columns of a table with spaces, to the left unless `pad` says otherwise. */
 export function alignColumns(
   rows: readonly (readonly string[])[],
   pad: Pad = (cell, width) => cell.padEnd(width),
@@ -21,7 +21,7 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
   );
 }
 
-/** Formats a table of rows by its columns: the heading of each, and its cell in a row. */
+/** Formats a table from rows and columns; a column has a heading and a function that gives its cell in a row. */
 export function columnTable<R>(
   rows: readonly R[],
   columns: Readonly<Record<string, (row: R) => string>>,

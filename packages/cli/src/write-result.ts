@@ -4,12 +4,14 @@ import { writeWhole } from "./write-whole.js";
 /** The result of a command line: a run, two compared runs, or a table and its runs. */
 export type Written = RunResult | Comparison | Readonly<Record<string, unknown>>;
 
-/** Writes the result of a run as JSON, completely or not at all. Writes NaN and infinities, which JSON lacks, as text. */
+/**
+ * Writes the result of a run as JSON, completely or not at all. NaN and infinities, which JSON lacks, become text.
+ */
 export function writeResult(path: string, result: Written): void {
   writeWhole(path, `${formatJson(result)}\n`);
 }
 
-/** One line per field, so that thousands of losses take one line. */
+/** Formats one line per field, so that thousands of losses take one line. */
 function formatJson(result: Written, indent = ""): string {
   const lines = Object.entries(result).map(([key, value]: [string, unknown]) => {
     const isRun = key === "float32" || key === "mixed";

@@ -6,7 +6,7 @@ export type ParsedCommandLine =
   | { readonly kind: "diagnose"; readonly json: boolean; readonly limitMs: number | undefined }
   | { readonly kind: "inspect"; readonly file: string; readonly json: boolean; readonly all: boolean }
   | { readonly kind: "help" }
-  /** One line, without the command's name. */
+  /** The message is one line, without the command's name. */
   | { readonly kind: "refused"; readonly message: string };
 
 export const HELP = `Usage: npx @mp/doctor [--json] [--limit SECONDS]
@@ -32,7 +32,7 @@ const OPTIONS = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-/** Parses a command line, the part after `node mp-doctor.js`. */
+/** Parses the part of a command line after `node mp-doctor.js`. */
 export function parseCommandLine(argv: readonly string[]): ParsedCommandLine {
   try {
     const { values, positionals } = parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });

@@ -1,4 +1,4 @@
-/** Puts OpenVINO of the Python package index into the cache. */
+/** Installs OpenVINO from the Python package index into the cache. */
 import { basename } from "node:path";
 import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
 import { libraryFolder } from "./locate.js";

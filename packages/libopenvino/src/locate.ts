@@ -8,8 +8,8 @@ import { LIBRARY_FILE, RELEASE } from "./release.js";
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The command, which depends on where this package is. If it is installed, npx finds it, and with `--no` never fetches a
- * stranger's package of that name. In a checkout it is the file, which runs from any folder.
+ * The shell command of this package. If the package is installed, npx finds it and, with `--no`, never fetches a
+ * stranger's package of that name. In a checkout the command names the file and works from any folder.
  */
 export function libraryCommand(moduleUrl: string): string {
   if (moduleUrl.includes("/node_modules/")) return "npx --no mp-libopenvino";
@@ -19,7 +19,7 @@ export function libraryCommand(moduleUrl: string): string {
 /** The command that installs OpenVINO's library. */
 export const LIBRARY_COMMAND: string = libraryCommand(import.meta.url);
 
-/** The folder in the user's cache for the library and findings about it. Only an absolute XDG_CACHE_HOME counts. */
+/** The folder in the user's cache for the library and findings about it. Ignores a relative XDG_CACHE_HOME. */
 export function cacheFolder({ XDG_CACHE_HOME: given = "" }: Environment): string {
   return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libopenvino");
 }
@@ -29,9 +29,9 @@ export const libraryFolder = (environment: Environment): string =>
   join(cacheFolder(environment), `openvino-${RELEASE}`);
 
 /**
- * The library of the C interface: the one given, the value of MP_OPENVINO, or the one that the command installed. The
- * path is checked here because a loader that gets none opens the running program instead.
- * @throws MP_BACKEND_UNAVAILABLE when there is none, MP_INVALID_ARGUMENT for a relative path
+ * Locates the library of the C interface: the given path, the value of MP_OPENVINO, or the path where the command
+ * installs it. Checks that it exists, because the loader opens the running program if it gets no path.
+ * @throws MP_BACKEND_UNAVAILABLE if there is none, MP_INVALID_ARGUMENT for a relative path
  */
 export function locateLibrary(given: string | undefined, environment: Environment): string {
   const { MP_OPENVINO: fromEnvironment } = environment;

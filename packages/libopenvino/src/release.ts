@@ -1,15 +1,15 @@
 /** The release of OpenVINO that is installed and tested. */
 export const RELEASE = "2026.4.1";
 export const WHEEL = "openvino-2026.4.1-22982-cp311-cp311-manylinux_2_28_x86_64.whl";
-/** The digest in the index. */
+/** SHA-256 of the wheel in the index. */
 export const WHEEL_SHA256 = "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf";
 
-/** The C interface. */
+/** File name of the library with the C interface. */
 export const LIBRARY_FILE = "libopenvino_c.so.2641";
 
 /**
- * Files that are needed to compute on a processor: the C interface, the core, the plugin for processors, the readers of ONNX
- * and of cached models, and the thread pool.
+ * Files that are needed to compute on a processor: the C interface, the core, the processor plugin, the readers of
+ * ONNX and of cached models, and the thread pool.
  */
 export const FILES: readonly string[] = [
   LIBRARY_FILE,

@@ -12,17 +12,14 @@ import { ADDON_SOURCES } from "./target-package.js";
 
 const FLAGS: readonly string[] = ["-std=c++17", "-shared", "-fPIC", "-O2", "-DNAPI_VERSION=8"];
 
-/**
- * The folder in which the package's addon finds its libraries: a separate folder, so that another addon's libraries
- * stay.
- */
+/** The folder in which the package's addon finds its libraries, separate so that another addon's libraries stay. */
 export function libraryPlace({ folder }: TfjsPackage, { key }: CachedLibrary): string {
   return join(folder, "deps", "lib", `mp-${key}`);
 }
 
 /**
- * The addon's path in the cache. Its name covers everything that it is built from: sources, library and flags. It is
- * bound to Node-API 8, which every Node from 15.12 on has, and not to a version of Node.
+ * The addon's path in the cache. The name covers everything that the addon is built from: sources, library and flags.
+ * The addon depends on Node-API 8, which every Node from 15.12 on has, and not on a version of Node.
  */
 export function addonPath(cache: string, target: TfjsPackage, library: CachedLibrary): string {
   const hash = createHash("sha256").update(
@@ -36,8 +33,8 @@ export function addonPath(cache: string, target: TfjsPackage, library: CachedLib
 }
 
 /**
- * Compiles the addon into the cache. The compiler is `g++`, or the value of CXX.
- * @throws MP_BACKEND_UNAVAILABLE when there is no compiler, or it fails
+ * Compiles the addon into the cache with `g++`, or the compiler in CXX.
+ * @throws MP_BACKEND_UNAVAILABLE if there is no compiler, or if it fails
  */
 export async function compileAddon(options: {
   readonly target: TfjsPackage;
@@ -86,7 +83,7 @@ async function start(
   }
 }
 
-/** The compiler's first error, with the rest in the details. */
+/** The error for a failed compilation: the compiler's first error, with the rest in the details. */
 function compileFailure(compiler: string, status: number | null, stderr: string): MpError {
   const first = stderr.split("\n").find((line) => /error|undefined reference|cannot find/i.test(line));
   const problem = first?.trim() ?? `exit status ${status ?? "none, it was killed"}`;

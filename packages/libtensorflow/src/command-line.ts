@@ -28,7 +28,7 @@ kept in $XDG_CACHE_HOME/mp or ~/.cache/mp (0.9 GB), which may be deleted at any 
 Exit status: 0 done, 1 failed, 2 invalid arguments, 3 the package index cannot be reached.
 `;
 
-/** The command line; `act` is called with what its arguments choose. */
+/** Builds the command line; `act` is called with the choice that the arguments make. */
 export function commandLine(act: (choice: InstallChoice) => Promise<unknown>): Command {
   return new Command("mp-libtensorflow")
     .description(DESCRIPTION)

@@ -4,8 +4,7 @@ import type { WheelArchive } from "@mp/wheels";
 const INCLUDE = "tensorflow/include";
 
 /**
- * Folders below `include` that header names are relative to, depending on the release: TSL and XLA moved out and in
- * again.
+ * Folders below `include` that header names may be relative to: TSL and XLA moved out and in again between releases.
  */
 export const HEADER_ROOTS: readonly string[] = ["", "external/local_tsl", "external/local_xla"];
 
@@ -20,8 +19,8 @@ const FIRST: readonly string[] = [
 ];
 
 /**
- * Extracts the headers that the addon needs and those that they include in turn: 14 of the 12 000 in the wheel. An
- * included header that is not in the wheel belongs to the compiler, or to a preprocessor branch not taken.
+ * Extracts the headers that the addon needs, with those that they include: 14 of the 12 000 in the wheel. An included
+ * header that is not in the wheel belongs to the compiler, or to a preprocessor branch that is not taken.
  */
 export async function extractHeaders(wheel: WheelArchive, folder: string): Promise<number> {
   const done = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Puts a current libtensorflow under tfjs-node. The package switches over at one moment, the rename of its addon, after
- * a separate process has computed with the new one; until then everything is written next to the existing files.
+ * Installs a current libtensorflow for tfjs-node. Everything is written next to the existing files until a separate
+ * process has computed with it; then one rename of the addon switches the package over.
  */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -18,10 +18,10 @@ import { requireSources, targetPackage } from "./target-package.js";
 import { type Verified, verify } from "./verify.js";
 import { parseWheelName } from "./wheel-name.js";
 
-/** Which tfjs-node to look at. */
+/** The tfjs-node to look at. */
 export interface TargetOptions {
   readonly device: "cpu" | "cuda";
-  /** Its folder. Default: the one that a program in the working directory would import. */
+  /** Folder of tfjs-node. Default: the one that a program in the working directory would import. */
   readonly folder?: string | undefined;
   readonly workingDirectory: string;
   /** Source of PATH, XDG_CACHE_HOME, CXX and the settings of pip. */
@@ -33,8 +33,8 @@ export interface InstallOptions extends TargetOptions, WheelRequest {
 }
 
 /**
- * @throws MP_BACKEND_UNAVAILABLE when something is missing on this machine, naming what installs it
- * @throws MP_INVALID_ARGUMENT, MP_PARSE or MP_IO for what is wrong with the wheel or the disk
+ * @throws MP_BACKEND_UNAVAILABLE if something is missing on this machine, naming what installs it
+ * @throws MP_INVALID_ARGUMENT, MP_PARSE or MP_IO for a problem with the wheel or the disk
  */
 export async function install(options: InstallOptions, report: Report): Promise<Verified> {
   try {
@@ -99,8 +99,8 @@ async function compile(
 }
 
 /**
- * Changes nothing: loads the installed tfjs-node and multiplies two matrices.
- * @throws MP_BACKEND_UNAVAILABLE when it does not work, or sees no GPU where one is requested
+ * Loads the installed tfjs-node and multiplies two matrices, without changing anything.
+ * @throws MP_BACKEND_UNAVAILABLE if that does not work, or if no GPU is seen where one is requested
  */
 export async function check(options: TargetOptions, report: Report): Promise<Verified> {
   const target = findTarget(options, report);

@@ -6,23 +6,23 @@ import { openWheel, publishFolder, requireSpace, withdrawFolder } from "@mp/whee
 import { extractHeaders } from "./headers.js";
 import type { WheelName } from "./wheel-name.js";
 
-/** In the wheel under `tensorflow/`, and in the cache under `lib/`. */
+/** Libraries under `tensorflow/` in the wheel and under `lib/` in the cache. */
 export const LIBRARIES = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"] as const;
 
 /** A libtensorflow in the cache, unpacked and complete. */
 export interface CachedLibrary {
   /** `tensorflow_cpu-2.21.0-2b847d217b02`: project, release, the first digits of the wheel's SHA-256. */
   readonly key: string;
-  /** Holds `lib`, `include` and `wheel.json`. */
+  /** Folder with `lib`, `include` and `wheel.json`. */
   readonly folder: string;
   readonly version: string;
   readonly wheel: string;
   readonly sizeBytes: number;
-  /** Whether the wheel came from an index, or from a file of the user. */
+  /** Whether the wheel came from an index or is a file of the user. */
   readonly origin: "index" | "file";
 }
 
-/** `wheel.json`. It is written last into a folder that appears complete, so its sizes are those of complete files. */
+/** `wheel.json`: written last into a folder that appears complete, so its sizes are those of complete files. */
 interface CacheNote {
   readonly wheel: string;
   readonly version: string;
@@ -30,7 +30,7 @@ interface CacheNote {
   readonly libraries: Readonly<Record<string, number>>;
 }
 
-/** Only an absolute XDG_CACHE_HOME counts, as its specification says. */
+/** The folder in the user's cache. Ignores a relative XDG_CACHE_HOME, as the specification says. */
 export function cacheFolder(environment: Readonly<Record<string, string | undefined>>): string {
   const { XDG_CACHE_HOME: given = "" } = environment;
   return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libtensorflow");
@@ -40,7 +40,7 @@ export function libraryKey({ name, version }: WheelName, digest: string): string
   return `${name}-${version}-${digest.slice(0, 12)}`;
 }
 
-/** A complete library with that key; one with a missing part does not count. */
+/** The library with this key, if all its parts are there. */
 export function readLibrary(cache: string, key: string): CachedLibrary | undefined {
   const folder = join(cache, key);
   try {
@@ -54,7 +54,7 @@ export function readLibrary(cache: string, key: string): CachedLibrary | undefin
   }
 }
 
-/** A library of that project and release that an index gave earlier, whatever its digest. */
+/** Finds a cached library of this project and release that came from an index, whatever its digest. */
 export async function findRelease(
   cache: string,
   project: string,
@@ -70,7 +70,7 @@ export async function findRelease(
 
 /**
  * Unpacks a wheel into the cache and checks every file against the wheel's RECORD.
- * @throws MP_PARSE when the wheel is damaged or lacks a part, MP_IO when there is no space
+ * @throws MP_PARSE if the wheel is damaged or lacks a part, MP_IO if there is no space
  */
 export async function unpackLibrary(options: {
   readonly cache: string;

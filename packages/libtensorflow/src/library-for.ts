@@ -16,21 +16,21 @@ import { type CachedLibrary, findRelease, libraryKey, readLibrary, unpackLibrary
 import { PINNED_WHEELS, PLATFORMS, PYTHON, projectFor } from "./releases.js";
 import { expectWheelName, parseWheelName, type WheelName } from "./wheel-name.js";
 
-/** Which libtensorflow is requested. */
+/** The requested libtensorflow. */
 export interface WheelRequest {
   readonly device: "cpu" | "cuda";
   /** The release to take from the index. */
   readonly release: string;
-  /** A wheel of the user, instead of the index's. */
+  /** Path of the user's wheel, used instead of the index. */
   readonly wheel?: string | undefined;
-  /** The wheel's path is relative to this. */
+  /** Folder that the wheel's path is relative to. */
   readonly workingDirectory: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * The requested library, from the cache or added to it now.
- * @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT, MP_PARSE or MP_IO: index, wheel's platform, wheel's bytes, disk
+ * Gets the requested library from the cache, or adds it there.
+ * @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT, MP_PARSE or MP_IO for a problem with index, wheel or disk
  */
 export async function libraryFor(
   request: WheelRequest,

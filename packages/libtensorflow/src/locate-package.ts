@@ -6,47 +6,44 @@ const TFJS_NODE = "@tensorflow/tfjs-node";
 const TFJS_NODE_GPU = "@tensorflow/tfjs-node-gpu";
 
 /**
- * A plain `npm install` also runs the package's own script, which makes the installation fail where its servers are
+ * Installs tfjs-node without its own script, which makes a plain `npm install` fail where its servers are
  * unreachable.
  */
 export const INSTALL_COMMAND: string = `npm install --ignore-scripts ${TFJS_NODE}`;
 
 /**
- * The command that installs a current libtensorflow and the addon, by the place of this package: installed, npx finds it
- * and with `--no` never fetches a stranger's package of that name; in a checkout it is the file, which runs from any folder.
+ * The command that installs a current libtensorflow and the addon. If this package is installed, npx finds it and,
+ * with `--no`, never fetches a stranger's package of that name. A checkout has the file, for any folder.
  */
 export function libraryCommand(moduleUrl: string): string {
   if (moduleUrl.includes("/node_modules/")) return "npx --no mp-libtensorflow";
   return `node ${fileURLToPath(new URL("../bin/mp-libtensorflow.js", moduleUrl))}`;
 }
 
-/** Installs a current libtensorflow and the addon. */
+/** The command for this installation of the package. */
 export const LIBRARY_COMMAND: string = libraryCommand(import.meta.url);
 
 /** An installed tfjs-node, with or without its addon. */
 export interface TfjsPackage {
   readonly name: string;
   readonly version: string;
-  /** Absolute, with symbolic links resolved. */
+  /** Absolute path, with symbolic links resolved. */
   readonly folder: string;
-  /** The path at which the package looks for its addon on this Node; need not exist. */
+  /** Path of the addon that the package loads on this version of Node; need not exist. */
   readonly addon: string;
 }
 
-/** The highest version is tried first, as in the package's own loader. */
+/** The highest version of Node-API, tried first as in the package's own loader. */
 const NEWEST_NAPI = 8;
 
-/**
- * The packages to look for, in order of preference: either works on either device, given the libraries that it needs.
- */
+/** Packages to look for, in order of preference. Each works on either device, given the libraries that it needs. */
 export function packagesFor(device: "cpu" | "cuda"): readonly string[] {
   return device === "cuda" ? [TFJS_NODE_GPU, TFJS_NODE] : [TFJS_NODE, TFJS_NODE_GPU];
 }
 
 /**
- * The first of the packages that is found from one of the folders, which are searched in order. Parent folders are
- * searched as for an `import`; NODE_PATH, which `require` would follow, may lead into another project.
- * @param searchFrom folders
+ * Finds the first of the packages from folders that are searched in order, with their parents as for an `import`.
+ * Ignores NODE_PATH, which `require` follows and which may lead into another project.
  */
 export function locatePackage(
   names: readonly string[],
@@ -65,7 +62,7 @@ function upwards(folder: string): readonly string[] {
   return parent === folder ? [folder] : [folder, ...upwards(parent)];
 }
 
-/** @throws Error when the folder holds no readable package.json */
+/** @throws Error if the folder has no readable package.json */
 export function packageAt(folder: string): TfjsPackage {
   const { name, version, binary } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
     name: string;

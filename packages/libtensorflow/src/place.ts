@@ -1,4 +1,4 @@
-/** The package's own folders: new libraries next to the existing ones, an addon staged next to the one in use. */
+/** Places libraries in the package's own folders beside the existing ones, and stages an addon. */
 import { statSync } from "node:fs";
 import { copyFile, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -16,7 +16,7 @@ import { libraryPlace } from "./addon.js";
 import { type CachedLibrary, LIBRARIES } from "./library-cache.js";
 import type { TfjsPackage } from "./locate-package.js";
 
-/** Libraries that this command put into the package have this prefix. */
+/** Prefix of the libraries that this command put into the package. */
 const OWN_LIBRARY = /^mp-/;
 
 export async function placeLibrary(
@@ -49,9 +49,8 @@ function holds(place: string, { folder }: CachedLibrary): boolean {
 }
 
 /**
- * Copies an addon next to the package's own under another name, lets it be tried there, and puts it in place by a
- * rename.
- * @param tried fails when the addon does not work; then the copy is removed
+ * Copies an addon next to the package's own under another name, tries it there, and puts it in place by a rename.
+ * @param tried fails if the addon does not work; the copy is then removed
  */
 export async function placeAddon(
   target: TfjsPackage,
@@ -72,7 +71,7 @@ export async function placeAddon(
   }
 }
 
-/** Removes what earlier runs placed; a process that has it open keeps it until the process ends. */
+/** Removes libraries of earlier runs. A process that has one open keeps it until the process ends. */
 export async function removeOtherLibraries(target: TfjsPackage, library: CachedLibrary): Promise<void> {
   const place = libraryPlace(target, library);
   for (const name of await readdir(dirname(place))) {

@@ -4,14 +4,11 @@ import { INSTALL_COMMAND } from "./locate-package.js";
 export interface Platform {
   readonly platform: string;
   readonly arch: string;
-  /** "2.36" with glibc; undefined with musl, for which there is no TensorFlow wheel. */
+  /** The version of glibc, such as "2.36"; undefined with musl, for which there is no TensorFlow wheel. */
   readonly glibc: string | undefined;
 }
 
-/**
- * The other way to a library, by platform: tfjs-node's own script downloads a library on the platforms that its authors
- * chose.
- */
+/** Another way to a library, by platform: tfjs-node's own script downloads one on some platforms. */
 const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "darwin/x64":
     "npm install @tensorflow/tfjs-node brings its own library there, let its install script run (TensorFlow 2.9.1)",
@@ -32,7 +29,7 @@ export function thisPlatform(): Platform {
   };
 }
 
-/** @throws MP_BACKEND_UNAVAILABLE where no library from a wheel can run, naming what to do instead */
+/** @throws MP_BACKEND_UNAVAILABLE if no library from a wheel can run here, naming what to do instead */
 export function requirePlatform({ platform, arch, glibc }: Platform): void {
   const name = `${platform}/${arch}`;
   if (name !== "linux/x64") {
@@ -49,7 +46,7 @@ export function requirePlatform({ platform, arch, glibc }: Platform): void {
 
 /**
  * @param tags platform tags of a wheel, such as `manylinux_2_27_x86_64`
- * @throws MP_BACKEND_UNAVAILABLE when the system's C library is older than every tag requires
+ * @throws MP_BACKEND_UNAVAILABLE if the system's C library is older than every tag requires
  */
 export function requireGlibc(tags: readonly string[], { glibc = "0.0" }: Platform): void {
   const needed = tags.map((tag) => /^manylinux_(\d+)_(\d+)_/.exec(tag)).filter((match) => match !== null);

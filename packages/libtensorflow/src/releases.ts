@@ -1,19 +1,19 @@
 import type { SpaceNeed } from "@mp/wheels";
 
-/** The default release: the one that the backend is tested with. */
+/** The default release, which the backend is tested with. */
 export const DEFAULT_RELEASE = "2.21.0";
 
-/** The first wheels that hold libtensorflow_cc with all of the C interface. */
+/** The first release whose wheels have libtensorflow_cc with the whole C interface. */
 export const OLDEST_RELEASE = "2.12.0";
 
 /**
- * The CPython version whose wheel is downloaded. Any would do: the libraries are the same in each, and no Python code
- * is run.
+ * The CPython version whose wheel is downloaded. Any version would do: the libraries are the same, and no Python code
+ * runs.
  */
 export const PYTHON = "3.11";
 
 /**
- * SHA-256 of the wheels of the default release. A wheel with one of these names, from an index or a file, must match.
+ * SHA-256 of the wheels of the default release. A wheel of one of these names must match, from an index or a file.
  */
 export const PINNED_WHEELS: Readonly<Record<string, string>> = {
   "tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl":

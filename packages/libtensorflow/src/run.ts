@@ -3,8 +3,8 @@ import { commandLine } from "./command-line.js";
 import { check, install } from "./install.js";
 
 /**
- * Runs the command line. Results go to standard output; a failure is one line on standard error.
- * @returns the exit code
+ * Runs the command line. Results go to standard output, a failure to standard error as one line. @returns the exit
+ * code
  */
 export function run(argv: readonly string[]): Promise<number> {
   const command = commandLine(({ checkOnly, ...choice }) => {

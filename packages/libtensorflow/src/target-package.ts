@@ -13,9 +13,9 @@ import {
 export const ADDON_SOURCES: readonly string[] = ["tfjs_backend.cc", "tfjs_binding.cc"];
 
 /**
- * The tfjs-node to work on: the folder given, or the one that a program in the working directory would import.
- * @throws MP_BACKEND_UNAVAILABLE when it is not installed, or lacks the addon's sources
- * @throws MP_INVALID_ARGUMENT when the folder given is not a tfjs-node
+ * The tfjs-node to work on: the given folder, or the one that a program in the working directory would import.
+ * @throws MP_BACKEND_UNAVAILABLE if it is not installed or lacks the addon's sources
+ * @throws MP_INVALID_ARGUMENT if the given folder is not a tfjs-node
  */
 export function targetPackage(options: {
   readonly folder: string | undefined;
@@ -50,7 +50,7 @@ function packageIn(folder: string, names: readonly string[]): TfjsPackage {
   );
 }
 
-/** @throws MP_BACKEND_UNAVAILABLE when a source of the addon is missing */
+/** @throws MP_BACKEND_UNAVAILABLE if a source of the addon is missing */
 export function requireSources({ name, version, folder }: TfjsPackage): void {
   const missing = ADDON_SOURCES.map((file) => join(folder, "binding", file)).filter(
     (file) => !existsSync(file),

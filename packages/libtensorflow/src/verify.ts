@@ -2,7 +2,7 @@ import { MpError } from "@mp/graph";
 import { runCommand } from "@mp/wheels";
 import { LIBRARY_COMMAND, type TfjsPackage } from "./locate-package.js";
 
-/** The result of a child process that loaded tfjs-node and multiplied two matrices. */
+/** The result of a child process that loads tfjs-node and multiplies two matrices. */
 export interface Verified {
   /** Version that the library reports. */
   readonly tensorFlow: string;
@@ -13,8 +13,8 @@ const MARK = "mp-libtensorflow:";
 const TIMEOUT_MS = 120_000;
 
 /**
- * The child's program, as text: the package may be installed anywhere, and this one may be bundled. Arguments: the
- * package's folder, and optionally an addon to load instead of the package's own. The first lines do what
+ * The child's program as text, since the package may be installed anywhere and this file may be bundled. Arguments:
+ * the package's folder, and optionally an addon to load instead of the package's own. The first lines do what
  * `restoreNodeUtil` does.
  */
 const PROGRAM = `
@@ -32,9 +32,9 @@ process.stdout.write("\\n${MARK}" + JSON.stringify(found) + "\\n");
 `;
 
 /**
- * Loads tfjs-node in a separate process, where an incompatible library can do no harm.
+ * Loads tfjs-node in a separate process, where an incompatible library does no harm.
  * @param addon to load instead of the package's own
- * @throws MP_BACKEND_UNAVAILABLE when it does not load or computes wrongly, naming what it printed
+ * @throws MP_BACKEND_UNAVAILABLE if it does not load or computes wrongly, naming what it printed
  */
 export async function verify(
   target: TfjsPackage,

@@ -7,13 +7,13 @@ export interface WheelName {
   readonly name: string;
   readonly version: string;
   readonly python: string;
-  /** One wheel may serve several platforms. */
+  /** Platform tags; one wheel may serve several platforms. */
   readonly platforms: readonly string[];
 }
 
 const LINUX_X64 = /^(?:linux|manylinux\w*)_x86_64$/;
 
-/** @returns undefined where the name is not that of a wheel */
+/** @returns undefined if the name is not that of a wheel */
 export function parseWheelName(file: string): WheelName | undefined {
   if (!file.endsWith(".whl")) return undefined;
   const parts = file.slice(0, -".whl".length).split("-");
@@ -28,7 +28,7 @@ function isForLinuxX64({ platforms }: WheelName): boolean {
   return platforms.some((platform) => LINUX_X64.test(platform));
 }
 
-/** @throws MP_INVALID_ARGUMENT when the file is not a wheel, or is one for another platform */
+/** @throws MP_INVALID_ARGUMENT if the file is not a wheel, or is for another platform */
 export function expectWheelName(file: string): WheelName {
   const wheel = parseWheelName(file);
   const wanted = "a wheel of tensorflow-cpu or tensorflow whose name ends in manylinux_…_x86_64.whl";

@@ -1,8 +1,8 @@
 import type { Functions } from "./bindings.js";
 
 /**
- * The part of MPI's standard ABI, version 1 (MPI 5.0, chapter "The MPI ABI"), that this package uses, with the values of
- * `mpi_abi.h`. Handles are pointers whose values are small numbers.
+ * The part of MPI's standard ABI, version 1 (MPI 5.0, chapter "The MPI ABI"), that this package uses. Handles are
+ * pointers with the small values of `mpi_abi.h`.
  */
 export const ABI = {
   COMM_WORLD: 0x101n,
@@ -12,7 +12,7 @@ export const ABI = {
   SUM: 0x21n,
   INFO_NULL: 0x130n,
   ERRORS_RETURN: 0x143n,
-  /** Passed as the send buffer: the data are in the receive buffer. */
+  /** Send buffer that means that the data are in the receive buffer. */
   IN_PLACE: 1n,
   THREAD_SERIALIZED: 2048,
   COMM_TYPE_SHARED: 221,

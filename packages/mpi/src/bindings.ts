@@ -1,15 +1,15 @@
-/** Binds functions of a native library by a table of their parameters. Knows nothing about ranks. */
+/** Binds functions of a native library from a table of their parameters. Knows nothing about ranks. */
 import type { MpError } from "@mp/graph";
 import koffi from "koffi";
 
 interface ParameterTypes {
-  /** Memory that the library reads or writes: memory of the caller, an address, or null. */
+  /** Memory that the library reads or writes: the caller's, an address, or null. */
   memory: ArrayBufferView | bigint | null;
   /** A pointer whose value the library gave or fixed: a communicator, a data type, a stream. */
   handle: bigint;
   int: number;
   uint: number;
-  /** 64 bits: `MPI_Count`, `size_t`. */
+  /** An integer of 64 bits: `MPI_Count`, `size_t`. */
   count: number;
   /** NCCL's identifier, a struct by value. */
   id: { readonly internal: readonly number[] };
@@ -21,14 +21,14 @@ type Arguments<P extends Parameters> = { -readonly [K in keyof P]: ParameterType
 /** Functions by name, with the types of their parameters. */
 export type Signatures = Readonly<Record<string, Parameters>>;
 
-/** All return a code, 0 for success, but those that give the text of a code. */
+/** Bound functions. They return a code, 0 for success, except those that return the text of a code. */
 export type Functions<S extends Signatures> = {
   readonly [N in keyof S]: (...parameters: Arguments<S[N]>) => N extends "GetErrorString" ? string : number;
 };
 
 export const ID_TYPE = "mp_nccl_unique_id";
 
-/** koffi's name of each type. */
+/** The name of each type in koffi. */
 const NATIVE_TYPES: Readonly<Record<keyof ParameterTypes, string>> = {
   memory: "void *",
   handle: "void *",
@@ -38,12 +38,12 @@ const NATIVE_TYPES: Readonly<Record<keyof ParameterTypes, string>> = {
   id: ID_TYPE,
 };
 
-/** The error for a library at a path that cannot be used. */
+/** Makes the error for a library that cannot be used. */
 export type Unavailable = (path: string, problem: string, cause?: unknown) => MpError;
 
 /**
- * Loads a library and binds the functions of a table, each named `prefix` and its name in the table.
- * @throws what `unavailable` makes, for a library that does not load or lacks a function
+ * Loads a library and binds the functions of a table, whose names in the library begin with `prefix`.
+ * @throws the error of `unavailable`, for a library that does not load or lacks a function
  */
 export function bindFunctions<S extends Signatures>(
   path: string,
@@ -73,7 +73,7 @@ interface Numbers<A> {
   readonly BYTES_PER_ELEMENT: number;
 }
 
-/** Numbers that a library writes. Their memory stays where it is; V8 may move that of a small array without a buffer. */
+/** Makes an array for a library to write to. V8 may move the memory of a small array without a buffer. */
 export function cells<A>(type: Numbers<A>, length = 1): A {
   return new type(new ArrayBuffer(length * type.BYTES_PER_ELEMENT));
 }

@@ -3,8 +3,8 @@ import { MpError } from "@mp/graph";
 import koffi from "koffi";
 
 /**
- * Ends the process at once, without exit handlers: those of a library may wait for other ranks. The launcher sees that
- * the rank ended without MPI_Finalize, and ends the others.
+ * Ends the process at once, without exit handlers, because a library's may wait for other ranks. The launcher sees
+ * that the rank ended without MPI_Finalize, and ends the others.
  */
 export function endProcess(code: number): never {
   exitNow ??= koffi.load(null).func("_exit", "void", ["int"]);
@@ -15,7 +15,7 @@ export function endProcess(code: number): never {
 /** `_exit` of the system's C library, which is part of the running program. */
 let exitNow: ((code: number) => void) | undefined;
 
-/** Writes one line on standard error, synchronously, because the process is about to end. */
+/** Writes an error to standard error synchronously, because the process is about to end. */
 export function sayLast(rank: number, size: number, error: unknown): void {
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   const text = MpError.is(error) ? `${error.message} [${error.code}]` : stack;
@@ -28,7 +28,7 @@ export function sayLast(rank: number, size: number, error: unknown): void {
 
 const PAUSE_MS = 500;
 
-/** Gives the launcher time to pass on the last line: MPICH's drops unread output when a rank aborts the job. */
+/** Gives the launcher time to pass on the last line: MPICH's drops unread output if a rank aborts the job. */
 export function pauseForLauncher(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 }

@@ -1,12 +1,12 @@
 import { MpError } from "@mp/graph";
 import { MPI_COMMAND } from "./locate.js";
 
-/** Variables with the number of started processes: PMI of MPICH and SLURM, Open MPI, SLURM. */
+/** Variables with the number of started processes, set by MPICH and SLURM (PMI), Open MPI, and SLURM. */
 const SIZES = ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"] as const;
 
 /**
- * Checks that the library knows the launcher's protocol: otherwise each process is rank 0 of 1.
- * @throws MP_BACKEND_UNAVAILABLE if the launcher started several processes, and the library sees one
+ * Checks that the library understands the launcher's protocol; otherwise each process is rank 0 of 1.
+ * @throws MP_BACKEND_UNAVAILABLE if the launcher started several processes and the library sees one
  */
 export function checkLauncher(
   size: number,

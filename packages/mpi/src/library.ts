@@ -1,4 +1,4 @@
-/** Opens MPI's library, and reads its errors. Knows nothing about ranks. */
+/** Opens MPI's library and reads its error texts. Knows nothing about ranks. */
 import { MpError } from "@mp/graph";
 import koffi from "koffi";
 import { ABI, FUNCTIONS, type MpiFunctions } from "./abi-table.js";
@@ -6,12 +6,12 @@ import { bindFunctions, cells, type Unavailable } from "./bindings.js";
 import { INSTALL_COMMAND, notInstalled } from "./locate.js";
 
 export interface MpiLibrary {
-  /** Absolute, or the name that the system's loader found. */
+  /** Absolute path, or the name that the system's loader found. */
   readonly path: string;
   readonly functions: MpiFunctions;
 }
 
-/** The size that backends in this process need; koffi takes it only before its first library. */
+/** Stack size that backends in this process need; koffi takes it only before it loads its first library. */
 const STACK_BYTES = 8 * 1024 * 1024;
 
 /** @throws MP_BACKEND_UNAVAILABLE for a library that does not load or lacks the standard ABI */
@@ -45,15 +45,17 @@ function growStacks(): void {
 }
 
 /**
- * Keeps UCX, which MPICH may use between hosts, from patching `sbrk` and its like while threads of Node use them: about
- * one start in forty crashed later, inside V8. Without the patches UCX registers memory for each transfer. A value that
- * the user has set stays.
+ * Keeps UCX, which MPICH may use between hosts, from patching `sbrk` and similar functions while threads of Node use
+ * them: about one start in forty crashed later, inside V8. Without the patches UCX registers memory for each
+ * transfer. A value that the user has set stays.
  */
 function leaveAllocatorAlone(): void {
   process.env["UCX_MEM_EVENTS"] ??= "no";
 }
 
-/** Throws MP_BACKEND_FAILED with the library's text for a code other than 0, which `what` returned. */
+/**
+ * Checks the code that the function `what` returned. @throws MP_BACKEND_FAILED with the library's text if it is not 0
+ */
 export function checkCode({ functions }: MpiLibrary, code: number, what: string): void {
   if (code === 0) return;
   const text = readText(ABI.MAX_ERROR_STRING, (out, length) => functions.Error_string(code, out, length));

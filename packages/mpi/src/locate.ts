@@ -6,8 +6,8 @@ import { MpError } from "@mp/graph";
 import { VERSION } from "./release.js";
 
 /**
- * The shell's words for `mp-mpi`. Where this package is installed, npx finds it, and with `--no` never fetches a
- * stranger's package of that name. In a checkout they name the file, which runs from any folder.
+ * The shell command `mp-mpi`. If this package is installed, npx finds it and, with `--no`, never fetches a stranger's
+ * package of that name. In a checkout the command names the file and works from any folder.
  */
 export function mpiCommand(moduleUrl: string): string {
   if (moduleUrl.includes("/node_modules/")) return "npx --no mp-mpi";
@@ -15,21 +15,21 @@ export function mpiCommand(moduleUrl: string): string {
 }
 
 export const MPI_COMMAND: string = mpiCommand(import.meta.url);
-/** The command that installs a missing library. */
+/** The command that installs MPI's library. */
 export const INSTALL_COMMAND: string = `${MPI_COMMAND} install`;
 
-/** Its name with the number: wheels store symbolic links as text, so `libmpi_abi.so` is not a library. */
+/** Name of the library with its number: wheels store symbolic links as text, so `libmpi_abi.so` is not a library. */
 export const LIBRARY_FILE = "libmpi_abi.so.1";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The folder, with `bin` and `lib`, that `mp-mpi install` puts MPI into. A relative XDG_CACHE_HOME is ignored. */
+/** The folder, with `bin` and `lib`, into which `mp-mpi install` puts MPI. Ignores a relative XDG_CACHE_HOME. */
 export function installFolder(environment: Environment): string {
   const { XDG_CACHE_HOME: given = "" } = environment;
   return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "mpi", `mpich-${VERSION}`);
 }
 
-/** The error for a missing library or launcher, which `mp-mpi install` installs. */
+/** The error for a missing library or launcher, with `mp-mpi install` as the remedy. */
 export const notInstalled = (message: string, details: object = {}, cause?: unknown): MpError =>
   new MpError("MP_BACKEND_UNAVAILABLE", message, {
     details: { ...details, install: INSTALL_COMMAND },
@@ -37,9 +37,9 @@ export const notInstalled = (message: string, details: object = {}, cause?: unkn
   });
 
 /**
- * Returns the path of MPI's library: the one given, the value of MP_MPI_LIBRARY, or what `mp-mpi install` put into the
- * cache. It checks the path, because the system's loader opens the running program when it gets none.
- * @throws MP_BACKEND_UNAVAILABLE when there is none, MP_INVALID_ARGUMENT for a relative path
+ * Locates MPI's library: the given path, the value of MP_MPI_LIBRARY, or the path where `mp-mpi install` puts it.
+ * Checks that it exists, because the system's loader opens the running program if it gets no path.
+ * @throws MP_BACKEND_UNAVAILABLE if there is none, MP_INVALID_ARGUMENT for a relative path
  */
 export function locateLibrary(given: string | undefined, environment: Environment): string {
   const { MP_MPI_LIBRARY: fromEnvironment } = environment;

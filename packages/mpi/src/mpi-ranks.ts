@@ -5,16 +5,16 @@ import { endProcess, pauseForLauncher, sayLast } from "./end-process.js";
 import { checkCode, type MpiLibrary } from "./library.js";
 import { waitFor } from "./wait.js";
 
-/** The number of each, its index here, is in the header that ranks exchange first. */
+/** The collectives; a collective's index is its number in the headers that ranks exchange first. */
 const COLLECTIVES = ["allReduce", "allGather", "broadcast", "barrier", "dispose"] as const;
 type Collective = (typeof COLLECTIVES)[number];
-/** Two numbers of 64 bits: the collective, and how many bytes this rank brings. */
+/** Two 64-bit numbers: the collective, and the number of bytes that this rank brings. */
 const HEADER_LENGTH = 2;
 
 /** Collectives that need the same number of bytes from every rank. */
 const SAME_LENGTH: ReadonlySet<Collective> = new Set(["allReduce"]);
 
-/** Elements of one call of MPI, 16 MiB. With MPICH 5.0.2, pieces below 32 MiB halve the time of a sum of 58 MB. */
+/** Elements of one MPI call, 16 MiB. With MPICH 5.0.2, pieces below 32 MiB halve the time of a 58 MB sum. */
 const PIECE = 4 * 2 ** 20;
 
 export interface MpiRanksOptions {
@@ -25,9 +25,9 @@ export interface MpiRanksOptions {
 }
 
 /**
- * The processes of one MPI job. In each collective the ranks first exchange headers: a rank waits here for the others,
- * and sleeps between its tests if that takes long. Once all are there, the data move without a pause. MPI is called on the
- * main thread only, once at a time.
+ * The processes of one MPI job. Each collective begins with an exchange of headers, in which a rank waits for the
+ * others and sleeps between its tests if that takes long. Once all are there, the data move without a pause. MPI is
+ * called on the main thread only, one call at a time.
  */
 export class MpiRanks implements Ranks {
   readonly rank: number;
@@ -37,7 +37,7 @@ export class MpiRanks implements Ranks {
   /** Settles with the last collective that was called. */
   #queue: Promise<unknown> = Promise.resolve();
   #leaving: Promise<void> | undefined;
-  /** The first failure. After it the ranks no longer agree on the next collective, and exchange nothing more. */
+  /** The first failure. After it the ranks no longer agree on the next collective, and exchange nothing. */
   #failure: { readonly error: unknown } | undefined;
   #uncaught: { readonly error: unknown } | undefined;
   readonly #request = cells(BigUint64Array);
@@ -118,8 +118,8 @@ export class MpiRanks implements Ranks {
   }
 
   /**
-   * Waits for pending collectives and for all ranks, then leaves MPI, which no process can join again. Idempotent; any
-   * other use afterwards is MP_DISPOSED. After a failed collective it does nothing: the end of the process aborts the job.
+   * Waits for pending collectives and all ranks, then leaves MPI, which no process can rejoin. Idempotent; any other
+   * use afterwards throws MP_DISPOSED. Does nothing after a failed collective: the end of the process aborts the job.
    */
   dispose(): Promise<void> {
     if (this.#failure !== undefined) return Promise.resolve();
@@ -157,8 +157,8 @@ export class MpiRanks implements Ranks {
 
   /**
    * Waits until every rank has called the same collective.
-   * @returns the number of bytes that each brings
-   * @throws MP_RANK_MISMATCH on every rank if they call different ones, or bring different lengths to a sum
+   * @returns the number of bytes that each rank brings
+   * @throws MP_RANK_MISMATCH on every rank if they call different collectives, or bring different lengths to a sum
    */
   async #meet(collective: Collective, bytes: number): Promise<readonly number[]> {
     const own = cells(BigInt64Array, HEADER_LENGTH);
@@ -177,7 +177,7 @@ export class MpiRanks implements Ranks {
     return headers.map((header) => header.bytes);
   }
 
-  /** Starts a request and waits for it. @param inUse memory that the library reads and writes until then */
+  /** Starts a request and waits until it is complete. @param inUse memory that the library uses meanwhile */
   async #run(
     what: Collective,
     inUse: readonly object[],
@@ -201,14 +201,14 @@ export class MpiRanks implements Ranks {
     return this.#flag[0] !== 0;
   }
 
-  /** Ends this process without another call of MPI, which would wait too. */
+  /** Ends this process without another MPI call, which would wait too. */
   #endLate(what: Collective): never {
     const message = `mpi: ${what} was not joined by all ranks within ${this.#timeoutMs} ms (timeoutMs); a rank is slower, has ended or does something else: see docs/many-processes.md`;
     sayLast(this.rank, this.size, new MpError("MP_BACKEND_FAILED", message));
     return endProcess(1);
   }
 
-  /** Keeps an uncaught error: Node prints it after the handlers of `exit`, which end the process here. */
+  /** Remembers an uncaught error: Node prints it only after the handlers of `exit`, which end the process here. */
   readonly #onUncaught = (error: unknown): void => {
     this.#uncaught = { error };
   };
@@ -220,7 +220,7 @@ export class MpiRanks implements Ranks {
     this.#end(code === 0 ? 1 : code);
   };
 
-  /** Ends this process, and through the launcher the others. */
+  /** Ends this process and, through the launcher, the others. */
   #end(code: number): never {
     pauseForLauncher();
     this.#library.functions.Abort(ABI.COMM_WORLD, code);

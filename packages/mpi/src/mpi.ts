@@ -13,8 +13,8 @@ export interface MpiOptions {
    */
   readonly library?: string;
   /**
-   * How long a rank waits for the others in one collective, in milliseconds. Then its process ends with exit code 1, and
-   * the launcher ends the others. Default 600 000, because a rank may evaluate or save while the others wait.
+   * Time limit of a wait for the other ranks, in milliseconds. Beyond it the process ends with exit code 1, and the
+   * launcher ends the others. Default 600 000, because a rank may evaluate or save while the others wait.
    */
   readonly timeoutMs?: number;
   /** Called with each warning. Default: a line on standard error. */
@@ -24,17 +24,14 @@ export interface MpiOptions {
 const TIMEOUT_MS = 600_000;
 
 /**
- * Joins the MPI job that this process was started in, by `npx --no mp-mpi run`, `mpiexec` or `srun`; a process started alone
- * is rank 0 of 1. It can be called once in a process. Without `dispose`, the end of the process aborts the job, so that the
- * others do not wait forever.
- * @throws MP_BACKEND_UNAVAILABLE when there is no library, or the launcher is of another MPI
- * @throws MP_BACKEND_FAILED when MPI does not start
- * @throws MP_INVALID_ARGUMENT for an invalid option, or where MPI was started in this process before
- * @example
- * const ranks = await mpi();
- * const sum = Float32Array.of(ranks.rank);
- * await ranks.allReduce(sum);
- * await ranks.dispose();
+ * Joins the MPI job in which `npx --no mp-mpi run`, `mpiexec` or `srun` started this process; a process started alone
+ * is rank 0 of 1. Can be called once in a process. Without `dispose`, the end of the process aborts the job, so that
+ * the others do not wait forever.
+ * @throws MP_BACKEND_UNAVAILABLE if there is no library, or the launcher is another MPI's
+ * @throws MP_BACKEND_FAILED if MPI does not start
+ * @throws MP_INVALID_ARGUMENT for an invalid option, or if MPI was started in this process before
+ * @example const ranks = await mpi(); const sum = Float32Array.of(ranks.rank); await ranks.allReduce(sum); await
+ *   ranks.dispose();
  */
 export async function mpi(options: MpiOptions = {}): Promise<MpiRanks> {
   const { timeoutMs = TIMEOUT_MS, onWarning = console.error } = options;

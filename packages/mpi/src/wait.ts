@@ -4,18 +4,18 @@
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 
-/** A burst ends after this time, so that timers and sockets of the program are served. */
+/** Duration of a burst of tests, after which timers and sockets of the program are served. */
 const BURST_MS = 0.2;
-/** A wait that may sleep does so between bursts after this time, which leaves the core to ranks that compute. */
+/** Time after which a wait that may sleep does so between bursts, which leaves the core to ranks that compute. */
 const EAGER_MS = 20;
 const SLEEP_MS = 1;
 
 export interface Wait {
   readonly test: () => boolean;
-  /** False while data move: each burst moves some, so pauses would slow it down. */
+  /** False while data move: each burst of tests moves some, and pauses would slow that down. */
   readonly maySleep: boolean;
   readonly timeoutMs: number;
-  /** Does not return. */
+  /** Called when the time is over; does not return. */
   readonly onTimeout: () => never;
 }
 

@@ -2,7 +2,7 @@ import { type PlotOptions, plot } from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import { html, Markup } from "./html.js";
 
-/** The room for a plot. Text has one size on every screen, so there is a drawing for each of two widths. */
+/** The room for a plot. Text has one size on every screen, so each figure is drawn for two widths. */
 export interface Room {
   readonly width: number;
   readonly isNarrow: boolean;
@@ -13,7 +13,7 @@ export interface Figure {
   /** Text alternative to the figure. */
   readonly description: string;
   readonly draw: (room: Room) => PlotOptions;
-  /** Whether its column is narrow on a wide page, too. */
+  /** Whether the figure's column is narrow on a wide page, too. */
   readonly isNarrow?: boolean;
   /** The meaning of colors and signs. */
   readonly legend?: readonly LegendEntry[];
@@ -26,18 +26,18 @@ export interface LegendEntry {
   readonly text: string;
 }
 
-/** Widths in CSS pixels, so small that text is never scaled down: an upright phone, and half of a wide page. */
+/** Rooms in CSS pixels, narrow enough that text is never scaled down: an upright phone, and half of a wide page. */
 const NARROW: Room = { width: 336, isNarrow: true };
 const WIDE: Room = { width: 536, isNarrow: false };
 
 const FONT_SIZE = 12;
 
-/** An upper bound of the width of a label in pixels. */
+/** An upper bound for the width of a label in pixels. */
 export const textWidth = (text: string): number => text.length * FONT_SIZE * 0.62;
 
 /**
- * Shortens a path to `length` characters: first it drops the kinds of outer layers, `4/0/body` for `4/0 residual/body`,
- * then it keeps the end, at which the names of layers differ.
+ * Shortens a path to `length` characters. First drops the kinds of outer layers (`4/0/body` for `4/0 residual/body`),
+ * then keeps the end, where the names of layers differ.
  */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;

@@ -9,7 +9,7 @@ export class Markup {
 
 type Content = Markup | string | number | undefined | readonly Content[];
 
-/** Makes markup. Escapes the contents, unless they are markup. */
+/** Makes markup; escapes contents that are not markup. */
 export function html(strings: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   return new Markup(strings.reduce((text, literal, index) => text + markup(contents[index - 1]) + literal));
 }

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { layerNames, withLayerNames } from "./layer-names.js";
 import { layerName } from "./layers.js";
 
-/** The part of a report that has names. */
+/** The layers of a report as the parts of it that have names. */
 const namesOf = (layers: readonly (readonly [layer: string, label?: string])[]): readonly string[] => {
   const groups = layers.map(([layer, label]) => ({ layer, ...(label === undefined ? {} : { label }) }));
   const report = { groups, casts: { nodes: [] }, gradients: { largestIn: groups[0] } };

@@ -1,9 +1,9 @@
 import type { PrecisionReport } from "@mp/core";
 
-/** A part of a `sequential`: `0 dense`. Inside it the layer opens a scope of its own name. */
+/** Matches a part of a `sequential`: `0 dense`. The layer opens a scope of the same name inside. */
 const PART = /^(\d+) (.+)$/;
 
-/** A part of a path, as in paths of parameters and as the page shows it. */
+/** A part of a path, as in parameters' paths and as shown on the page. */
 interface PathPart {
   readonly key: string;
   readonly shown: string;
@@ -13,8 +13,8 @@ interface PathPart {
 export type NameOf = (path: string, label?: string) => string;
 
 /**
- * Names layers by their labels, which tell the kinds of parts of a `sequential`. A path without a label gets that of its
- * scope; another, such as a parameter's, begins with the name of the scope that it is in.
+ * Names layers by their labels, which show the kinds of a `sequential`'s parts. A path without a label gets the label
+ * of its scope; other paths, such as a parameter's, begin with the name of their scope.
  */
 export function layerNames({ groups, casts }: PrecisionReport): NameOf {
   const scopes = groups.map(({ layer, label }) => [layer, label] as const);

@@ -6,14 +6,14 @@ export interface LayerHistogram {
   readonly histogram: ExponentHistogram;
 }
 
-/** With more rows they could not be distinguished. */
+/** Most rows in a plot; more could not be told apart. */
 const MOST_ROWS = 24;
-/** With fewer rows a plot would not show where in the model something is. */
+/** Fewest rows in a plot; fewer would not show where in the model something is. */
 const FEWEST_ROWS = 8;
 
 /**
- * Sums histograms by layer, in the order of the model. If a plot has no room for all layers, those that differ only in the
- * deepest parts of their paths share a row, as long as enough rows remain; then neighbors do.
+ * Sums histograms by layer, in the order of the model. If a plot has no room for all layers, layers that differ only
+ * in the deepest parts of their paths share a row, as long as enough rows remain; then neighbors do.
  */
 export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistogram[] {
   const deepest = Math.max(1, ...groups.map(({ layer }) => layer.split("/").length));
@@ -38,7 +38,7 @@ function atDepth(groups: readonly GroupHistogram[], depth: number): readonly Lay
   return mergeByName(groups, (layer) => rowName(rowPath(layer), [...(within.get(rowPath(layer)) ?? [])]));
 }
 
-/** Names a row. That of a `sequential` is named after its first part, and the number of others: `0/0 conv +2`. */
+/** Names a row; several parts of a `sequential` by the first and the number of others: `0/0 conv +2`. */
 function rowName(row: string, [first, ...more]: readonly string[]): string {
   if (first === undefined || !/(^|\/)\d+ sequential$/.test(row)) return layerName(row);
   return `${layerName(`${row}/${first}`)}${more.length === 0 ? "" : ` +${more.length}`}`;
@@ -70,7 +70,7 @@ function mergeByName(
 export const layerName = (layer: string): string =>
   layer.replace(/(^|\/)(\d+) sequential(?=\/)/g, "$1$2") || "(top level)";
 
-/** Number of values in a histogram, zeros, infinities and NaN included. */
+/** Number of values in a histogram, including zeros, infinities and NaN. */
 export function valueCount({ counts, zeros, infinities, nans }: ExponentHistogram): number {
   return counts.reduce((sum, count) => sum + count, zeros + infinities + nans);
 }

@@ -2,9 +2,9 @@ import type { HalfDType } from "@mp/core";
 import { floatFormats } from "@mp/core/graph";
 import type { ExponentHistogram } from "@mp/core/report";
 
-/** The axis of magnitudes: binary exponents, and a column for zeros to their left. */
+/** The axis of magnitudes: binary exponents, with a column for zeros at the left. */
 export interface MagnitudeAxis {
-  /** The exponents: `low` is the first, `high` follows the last. */
+  /** The exponents from `low` up to, not including, `high`. */
   readonly low: number;
   readonly high: number;
   /** Position of the column of zeros. */
@@ -30,14 +30,14 @@ export function magnitudeAxis(histograms: readonly ExponentHistogram[]): Magnitu
   return { low, high, zeros: [low - 4, low - 2], domain: [low - 5, high], ticks };
 }
 
-/** A range of exponents, and what a half makes of its magnitudes. */
+/** A range of exponents, and how a half represents it. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly what: "zero" | "subnormal" | "normal" | "infinite";
 }
 
-/** The ranges of a half on the axis, in order, without those outside of it. */
+/** The ranges in which a half represents magnitudes differently, in the order of the axis and cut to it. */
 export function stretches(half: HalfDType, { low, high }: MagnitudeAxis): readonly Stretch[] {
   const { minExponent, maxExponent, fractionBits } = floatFormats[half];
   const edges = [low, minExponent - fractionBits - 1, minExponent, maxExponent + 1, high];

@@ -4,12 +4,12 @@ import { html, type Markup } from "./html.js";
 import { layerName } from "./layers.js";
 import { percent, scaleText, significant } from "./numbers.js";
 
-/** A scale does not fit if it turns a larger share of the gradients into 0. */
+/** Largest fraction of gradients that a fitting scale turns into 0. */
 const MOST_LOST = 0.1;
 
 const BF16 = html`use bfloat16 (<code>mixedBfloat16()</code>)`;
 
-/** Why float16 has no loss scale that fits, and what to do; undefined if one fits. */
+/** Explains why float16 has no loss scale that fits, and what to do; undefined if one fits. */
 export function noFittingScale({ groups, gradients }: PrecisionReport): Markup | undefined {
   const { recommendedScale, largest, largestIn, shares } = gradients;
   const forward = groups.find(

@@ -1,4 +1,4 @@
-/** Numbers as people read them. */
+/** Formats numbers for readers. */
 
 const superscripts = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
@@ -22,7 +22,7 @@ export function significant(value: number): string {
   return String(Number(value.toPrecision(size < 1e4 ? 3 : 6))).replace("-", "−");
 }
 
-/** Formats a share of 1 in percent, without a line break. Only 0 is written as 0 %, and only 1 as 100 %. */
+/** Formats a fraction in percent, without a line break. Only 0 becomes 0 %, and only 1 becomes 100 %. */
 export function percent(share: number): string {
   if (share === 0) return "0 %";
   if (share === 1) return "100 %";

@@ -1,4 +1,4 @@
-/** Colors for light and dark pages, as custom properties. */
+/** Colors of light and dark pages, as custom properties. */
 export const palettes: Readonly<Record<"light" | "dark", string>> = {
   light: `
   --page: #fbfbfa; --panel: #ffffff; --ink: #1c2127; --muted: #59636e; --line: #e2e5e9; --axis: #8b949e;

@@ -17,7 +17,7 @@ const request = {
 };
 
 describe("fetchWithPip", () => {
-  /** A program that is called as `python3 -m pip …` and runs a shell script instead. */
+  /** A fake Python: `python3 -m pip …` runs a shell script instead. */
   function fakePython(script: string): Record<string, string | undefined> {
     const folder = scratch();
     const text = `#!/bin/sh\nif [ "$3" = --version ]; then exit 0; fi\n${script}\n`;

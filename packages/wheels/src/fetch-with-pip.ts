@@ -5,7 +5,7 @@ import { runCommand } from "./run-command.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The first Python here that has pip. */
+/** The first Python on this machine that has pip. */
 export async function findPip(environment: Environment): Promise<string | undefined> {
   for (const python of ["python3", "python"]) {
     const found = await runCommand(python, ["-m", "pip", "--version"], { env: environment }).then(
@@ -22,23 +22,23 @@ export interface PipRequest {
   readonly python: string;
   readonly project: string;
   readonly version: string;
-  /** The CPython whose wheel is fetched, such as `3.11`, whatever runs pip. */
+  /** The CPython version whose wheel is fetched, such as `3.11`, whatever version runs pip. */
   readonly cpython: string;
   /** Platform tags of the project's wheels. */
   readonly platforms: readonly string[];
-  /** Advice where the index has no such wheel. */
+  /** Advice for an index without such a wheel. */
   readonly otherwise: string;
-  /** `1.2 GB is needed`, with its download. */
+  /** The space needed, with the download: `1.2 GB is needed`. */
   readonly space: string;
   readonly folder: string;
   readonly environment: Environment;
 }
 
 /**
- * Downloads with pip, which honors the user's index, credentials, proxies and certificates, and checks the file against
- * the SHA-256 that the index gives.
+ * Downloads with pip, which honors the user's index, credentials, proxies and certificates, and checks the file
+ * against the SHA-256 in the index.
  * @returns the name of the one wheel that is then in the folder
- * @throws MP_BACKEND_UNAVAILABLE when the index cannot be reached or lacks the release
+ * @throws MP_BACKEND_UNAVAILABLE if the index cannot be reached or lacks the release
  */
 export async function fetchWithPip(request: PipRequest): Promise<string> {
   const { python, project, version, folder, environment, cpython, platforms } = request;
@@ -61,7 +61,7 @@ export async function fetchWithPip(request: PipRequest): Promise<string> {
   throw failure(request, stderr);
 }
 
-/** pip's messages by their meaning. Its exit status is 1 for all of them. */
+/** The meanings of pip's messages, which its exit status does not tell: it is 1 for all of them. */
 const MEANINGS: readonly {
   readonly pattern: RegExp;
   readonly failure: (what: string, said: string, request: PipRequest) => MpError;
@@ -111,7 +111,7 @@ function failure(request: PipRequest, stderr: string): MpError {
   );
 }
 
-/** pip puts the reason of a failed connection inside the description of its retries. */
+/** The reason in a message of pip, which puts that of a failed connection inside the description of its retries. */
 function essence(line: string): string {
   const [reason = line.replace(/^(?:ERROR|WARNING):\s*/, "")] =
     /(?:Failed to establish|\[Errno |Read timed out|HTTP error|certificate verify failed)[^'")]*/.exec(

@@ -6,19 +6,19 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** The installation or download in question, for messages. */
+/** The installation or download that needs space, for messages. */
 export interface SpaceNeed {
-  /** `mp-libtensorflow` */
+  /** The command, such as `mp-libtensorflow`. */
   readonly command: string;
-  /** `1.2 GB is needed` */
+  /** The space needed: `1.2 GB is needed`. */
   readonly space: string;
-  /** The place of the cache and what moves it; default: that of installed libraries. */
+  /** The cache's place, and how to move it; default: that of installed libraries. */
   readonly cache?: string;
 }
 
 const CACHE = "the cache is under ~/.cache/mp, XDG_CACHE_HOME moves it";
 
-/** The system's refusals and their remedies, by code. */
+/** The system's refusals with their remedies, by error code. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full; {space}, {cache}",
   EDQUOT: "the disk quota is used up; {space}, {cache}",
@@ -31,7 +31,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   EISDIR: "it is a folder, a file is needed",
 };
 
-/** Gives the system's refusals a code and a remedy; every other error is returned unchanged. */
+/** Turns the system's refusals into errors with a code and a remedy; returns every other error unchanged. */
 export function fileFailure(error: unknown, { command, space, cache = CACHE }: SpaceNeed): unknown {
   const code = errorCode(error);
   const refusal = code === undefined ? undefined : REFUSALS[code];
@@ -44,7 +44,7 @@ export function fileFailure(error: unknown, { command, space, cache = CACHE }: S
   });
 }
 
-/** @throws MP_IO when less than that is free on the folder's disk */
+/** @throws MP_IO if less than that is free on the folder's disk */
 export function requireSpace(
   place: string,
   freeBytes: number,

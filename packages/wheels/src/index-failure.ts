@@ -2,7 +2,7 @@ import { MpError } from "@mp/graph";
 
 const REASON = "index-unreachable";
 
-/** No package index answered: the only failure that says nothing about this machine. */
+/** The error if no package index answered: the only failure that says nothing about this machine. */
 export function indexUnreachable(what: string, said: string, cause?: unknown): MpError {
   return new MpError(
     "MP_BACKEND_UNAVAILABLE",

@@ -1,4 +1,4 @@
-/** Puts files of a wheel with a known digest into a folder: all of them or none, by one rename. */
+/** Installs files of a wheel with a known digest in a folder: all of them or none, by one rename. */
 import { existsSync } from "node:fs";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -10,37 +10,37 @@ import { partialPath, publishFolder, sweepPartials, withdrawFolder } from "./pub
 import { megabytes, type Report, since } from "./report.js";
 import { openWheel, requireDigest } from "./wheel-archive.js";
 
-/** A wheel for Linux x64, and what is taken from it. */
+/** A wheel for Linux x64, and the files to take from it. */
 export interface PinnedWheel extends SpaceNeed {
-  /** For messages: `MPICH 5.0.2`. */
+  /** Name for messages: `MPICH 5.0.2`. */
   readonly title: string;
   /** The project on the index. */
   readonly project: string;
   readonly version: string;
   readonly file: string;
-  /** The digest in the index. */
+  /** SHA-256 of the wheel in the index. */
   readonly sha256: string;
   /** Advice for another platform. */
   readonly elsewhere: string;
-  /** The folder that is filled. */
+  /** The folder to fill. */
   readonly folder: string;
-  /** The place of a file below the folder without which the folder is replaced. */
+  /** Path, below the folder, of a file that must be there; otherwise the folder is replaced. */
   readonly library: string;
-  /** The place of a file of the wheel, below the folder; undefined for one that is not taken. */
+  /** The path below the folder for a file of the wheel; undefined if the file is not taken. */
   readonly placeOf: (name: string) => string | undefined;
 }
 
 export interface PinnedOptions {
-  /** A wheel of the user, instead of the index's. */
+  /** Path of the user's wheel, used instead of the index. */
   readonly wheel?: string | undefined;
   /** Source of PATH, XDG_CACHE_HOME and the settings of pip. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Does nothing if the folder has its library.
- * @throws MP_BACKEND_UNAVAILABLE where no wheel runs on this machine, or none can be fetched
- * @throws MP_INVALID_ARGUMENT, MP_PARSE or MP_IO for what is wrong with the wheel or the disk
+ * Fills the folder from the wheel, unless it has its library already.
+ * @throws MP_BACKEND_UNAVAILABLE if no wheel runs on this machine, or none can be fetched
+ * @throws MP_INVALID_ARGUMENT, MP_PARSE or MP_IO for a problem with the wheel or the disk
  */
 export async function installPinned(
   pinned: PinnedWheel,
@@ -108,7 +108,7 @@ async function wheelFor(
   return join(folder, fetched);
 }
 
-/** Links are texts of a few bytes in a wheel; nothing of ours goes through one. */
+/** Unpacks the files that are taken. A wheel's links are texts of a few bytes; no file of ours goes through one. */
 async function unpack({ title, folder, placeOf }: PinnedWheel, path: string, report: Report): Promise<void> {
   const start = performance.now();
   const wheel = await openWheel(path, `the wheel of ${title}`);

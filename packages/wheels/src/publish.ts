@@ -1,6 +1,6 @@
 /**
- * Files and folders are put in place by one rename, so a kill at any moment leaves either the old or the new version,
- * and nothing between. What a killed process left unfinished is recognized by its name and removed by the next run.
+ * Puts files and folders in place by one rename, so that a kill at any moment leaves either the old or the new
+ * version. Unfinished work of a killed process is recognized by its name and removed by the next run.
  */
 import { existsSync } from "node:fs";
 import { copyFile, link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
@@ -10,17 +10,17 @@ import { errorCode } from "./file-failure.js";
 
 const PREFIX = ".partial-";
 const DAY_MS = 86_400_000;
-/** Host names may hold anything; the parts of an unfinished name are joined by `-`. */
+/** The host's name without characters that could confuse the parts of an unfinished name, which `-` joins. */
 const machine = hostname().replace(/[^A-Za-z0-9.]/g, "_");
 let count = 0;
 
-/** A name for unfinished work of this process, which no other work has: the machine, the process and a number. */
+/** A name for unfinished work of this process that no other work has: machine, process and a number. */
 export function ownName(): string {
   count += 1;
   return `${machine}-${process.pid}-${count}`;
 }
 
-/** A name, next to the final one, that the next run recognizes as unfinished. */
+/** A path next to the final one that the next run recognizes as unfinished. */
 export const partialPath = (folder: string): string => join(folder, `${PREFIX}${ownName()}`);
 
 /**
@@ -41,7 +41,7 @@ export async function publishFolder(final: string, fill: (partial: string) => Pr
   }
 }
 
-/** Moves a folder away by one rename before it deletes the contents. */
+/** Deletes a folder, after one rename has moved it away. */
 export async function withdrawFolder(final: string): Promise<void> {
   const partial = partialPath(dirname(final));
   try {
@@ -53,7 +53,7 @@ export async function withdrawFolder(final: string): Promise<void> {
   await rm(partial, { recursive: true, force: true });
 }
 
-/** A hard link where both paths are on one file system, otherwise a copy. */
+/** Makes a hard link if both paths are on one file system, otherwise a copy. */
 export async function linkOrCopy(from: string, to: string): Promise<"linked" | "copied"> {
   try {
     await link(from, to);
@@ -66,7 +66,7 @@ export async function linkOrCopy(from: string, to: string): Promise<"linked" | "
   }
 }
 
-/** Removes what dead processes left unfinished in a folder. */
+/** Removes the unfinished work of dead processes from a folder. */
 export async function sweepPartials(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names.filter((name) => name.startsWith(PREFIX))) {
@@ -76,8 +76,8 @@ export async function sweepPartials(folder: string): Promise<void> {
 }
 
 /**
- * Whether the process that gave its work a name is dead. One on another machine or in another container cannot be
- * checked: its files count as abandoned after a day.
+ * Whether the process that named its unfinished work is dead. A process on another machine or in another container
+ * cannot be checked; its files count as abandoned after a day.
  */
 export async function isAbandoned(path: string, name: string): Promise<boolean> {
   const [place, pid] = name.split("-");

@@ -4,7 +4,7 @@ import type { Report } from "./report.js";
 
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** For callers that can do without the library: the package index cannot be reached, and nothing else is wrong. */
+/** Exit code if only the package index cannot be reached, so that callers can do without the library. */
 const EXIT_UNREACHABLE = 3;
 
 /** A command of commander, set to throw instead of ending the process. */
@@ -13,7 +13,7 @@ interface CommandLine {
   parseAsync(argv: readonly string[], options: { readonly from: "user" }): Promise<unknown>;
 }
 
-/** Runs the command line of an installer. A failure is one line on standard error. @returns the exit code */
+/** Runs an installer's command line. A failure is one line on standard error. @returns the exit code */
 export async function runCommandLine(command: CommandLine, argv: readonly string[]): Promise<number> {
   const complain = (line: string): void => void process.stderr.write(`${command.name()}: ${line}\n`);
   try {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 
 export interface CommandResult {
-  /** null when a signal or the time limit ended it. */
+  /** Exit status; null if a signal or the time limit ended the program. */
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -10,12 +10,12 @@ export interface CommandResult {
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Copies what it prints on standard output, such as a progress bar, to our standard error. */
+  /** Whether to copy the program's standard output, such as a progress bar, to our standard error. */
   readonly showOutput?: boolean;
   readonly timeoutMs?: number;
 }
 
-/** Runs a program to its end. @throws the system's error when it cannot be started */
+/** Runs a program to its end. @throws the system's error if it cannot be started */
 export function runCommand(
   program: string,
   args: readonly string[],

@@ -1,4 +1,4 @@
-/** Reads a wheel: a zip file with the SHA-256 of every file in its RECORD. No file is held in memory as a whole. */
+/** Reads a wheel: a zip file whose RECORD has the SHA-256 of every file. Holds no file in memory as a whole. */
 import { createHash, type Hash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -15,16 +15,16 @@ export interface WheelArchive {
   has(name: string): boolean;
   /** Size of the extracted file in bytes. */
   sizeOf(name: string): number;
-  /** @throws MP_PARSE when it is missing, damaged, or not what the RECORD says */
+  /** Reads a text file. @throws MP_PARSE if it is missing, damaged, or not what the RECORD says */
   text(name: string): Promise<string>;
-  /** Writes one file. @throws MP_PARSE as `text` does */
+  /** Extracts one file. @throws MP_PARSE as `text` does */
   extract(name: string, to: string): Promise<void>;
   close(): void;
 }
 
 /**
- * @param wanted which wheels hold what is taken from it, for messages: `a wheel of MPICH 5`
- * @throws MP_PARSE when the file is not a wheel, MP_IO when it cannot be read
+ * @param wanted the wheels that would do, for messages: `a wheel of MPICH 5`
+ * @throws MP_PARSE if the file is not a wheel, MP_IO if it cannot be read
  */
 export async function openWheel(path: string, wanted: string): Promise<WheelArchive> {
   const zip = await openPromise(path, { autoClose: false, lazyEntries: true }).catch((cause) => {
@@ -45,7 +45,7 @@ interface OpenWheel {
   readonly wanted: string;
   readonly zip: ZipFile;
   readonly entries: ReadonlyMap<string, Entry>;
-  /** By file, SHA-256 in base64url without padding. */
+  /** SHA-256 by file, in base64url without padding. */
   readonly record: ReadonlyMap<string, string>;
 }
 
@@ -89,7 +89,7 @@ async function readEntries(zip: ZipFile, path: string): Promise<ReadonlyMap<stri
   return entries;
 }
 
-/** Lines of `path,sha256=digest,size`; paths with a comma are quoted, and none of those are needed here. */
+/** Reads the RECORD: lines of `path,sha256=digest,size`. Paths with a comma are quoted; those are not needed here. */
 async function readRecord(
   zip: ZipFile,
   entries: ReadonlyMap<string, Entry>,
@@ -106,7 +106,9 @@ async function readRecord(
   return digests;
 }
 
-/** Distinguishes errors in the compressed data, which have a zlib code or none, from errors of the disk. */
+/**
+ * Decompresses a file, and distinguishes errors in its data, which have a zlib code or none, from errors of the disk.
+ */
 async function inflate<R>(
   zip: ZipFile,
   entry: Entry,
@@ -122,7 +124,7 @@ async function inflate<R>(
   }
 }
 
-/** The same chunks, hashed on the way. */
+/** Passes chunks on and hashes them. */
 async function* through(hash: Hash, chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   for await (const chunk of chunks) {
     hash.update(chunk);
@@ -130,7 +132,7 @@ async function* through(hash: Hash, chunks: AsyncIterable<Buffer>): AsyncIterabl
   }
 }
 
-/** @throws MP_PARSE when the file's digest is not the wanted one */
+/** @throws MP_PARSE if the file's digest is not the wanted one */
 export function requireDigest(file: string, actual: string, wanted: string, by: string): void {
   if (actual === wanted) return;
   throw new MpError(

@@ -6,13 +6,13 @@ import { type Best, MONITOR, type MonitorOptions } from "../monitor/best.js";
 import { BestSoFar, type BestState } from "../monitor/best-so-far.js";
 import { withReading } from "../with-reading.js";
 
-/** Options of `keepBest`. */
+/** Options of `keepBest`: the number to follow, and the file. */
 export interface KeepBestOptions extends MonitorOptions {
   /** File of the best checkpoint so far. */
   readonly path: string;
 }
 
-/** The callback that `keepBest` makes. */
+/** The callback that `keepBest` makes, with the best value so far. */
 export interface KeepBest extends AnyCallback {
   /** The value and step of the checkpoint in the file; undefined before the first value. */
   readonly best: Best | undefined;

@@ -5,13 +5,13 @@ import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { notDone } from "../log/log-file.js";
 
-/** Options of `rotate`. */
+/** Options of `rotate`: where, how often and how many. */
 export interface RotateOptions {
   /** Folder of the checkpoints, `step-N.safetensors` after N iterations; created if missing. */
   readonly folder: string;
   /** Number of checkpoints to keep; default 3. */
   readonly keep?: number;
-  /** Iterations from one to the next; default at the end of each pass. */
+  /** Iterations between checkpoints; default at the end of each pass. */
   readonly every?: number;
 }
 
@@ -22,10 +22,10 @@ const OPTIONS = {
 };
 
 /**
- * Saves a checkpoint named after its step at the end of each pass, or every `every` iterations, and at the end of `fit`.
- * After each save it removes all but the last `keep`. It also removes the files of later steps, which are of another run
- * or of this one before it resumed from an earlier checkpoint, so that `latestCheckpoint` is of this run. Other files in
- * the folder stay.
+ * Saves a checkpoint named after its step at the end of each pass, or every `every` iterations, and at the end of
+ * `fit`. After each save it removes all but the last `keep`. It also removes files of later steps, left by another
+ * run or by this one before it resumed from an earlier checkpoint, so that `latestCheckpoint` is of this run. Other
+ * files in the folder stay.
  * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with MP_IO for a folder or a file that cannot be written
  */
 export function rotate(options: RotateOptions): AnyCallback {
@@ -72,8 +72,8 @@ export function rotate(options: RotateOptions): AnyCallback {
 }
 
 /**
- * Path of the checkpoint of `rotate` with the most iterations in a folder, for `load`; undefined if there is none, or no
- * folder.
+ * Path of the checkpoint with the most iterations that `rotate` wrote to a folder, for `load`; undefined if there is
+ * none, or no folder.
  * @throws MP_INVALID_ARGUMENT for an invalid path, MP_IO for a folder that cannot be read
  */
 export async function latestCheckpoint(folder: string): Promise<string | undefined> {

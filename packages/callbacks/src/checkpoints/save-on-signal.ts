@@ -15,7 +15,7 @@ export interface SaveOnSignal extends AnyCallback {
 }
 
 const SIGNALS: readonly StopSignal[] = ["SIGINT", "SIGTERM"];
-/** One key press may be delivered twice, by a shell's process group and by a parent that forwards signals. */
+/** One key press may arrive twice within this time: by the shell's process group and by a forwarding parent. */
 const ONE_PRESS_MS = 300;
 
 /**

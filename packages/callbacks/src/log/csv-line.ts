@@ -1,9 +1,9 @@
-/** A line of a CSV file (RFC 4180), without the end of line; its cells have none. */
+/** Formats a line of a CSV file (RFC 4180), without the end of line; cells must not contain line ends. */
 export function csvLine(cells: readonly string[]): string {
   return cells.map((cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",");
 }
 
-/** The cells of such a line. */
+/** Splits a line of `csvLine` into its cells. */
 export function csvCells(line: string): readonly string[] {
   const cells = line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? [];
   // A match at the end of the line is of no cell, unless the line ends with an empty one.

@@ -4,7 +4,7 @@ import { csvCells, csvLine } from "./csv-line.js";
 import { isPartialLine, LogFile } from "./log-file.js";
 import { type LogEvent, type LogFormat, type LogOptions, logRows } from "./log-rows.js";
 
-/** The columns that every file begins with; those of the numbers follow. */
+/** The first columns of every file; the columns of the numbers follow. */
 const FIRST_COLUMNS = ["event", "step", "epoch"] as const;
 const BEGINNING = `${FIRST_COLUMNS.join(",")},`;
 

@@ -15,15 +15,15 @@ import {
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
 
-/** The whole lines of a file, and the half line after them, which a killed process may leave. */
+/** The whole lines of a file, and the partial line after them that a killed process may leave. */
 export interface LogContent {
   readonly lines: readonly string[];
   readonly half: string;
 }
 
 /**
- * A file that lines are appended to, each by one system call. A process that is killed leaves whole lines, or at worst
- * half of the last one, which `replace` removes when the file is opened again.
+ * A file to which lines are appended, each by one system call. A killed process leaves whole lines, or at worst half
+ * of the last one, which `replace` removes when the file is opened again.
  */
 export class LogFile {
   readonly #path: string;
@@ -84,7 +84,7 @@ export class LogFile {
   }
 }
 
-/** Makes the folder of a file to be written, and checks that it is writable and the path no folder. @throws MP_IO */
+/** Makes the folder of a file. Checks that it is writable, and that the path is not a folder. @throws MP_IO */
 export function prepareFile(path: string): void {
   attempt(path, "written", () => {
     const folder = dirname(path);
@@ -95,17 +95,17 @@ export function prepareFile(path: string): void {
   });
 }
 
-/** Whether `half`, which is no whole line, is part of a line with that beginning. */
+/** Whether `half`, the end of a file without a line end, is part of a line that begins with `beginning`. */
 export function isPartialLine(half: string, beginning: string): boolean {
   return half.startsWith(beginning) || beginning.startsWith(half);
 }
 
-/** Writes all bytes: the system may take fewer than it is given. */
+/** Writes all bytes, in several calls if the system takes fewer than it is given. */
 export function writeWhole(file: number, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
-/** Runs an action on a file or folder. @throws MP_IO for a failure: "… cannot be read", where `done` is "read" */
+/** Runs an action on a file or folder. @throws MP_IO with the message "… cannot be read", where `done` is "read" */
 export function attempt<T>(path: string, done: string, action: () => T): T {
   try {
     return action();
@@ -114,7 +114,7 @@ export function attempt<T>(path: string, done: string, action: () => T): T {
   }
 }
 
-/** The error for a file or folder that "cannot be" read or written. */
+/** The error for a file or folder that cannot be read or written; `done` is the verb. */
 export function notDone(path: string, done: string, error: unknown): MpError<"MP_IO"> {
   const { code = "", message } = error as NodeJS.ErrnoException;
   return new MpError("MP_IO", `${path} cannot be ${done}: ${message}`, {

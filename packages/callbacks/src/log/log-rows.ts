@@ -8,7 +8,7 @@ import type { LogContent, LogFile } from "./log-file.js";
 
 /** Options of `csvLog` and `jsonLinesLog`. */
 export interface LogOptions {
-  /** Iterations from one row to the next; default 1. Validations are always written. */
+  /** Iterations between rows; default 1. Validations are always written. */
   readonly every?: number;
 }
 
@@ -30,9 +30,11 @@ export interface LogLine extends Pick<LogRow, "event" | "step"> {
   readonly line: string;
 }
 
-/** How rows are lines of a file. */
+/** Reads and writes rows as lines of a file. */
 export interface LogFormat {
-  /** The rows of a file; undefined if it has other content. `isNew`: a new run begins, which keeps none of them. */
+  /**
+   * Parses the rows of a file; undefined if it has other content. With `isNew`, a new run begins and keeps no row.
+   */
   parse(content: LogContent, isNew: boolean): readonly LogLine[] | undefined;
   /** Replaces the rows of the file. */
   replace(lines: readonly string[]): void;
@@ -50,7 +52,7 @@ export interface LogParts {
   readonly options: LogOptions;
 }
 
-/** Makes the callback that writes rows to a file. `owner` begins its messages. */
+/** Makes a callback that writes rows to a file. Its messages begin with `owner`. */
 export function logRows(owner: string, path: string, { file, format, options }: LogParts): AnyCallback {
   const { every } = readOptions<LogOptions, typeof OPTIONS>(owner, options, OPTIONS, {
     example: "{ every: 10 }",

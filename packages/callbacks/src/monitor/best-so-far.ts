@@ -2,7 +2,7 @@ import type { CallbackAnswer } from "@mp/core/fit";
 import { type Best, betterBy, type IsBetter, type ReadMonitor } from "./best.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 
-/** The state that checkpoints store. */
+/** The state of a `BestSoFar` that checkpoints store. */
 export type BestState = { readonly best: { readonly [K in keyof Best]: Best[K] } | null } & {
   readonly monitor: ReturnType<Monitor["save"]>;
 };
@@ -23,7 +23,7 @@ export class BestSoFar {
     return this.#best;
   }
 
-  /** Hooks that call `onValue` after each value. */
+  /** Makes hooks that call `onValue` after each value. */
   hooks(onValue: (isBest: boolean) => CallbackAnswer): ReturnType<Monitor["hooks"]> {
     return this.#monitor.hooks((value, { step, epoch }) => {
       const isBest = this.#isBetter(value, this.#best?.value);

@@ -1,17 +1,17 @@
 import { checks, withDefault } from "@mp/graph/internal";
 import { invalid } from "../invalid.js";
 
-/** Options of the callbacks that follow a number of the run. */
+/** Options of callbacks that follow a number of the run. */
 export interface MonitorOptions {
   /**
-   * The number to follow: `validation/loss` (default), any metric of the validation as `validation/NAME`, or a number of
-   * the steps (`loss`, `gradNorm`, `NAME`), of which the mean over the applied steps of a pass counts. With objectives
+   * The number to follow: `validation/loss` (default); another metric of the validation, `validation/NAME`; or a
+   * number of the steps (`loss`, `gradNorm`, `NAME`), averaged over the applied steps of a pass. With objectives
    * their names come first: `validation/d/loss`.
    */
   readonly monitor?: string;
   /** Whether smaller (`min`) or larger (`max`) is better. Default `min` for a loss; needed for other numbers. */
   readonly mode?: "min" | "max";
-  /** By how much a value must be better to count, in the number's unit; default 0. */
+  /** Least improvement that counts, in the number's unit; default 0. */
   readonly minDelta?: number;
   /** Name of the callback's state in checkpoints; needed if two callbacks of a kind have the same monitor. */
   readonly name?: string;
@@ -31,7 +31,6 @@ export const DELTA: checks.Check = checks.claim(
   (value) => Number.isFinite(value) && (value as number) >= 0,
 );
 
-/** Checks and defaults of `MonitorOptions`. */
 export const MONITOR: {
   readonly monitor: ReturnType<typeof withDefault<string>>;
   readonly mode: checks.Check;
@@ -44,7 +43,7 @@ export const MONITOR: {
   name: checks.optional(checks.text),
 };
 
-/** Options that decide which values are better, with their defaults. */
+/** Options that decide which values are better, with defaults filled in. */
 export interface ReadMonitor {
   readonly monitor: string;
   readonly mode?: "min" | "max" | undefined;
@@ -54,7 +53,7 @@ export interface ReadMonitor {
 /** Whether a value is better than the best so far. NaN and infinities never are. */
 export type IsBetter = (value: number, best: number | undefined) => boolean;
 
-/** @throws MP_INVALID_ARGUMENT if `mode` is missing and the number is no loss */
+/** @throws MP_INVALID_ARGUMENT if `mode` is missing and the number is not a loss */
 export function betterBy(owner: string, { monitor, mode, minDelta }: ReadMonitor): IsBetter {
   if (mode === undefined && !/(^|\/)loss$/.test(monitor)) {
     throw invalid(

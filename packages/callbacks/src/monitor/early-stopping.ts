@@ -4,13 +4,13 @@ import { withReading } from "../with-reading.js";
 import { type Best, MONITOR, type MonitorOptions } from "./best.js";
 import { BestSoFar, type BestState } from "./best-so-far.js";
 
-/** Options of `earlyStopping`. */
+/** Options of `earlyStopping`: the number to follow, and the patience. */
 export interface EarlyStoppingOptions extends MonitorOptions {
   /** Number of values in a row without improvement after which training ends; default 3. */
   readonly patience?: number;
 }
 
-/** The callback that `earlyStopping` makes. */
+/** The callback that `earlyStopping` makes, with the best value so far. */
 export interface EarlyStopping extends AnyCallback {
   /** The best value so far; undefined before the first. */
   readonly best: Best | undefined;

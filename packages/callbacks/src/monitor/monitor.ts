@@ -4,7 +4,7 @@ import { invalid } from "../invalid.js";
 import { type JsonNumber, toJson } from "../json-number.js";
 import { isApplied, readScalars, type Scalars } from "../scalars.js";
 
-/** State between events: for a number of the steps, its sum over the applied steps of the pass. */
+/** State between events: the sum over the applied steps of the pass so far, if the number is one of the steps. */
 export interface MonitorState {
   readonly sum: JsonNumber;
   readonly count: number;
@@ -37,7 +37,7 @@ export class Monitor {
     this.#count = count;
   }
 
-  /** Hooks that call `onValue` with each value. */
+  /** Makes hooks that call `onValue` with each value. */
   hooks(
     onValue: (value: number, at: FitEpoch) => CallbackAnswer,
   ): Pick<AnyCallback, "onStart" | "onStep" | "onValidation" | "onEpoch"> {

@@ -5,15 +5,15 @@ import { invalid } from "../invalid.js";
 import { betterBy, DELTA, MONITOR, type MonitorOptions } from "./best.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 
-/** Options of `reduceOnPlateau`. */
+/** Options of `reduceOnPlateau`: the number to follow, and how the rates fall. */
 export interface ReduceOnPlateauOptions extends Omit<MonitorOptions, "minDelta"> {
   /** Factor by which the learning rates are multiplied, above 0 and below 1; default 0.1. */
   readonly factor?: number;
   /** Number of values in a row without improvement after which the rates are reduced; default 10. */
   readonly patience?: number;
-  /** By how much a value must be better to count, in the number's unit; default 1e-4. */
+  /** Least improvement that counts, in the number's unit; default 1e-4. */
   readonly minDelta?: number;
-  /** Number of values after a reduction that do not count towards `patience`; default 0. */
+  /** Number of values after a reduction that do not count against `patience`; default 0. */
   readonly cooldown?: number;
   /** Lower limit of every rate; default 0. */
   readonly minRate?: number;
@@ -90,7 +90,7 @@ export function reduceOnPlateau(options: ReduceOnPlateauOptions = {}): AnyCallba
   };
 }
 
-/** `cooling`: values of the cooldown that are left. */
+/** `cooling` counts the values of the cooldown that are left. */
 type Waiting = { readonly best: number | null; readonly waited: number; readonly cooling: number };
 
 function mapRates(rates: RatesByGroup, reduced: (rate: number) => number): RatesByGroup {

@@ -18,7 +18,7 @@ function fake(isTTY: boolean, columns = 100): { stream: ProgressStream; written:
   };
 }
 
-/** 1000 steps of 20 ms each by a fake clock; the first step compiles for 3 seconds. */
+/** Trains 1000 steps of 20 ms each by a fake clock; the first step compiles for 3 seconds. */
 function train(stream: ProgressStream, during?: (step: number, shown: ProgressDisplay) => void): void {
   let clock = 0;
   const shown = progressDisplay({ label: "float32", total: 1000 }, stream, () => clock);

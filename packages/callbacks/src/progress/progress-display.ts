@@ -5,7 +5,7 @@ import { StepRate } from "./step-rate.js";
 export interface ProgressDisplayOptions {
   /** Name of the run, such as `float32`. */
   readonly label: string;
-  /** The last step of the run; if it is not known yet, each update may say it. */
+  /** The last step of the run; if it is not known at first, each update may give it. */
   readonly total?: number;
 }
 
@@ -15,9 +15,9 @@ export type ProgressStream = NodeJS.WriteStream;
 /** Shows the progress of a run. */
 export interface ProgressDisplay {
   update(update: ProgressUpdate): void;
-  /** Writes a line that stays on the screen, above the bar. */
+  /** Writes a line above the bar, where it stays on the screen. */
   note(line: string): void;
-  /** Leaves the last state on the screen. */
+  /** Ends the display, with the last state left on the screen. */
   end(): void;
 }
 

@@ -1,16 +1,16 @@
 /** The state of a run after a step. */
 export interface ProgressUpdate {
-  /** Steps taken so far, this one included, counted from the very start. */
+  /** Steps so far, including this one, since the start of the run. */
   readonly step: number;
-  /** The loss, or those of several objectives by name. */
+  /** The loss; with objectives, the losses by name. */
   readonly loss: number | Readonly<Record<string, number>>;
-  /** The loss scale; leave it out where there is none. */
+  /** The loss scale; leave it out if there is none. */
   readonly scale?: number;
   /** Skipped steps so far. */
   readonly skipped: number;
-  /** The last step of the run; leave it out if the display has it, or if it is unknown. */
+  /** The last step of the run; leave it out if the display has it, or it is unknown. */
   readonly total?: number | undefined;
-  /** The pass over the data, counted from 1, and the number of passes; leave it out for a run of a number of steps. */
+  /** The number of the pass over the data, from 1, and that of all passes; leave it out if only steps count. */
   readonly pass?: readonly [pass: number, of: number];
 }
 
@@ -23,7 +23,9 @@ export interface ProgressState extends ProgressUpdate {
 const WIDEST_BAR = 24;
 const NARROWEST_BAR = 6;
 
-/** One line for a terminal, of at most `columns - 1` characters: a full line wraps on some. */
+/**
+ * Formats a line for a terminal. It has at most `columns - 1` characters, because some terminals wrap a full line.
+ */
 export function formatBar(state: ProgressState, columns: number): string {
   const facts = listFacts(state).join("  ");
   const room = columns - 1 - state.label.length - facts.length - 2;
@@ -33,7 +35,7 @@ export function formatBar(state: ProgressState, columns: number): string {
   return `${state.label} ${drawn}${facts}`.slice(0, Math.max(1, columns - 1));
 }
 
-/** One line for a log. */
+/** Formats a line for a log. */
 export function formatLine(state: ProgressState): string {
   return `${state.label}: ${listFacts(state).join(", ")}`;
 }
@@ -73,7 +75,7 @@ export function formatNumber(value: number): string {
   return size !== 0 && (size < 1e-3 || size >= 1e5) ? value.toExponential(3) : value.toFixed(4);
 }
 
-/** Large scales are usually powers of two, which read best as such. */
+/** Formats a loss scale; large scales are usually powers of two and read best as such. */
 function formatScale(scale: number): string {
   const exponent = Math.log2(scale);
   return Number.isInteger(exponent) && exponent >= 10

@@ -4,7 +4,7 @@ import { isApplied, readLosses, readScalars } from "../scalars.js";
 import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./progress-display.js";
 import { formatNumber } from "./progress-line.js";
 
-/** Options of `progress`. */
+/** Options of `progress`: a label, and the stream. */
 export interface ProgressOptions {
   /** Name of the run, at the beginning of the line; default `training`. */
   readonly label?: string;

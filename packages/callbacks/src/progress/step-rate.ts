@@ -1,13 +1,13 @@
 const WINDOW_MS = 10_000;
 
 /**
- * Steps per second over the last ten seconds. Measured from the end of the first step, which compiles and may take as
- * long as hundreds of later ones.
+ * Steps per second over the last ten seconds, measured from the end of the first step: it compiles, and may take as
+ * long as hundreds of later steps.
  */
 export class StepRate {
   readonly #seen: { readonly step: number; readonly at: number }[] = [];
 
-  /** Adds the time at which step number `step` ended, in milliseconds. Returns undefined before the second step. */
+  /** Adds the time in ms at which step `step` ended, and returns the rate; undefined before the second step. */
   add(step: number, at: number): number | undefined {
     this.#seen.push({ step, at });
     while (this.#seen.length > 2 && (this.#seen[1]?.at ?? at) <= at - WINDOW_MS) this.#seen.shift();

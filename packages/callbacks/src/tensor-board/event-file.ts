@@ -6,14 +6,14 @@ import { attempt, writeWhole } from "../log/log-file.js";
 import { EventSchema, SessionLog_SessionStatus, type SummarySchema } from "../proto/event_pb.js";
 import { encodeRecord, recordsIn } from "./records.js";
 
-/** A value by its tag, as `Summary.Value` has it. */
+/** A value with its tag, as in `Summary.Value`. */
 export type TaggedValue = NonNullable<MessageInitShape<typeof SummarySchema>["value"]>[number];
 
 const NAME = /^events\.out\.tfevents\.(\d+)\./;
 
 /**
- * A new event file in a folder of TensorBoard's, readable at any moment: events are appended, each whole before the next
- * step begins. TensorBoard reads up to half an event, which a killed process may leave.
+ * A new event file in a folder for TensorBoard. It is readable at any moment: each event is appended whole before the
+ * next step begins. If a killed process leaves half an event, TensorBoard reads up to it.
  */
 export class EventFile {
   readonly #path: string;
@@ -29,9 +29,8 @@ export class EventFile {
   }
 
   /**
-   * Writes the first events. In a run that was resumed after `step` iterations one of them says so, and TensorBoard drops
-   * the later steps of older files.
-   * @throws MP_IO
+   * Writes the first events. In a run that was resumed after `step` iterations one of them says so, and TensorBoard
+   * drops later steps of older files. @throws MP_IO
    */
   begin(step: number): void {
     this.#write({ step: 0n, what: { case: "fileVersion", value: "brain.Event:2" } });
@@ -40,7 +39,7 @@ export class EventFile {
     this.#write({ step: BigInt(step + 1), what: { case: "sessionLog", value } });
   }
 
-  /** Writes one event with all of the values. @throws MP_IO */
+  /** Writes all values as one event. @throws MP_IO */
   write(step: number, values: readonly TaggedValue[]): void {
     if (values.length === 0) return;
     this.#write({ step: BigInt(step), what: { case: "summary", value: { value: [...values] } } });
@@ -56,7 +55,7 @@ export class EventFile {
   }
 }
 
-/** The tags of one step in a folder's files. @throws MP_IO */
+/** The tags that a folder's files have for one step. @throws MP_IO */
 export function tagsAt(folder: string, step: number): ReadonlySet<string> {
   return attempt(folder, "read", () => {
     mkdirSync(folder, { recursive: true });
@@ -70,7 +69,7 @@ export function tagsAt(folder: string, step: number): ReadonlySet<string> {
   });
 }
 
-/** TensorBoard reads files in the order of their names: the new one comes last, even if made within the same second. */
+/** A file name after all existing ones, even within one second: TensorBoard reads files in that order. */
 function nextName(names: readonly string[]): string {
   const times = names.map((name) => Number(NAME.exec(name)?.[1] ?? 0));
   const seconds = Math.max(Math.floor(Date.now() / 1000), ...times.map((time) => time + 1));

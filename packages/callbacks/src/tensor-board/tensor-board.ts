@@ -7,9 +7,9 @@ import { readScalars, type Scalars } from "../scalars.js";
 import { EventFile, type TaggedValue, tagsAt } from "./event-file.js";
 import { exponentSummary } from "./exponent-summary.js";
 
-/** Options of `tensorBoard`. */
+/** Options of `tensorBoard`: what is written besides numbers, and how often. */
 export interface TensorBoardOptions {
-  /** Iterations from one step that is written to the next; default 1. Validations are always written. */
+  /** Iterations between steps that are written; default 1. Validations are always written. */
   readonly every?: number;
   /** Texts by tag, written once at the start: settings, a command line. TensorBoard reads them as Markdown. */
   readonly text?: Readonly<Record<string, string>>;
@@ -17,12 +17,12 @@ export interface TensorBoardOptions {
   readonly histograms?: HistogramsOptions;
 }
 
-/** Histograms of the exponents of gradients: how often, and what makes the report. */
+/** How often to write histograms of the gradients' exponents, and the source of the numbers. */
 export interface HistogramsOptions {
-  /** Iterations from one to the next; default 500. */
+  /** Iterations between histograms; default 500. */
   readonly every?: number;
   /**
-   * `(batch) => training.precisionReport(batch)`, called with the first batch of the step. A report changes no
+   * Makes the report from the step's first batch: `(batch) => training.precisionReport(batch)`. A report changes no
    * state and takes as long as a few steps.
    */
   readonly report: (batch: never) => Promise<PrecisionReport>;

@@ -1,6 +1,6 @@
 import { type PackageText, type TextCorpus, textCorpus } from "@mp/data";
 
-/** Packages with much English text, under MIT or Apache-2.0. Only their documentation is used, none of their code. */
+/** Packages with much English text under MIT or Apache-2.0. The corpus uses their documentation, not their code. */
 export const CORPUS_PACKAGES: readonly PackageText[] = [
   { name: "@types/node" },
   { name: "@types/vscode" },
@@ -13,18 +13,20 @@ export const CORPUS_PACKAGES: readonly PackageText[] = [
 const readCorpus = (packages: readonly PackageText[]): Promise<TextCorpus> =>
   textCorpus({ from: import.meta.url, packages });
 
-/** Reads the apps' corpus without `--data`: about 340 000 tokens of technical prose, the same in every checkout. */
+/**
+ * Reads the corpus for apps without `--data`: about 340 000 tokens of technical prose, the same in every checkout.
+ */
 export function defaultCorpus(): Promise<TextCorpus> {
   return readCorpus(CORPUS_PACKAGES);
 }
 
-/** A named text, such as a class of a classifier. */
+/** A named corpus, such as a class of a classifier. */
 export interface NamedCorpus {
   readonly name: string;
   readonly corpus: TextCorpus;
 }
 
-/** Reads the same prose as one corpus for each package, each split 90/5/5. */
+/** Reads the same prose as one corpus per package, each split 90/5/5. */
 export function defaultCorpora(): Promise<readonly NamedCorpus[]> {
   return Promise.all(
     CORPUS_PACKAGES.map(async (one) => ({ name: one.name, corpus: await readCorpus([one]) })),

@@ -6,7 +6,9 @@ export interface AblatedOptions extends SeededOptions {
   readonly halfReductions: boolean;
 }
 
-/** Takes float16 for `mixed`, which may be float32: then there would be nothing to leave out. */
+/**
+ * Kinds of runs. Takes float16 in place of `mixed`, which may turn out as float32, with no technique to leave out.
+ */
 function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[] {
   const precision = options.precision === "mixed" ? "mixed_float16" : options.precision;
   const whole = { ...options, precision };
@@ -19,7 +21,9 @@ function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[]
   ];
 }
 
-/** Runs `--ablation`: a table of a run with every technique, runs without one of them, and one in float32. */
+/**
+ * Runs `--ablation`: prints a table with a run with every technique, runs without one of them, and one in float32.
+ */
 export function ablate<O extends AblatedOptions>(table: KindTable<O>): Promise<void> {
   return trainKinds(table, "ablation", ablationKinds(table.options));
 }

@@ -2,7 +2,7 @@ import type { Backend } from "@mp/core";
 import type { BackendName, CommonOptions, DeviceName } from "../common-flags.js";
 import { UsageError } from "../run-app.js";
 
-/** `threads`: how many the engine may use, if it can be set; undefined lets the engine choose. */
+/** Opens an engine. `threads` limits its threads if the engine can; undefined lets the engine choose. */
 type Open = (device: DeviceName, threads?: number) => Promise<Backend>;
 
 function requireProcessor(backend: BackendName, device: DeviceName): void {
@@ -36,7 +36,7 @@ export function backendOf(
 }
 
 /**
- * Opens the engine that the flags name for as long as the function runs.
+ * Opens the engine that the flags name, and closes it after the function.
  * @throws MP_BACKEND_UNAVAILABLE, saying what to install
  */
 export async function onBackend<T>(

@@ -20,7 +20,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 type Batch = { readonly x: HostTensor<"f32"> };
 
-/** Endless; calls `onTake` before it gives a batch. */
+/** Endless batches; `onTake` is called before each. */
 const batchesOf = (onTake: (index: number) => void): DataSource<Batch> => ({
   iterate(cursor?: Json) {
     let index = typeof cursor === "number" ? cursor : 0;
@@ -37,7 +37,7 @@ const batchesOf = (onTake: (index: number) => void): DataSource<Batch> => ({
   },
 });
 
-/** Runs a command line; stopped when batch `stopAt` is taken, or as by a key press soon after the first. */
+/** Runs a command line. Stops it when batch `stopAt` is taken, or, as by a key press, soon after the first batch. */
 async function run(flags: readonly string[], stopAt: number | "soon" = Number.POSITIVE_INFINITY) {
   const parsed = parseCommandLine({ name: "demo", description: "", flags: {} }, flags);
   if (parsed.kind !== "run") throw new Error(JSON.stringify(parsed));

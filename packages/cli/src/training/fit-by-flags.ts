@@ -9,23 +9,23 @@ import { saveCallback } from "./saving.js";
 
 export interface FitByFlags<P, B, M> {
   readonly training: Trainer<P, B, M>;
-  /** Endless, or at least as long as the run. */
+  /** Data that is endless, or at least as long as the run. */
   readonly batches: TrainingData<Fed<B>>;
   readonly options: CommonOptions;
   readonly context: AppContext;
   readonly label: string;
 }
 
-/** The figures of a training that an app reports. */
+/** Figures of a training run that an app reports. */
 export interface TrainingRecord {
-  /** Steps since the start of the run, also before a resume. */
+  /** Steps since the start of the run, including those before a resume. */
   readonly steps: number;
   readonly losses: readonly number[];
   readonly milliseconds: readonly number[];
   readonly applied: number;
   readonly skipped: number;
   readonly finalScale: number;
-  /** With `--report`: writes the page again, with the run's metric in its head. */
+  /** Writes the page of `--report` again, with the run's metric in its head. */
   readonly conclude?: (metric: RunResult["metric"]) => Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import { lowDType, type Precision } from "@mp/core";
 import type { OpCategories } from "@mp/core/graph";
 import { UsageError } from "../run-app.js";
 
-/** Ops that the policies keep in f32 for its range or precision, and an ablation does not. */
+/** Ops that policies keep in f32 for range or precision, in the half for an ablation. */
 const REDUCTIONS: OpCategories = {
   ReduceSum: "low",
   ReduceMean: "low",

@@ -6,11 +6,11 @@ import type { Finished } from "./over-seeds.js";
 export interface KindTableOptions<K> {
   /** Formats a value of the metric for the table. */
   readonly show: (value: number) => string;
-  /** More columns, between the name and the metric. */
+  /** Further columns between the name and the metric. */
   readonly columns?: Readonly<Record<string, (kind: K) => string>>;
 }
 
-/** Formats a line for each kind: its name, the metric over the seeds, and the difference from the first kind, seed by seed. */
+/** Formats a line per kind: name, metric over the seeds, and seed by seed its difference from the first kind. */
 export function formatKinds<K extends Finished<{ readonly name: string }, { readonly result: RunResult }>>(
   kinds: readonly K[],
   { show, columns = {} }: KindTableOptions<K>,
@@ -28,7 +28,7 @@ export function formatKinds<K extends Finished<{ readonly name: string }, { read
   return textTable(["", ...Object.keys(columns), name, `against ${baseline.name}`], rows);
 }
 
-/** The metric of each seed. */
+/** The metric for each seed. */
 export const metricOf = ({
   runs,
 }: {

@@ -1,6 +1,6 @@
 type Show = (value: number) => string;
 
-/** Mean, and the standard deviation of the values (n - 1); 0 for a single value. */
+/** The mean and the sample standard deviation (n - 1), which is 0 for a single value. */
 export function moments(values: readonly number[]): { readonly mean: number; readonly deviation: number } {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   if (values.length < 2) return { mean, deviation: 0 };
@@ -8,7 +8,7 @@ export function moments(values: readonly number[]): { readonly mean: number; rea
   return { mean, deviation: Math.sqrt(squares / (values.length - 1)) };
 }
 
-/** `mean ± deviation`. */
+/** Formats values as `mean ± deviation`. */
 export function spread(values: readonly number[], show: Show): string {
   const { mean, deviation } = moments(values);
   return `${show(mean)} ± ${show(deviation)}`;
@@ -19,7 +19,7 @@ export function differences(values: readonly number[], baseline: readonly number
   return values.map((value, index) => value - (baseline[index] ?? Number.NaN));
 }
 
-/** `+mean ± deviation` of differences. */
+/** Formats differences as `+mean ± deviation`. */
 export function signedSpread(values: readonly number[], show: Show): string {
   return `${moments(values).mean < 0 ? "" : "+"}${spread(values, show)}`;
 }

@@ -1,4 +1,4 @@
-/** `--ranks N`: the app starts itself N times through MPI's launcher. */
+/** Runs an app on several ranks: with `--ranks N` it starts itself N times through MPI's launcher. */
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
@@ -17,24 +17,24 @@ export interface RanksOptions extends CommonOptions {
   readonly ranks: number;
 }
 
-/** The part of one process of the job. */
+/** The arguments of a run in one process of the job. */
 export interface RankRun<O> {
-  /** On ranks other than 0 without the files that rank 0 writes. */
+  /** Options; on ranks other than 0 without the files that rank 0 writes. */
   readonly options: O;
-  /** Prints and shows progress on rank 0 alone. */
+  /** Context that prints and shows progress on rank 0 only. */
   readonly context: AppContext;
-  /** For the trainer; undefined with one process. */
+  /** Ranks for the trainer; undefined in a single process. */
   readonly ranks: Ranks | undefined;
   /** Threads for the engine, so that all ranks together use the machine's cores. */
   readonly threads: number | undefined;
 }
 
-/** Environment variable that marks the started processes. */
+/** Environment variable that marks started processes. */
 const STARTED = "MP_APP_RANKS";
 
 /**
- * Runs an app's part in as many processes as `--ranks` says. An error on one rank ends all of them.
- * @throws UsageError beside a flag that is for one process, MP_BACKEND_UNAVAILABLE where MPI is not installed
+ * Runs an app in as many processes as `--ranks` says. An error on one rank ends all of them.
+ * @throws UsageError for a flag that needs a single process, MP_BACKEND_UNAVAILABLE if MPI is not installed
  */
 export async function onRanks<O extends RanksOptions>(
   options: O,
@@ -60,7 +60,7 @@ export async function onRanks<O extends RanksOptions>(
   await ranks.dispose();
 }
 
-/** Starts this command line again, through the command of `@mp/mpi`. */
+/** Starts this command line again through the command of `@mp/mpi`. */
 async function startAgain(size: number): Promise<void> {
   const manifest = createRequire(import.meta.url).resolve("@mp/mpi/package.json");
   const command = join(dirname(manifest), "bin", "mp-mpi.js");
@@ -76,7 +76,7 @@ async function startAgain(size: number): Promise<void> {
   if (code !== 0) process.exit(code ?? 1);
 }
 
-/** Other ranks would print the same lines again. */
+/** A context that prints nothing, for ranks that would repeat the lines of rank 0. */
 function silent(context: AppContext): AppContext {
   const progress = { update: () => {}, note: () => {}, end: () => {} };
   return { ...context, print: () => {}, progress: () => progress };

@@ -11,30 +11,30 @@ export interface OperatorRow {
   readonly op: string;
   readonly calls: number;
   readonly milliseconds: number;
-  /** Share of all time in the profile, 0 … 1. */
+  /** Fraction of all time in the profile, 0 … 1. */
   readonly share: number;
-  /** Null for internal work of the engine, which is no operator of the graph. */
+  /** Null for work of the engine that is not an operator of the graph. */
   readonly gigaflopsPerSecond: number | null;
   readonly gigabytesPerSecond: number | null;
 }
 
 export interface OperatorTable {
-  /** The most expensive first. */
+  /** Operators, the most expensive first. */
   readonly rows: readonly OperatorRow[];
-  /** The sum of all operators below the smallest share. */
+  /** The sum of the operators below the smallest share. */
   readonly rest: { readonly operators: number; readonly milliseconds: number; readonly share: number };
   readonly milliseconds: number;
 }
 
-/** Operators below a quarter of a percent get no line. */
+/** Operators below a quarter of a percent of the time get no line. */
 const SMALLEST_SHARE = 0.0025;
 
 export interface OperatorTableOptions {
-  /** The graph's nodes: times are summed by their operators, whatever the engine ran for them. */
+  /** Nodes of the graph, by whose operators times are summed, whatever the engine ran for them. */
   readonly nodes: readonly { readonly name: string; readonly op: string }[];
   /** Work by operator. */
   readonly work: Readonly<Partial<Record<string, OperatorWork>>>;
-  /** Default 0.0025. */
+  /** Smallest fraction of the time that gets a row; default 0.0025. */
   readonly smallestShare?: number;
 }
 

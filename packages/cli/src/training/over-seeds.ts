@@ -9,15 +9,15 @@ export interface SeededOptions extends CommonOptions {
 
 export interface Kind<O> {
   readonly name: string;
-  /** Options of its runs; each gets a seed of its own. */
+  /** Options of the runs; each run gets its own seed. */
   readonly options: O;
 }
 
-/** A kind with all its runs, by seed. */
+/** A kind with all its runs, in the order of seeds. */
 export type Finished<K, R> = K & { readonly runs: readonly R[] };
 
 export interface SeededRuns<K, R> {
-  /** The kinds whose runs all finished. */
+  /** The kinds all of whose runs finished. */
   readonly kinds: readonly Finished<K, R>[];
   /** All finished runs. */
   readonly runs: readonly R[];
@@ -26,7 +26,6 @@ export interface SeededRuns<K, R> {
 const MOST_SEEDS = 1000;
 const SEEDS = 3;
 
-/** The flag `--seeds` of an app that trains several networks. */
 export const seedsFlag = (where: string): Flag<number | undefined> =>
   integer({
     max: MOST_SEEDS,
@@ -34,8 +33,8 @@ export const seedsFlag = (where: string): Flag<number | undefined> =>
   });
 
 /**
- * Trains every kind with the same seeds: runs of one seed have the same initial state and batches. A failed run prints a
- * line on standard error, and its kind is not among the finished ones; if the first run fails, its error is thrown.
+ * Trains every kind with the same seeds: runs with one seed have the same initial state and batches. A failed run
+ * prints a line on standard error, and its kind is left out; if the first run fails, its error is thrown.
  */
 export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
   kinds: readonly K[],
@@ -72,8 +71,8 @@ function seedList({ seed, seeds = SEEDS }: SeededOptions): readonly number[] {
 }
 
 /**
- * Refuses flags that cannot be combined with another one.
- * @param reason completes a sentence that begins with the other flag
+ * Refuses flags that cannot be combined with `flag`.
+ * @param reason completes a sentence that begins with `flag`
  * @throws UsageError naming the flags that are given
  */
 export function refuseBeside<O extends CommonOptions>(

@@ -1,17 +1,17 @@
 import { type HostTensor, tensor } from "@mp/core";
 import { type Dataset, indexedDataset } from "@mp/data";
 
-/** Points in the plane, and the class of each: 1 where its coordinates have the same sign. */
+/** Points in the plane with their classes: class 1 if both coordinates have the same sign. */
 export type PointBatch = {
-  /** [points, 2] */
+  /** Shape [points, 2]. */
   readonly x: HostTensor<"f32">;
-  /** [points] */
+  /** Shape [points]. */
   readonly y: HostTensor<"i32">;
 };
 
 const POINTS = 64;
 
-/** The batch of that number, as the first program of docs/install.md makes it. */
+/** The batch with number `step`, as the first program of docs/install.md makes it. */
 export function pointBatch(step: number): PointBatch {
   const points = Array.from(
     { length: POINTS },
@@ -33,7 +33,7 @@ export function pointBatches(): Dataset<PointBatch> {
   });
 }
 
-/** Batches that no run trains on. */
+/** Batches for evaluation that no run trains on. */
 export function unseenPoints(): readonly PointBatch[] {
   return Array.from({ length: 16 }, (_, index) => pointBatch(2 ** 20 + index));
 }

@@ -17,7 +17,7 @@ export interface ResultParts {
   };
   readonly record: TrainingRecord;
   readonly metric: RunResult["metric"];
-  /** Floating-point operations of a microbatch, forward and backward; needed for a rate. */
+  /** Floating-point operations of a microbatch, forward and backward; without them no rate is reported. */
   readonly flops?: number;
   readonly details?: RunResult["details"];
 }

@@ -23,14 +23,14 @@ export interface Runs<O extends CommonOptions, R extends Evaluated> {
 }
 
 export interface Outcome<R> {
-  /** The run of the flags; undefined if Ctrl-C came before it. */
+  /** The run that the flags ask for; undefined if Ctrl-C came before it. */
   readonly own: R | undefined;
   readonly result: RunResult | Comparison;
 }
 
 /**
- * Trains as the flags say and, with `--compare`, in float32 from the same initial state before. Prints the results, even
- * if a later step fails, and writes them to the `--json` path.
+ * Trains as the flags say; with `--compare`, first trains in float32 from the same initial state. Prints the results,
+ * even if a later step fails, and writes them to the `--json` path.
  */
 export async function runOnceOrCompare<O extends CommonOptions, R extends Evaluated>(
   runs: Runs<O, R>,

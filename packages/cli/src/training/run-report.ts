@@ -16,7 +16,7 @@ export interface RunReportOptions<P, B, M> {
   readonly context: AppContext;
 }
 
-/** Replaying a skipped step takes as long as some steps; later skips are only counted. */
+/** Limit of replays: each takes as long as some steps. Later skips are only counted. */
 const MOST_REPLAYS = 20;
 
 /** The page of `--report`. */
@@ -57,7 +57,7 @@ export function runReport<P, B, M>(options: RunReportOptions<P, B, M>): RunRepor
   };
 
   const callback: FitCallback<string, Fed<B>> = {
-    /** Runs a skipped step again, to find out what overflowed. */
+    /** Runs a skipped step again to find out what overflowed. */
     async onStep({ step, loss, scale, applied, gradNorm, batches, milliseconds }) {
       lastBatch = batches[0];
       history.push({ step, loss, scale, applied, gradNorm });
@@ -73,7 +73,7 @@ export function runReport<P, B, M>(options: RunReportOptions<P, B, M>): RunRepor
         progress.note(`--report: skipped steps cannot be replayed: ${errorMessage(error)}`);
       }
     },
-    /** Writes the page, also after training failed: then it is most useful. */
+    /** Writes the page, also after a failure, when it is most useful. */
     onEnd: () =>
       context.attempt(`--report ${path}`, async () => {
         if (lastBatch === undefined) {

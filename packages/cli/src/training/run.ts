@@ -1,4 +1,4 @@
-/** One training run of an app: what the common flags decide, so that the app writes only what is its own. */
+/** One training run of an app. The common flags decide everything here, so that the app writes only its own part. */
 import type { Backend, Precision } from "@mp/core";
 import { type Graph, graphCost } from "@mp/core/graph";
 import type { CommonOptions, OnOverflow } from "../common-flags.js";
@@ -8,7 +8,7 @@ import { firstBatch } from "./first-batch.js";
 import { withHalfReductions } from "./half-reductions.js";
 import { precisionOf } from "./precision.js";
 
-/** A run on an open engine. `fitByFlags` and `resultOf` take its members. */
+/** A run on an open engine. `fitByFlags` and `resultOf` take an object with its members. */
 export interface Run<O extends CommonOptions> {
   readonly options: O;
   /** Name of the run in progress bars, reports and files. */
@@ -38,8 +38,8 @@ export interface SharedTrainerOptions {
 }
 
 /**
- * The trainer's options as the flags give them, with `--half-reductions` where an app has it.
- * @throws UsageError for weights or reductions that need a half, where the precision has none
+ * The trainer's options as the flags give them, with `--half-reductions` in apps that have it.
+ * @throws UsageError for weights or reductions that need a half, if the precision has none
  */
 export function trainerOptions(run: {
   readonly options: CommonOptions & { readonly halfReductions?: boolean };
@@ -61,7 +61,7 @@ export async function stepFlops<B>(
   return graphCost(training.graph(await firstBatch(batches))).flops;
 }
 
-/** Refuses `--data` in an app that makes its data itself. @throws UsageError */
+/** Refuses `--data` in an app that generates its data. @throws UsageError */
 export function refuseData({ data }: CommonOptions, reason: string): void {
   if (data !== undefined) throw new UsageError(`--data ${data}: ${reason}, leave it out`);
 }

@@ -13,8 +13,8 @@ export interface SaveOptions {
 const SAVE_EVERY = 100;
 
 /**
- * Makes the callback of `--save`, which saves every 100 steps and at the end. Unlike with the option `save` of `fit`, a
- * file that cannot be written does not end the training, which may have taken hours.
+ * Makes the callback of `--save`, which saves every 100 steps and at the end. If a file cannot be written, training
+ * goes on, since it may have taken hours; with the option `save` of `fit` it would end.
  */
 export function saveCallback({ training, path, progress, context }: SaveOptions): FitCallback {
   return {

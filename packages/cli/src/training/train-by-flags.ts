@@ -1,4 +1,4 @@
-/** An app that trains once, or many times for a table, as its flags ask. */
+/** Trains an app once, or many times for a table, as its flags ask. */
 import { type Flag, flagName, toggle } from "../flag.js";
 import type { RunResult } from "../result.js";
 import { type AblatedOptions, ablate } from "./ablation.js";
@@ -22,11 +22,11 @@ export const tableFlags: {
   seeds: seedsFlag("--table and --ablation"),
 };
 
-/** Flags of a single run, which make no sense where many are trained. */
+/** Flags of a single run, which make no sense if many are trained. */
 export const ONE_RUN_FLAGS = ["compare", "save", "resume", "report", "halfReductions"] as const;
 
 /**
- * Refuses flags of a single run beside those that train many, two of the latter, and `--seeds` without any of them.
+ * Refuses flags of a single run beside flags that train many, two of the latter, and `--seeds` without one of them.
  * @throws UsageError that names them
  */
 export function refuseOneRunFlags<O extends SeededOptions>(
@@ -50,11 +50,13 @@ export interface TrainByFlags<O extends AblatedOptions, R extends { readonly res
   readonly run: (run: Run<O>) => Promise<R>;
   /** Formats a value of the metric for the tables. */
   readonly show: (value: number) => string;
-  /** Runs `--table`; without it, `precisionTable` does. */
+  /** Runs `--table` in place of `precisionTable`. */
   readonly table?: (run: (options: O, label: string) => Promise<R>) => Promise<void>;
 }
 
-/** Trains once, or for `--ablation` or `--table` many times, prints the results and writes them to the `--json` path. */
+/**
+ * Trains once, or many times for `--ablation` or `--table`; prints the results and writes them to the `--json` path.
+ */
 export async function trainByFlags<
   O extends AblatedOptions & { readonly table: boolean; readonly ablation: boolean },
   R extends { readonly result: RunResult },

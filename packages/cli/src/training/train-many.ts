@@ -36,7 +36,6 @@ export async function trainMany<
   await context.attempt(`--json ${json}`, () => writeResult(json, tables));
 }
 
-/** A table of the metric of each kind. */
 export interface KindTable<O extends SeededOptions> {
   readonly options: O;
   readonly context: AppContext;
@@ -63,7 +62,7 @@ export function trainKinds<O extends SeededOptions>(
   });
 }
 
-/** Leaves out the description of the data, which is the same for all runs. */
+/** Drops the description of the data, which is the same for all runs. */
 function withoutData({ details, ...result }: RunResult): RunResult {
   return details === undefined ? result : { ...result, details: { ...details, data: undefined } };
 }

@@ -1,4 +1,4 @@
-/** Findings on CUDA: the major versions of its libraries that engines need, and those that are installed. */
+/** Findings about CUDA: the major versions of its libraries that engines need, and those that are installed. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { libraryDependencies } from "../machine/elf-needed.js";
@@ -23,7 +23,7 @@ const describeMajors = (majors: Majors): string =>
     .map((library) => `${library} ${majors[library].join(" and ")}`)
     .join(", ") || "none found";
 
-/** Reports what ONNX Runtime's CUDA provider needs, read from its library. A missing provider matters with a device only. */
+/** Reports what ONNX Runtime's CUDA provider needs, by its library. It may be missing if there is no device. */
 function providerFinding({ libraries }: FoundEngine, nvidia: Nvidia): Finding | undefined {
   const [library] = libraries;
   if (library === undefined || process.platform !== "linux") return undefined;
@@ -47,7 +47,7 @@ function providerIn(folder: string): string | undefined {
     .find((file) => existsSync(file));
 }
 
-/** The majors that releases of TensorFlow were built with, the newest first. They are loaded when a device is opened. */
+/** Majors that TensorFlow's releases were built with, newest first; it loads them when it opens a device. */
 const TENSORFLOW_BUILDS = [
   { since: [2, 18], cuda: 12, cudnn: 9 },
   { since: [2, 15], cuda: 12, cudnn: 8 },
@@ -79,7 +79,7 @@ function needsFinding(about: string, needed: Majors, nvidia: Nvidia, facts: obje
   return { ...common, status: "problem", remedy };
 }
 
-/** Reports what an engine needs for CUDA. `loaded` is the version that the engine reported when it was loaded. */
+/** Report what each engine needs for CUDA. `loaded` is the version that the engine gave when it was loaded. */
 export const CUDA_NEEDS: Readonly<
   Record<EngineName, (found: FoundEngine, nvidia: Nvidia, loaded: string | undefined) => Finding | undefined>
 > = {

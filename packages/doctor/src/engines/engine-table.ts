@@ -4,11 +4,11 @@ export interface Engine {
   readonly title: string;
   /** The package with the backend. */
   readonly backend: string;
-  /** Packages with the native library, of which one is needed, the preferred first. */
+  /** Packages with the native library, the preferred first; one of them is needed. */
   readonly libraries: readonly string[];
-  /** The library that has CUDA, if any. */
+  /** The library package that supports CUDA, if any. */
   readonly cudaLibrary: string | undefined;
-  /** Whether it can compute on any GPU by WebGPU. */
+  /** Whether the engine can compute on any GPU through WebGPU. */
   readonly hasWebgpu: boolean;
   /** The shell command that installs it on a platform. */
   readonly install: (platform: NodeJS.Platform) => string;

@@ -8,7 +8,7 @@ export interface FoundEngine {
   readonly libraries: readonly InstalledPackage[];
 }
 
-/** Finds the installed parts of an engine for programs in that folder. */
+/** Finds the installed parts of an engine, as a program in the folder would load them. */
 export function findEngine(name: EngineName, folder: string): FoundEngine {
   const { backend: backendName, libraries } = ENGINES[name];
   const backend = findPackage(backendName, [folder]);
@@ -46,10 +46,10 @@ export function engineFinding(found: FoundEngine, platform: NodeJS.Platform = pr
   return { ...common, status: "missing", text, remedy };
 }
 
-/** Versions of tfjs-node that call functions of `node:util` removed in Node 23. */
+/** Versions of tfjs-node that call functions of `node:util` that Node 23 removed. */
 const TFJS_NODE_WITHOUT_FIX = /^[0-4]\.([0-9]|1[0-9]|2[0-2])\./;
 
-/** Problems of an engine's package on a version of Node on which its addon loads. */
+/** Problems that an engine's package has with a version of Node, although its addon loads. */
 export function nodeProblems({ libraries }: FoundEngine, nodeVersion: string): readonly Finding[] {
   if (Number(nodeVersion.split(".")[0]) < 23) return [];
   return libraries

@@ -6,11 +6,13 @@ import { pathToFileURL } from "node:url";
 export interface InstalledPackage {
   readonly name: string;
   readonly version: string;
-  /** Absolute, with symbolic links resolved. */
+  /** Absolute path, with symbolic links resolved. */
   readonly folder: string;
 }
 
-/** Finds the package that an `import` in a folder would load. Searches the folders in order, each with its parents. */
+/**
+ * Finds the package that an `import` in a folder would load. Searches the folders in order, each with its parents.
+ */
 export function findPackage(name: string, from: readonly string[]): InstalledPackage | undefined {
   for (const folder of from.flatMap((place) => upwards(resolve(place)))) {
     const candidate = join(folder, "node_modules", name);

@@ -5,7 +5,7 @@ import type { Inspection } from "./inspection.js";
 import { onSystem } from "./on-system.js";
 import { inspectOnnx } from "./onnx.js";
 
-/** A safetensors file begins with 8 bytes, the length of its header, and the header's brace. */
+/** A safetensors file begins with the length of its header, 8 bytes, and the header's brace. */
 const HEADER_AT = 8;
 const BRACE = 0x7b;
 /** The tag of `ir_version`, the first field of an ONNX file. */
@@ -14,7 +14,7 @@ const IR_VERSION = 0x08;
 /**
  * Describes a checkpoint (or any safetensors file) or an ONNX model. Reads a checkpoint whole and checks its hash.
  * @throws MP_IO, SAFETENSORS_IO for a file that cannot be read
- * @throws MP_PARSE, SAFETENSORS_PARSE for one that is damaged or neither of the two
+ * @throws MP_PARSE, SAFETENSORS_PARSE for a file that is damaged or of another format
  * @throws MP_UNSUPPORTED for a model with parts that `decodeModel` does not read
  */
 export async function inspectFile(path: string): Promise<Inspection> {
@@ -27,7 +27,7 @@ export async function inspectFile(path: string): Promise<Inspection> {
   });
 }
 
-/** A larger model has its data in other files. */
+/** Size limit of an ONNX file; a larger model has its data in other files. */
 const MOST_ONNX_BYTES = 2 ** 31 - 1;
 
 function modelBytes(path: string): Uint8Array {

@@ -11,11 +11,11 @@ export interface InspectedTensor {
 export interface CheckpointInspection {
   readonly kind: "checkpoint";
   readonly path: string;
-  /** Whether a run of `trainer` wrote it. Then the settings are those of the run. */
+  /** Whether a run of `trainer` wrote the file. The settings are then those of the run. */
   readonly isTraining: boolean;
-  /** The metadata: of a training run its optimizer, precision, loss scaler and position in the data. */
+  /** The metadata: for a training run, its optimizer, precision, loss scaler and position in the data. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Bytes by the first part of the names: `master`, `optimizer`, `scaler`. */
+  /** Tensors and bytes by the first part of the names: `master`, `optimizer`, `scaler`. */
   readonly groups: Readonly<Record<string, { readonly tensors: number; readonly bytes: number }>>;
   readonly tensors: readonly InspectedTensor[];
 }
@@ -29,32 +29,32 @@ export interface OnnxInspection {
   readonly producer: string;
   readonly inputs: readonly InspectedValue[];
   readonly outputs: readonly InspectedValue[];
-  /** The number of nodes of each operator, bodies and functions included; the most frequent first. */
+  /** Number of nodes by operator, including bodies and functions; the most frequent operator first. */
   readonly operators: Readonly<Record<string, number>>;
-  /** Operators among them that `fromOnnx` and `readGraph` do not read. */
+  /** Operators that `fromOnnx` and `readGraph` do not read. */
   readonly notRead: readonly string[];
   readonly settings: Readonly<Record<string, string>>;
   /** The nodes of the graph in the order of the file, without those of bodies and functions. */
   readonly nodes: readonly InspectedNode[];
   readonly tensors: readonly InspectedTensor[];
-  /** Other files with data of its tensors. */
+  /** Other files with data of the model's tensors. */
   readonly dataFiles: readonly string[];
 }
 
 export interface InspectedNode {
   readonly operator: string;
-  /** Names of its inputs; `""` for one that is omitted. */
+  /** Names of the inputs; `""` for an omitted one. */
   readonly inputs: readonly string[];
-  /** Names of its results, which `fromOnnx` takes as `outputs`. */
+  /** Names of the results, which `fromOnnx` takes as `outputs`. */
   readonly outputs: readonly string[];
 }
 
 export interface InspectedValue {
   readonly name: string;
   readonly dtype: string;
-  /** A string is the name of an open size. */
+  /** The sizes; text is the name of a size that is not fixed. */
   readonly shape: readonly (number | string)[] | undefined;
 }
 
-/** The result of `inspectFile`. */
+/** The content of a file, by `inspectFile`. */
 export type Inspection = CheckpointInspection | OnnxInspection;

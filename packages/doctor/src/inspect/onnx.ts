@@ -14,7 +14,7 @@ import {
 import type { InspectedValue, OnnxInspection } from "./inspection.js";
 import { onSystem } from "./on-system.js";
 
-/** Data in other files is not read: its arrays take no memory until they are written to. */
+/** Size limit of a tensor. External data is not read, and its arrays take no memory until they are written to. */
 const MAX_TENSOR_BYTES = 2 ** 40;
 
 /** @throws MP_PARSE, MP_UNSUPPORTED; MP_IO for files of external data that are missing */

@@ -6,13 +6,13 @@ const PT_DYNAMIC = 2;
 const DT_NEEDED = 1n;
 const DT_STRTAB = 5n;
 const DT_STRSZ = 10n;
-/** The names of libraries take kilobytes; a damaged file may claim more. */
+/** Size limit of a section: names of libraries take kilobytes, but a damaged file may claim more. */
 const MAX_SECTION_BYTES = 2 ** 24;
 
 /**
- * The libraries that a shared library for Linux depends on: the entries DT_NEEDED of its dynamic section. Reads only parts
- * of the file, which may have hundreds of megabytes. Undefined for a file that cannot be read, is damaged, or is no 64-bit
- * ELF file.
+ * The libraries that a shared library for Linux depends on: the entries DT_NEEDED of its dynamic section. Reads only
+ * parts of the file, which may have hundreds of megabytes. Undefined if the file cannot be read, is damaged, or is
+ * not a 64-bit ELF file.
  */
 export function libraryDependencies(path: string): readonly string[] | undefined {
   try {

@@ -2,7 +2,7 @@
 import type { Finding } from "./finding.js";
 
 const OLDEST = [20, 19] as const;
-/** The newest major that this release was tried on. */
+/** The newest major version of Node that this release was tested on. */
 const NEWEST_TRIED = 26;
 
 /** Whether the packages run on a version of Node. */

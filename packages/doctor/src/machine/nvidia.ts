@@ -12,14 +12,14 @@ export type CudaLibrary = (typeof CUDA_LIBRARIES)[number];
 export type Majors = Readonly<Record<CudaLibrary, readonly number[]>>;
 
 export interface Nvidia {
-  /** The name of each device, from nvidia-smi. */
+  /** Name of each device, from nvidia-smi. */
   readonly devices: readonly string[];
   readonly driver: string | undefined;
-  /** The majors of each library that the loader finds. */
+  /** Major versions of each library that the loader finds. */
   readonly found: Majors;
 }
 
-/** Finds the driver, the devices, and the majors of the libraries that the loader would find. */
+/** Finds the driver, the devices, and the major versions of the libraries that the loader would find. */
 export async function describeNvidia(environment: NodeJS.ProcessEnv = process.env): Promise<Nvidia> {
   const [listed, cached] = await Promise.all([
     output("nvidia-smi", ["--query-gpu=name,driver_version", "--format=csv,noheader"]),
@@ -37,7 +37,7 @@ export async function describeNvidia(environment: NodeJS.ProcessEnv = process.en
   };
 }
 
-/** The majors in names of library files: `libcudnn.so.9`, `cudart64_12.dll`, `libcublas.so.12.4.5`. */
+/** Reads the major versions in names of library files: `libcudnn.so.9`, `cudart64_12.dll`, `libcublas.so.12.4.5`. */
 export function libraryMajors(fileNames: readonly string[]): Majors {
   const majors = (library: CudaLibrary) => {
     const name = new RegExp(`^(?:lib${library}\\.so\\.(\\d+)|${library}64_(\\d+).*\\.dll$)`, "i");
@@ -47,7 +47,7 @@ export function libraryMajors(fileNames: readonly string[]): Majors {
   return { cudart: majors("cudart"), cublas: majors("cublas"), cudnn: majors("cudnn") };
 }
 
-/** Files for Windows had the minor in their names up to CUDA 11: `cudart64_110.dll`. */
+/** Reads a major version. Up to CUDA 11, names for Windows also had the minor: `cudart64_110.dll`. */
 const major = (digits: string): number => Number(digits.length > 2 ? digits.slice(0, 2) : digits);
 
 async function ldconfig(): Promise<string> {

@@ -21,15 +21,15 @@ import type { StepDevice, StepTask } from "../step/step-task.js";
 import { type StepOutcome, tryStep } from "../step/try-step.js";
 
 export interface DiagnoseOptions {
-  /** The folder of your program, from which packages are found. Default: the working directory. */
+  /** The folder of your program, in which packages are looked up. Default: the working directory. */
   readonly folder?: string;
   /** Time limit of each step, in milliseconds. Default 15 000; all steps run at the same time. */
   readonly limitMs?: number;
 }
 
-/** The result of `diagnose`. */
+/** The findings of `diagnose`, and whether all is well. */
 export interface Diagnosis {
-  /** Whether an engine makes a training step and nothing that is installed is broken. */
+  /** Whether an engine makes a training step and no installed part is broken. */
   readonly healthy: boolean;
   readonly findings: readonly Finding[];
 }
@@ -99,7 +99,7 @@ function workingFolder(): string {
   }
 }
 
-/** Whether a failure is no problem: a machine may lack a GPU, and OpenVINO's library is installed separately. */
+/** Whether a failure is not a problem: a machine may lack a GPU, and OpenVINO's library is installed separately. */
 const isOptional = ({ engine, device }: StepTask): boolean => device === "webgpu" || engine === "openvino";
 
 interface Trial {

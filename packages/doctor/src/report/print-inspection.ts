@@ -10,11 +10,11 @@ import { columns } from "./columns.js";
 /** Rows of a list that are printed without `--all`. */
 const SHOWN = 20;
 
-/** Nodes that are printed without `--all`: the last ones. */
+/** Without `--all` the last 8 nodes are printed. */
 const SHOWN_NODES = -8;
 
 export interface PrintOptions {
-  /** All rows of long lists. */
+  /** Whether to print all rows of long lists. */
   readonly all: boolean;
 }
 
@@ -29,7 +29,7 @@ export function printInspection(inspection: Inspection, options: PrintOptions): 
 interface Part {
   readonly title: string;
   readonly rows: readonly (readonly string[])[];
-  /** Rows that are printed without `--all`, the last ones if that is negative. */
+  /** Rows that are printed without `--all`; negative for the last ones. */
   readonly shown?: number;
 }
 

@@ -2,16 +2,16 @@ import type { Finding } from "../machine/finding.js";
 import type { StepAnswer } from "./step-task.js";
 import type { StepOutcome } from "./try-step.js";
 
-/** Halves have two or three digits. */
+/** Relative tolerance of the loss: halves have two or three digits. */
 const TOLERANCE = 0.02;
 
 export interface StepRemedies {
   readonly reinstall: string;
-  /** Whether the device may be missing, which then is no problem. */
+  /** Whether it is fine that the device is missing. */
   readonly isOptional: boolean;
 }
 
-/** @param about such as `step on ONNX Runtime (cpu)` */
+/** @param about the finding's subject, such as `step on ONNX Runtime (cpu)` */
 export function stepFinding(
   about: string,
   outcome: StepOutcome,

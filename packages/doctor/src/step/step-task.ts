@@ -24,7 +24,7 @@ export type StepAnswer =
       readonly loss: number;
       readonly expected: number;
       readonly applied: boolean;
-      /** Time of loading, compiling and the step. */
+      /** Time for loading, compiling and the step. */
       readonly seconds: number;
     }
   | { readonly kind: "failed"; readonly code: string; readonly message: string; readonly install?: string };

@@ -30,7 +30,7 @@ const X = [1, 2, 0.5, -1, 0, 1, 2, 1, -0.5, 0.25, 1, -2];
 const W = [0.5, -1, 1, 0.25, -0.5, 2];
 const [ROWS, INNER, COLUMNS] = [4, 3, 2];
 
-/** The mean of the squares of X·W. */
+/** The loss to expect: the mean of the squares of X·W. */
 function correctLoss(): number {
   const squares = Array.from({ length: ROWS * COLUMNS }, (_, at) => {
     const [row, column] = [Math.floor(at / COLUMNS), at % COLUMNS];
@@ -41,7 +41,7 @@ function correctLoss(): number {
   return squares.reduce((sum, square) => sum + square, 0) / squares.length;
 }
 
-/** Makes the step that every engine is tried on: a linear layer, the mean of squares, an update. */
+/** Makes the training step that every engine is tried on: a linear layer, the mean of squares, an update. */
 export async function trainingStep(task: StepTask): Promise<StepAnswer> {
   const since = performance.now();
   const { adamW, mixed, ops, tensor, trainer } = (await import(task.core)) as Core;

@@ -2,7 +2,6 @@ import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { StepAnswer, StepTask } from "./step-task.js";
 
-/** The outcome of a step in a process of its own. */
 export type StepOutcome =
   | StepAnswer
   | { readonly kind: "crashed"; readonly how: string; readonly lastLine: string }
@@ -12,16 +11,16 @@ export interface TryOptions {
   /** The working directory of the child, from which engines are found. */
   readonly folder: string;
   readonly limitMs: number;
-  /** Default: the built child beside this file. */
+  /** Path of the child's program; default the built child beside this file. */
   readonly child?: string;
 }
 
-/** How long to wait for the last output of a child that has ended: its own children may hold the pipe open. */
+/** Time limit for the last output of a child that has ended: the child's own children may hold the pipe open. */
 const LAST_WORDS_MS = 1000;
 
 const CHILD: string = fileURLToPath(new URL("./step-child.js", import.meta.url));
 
-/** Makes a step in a process of its own. Never rejects: a crash or a hang is an outcome. */
+/** Makes a step in a child process. Never rejects: a crash or a hang is an outcome. */
 export function tryStep(
   task: StepTask,
   { folder, limitMs, child = CHILD }: TryOptions,
@@ -61,7 +60,7 @@ export function tryStep(
   });
 }
 
-/** The last line of output that is no part of a stack trace. */
+/** The last line of output that is not part of a stack trace. */
 function lastWords(said: string): string {
   const lines = said.split("\n").filter((line) => !/^\s*$|^\s+at |^Node\.js v/.test(line));
   return lines.at(-1)?.trim() ?? "";

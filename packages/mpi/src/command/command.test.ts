@@ -30,7 +30,7 @@ describe("install", () => {
 });
 
 describe("startProcesses", () => {
-  /** A launcher that says what it was told, and ends with 7. */
+  /** A launcher that prints its arguments and exits with code 7. */
   function fakeLauncher(folder: string): string {
     const file = join(folder, "mpiexec");
     writeFileSync(file, `#!/bin/sh\necho "$0 $*" > "${join(folder, "told")}"\nexit 7\n`, { mode: 0o755 });

@@ -1,4 +1,4 @@
-/** Puts MPICH of the Python package index into the cache. */
+/** Installs MPICH from the Python package index into the cache. */
 import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
 import { installFolder, LIBRARY_FILE } from "../locate.js";
 import { VERSION, WHEEL, WHEEL_SHA256 } from "../release.js";

@@ -7,7 +7,7 @@ import { startProcesses } from "./start-processes.js";
 const COMMAND = "mp-mpi";
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** Only the package index is unreachable; lets callers do without MPI. */
+/** Exit code if only the package index cannot be reached, so that callers can do without MPI. */
 const EXIT_UNREACHABLE = 3;
 
 const failureText = (code: number): string =>

@@ -7,15 +7,15 @@ import { INSTALL_COMMAND, installFolder, notInstalled } from "../locate.js";
 
 export interface StartOptions {
   readonly processes: string;
-  /** The command and its arguments. */
+  /** The command with its arguments. */
   readonly words: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Runs a command in several processes of this machine, with this process's terminal.
+ * Runs a command in several processes on this machine, with this process's terminal.
  * @returns the launcher's exit code
- * @throws MP_INVALID_ARGUMENT for an invalid number of processes, MP_BACKEND_UNAVAILABLE where there is no launcher
+ * @throws MP_INVALID_ARGUMENT for an invalid number of processes, MP_BACKEND_UNAVAILABLE if there is no launcher
  */
 export function startProcesses({ processes, words, environment }: StartOptions): Promise<number> {
   if (!/^[1-9]\d*$/.test(processes))
@@ -39,7 +39,9 @@ export function startProcesses({ processes, words, environment }: StartOptions):
   });
 }
 
-/** Finds the launcher of the library in use: with that of another MPI the processes do not find each other. */
+/**
+ * Finds the launcher that belongs to the library in use: with another MPI's, the processes do not find each other.
+ */
 function launcherIn(environment: StartOptions["environment"]): string {
   const { MP_MPIEXEC: named = "", MP_MPI_LIBRARY: library = "", PATH: path = "" } = environment;
   if (named !== "") {

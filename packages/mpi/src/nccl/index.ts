@@ -6,11 +6,13 @@ import { NcclRanks, openStream } from "./nccl-ranks.js";
 export type { NcclRanks } from "./nccl-ranks.js";
 
 export interface NcclOptions {
-  /** Number of the GPU, another one for each rank; default the rank's number on its host, as the launcher gives it. */
+  /**
+   * Number of the GPU, different for each rank on a host; default the rank's number on its host, from the launcher.
+   */
   readonly device?: number;
-  /** NCCL's library. Default MP_NCCL_LIBRARY, or the `libnccl.so.2` that the system's loader finds. */
+  /** Path of NCCL. Default MP_NCCL_LIBRARY, or the `libnccl.so.2` that the system's loader finds. */
   readonly library?: string;
-  /** CUDA's runtime. Default MP_CUDART_LIBRARY, or the `libcudart.so.12` that the system's loader finds. */
+  /** Path of CUDA's runtime. Default MP_CUDART_LIBRARY, or the `libcudart.so.12` that the system's loader finds. */
   readonly cudart?: string;
   /** Time limit of a sum in milliseconds, after which it fails. Default 600 000. */
   readonly timeoutMs?: number;
@@ -18,7 +20,7 @@ export interface NcclOptions {
 
 const TIMEOUT_MS = 600_000;
 
-/** Variables with a rank's number on its host, of MPICH, Open MPI and SLURM. */
+/** Variables with a rank's number on its host, set by MPICH, Open MPI and SLURM. */
 const LOCAL_RANKS = ["MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"] as const;
 
 /**
@@ -85,7 +87,7 @@ function openDevice(
   );
 }
 
-/** Runs a function on every rank. If it fails on one, all throw, so that none waits for another. */
+/** Runs a function on every rank. If it fails on one, all throw, so that none waits. */
 async function together<T>(ranks: Ranks, run: () => T): Promise<T> {
   const [outcome] = await Promise.allSettled([(async () => run())()]);
   const problem = outcome.status === "rejected" ? errorText(outcome.reason) : "";

@@ -3,7 +3,7 @@ import { MpError } from "@mp/graph";
 import koffi from "koffi";
 import { bindFunctions, cells, type Functions, ID_TYPE, type Unavailable } from "../bindings.js";
 
-/** Values of nccl.h and cuda_runtime_api.h. */
+/** Constants of nccl.h and cuda_runtime_api.h. */
 export const VALUES = {
   FLOAT32: 7,
   SUM: 0,
@@ -14,7 +14,7 @@ export const VALUES = {
   NOT_READY: 600,
 } as const;
 
-/** NCCL's functions by their names without `nccl`. */
+/** NCCL's functions by name without the prefix `nccl`. */
 const NCCL = {
   GetVersion: ["memory"],
   GetUniqueId: ["memory"],
@@ -26,7 +26,7 @@ const NCCL = {
   GetErrorString: ["int"],
 } as const;
 
-/** The runtime's functions by their names without `cuda`. */
+/** Functions of CUDA's runtime by name without the prefix `cuda`. */
 const CUDA = {
   GetDeviceCount: ["memory"],
   SetDevice: ["int"],
@@ -49,10 +49,10 @@ export interface LibraryNames {
   readonly cudart: string;
 }
 
-/** The first version with all of these functions. */
+/** The first version of NCCL with all of these functions. */
 const OLDEST = 21_400;
 
-/** @throws MP_BACKEND_UNAVAILABLE for a library that does not load, or an old NCCL */
+/** @throws MP_BACKEND_UNAVAILABLE for a library that does not load, or an NCCL that is too old */
 export function openLibraries({ library, cudart }: LibraryNames): NcclLibraries {
   declareUniqueId();
   const cuda = bindFunctions(cudart, "cuda", CUDA, unavailable);
@@ -64,7 +64,7 @@ export function openLibraries({ library, cudart }: LibraryNames): NcclLibraries 
   return { nccl, cuda };
 }
 
-/** NCCL takes its identifier by value. */
+/** Declares the type of NCCL's identifier, which is passed by value. */
 function declareUniqueId(): void {
   try {
     koffi.struct(ID_TYPE, { internal: koffi.array("uint8_t", VALUES.UNIQUE_ID_BYTES, "Array") });

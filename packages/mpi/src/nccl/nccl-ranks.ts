@@ -4,16 +4,16 @@ import { waitFor } from "../wait.js";
 import { type NcclLibraries, VALUES } from "./libraries.js";
 
 export interface NcclRanksParts {
-  /** Start NCCL, and move everything but sums. */
+  /** The ranks that start NCCL and move everything but sums. */
   readonly ranks: Ranks;
   readonly libraries: NcclLibraries;
   readonly device: number;
-  /** A stream of that device. */
+  /** A CUDA stream on that device. */
   readonly stream: bigint;
   readonly timeoutMs: number;
 }
 
-/** Opens a stream on a GPU, beside those of other libraries. @throws MP_BACKEND_FAILED */
+/** Opens a stream of our own on a GPU. @throws MP_BACKEND_FAILED */
 export function openStream({ cuda }: NcclLibraries, device: number): bigint {
   const stream = cells(BigUint64Array);
   checkCuda(cuda, device, cuda.SetDevice(device), "cudaSetDevice");
@@ -22,8 +22,8 @@ export function openStream({ cuda }: NcclLibraries, device: number): bigint {
 }
 
 /**
- * Ranks that sum on GPUs, one for each rank: an array is copied to the GPU, summed there and copied back. Everything else
- * goes through the ranks that started them.
+ * Ranks that sum on GPUs, one GPU per rank: an array is copied to the GPU, summed there and copied back. Everything
+ * else goes through the ranks that started them.
  */
 export class NcclRanks implements Ranks {
   readonly rank: number;
@@ -35,7 +35,7 @@ export class NcclRanks implements Ranks {
   readonly #timeoutMs: number;
   readonly #communicator: bigint;
   readonly #stream: bigint;
-  /** Memory on the GPU; grows to the longest array. */
+  /** Memory on the GPU; grows to the size of the longest array. */
   #buffer = { address: 0n, bytes: 0 };
   /** The last sum in the order of calls. */
   #queue: Promise<unknown> = Promise.resolve();
@@ -44,7 +44,7 @@ export class NcclRanks implements Ranks {
   /** Whether NCCL's communicator is gone. */
   #isAborted = false;
 
-  /** Waits for all ranks. The stream is its own from then on. @param id the identifier that rank 0 made */
+  /** Joins NCCL, which waits for all ranks; owns the stream from now on. @param id the identifier from rank 0 */
   constructor({ ranks, libraries, device, stream, timeoutMs }: NcclRanksParts, id: Uint8Array) {
     this.rank = ranks.rank;
     this.size = ranks.size;
@@ -89,7 +89,7 @@ export class NcclRanks implements Ranks {
     return this.#ranks.abort(error);
   }
 
-  /** Frees its memory on the GPU; the ranks that started it stay. Idempotent. */
+  /** Frees the memory on the GPU; the ranks that started NCCL stay. Idempotent. */
   async dispose(): Promise<void> {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
@@ -138,7 +138,7 @@ export class NcclRanks implements Ranks {
     }
   }
 
-  /** @throws MP_RANK_MISMATCH on every rank if the lengths differ */
+  /** @throws MP_RANK_MISMATCH on every rank if their lengths differ */
   async #meet(length: number): Promise<void> {
     const own = cells(BigUint64Array);
     own[0] = BigInt(length);

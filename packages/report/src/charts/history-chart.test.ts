@@ -4,14 +4,14 @@ import { figure } from "../figure.js";
 import { lossFigure } from "../plots/history.js";
 import { historyChart } from "./history-chart.js";
 
-/** As `training.step` resolves, without a number of the step. */
+/** Steps as `training.step` returns them, without a step number. */
 const run = [
   { loss: Number.NaN, scale: 4, applied: false, gradNorm: Number.POSITIVE_INFINITY },
   { loss: 2, scale: 2, applied: true, gradNorm: 3 },
   { loss: 1, scale: 2, applied: true, gradNorm: 0.5 },
 ];
 const labelOf = (svg: string): string | undefined => / aria-label="([^"]*)"/.exec(svg)?.[1];
-/** The line's path, which no other width or place changes but by the plot's own. */
+/** The path of the line, in the plot's own coordinates whatever its width and place. */
 const linesOf = (svg: string): readonly string[] =>
   [...svg.matchAll(/aria-label="line">(.*?)<\/g>/g)].map(([, line = ""]) => line);
 

@@ -1,4 +1,4 @@
-/** Figures of the training as SVG for other pages. */
+/** Draws figures of a training run as SVG for other pages. */
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { drawing, type Figure, textWidth } from "../figure.js";
 import { html, Markup } from "../html.js";
@@ -13,7 +13,7 @@ import {
 import { fonts, palettes } from "../style.js";
 
 const FIGURES = { loss: lossFigure, scale: scaleFigure, gradients: gradientFigure };
-/** A narrower figure has no room for the labels of its axis. */
+/** Options; a figure narrower than 240 has no room for the labels of its axis. */
 const OPTIONS = { width: withDefault(536, checks.integer(240)) };
 
 /**
@@ -72,10 +72,10 @@ const PADDING = 14;
 const LINE = 18;
 const TITLE_Y = 24;
 const SQUARE = 10;
-/** The label of the axis is 3 pixels inside the plot, which needs no padding at its right. */
+/** The axis label is 3 pixels inside of the plot, which needs no padding on its right. */
 const PLOT_X = PADDING - 3;
 
-/** Restricts styles to a class of its own, because those of SVG in a page apply to the whole page. */
+/** Renders SVG with styles for a class of its own, because styles of an SVG apply to the whole page. */
 function renderSvg({ title, description, legend = [], draw }: Figure, width: number): string {
   const room = { width: width - PLOT_X, isNarrow: width < 480 };
   let [x, y] = [PADDING, TITLE_Y + LINE + 2];

@@ -1,6 +1,6 @@
 import type { AxisXOptions, AxisYOptions } from "@observablehq/plot";
 
-/** The axis below a plot, which needs 40 pixels. */
+/** The axis below a plot, which takes 40 pixels. */
 export const below = (label: string): AxisXOptions => ({
   tickSize: 4,
   label,

@@ -25,7 +25,7 @@ export interface ExponentsOptions {
   readonly groups: readonly GroupHistogram[];
   readonly axis: MagnitudeAxis;
   readonly half: HalfDType;
-  /** In pixels; the same as in the plot by layer, so that their axes line up. */
+  /** In pixels, the same as in the plot by layer, so that their axes line up. */
   readonly marginLeft: number;
 }
 
@@ -157,14 +157,14 @@ export function magnitudeAxisMark(axis: MagnitudeAxis, { isNarrow }: Room): Mark
   });
 }
 
-/** Bands behind the bars where f16 is not exact; bf16 is, wherever something is drawn. */
+/** Bands behind the bars where f16 is not exact. bf16 is exact wherever values are drawn. */
 function bands(axis: MagnitudeAxis, top: number): readonly Markish[] {
   return stretches("f16", axis)
     .filter(({ what }) => what !== "normal")
     .map((stretch) => box(stretch, 0, top, { fillOpacity: 0.1, ariaHidden: "true" }));
 }
 
-/** A box over a range of the axis, from one height to another. */
+/** A box over a range of the axis between two heights. */
 const box = ({ from, to, what }: Stretch, y1: number, y2: number, options: RectOptions): Markish =>
   rect([0], { x1: from, x2: to, y1, y2, fill: `var(--${what})`, ...options });
 

@@ -5,7 +5,7 @@ import { below, beside } from "./axes.js";
 
 /** A step in a figure: a result of `training.step`, or one that `fit` passes to `onStep`. */
 export interface HistoryStep {
-  /** Number of the step in the run, from 1. Default: its position in the history. */
+  /** Number of the step in the run, from 1. Default: the position in the history. */
   readonly step?: number;
   /** The unscaled loss; not finite if the forward pass was not. */
   readonly loss: number;
@@ -19,10 +19,10 @@ export interface HistoryStep {
 /** The steps of one run, or of several runs by name. */
 export type History = readonly HistoryStep[] | Readonly<Record<string, readonly HistoryStep[]>>;
 
-/** More points than pixels would be drawn over each other. */
+/** Most points of a line; more than there are pixels would be drawn over each other. */
 const MOST_POINTS = 400;
 
-/** The colors of runs, without the red of skipped steps. */
+/** Colors of runs; the red of skipped steps is not among them. */
 const COLORS = ["var(--half)", "var(--subnormal)", "var(--normal)", "var(--zero)", "var(--ink)"];
 export const MOST_RUNS: number = COLORS.length;
 
@@ -32,7 +32,7 @@ interface Point {
 }
 
 interface Run {
-  /** Empty for the only one. */
+  /** Name of the run; empty for a single run. */
   readonly name: string;
   readonly color: string;
   readonly strokeWidth: number;
@@ -208,7 +208,7 @@ const findSkips = (runs: readonly Run[]): Run["steps"] =>
 
 const inRun = (name: string): string => (name === "" ? "" : `${name}: `);
 
-/** A single run needs no entry beside the title. */
+/** The legend of several runs; a single run needs no entry beside the title. */
 const runLegend = (runs: readonly Run[], skips: LegendEntry, isSkipping = true): readonly LegendEntry[] => [
   ...runs.filter(({ name }) => name !== "").map(({ name, color }) => ({ color, text: name })),
   ...(isSkipping ? [skips] : []),

@@ -13,11 +13,11 @@ export interface LayersOptions {
   readonly marginLeft: number;
 }
 
-/** Most characters of a row's name, which leaves room for the row. */
+/** Most characters of a row's name, so that room is left for the row. */
 const LONGEST = 16;
 const rowLabel = (layer: string): string => shorten(layer, LONGEST);
 
-/** The width of the names of rows in pixels. */
+/** Width of the rows' names in pixels. */
 export const namesWidth = (groups: readonly GroupHistogram[]): number =>
   Math.ceil(Math.max(0, ...byLayer(groups).map(({ layer }) => textWidth(rowLabel(layer))))) + 10;
 
@@ -28,7 +28,7 @@ interface Cell {
   readonly opacity: number;
 }
 
-/** Draws the magnitudes of each layer as a row of cells, the darker the more values they have. */
+/** Draws each layer's magnitudes as a row of cells, darker with more values. */
 export function layersFigure({ title, groups, axis, marginLeft }: LayersOptions): Figure {
   const rows = byLayer(groups);
   const cells = rows.flatMap(({ layer, histogram }): readonly Cell[] => {

@@ -14,7 +14,7 @@ const kindNames: Readonly<Record<keyof MemoryKinds, string>> = {
   batch: "one batch",
 };
 
-/** Draws bytes by their purpose, and the peak of all. */
+/** Draws bytes by purpose, and the peak. */
 export function memoryFigure({ kinds, optimizerInF32, plannedPeak, measuredPeak }: StepMemory): Figure {
   const aside = (name: string, size: number) => ({ name, size, fill: "var(--single)" });
   const rows = Object.entries(kindNames).flatMap(([kind, name]) => {

@@ -6,7 +6,7 @@ import { below, beside } from "./axes.js";
 
 export interface ScalesOptions {
   readonly shares: readonly ScaleShare[];
-  /** Undefined if no scale fits. */
+  /** The recommended scale; undefined if none fits. */
   readonly recommended: number | undefined;
   /** The scale of the next step; undefined if the run does not use f16. */
   readonly used: number | undefined;
@@ -14,7 +14,7 @@ export interface ScalesOptions {
 
 const FATES = ["zero", "subnormal", "normal", "infinite"] as const;
 
-/** Draws what f16 makes of the gradients at each loss scale, as a column of four parts. */
+/** Draws, for each loss scale, a column of four parts that shows what f16 makes of the gradients. */
 export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figure {
   const columns = shares.flatMap(({ scale, zero, subnormal, overflow }) => {
     const parts = [zero, subnormal, 1 - zero - subnormal - overflow, overflow];
@@ -66,7 +66,7 @@ export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figu
   };
 }
 
-/** Marks the recommended scale and the one in use, with names that do not overlap. */
+/** Marks the recommended scale and the scale in use, so that their names do not overlap. */
 function markers(recommended: number | undefined, used: number | undefined): readonly Markish[] {
   if (recommended === undefined) return used === undefined ? [] : marker(used, `in use ${scaleText(used)}`);
   if (used === undefined) return marker(recommended, `recommended ${scaleText(recommended)}`);
@@ -85,12 +85,12 @@ function markers(recommended: number | undefined, used: number | undefined): rea
   );
 }
 
-/** Scales nearer to an end have no room for a name on that side. */
+/** Distance from an end at which a name still has room on that side. */
 const NAME = 9;
 
 const axisPosition = (scale: number): number => Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
 
-/** Whether a name is at the left of its rule: where it should be, if there is room. */
+/** Whether a name is on the left of its rule: as wanted, if there is room. */
 function isNamedLeft(scale: number, shouldBe: boolean): boolean {
   const k = axisPosition(scale);
   return k >= NAME && (k > 24 - NAME || shouldBe);

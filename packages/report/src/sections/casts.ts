@@ -6,7 +6,7 @@ import { count } from "../numbers.js";
 import { foldable } from "./foldable.js";
 import { type Column, table } from "./table.js";
 
-/** Operators of one line with the same reason. */
+/** Operators of one source line with the same reason. */
 interface CastRow extends CastExplanation {
   readonly times: number;
 }
@@ -59,7 +59,7 @@ function countEqual(nodes: readonly CastExplanation[]): readonly CastRow[] {
   return [...rows.values()];
 }
 
-/** The name of the file and the line, without folders. */
+/** The file's name and the line number, without folders. */
 export function lineName(line: string): string {
   return line.split(/[\\/]/).at(-1)?.replace(/:\d+$/, "") ?? line;
 }

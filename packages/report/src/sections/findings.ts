@@ -4,7 +4,7 @@ import { layerName } from "../layers.js";
 import { inLayer } from "../no-fitting-scale.js";
 import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
 
-/** Sums up the report in sentences. `misfit` is the reason if no loss scale fits. */
+/** Sums up the report in sentences. `misfit` explains why no loss scale fits, if so. */
 export function findings(report: PrecisionReport, misfit: Markup | undefined): readonly (Markup | string)[] {
   return [lossOfRange(report), recommendation(report, misfit), bf16(report), notFinite(report)].filter(
     (finding) => finding !== undefined,

@@ -10,11 +10,11 @@ export interface Foldable<Row> {
   readonly card: (row: Row) => Markup;
 }
 
-/** Most rows of the table, and of the list on a phone, that are open at first. */
+/** Most rows that are open at first: of the table, and of the list on a phone. */
 const MOST_SHOWN = 40;
 const MOST_SHOWN_NARROW = 12;
 
-/** Shows rows as a table on a wide page and as a list on a narrow one, closed at first if there are many. */
+/** Shows rows as a table on a wide page and a list on a narrow one, closed at first if there are many. */
 export function foldable<Row>({ summary, rows, wide, card }: Foldable<Row>): Markup {
   const details = (width: "wide" | "narrow", most: number, content: Markup): Markup =>
     html`<details class="${width}"${rows.length <= most ? html` open` : undefined}><summary>${summary}</summary>

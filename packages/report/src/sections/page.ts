@@ -12,14 +12,14 @@ import { rangesSection } from "./ranges.js";
 import { scalesSection } from "./scales.js";
 import { type SkippedStep, skipSection } from "./skips.js";
 
-/** The content of a run's page. */
+/** A run as the page shows it. */
 export interface ReportedRun {
   /** Name of the run, such as the app's. */
   readonly title: string;
   readonly report: PrecisionReport;
   /** The steps in order; may be empty. */
   readonly history: readonly HistoryStep[];
-  /** The skipped steps that were replayed. */
+  /** Skipped steps that were replayed. */
   readonly skips: readonly SkippedStep[];
   /** Main results for the head of the page, as text: `{ "test accuracy": "0.912" }`. */
   readonly results?: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface ReportedRun {
   readonly facts?: Readonly<Record<string, string>>;
 }
 
-/** Forbids loading and scripts, whatever names are in the report. */
+/** Content policy that forbids loading and scripts, whatever names are in the report. */
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 

@@ -15,7 +15,7 @@ const sections: Readonly<Record<string, readonly GroupHistogram["kind"][]>> = {
   Weights: ["weights"],
 };
 
-/** Columns of the zeros and the smallest and largest exponent of a histogram. */
+/** Columns for a histogram's zeros, smallest and largest exponent. */
 export const rangeColumns: readonly Column<Pick<GroupHistogram, "histogram">>[] = [
   { head: "zero", isNumber: true, cell: ({ histogram }) => percent(histogram.zeros / valueCount(histogram)) },
   { head: "smallest", isNumber: true, cell: ({ histogram }) => exponentAt(histogram, 0) },

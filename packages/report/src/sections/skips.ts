@@ -15,13 +15,13 @@ export interface SkippedStep {
   readonly overflow: Diagnosis | undefined;
 }
 
-/** A skipped step as text; parts are empty if its replay found nothing. */
+/** A skipped step as text; parts are empty if the replay found nothing. */
 interface SkipRow {
   readonly step: number;
   readonly scale: string;
   readonly cause: string;
   readonly phase: string;
-  /** The layer of the first tensor that was not finite, or the name of the input. */
+  /** The layer of the first tensor that was not finite, or the input's name. */
   readonly place: string;
   readonly operator: string;
   readonly type: string;
@@ -65,7 +65,7 @@ ${found === "" ? undefined : html`<p>${found}</p><p>${where}</p>`}</li>
 `;
 }
 
-/** Lists the causes, the most frequent first, with the explanation and the remedy for its first step. */
+/** Lists causes, the most frequent first, with the explanation and remedy from the first step of each. */
 function causeList(skips: readonly SkippedStep[]): Markup | undefined {
   const byCause = new Map<string, Diagnosis[]>();
   for (const { overflow } of skips)

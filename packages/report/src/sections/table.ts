@@ -2,11 +2,11 @@ import { html, type Markup } from "../html.js";
 
 export interface Column<Row> {
   readonly head: string;
-  /** Numbers, aligned to the right. */
+  /** Whether cells are numbers, aligned to the right. */
   readonly isNumber?: boolean;
-  /** A path or a name, in which lines may break anywhere. */
+  /** Whether cells are paths or names, in which lines may break anywhere. */
   readonly isName?: boolean;
-  /** Text of several words. */
+  /** Whether cells are text of several words. */
   readonly isWords?: boolean;
   readonly cell: (row: Row) => Markup | string | number;
 }
