@@ -3,28 +3,28 @@ import type { RandomSource } from "./random-source.js";
 
 /** Everything that a case may use besides the backend under test. */
 export interface CaseContext {
-  /** Names the case in messages. */
+  /** The case's id, for messages. */
   readonly id: string;
-  /** Creates one more backend with the factory under test; the runner disposes it when the case has ended. */
+  /** Creates another backend with the factory under test; the runner disposes of it after the case. */
   readonly create: () => Promise<Backend>;
   /** Seed of the whole run; messages print it. */
   readonly seed: number;
-  /** Gives the same numbers in every run of the same case and seed. */
+  /** Returns the same numbers in every run of the same case and seed. */
   readonly random: RandomSource;
 }
 
 /**
  * One claim that every backend must satisfy, as data: it imports no test runner and knows a backend only by its
- * manifest. A function-typed property may be destructured; none of them reads `this`.
+ * manifest. Its functions may be destructured, since none of them reads `this`.
  */
 export interface ConformanceCase {
-  /** `group/feature/behaviour`: unique, stable, and states what must hold. */
+  /** `group/feature/behaviour`: unique and stable; it states what must hold. */
   readonly id: string;
-  /** The reason the manifest gives for not supporting what the case needs; undefined when it does. */
+  /** The manifest's reason for not supporting what the case needs; undefined if it is supported. */
   readonly unsupported: (manifest: BackendManifest) => string | undefined | Promise<string | undefined>;
-  /** Throws when the backend is wrong. */
+  /** Throws if the backend is wrong. */
   readonly run: (backend: Backend, context: CaseContext) => void | Promise<void>;
-  /** For a backend whose manifest says unsupported: throws unless it refuses with MP_UNSUPPORTED. */
+  /** For a backend whose manifest calls the case unsupported: throws unless it refuses with MP_UNSUPPORTED. */
   readonly refuses: (backend: Backend, context: CaseContext) => void | Promise<void>;
 }
 

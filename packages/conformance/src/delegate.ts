@@ -17,7 +17,7 @@ export function delegate(backend: Backend, replaced: Partial<Backend>): Backend 
   };
 }
 
-/** The backend, with a list of the states that are created on it. */
+/** Returns the backend with a list of the states that are created on it. */
 export function observingStates(backend: Backend): {
   readonly backend: Backend;
   readonly states: readonly State[];
@@ -31,7 +31,7 @@ export function observingStates(backend: Backend): {
   return { backend: delegate(backend, { createState }), states };
 }
 
-/** The backend; graphs that are compiled on it are added to the list. */
+/** Returns a backend that adds each graph compiled on it to a list. */
 export function observingGraphs(backend: Backend, into: Graph[]): Backend {
   const compile: Backend["compile"] = (graph, options) => {
     into.push(graph);

@@ -1,10 +1,7 @@
-/**
- * Assertions of the cases: independent of a test runner, with messages that say what was returned and what was
- * expected.
- */
+/** Assertions of the cases, independent of a test runner. Messages say what was returned and what was expected. */
 import { type ErrorCode, MpError } from "@mp/graph";
 
-/** Thrown by a case when the backend is wrong; anything else that is thrown is the backend's own error. */
+/** Thrown by a case if the backend is wrong. Any other error is the backend's own. */
 export class ConformanceFailure extends Error {
   override readonly name = "ConformanceFailure";
 }
@@ -17,7 +14,7 @@ export function expectThat(holds: boolean, message: string | (() => string)): as
   if (!holds) fail(typeof message === "string" ? message : message());
 }
 
-/** Equal by `Object.is`, or as JSON for arrays and plain objects. */
+/** Compares by `Object.is`, or arrays and plain objects as JSON. */
 export function expectEqual(got: unknown, want: unknown, what: string): void {
   if (Object.is(got, want)) return;
   const [a, b] = [show(got), show(want)];
@@ -38,10 +35,7 @@ export function show(value: unknown): string {
   return text ?? String(value);
 }
 
-/**
- * The call must fail with one of these codes, by throwing or by rejecting. Returns the error, for checks of its
- * message.
- */
+/** Checks that a call throws or rejects with one of the codes. Returns the error, for checks of its message. */
 export async function expectCode(
   codes: ErrorCode | readonly ErrorCode[],
   what: string,

@@ -1,20 +1,20 @@
 /**
- * Data of a case, made again for each run. A faulty backend may write into what it is given: then this case fails, and
- * no other case that is made from the same table.
+ * Copies of a case's data for each run. If a faulty backend writes to its arguments, only this case fails, and no
+ * other case made from the same table.
  */
 import { type AnyNode, type Graph, isNode } from "@mp/graph";
 
-/** The same tree of lists, plain objects and tensors, with new arrays. */
+/** Copies a tree of lists, plain objects and tensors, with new arrays. */
 export function fresh<T>(tree: T): T {
   return copyTree(tree) as T;
 }
 
-/** Returns a new copy of the tree at each call. */
+/** Returns a function that returns a new copy of the tree at each call. */
 export function anew<T>(tree: T): () => T {
   return () => fresh(tree);
 }
 
-/** The same graph with new constants. Values and nodes still refer to each other. */
+/** Copies a graph with new constants. Values and nodes still refer to each other. */
 export function freshGraph(graph: Graph): Graph {
   const renew = (node: AnyNode): AnyNode => {
     if (isNode(node, "Constant")) return { ...node, attributes: fresh(node.attributes) };

@@ -11,7 +11,7 @@ export function overwrite(tensor: HostTensor | undefined): void {
   if (tensor !== undefined) viewBytes(tensor).fill(0x5a);
 }
 
-/** Puts the values of another tensor of the same type into the tensor's own array. */
+/** Writes the values of another tensor of the same type into the tensor's array. */
 export function refill(tensor: HostTensor, by: HostTensor): void {
   viewBytes(tensor).set(viewBytes(by));
 }
@@ -21,7 +21,7 @@ export function sameBits(a: HostTensor, b: HostTensor): boolean {
   return sameBytes(a.data, b.data);
 }
 
-/** @throws where the caller's array does not hold the same bits as before */
+/** @throws if the bits of the caller's array have changed */
 export function expectUntouched(tensor: HostTensor, before: HostTensor, what: string): void {
   if (!sameBits(tensor, before)) fail(`${what}, an array of the caller's, was written to`);
 }
@@ -29,11 +29,11 @@ export function expectUntouched(tensor: HostTensor, before: HostTensor, what: st
 /** A tensor in the middle of a larger array, and the elements around it. */
 export interface Embedded {
   readonly tensor: HostTensor;
-  /** @throws where an element outside the tensor has changed */
+  /** @throws if an element outside the tensor has changed */
   readonly expectSurroundings: (what: string) => void;
 }
 
-/** The same values as part of a larger array, `before` elements from its beginning. */
+/** Copies a tensor into a larger array, `before` elements from its beginning. */
 export function embed({ dtype, shape, data }: HostTensor, before: number, after: number): Embedded {
   const whole = new hostArrayOf[dtype](before + data.length + after);
   const bytes = new Uint8Array(whole.buffer);

@@ -1,4 +1,4 @@
-/** Host tensors for test data: numbers rounded to a dtype, special values, seeded random ones. */
+/** Host tensors for test data: numbers rounded to a dtype, special values, and seeded random numbers. */
 import {
   type DType,
   decodeArray,
@@ -14,7 +14,7 @@ import {
 } from "@mp/graph";
 import type { RandomSource } from "./random-source.js";
 
-/** A tensor of those numbers in that dtype: floats are rounded once, integers kept, and any number but 0 is true. */
+/** A tensor of numbers in a dtype. Floats are rounded once, integers are kept; in bools, any number but 0 is true. */
 export function hostData(
   dtype: DType,
   numbers: readonly (number | bigint)[],
@@ -27,7 +27,7 @@ export function hostData(
   );
 }
 
-/** A loop for each kind of storage: a suite makes hundreds of millions of elements. */
+/** Has a loop for each kind of storage, since a suite makes hundreds of millions of elements. */
 function fillArray(dtype: DType, length: number, f: (place: number) => number | bigint): HostTensor["data"] {
   if (dtype === "i64" || dtype === "u64") {
     const data = new hostArrayOf[dtype](length);
@@ -40,7 +40,7 @@ function fillArray(dtype: DType, length: number, f: (place: number) => number | 
   return isNarrow ? encodeArray(dtype, data as Float64Array) : (data as Float32Array);
 }
 
-/** The numbers of a tensor; 64-bit integers as doubles. */
+/** The numbers of a tensor. 64-bit integers become doubles. */
 export function toNumbers({ dtype, data }: HostTensor): readonly number[] {
   const source = isFloat(dtype) && dtype !== "f32" ? decodeArray(dtype, data as Uint16Array) : data;
   const numbers = new Array<number>(source.length);
@@ -49,8 +49,8 @@ export function toNumbers({ dtype, data }: HostTensor): readonly number[] {
 }
 
 /**
- * Integers that arithmetic often gets wrong: the ends of the range, and for 64 bits those that a comparison of half
- * words, or a conversion to f64, mistakes for others.
+ * Integers that arithmetic often gets wrong: the ends of the range and, for 64 bits, integers that are confused by
+ * comparisons of half words or conversions to f64.
  */
 export const integerExtremes: Readonly<Partial<Record<DType, readonly bigint[]>>> = {
   i32: [-(2n ** 31n), -(2n ** 31n) + 1n, -7n, -1n, 0n, 1n, 5n, 2n ** 24n + 1n, 2n ** 31n - 1n],
@@ -62,27 +62,27 @@ export const integerExtremes: Readonly<Partial<Record<DType, readonly bigint[]>>
   u8: [0n, 1n, 5n, 127n, 128n, 255n],
 }; // biome-ignore format: one list a dtype
 
-/** The elements in the opposite order. */
+/** Reverses the order of elements. */
 export function backwards({ dtype, shape, data }: HostTensor): HostTensor {
   return { dtype, shape, data: data.slice().reverse() } as HostTensor;
 }
 
-/** Makes random tensors: the random numbers of a case, and a dtype. */
+/** The random numbers and the dtype of random tensors. */
 export interface Draws {
   readonly random: RandomSource;
   readonly dtype: DType;
 }
 
-/** The same random numbers in another dtype. */
+/** The same random numbers for another dtype. */
 export const inDType = (draws: Draws, dtype: DType): Draws => ({ ...draws, dtype });
 
-/** A tensor of elements `f(place)`. */
+/** A tensor whose elements are `f(place)`. */
 export function generate(dtype: DType, shape: Shape, f: (place: number) => number | bigint): HostTensor {
   const length = elementCount(shape, "test data");
   return tensor(fillArray(dtype, length, f) as Float32Array, shape, dtype as "f32");
 }
 
-/** Values of that format that arithmetic often gets wrong. */
+/** Values of a float format that arithmetic often gets wrong. */
 export function specialValues(dtype: FloatDType): readonly number[] {
   const { maxFinite, minNormal, minSubnormal, fractionBits } = floatFormats[dtype];
   const step = 2 ** -fractionBits;
@@ -112,7 +112,7 @@ export function randomData(draws: Draws, shape: Shape, low = -3, high = 3): Host
   return generate(draws.dtype, shape, draw);
 }
 
-/** Subnormals replaced by the zeros that a flushing engine reads. */
+/** Replaces subnormals by zeros, as a flushing engine reads them. */
 export function flush(given: HostTensor): HostTensor {
   const { dtype, shape } = given;
   if (!isFloat(dtype)) return given;

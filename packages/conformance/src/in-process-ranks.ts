@@ -1,6 +1,6 @@
 import { MpError, type Ranks } from "@mp/graph";
 
-/** A collective that some of the ranks have called and wait in. */
+/** A collective in which some ranks wait for the others. */
 interface Meeting {
   readonly what: string;
   readonly calls: Map<number, Call>;
@@ -9,7 +9,7 @@ interface Meeting {
 interface Call {
   /** Values of an all-reduce, replaced in place. */
   readonly values: Float32Array;
-  /** Bytes that this rank gives to the others. */
+  /** Bytes that this rank sends to the others. */
   readonly bytes: Uint8Array;
   resolve(gathered: readonly Uint8Array[]): void;
   reject(error: unknown): void;
@@ -19,11 +19,11 @@ const NO_VALUES = new Float32Array();
 const NO_BYTES = new Uint8Array();
 
 /**
- * Ranks of one process that meet in each collective: for tests of what uses `Ranks`, without MPI. All of them live in
- * the calling thread and must be awaited at the same time, as by `Promise.all`. A rank that does not come leaves the
- * others waiting, as with MPI.
- * @throws MP_INVALID_ARGUMENT on all ranks, from then on, for ranks that call different collectives, pass values of
- * different lengths, or call one before their last is done
+ * Ranks of one process that meet in each collective, for tests of code that uses `Ranks`, without MPI. All ranks are
+ * in the calling thread and must be awaited at the same time, as by `Promise.all`. If a rank makes no call, the
+ * others wait forever, as with MPI.
+ * @throws MP_INVALID_ARGUMENT on all ranks, from then on, if ranks call different collectives, pass values of
+ *   different lengths, or call a collective before the last one is done
  */
 export function inProcessRanks(size: number): readonly Ranks[] {
   if (!Number.isSafeInteger(size) || size < 1)

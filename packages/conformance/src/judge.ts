@@ -11,13 +11,13 @@ export interface JudgeOptions {
   readonly factory: Factory;
   readonly knownFailures: KnownFailures;
   readonly seed: number;
-  /** A case that takes longer fails. */
+  /** Time after which a case fails. */
   readonly timeoutMs: number;
 }
 
 /**
- * Runs cases one by one on one backend, and on a fresh one after each failure, so that a fault does not cause other
- * failures. After each case the backend must hold as much as before it.
+ * Runs cases one by one on one backend, and on a new one after each failure, so that a fault does not cause other
+ * failures. After each case the backend must hold as much as before.
  */
 export class Judge {
   readonly #options: JudgeOptions;
@@ -48,7 +48,7 @@ export class Judge {
     return this.#outcome(subject.id, reason, failure, performance.now() - started);
   }
 
-  /** Safe after a failure: errors of this disposal are ignored. */
+  /** Disposes of the backend; ignores errors, so it may be called after a failure. */
   async dispose(): Promise<void> {
     const backend = this.#backend;
     this.#backend = undefined;

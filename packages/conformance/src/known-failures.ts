@@ -1,6 +1,6 @@
 import type { ConformanceCase } from "./conformance-case.js";
 
-/** Why a case fails on a backend. The list is public: it is in the backend's package. */
+/** Why a case fails on a backend. The list is public, in the backend's package. */
 export interface KnownFailure {
   readonly reason: string;
   /** Pattern that the failure's message must match, so that the entry does not hide another fault. */
@@ -9,10 +9,10 @@ export interface KnownFailure {
   readonly link?: string;
 }
 
-/** By case id. An entry whose case passes, or that names no case, fails the run. */
+/** Known failures by case id. An entry whose case passes or does not exist fails the run. */
 export type KnownFailures = Readonly<Record<string, KnownFailure>>;
 
-/** Entries that name no case. */
+/** Problems with entries whose case does not exist. */
 export function strayEntries(known: KnownFailures, cases: readonly ConformanceCase[]): readonly string[] {
   const ids = new Set(cases.map(({ id }) => id));
   return Object.keys(known)
@@ -21,8 +21,8 @@ export function strayEntries(known: KnownFailures, cases: readonly ConformanceCa
 }
 
 /**
- * Says what is wrong with an entry, given how its case failed, or the reason for which it was refused; undefined if it
- * failed as the entry says.
+ * Says what is wrong with an entry, given how its case failed or why it was refused; undefined if the case failed as
+ * the entry says.
  */
 export function findFault(
   known: KnownFailure,

@@ -17,7 +17,7 @@ function terminal(columns = 80) {
     write: (more: string) => {
       text += more;
     },
-    /** The text on the line now. */
+    /** The current text of the line. */
     line: () => text.split("\r\u001b[K").at(-1),
   };
 }

@@ -1,4 +1,4 @@
-/** How far the suite is, in one line of a terminal that is written again and again; nothing on anything else. */
+/** The progress of the suite, in one line of a terminal that is rewritten; nothing if there is no terminal. */
 import type { Outcome } from "./report.js";
 
 /** The part of `process.stderr` that is used. */
@@ -9,7 +9,7 @@ export interface Terminal {
 }
 
 export interface ProgressLine {
-  /** Takes the line away, so that other text may be printed. */
+  /** Removes the line, so that other text can be printed. */
   clear(): void;
   /** Counts a case that has ended. */
   add(outcome: Outcome): void;
@@ -19,7 +19,7 @@ const REDRAW_MS = 100;
 const ERASED = "\r\u001b[K";
 const NOTHING: ProgressLine = { clear: () => {}, add: () => {} };
 
-/** A browser has no standard error. */
+/** `process.stderr`; undefined in browsers. */
 const standardError = (): Terminal | undefined =>
   typeof process === "undefined" ? undefined : process.stderr;
 

@@ -1,7 +1,7 @@
 import { elementCount, type HostTensor, hostArrayOf, type Shape } from "@mp/graph";
 import type { Draws } from "./host-data.js";
 
-/** Any bits that the dtype has: NaN of every payload, infinities and subnormal numbers among them; a bool is 0 or 1. */
+/** Random bits in a dtype, including NaN of every payload, infinities and subnormals; a bool is 0 or 1. */
 export function randomBits(draws: Draws, shape: Shape): HostTensor {
   const data = new hostArrayOf[draws.dtype](elementCount(shape, "random bits"));
   const bytes = new Uint8Array(data.buffer);

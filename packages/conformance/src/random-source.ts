@@ -1,14 +1,14 @@
-/** Pseudo-random numbers for test data: small, seeded, the same on every machine. */
+/** Pseudo-random numbers for test data, seeded and the same on every machine. */
 export interface RandomSource {
-  /** In [0, 1), in steps of 2^-32. */
+  /** A number in [0, 1), in steps of 2^-32. */
   next(): number;
-  /** Whole numbers of low … high, both included. */
+  /** An integer from low to high, both included. */
   integer(low: number, high: number): number;
-  /** In [low, high). */
+  /** A number in [low, high). */
   between(low: number, high: number): number;
 }
 
-/** mulberry32 over a hash of the label. */
+/** A mulberry32 generator, seeded with the seed and a hash of the label. */
 export function randomSource(seed: number, label: string): RandomSource {
   let state = seed >>> 0;
   for (let at = 0; at < label.length; at++)
@@ -26,7 +26,7 @@ export function randomSource(seed: number, label: string): RandomSource {
   };
 }
 
-/** The items in any order, each once. */
+/** Shuffles the items. */
 export function inAnyOrder<T>(random: RandomSource, items: readonly T[]): T[] {
   const left = [...items];
   return items.map(() => left.splice(random.integer(0, left.length - 1), 1)[0] as T);

@@ -1,9 +1,9 @@
 /**
- * Sums of 5000 terms in every form for which engines have separate kernels: rows and columns, transposed, batched, over
- * channels, over taps, over several axes. An operator that accumulates in the half in any of them breaks an f32 claim.
+ * Sums of 5000 terms in every form for which engines have separate kernels: rows and columns, transposed, batched,
+ * over channels, over taps, over several axes. An operator that accumulates in the half in any of them breaks an f32
+ * claim.
  *
- * The probe of `besideLarge` is the one that backends run on themselves; `halvesOf2500` is evidence that does not
- * depend on it.
+ * Backends run the probe of `besideLarge` on themselves; `halvesOf2500` is evidence that does not depend on it.
  */
 import {
   ADDING_OPS,
@@ -25,7 +25,7 @@ import { looseProblem } from "./kinds/loose-sum.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 import { type Sum, sumCase } from "./kinds/sum-case.js";
 
-/** Every result must be reachable with partial sums in the half. */
+/** Checks that partial sums in the half can lead to every result. */
 function expectLoose(
   op: AddingOp,
   half: HalfDType,
@@ -55,7 +55,7 @@ function expectLoose(
   }
 }
 
-/** Small terms and a large one, in all the forms that a backend's own probe uses. */
+/** Sums small terms and a large one, in all the forms that a backend's own probe uses. */
 function besideLarge(op: AddingOp, half: HalfDType): ConformanceCase {
   const probe = () => probes.sumProbe(half, [op]);
   return scriptedCase(
@@ -76,7 +76,7 @@ function besideLarge(op: AddingOp, half: HalfDType): ConformanceCase {
 }
 
 const TERMS = 5000;
-/** The operands at these indices, matrices or stacks of them, are the results of a transpose. */
+/** Transposes the last two axes of the operands at the given indices. */
 const transposing =
   (...places: readonly number[]) =>
   (builder: GraphBuilder, operand: Value, place: number): Value => {
@@ -88,7 +88,7 @@ const transposing =
 const image = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 };
 const gemm = { transA: false, transB: false, alpha: 1, beta: 1 };
 
-/** 0.5 summed 5000 times is 2500; f16 stalls at 1024, bf16 at 128. */
+/** Sums 5000 times 0.5 to 2500; accumulation in f16 stalls at 1024, in bf16 at 128. */
 function halvesOf2500(half: HalfDType): readonly ConformanceCase[] {
   const ones = (...shape: number[]): HostTensor => generate(half, shape, () => 1);
   const halves = (...shape: number[]): HostTensor => generate(half, shape, () => 0.5);

@@ -1,6 +1,6 @@
 /**
- * Random chains of ops that pass data on and ops that compute: an engine that works in place must know who owns an
- * operand's array, however many views are between them.
+ * Random chains of ops that pass data on and ops that compute. An engine that works in place must know who owns an
+ * operand's array, however many views there are between them.
  */
 import { type Graph, GraphBuilder, type HostTensor, printGraph, type Value } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
@@ -22,7 +22,7 @@ const SHAPE = [2, 6];
 
 type Link = (builder: GraphBuilder, pick: () => Value) => Value;
 
-/** All give [2, 6] of whole numbers that stay small, so that every engine agrees exactly. */
+/** Links with a result [2, 6] of whole numbers that stay small, so that every engine agrees exactly. */
 const LINKS: readonly Link[] = [
   (builder, pick) => builder.emitOne("Identity", [pick()], {}),
   (builder, pick) => builder.emitOne("Barrier", [pick(), pick()], {}),
@@ -48,7 +48,7 @@ const LINKS: readonly Link[] = [
     builder.emitOne("Clip", [builder.emitOne("Add", [pick(), pick()], {})], { min: -40, max: 40 }),
 ];
 
-/** Only the most common operators, for engines that have few; sums of whole numbers stay exact in f32. */
+/** Links of only the most common operators, for engines that have few. Sums of whole numbers stay exact in f32. */
 const COMMON_LINKS: readonly Link[] = [
   (builder, pick) =>
     builder.emitOne("Reshape", [builder.emitOne("Reshape", [pick()], { shape: [12] })], { shape: SHAPE }),
@@ -60,7 +60,7 @@ const COMMON_LINKS: readonly Link[] = [
   (builder, pick) => builder.emitOne("Sub", [pick(), pick()], {}),
 ];
 
-/** `fed` is an array, `held` a handle, `kept` a slot of the state. */
+/** `fed` is host data, `held` a handle, `kept` a slot of the state. */
 const SOURCES = ["fed", "held", "kept"] as const;
 
 function chain(links: readonly Link[], random: RandomSource): Graph {
@@ -82,7 +82,7 @@ function chain(links: readonly Link[], random: RandomSource): Graph {
 
 const whole = (random: RandomSource): HostTensor => generate("f32", SHAPE, () => random.integer(-9, 9));
 
-/** A graph that holds every one of these links. */
+/** A graph with one result for each of the links. */
 const allOf = (links: readonly Link[]): Graph => {
   const builder = new GraphBuilder();
   const x = builder.input("x", valueType("f32", ...SHAPE), "batch");

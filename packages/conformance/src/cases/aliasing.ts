@@ -1,4 +1,4 @@
-/** Ownership of arrays: nothing that goes in or comes out is a live view of the engine's memory, or of the caller's. */
+/** Ownership of arrays: no array that goes into a backend or comes out is a live view of the other side's memory. */
 import { DTYPES, type DType, type Graph, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fresh } from "../fresh.js";
@@ -8,11 +8,11 @@ import { at, buildGraph, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 import { type Setup, withState } from "./kinds/with-state.js";
 
-/** One element, a few, more than a page of memory; more than 2^16 for each element size that is quick to make. */
+/** One element, a few, more than a page; for one dtype of each element size also more than 2^16. */
 const arrayLengths = (dtype: DType): readonly number[] =>
   ["f32", "f16", "u8"].includes(dtype) ? [1, 3, 1031, 66_000] : [1, 3, 1031];
 
-/** Everything that passes data on and that an engine may do without a copy. */
+/** A graph of operations that pass data on, which an engine may do without a copy. */
 function passing(dtype: DType, length: number): Graph {
   return buildGraph({
     inputs: { x: valueType(dtype, length), y: valueType(dtype, length) },
@@ -31,7 +31,7 @@ function passing(dtype: DType, length: number): Graph {
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** The expected results of `passing` for those two. */
+/** The expected results of `passing` for x and y. */
 function passOn(x: HostTensor, y: HostTensor): Values {
   const { dtype, data } = x;
   const joined = new (data.constructor as new (length: number) => Float32Array)(2 * data.length);
@@ -50,7 +50,7 @@ function expectAll(got: Values, want: Values, what: (name: string) => string): v
   for (const [name, tensor] of Object.entries(want)) expectSame(got[name], tensor, what(name));
 }
 
-/** Two slots of one type; a run returns what `kept` holds and replaces it with its input. */
+/** A state with two slots of one type; a run returns the value of `kept` and replaces it by the input. */
 function replacing(dtype: DType, length: number, values: Values): Setup {
   const type = valueType(dtype, length);
   return {

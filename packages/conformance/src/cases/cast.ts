@@ -26,7 +26,7 @@ function castGraph(from: DType, to: DType, shape: readonly number[]): Graph {
   return builder.finish({ y: builder.emitOne("Cast", [x], { to }) });
 }
 
-/** Between floats: each number as the manifest's rounding gives it. */
+/** A cast between floats; every number must be rounded as the manifest declares. */
 function floatCast(
   id: string,
   from: FloatDType,
@@ -49,7 +49,7 @@ function floatCast(
   });
 }
 
-/** The bits of an element. */
+/** The bits of an element in hexadecimal. */
 function hex({ dtype, data }: HostTensor, at: number): string {
   const raw = dtype === "f32" ? new Uint32Array(data.buffer, data.byteOffset)[at] : data[at];
   return `0x${(raw ?? 0).toString(16)}`;
@@ -75,7 +75,7 @@ const f32 =
   () =>
     tensor(Float32Array.from(numbers));
 
-/** Single claims, so that a failure names the one that a backend breaks. */
+/** One claim per case, so that a failure names the claim that a backend breaks. */
 const named: readonly ConformanceCase[] = [
   // 65519 is the last number that still rounds to 65504; loss scales reach this edge first.
   floatCast(
@@ -155,7 +155,7 @@ const named: readonly ConformanceCase[] = [
   ),
 ];
 
-/** The numbers of a list that an integer format can hold. */
+/** The numbers of a list that an integer dtype can hold. */
 function held(to: DType, numbers: readonly number[]): readonly number[] {
   const range: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
     i32: [-(2 ** 31), 2 ** 31 - 1],
@@ -206,8 +206,8 @@ const RANGES = {
 } as const;
 
 /**
- * Integers next to the ties of each float format, just below, at and above: a cast through a wider float rounds twice,
- * and takes the neighbors for ties.
+ * Integers at the ties of each float format and next to them. A cast through a wider float rounds twice and mistakes
+ * the neighbors for ties.
  */
 function besideTies(from: keyof typeof RANGES): readonly bigint[] {
   const [low, high] = RANGES[from];

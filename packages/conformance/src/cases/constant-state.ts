@@ -1,6 +1,6 @@
 /**
- * A constant state, whose values an engine may compute with when it compiles. All numbers are small and whole, or powers
- * of two, so that results are exact whatever it folds.
+ * Constant states, whose values an engine may compute with at compilation. All numbers are small and whole, or powers
+ * of two, so that results are exact whatever the engine folds.
  */
 import type { Backend, Graph, HostTensor, State, StateBinding, StateOptions } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
@@ -14,13 +14,13 @@ import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.
 import type { Values } from "./kinds/with-state.js";
 
 const CONSTANT: StateOptions = { constant: true };
-/** As many as fill a block of channels in the layouts that engines have. */
+/** Number of channels that fills a block in the blocked layouts of engines. */
 const CHANNELS = 16;
 const WEIGHTS = ["kernel", "mean", "gain", "bias"];
 
 const window = { strides: [1, 1], pads: [1, 1, 1, 1], dilations: [1, 1], group: 1 };
 
-/** A convolution, a normalization by constants and a sum with the image: what a served model folds most. */
+/** A convolution, a normalization by constants and a sum with the image, as engines fold them in served models. */
 const normalize = (images: number): Graph =>
   buildGraph({
     inputs: {

@@ -1,6 +1,6 @@
 /**
- * The same graph and inputs give the same bits in every run where the manifest says so, and close ones where it does
- * not.
+ * The same graph and inputs give the same bits in every run if the manifest says so, otherwise results within the
+ * tolerance.
  */
 import type { BackendManifest, Graph, HostTensor } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";

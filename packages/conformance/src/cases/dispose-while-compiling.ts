@@ -1,11 +1,11 @@
-/** A compilation whose state or backend is disposed meanwhile must not leave a live executable. */
+/** If the state or the backend is disposed of during a compilation, no live executable may be left. */
 import { type Executable, MpError } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { doubling, f32 } from "../small-graphs.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 
-/** The compilation must end with MP_DISPOSED or with an executable that refuses to run. */
+/** Checks that a compilation ends with MP_DISPOSED or with an executable that refuses to run. */
 async function expectLifeless(compiling: Promise<Executable>, what: string): Promise<void> {
   const compiled = await compiling.catch((error: unknown) => {
     expectThat(MpError.is(error, "MP_DISPOSED"), `${what}: compile fails with ${String(error)}`);

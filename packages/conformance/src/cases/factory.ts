@@ -1,4 +1,4 @@
-/** One factory, several backends: they are independent. */
+/** Backends that one factory makes are independent of each other. */
 import { MpError } from "@mp/graph";
 import { type ConformanceCase, universalCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";

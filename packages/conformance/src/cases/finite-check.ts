@@ -1,4 +1,4 @@
-/** The check that decides whether a step is applied: exact at every position, and no stricter than it must be. */
+/** The check that decides whether a step is applied is exact at every position and no stricter than necessary. */
 import type { ComputeDType, Graph, HostTensor } from "@mp/graph";
 import { poison } from "@mp/graph/internal";
 import { allFinite } from "@mp/graph/ops";
@@ -24,7 +24,7 @@ interface Trial {
   readonly finite: boolean;
 }
 
-/** One executable; each trial is a run. */
+/** A case with one executable and a run for each trial. */
 function finiteCase(
   id: string,
   dtype: ComputeDType,

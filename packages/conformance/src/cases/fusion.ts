@@ -1,6 +1,4 @@
-/**
- * A product and what is added to it: engines fuse the two into one kernel, which must not restrict what may be added.
- */
+/** Sums with a product. Engines fuse the two into one kernel, which must accept every shape that may be added. */
 import {
   type ComputeDType,
   elementCount,
@@ -15,13 +13,13 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { generate } from "../host-data.js";
 import { graphCase } from "./kinds/graph-case.js";
 
-/** Makes an operand: each product needs its own, or an engine recognizes equal products. */
+/** Makes an operand. Each product needs separate operands, since engines recognize equal products. */
 type Operand = (shape: Shape) => Value;
 type Emit = GraphBuilder["emitOne"];
 
 interface Product {
   readonly name: string;
-  /** Shapes of everything that may be added to the result. */
+  /** All shapes that may be added to the result. */
   readonly addends: readonly Shape[];
   readonly make: (operand: Operand, emit: Emit) => Value;
 }
@@ -127,7 +125,7 @@ const PRODUCTS: readonly Product[] = [
   },
 ];
 
-/** The node that reads the sum, and whether the product has another reader. */
+/** The op that reads the sum, and whether the product has a second reader. */
 const READINGS = {
   alone: { reads: "Neg", beside: false },
   "through-relu": { reads: "Relu", beside: false },

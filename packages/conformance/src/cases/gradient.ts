@@ -22,14 +22,14 @@ import { traceGraph } from "../traced-graph.js";
 import { runGraph, type Tensors } from "./kinds/graph-case.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 
-/** Unequal weights, so that every element's gradient is visible. */
+/** Sums the elements with unequal weights, so that an exchange of two gradients shows. */
 function sumWithWeights(x: Tensor): Tensor {
   const size = elementCount(x.shape, "weights");
   const weights = Float32Array.from({ length: size }, (_, at) => 0.5 + ((at * 5) % 7) / 8);
   return reduceSum(mul(cast(x, "f32"), constant(tensor(weights, x.shape))));
 }
 
-/** The gradients of Σ weights · fn(inputs) for all inputs, and the result where asked for. */
+/** The gradients of Σ weights · fn(inputs) with respect to all inputs, and the result if `withResult`. */
 function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType, withResult: boolean): Graph {
   const types = Object.fromEntries(points.map(({ shape }, index) => [`x${index}`, { dtype, shape }]));
   return traceGraph(types, (inputs) => {
@@ -54,7 +54,7 @@ async function checkGradients(backend: Backend, graph: Graph, inputs: Tensors): 
   }
 }
 
-/** The function whose value is the weighted sum of its gradients. */
+/** The sample whose function is the weighted sum of the gradients, for second derivatives. */
 const differentiate = ({ behaviour, fn, points }: GradientSample): GradientSample => ({
   behaviour: `${behaviour}-twice`,
   fn: (...inputs) =>
@@ -64,7 +64,7 @@ const differentiate = ({ behaviour, fn, points }: GradientSample): GradientSampl
   points,
 });
 
-/** A case of the gradients of a function, beside its result where asked for. */
+/** A case of the gradients of a function, with its result on request. */
 export function gradientCase(
   id: string,
   dtype: ComputeDType,
@@ -84,7 +84,7 @@ export function gradientCase(
   });
 }
 
-/** In halves second derivatives are mostly rounding error. */
+/** Adds second derivatives in f32; in halves they are mostly rounding error. */
 const gradientSamples = (row: readonly GradientSample[], dtype: ComputeDType): readonly GradientSample[] => [
   ...row,
   ...(dtype === "f32" ? row.filter(({ isTwice }) => isTwice === true).map(differentiate) : []),

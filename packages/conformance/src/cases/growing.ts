@@ -9,11 +9,11 @@ import { type Setup, type Values, withState } from "./kinds/with-state.js";
 
 const SLOTS = ["a", "b", "c", "d", "e"];
 
-/** All slots of `growing` at one value. */
+/** Values for all slots of `growing`, all elements equal. */
 export const allAt = (value: number): Values =>
   Object.fromEntries(SLOTS.map((slot) => [slot, f32(value, value, value)]));
 
-/** Every slot += `by`; `seen` is the value that the run saw in the last one. */
+/** Adds `by` to every slot; the output `seen` is the old value of the last slot. */
 export const growing = (): Setup => ({
   graph: buildGraph({
     inputs: { ...Object.fromEntries(SLOTS.map((slot) => [slot, valueType("f32", 3)])), by: valueType("f32") },
@@ -28,7 +28,7 @@ export const growing = (): Setup => ({
   values: allAt(0),
 });
 
-/** One more executable of `growing` for that state. */
+/** Compiles another executable of `growing` for the state. */
 export const another = (backend: Backend, state: State): Promise<Executable> => {
   const { graph, bindings } = growing();
   return backend.compile(graph, { state, bindings });
@@ -41,7 +41,7 @@ export const withGrowing = (
 
 export const by = (amount: number): { readonly by: HostTensor } => ({ by: scalar(amount) });
 
-/** The one value that all elements of a tensor have. @throws where they differ */
+/** The value that all elements of a tensor share. @throws if they differ */
 export function level(tensor: HostTensor | undefined, what: string): number {
   const [first, ...others] = (tensor?.data ?? []) as Iterable<number>;
   if (first === undefined) return fail(`${what} is missing`);
@@ -52,7 +52,7 @@ export function level(tensor: HostTensor | undefined, what: string): number {
   return first;
 }
 
-/** The one value of all slots. @throws where they differ: a half-finished commit was read */
+/** The value that all slots share. @throws if they differ, as after a read of a half-finished commit */
 export function levelOfAll(values: Values, what: string): number {
   const levels = SLOTS.map((slot) => level(values[slot], `${what}, slot ${slot},`));
   expectThat(
@@ -65,7 +65,7 @@ export function levelOfAll(values: Values, what: string): number {
 /** One turn of the event loop, after which everything that waited only for promises is done. */
 export const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** A call that is awaited later: a rejection before then must not count as unhandled. */
+/** Returns a call that is awaited later; until then a rejection does not count as unhandled. */
 export function later<T>(call: Promise<T>): Promise<T> {
   call.catch(() => undefined);
   return call;

@@ -1,6 +1,6 @@
 /**
- * Functions that have operators in ONNX but are composed of other ops here: their results and gradients in every
- * floating dtype, as one graph each, compared with the oracle.
+ * Functions that are operators in ONNX but composed of other ops here. Their results and gradients in every floating
+ * dtype are one graph each, compared with the oracle.
  */
 import type { Tensor } from "@mp/graph";
 import {

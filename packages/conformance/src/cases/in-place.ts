@@ -1,4 +1,4 @@
-/** Slots that are changed where the engine keeps them, for engines whose memory is the host's. Small whole numbers. */
+/** Slots that `inPlace` changes, for engines whose memory is the host's. All numbers are small and whole. */
 import type { Backend, Graph, HostTensor, State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
@@ -7,13 +7,13 @@ import { at, buildGraph, f32, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const GROUP = ["wide", "narrow"];
-/** Elements from which `narrow` begins: the next multiple of 64 bytes after 18 elements of `wide`. */
+/** Position of `narrow` in the array: the next multiple of 64 bytes after the 18 elements of `wide`. */
 const SECOND = 32;
 
 const wide = (first: number): HostTensor => generate("f32", [3, 6], (place) => place + first);
 const narrow = (first: number): HostTensor => f32(first, first + 1, first + 2);
 
-/** narrow += x; `wide` stays, so that only one of the group is replaced. */
+/** Adds x to `narrow`; `wide` stays, so that only one slot of the group is replaced. */
 const graph = (): Graph =>
   buildGraph({
     inputs: { wide: valueType("f32", 3, 6), narrow: valueType("f32", 3), x: valueType("f32", 3) },
@@ -30,7 +30,7 @@ const bindings = [
 
 type InPlace = NonNullable<State["inPlace"]>;
 
-/** Runs `body` where the engine has the method. */
+/** Runs `body` if the engine has `inPlace`. */
 async function withGroup(
   backend: Backend,
   body: (state: State, inPlace: InPlace) => Promise<void>,
@@ -46,7 +46,7 @@ async function withGroup(
   }
 }
 
-/** Checks what the array holds and adds to all of it. */
+/** Checks the contents of the array and adds `more` to all of it. */
 const adding =
   (more: number, held: { readonly wide: HostTensor; readonly narrow: HostTensor }, when: string) =>
   async (values: Float32Array): Promise<void> => {

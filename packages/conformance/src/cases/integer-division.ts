@@ -1,4 +1,4 @@
-/** An integer division by 0: no result is right, and the process must survive it. */
+/** Integer division by 0: no result is right, and the process must survive it. */
 import { type Backend, type DType, GraphBuilder, MpError, type Op } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectThat } from "../expectations.js";
@@ -7,7 +7,7 @@ import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.
 
 type Division = Extract<Op, "Div" | "Mod">;
 
-/** An engine that does not check may return anything; one that fails must give a code, and still be able to compute. */
+/** An engine may return anything. If it fails instead, it must give a code and be able to compute afterwards. */
 function byZero(op: Division, dtype: DType): ConformanceCase {
   const builder = new GraphBuilder();
   const [x, y] = [

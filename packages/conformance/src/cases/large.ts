@@ -1,4 +1,4 @@
-/** Tensors large enough for an engine to split among threads, tiles or launches, with a remainder. */
+/** Tensors so large that an engine splits them among threads, tiles or launches, with a remainder. */
 import { type DType, GraphBuilder, type HostTensor, type Op, type OpAttributes, type Shape } from "@mp/graph";
 import { manifestAllowance } from "../compare/allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
@@ -8,7 +8,7 @@ import { graphCase } from "./kinds/graph-case.js";
 interface Large<K extends Op> {
   readonly attributes: OpAttributes[K];
   readonly inputs: readonly HostTensor[];
-  /** Sums of small whole numbers, exact in every order. */
+  /** Whether results are exact: sums of small whole numbers are, in every order. */
   readonly exact?: boolean;
 }
 
@@ -31,7 +31,7 @@ function largeCase<K extends Op>(op: K, behaviour: string, build: () => Large<K>
   });
 }
 
-/** -2 … 2 without a short period. */
+/** Whole numbers -2 … 2 without a short period. */
 const whole = (shape: Shape, dtype: DType = "f32"): HostTensor =>
   generate(dtype, shape, (at) => ((Math.imul(at, 2654435761) >>> 7) % 5) - 2);
 const smooth = (shape: Shape): HostTensor => generate("f32", shape, (at) => Math.sin(at * 0.37) * 3);

@@ -70,7 +70,7 @@ const handles: readonly ConformanceCase[] = [
 
 type Inputs = Readonly<Record<string, RunInput>>;
 
-/** Invalid inputs of `adding`, with the expected error code. */
+/** Invalid inputs of `adding`, each with the expected error code. */
 const unfit = (): readonly (readonly [
   what: string,
   code: "MP_INVALID_ARGUMENT" | "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH",

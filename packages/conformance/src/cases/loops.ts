@@ -1,4 +1,4 @@
-/** Loops whose bodies compute, with whole numbers so small that every order of summation gives the same bits. */
+/** Loops whose bodies compute. The whole numbers are so small that every order of summation gives the same bits. */
 import {
   type DType,
   type Graph,
@@ -39,7 +39,7 @@ const HALVES_AND_F32 = ["f32", "f16", "bf16"] as const;
 
 const typed = (dtype: DType, ...shape: number[]): ValueType => ({ dtype, shape });
 
-/** -2 … 2, or 0 … 4 where there is no sign, without a short period. */
+/** Whole numbers -2 … 2, or 0 … 4 in unsigned dtypes, without a short period. */
 function whole({ dtype, shape }: ValueType, turn = 0): HostTensor {
   const isUnsigned = dtype === "u64" || dtype === "u8";
   return generate(dtype, shape, (place) => {
@@ -51,7 +51,7 @@ function whole({ dtype, shape }: ValueType, turn = 0): HostTensor {
 type Inputs = Readonly<Record<string, ValueType>>;
 type Named<T> = Readonly<Record<keyof T, Tensor>>;
 
-/** A case of a traced function, whose inputs are whole numbers. Each run of the case has arrays of its own, which it may overwrite. */
+/** A case of a traced function on whole numbers. Each run gets new arrays, which an engine may overwrite. */
 function loopCase<I extends Inputs>(
   id: string,
   types: I,
@@ -68,7 +68,7 @@ function loopCase<I extends Inputs>(
   }));
 }
 
-/** A recurrence that stays within -2 … 2. */
+/** Keeps a recurrence within -2 … 2. */
 const bounded = (x: Tensor): Tensor => clip(x, { min: -2, max: 2 });
 
 function recurrence(dtype: DType, reverse: boolean): ConformanceCase {
@@ -90,7 +90,7 @@ function recurrence(dtype: DType, reverse: boolean): ConformanceCase {
   );
 }
 
-/** Two loops, the second over the results of the first, from the last to the first: as a recurrence and its gradient. */
+/** Two loops, the second in reverse over the results of the first, like a recurrence and its gradient. */
 const thereAndBack = (dtype: DType): ConformanceCase =>
   loopCase(
     `loop/there-and-back-${dtype}/shares-what-both-read`,
@@ -114,7 +114,7 @@ const thereAndBack = (dtype: DType): ConformanceCase =>
 
 const FAR = 2000;
 
-/** A long loop: 2 000 steps, whose sums wrap or stay whole. */
+/** A loop of 2 000 steps, whose sums wrap or stay whole. */
 const counting = (dtype: DType): ConformanceCase =>
   loopCase(
     `loop/long-${dtype}/sums-2000-steps`,
@@ -206,7 +206,7 @@ const nested = (dtype: DType): ConformanceCase =>
     },
   );
 
-/** More than 4 KiB: constants of that size may be bound like inputs. */
+/** More than 4 KiB, since engines may bind constants of that size like inputs. */
 const TABLE: Shape = [1_200, 2];
 
 const withConstants: ConformanceCase = loopCase(
@@ -259,7 +259,7 @@ const withEinsum = (dtype: DType): ConformanceCase =>
     },
   );
 
-/** Values that a body makes and nothing reads, a concatenation, and a result that is larger than its element. */
+/** A body with a concatenation whose result is larger than its element. */
 const growing: ConformanceCase = loopCase(
   "loop/results/are-larger-than-elements",
   { h: typed("f32", 2), x: typed("f32", 6, 2) },
@@ -276,7 +276,7 @@ const growing: ConformanceCase = loopCase(
   },
 );
 
-/** More than 64 KiB. Engines may fix the order in which they compute values of that size. */
+/** Shape of more than 64 KiB. Engines may fix the order in which they compute values of that size. */
 const LARGE = [160, 130];
 
 const large: ConformanceCase = loopCase(
@@ -324,7 +324,7 @@ const images: ConformanceCase = loopCase(
   },
 );
 
-/** Numbers of its own in each step, and an order that a barrier fixes. */
+/** A loop that draws new random bits in each step, with an order that a barrier fixes. */
 function drawing(): Graph {
   const inner = new GraphBuilder();
   const counter = inner.input("counter", typed("i32"), "capture");

@@ -1,4 +1,4 @@
-/** The declaration itself: complete, honest where it can be checked without knowing the engine, within the ceilings. */
+/** The manifest: complete, true as far as can be checked without knowing the engine, and within the ceilings. */
 
 import {
   type Backend,
@@ -154,8 +154,8 @@ const declared: readonly ConformanceCase[] = [
 ];
 
 /**
- * For ops that a manifest does not name: one default applies to all, and each op is still tested against its own
- * ceiling.
+ * Ceilings for the default tolerance, which applies to all ops that a manifest does not name. Each op is still tested
+ * against its own ceiling.
  */
 const widest: Readonly<Record<ComputeDType, number>> = Object.fromEntries(
   HALVES_AND_F32.map((dtype) => [dtype, Math.max(...OPS.map((op) => ceilingOf(op)[dtype]))]),
@@ -170,7 +170,7 @@ const unsupportedTransfers: readonly ConformanceCase[] = DTYPES.map((dtype) =>
   }),
 );
 
-/** y = x + x in that dtype. */
+/** y = x + x in the dtype. */
 const doublingIn = (dtype: ComputeDType): Graph =>
   buildGraph({
     inputs: { x: valueType(dtype, 3) },
@@ -198,7 +198,7 @@ const warnings: readonly ConformanceCase[] = HALVES_AND_F32.map((dtype) => {
   });
 });
 
-/** Differences that users should know about must be data; a program cannot read what a library prints. */
+/** Warnings must be data, since a program cannot read what a library prints. */
 const silent: ConformanceCase = scriptedCase(
   "manifest/warnings/are-not-printed",
   doublingIn("f16"),
@@ -286,7 +286,7 @@ function work(depth: number, size: number): Graph {
 const SIZE = 128;
 const LONG_ENOUGH_MS = 60;
 
-/** Timers must still fire during a step that takes as long as many of their intervals. */
+/** Checks that timers fire during a step that takes many of their intervals. */
 async function expectFree(backend: Backend): Promise<void> {
   const x = generate("f32", [SIZE, SIZE], (index) => (index % (SIZE + 1) === 0 ? 1 : 0));
   for (let depth = 8; ; depth *= 2) {

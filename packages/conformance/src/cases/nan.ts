@@ -1,4 +1,4 @@
-/** NaN at every position of every op that reduces many elements to one: some engines' maxima lose it. */
+/** NaN at every position in every op that reduces many elements to one; some engines' maxima lose it. */
 
 import {
   type ComputeDType,
@@ -18,10 +18,10 @@ import type { ConformanceCase } from "../conformance-case.js";
 import { generate } from "../host-data.js";
 import { graphCase } from "./kinds/graph-case.js";
 
-/** More than four vectors of 16, with a remainder. */
+/** Length of more than four vectors of 16, with a remainder. */
 const LENGTH = 67;
 
-/** Row k holds NaN at position k, the last row nowhere; so do the columns of the transposed matrix. */
+/** Row k has NaN at position k, the last row has none; if transposed, this holds for columns. */
 function diagonal(dtype: ComputeDType, transposed: boolean): HostTensor {
   const [rows, columns] = transposed ? [LENGTH, LENGTH + 1] : [LENGTH + 1, LENGTH];
   return generate(dtype, [rows, columns], (at) => {
@@ -32,7 +32,7 @@ function diagonal(dtype: ComputeDType, transposed: boolean): HostTensor {
 
 type Fold<K extends Op> = (axis: number) => OpAttributes[K];
 
-/** Along the last axis, along the first, and as a separate vector for each position. */
+/** Reduces along the last axis, along the first, and a separate vector for each position. */
 function foldCase<K extends Op>(op: K, dtype: ComputeDType, fold: Fold<K>): ConformanceCase {
   return graphCase(`reduce/${op}-${dtype}/nan-at-every-position`, () => {
     const builder = new GraphBuilder();
@@ -84,9 +84,7 @@ function foldCases<K extends Op>(op: K): readonly ConformanceCase[] {
 const reductions = (Object.keys(folds) as ReduceOp[]).filter((op) => folds[op] === reduce);
 const PAIRED = 6;
 
-/**
- * NaN in every position together with an infinity in every other: as rows of a matrix, and each row reduced as a whole.
- */
+/** NaN at every position with an infinity at every other one: as rows of a matrix, and as separate vectors. */
 function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   return graphCase(`reduce/${op}-${dtype}/nan-beside-infinity`, () => {
     const builder = new GraphBuilder();
@@ -121,7 +119,7 @@ function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   });
 }
 
-/** A NaN term makes its sum NaN at any position. */
+/** Matrix products with a NaN term at any position, whose sum must be NaN. */
 const products: readonly ConformanceCase[] = (["f32", "f16", "bf16"] as const).map((dtype) =>
   graphCase(`reduce/MatMul-${dtype}/nan-at-every-position`, () => {
     const builder = new GraphBuilder();

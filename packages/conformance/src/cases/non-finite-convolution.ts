@@ -1,5 +1,5 @@
 /**
- * One infinity or NaN in a convolution with padding, dilation or groups: the results that it reaches, as the manifest
+ * One infinity or NaN in a convolution with padding, dilation or groups: it reaches the results that the manifest
  * says.
  */
 import {
@@ -44,8 +44,8 @@ const CONVOLVED: readonly Convolved[] = [
 ];
 
 /**
- * The position of an infinity or NaN among ones, counted from the first element or from the last, and what the other
- * operand holds: a product with 0 is no reason to leave out a term.
+ * Where an operand of ones has an infinity or NaN (negative positions count from the end), and the number that fills
+ * the other operand. An engine must not leave out a term because one factor is 0.
  */
 const NON_FINITE = [
   { operand: 0, value: Number.POSITIVE_INFINITY, at: 7, other: 1 },
@@ -101,7 +101,7 @@ function nonFiniteGraph<K extends ConvolutionOp>(op: K, make: Make<K>, dtype: Co
   return { graph: builder.finish(outputs), inputs, called };
 }
 
-/** The same inputs with other numbers for finite and for non-finite elements. */
+/** Replaces the finite elements of the inputs by `finite`, if given, and the non-finite elements by `other`. */
 const replaceNumbers = (inputs: Tensors, finite: number | undefined, other: number): Tensors =>
   Object.fromEntries(
     Object.entries(inputs).map(([name, tensor]) => {
@@ -112,7 +112,7 @@ const replaceNumbers = (inputs: Tensors, finite: number | undefined, other: numb
     }),
   );
 
-/** Every result with a non-finite term is not finite; every finite result is right. */
+/** Checks that every result with a non-finite term is non-finite, and that every finite result is right. */
 function checkReached({ graph, inputs, called }: Replaced, got: Tensors): void {
   const ones = evaluate(graph, replaceNumbers(inputs, 1, 1));
   // With the non-finite elements replaced by 0, the sum decreases by the number of terms that they belong to.

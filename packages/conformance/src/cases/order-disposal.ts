@@ -1,4 +1,4 @@
-/** Disposal waits for earlier calls, whichever object is disposed and however often. */
+/** Disposal waits for earlier calls, whichever object is disposed of and however often. */
 import { type Backend, type HostTensor, MpError, type State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
@@ -6,7 +6,7 @@ import { at, buildGraph, f32, sum, valueType } from "../small-graphs.js";
 import { allAt, another, by, growing, later, level, levelOfAll, turn } from "./growing.js";
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 
-/** y = x + (1, 2, 3): the constant must live as long as a run may need it. */
+/** y = x + (1, 2, 3). The constant must live as long as a run may need it. */
 const shifting = () =>
   buildGraph({
     inputs: { x: valueType("f32", 3) },
@@ -15,7 +15,7 @@ const shifting = () =>
 
 type Results = Readonly<Record<string, HostTensor>>;
 
-/** Promises, and how many of them have settled. */
+/** Promises, with the number of them that have settled. */
 class Watched<T> {
   readonly promises: readonly Promise<T>[];
   ended = 0;
@@ -27,7 +27,7 @@ class Watched<T> {
   }
 }
 
-/** @throws unless all of these have settled one turn after a disposal that should have waited for them */
+/** @throws unless all calls have settled one turn after the disposal that should have waited for them */
 async function expectEnded(watched: Watched<unknown>, what: string): Promise<void> {
   await turn();
   const { length } = watched.promises;
@@ -157,8 +157,8 @@ const twice: readonly ConformanceCase[] = Object.entries(ENDS).map(([name, ends]
 );
 
 /**
- * A backend may choose what happens to calls in progress when it is disposed, but each settles, with a right result or
- * with MP_DISPOSED.
+ * Checks a call that was in progress when its backend was disposed of. A backend may choose what happens to it, but
+ * it must settle, with a right result or with MP_DISPOSED.
  */
 async function ended<T>(what: string, call: Promise<T>, check: (value: T) => void): Promise<void> {
   let value: T;

@@ -1,6 +1,6 @@
 /**
- * Random runs, reads, writes, compilations and disposals of one state, seldom awaited, compared with a model that is a
- * list of numbers.
+ * Random runs, reads, writes, compilations and disposals of one state, seldom awaited. A model, which is a list of
+ * numbers, gives the expected values.
  */
 import { type Backend, type Executable, MpError } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
@@ -14,7 +14,7 @@ import { stepping, withState } from "./kinds/with-state.js";
 const SCRIPTS = 12;
 const CALLS = 40;
 
-/** The expected state once all calls are done. */
+/** The expected values of the state after all calls. */
 interface Model {
   weight: readonly [number, number];
   count: number;

@@ -203,7 +203,7 @@ const compiling: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Same inputs and outputs as `adding`, other values. */
+/** A graph with the inputs and outputs of `adding` that computes something else. */
 const multiplying = buildGraph({
   inputs: { x: valueType("f32", 3), y: valueType("f32", 3) },
   outputs: (builder, values) => ({ z: builder.emitOne("Mul", [at(values, "x"), at(values, "y")], {}) }),

@@ -1,4 +1,4 @@
-/** Counter-based randomness: the same bits on every engine, from the paper's definition. */
+/** Counter-based randomness has the same bits on every engine, by the definition in the paper. */
 import { elementCount, type HostTensor, key, type Shape, tensor } from "@mp/graph";
 import { setRandomCounter, squares32 } from "@mp/graph/internal";
 import { randomBernoulli, randomNormal, randomUniform } from "@mp/graph/ops";
@@ -10,7 +10,7 @@ import { graphCase } from "./kinds/graph-case.js";
 
 const after = (drawn: number): HostTensor => tensor(Int32Array.of(drawn), []);
 
-/** Squares32 itself, not as the oracle computes it. */
+/** Compares with Squares32 itself, not with the oracle's computation. */
 function bitsCase(
   behaviour: string,
   drawKey: bigint,
@@ -44,11 +44,11 @@ function bitsCase(
 
 const KEY = 0xd1342543de82ef95n;
 
-/** Numbers at which a counter of an engine may run out of bits: half words, whole numbers of a float, words. */
+/** Counts at which an engine's counter may run out of bits: half words, the integers that a float holds, words. */
 const EDGES = [1, 2 ** 8, 2 ** 16, 2 ** 24, 2 ** 31] as const;
 const LONG: readonly Shape[] = [[2 ** 17 + 77], [3, 43_777], [2 ** 16 + 1], [2 ** 20 + 5]];
 
-/** Long draws with keys of 64 random bits, after counts on both sides of those. Each shape has its own counts. */
+/** Long draws with keys of 64 random bits and counters at or just before the edges, different for each shape. */
 const longDraws = LONG.map((shape) => {
   const length = elementCount(shape, "random bits");
   return graphCase(`random/long/${length}-elements`, ({ random }) => {

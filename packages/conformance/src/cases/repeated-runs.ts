@@ -1,4 +1,4 @@
-/** A backend may cache some things between runs, and not others: the second run is as right as the first. */
+/** Repeated runs: the second is as right as the first, whatever a backend caches between them. */
 import {
   DTYPES,
   type DType,
@@ -31,7 +31,7 @@ const reversing = (dtype: DType, length: number): Graph =>
     }),
   });
 
-/** Contents that differ from the first everywhere, only in the last element, and only in one in the middle. */
+/** Contents that differ from the first everywhere, only in the last element, and only in the middle one. */
 function contents(dtype: DType, length: number): readonly HostTensor[] {
   const first = countUp(dtype, [length]);
   const changeAt = (place: number): HostTensor => {
@@ -43,7 +43,7 @@ function contents(dtype: DType, length: number): readonly HostTensor[] {
   return [first, countUp(dtype, [length], 3), first, changeAt(length - 1), first, changeAt(length >> 1)];
 }
 
-/** Feeds one array with those contents, one after another, in every way that an array can be fed. */
+/** Fills one array with the contents, one after another, and feeds it in every possible way. */
 const refilled: readonly ConformanceCase[] = DTYPES.map((dtype) =>
   scriptedCase(
     `repeat/${dtype}/one-refilled-array-is-read-again`,
@@ -140,7 +140,7 @@ const feeds: readonly ConformanceCase[] = [
   ),
 ];
 
-/** Gathers by an index that may be outside: some engines fail then, and others read arbitrary memory. */
+/** Gathers at an index that may be out of range; then some engines fail, and others read arbitrary memory. */
 const gathering = () => ({
   graph: buildGraph({
     inputs: { weight: valueType("f32", 2), count: valueType("f32"), index: valueType("i32", 2) },
@@ -157,7 +157,7 @@ const gathering = () => ({
   values: { weight: f32(1, 2), count: scalar(0) },
 });
 
-/** Only counts: it commits one of the two slots. */
+/** Only counts runs, and so commits one of the two slots. */
 const counting = () => ({
   graph: buildGraph({
     inputs: { count: valueType("f32") },
@@ -169,7 +169,7 @@ const counting = () => ({
 const INSIDE = () => ({ index: hostData("i32", [1, 0]) });
 const OUTSIDE = () => ({ index: hostData("i32", [0, 1_000_000]) });
 
-/** Whether the run failed; engines that check an index may. @throws where it fails without a code */
+/** Whether a run fails, as engines that check indices may. @throws if it fails without a code */
 async function fails(call: Promise<unknown>): Promise<boolean> {
   try {
     await call;
@@ -253,7 +253,7 @@ function generatedInts(): HostTensor {
 
 const steps = [true, true, false, true, false, false, true];
 
-/** Every second step is a profiled one. */
+/** Alternates normal and profiled steps and checks the state after each. */
 async function stepBoth(state: State, executable: Executable): Promise<void> {
   let weight = 0;
   for (const [step, go] of steps.entries()) {

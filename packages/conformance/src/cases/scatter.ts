@@ -1,4 +1,4 @@
-/** Scatters into zeros that are in the graph, as in gradients of gathers: an engine may never allocate those zeros. */
+/** Scatters into zeros that are part of the graph, as in gradients of gathers. An engine may never allocate them. */
 
 import {
   type DType,
@@ -27,7 +27,7 @@ interface Places {
   readonly axis: number;
 }
 
-/** Axes before and after the one that is scattered along, axes of size 1, and indices with one row or none. */
+/** Shapes with axes before and after the scattered axis, axes of size 1, and indices with one row or none. */
 const ELEMENTS: readonly Places[] = [
   { zeros: [4], indices: [3], values: [1, -1, 0], axis: 0 },
   { zeros: [2, 3], indices: [2, 2], values: [2, 0, -2, 2], axis: 1 },
@@ -91,12 +91,12 @@ function intoZeros<K extends ScatterOp>(op: K, dtype: DType): ConformanceCase {
   });
 }
 
-/** Rows that are added up in the gradient of an embedding, and of how many each is one. */
+/** Number of rows that the gradient of an embedding adds up, and number of rows that it adds them to. */
 const ROWS_ADDED = 16_384;
 const ROWS_THERE = 61;
 const WIDTH = 48;
 
-/** Enough rows that an engine shares them out among threads, which must not lose sums. The sums are exact in f32. */
+/** So many rows that an engine divides them among threads, which must not lose sums. The sums are exact in f32. */
 function manyRepeatedRows(): ConformanceCase {
   return graphCase("op/ScatterND-f32/many-repeated-rows", () => {
     const builder = new GraphBuilder();

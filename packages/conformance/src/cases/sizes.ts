@@ -10,7 +10,7 @@ import { drawSome } from "./kinds/drawn.js";
 import { graphCase } from "./kinds/graph-case.js";
 import { sampleGraph } from "./kinds/op-cases.js";
 
-/** The same numbers in another dtype: whole ones in an integer dtype, none of them 0, by which integers may be divided. */
+/** Converts to another dtype. Integers are truncated and never 0, so that other integers may be divided by them. */
 function retype(given: HostTensor, dtype: DType): HostTensor {
   const numbers = toNumbers(given);
   if (isFloat(dtype)) {
@@ -26,7 +26,7 @@ function retype(given: HostTensor, dtype: DType): HostTensor {
 const countRows = ({ inputs: [first] }: { readonly inputs: readonly HostTensor[] }): number =>
   first?.shape[0] ?? 0;
 
-/** The sample of the most rows, and one of the others. */
+/** The sample with the most rows, and a random one of the others. */
 function two<S extends { readonly inputs: readonly HostTensor[] }>(
   random: RandomSource,
   samples: readonly S[],
@@ -35,7 +35,7 @@ function two<S extends { readonly inputs: readonly HostTensor[] }>(
   return tallest === undefined ? [] : [tallest, ...drawSome(random, rest, 1)];
 }
 
-/** The op's first dtype has all samples, each other two. */
+/** The op's first dtype has all samples; each other dtype has two. */
 function sizeOpCases<K extends Op>(op: K): readonly ConformanceCase[] {
   const { sizes, unsized = [] }: Pick<CommonRow<K>, "sizes" | "unsized"> = opRows[op];
   const [first, ...all] = opDTypes[op];

@@ -1,4 +1,4 @@
-/** The state: what a refusal or a failure must leave unchanged, how it is disposed, which bits it keeps. */
+/** States: what a refusal or a failure must not change, how they are disposed of, and which bits they keep. */
 import {
   type CompileOptions,
   type DType,
@@ -14,7 +14,7 @@ import { at, buildGraph, doubling, f32, flag, scalar, sum, valueType } from "../
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 import { read, type Setup, stepping, type Values, withState } from "./kinds/with-state.js";
 
-/** Gathers by an index that is fed, which may be outside the axis; the slot would be replaced. */
+/** Gathers at an input index, which may be out of range, to replace a slot. */
 const failing = (): Setup => ({
   graph: buildGraph({
     inputs: { weight: valueType("f32", 2), count: valueType("f32"), index: valueType("i32", 2) },
@@ -112,7 +112,7 @@ const badBindings: readonly (readonly [what: string, code: Code, options: Omit<C
     ["a slot of another dtype", "MP_DTYPE_MISMATCH", { bindings: [{ slot: "whole", input: "x" }] }],
   ];
 
-/** i32 passed through. */
+/** Returns its i32 input. */
 const integers: Graph = buildGraph({
   inputs: { x: valueType("i32", 3) },
   outputs: (_, inputs) => ({ y: at(inputs, "x") }),
@@ -175,7 +175,7 @@ const lives: readonly ConformanceCase[] = [
   }),
 ];
 
-/** A slot of each dtype keeps its bits through skipped steps and when it is passed on. */
+/** A slot keeps its bits through skipped steps and when it is passed on, in each dtype. */
 const keeping: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i32", "i64", "u8", "bool"] as const).map(
   (dtype) => {
     const value = valuesOf(dtype);

@@ -1,4 +1,4 @@
-/** The state: what commits, and when; which executables may share it. */
+/** States: what is committed, and when, and which executables may share a state. */
 import type { Graph } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
@@ -6,7 +6,7 @@ import { at, buildGraph, f32, flag, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 import { read, type Setup, stepping, withState } from "./kinds/with-state.js";
 
-/** Every pattern of commits that could mix up two groups of buffers. */
+/** Whether each step commits. All patterns occur that could confuse two sets of buffers. */
 const DECISIONS = [true, false, false, true, true, false, true, false, false, false, true, true];
 
 const committing: readonly ConformanceCase[] = [
@@ -75,7 +75,7 @@ const swapping = (): Setup => ({
   values: { a: f32(1, 2), b: f32(3, 4) },
 });
 
-/** Both slots take one value, then diverge. */
+/** Two outputs with one value replace both slots, one of them only when applied, so that the slots diverge. */
 const forking = (): Setup => ({
   graph: buildGraph({
     inputs: { a: valueType("f32", 2), b: valueType("f32", 2), go: valueType("bool") },
@@ -92,7 +92,7 @@ const forking = (): Setup => ({
   applied: "go",
 });
 
-/** One output replaces both slots, one of them in any case. */
+/** One output replaces both slots, one of them only when applied. */
 const sharingOutput = (): Setup => ({
   graph: buildGraph({
     inputs: { a: valueType("f32", 2), b: valueType("f32", 2), go: valueType("bool") },
@@ -109,7 +109,7 @@ const sharingOutput = (): Setup => ({
   applied: "go",
 });
 
-/** One slot feeds two inputs, a constant replaces another, a third is only read. */
+/** One slot feeds two inputs, a constant replaces a second slot, a third one is only read. */
 const reading = (): Setup => ({
   graph: buildGraph({
     inputs: {

@@ -1,4 +1,4 @@
-/** `stats` counts everything that was created and not yet disposed, and the memory that it takes. */
+/** `stats` counts everything that has been created and not yet disposed of, and the memory that it takes. */
 import { byteLength, DTYPES, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
@@ -8,7 +8,7 @@ import { at, buildGraph, doubling, f32, valueType } from "../small-graphs.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 import { stepping } from "./kinds/with-state.js";
 
-/** x passed through: compiles on every backend that stores the dtype. */
+/** Returns its input x, so that it compiles on every backend that stores the dtype. */
 const passing = (dtype: (typeof DTYPES)[number]) =>
   buildGraph({ inputs: { x: valueType(dtype, 2) }, outputs: (_, inputs) => ({ y: at(inputs, "x") }) });
 
@@ -46,7 +46,7 @@ const sizes: readonly ConformanceCase[] = DTYPES.map((dtype) =>
 
 const KINDS = ["handle", "state", "executable", "executable of a state"] as const;
 
-/** Creates and disposes of things in random order: what is live is always what was created and not disposed. */
+/** Creates and disposes of objects in random order; the count must be the number of live ones at any time. */
 const anyOrder = scriptedCase(
   "stats/any-order/counts-what-is-there",
   [doubling, stepping().graph],

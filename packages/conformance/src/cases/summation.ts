@@ -1,6 +1,6 @@
 /**
- * The dtype that sums accumulate in. Accumulation in a half stalls at 2^11 (f16) or 2^8 (bf16) and overflows in partial
- * sums.
+ * The accumulator dtype of sums. Accumulation in a half stalls at 2^11 (f16) or 2^8 (bf16), and partial sums
+ * overflow.
  */
 import type { AddingOp, HalfDType, HostTensor, OpAttributes } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
@@ -16,7 +16,7 @@ const stall: Readonly<Record<HalfDType, number>> = { f16: 2048, bf16: 256 };
 
 const pointwise = { strides: [1], pads: [0, 0], dilations: [1], group: 1 };
 
-/** Convolutions whose every sum is [big, 1, -big] · 1, or has a bias of 1 at its end. */
+/** Convolutions in which every sum is that of [big, 1, -big], or of big and 1 with a bias of 1 at the end. */
 function convolutionSums(dtype: HalfDType): readonly ConformanceCase[] {
   const big = stall[dtype];
   const data = (numbers: readonly number[], shape: readonly number[]): HostTensor =>
@@ -132,7 +132,7 @@ function halfCases(dtype: HalfDType): readonly ConformanceCase[] {
   ];
 }
 
-/** In f32 every order gives these results exactly. */
+/** Sums in f32 that are exact in every order. */
 const single: readonly ConformanceCase[] = [
   sumCase("summation/ReduceSum-f32/70-000-ones", "f32", {
     op: "ReduceSum",

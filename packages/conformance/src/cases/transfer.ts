@@ -90,14 +90,14 @@ const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
   }),
 ]);
 
-/** From a few elements to more than engines copy at once: small arrays may be copied and large ones kept. */
+/** From a few elements to more than engines copy at once, since engines may copy small arrays and keep large ones. */
 const LENGTHS = [3, 13, 1_031, 20_011];
-/** Elements before a view: odd ones, and as many as rows, cache lines and pages are aligned to. */
+/** Numbers of elements before a view: odd ones, and the alignments of rows, cache lines and pages. */
 const LEADS = [1, 5, 16, 64, 1_024];
 
 interface Entry {
   readonly what: string;
-  /** Gives the tensor to the backend; returns the value that it holds and how to release it. */
+  /** Passes the tensor to the backend; returns functions that read the value held and release it. */
   readonly give: (backend: Backend, tensor: HostTensor) => Promise<Given>;
 }
 

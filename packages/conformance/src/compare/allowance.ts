@@ -11,21 +11,21 @@ import {
 import { accumulatorOf, type Ulp } from "@mp/graph/internal";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
 
-/** How far a result may be from the oracle's. */
+/** Largest allowed difference between a result and the oracle's. */
 export interface Allowance {
   /** Units in the last place of the result's dtype. */
   readonly ulp: Ulp;
-  /** An ulp is never smaller than that of this magnitude; 0 where tolerances are relative throughout. */
+  /** Smallest magnitude whose ulp counts; smaller numbers use its ulp. 0 if tolerances are relative throughout. */
   readonly floor: number;
-  /** +0 and -0 differ. */
+  /** Whether +0 and -0 differ. */
   readonly signedZero: boolean;
-  /** A subnormal result may be zero. */
+  /** Whether a subnormal result may be zero. */
   readonly flushes: boolean;
 }
 
 export const EXACT: Allowance = { ulp: 0, floor: 0, signedZero: true, flushes: false };
 
-/** Whether the manifest declares that sums of that op accumulate in the half. */
+/** Whether the manifest declares that the op accumulates in the half. */
 function addsUpNarrowly(manifest: BackendManifest, op: Op, dtype: DType): boolean {
   return (
     isHalf(dtype) &&
@@ -35,9 +35,8 @@ function addsUpNarrowly(manifest: BackendManifest, op: Op, dtype: DType): boolea
 }
 
 /**
- * The tolerance that the manifest declares for an op's result, at most the ceiling. Integers and bools are exact. A sum
- * that is declared to accumulate in a half may be off by as many of the half's ulps as the ceiling allows for f32,
- * which accumulates in f32.
+ * The tolerance that the manifest declares for an op's result, at most the ceiling. Integers and bools are exact. For
+ * a sum that is declared to accumulate in a half, the tolerance is the ceiling for f32, in ulps of the half.
  */
 export function manifestAllowance(manifest: BackendManifest, op: Op, dtype: DType): Allowance {
   const { signedZero } = ceilingOf(op);
@@ -57,8 +56,8 @@ function manifestUlp(manifest: BackendManifest, op: Op, dtype: ComputeDType): Ul
 }
 
 /**
- * A half is computed in f32 and rounded once: below the floor it may be off by the f32 tolerance, not by an ulp of the
- * half, which would allow 0 for every small sigmoid.
+ * The floor of a half, which is computed in f32 and rounded once. Below the floor a result may be off by the f32
+ * tolerance, since an ulp of the half would allow 0 for every small sigmoid.
  */
 function toleranceFloor(manifest: BackendManifest, op: Op, dtype: ComputeDType): number {
   const { floor } = ceilingOf(op);

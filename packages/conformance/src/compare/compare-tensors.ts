@@ -10,10 +10,10 @@ import {
 } from "@mp/graph";
 import type { Allowance } from "./allowance.js";
 
-/** The first wrong element, or what else is wrong with a tensor. */
+/** A description of the first wrong element, or of another fault of a tensor. */
 export type Mismatch = string;
 
-/** undefined when `got` is right. Non-finite values must agree whatever the allowance. */
+/** Describes how `got` is wrong; undefined if it is right. Non-finite values must agree whatever the allowance. */
 export function compareTensors(
   got: HostTensor | undefined,
   want: HostTensor,
@@ -67,7 +67,7 @@ function floatCheck(dtype: FloatDType, { ulp, floor, signedZero, flushes }: Allo
   };
 }
 
-/** The spacing of a format's values at that magnitude. */
+/** The spacing of a format's values at a magnitude. */
 function ulpSize(dtype: FloatDType, magnitude: number): number {
   const { fractionBits, minExponent } = floatFormats[dtype];
   return 2 ** (Math.max(minExponent, Math.floor(Math.log2(magnitude))) - fractionBits);

@@ -10,15 +10,15 @@ import { toNumbers } from "../host-data.js";
 import { manifestAllowance } from "./allowance.js";
 import { compareTensors, type Mismatch } from "./compare-tensors.js";
 
-/** For tame data the errors of the parts accumulate to no more than this many times their sum. */
+/** For tame data the errors of nodes accumulate to at most this multiple of their sum. */
 const SAFETY = 4;
 
-/** Sums in these graphs are short: the loss of one that accumulates in a half, in the half's ulps. */
+/** Loss of a sum that accumulates in a half, in ulps of the half; sums in these graphs are short. */
 const LOST_IN_A_HALF = 4;
 
 /**
- * The sum of the tolerances of a graph's nodes, relative to the size of a result. 0 for a backend that declares no
- * tolerance: it must give the oracle's bits. Otherwise every rounding to a half may be one ulp off.
+ * The sum of the tolerances of a graph's nodes, relative to the magnitude of a result. 0 for a backend that declares
+ * no tolerance, which must return the oracle's bits. Otherwise every rounding to a half may be off by one ulp, too.
  */
 export function graphBudget(manifest: BackendManifest, graph: Graph): number {
   let budget = 0;
@@ -35,9 +35,7 @@ export function graphBudget(manifest: BackendManifest, graph: Graph): number {
   return budget === 0 ? 0 : SAFETY * (budget + roundings);
 }
 
-/**
- * Compares with errors measured relative to the largest element of the tensor; integers and non-finite values exactly.
- */
+/** Compares with errors relative to the largest element of the tensor; integers and non-finite values exactly. */
 export function compareAtScale(
   got: HostTensor | undefined,
   want: HostTensor,

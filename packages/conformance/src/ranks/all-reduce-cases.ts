@@ -6,7 +6,7 @@ const LENGTHS = [1, 0, 3, 16, 17, 1000, 65_537] as const;
 const ROUNDS = 20;
 const GUARD = -7.5;
 
-/** Small integers: their sums are exact in any order. */
+/** Small integers, whose sums are exact in any order. */
 const integerAt = (rank: number, index: number): number => ((index * 7 + rank * 13) % 1021) - 300;
 
 function integers(rank: number, length: number): Float32Array {
@@ -20,20 +20,20 @@ function expectIntegerSums(ranks: Ranks, got: Float32Array, what: string): void 
   fail(`${what}: the sum at ${wrong} is ${got[wrong]}, want ${want} on rank ${ranks.rank}`);
 }
 
-/** Numbers of many sizes and both signs, whose sums depend on the order of addition. */
+/** Numbers of many magnitudes and both signs, whose sums depend on the order of addition. */
 function unevenAt(rank: number, index: number): number {
   const bits = Math.imul(index * 2654435761 + rank * 40503 + 1, 2246822519) >>> 0;
   return Math.fround((bits / 2 ** 31 - 1) * 2 ** ((bits >>> 7) % 30));
 }
 
-/** Values that one rank contributes at one place, where the others contribute 1: the sum is what the row says. */
+/** Values of one rank at one position, and the sum with the other ranks, which have 1 there. */
 const SPECIAL = [
   { own: Number.POSITIVE_INFINITY, sum: Number.POSITIVE_INFINITY },
   { own: Number.NEGATIVE_INFINITY, sum: Number.NEGATIVE_INFINITY },
   { own: Number.NaN, sum: Number.NaN },
 ] as const;
 
-/** Exact in f32; each is lost in a narrower type or where subnormal numbers are flushed. */
+/** Numbers that are exact in f32 but not in a narrower type, or are lost if subnormals are flushed. */
 const NARROW_LOSES = [
   1 + 2 ** -23,
   1 + 2 ** -9,

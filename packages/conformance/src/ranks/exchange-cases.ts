@@ -2,14 +2,14 @@ import type { Ranks } from "@mp/graph";
 import { expectEqual, expectThat } from "../expectations.js";
 import { allRanks, type RanksCase } from "./ranks-case.js";
 
-/** Other lengths on other ranks, in an order that is not that of ranks, with an empty one. */
+/** Lengths that differ between ranks, not in ascending order, with one of 0. */
 const partLength = (rank: number, round: number): number => [5, 0, 100_003, 1][(rank + round) % 4] ?? 0;
 
 function makeBytes(rank: number, round: number, length: number): Uint8Array {
   return Uint8Array.from({ length }, (_, index) => (index * 31 + rank * 17 + round * 101 + 3) & 0xff);
 }
 
-/** Bytes as text that compares quickly and shows the start. */
+/** Whether two arrays hold the same bytes. */
 const same = (a: Uint8Array | undefined, b: Uint8Array): boolean =>
   a !== undefined && a.length === b.length && a.every((byte, index) => byte === b[index]);
 
@@ -26,7 +26,7 @@ function expectGathered(ranks: Ranks, got: readonly Uint8Array[], round: number)
   }
 }
 
-/** A pause of one rank, long beside the time that a message takes. */
+/** A pause of one rank, much longer than a message takes. */
 const PAUSE_MS = 150;
 const BROADCAST_LENGTHS = [1, 0, 8, 100_003] as const;
 

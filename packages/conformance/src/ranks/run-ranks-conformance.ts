@@ -5,20 +5,20 @@ import { exchangeCases } from "./exchange-cases.js";
 import type { RanksCase } from "./ranks-case.js";
 import { scriptCases } from "./script-cases.js";
 
-/** One rank's view of one case. */
+/** The outcome of a case on one rank. */
 export interface RanksOutcome {
   /** `collective/behavior` */
   readonly id: string;
-  /** The failure on this rank; undefined where the case passed. */
+  /** The failure on this rank; undefined if the case passed. */
   readonly failure: string | undefined;
 }
 
 const CASES: readonly RanksCase[] = [...exchangeCases, ...allReduceCases, ...scriptCases];
 
 /**
- * The claims that every implementation of `Ranks` must meet. It is called on all ranks of a job, at the same time: by each
- * process for its own rank, or by `Promise.all` for ranks of one process. A rank is right where all ranks pass. `timeoutMs`
- * limits one case, 60 000 by default; after a case that does not end, the others fail too.
+ * Runs the cases that every implementation of `Ranks` must pass. Call it on all ranks of a job at the same time: in
+ * each process for its own rank, or by `Promise.all` for ranks of one process. The implementation is right if all
+ * ranks pass. `timeoutMs` limits one case, 60 000 by default; after a case that does not end, the others fail, too.
  * @returns one outcome per case, in the same order on every rank
  */
 export async function runRanksConformance(

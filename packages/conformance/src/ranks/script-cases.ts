@@ -1,14 +1,14 @@
-/** Random collectives, the same on every rank: views at any offset, lengths of every kind, one after another. */
+/** Random sequences of collectives, the same on every rank, with views at any offset and all kinds of lengths. */
 import type { Ranks } from "@mp/graph";
 import { sameBytes } from "@mp/graph/internal";
 import { expectThat, fail } from "../expectations.js";
 import { type RandomSource, randomSource } from "../random-source.js";
 import { allRanks, type RanksCase, sumOver } from "./ranks-case.js";
 
-/** All ranks draw the same numbers. */
+/** The same on all ranks, so that they draw the same numbers. */
 const SEED = 1;
 
-/** The bytes that a rank contributes at a place of a script: other bytes for every rank and place. */
+/** A byte that a rank contributes; each rank and step has different bytes. */
 const byteAt = (rank: number, step: number, index: number): number =>
   (index * 31 + (index >> 8) * 7 + rank * 17 + step * 101 + 3) & 0xff;
 
@@ -22,7 +22,7 @@ function makeBytes(rank: number, step: number, length: number): Uint8Array {
 
 const GUARD = 0x77;
 
-/** A part of a larger buffer that holds those bytes, and whether anything has been written to since. */
+/** A view of a larger buffer with the given bytes, and a test whether the buffer has been written to since. */
 interface Part {
   readonly bytes: Uint8Array;
   readonly problem: () => string | undefined;
@@ -47,12 +47,12 @@ function findDifference(got: Uint8Array | undefined, want: Uint8Array): string |
   return `has ${got[wrong]} at ${wrong} of ${want.length}, want ${want[wrong]}`;
 }
 
-/** Faults in the order in which they were found; a case says the first when all collectives are done. */
+/** Problems in the order in which they are found; after all collectives, a case reports the first. */
 type Problems = (string | undefined)[];
 
 type Step = (ranks: Ranks, random: RandomSource, step: number, most: number) => Promise<() => Problems>;
 
-/** Lengths as they come: none, one, odd ones, those next to powers of two. */
+/** A random length: 0, 1, small, next to a power of two, or any up to `most`. */
 function lengthIn(random: RandomSource, most: number): number {
   const power = 2 ** random.integer(0, Math.floor(Math.log2(most)));
   const lengths = [0, 1, random.integer(2, 70), power + random.integer(-2, 2), random.integer(0, most)];
@@ -112,7 +112,7 @@ const KINDS: readonly (readonly [string, Step])[] = [
   ["barrier", barrier],
 ];
 
-/** Runs them all, then checks them all: what was given must not change later. */
+/** Makes all calls, then checks all results, since results must not change later. */
 async function script(
   ranks: Ranks,
   { id, steps, most, kinds }: { id: string; steps: number; most: number; kinds: typeof KINDS },
@@ -134,7 +134,7 @@ const scriptCase = (id: string, steps: number, most: number, kinds: typeof KINDS
   run: (ranks) => script(ranks, { id, steps, most, kinds }),
 });
 
-/** Above the limit at which a transport may send in pieces. */
+/** Lengths above the limit at which a transport may send messages in pieces. */
 const LARGE = [2 ** 20 - 1, 2 ** 20 + 3] as const;
 
 const large: RanksCase = {
@@ -162,7 +162,7 @@ const large: RanksCase = {
   },
 };
 
-/** One array of the caller's is filled and passed again and again; what was received stays. */
+/** The caller refills and passes one array again and again; earlier results must not change. */
 const refilled: RanksCase = {
   id: "exchange/one-array-used-again",
   run: async (ranks) => {
@@ -187,7 +187,7 @@ const refilled: RanksCase = {
   },
 };
 
-/** −0, NaN of every payload, subnormal numbers: an exchange moves bytes. */
+/** −0, NaN of every payload and subnormals, whose bits an exchange must not change. */
 const bits: RanksCase = {
   id: "exchange/keeps-every-bit-of-a-float",
   run: async (ranks) => {

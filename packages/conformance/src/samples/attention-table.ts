@@ -1,4 +1,4 @@
-/** Attention: masks, heads, and queries, keys, sizes and batches beyond 1 000, 4 096 and 65 536. */
+/** Attention: masks and heads, and numbers of queries, keys, sizes and batches beyond 1 000, 4 096 and 65 536. */
 import {
   type DType,
   type HostTensor,
@@ -27,7 +27,7 @@ const EQUAL_HEADS: Shapes = [[2, 3, 4, 5], [2, 3, 6, 5], 2];
 
 const GROUPED_HEADS: Shapes = [[2, 6, 3, 4], [2, 2, 5, 4], 3];
 
-/** Rows of which one attends to all, one to the last key alone, and others to some. */
+/** A mask in which every third row attends to all keys, and the others to the last key and some more. */
 const boolMask = (shape: Shape): HostTensor => {
   const keys = shape.at(-1) ?? 1;
   return generate("bool", shape, (at) => {
@@ -36,16 +36,16 @@ const boolMask = (shape: Shape): HostTensor => {
   });
 };
 
-/** Numbers to add, with -∞ among them; no row has only these. */
+/** A mask of numbers to add, some of them -∞, but not all in any row. */
 const additiveMask = (dtype: DType, shape: Shape): HostTensor =>
   generate(dtype, shape, (at) => (at % 5 === 3 ? NEVER : ((at * 3) % 8) / 4 - 1));
 
-/** A mask whose second row attends to nothing; of 3 rows and 5 keys. */
+/** A mask of 3 rows and 5 keys, whose second row attends to nothing. */
 const emptyRow = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
 
 type Sizes = readonly [time: number, keys: number, size: number, valueSize: number];
 
-/** Each of the four is long, and all of them. */
+/** Sizes of which one is long, each in turn, and sizes that are all long. */
 const LONG: readonly ((length: number) => Sizes)[] = [
   (n) => [2, n, 3, 2],
   (n) => [n, 3, 2, 2],
@@ -68,7 +68,7 @@ const largeSample = (
     ...mask.map((shape) => generate("bool", shape, (at) => (at % 3 === 1 ? 0 : 1))),
   );
 
-/** 2^15 of the keys have equal shares, and the others none, so that every sum is exact. */
+/** Gives 2^15 of the keys equal probabilities and the others 0, so that every sum is exact. */
 function manyKeys() {
   const key = generate("f32", [1, 1, 66_002, 1], (at) => (at % 2 === 0 && at < 65_536 ? 0 : -200));
   return exact<"Attention">(
@@ -81,7 +81,7 @@ function manyKeys() {
 
 const SIDES = [2, 3, 4];
 
-/** The shapes of masks of batch = heads = queries = keys. */
+/** Shapes of masks for n batches, heads, queries and keys. */
 const masks = (n: number): readonly Shape[] => [
   [n, n],
   [1, n],
@@ -95,7 +95,7 @@ const masks = (n: number): readonly Shape[] => [
 
 type Mask = "none" | "bool" | "bool-of-each-head" | "f32" | "own" | "one-row";
 
-/** Every row has a key that it may attend to, the first, so that none is empty beside `isCausal`. */
+/** Draws a mask that lets every row attend to the first key, so that no row is empty, even with `isCausal`. */
 function drawMask(
   kind: Mask,
   dtype: DType,

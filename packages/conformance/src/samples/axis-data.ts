@@ -1,15 +1,15 @@
-/** Shapes, axes and data for samples along every axis alone, and along two axes at once. */
+/** Shapes, axes and data for samples along each axis alone and along each pair of axes. */
 import { type HostTensor, isFloat, type Op, type OpAttributes, type OpOf, type Shape } from "@mp/graph";
 import { type Draws, randomData } from "../host-data.js";
 
-/** Every rank from 1 to 5. No two adjacent axes have the same size. */
+/** Shapes of every rank from 1 to 5. No two adjacent axes have the same size. */
 export const RANKED: readonly Shape[] = [[5], [4, 3], [3, 2, 4], [2, 3, 4, 5], [2, 3, 2, 4, 3]];
 
-/** The samples of each axis of each of the shapes. */
+/** Makes samples for each axis of each of the shapes. */
 export const alongEach = <T>(make: (shape: Shape, axis: number) => readonly T[]): readonly T[] =>
   RANKED.flatMap((shape) => shape.flatMap((_, axis) => make(shape, axis)));
 
-/** The samples of each two axes of each of the shapes. */
+/** Makes samples for each pair of axes of each of the shapes. */
 export const alongEachTwo = <T>(
   make: (shape: Shape, first: number, second: number) => readonly T[],
 ): readonly T[] =>
@@ -17,7 +17,7 @@ export const alongEachTwo = <T>(
     shape.flatMap((_, second) => (second > first ? make(shape, first, second) : [])),
   );
 
-/** Every subset of 0 … count - 1 but the empty one, each in ascending order. */
+/** Every non-empty subset of 0 … count - 1, in ascending order. */
 export const subsets = (count: number): readonly (readonly number[])[] =>
   Array.from({ length: 2 ** count - 1 }, (_, mask) =>
     Array.from({ length: count }, (__, member) => member).filter((member) => ((mask + 1) >> member) & 1),
@@ -27,11 +27,11 @@ export const subsets = (count: number): readonly (readonly number[])[] =>
 export const resize = (shape: Shape, axis: number, size: number): Shape =>
   shape.map((old, at) => (at === axis ? size : old));
 
-/** The shape with 1 along those axes. */
+/** The shape with size 1 along the given axes. */
 export const flatten = (shape: Shape, axes: readonly number[]): Shape =>
   shape.map((size, axis) => (axes.includes(axis) ? 1 : size));
 
-/** Random elements over a range in which every dtype has many values. */
+/** Random elements in a range in which every dtype has many values. */
 export function anyElements(draws: Draws, shape: Shape): HostTensor {
   if (draws.dtype === "bool") return randomData(draws, shape, 0, 1);
   if (draws.dtype === "u8" || draws.dtype === "u64") return randomData(draws, shape, 0, 200);
@@ -47,7 +47,7 @@ export const naturals = (draws: Draws, shape: Shape): HostTensor =>
       )
     : randomData(draws, shape, 1, 5);
 
-/** Pairs of shapes that broadcast to that one. */
+/** Pairs of shapes that broadcast to the given shape. */
 export function broadcastPairs(whole: Shape): readonly (readonly [Shape, Shape])[] {
   const axes = whole.map((_, axis) => axis);
   const alone = axes.map((axis): Shape => flatten(whole, [axis]));
@@ -73,7 +73,7 @@ export function broadcastPairs(whole: Shape): readonly (readonly [Shape, Shape])
 
 type AxisName = "axis" | "axes" | "perm" | "batchDims";
 
-/** Operators with an attribute that names axes, and those of the families whose operands broadcast. */
+/** Operators with an attribute that names axes, and operators of families whose operands broadcast. */
 export type AxisOp =
   | { readonly [K in Op]: AxisName & keyof OpAttributes[K] extends never ? never : K }[Op]
   | OpOf<"binary" | "batch-normalization" | "movement" | "indexing">

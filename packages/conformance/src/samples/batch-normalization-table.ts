@@ -21,7 +21,7 @@ import { cube } from "./side-data.js";
 import { balance, natural, whole } from "./size-data.js";
 import { formAt, lengths } from "./tail-data.js";
 
-/** All ranks, a batch of one, a single channel, odd sizes, spatial sizes of one element. */
+/** Shapes of all ranks, with a batch of one, a single channel, odd sizes, and spatial sizes of one element. */
 const CHANNELED: readonly Shape[] = [
   [6, 3],
   [2, 3, 5],
@@ -34,8 +34,8 @@ const CHANNELED: readonly Shape[] = [
 ];
 
 /**
- * Far from 0 relative to their spread, so that the mean of squares minus the squared mean would be noise; every sum is
- * exact.
+ * Numbers far from 0 relative to their spread, so that the mean of squares minus the squared mean would be noise.
+ * Every sum is exact.
  */
 function farFromZero(dtype: DType, shape: Shape): HostTensor {
   const [mean, step] = dtype === "f32" ? [4096, 0.25] : dtype === "f16" ? [1000, 0.5] : [256, 4];
@@ -64,7 +64,7 @@ function statistics(x: HostTensor): readonly [mean: HostTensor, variance: HostTe
   return [hostData("f32", mean), hostData("f32", variance)];
 }
 
-/** Many channels, many images, and long ones: at most 70 terms of mixed sign are summed. */
+/** Shapes with many channels, many images, or long axes; a sum has at most 70 terms, of mixed sign. */
 const CHANNELS: readonly ((length: number) => Shape)[] = [
   (n) => [4, n],
   (n) => [n, 3],

@@ -78,14 +78,14 @@ const INTEGER_PAIRS: Readonly<Partial<Record<DType, readonly number[]>>> = {
 
 const FAR = [2047, 65504, 65520, 1e5, 2 ** 23 - 1, 2 ** 23 + 1, 2 ** 24 + 2, 2 ** 31, 2 ** 63, 1e30, 1e-10, 88, 104]; // biome-ignore format: one list
 
-/** Numbers that arithmetic often gets wrong, and far ones. */
+/** Numbers that arithmetic often gets wrong, and numbers of large magnitude. */
 const farNumbers = (dtype: ComputeDType): readonly number[] => [
   ...specialValues(dtype),
   ...FAR,
   ...FAR.map((x) => -x),
 ];
 
-/** Every value against every other. */
+/** Two lists that pair every value with every other. */
 function pairs<N extends number | bigint>(
   values: readonly N[],
   others: readonly N[] = values,
@@ -93,7 +93,7 @@ function pairs<N extends number | bigint>(
   return [values.flatMap((a) => others.map(() => a)), values.flatMap(() => others)];
 }
 
-/** Every extreme against every other in one vector, and enough equal ones to fill registers against a scalar. */
+/** All pairs of extremes in one vector, and vectors of one extreme, long enough for wide registers, with a scalar. */
 function extremes<K extends Op>(
   dtype: DType,
   attributes: OpAttributes[K],
@@ -123,7 +123,7 @@ interface RowOptions {
   readonly values?: readonly number[];
   readonly others?: readonly number[];
   readonly range?: readonly [number, number];
-  /** Include zeros for integers, where the op does not divide by them. */
+  /** Whether integers include 0, where the op does not divide by them. */
   readonly withZero?: boolean;
 }
 
@@ -174,7 +174,7 @@ type Pair = readonly [left: Shape, right: Shape];
 
 type Form = (length: number) => Pair;
 
-/** The broadcasts for which engines have loops of their own. */
+/** Pairs of shapes whose broadcasts have special loops in engines. */
 const FORMS: readonly Form[] = [
   (n) => [[], [n]],
   (n) => [[n], []],
@@ -188,10 +188,10 @@ const FORMS: readonly Form[] = [
   (n) => [[2, 1, n], [3, 1]],
 ]; // biome-ignore format: one form a line
 
-/** `side` is 0 for the left operand, 1 for the right one. */
+/** Makes an operand: `side` is 0 for the left one, 1 for the right one. */
 type Draw = (draws: Draws, shape: Shape, side: number) => HostTensor;
 
-/** In vectors of more than 35 elements the last of one operand is NaN. */
+/** Puts NaN at the end of one operand, if the vectors have more than 35 elements. */
 function withNan(operands: readonly HostTensor[], length: number): readonly HostTensor[] {
   return operands.map((operand, side) =>
     endsInNan(operand.dtype, length) && length % 2 === side
@@ -219,7 +219,7 @@ function binaryTail<K extends Op>(
   };
 }
 
-/** Any numbers; whole ones without 0, by which integers may not be divided. */
+/** Any floats, or integers other than 0, by which integers can be divided. */
 const tailNumbers: Draw = (draws, shape) =>
   isComputeFloat(draws.dtype)
     ? drawBetween(draws, shape, [-8, 8])
@@ -231,7 +231,7 @@ const tailNumbers: Draw = (draws, shape) =>
           (draws.random.next() < 0.5 || draws.dtype === "u8" || draws.dtype === "u64" ? 1 : -1),
       );
 
-/** Three numbers, so that equal ones are as frequent as others. */
+/** Only three different numbers, so that equal elements are frequent. */
 const few: Draw = (draws, shape) =>
   generate(draws.dtype, shape, () =>
     draws.dtype === "bool" ? draws.random.integer(0, 1) : draws.random.integer(1, 3),
@@ -248,7 +248,7 @@ const CHOICES: readonly ((length: number) => readonly [condition: Shape, x: Shap
   (n) => [[n, 1], [3], []],
 ]; // biome-ignore format: one form a line
 
-/** With equal shapes, and broadcast along each axis. */
+/** Operands of equal shapes, and operands that broadcast along each axis. */
 function binarySizes<K extends Op>(
   attributes: OpAttributes[K],
   left: (shape: Shape) => HostTensor = whole,
@@ -276,7 +276,7 @@ function alongAxes<K extends Op>(
   });
 }
 
-/** Every shape of that rank or less whose axes are 1 or the side. */
+/** All shapes up to the rank whose axes have size 1 or `side`. */
 function broadcastShapes(side: number, rank: number): readonly Shape[] {
   return Array.from({ length: rank + 1 }, (_, axes) =>
     Array.from({ length: 2 ** axes }, (_each, bits) =>
@@ -285,7 +285,7 @@ function broadcastShapes(side: number, rank: number): readonly Shape[] {
   ).flat();
 }
 
-/** Every pair of two such shapes of which at least one has that rank. */
+/** All pairs of `broadcastShapes` of which at least one has the full rank. */
 function shapePairs(side: number, rank: number): readonly (readonly [Shape, Shape])[] {
   const shapes = broadcastShapes(side, rank);
   return shapes.flatMap((a) =>
@@ -295,7 +295,7 @@ function shapePairs(side: number, rank: number): readonly (readonly [Shape, Shap
   );
 }
 
-/** All pairs of up to two axes. Of three and four a whole operand with every other, on either side. */
+/** All pairs of up to two axes. With three and four axes, one operand is always whole, on either side. */
 const PAIRS: readonly (readonly [Shape, Shape])[] = [
   ...shapePairs(3, 2),
   ...broadcastShapes(4, 3).flatMap((shape): (readonly [Shape, Shape])[] => [

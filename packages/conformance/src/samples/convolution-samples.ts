@@ -2,7 +2,7 @@ import type { DType, HostTensor, OpAttributes, OpOf, Shape } from "@mp/graph";
 import { type Draws, generate, inDType } from "../host-data.js";
 import { type Behaviours, type OpSample, positives, smallIntegers } from "./op-sample.js";
 
-/** A convolution of x by w; omitted attributes are 1, and omitted pads 0. */
+/** A convolution of x by w. Omitted strides, dilations and groups are 1, omitted pads 0. */
 export interface Convolved {
   readonly x: Shape;
   readonly w: Shape;
@@ -52,14 +52,14 @@ const VOLUMES: readonly Convolved[] = [
   { x: [1, 4, 4, 3, 5], w: [4, 2, 2, 2, 2], group: 2, dilations: [2, 1, 3] },
 ];
 
-/** Pads without which the image would be smaller than the kernel, or that contain whole windows. */
+/** Images that would be smaller than the kernel without pads, or pads that contain whole windows. */
 const OVERHANGING: readonly Convolved[] = [
   { x: [1, 2, 2, 2], w: [3, 2, 5, 4], pads: [2, 1, 2, 1] },
   { x: [2, 1, 1, 3], w: [2, 1, 3, 3], pads: [1, 2, 1, 2] },
   { x: [1, 1, 2, 3], w: [1, 1, 2, 1], pads: [3, 2, 1, 2] },
 ];
 
-/** Numbers of channels, and of images, that engines' blocked layouts keep together; and neighboring numbers. */
+/** Numbers of channels and images that fill the blocks of engines' layouts, and numbers close to them. */
 const BLOCKS: readonly Convolved[] = [
   { x: [16, 16, 5, 6], w: [32, 16, 3, 3], pads: [1, 1, 1, 1] },
   { x: [16, 32, 7, 6], w: [16, 32, 3, 2], strides: [2, 2], pads: [1, 0, 1, 1] },
@@ -73,7 +73,7 @@ const BLOCKS: readonly Convolved[] = [
   { x: [2, 32, 5, 4], w: [32, 1, 3, 3], group: 32, pads: [1, 1, 1, 1] },
 ];
 
-/** No images: filter gradients are sums without terms. */
+/** Batches without images, for which weight gradients are sums without terms. */
 const EMPTY: readonly Convolved[] = [
   { x: [0, 2, 4, 5], w: [3, 2, 3, 3], pads: [1, 1, 1, 1] },
   { x: [0, 4, 5, 5], w: [4, 1, 3, 3], group: 4 },
@@ -117,7 +117,7 @@ const extents = (sample: Convolved): readonly number[] => {
   return sample.w.slice(2).map((size, axis) => (size - 1) * (dilations[axis] ?? 1) + 1);
 };
 
-/** The shape of the result, and how many elements are left after the last position of the kernel. */
+/** The shape of the result, and the number of elements left after the last position of the kernel on each axis. */
 function resultShape(sample: Convolved): { readonly y: Shape; readonly rest: readonly number[] } {
   const { strides } = fullWindow(sample);
   const room = sizesWithPads(sample).map((size, axis) => size - (extents(sample)[axis] ?? 1));
@@ -142,7 +142,7 @@ export const conv: Make<"Conv"> = (sample, draw, dtype, biased) => ({
   inputs: [sample.x, sample.w, ...(biased ? [sample.w.slice(0, 1)] : [])].map((shape) => draw(dtype, shape)),
 });
 
-/** The inverse direction: from the result of `conv` to the size of its input. */
+/** The transposed convolution of the result, back to the size of the input. */
 export const convTranspose: Make<"ConvTranspose"> = (sample, draw, dtype, biased) => {
   const { y, rest } = resultShape(sample);
   const shapes = [y, sample.w, ...(biased ? [sample.x.slice(1, 2)] : [])];

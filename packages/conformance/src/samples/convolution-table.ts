@@ -31,10 +31,10 @@ import { whole } from "./size-data.js";
 import { formAt, lengths, sideTriples, terms } from "./tail-data.js";
 import { BATCH, fits, WINDOWS, type Windows, windowLists } from "./windows.js";
 
-/** The kernel, which a narrow image may not have room for. */
+/** Limits a kernel's size to that of a narrow image. */
 const up = (size: number, most: number): number => Math.min(size, most);
 
-/** Convolutions of each channel by itself, of all channels, and of one channel. */
+/** Convolutions with one long axis: of each channel separately, of all channels, and of one channel. */
 const ALONG: readonly ((length: number) => Convolved)[] = [
   (n) => ({ x: [1, n, 3, 4], w: [n, 1, 2, 3], group: n, pads: [0, 1, 1, 1] }),
   (n) => ({ x: [1, n, 5], w: [n, 1, 3], group: n }),
@@ -46,7 +46,7 @@ const ALONG: readonly ((length: number) => Convolved)[] = [
   (n) => ({ x: [n, 2, 2, 2], w: [3, 2, 1, 2] }),
 ];
 
-/** Channels in and out, with kernels of one element and of more. */
+/** Convolutions with many channels in and out, with kernels of one element and of more. */
 const CHANNELS: readonly ((channels: number, results: number, width: number) => Convolved)[] = [
   (c, m, width) => ({ x: [1, c, 1, width], w: [m, c, 1, 1] }),
   (c, m) => ({ x: [1, c, 3, 2], w: [m, c, 2, 2] }),
@@ -96,7 +96,7 @@ function plainWindow({ w, group = 1 }: LargeConvolved): OpAttributes["Conv"] {
   return { strides: each(1), pads: each(0, 2 * rank), dilations: each(1), group };
 }
 
-/** Windows that differ along one axis only: each number once at each place. */
+/** Windows with stride, dilation or padding at one position only, each position in turn. */
 function oneAtATime(rank: number): readonly Pick<Convolved, "strides" | "pads" | "dilations">[] {
   const with2 = (count: number, at: number, low: number) =>
     cube(low, count).map((one, place) => (place === at ? 2 : one));
@@ -225,7 +225,7 @@ const convTransposeGradient = (
     ops.convTranspose(image, weights, options),
   );
 
-/** The gradient of Σ conv(x, w) · dy for w, as a function of x and dy. */
+/** The gradient of Σ conv(x, w) · dy with respect to w, as a function of x and dy. */
 const weightGradientAt = (
   behaviour: string,
   x: Shape,

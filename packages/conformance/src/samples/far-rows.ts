@@ -1,4 +1,4 @@
-/** Far values through operators that sum, normalize, search or move along an axis. */
+/** Extreme values in operators that sum, normalize, search or move along an axis. */
 import {
   type ComputeDType,
   type DType,
@@ -18,7 +18,7 @@ import { HALVES_TOO, type RareRow } from "./rare-row.js";
 const FAR = Number.POSITIVE_INFINITY;
 type Rows = readonly (readonly number[])[];
 
-/** Rows of different lengths, each as one operand of one row and, repeated, of three columns. */
+/** Operands for each row: the row itself, and three columns that repeat it. */
 const tables = (dtype: DType, rows: Rows): readonly (readonly [x: HostTensor, axis: number])[] =>
   rows.flatMap((row) => [
     [hostData(dtype, row, [1, row.length]), 1] as const,
@@ -63,7 +63,7 @@ export function farShares<K extends SoftmaxOp>(): RareRow<K> {
   };
 }
 
-/** Numbers whose sum, square or product a half does not hold, while f32 does. */
+/** Numbers whose sum, square or product overflows a half but not f32. */
 const BEYOND: Rows = [
   [60000, 60000, -60000],
   fill(8, 60000),
@@ -97,7 +97,7 @@ export const farCumSum: RareRow<"CumSum"> = {
   }),
 };
 
-/** [1, n] by [n, 1], and by three columns. */
+/** Products of [1, n] by [n, 1], and by three columns. */
 const products = (dtype: DType, make: (a: HostTensor, b: HostTensor) => readonly OpSample<Op>[]) => {
   const pairs: readonly (readonly [Rows[number], Rows[number]])[] = [
     [[65504, 15], [1, 1]],
@@ -157,7 +157,7 @@ export const farAveragePool: RareRow<"AveragePool"> = {
   }),
 };
 
-/** Large means of small variance, rows of one number, tiny rows beside ε, one far element. */
+/** Rows with a large mean and a small variance, with one number, tiny beside ε, or with one extreme element. */
 function uneven(dtype: DType): Rows {
   const large = dtype === "f32" ? 4096 : dtype === "f16" ? 512 : 64;
   return [
@@ -245,7 +245,7 @@ export function farLoss<K extends OpOf<"loss">>(): RareRow<K> {
   };
 }
 
-/** Into integers from the numbers of f32 that are nearest to the ends of their range. */
+/** Casts to integers up to the f32 numbers that are nearest to the ends of their range. */
 export const farCast: RareRow<"Cast"> = {
   dtypes: HALVES_TOO,
   samples: ({ dtype }) => {
@@ -287,7 +287,7 @@ export const farCast: RareRow<"Cast"> = {
   },
 };
 
-/** Long enough that adding the step again and again loses digits. */
+/** Ranges so long that repeated addition of the step loses digits. */
 export const longRange: RareRow<"Range"> = {
   dtypes: ["f32", "f16", "bf16", "i32", "i64"],
   samples: ({ dtype }) => {

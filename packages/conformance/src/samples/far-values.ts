@@ -1,7 +1,7 @@
-/** Numbers at which functions of floats overflow, underflow, round or lose their argument. */
+/** Numbers at which functions of floats overflow, underflow, round, or lose their argument. */
 import { type ComputeDType, decode, encode, floatFormats } from "@mp/graph";
 
-/** Whole numbers and fractions near powers of two that limit a format or an integer. */
+/** Integers and fractions near powers of two that are limits of a format or an integer dtype. */
 const NEAR_POWERS = [10, 11, 16, 22, 23, 24, 31, 32, 52, 63].flatMap((power) => [
   2 ** power - 1,
   2 ** power - 0.5,
@@ -9,12 +9,12 @@ const NEAR_POWERS = [10, 11, 16, 22, 23, 24, 31, 32, 52, 63].flatMap((power) => 
   2 ** power + 1,
 ]);
 
-/** Arguments near which exponentials, their sums and hyperbolic functions reach an end of f16, f32 or f64. */
+/** Arguments near which exponentials, their sums and hyperbolic functions reach the limits of f16, f32 or f64. */
 const NEAR_EXPONENTS = [
   8, 9, 11, 11.09, 12, 16, 17, 20, 30, 44, 45, 87, 88, 89, 103, 104, 105, 709, 710, 746,
 ];
 
-/** Near ties, multiples of π / 2, and the ends of halves. */
+/** Numbers near ties, multiples of π / 2, and the limits of halves. */
 const OTHERS = [
   0.25,
   0.5,
@@ -42,7 +42,7 @@ const OTHERS = [
   1e30,
 ];
 
-/** Each with both signs; NaN twice, of either sign. */
+/** All numbers with both signs, with NaN of either sign. */
 export function farValues(dtype: ComputeDType): readonly number[] {
   const { maxFinite, minNormal, minSubnormal, fractionBits } = floatFormats[dtype];
   const step = 2 ** -fractionBits;

@@ -1,4 +1,4 @@
-/** A differentiable function of one op, with points to differentiate it at. */
+/** A differentiable function of one op, with points at which to differentiate it. */
 import { elementCount, type Shape, type Tensor, tensor } from "@mp/graph";
 import { constant } from "@mp/graph/ops";
 
@@ -8,11 +8,11 @@ export interface Point {
 }
 
 export interface GradientSample {
-  /** Names the behavior; unique for its op. */
+  /** Name of the behavior; unique for its op. */
   readonly behaviour: string;
   readonly fn: (...inputs: readonly Tensor[]) => Tensor;
   readonly points: readonly Point[];
-  /** Whether it is differentiated a second time, in f32. */
+  /** Whether the function is differentiated twice, in f32. */
   readonly isTwice?: boolean;
 }
 
@@ -23,18 +23,18 @@ export interface NoGradient {
 
 export type Gradients = readonly GradientSample[] | NoGradient;
 
-/** The function is called with as many operands as there are points. */
+/** A sample; the function gets one operand per point. */
 export const gradient = <const P extends readonly Point[]>(
   behaviour: string,
   points: P,
   fn: (...inputs: { readonly [I in keyof P]: Tensor }) => Tensor,
 ): GradientSample => ({ behaviour, fn: fn as GradientSample["fn"], points });
 
-/** The first is smooth enough to be differentiated twice; a gradient rule written in ops has a gradient itself. */
+/** Marks the first sample, which must be smooth enough, to be differentiated twice. */
 export const twice = (samples: readonly GradientSample[]): readonly GradientSample[] =>
   samples.map((sample, at) => (at === 0 ? { ...sample, isTwice: true } : sample));
 
-/** Spread over -1.5 … 1.5, all different and none near 0. */
+/** Numbers spread over -1.5 … 1.5, all different and none near 0. */
 export function spread(shape: Shape, turn = 0): Point {
   const size = elementCount(shape, "test data");
   const data = Array.from({ length: size }, (_, at) => {
@@ -44,7 +44,7 @@ export function spread(shape: Shape, turn = 0): Point {
   return { shape, data };
 }
 
-/** `spread`, positive and away from 0. */
+/** Like `spread`, but all positive and away from 0. */
 export function positivePoint(shape: Shape, turn = 0): Point {
   return { shape, data: spread(shape, turn).data.map((x) => Math.abs(x) + 0.3) };
 }

@@ -1,4 +1,4 @@
-/** Reading and writing at indices, counted from either end; tuples of each length behind each number of shared axes. */
+/** Reads and writes at indices counted from either end, and index tuples of each length after some batch axes. */
 import {
   type DType,
   elementCount,
@@ -43,10 +43,10 @@ function indexSamples<K extends Op>(samples: readonly Indexed<K>[]): Sampled<K> 
 
 const REDUCTIONS: readonly ScatterReduction[] = ["add", "mul", "max", "min"];
 
-/** The 8-bit floats and bool are moved, never reduced. */
+/** Whether scatters can combine elements of the dtype; f8 and bool are only moved. */
 const combines = (dtype: DType): boolean => !["f8e4m3", "f8e5m2", "bool"].includes(dtype);
 
-/** NaN in the data and in the updates, before a number and after one. */
+/** Operands with NaN in the data and in the updates, before a number and after one. */
 function withNan(dtype: DType, indices: Shape): readonly HostTensor[] {
   const nan = Number.NaN;
   const updates = [1, nan, 5, -5, 4, nan, nan];
@@ -59,25 +59,25 @@ function withNan(dtype: DType, indices: Shape): readonly HostTensor[] {
 
 const NAN_PLACES = [0, 1, 1, 2, 4, 4, 3];
 
-/** Exact in any order: small whole numbers, and products of at most two of them. */
+/** Small whole numbers, exact in any order, also in products of at most two of them. */
 const wholeFrom = (dtype: DType, shape: Shape, offset: number): HostTensor => {
   const low = dtype === "u8" || dtype === "u64" ? 0 : -2;
   return generate(dtype, shape, (at) => low + ((at * 3 + offset) % 5));
 };
 
-/** Three ones added to a number where each alone would be lost in a half: they must accumulate in f32. */
+/** Three ones to add to a number, each of which would be lost in a half, so that they must accumulate in f32. */
 function accumulating(dtype: DType): readonly [data: HostTensor, updates: HostTensor] {
   const big = dtype === "bf16" ? 256 : 2048;
   return [hostData(dtype, [big, 1]), hostData(dtype, [1, 1, 1])];
 }
 
-/** Indices of which the last one is the largest. */
+/** Random indices; the last one is the largest. */
 function tailIndices(random: RandomSource, shape: Shape, size: number): HostTensor {
   const last = elementCount(shape, "test data") - 1;
   return generate("i32", shape, (at) => (at === last ? size - 1 : random.integer(-size, size - 1)));
 }
 
-/** Each index once, in no order. */
+/** Each index once, in random order. */
 function shuffleIndices(random: RandomSource, size: number, shape: Shape): HostTensor {
   const order = Array.from({ length: size }, (_, at) => ({ at, key: random.next() }));
   order.sort((a, b) => a.key - b.key);
@@ -86,11 +86,11 @@ function shuffleIndices(random: RandomSource, size: number, shape: Shape): HostT
 
 const TAIL_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "max", "mul", "min"];
 
-/** Bools are moved only. */
+/** The reduction at a length; none for bools, which are only moved. */
 const reductionAt = (dtype: DType, length: number): ScatterReduction =>
   dtype === "bool" ? "none" : formAt(TAIL_REDUCTIONS, length);
 
-/** Data and updates: labels that are moved, or small whole numbers that are combined. */
+/** Data or updates: distinct labels if they are only moved, otherwise small whole numbers. */
 const dataFor = (draws: Draws, shape: Shape, reduction: ScatterReduction): HostTensor =>
   reduction === "none" ? label(draws, shape) : terms(draws, shape);
 
@@ -117,10 +117,10 @@ const ELEMENTS: readonly ((length: number) => Gathered)[] = [
 const manyIndices = (shape: Shape, size: number): HostTensor =>
   generate("i32", shape, (at) => ((at * 7_919 + 5) % size) - (at % 3 === 0 ? size : 0));
 
-/** Every index below `size` once: each update has its own place, so their order does not matter. */
+/** Every index below `size` once, so that the order of updates does not matter. */
 const eachIndexOnce = (size: number): HostTensor => generate("i32", [size], (at) => (at * 7_919) % size);
 
-/** Indices of which no two along the axis are equal, where the order of updates would matter. */
+/** Indices that are all different along the axis, so that the order of updates does not matter. */
 function distinctIndices(random: RandomSource, shape: Shape, axis: number, size: number): HostTensor {
   const inner = elementCount(shape.slice(axis + 1), "test data");
   const count = shape[axis] ?? 1;
@@ -137,7 +137,7 @@ function distinctIndices(random: RandomSource, shape: Shape, axis: number, size:
   );
 }
 
-/** Tuples of indices into `sizes`, each counted from either end. */
+/** Index tuples into `sizes`, with indices counted from either end. */
 function tuples(random: RandomSource, outer: Shape, sizes: Shape): HostTensor {
   const values = times(elementCount(outer, "test data"), () =>
     sizes.map((size) => random.integer(-size, size - 1)),
@@ -145,7 +145,7 @@ function tuples(random: RandomSource, outer: Shape, sizes: Shape): HostTensor {
   return hostData("i32", values, [...outer, sizes.length]);
 }
 
-/** One or two tuples that differ, counted from either end. */
+/** One or two different index tuples, with indices counted from either end. */
 function twoTuples(random: RandomSource, sizes: Shape): HostTensor {
   const places = drawPermutation(random, elementCount(sizes, "test data")).slice(0, 2);
   const values = places.flatMap((place) => {
@@ -162,7 +162,7 @@ function twoTuples(random: RandomSource, sizes: Shape): HostTensor {
   return hostData("i32", values, [places.length, sizes.length]);
 }
 
-/** Each index once along the axis, in another order in each line. */
+/** Each index once along the axis, in a different order in each line. */
 function shuffleAlong(random: RandomSource, shape: Shape, axis: number): HostTensor {
   const [side = 1] = shape;
   const inner = side ** (shape.length - 1 - axis);

@@ -1,4 +1,4 @@
-/** Integers around the limits of f64 and of machine words, and their exact arithmetic with bigints. */
+/** Integers around the limits of f64 and of machine words, and exact integer arithmetic with bigints. */
 import {
   elementCount,
   type FloatDType,
@@ -26,7 +26,7 @@ const words: Readonly<Record<IntegerDType, Word>> = {
   u8: { bits: 8, signed: false },
 };
 
-/** The low bits of x, as a value of that dtype. */
+/** The low bits of x as a value of the dtype. */
 export function wrap(dtype: IntegerDType, x: bigint): bigint {
   const { bits, signed } = words[dtype];
   return signed ? BigInt.asIntN(bits, x) : BigInt.asUintN(bits, x);
@@ -63,7 +63,7 @@ export function greater(a: bigint, b: bigint): bigint {
 
 const POWERS = [7, 8, 15, 16, 24, 30, 31, 32, 33, 52, 53, 54, 62, 63, 64];
 
-/** 0, small numbers, and both sides of every power of two that is a limit, of either sign. */
+/** 0, small numbers, and the neighbors of every power of two that is a limit, with both signs. */
 export function edges(dtype: IntegerDType): readonly bigint[] {
   const near = POWERS.flatMap((power) => [
     2n ** BigInt(power) - 1n,
@@ -74,7 +74,7 @@ export function edges(dtype: IntegerDType): readonly bigint[] {
   return [...new Set([...all, ...all.map((x) => -x)])].filter((x) => holds(dtype, x));
 }
 
-/** With a random number of bits: small numbers are as likely as large ones. */
+/** An integer with a random number of bits, so that small numbers are as likely as large ones. */
 function drawInteger(random: RandomSource, dtype: IntegerDType): bigint {
   const { bits, signed } = words[dtype];
   const word = (BigInt(random.integer(0, 2 ** 32 - 1)) << 32n) | BigInt(random.integer(0, 2 ** 32 - 1));
@@ -85,7 +85,7 @@ function drawInteger(random: RandomSource, dtype: IntegerDType): bigint {
 export const drawIntegers = (random: RandomSource, dtype: IntegerDType, count: number): readonly bigint[] =>
   Array.from({ length: count }, () => drawInteger(random, dtype));
 
-/** Whole vectors, and one with a remainder. */
+/** Lengths of whole vectors, and one with a remainder. */
 const COUNTS = [8, 16, 17];
 const ABOVE = [
   2n ** 7n,
@@ -99,7 +99,7 @@ const ABOVE = [
 ];
 const BELOW = [-(2n ** 31n) + 20n, -(2n ** 31n) - 20n, -(2n ** 53n) - 20n];
 
-/** 8, 16 and 17 numbers, unordered, that differ only in their lowest bits; above each limit, and below its negative. */
+/** Unordered lists of 8, 16 and 17 consecutive integers above positive limits and near negative ones. */
 export function neighbours(dtype: IntegerDType): readonly (readonly bigint[])[] {
   return [...ABOVE, ...BELOW]
     .filter((base) => holds(dtype, base) && holds(dtype, base + 17n))
@@ -108,7 +108,7 @@ export function neighbours(dtype: IntegerDType): readonly (readonly bigint[])[] 
     );
 }
 
-/** All elements different; f32 cannot hold them, nor can f64 those of 64 bits. */
+/** Different integers that f32 cannot hold, nor f64 if they have 64 bits. */
 export function oddIntegers(dtype: IntegerDType, shape: Shape, offset = 0): HostTensor {
   const size = elementCount(shape, "test data");
   const start: Readonly<Record<IntegerDType, readonly [base: bigint, step: bigint]>> = {
@@ -128,7 +128,7 @@ export function oddIntegers(dtype: IntegerDType, shape: Shape, offset = 0): Host
   );
 }
 
-/** The integer rounded once to a float format, ties to even. */
+/** Rounds an integer once to a float format, ties to even. */
 export function roundInteger(dtype: FloatDType, x: bigint): number {
   const { fractionBits, maxFinite } = floatFormats[dtype];
   const size = x < 0n ? -x : x;
@@ -143,7 +143,7 @@ export function roundInteger(dtype: FloatDType, x: bigint): number {
   return Math.sign(Number(x)) * (rounded > maxFinite ? Number.POSITIVE_INFINITY : rounded);
 }
 
-/** Ties of that format and their neighbors, at every size that the dtype holds: double rounding goes wrong here. */
+/** Ties of a float format and their neighbors, at every magnitude of the dtype, where double rounding goes wrong. */
 export function integerTies(dtype: IntegerDType, to: FloatDType): readonly bigint[] {
   const { fractionBits, maxFinite } = floatFormats[to];
   const { bits, signed } = words[dtype];

@@ -1,4 +1,4 @@
-/** Operands that are views of something else when they reach a node, for engines that avoid copies. */
+/** Operands that are views when they reach a node, for engines that avoid copies. */
 import {
   elementCount,
   type GraphBuilder,
@@ -12,7 +12,7 @@ import {
 export interface Layout {
   readonly name: string;
   readonly applies: (shape: Shape) => boolean;
-  /** The tensor to feed, and the nodes that produce the operand from it. */
+  /** The tensor to feed; `graph` emits the nodes that compute the operand from it. */
   readonly host: (tensor: HostTensor) => HostTensor;
   readonly graph: (builder: GraphBuilder, fed: Value, shape: Shape) => Value;
 }
@@ -31,7 +31,7 @@ const transposed: Layout = {
   graph: (builder, fed, shape) => builder.emitOne("Transpose", [fed], { perm: reverseAxes(shape) }),
 };
 
-/** Every axis starts at index 1 and takes every second element; the elements between must not be read. */
+/** Takes every second element from index 1 on, along every axis; the elements in between must not be read. */
 const sliced: Layout = {
   name: "sliced",
   applies: (shape) => shape.length >= 1 && !shape.includes(0),
@@ -55,7 +55,7 @@ const sliced: Layout = {
 
 export const LAYOUTS: readonly Layout[] = [transposed, sliced];
 
-/** A feed for `sampleGraph` that applies the layout where possible. */
+/** A feed for `sampleGraph` that applies the layout where it can. */
 export function layOut(layout: Layout) {
   return (builder: GraphBuilder, name: string, tensor: HostTensor): readonly [Value, HostTensor] => {
     const derived = layout.applies(tensor.shape);
@@ -65,7 +65,7 @@ export function layOut(layout: Layout) {
   };
 }
 
-/** A tensor whose element at each index is one of the given tensor's, or junk. */
+/** Makes a tensor from elements of another: `from` gives their positions, or undefined for junk. */
 function rearrange(
   tensor: HostTensor,
   shape: Shape,

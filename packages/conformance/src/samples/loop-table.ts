@@ -1,4 +1,4 @@
-/** Loops whose bodies only move values, so that every dtype has them and every bit is compared. */
+/** Loops whose bodies only move values, so that they work in every dtype and every bit is compared. */
 import {
   DTYPES,
   type DType,
@@ -26,7 +26,7 @@ type Attributes = OpAttributes["Scan"];
 interface LoopParts {
   readonly dtype: DType;
   readonly carries?: readonly Shape[];
-  /** Shapes of the elements. */
+  /** Shapes of the sequences' elements. */
   readonly sequences?: readonly Shape[];
   readonly invariants?: readonly Shape[];
   readonly length?: number;
@@ -34,7 +34,7 @@ interface LoopParts {
   readonly step: (builder: GraphBuilder, inputs: readonly Value[]) => readonly Value[];
 }
 
-/** A loop on distinguishable data. */
+/** A loop on data whose elements are all different. */
 function loop({
   dtype,
   carries = [],
@@ -61,7 +61,7 @@ function loop({
   return sample(attributes, ...given.map((shape, index) => countUp(dtype, shape, 5 * index)));
 }
 
-/** Delays by two elements: two carries, of which one moves to the other. */
+/** Delays a sequence by two elements: there are two carries, and one moves to the other. */
 const delayTwice = (dtype: DType, shape: Shape, length: number, reverse: boolean): OpSample<"Scan"> =>
   loop({
     dtype,
@@ -78,7 +78,7 @@ const delayTwice = (dtype: DType, shape: Shape, length: number, reverse: boolean
 
 const directions = [false, true];
 
-/** Each element a step later, after those of the carry. */
+/** Delays a sequence by one element; the carry comes first. */
 function delay(length: number, shape: readonly number[]) {
   const builder = new GraphBuilder();
   const type = { dtype: "f32" as const, shape };
@@ -107,8 +107,8 @@ const backwards = (builder: GraphBuilder, value: Value): Value => {
 };
 
 /**
- * Each carry becomes the one before it, and the first an element of the first sequence, or the last carry backwards.
- * All that the body has is stacked.
+ * Each carry becomes the one before it, reversed. The first becomes an element of the first sequence or, without
+ * sequences, the last carry reversed. All inputs of the body are stacked.
  */
 function loopBody(dtype: DType, shape: Shape, carries: number, sequences: number, invariants: number): Graph {
   const builder = new GraphBuilder();
@@ -124,7 +124,7 @@ function loopBody(dtype: DType, shape: Shape, carries: number, sequences: number
 
 const EMPTY: Graph = { inputs: [], nodes: [], outputs: [] };
 
-/** A recurrence of a carry, a sequence and weights from outside: its last carry and all before, as one number each row. */
+/** A recurrence of a carry, a sequence and outer weights. Returns the last carry plus the sum of all results. */
 const recurrence =
   (reverse: boolean, isKept: boolean) =>
   (h: Tensor, x: Tensor, w: Tensor): Tensor => {
@@ -138,7 +138,7 @@ const recurrence =
 
 const points = [spread([2, 3]), spread([4, 2, 3], 1), spread([3, 3], 2)] as const;
 
-/** A dtype of each size of an element, and of each kind. */
+/** One dtype of each element size and kind. */
 const OPTION_DTYPES: readonly DType[] = ["f32", "f16", "i64", "bool"];
 
 export const loopTable: OpTable<OpOf<"loop">> = {

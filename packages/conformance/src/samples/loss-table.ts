@@ -22,7 +22,7 @@ import { formAt, lengths } from "./tail-data.js";
 const anyLabels = (random: RandomSource, classes: number, shape: Shape): HostTensor =>
   generate("i32", shape, () => random.integer(0, classes - 1));
 
-/** The second op takes log-probabilities: any negative numbers are accepted. */
+/** Samples with scores from `low` to `high`. NegativeLogLikelihoodLoss accepts any negative numbers. */
 function lossValues<K extends OpOf<"loss">>(low: number, high: number): Sampled<K> {
   return (draws) => {
     const one = (
@@ -74,7 +74,7 @@ function lossValues<K extends OpOf<"loss">>(low: number, high: number): Sampled<
 
 const INFINITE: number = Number.POSITIVE_INFINITY;
 
-/** Many classes, of which the last is a label, and many labels. */
+/** Shapes with many classes or many labels; the last label is the last class. */
 const TAIL_SCORES: readonly ((length: number) => Shape)[] = [
   (n) => [3, n],
   (n) => [n, 3],
@@ -84,8 +84,8 @@ const TAIL_SCORES: readonly ((length: number) => Shape)[] = [
 ];
 
 /**
- * One class far above all others, whose exponentials are lost next to it: the logarithms are these whole numbers, and
- * their sums are exact.
+ * One class far above all others, whose exponentials are lost next to its own. The log-probabilities are these whole
+ * numbers, and their sums are exact.
  */
 function farApart(draws: Draws, shape: Shape): HostTensor {
   const [, classes = 1, ...rest] = shape;
@@ -118,7 +118,7 @@ function lossTail<K extends OpOf<"loss">>(low: number, high: number): GeneratedR
     );
 }
 
-/** At least one logit of 0 in every row. */
+/** Scores with one 0 in every row, far above the others. */
 const peakRows = (shape: Shape): HostTensor => {
   const classes = shape[1] ?? 1;
   return generate("f32", shape, (at) => {
@@ -130,7 +130,7 @@ const peakRows = (shape: Shape): HostTensor => {
 const manyLabels = (count: number, classes: number): HostTensor =>
   generate("i32", [count], (at) => (at * 11) % classes);
 
-/** Losses without reduction, and where sums are exact, their sum and mean. */
+/** Samples of large losses, with the reductions whose sums are exact. */
 function lossSizes<K extends OpOf<"loss">>(
   make: (shape: Shape) => HostTensor,
   reductions: readonly LossReduction[],
@@ -167,7 +167,7 @@ const lossSides =
 
 const SCORES: readonly Shape[] = [[6, 5], [4, 5, 3], [2, 5, 3, 2], [2, 5, 2, 1, 3]]; // biome-ignore format: one line
 
-/** The ignored label is any class, the first among them, or none. */
+/** Every option; the ignored label may be any class, the first one, or no class. */
 function lossOptions<K extends OpOf<"loss">>(op: K, low: number, high: number): Options<K> {
   return (dtype) => [
     setting<OpOf<"loss">, { readonly scores: readonly Shape[]; readonly weighted: readonly boolean[] }>(

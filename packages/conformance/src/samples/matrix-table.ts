@@ -1,4 +1,4 @@
-/** Products of matrices: orders of their axes, equations of Einsum, options of Gemm. */
+/** Matrix products: orders of axes, equations of Einsum, options of Gemm. */
 import { type DType, type HostTensor, isFloat, type OpAttributes, type OpOf, type Shape } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData } from "../host-data.js";
@@ -40,7 +40,7 @@ const PRODUCTS: readonly (readonly [Shape, Shape])[] = [
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-/** One non-finite row or column among ones: its own results are not finite, and all others are. */
+/** Ones with NaN and infinities in some rows. Only results of these rows are non-finite. */
 function nonFinite(dtype: DType): readonly HostTensor[] {
   const left = [1, 2, 3, Number.NaN, 1, 1, INFINITE, 1, 1, -INFINITE, INFINITE, 1, INFINITE, 0, 1];
   const right = [1, 2, 1, 0, 1, 1];
@@ -57,7 +57,7 @@ const gemmAttributes = (given: Partial<OpAttributes["Gemm"]>): OpAttributes["Gem
 
 type Sizes = readonly [rows: number, inner: number, columns: number];
 
-/** Sums without terms are 0, and C is still added; and results without elements. */
+/** Sums without terms, which are 0 plus C, and results without elements. */
 const EMPTY: readonly { readonly attributes: Partial<OpAttributes["Gemm"]>; readonly sizes: Sizes }[] = [
   { attributes: {}, sizes: [5, 0, 3] },
   { attributes: { transA: true, transB: true, alpha: 0.5, beta: 2 }, sizes: [5, 0, 3] },
@@ -131,7 +131,7 @@ const EINSUMS: readonly (readonly [equation: string, ...shapes: Shape[]])[] = [
   ["ij,jk->ik", [17, 33], [33, 9]],
 ]; // biome-ignore format: one equation a line
 
-/** A letter twice in a term is a diagonal, and in the result's place it stays one axis. */
+/** Equations with a letter repeated in a term, which takes the diagonal. */
 const DIAGONALS: typeof EINSUMS = [
   ["ii->i", [4, 4]],
   ["ii", [4, 4]],
@@ -162,7 +162,7 @@ const SEVERAL: typeof EINSUMS = [
   ["...i,ij,j...->...", [2, 3], [3, 4], [4, 2]],
 ];
 
-/** Sums without terms are 0; and results without elements. */
+/** Sums without terms, which are 0, and results without elements. */
 const WITHOUT: typeof EINSUMS = [
   ["ij,jk->ik", [2, 0], [0, 3]],
   ["ij,jk->ik", [0, 2], [2, 3]],
@@ -192,7 +192,7 @@ function einsums(
 }
 
 /**
- * A row or a column of zeros by a matrix that holds NaN or an infinity, either way round: a product that skips zeros hides
+ * Zeros in a row or column times a matrix with NaN or an infinity, in both orders. A product that skips zeros hides
  * the NaN that the finite check looks for.
  */
 function zerosByNonFinite(dtype: DType): readonly (readonly [HostTensor, HostTensor])[] {
@@ -207,13 +207,13 @@ function zerosByNonFinite(dtype: DType): readonly (readonly [HostTensor, HostTen
   );
 }
 
-/** Factors whose products are summed; 1 and 2, so that halves hold every sum. */
+/** Factors of 1 and 2, so that halves hold every sum of products exactly. */
 const factors =
   (draws: Draws) =>
   (shape: Shape): HostTensor =>
     terms(draws, shape, 2);
 
-/** One long side: of the sum, of the rows, and of the columns. */
+/** Sizes with one long side: the inner one, the rows, or the columns. */
 const LONG: readonly ((length: number) => Sizes)[] = [
   (n) => [2, n, 3],
   (n) => [n, 3, 2],
@@ -228,7 +228,7 @@ const productSizes = (dtype: DType): readonly Sizes[] => [
   ...lengths(dtype).map((length) => formAt(LONG, length)(length)),
 ];
 
-/** Vectors, and batches that are shared or broadcast. */
+/** Operand shapes: vectors, matrices, and batches that are shared or broadcast. */
 const BATCHES: readonly ((sizes: Sizes) => readonly [a: Shape, b: Shape])[] = [
   ([m, k, n]) => [[m, k], [k, n]],
   ([m, k]) => [[m, k], [k]],
@@ -270,7 +270,7 @@ const TAIL_EQUATIONS: readonly (readonly [string, (sizes: Sizes) => readonly Sha
 
 const rotating = <T>(forms: readonly T[], at: number): T => forms[at % forms.length] as T;
 
-/** Rows, columns, inner axes and batches beyond 64, 1 000, 4 096 and 65 536; a row and a column times a matrix. */
+/** Rows, columns, inner axes and batches of more than 64, 1 000, 4 096 and 65 536; also products of vectors. */
 const LARGE_PRODUCTS: readonly (readonly [Shape, Shape])[] = [
   [[4_133, 5], [5, 18]],
   [[5, 3], [3, 14_001]],
@@ -303,7 +303,7 @@ const largeGemm = (
 
 const SIDES = [2, 3, 4];
 
-/** Vectors, matrices and batches whose size is that of the matrices, shared by all or broadcast. */
+/** Vectors, matrices and batches with all sizes equal; batches are shared or broadcast. */
 const cubeProducts = (n: number): readonly (readonly [Shape, Shape])[] => [
   [[n, n], [n, n]],
   [[n], [n, n]],
@@ -325,7 +325,7 @@ const booleans = [false, true];
 
 const spell = (letters: string, order: readonly number[]): string => order.map((at) => letters[at]).join("");
 
-/** Every order of the letters of each operand and of the result, of products of matrices and of batches. */
+/** Matrix and batch products, with the letters of each operand and of the result in every order. */
 const CUBE_EQUATIONS: readonly (readonly [equation: string, ranks: readonly number[]])[] = [
   ...permutations(2).flatMap((a) =>
     permutations(2).flatMap((b) =>
@@ -360,7 +360,7 @@ const CUBE_EQUATIONS: readonly (readonly [equation: string, ranks: readonly numb
   ["ijk,k->ji", [3, 1]],
 ];
 
-/** The results that a letter's axes can make: each choice of some letters in each order. */
+/** All results that the letters allow: each choice of letters in each order. */
 function einsumResults(letters: readonly string[]): readonly string[] {
   return [
     "",
@@ -372,7 +372,7 @@ function einsumResults(letters: readonly string[]): readonly string[] {
 
 const uniqueLetters = (...terms: readonly string[]): readonly string[] => [...new Set(terms.join(""))];
 
-/** Every form of one operand with up to three axes, equal letters among them. */
+/** All equations of one operand with up to three axes, also with equal letters. */
 const OF_ONE = ["i", "ii", "ij", "iii", "iij", "iji", "ijj", "ijk"].flatMap((term) => [
   term,
   ...einsumResults(uniqueLetters(term)).map((result) => `${term}->${result}`),
@@ -380,7 +380,7 @@ const OF_ONE = ["i", "ii", "ij", "iii", "iij", "iji", "ijj", "ijk"].flatMap((ter
 
 const TERMS = ["", "i", "j", "ij", "ji", "jk", "kj", "ii", "bij", "bjk", "jbk"];
 
-/** Pairs of terms, each in both orders and with one of its results. */
+/** All pairs of terms in both orders, each with one possible result. */
 const OF_TWO = TERMS.flatMap((left, row) =>
   TERMS.map((right, column) => {
     const results = einsumResults(uniqueLetters(left, right));

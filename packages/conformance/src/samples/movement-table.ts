@@ -1,4 +1,4 @@
-/** Operators that move elements: every bit is kept, in every dtype. */
+/** Operators that move elements and keep every bit, in every dtype. */
 import {
   type DType,
   type HostTensor,
@@ -23,7 +23,7 @@ import { formAt, label, lengths, sideTriples } from "./tail-data.js";
 
 type Moved<K extends Op> = readonly [attributes: OpAttributes[K], ...shapes: Shape[]];
 
-/** The same attributes and shapes in every dtype. */
+/** Samples with the same attributes and shapes in every dtype. */
 function movementValues<K extends Op>(samples: readonly Moved<K>[]): Sampled<K> {
   return ({ dtype }) => ({
     values: samples.map(([attributes, ...shapes]) =>
@@ -39,7 +39,7 @@ const slice = (
   steps: readonly number[] = axes.map(() => 1),
 ): OpAttributes["Slice"] => ({ axes, starts, ends, steps });
 
-/** A pad value that every dtype holds exactly; true in bool. */
+/** A padding value that every dtype holds exactly; true for bool. */
 const padValue = (dtype: DType): number => (dtype === "bool" ? 1 : isFloat(dtype) ? 1.5 : 3);
 
 type TailForm<K extends Op> = (
@@ -49,7 +49,7 @@ type TailForm<K extends Op> = (
 const movementTail = <K extends Op>(...forms: readonly TailForm<K>[]): GeneratedRow<K> =>
   movementTails(forms, () => []);
 
-/** One of the forms at each length, and more at other sizes. */
+/** Samples of one form at each length, and of additional sizes. */
 function movementTails<K extends Op>(
   forms: readonly TailForm<K>[],
   more: (dtype: DType) => readonly ReturnType<TailForm<K>>[],
@@ -107,7 +107,7 @@ function orders(axes: readonly number[]): readonly (readonly number[])[] {
 
 type Range = readonly [start: number, end: number, step: number];
 
-/** Ranges of an axis of that size: without its first or last elements, with steps, and backwards. */
+/** Ranges of an axis of the given size: without the first or last elements, with steps, and backwards. */
 const sliceRanges = (size: number): readonly Range[] => [
   [1, size, 1],
   [0, size - 1, 1],
@@ -128,7 +128,7 @@ const sliceBy = (axes: readonly number[], ranges: readonly Range[]): OpAttribute
   steps: ranges.map(([, , step]) => step),
 });
 
-/** Pads of all axes, of which some are not 0. */
+/** The `pads` attribute for padding of some axes. */
 function padsAlong(
   rank: number,
   amounts: Readonly<Record<number, readonly [number, number]>>,
@@ -173,7 +173,7 @@ const padAxes: Sampled<"Pad"> = axisSamples(({ dtype }) =>
 const everyAxis = <K extends Op>(samples: readonly Moved<K>[]): Sampled<K> =>
   axisSamples(() => ({ "every-axis": samples }));
 
-/** The shape with an axis of 1 inserted at each of those places of the result. */
+/** The shape with axes of size 1 inserted at the given positions of the result. */
 function widen(shape: Shape, axes: readonly number[]): Shape {
   const rest = [...shape];
   return Array.from({ length: shape.length + axes.length }, (_, axis) =>
@@ -181,7 +181,7 @@ function widen(shape: Shape, axes: readonly number[]): Shape {
   );
 }
 
-/** A shape with each set of places, up to five axes in all. */
+/** Shapes with each set of positions for new axes, up to five axes in all. */
 const WIDENED = [[], [3], [3, 2], [3, 2, 4], [2, 3, 4, 5]].flatMap((shape: Shape) =>
   subsets(5)
     .filter((axes) => (axes.at(-1) ?? 0) < shape.length + axes.length && shape.length + axes.length <= 5)
@@ -202,7 +202,7 @@ const PERMUTED = [
   [2, 5] as const,
 ];
 
-/** Each axis by itself, and each two of them in both orders. */
+/** Each axis alone, and each pair of axes in both orders. */
 const axisOrders = (rank: number): readonly (readonly number[])[] => [
   ...cube(0, rank).map((_, axis) => [axis]),
   ...cube(0, rank).flatMap((_, a) => cube(0, rank).flatMap((_each, b) => (a === b ? [] : [[a, b]]))),
@@ -213,7 +213,7 @@ const replaceSize = (shape: Shape, axis: number, size: number): Shape =>
 
 const MODES = ["constant", "edge", "reflect"] as const;
 
-/** Each pad by itself, and a different one on each side of each axis. */
+/** Padding on one side only, each in turn, and different padding on each side of each axis. */
 const padLists = (rank: number): readonly (readonly number[])[] => [
   ...cube(0, 2 * rank).map((_, end) => cube(0, 2 * rank).map((zero, at) => (at === end ? 1 : zero))),
   cube(0, 2 * rank).map((_, at) => at % 3),
@@ -223,7 +223,7 @@ const PADDED: Shape = [3, 4, 3];
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-/** The values that the dtype holds. */
+/** Padding values that the dtype holds. */
 const padValues = (dtype: DType): readonly number[] => {
   if (dtype === "bool") return [0, 1];
   if (dtype === "f8e4m3") return [0, 1.5, -3];

@@ -1,4 +1,4 @@
-/** Softmax, and normalization of layers. */
+/** Softmax and layer normalization. */
 import {
   type DType,
   type HostTensor,
@@ -51,7 +51,7 @@ function softmaxValues<K extends SoftmaxOp>(): Sampled<K> {
   };
 }
 
-/** NaN stays in its row. */
+/** A row with NaN, which must not reach the other row. */
 function nanRow(dtype: DType) {
   return {
     "nan-in-a-row": [
@@ -72,7 +72,7 @@ const ALONG: readonly ((length: number) => Along)[] = [
   (n) => [[2, n, 3], 1],
 ]; // biome-ignore format: one form a line
 
-/** The last of the first row is so large that exponentials overflow if the maximum leaves it out. */
+/** Scores whose first row ends with a number so large that exponentials overflow if the maximum leaves it out. */
 function tailScores(draws: Draws, shape: Shape): HostTensor {
   const x = randomData(draws, shape, -4, 4);
   return shape[0] === 3 && shape.length === 2 ? setElements(x, 100, (shape[1] ?? 1) - 1) : x;
@@ -87,7 +87,7 @@ function softmaxTail<K extends SoftmaxOp>(): GeneratedRow<K> {
     );
 }
 
-/** Rows of that length, and blocks of 3 rows. */
+/** Shapes and first normalized axes: rows of the length, and blocks of 3 rows. */
 const PARTS: readonly ((length: number) => Along)[] = [
   (n) => [[3, n], 1],
   (n) => [[2, 3, n], 1],
@@ -101,7 +101,7 @@ const normalizationParts = (dtype: DType): readonly Along[] =>
 
 const tailEpsilon = { epsilon: 1e-3 };
 
-/** Generates numbers whose exponentials are 1 and 0, so that every sum of them is exact. */
+/** Numbers whose exponentials are 1 and 0, so that all their sums are exact. */
 const onesAndZeros = (shape: Shape): HostTensor => generate("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
 function softmaxSizes<K extends SoftmaxOp>(): SizeRow<K> {
@@ -116,7 +116,7 @@ function softmaxAxes<K extends SoftmaxOp>(): Sampled<K> {
   });
 }
 
-/** The shapes of a scale for elements of that shape: all of it, one number, and 1 along its last or first axis. */
+/** Shapes of a scale for elements of a shape: all of it, a scalar, without its first axis, and 1 along its last. */
 function scaleShapes(shape: Shape): readonly Shape[] {
   const all: readonly Shape[] = [shape, [], shape.slice(1), [...shape.slice(0, -1), 1]];
   return all.filter((one, at) => all.findIndex((other) => sameShape(one, other)) === at);
@@ -124,7 +124,7 @@ function scaleShapes(shape: Shape): readonly Shape[] {
 
 const shareScores = (draws: Draws, shape: Shape): HostTensor => randomData(draws, shape, -4, 4);
 
-/** A part of each shape from each axis on, and its forms that broadcast. */
+/** Shapes of a scale: the axes of each shape from each axis on, and variants that broadcast. */
 const CUBE_PARTS = CUBES.flatMap((shape) =>
   shape.flatMap((_, axis) => {
     const part = shape.slice(axis);

@@ -8,20 +8,20 @@ import type { OptionOp, Options } from "./setting.js";
 
 /**
  * Samples of one op in one dtype, for one case. Data is made when the case runs; shapes, dtypes and attributes do not
- * depend on the random numbers. A tensor that several samples hold is one input of the graph.
+ * depend on the random numbers. A tensor that several samples share is one input of the graph.
  */
 export type GeneratedRow<K extends Op> = (draws: Draws) => readonly OpSample<K>[];
 
-/** In the first dtype of the op, which is mostly f32; data is made when the case runs. */
+/** Samples in the first dtype of the op, which is mostly f32; data is made when the case runs. */
 export type SizeRow<K extends Op> = () => readonly OpSample<K>[];
 
-/** Samples of every op, however it is tested besides. */
+/** The samples that every op has. */
 export interface CommonRow<K extends Op> {
-  /** By behavior, in every dtype. */
+  /** Samples by behavior, in every dtype. */
   readonly samples: Sampled<K>;
-  /** Beyond each size at which engines switch to other code. */
+  /** Samples beyond each size at which engines switch to other code. */
   readonly sizes: SizeRow<K>;
-  /** Other dtypes than the first that `sizes` cannot have: the attributes or other operands do not allow it. */
+  /** Dtypes that `sizes` cannot be converted to, because of attributes or other operands. */
   readonly unsized?: readonly DType[];
   readonly gradients: Gradients;
   readonly rare?: readonly RareRow<K>[];

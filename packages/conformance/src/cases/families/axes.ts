@@ -8,8 +8,8 @@ import { drawSome } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /**
- * The first dtype of an op has all samples. Each other one has those of a reduction along a single axis, and of the rest
- * of each behavior that many, which the seed draws.
+ * Number of samples per behavior that the seed draws for dtypes other than an op's first, which has all samples.
+ * Reductions along a single axis are not counted: every dtype has all of them.
  */
 const DRAWN = 20;
 

@@ -6,8 +6,8 @@ import { graphCase } from "../kinds/graph-case.js";
 import { sampleGraph } from "../kinds/op-cases.js";
 
 /**
- * One case for each op that has samples in the column and each dtype that it takes, among those of `dtypes`; of its
- * samples those `chosen`.
+ * One case for each op with samples in the column and each of `dtypes` that the op takes, on the samples that
+ * `chosen` keeps.
  */
 export function columnCases(
   group: string,

@@ -1,9 +1,9 @@
-/** Operators on tensors of which all sides are equal, where only the values show that two axes were exchanged. */
+/** Operators on tensors whose sides are all equal, so that only the values show an exchange of two axes. */
 import { DTYPES, isComputeFloat, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { columnCases } from "./column-cases.js";
 
-/** Eight-bit floats are only moved, and not by every form of a scatter. */
+/** All dtypes but f8, which is only moved, and not by every form of a scatter. */
 const SIDED = DTYPES.filter((dtype) => !isFloat(dtype) || isComputeFloat(dtype));
 
 export const equalSideCases: readonly ConformanceCase[] = columnCases(

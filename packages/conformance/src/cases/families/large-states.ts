@@ -1,4 +1,4 @@
-/** Slots, results and handles of 20 000 elements of random bits, every one of which is compared. */
+/** Slots, results and handles of 20 000 elements of random bits; all elements are compared. */
 import { DTYPES, type DType, type Graph, type HostTensor, type StateBinding } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat } from "../../expectations.js";
@@ -14,7 +14,7 @@ const SIZE = 20_000;
 const SLOTS = ["always", "applied", "kept", "passed", "first", "second"] as const;
 
 /**
- * Replaces one slot always and one when applied, passes one on, exchanges two, and keeps one; shows what it saw of each.
+ * Replaces one slot always and one when applied, passes one on, exchanges two, and keeps one; returns the old values.
  */
 function exchanging(dtype: DType): Graph {
   const type = valueType(dtype, SIZE);

@@ -1,4 +1,4 @@
-/** Arrays that a backend has given stay as they are, and no two share memory, whatever is called afterwards. */
+/** Arrays that a backend has returned do not change and do not share memory, whatever is called afterwards. */
 import {
   type Backend,
   DTYPES,
@@ -21,7 +21,7 @@ import { expectSame, scriptedCase } from "../kinds/scripted-case.js";
 
 const STEPS = 80;
 
-/** x, y → y, x; `slot` is seen and replaced by x. */
+/** Exchanges x and y; returns the old value of `slot` and replaces it by x. */
 const exchanging = (dtype: DType, length: number): Graph =>
   buildGraph({
     inputs: { x: valueType(dtype, length), y: valueType(dtype, length), slot: valueType(dtype, length) },
@@ -39,7 +39,7 @@ interface Given {
   readonly what: string;
 }
 
-/** Everything that was given, compared again after each call. */
+/** All arrays that the backend has returned, compared again after each call. */
 class Kept {
   readonly #all: Given[] = [];
 
@@ -52,7 +52,7 @@ class Kept {
     this.#all.push({ tensor, want, what });
   }
 
-  /** The caller writes to one of them; the others must not change. */
+  /** Writes to one of the arrays, as a caller may; the others must not change. */
   overwriteOne(random: RandomSource): string {
     const [gone] = this.#all.splice(random.integer(0, this.#all.length - 1), 1);
     overwrite(gone?.tensor);
@@ -84,7 +84,7 @@ interface World {
   readonly handles: (readonly [handle: Handle, value: HostTensor])[];
   readonly state: State;
   readonly executable: Executable;
-  /** The value in the slot. */
+  /** The value that the slot must hold. */
   held: HostTensor;
 }
 

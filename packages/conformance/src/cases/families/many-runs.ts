@@ -1,4 +1,4 @@
-/** The thousandth run is as right as the first, whatever an engine counts, reuses or rewrites by then. */
+/** The thousandth run is as right as the first, whatever an engine has counted, reused or rewritten by then. */
 import { type Executable, type Graph, type HostTensor, type RunInput, type State, tensor } from "@mp/graph";
 import type { CaseContext, ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../../expectations.js";
@@ -9,10 +9,10 @@ import { profileCase } from "../kinds/profile-case.js";
 import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
 import { type Setup, withState } from "../kinds/with-state.js";
 
-/** More than 2^10: a counter of ten bits begins again. */
+/** More than 2^10, at which a counter of ten bits starts again. */
 const RUNS = 1_030;
 const SIZE = 5;
-/** An engine with two sets of buffers has made both after so many runs. */
+/** Number of runs after which an engine with two sets of buffers has allocated both. */
 const SETTLED = 20;
 
 /** doubled = x + x; moved = x + y. */
@@ -41,7 +41,7 @@ function expectAll(got: Tensors, want: Tensors, when: string): void {
   for (const [name, value] of Object.entries(want)) expectSame(got[name], value, `${name} of ${when},`);
 }
 
-/** Weight and total grow by what is fed, the weight only when applied; `kept` is passed on; runs are counted. */
+/** Adds inputs to weight and total, to the weight only when applied; passes `kept` on and counts runs. */
 const growing = (): Setup => ({
   graph: buildGraph({
     inputs: {
@@ -102,7 +102,7 @@ function createModel({ values }: Setup): Model {
 const expectState = async (state: State, { values }: Model, when: string): Promise<void> =>
   expectAll(await state.read(), values, `the state after ${when}`);
 
-/** Small changes, so that sums stay whole numbers that f32 has. */
+/** Small whole numbers, so that sums stay exact in f32. */
 const step = (random: RandomSource): HostTensor<"f32"> =>
   f32(...Array.from({ length: SIZE }, () => random.integer(-9, 9)));
 
@@ -156,7 +156,7 @@ const stateful = scriptedCase(
   },
 );
 
-/** The runs are not awaited one by one, and the state is read in between. */
+/** Runs that are not awaited one by one, with reads of the state in between. */
 const queued = scriptedCase("many-runs/state/twenty-at-a-time", growing().graph, async (backend, context) => {
   const { random } = context;
   const say = saying(context);
@@ -222,7 +222,7 @@ const written = scriptedCase(
   },
 );
 
-/** A run is refused, or fails, between those that are good. */
+/** Good runs with refused and failed ones in between. */
 const failing = scriptedCase(
   "many-runs/state/with-refused-runs-between",
   growing().graph,
@@ -305,7 +305,7 @@ const profiled = profileCase("many-runs/profile/between-runs", growing().graph, 
 
 const LIVES = 40;
 
-/** Nothing of a program or a state may be left for the one after it. */
+/** An ended program or state must leave nothing behind for the next one. */
 const lives = scriptedCase(
   "many-runs/lives/of-executables-and-states",
   growing().graph,

@@ -1,4 +1,4 @@
-/** Hundreds of slots, inputs, outputs, handles and executables, thousands of nodes: no table of an engine may be too small. */
+/** Hundreds of slots, inputs, outputs, handles and executables, and thousands of nodes fit an engine's tables. */
 import {
   type Executable,
   type Graph,
@@ -22,7 +22,7 @@ const MANY = 300;
 
 const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
 
-/** Lengths from 0 to 7: slots whose numbers differ by a power of two have one type. */
+/** The length of a slot, 0 … 7. Slots whose indices differ by 8 or a higher power of two have the same type. */
 const lengthOf = (index: number): number => index % 8;
 
 const whole = (random: RandomSource, length: number): HostTensor =>
@@ -34,7 +34,7 @@ const wholes = (random: RandomSource): readonly HostTensor[] =>
 const named = (stem: string, values: readonly HostTensor[]): Record<string, HostTensor> =>
   Object.fromEntries(values.map((value, index) => [`${stem}${index}`, value]));
 
-/** Each output from the slot and the input of its number; every third slot is replaced, every third when applied. */
+/** Output i is slot i plus input i. Of three slots, one is kept, one is replaced always, and one when applied. */
 const wide: Graph = buildGraph({
   inputs: {
     ...Object.fromEntries(range(MANY).map((index) => [`s${index}`, valueType("f32", lengthOf(index))])),
@@ -99,7 +99,7 @@ const slots = scriptedCase("many/slots/and-inputs-and-outputs", wide, async (bac
   );
 });
 
-/** x − y: both operands count. */
+/** x − y, which shows the order of the operands. */
 const difference: Graph = buildGraph({
   inputs: { x: valueType("f32", 4), y: valueType("f32", 4) },
   outputs: (builder, inputs) => ({ z: builder.emitOne("Sub", [at(inputs, "x"), at(inputs, "y")], {}) }),
@@ -136,7 +136,7 @@ const handles = scriptedCase("many/handles/at-once", difference, (backend, { ran
   }),
 );
 
-/** a ← a + x + the number; `seen` is a. */
+/** Computes a ← a + x + `number`; the output `seen` is the old a. */
 const counting = (number: number): Graph =>
   buildGraph({
     inputs: { a: valueType("f32"), x: valueType("f32") },
@@ -182,7 +182,7 @@ const executables = scriptedCase(
 const NODES = 10_000;
 const CONSTANTS = 40;
 
-/** Sums and differences of whole numbers that f32 has: a node that is wrong anywhere changes what comes after it. */
+/** Sums and differences of whole numbers that are exact in f32; one wrong node changes all that follow it. */
 function longGraph(random: RandomSource): Graph {
   const builder = new GraphBuilder();
   const x = builder.input("x", valueType("f32", 3), "batch");
@@ -219,7 +219,7 @@ function longGraph(random: RandomSource): Graph {
   });
 }
 
-/** Only what it is made of. */
+/** A small graph of all operators of `longGraph`. */
 const made: Graph = buildGraph({
   inputs: { x: valueType("f32", 3) },
   outputs: (builder, inputs) => {

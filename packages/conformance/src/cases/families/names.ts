@@ -1,4 +1,4 @@
-/** Names of inputs, outputs and slots are any strings: long and alike, empty, of integers, of JavaScript's own objects. */
+/** Names of inputs, outputs and slots may be any strings: long and alike, empty, integers, names of JS objects. */
 import { type Graph, GraphBuilder, type HostTensor, type RunInput, type StateBinding } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectEqual } from "../../expectations.js";
@@ -8,13 +8,13 @@ import { valueType } from "../../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
 import { withState } from "../kinds/with-state.js";
 
-/** Names that are equal up to a length at which a key or a field of an engine may end. */
+/** Names that are equal up to a length at which an engine may cut off its keys or fields. */
 const alike = (length: number): readonly string[] => {
   const start = "block/attention.weight_".repeat(60).slice(0, length);
   return [`${start}a`, `${start}b`, `${start}A`];
 };
 
-/** Equal from the second character on. */
+/** Names that are equal from the second character on. */
 const alikeAtTheEnd = (length: number): readonly string[] => {
   const end = "kernel/0".repeat(60).slice(0, length);
   return [`a${end}`, `b${end}`];
@@ -25,7 +25,7 @@ const OF_OBJECTS = [
   "isPrototypeOf", "__defineGetter__", "undefined", "null", "NaN", "true",
 ]; // biome-ignore format: a list
 
-/** Objects of JavaScript list these first, in the order of numbers. */
+/** Names like integers; JavaScript's objects list true integers first, in numerical order. */
 const OF_INTEGERS = [
   "10",
   "9",
@@ -46,7 +46,7 @@ const WITH_SIGNS = [
   "🙂", "🙃", "\u00e9", "e\u0301", "Ａ", "a\u200bb", "\u0000", "a\u0000b", "a\u0000c",
 ]; // biome-ignore format: a list
 
-/** Names in the style of engines and their writers. */
+/** Names in the style of engines and exporters. */
 const OF_ENGINES = [
   "x", "X", "y", "x0", "x_0", "x1", "x_1", "Add", "Add_1", "Add_2", "add", "Sub", "Sub_1", "Const", "Constant_1",
   "Identity", "Placeholder", "output0", "output_0", "input_0", "result0", "value0", "v0", "v1", "t0", "state/x", "slot",
@@ -64,7 +64,7 @@ const NAMES: readonly string[] = [
   ]),
 ];
 
-/** Output number k is input number k minus input `from[k]`; inputs and outputs have the same names, each its own order. */
+/** Output k is input k minus input `from[k]`. Inputs and outputs have the same names, in different orders. */
 interface Web {
   readonly graph: Graph;
   readonly inputs: readonly string[];
@@ -96,7 +96,7 @@ const randomWeb = (random: RandomSource): Web =>
 
 const whole = (random: RandomSource): HostTensor => generate("f32", [3], () => random.integer(-999, 999));
 
-/** Not a literal or an assignment, by which `__proto__` would set a prototype. */
+/** Builds a record without literals or assignments, since these would set the prototype for `__proto__`. */
 const record = <T>(names: readonly string[], of: (name: string, index: number) => T): Record<string, T> =>
   Object.fromEntries(names.map((name, index) => [name, of(name, index)]));
 
@@ -106,7 +106,7 @@ const own = <T>(record: Readonly<Record<string, T>>, name: string): T | undefine
 const quote = (name: string): string =>
   JSON.stringify(name.length > 80 ? `${name.slice(0, 20)}…${name.slice(-20)}` : name);
 
-/** The expected outputs, by the values of the inputs. */
+/** The expected outputs for the given values of the inputs. */
 const expectedResults = (
   { outputs, inputs, from }: Web,
   values: ReadonlyMap<string, HostTensor>,
@@ -191,7 +191,7 @@ const bound = scriptedCase("names/slots/are-any-strings", single, async (backend
   });
 });
 
-/** Integers aside, which objects list first in any case. */
+/** Removes integers, which objects list first in any case. */
 const orderly = (names: readonly string[]): readonly string[] =>
   names.filter((name) => !/^(0|[1-9]\d*)$/.test(name));
 

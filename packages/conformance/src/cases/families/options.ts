@@ -1,4 +1,4 @@
-/** Every value of every attribute alone, each two values together, and combinations that the seed draws. */
+/** Attributes: every value of each, every pair of values, and combinations that the seed draws. */
 import { opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { Draws } from "../../host-data.js";
@@ -17,8 +17,8 @@ import { drawSome } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /**
- * Number of values that the seed draws of each setting; the op's first dtype has all values, and all pairs of its first
- * setting.
+ * Number of values and pairs that the seed draws of each setting. The op's first dtype has all values, and all pairs
+ * of its first setting.
  */
 const SINGLES = 16;
 const PAIRS = 8;

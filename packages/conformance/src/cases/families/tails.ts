@@ -1,4 +1,4 @@
-/** Every operator at every length from 1 to 70, in which an engine's wide registers leave each remainder. */
+/** Every operator at every length from 1 to 70, so that every remainder is left after an engine's wide registers. */
 import { DTYPES, type DType, isComputeFloat, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { RandomSource } from "../../random-source.js";
@@ -10,10 +10,10 @@ import { columnCases } from "./column-cases.js";
 
 const LENGTHS_1_TO_70 = "lengths-1-to-70";
 
-/** All sizes of an element. */
+/** Dtypes with all sizes of an element. */
 const TAILED: readonly DType[] = ["f32", "f16", "bf16", "i32", "i64", "u8", "bool"];
 
-/** Fractions between floats; otherwise whole numbers that both dtypes hold. */
+/** Casts at many lengths: of fractions between floats, otherwise of whole numbers that both dtypes hold. */
 function castTail(from: DType, to: DType, random: RandomSource): readonly OpSample<"Cast">[] {
   const unsigned = to === "u8" || to === "u64";
   const apart = DTYPES.indexOf(from) + DTYPES.indexOf(to);
@@ -28,7 +28,7 @@ function castTail(from: DType, to: DType, random: RandomSource): readonly OpSamp
   );
 }
 
-/** Eight-bit floats convert from and to floats only. */
+/** Whether a dtype is f8, which converts only from and to floats. */
 const isEight = (dtype: DType): boolean => isFloat(dtype) && !isComputeFloat(dtype);
 const converts = (from: DType, to: DType): boolean =>
   from !== to && (isEight(from) ? isFloat(to) : !isEight(to) || isFloat(from));

@@ -21,7 +21,7 @@ const plain = {};
 type BinaryOp = "Add" | "Sub" | "Mul" | "Div" | "Mod" | "Min" | "Max";
 type ComparisonOp = "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual";
 
-/** Pairs of operands: every edge with every other, random ones, and neighbors with each other. */
+/** Pairs of operands: every edge with every other edge, random integers, and neighbors with each other. */
 function integerPairs(
   dtype: IntegerDType,
   draw: (count: number) => readonly bigint[],
@@ -46,7 +46,7 @@ interface BinaryRule {
   readonly dtypes?: readonly IntegerDType[];
 }
 
-/** Division by 0 has separate cases. The only quotient that does not fit, of the lowest integer by -1, wraps. */
+/** Whether to divide: division by 0 has separate cases. The lowest integer divided by -1 does not fit, and wraps. */
 const divides = (_: bigint, b: bigint): boolean => b !== 0n;
 const byDivisor = (a: bigint, b: bigint): bigint => {
   const rest = a % b;
@@ -123,8 +123,8 @@ const unaryRules: Readonly<Record<UnaryOp, (x: bigint) => bigint>> = {
 };
 
 /**
- * Edges, random integers, and short vectors of neighbors: some engines use other code for whole vectors than for the
- * remainder.
+ * Edges, random integers, and short vectors of neighbors, since some engines use different code for whole vectors and
+ * for the remainder.
  */
 function integerVectors(
   dtype: IntegerDType,
@@ -186,7 +186,7 @@ const clips: readonly ConformanceCase[] = INTEGER_DTYPES.map((dtype) =>
   ),
 );
 
-/** Scalars on either side of a broadcast: engines use other code for a constant than for a vector. */
+/** Scalars on either side of a broadcast, since engines use different code for a constant and for a vector. */
 const withScalars: readonly ConformanceCase[] = (["Min", "Max"] as const).flatMap((op) =>
   INTEGER_DTYPES.map((dtype) =>
     integerCase(`integer/${op}-${dtype}/with-a-scalar`, op, () =>

@@ -1,4 +1,4 @@
-/** Casts of large integers: to floats with one rounding, to other integers by their low bits, and back from floats. */
+/** Casts of large integers: to floats with one rounding, to other integers by their low bits, and from floats. */
 import { type ComputeDType, floatFormats, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../host-data.js";
@@ -60,7 +60,7 @@ const integers: readonly ConformanceCase[] = INTEGER_DTYPES.flatMap((from) =>
   ),
 );
 
-/** 2^32 and 2^63 have no bit set in their low words. */
+/** Includes 2^32 and 2^63, which have no bit set in their low words. */
 const bools: readonly ConformanceCase[] = INTEGER_DTYPES.map((from) =>
   integerCase(`integer/Cast-${from}-to-bool/asks-every-bit`, "Cast", () => {
     const values = edges(from);
@@ -72,7 +72,7 @@ const bools: readonly ConformanceCase[] = INTEGER_DTYPES.map((from) =>
 );
 
 /**
- * Numbers of a float format whose integer part fits the integer dtype: fractions, its largest number, and sizes
+ * Numbers of a float format whose integer part fits the integer dtype: fractions, the largest number, and numbers in
  * between.
  */
 function wholeParts(random: RandomSource, from: ComputeDType, to: IntegerDType): readonly number[] {
@@ -87,7 +87,7 @@ function wholeParts(random: RandomSource, from: ComputeDType, to: IntegerDType):
     .filter((x) => Number.isFinite(x) && holds(to, BigInt(Math.trunc(x))));
 }
 
-/** The value as the format holds it. */
+/** Rounds toward zero to a number of the format. */
 function roundDown(dtype: ComputeDType, x: number): number {
   const { fractionBits, maxFinite } = floatFormats[dtype];
   if (x === 0) return 0;

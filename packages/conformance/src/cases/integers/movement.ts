@@ -1,7 +1,4 @@
-/**
- * Ops that move integers, or choose among them, keep every bit: the samples of these ops with integers too large for
- * floats.
- */
+/** Ops that move or choose integers keep every bit: the samples of these ops with integers too large for floats. */
 import { type HostTensor, OPS, type Op, opTable, rowsOf, tensor } from "@mp/graph";
 import { EXACT } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
@@ -26,7 +23,7 @@ const movers: { readonly [K in Op]?: readonly number[] } = {
   Pad: [0],
 };
 
-/** The fixed numbers of the samples are not used. */
+/** For samples whose fixed numbers are not used. */
 const STUB = randomSource(0, "");
 
 function moverSamples<K extends Op>(op: K, dtype: IntegerDType): readonly OpSample<K>[] {
@@ -60,7 +57,7 @@ const constants: readonly ConformanceCase[] = DTYPES.map((dtype) =>
   }),
 );
 
-/** An i64 counter one step before and after 2^32 and 2^53. */
+/** i64 counters one step before and after 2^32, 2^53 and other powers of two. */
 const counters: ConformanceCase = graphCase("integer/Add-i64/counters-go-on-beyond-2-to-the-32", () => {
   const starts = [31n, 32n, 33n, 53n, 62n].flatMap((power) => [
     2n ** power - 1n,

@@ -1,4 +1,4 @@
-/** Sums and products of integers wrap around; searches among them compare every bit. */
+/** Sums and products of integers wrap around; searches compare every bit. */
 import type { Op } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { hostData } from "../../host-data.js";
@@ -27,7 +27,7 @@ const folds: Readonly<Record<FoldOp, Fold>> = {
 
 type Draw = (count: number) => readonly bigint[];
 
-/** Lists to fold, of odd and even lengths; products of the random ones keep enough bits to lose some. */
+/** Lists to reduce, of odd and even lengths. None has a 0, so that products keep many bits. */
 const foldLists = (dtype: IntegerDType, draw: Draw): readonly (readonly bigint[])[] => [
   edges(dtype).filter((x) => x !== 0n),
   draw(67).map((x) => (x === 0n ? 3n : x)),
@@ -96,7 +96,7 @@ const cumulative: readonly ConformanceCase[] = (["i32", "i64"] as const).map((dt
   ),
 );
 
-/** Indices in the order of their values; equal values in index order. */
+/** Indices sorted by their values; equal values keep the order of indices. */
 function rank(values: readonly bigint[], largest: boolean): readonly number[] {
   const sign = largest ? -1 : 1;
   const order = (a: number, b: number): number => {

@@ -25,7 +25,7 @@ import { unsupportedGraph } from "../../support.js";
 
 export type Tensors = Readonly<Record<string, HostTensor>>;
 
-/** Compiles, runs once, disposes. */
+/** Compiles a graph, runs it once and disposes of the executable. */
 export async function runGraph(
   backend: Backend,
   graph: Graph,
@@ -40,21 +40,21 @@ export async function runGraph(
   }
 }
 
-/** A graph with its inputs, and how near each output must be to the oracle's. */
+/** A graph with its inputs, and how far each output may be from the oracle's. */
 export interface GraphCheck {
   readonly graph: Graph;
   readonly inputs: Tensors;
   readonly allowance: (manifest: BackendManifest, output: string) => Allowance;
   /** The name of an output in messages; default the output's own name. */
   readonly describe?: (output: string) => string;
-  /** Expected results that follow from first principles, instead of the oracle's. */
+  /** Expected results from first principles, in place of the oracle's. */
   readonly want?: Tensors;
   /** Values of inputs that come from the slots of a state, each slot named like its input. */
   readonly slots?: Tensors;
   readonly stateOptions?: StateOptions;
 }
 
-/** A graph must be refused completely, at compilation, with MP_UNSUPPORTED and a message that says what is missing. */
+/** Checks that compilation refuses a graph with MP_UNSUPPORTED and a message that says what is missing. */
 export async function expectRefused(backend: Backend, graph: Graph): Promise<void> {
   const error = await expectCode(
     "MP_UNSUPPORTED",
@@ -69,7 +69,7 @@ export async function expectRefused(backend: Backend, graph: Graph): Promise<voi
   );
 }
 
-/** Also those of the bodies of loops. */
+/** All nodes, including those in bodies of loops. */
 const allNodes = ({ nodes }: Graph): readonly AnyNode[] =>
   nodes.flatMap((node) => (isNode(node, "Scan") ? [node, ...allNodes(node.attributes.body)] : [node]));
 
@@ -92,15 +92,15 @@ export function graphCase(
   };
 }
 
-/** The verdict of a backend's manifest on a table of graphs. */
+/** What a backend's manifest says about a graph or dtype. */
 export interface Fit {
   readonly supports: (graph: Graph) => boolean;
   readonly flushes: (dtype: DType) => boolean;
 }
 
-/** A graph of what a backend supports of a table. */
+/** Builds a graph from the entries of a table that a backend supports. */
 export interface Fitted {
-  /** Whether anything is supported. */
+  /** Whether the backend supports any entry. */
   readonly fits: (fit: Fit) => boolean;
   readonly build: (fit: Fit, random: RandomSource) => GraphCheck | undefined;
 }

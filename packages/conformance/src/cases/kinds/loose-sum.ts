@@ -1,7 +1,7 @@
 /**
  * The allowed results of a sum that accumulates in a half. Each of n partial sums is off by at most one ulp of the
- * largest that it can be, and the whole sum by no more than the magnitudes of its terms. Terms of one sign never sum to
- * 0 or to the other sign.
+ * largest possible partial sum, and the whole sum by at most the sum of its terms' magnitudes. Terms of one sign
+ * never sum to 0 or to the opposite sign.
  */
 import {
   ADDING_OPS,
@@ -18,7 +18,7 @@ export interface LooseSum {
   readonly got: HostTensor | undefined;
   /** The f32 result. */
   readonly want: HostTensor;
-  /** The f32 result for the magnitudes of all operands. */
+  /** The f32 result with all operands replaced by their magnitudes. */
   readonly magnitudes: HostTensor;
   /** The terms of the sum: the first operand. */
   readonly terms: HostTensor;
@@ -26,18 +26,18 @@ export interface LooseSum {
 
 /** The allowed range of one result. */
 interface Reach {
-  /** How far it may be from the f32 result. */
+  /** Largest allowed difference from the f32 result. */
   readonly slack: number;
   /** The largest possible partial sum. */
   readonly largest: number;
-  /** Whether the sum alone decides the sign. */
+  /** Whether the sum alone decides the sign of the result. */
   readonly signed: boolean;
 }
 
 interface Terms {
   readonly magnitude: number;
   readonly numbers: readonly number[];
-  /** Share of the whole that n partial sums lose; at most all of it. */
+  /** Share of the whole sum that n roundings may lose, at most 1. */
   readonly loss: number;
 }
 
@@ -52,15 +52,15 @@ const sum = ({ magnitude, loss }: Terms): Reach => ({
 });
 const mean = (terms: Terms): Reach => ({ ...sum(terms), largest: total(terms.numbers, Math.abs) });
 const root = (terms: Terms): Reach => ({ ...sum(terms), largest: total(terms.numbers, square) });
-/** No exponential is above 1. */
+/** For a softmax, where no exponential is above 1. */
 const share = ({ numbers, loss }: Terms): Reach => ({ slack: loss, largest: numbers.length, signed: true });
-/** Scaled by 1: no element of n is more than √n standard deviations from the mean. */
+/** For a scale of 1; no element of n is more than √n standard deviations from the mean. */
 const normalization = ({ numbers }: Terms): Reach => ({
   slack: Math.sqrt(numbers.length),
   largest: total(numbers, square),
   signed: false,
 });
-/** Only checked to be finite: the effect of a wrong mean depends on all operands. */
+/** Only requires finite results, since the effect of a wrong mean depends on all operands. */
 const finite = ({ numbers }: Terms): Reach => ({
   slack: Number.POSITIVE_INFINITY,
   largest: total(numbers, Math.abs),
@@ -81,8 +81,8 @@ const reachTable: Readonly<Record<AddingOp, (terms: Terms) => Reach>> = {
 };
 
 /**
- * undefined where a sum that accumulates in a half may give `got`. A non-finite result requires a sum that may
- * overflow.
+ * Why a sum that accumulates in a half cannot give `got`; undefined if it can. Only a sum that may overflow can give
+ * a non-finite result.
  */
 export function looseProblem(
   op: AddingOp,

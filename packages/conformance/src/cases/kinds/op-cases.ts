@@ -1,6 +1,6 @@
 /**
- * One case for each op, dtype and behavior of the sample tables: results compared with the oracle, many nodes per
- * graph.
+ * One case for each op, dtype and behavior of the sample tables. Each compares many nodes in one graph with the
+ * oracle.
  */
 
 import {
@@ -25,7 +25,7 @@ import { opRows } from "../../samples/op-table.js";
 import { type GraphCheck, graphCase } from "./graph-case.js";
 import { expectSame, withExecutable } from "./scripted-case.js";
 
-/** How an operand gets from the graph's inputs to the node. */
+/** Adds an input for an operand, and the nodes between it and the op. Returns the operand and the input's value. */
 type Feed = (builder: GraphBuilder, name: string, tensor: HostTensor) => readonly [Value, HostTensor];
 
 const straight: Feed = (builder, name, tensor) => [
@@ -33,7 +33,7 @@ const straight: Feed = (builder, name, tensor) => [
   tensor,
 ];
 
-/** A graph with one node per sample. A tensor that several samples hold is one input, which all of them read. */
+/** A graph with one node per sample. A tensor that several samples share is one input, which all of them read. */
 export function sampleGraph<K extends Op>(
   op: K,
   samples: readonly OpSample<K>[],
@@ -74,9 +74,7 @@ export function sampleGraph<K extends Op>(
   };
 }
 
-/**
- * The attributes as the kernel gets them, since two samples often differ only in these; a tensor is shown by its type.
- */
+/** Lists attributes for messages, since two samples often differ only in them. A tensor is shown by its type. */
 function formatAttributes(attributes: object): string {
   const written = Object.entries(attributes).map(([name, value]) => `${name} ${formatValue(value)}`);
   return written.length === 0 ? "" : ` with ${written.join(", ")}:`;
@@ -93,7 +91,7 @@ function allowance(manifest: BackendManifest, op: Op, dtype: DType, exact = fals
   return exact ? { ...declared, ulp: 0 } : declared;
 }
 
-/** An engine may use a handle's memory as the operand itself: a kernel may not work in place on it. */
+/** Checks that kernels do not write to their operands: an engine may pass them a handle's memory directly. */
 function operandsStayCase(id: string, build: (random: RandomSource) => GraphCheck): ConformanceCase {
   return {
     ...graphCase(id, ({ random }) => build(random)),
@@ -143,7 +141,7 @@ function operatorCases<K extends Op>(op: K): readonly ConformanceCase[] {
   });
 }
 
-/** The same samples on operands that are made inside the graph: transposed, or sliced from something larger. */
+/** The same samples on operands that nodes compute: transposed, or sliced from something larger. */
 function layoutCases<K extends Op>(
   op: K,
   dtype: DType,

@@ -6,7 +6,7 @@ import { unsupportedGraph } from "../../support.js";
 import { expectRefused } from "./graph-case.js";
 import { withExecutable } from "./scripted-case.js";
 
-/** A case about profiled runs of a graph. A backend whose manifest has no profiler must have no `profile` either. */
+/** A case about profiled runs of a graph. A backend whose manifest declares no profiler must not have `profile`. */
 export function profileCase(id: string, graph: Graph, run: ConformanceCase["run"]): ConformanceCase {
   return {
     id,

@@ -14,9 +14,9 @@ import { unsupportedGraph } from "../../support.js";
 import { expectRefused } from "./graph-case.js";
 
 /**
- * A case that drives the backend step by step, for backends that can run these graphs. A function makes them when they
- * are first needed, for the manifest of the backend.
- * @throws MP_UNSUPPORTED, by that function, where the manifest lacks what the graphs need
+ * A case that drives a backend step by step, if the backend can run the graphs. A function makes the graphs for the
+ * backend's manifest when they are first needed.
+ * @throws MP_UNSUPPORTED, by that function, if the manifest lacks what the graphs need
  */
 export function scriptedCase(
   id: string,
@@ -51,7 +51,7 @@ export function scriptedCase(
   };
 }
 
-/** Runs `body` with an executable and disposes it. */
+/** Compiles an executable, passes it to `body`, and disposes of it. */
 export async function withExecutable<R>(
   backend: Backend,
   graph: Graph,
@@ -66,7 +66,7 @@ export async function withExecutable<R>(
   }
 }
 
-/** The same values with the same bits, except that any NaN equals any other. */
+/** Checks that two tensors have the same bits, except that any NaN equals any other. */
 export function expectSame(got: HostTensor | undefined, want: HostTensor, what: string): void {
   const mismatch = compareTensors(got, want, EXACT);
   expectThat(mismatch === undefined, `${what} ${mismatch}`);

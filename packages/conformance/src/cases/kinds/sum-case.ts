@@ -22,13 +22,13 @@ export interface Sum<K extends AddingOp> {
   readonly op: K;
   readonly attributes: OpAttributes[K];
   readonly inputs: readonly HostTensor[];
-  /** Nodes between an input and the op; default none. */
+  /** Emits nodes between an input and the op; default none. */
   readonly before?: (builder: GraphBuilder, operand: Value, index: number) => Value;
 }
 
 /**
- * Requires the oracle's result where the manifest says that a dtype accumulates in f32. Where it declares a half, the
- * result must be reachable with partial sums in the half.
+ * Requires the oracle's result if the manifest says that the dtype accumulates in f32. If it declares a half, partial
+ * sums in the half must be able to give the result.
  */
 export function sumCase<K extends AddingOp>(
   id: string,
@@ -47,7 +47,7 @@ export function sumCase<K extends AddingOp>(
     Object.fromEntries(operands.map((tensor, index) => [`x${index}`, tensor]));
   const oracle = (operands: readonly HostTensor[]): HostTensor =>
     evaluate(graphOn(operands), nameInputs(operands))["y"] as HostTensor;
-  /** The operands in f32, with a function applied. */
+  /** The operands in f32, after `change` has been applied to each element. */
   const wide = (change: (x: number) => number): readonly HostTensor[] =>
     inputs.map((tensor) => hostData("f32", toNumbers(tensor).map(change), tensor.shape));
   return scriptedCase(id, graph, async (backend) => {

@@ -1,4 +1,4 @@
-/** A state with one executable, as the state cases use it. */
+/** A state with one executable, for the cases about states. */
 import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, StateBinding } from "@mp/graph";
 import { at, buildGraph, f32, scalar, sum, valueType } from "../../small-graphs.js";
 
@@ -11,7 +11,7 @@ export interface Setup {
   readonly applied?: string;
 }
 
-/** A state with one executable; both are disposed at the end. */
+/** Makes a state with one executable, passes both to `body`, and disposes of both. */
 export async function withState<R>(
   backend: Backend,
   { graph, bindings, values, applied }: Setup,
@@ -34,7 +34,7 @@ export async function withState<R>(
 export const read: (state: State, name: string) => Promise<number> = async (state, name) =>
   Number((await state.read([name]))[name]?.data[0]);
 
-/** weight += x when applied; count += 1 always; `seen` is what the run saw of the weight. */
+/** Adds x to the weight when applied, and 1 to the count always; the output `seen` is the old weight. */
 export const stepping = (): Setup => ({
   graph: buildGraph({
     inputs: {

@@ -1,4 +1,4 @@
-/** Any byte but 0 is true, however it is fed and whatever op reads it. */
+/** Any byte but 0 is true, however the bool is fed and whichever op reads it. */
 import {
   type Graph,
   type HostTensor,
@@ -15,7 +15,7 @@ import { at, buildGraph } from "../../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
 
 const COUNT = 8;
-/** New at each call: a faulty backend could write into it. */
+/** Makes a new tensor at each call, since a faulty backend could write to it. */
 const bytes = (): HostTensor => ({
   dtype: "bool",
   shape: [COUNT],
@@ -27,7 +27,7 @@ const OTHER = [1, 1, 0, 1, 0, 0, 1, 1];
 const both = (f: (a: number, b: number) => number): readonly number[] =>
   TRUTH.map((truth, index) => f(truth, OTHER[index] ?? 0));
 
-/** Expected results for the bytes x, the bools y and the numbers n. */
+/** Expected results for bytes x, bools y and numbers n. */
 const results: Readonly<Record<string, readonly number[]>> = {
   itself: TRUTH,
   not: TRUTH.map((truth) => 1 - truth),

@@ -1,6 +1,4 @@
-/**
- * NaN at every position that a reduction over two axes covers; the axes are adjacent or not, first, middle and last.
- */
+/** NaN at every position in reductions over two axes: adjacent or not, first, middle and last. */
 
 import {
   type ComputeDType,
@@ -21,7 +19,7 @@ import { graphCase } from "../kinds/graph-case.js";
 const BLOCK: Shape = [3, 4, 5];
 const SIZE = 60;
 
-/** As many blocks as positions, and one without NaN; block k holds it at position k. */
+/** Block k has NaN at position k; there is one block per position, and a last one without NaN. */
 function blocks(dtype: ComputeDType): HostTensor {
   return generate(dtype, [SIZE + 1, ...BLOCK], (at) => {
     const [block, place] = [Math.floor(at / SIZE), at % SIZE];
@@ -29,7 +27,7 @@ function blocks(dtype: ComputeDType): HostTensor {
   });
 }
 
-/** The same with the blocks along the last axis. */
+/** Like `blocks`, with the blocks along the last axis. */
 function interleave(dtype: ComputeDType): HostTensor {
   const count = SIZE + 1;
   return generate(dtype, [...BLOCK, count], (at) => {

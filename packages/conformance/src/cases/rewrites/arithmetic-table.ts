@@ -1,12 +1,12 @@
-/** Identities of arithmetic that fail for some numbers. The name says what an optimizer might make of a chain. */
+/** Identities of arithmetic that fail for some numbers. A pattern's name says what an optimizer might make of it. */
 import { type ComputeDType, type DType, floatFormats, isFloat, type Value } from "@mp/graph";
 import { FLOATS, INTEGERS, type Kit, loose, only, type PatternTable, SIGNED } from "./pattern.js";
 
-/** A number whose square overflows, and in halves the product with any number above 1000. */
+/** A number whose square overflows; in halves its product with any number above 1000 does, too. */
 const large = ({ dtype }: Kit): number =>
   isFloat(dtype) ? 2 ** Math.floor(floatFormats[dtype as ComputeDType].maxExponent * 0.7) : 100;
 
-/** Floats take the sign of the dividend, integers that of the divisor. */
+/** The remainder, with the sign of the dividend for floats and of the divisor for integers. */
 const rest = (kit: Kit, x: Value, divisor: Value): Value => kit.Mod({ fmod: isFloat(kit.dtype) }, x, divisor);
 
 const ODD: readonly DType[] = [...FLOATS, "i32", "i64"];
@@ -44,7 +44,7 @@ export const sumTable: PatternTable = {
   },
 };
 
-/** Constants of -0, apart from the others, since some engines write them as 0. */
+/** Patterns with the constant -0, in a separate table, since some engines write -0 as 0. */
 export const negativeZeroTable: PatternTable = {
   dtypes: FLOATS,
   patterns: {

@@ -1,4 +1,4 @@
-/** Casts and casts back: each loses something, unless the dtype between is at least as wide. */
+/** Chains of casts back to the first dtype. They lose bits unless the dtype in between is at least as wide. */
 import { type DType, floatFormats, isFloat } from "@mp/graph";
 import { FLOATS, type Make, type Pattern, type PatternTable } from "./pattern.js";
 
@@ -7,10 +7,10 @@ const FROM: readonly DType[] = [...FLOATS, "i32", "i64", "u8", "bool"];
 
 const isInteger = (dtype: DType): boolean => !isFloat(dtype) && dtype !== "bool";
 
-/** Numbers that the integer dtype holds, some of which no half does. */
+/** Largest magnitude for each integer dtype; halves cannot hold all these integers. */
 const RANGES: Readonly<Partial<Record<DType, number>>> = { i32: 2 ** 30, i64: 2 ** 40, u8: 255 };
 
-/** Elements of `from` that stay in the range of every integer of the chain. */
+/** Elements of `from` that are in the range of every integer dtype of the chain. */
 function chainElements(from: DType, chain: readonly DType[]): (at: number) => number {
   const integers = chain.filter((dtype) => isInteger(dtype) && RANGES[dtype] !== undefined);
   const unsigned = from === "bool" || [from, ...integers].includes("u8");

@@ -1,13 +1,13 @@
-/** Numbers at which identities fail that hold for most others. */
+/** Numbers that break identities which hold for most other numbers. */
 import { type DType, floatFormats, isFloat } from "@mp/graph";
 import { integerExtremes } from "../../host-data.js";
 
-/** As many for every dtype, so that all tables of pairs have one size. */
+/** The same for every dtype, so that all tables of pairs have one size. */
 const COUNT = 16;
 
 const FILLING: readonly bigint[] = [2n, 3n, 100n, 6n, 7n, 31n, 10n, 9n, 4n, 12n];
 
-/** Sixteen of the dtype; for bool both, again and again. Where subnormals become 0, no product of three is one. */
+/** Sixteen numbers of the dtype. `flushes`: no product of three is subnormal, for engines that flush these to 0. */
 export function edgeNumbers(dtype: DType, flushes: boolean): readonly (number | bigint)[] {
   const numbers = allNumbers(dtype);
   if (!flushes) return numbers;

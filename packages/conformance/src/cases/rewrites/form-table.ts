@@ -1,4 +1,4 @@
-/** A node of each operator, and the attributes that a second node may have on the same operands. */
+/** A node of each operator, and other attributes for a second node on the same operands. */
 import {
   type DType,
   FAMILIES,
@@ -19,10 +19,10 @@ import type { Kit, PlainOp } from "./pattern.js";
 
 export interface Form<K extends Op> {
   readonly attributes: OpAttributes[K];
-  /** Each differs from `attributes` in what it lists. */
+  /** Replacements for some of `attributes`, one set for each other node. */
   readonly others?: readonly Partial<OpAttributes[K]>[];
   readonly operands: (kit: Kit) => readonly Value[];
-  /** How many of the last operands may be missing. */
+  /** Number of optional operands, which are the last ones. */
   readonly optional?: number;
 }
 
@@ -97,7 +97,7 @@ const loss = {
   optional: 1,
 };
 
-/** They are moved, and nothing is computed in them. */
+/** Whether a dtype is f8, which ops only move. */
 export const isEight = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
 const reductions = (dtype: DType) =>
@@ -105,7 +105,7 @@ const reductions = (dtype: DType) =>
     ? []
     : (["add", "mul", "max", "min"] as const).map((reduction) => ({ reduction }));
 
-/** Adds each element, or multiplies by it. */
+/** The body of a loop that adds each element to the carry or multiplies by it; for bools, And or Or. */
 function body(dtype: DType, isFirst: boolean): Graph {
   const builder = new GraphBuilder();
   const [carry, element] = [0, 1].map((index) =>
@@ -116,7 +116,7 @@ function body(dtype: DType, isFirst: boolean): Graph {
   return builder.finish({ y0: sum, y1: builder.emitOne("Identity", [sum], {}) });
 }
 
-/** Numbers, bools and f8 need other operands. */
+/** The form of every operator, with operands that suit numbers, bools or f8. */
 const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   ...rowsOf(UNARY, () => ({ attributes: {}, operands: dtype === "bool" ? signed : tame })),
   ...rowsOf(BINARY, () => ({
@@ -469,7 +469,7 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
 type Forms = ReturnType<typeof formsFor>;
 const made = new Map<DType, Forms>();
 
-/** The table for a dtype. */
+/** `formsFor`, computed once for each dtype. */
 export function formTable(dtype: DType): Forms {
   const forms = made.get(dtype) ?? formsFor(dtype);
   made.set(dtype, forms);

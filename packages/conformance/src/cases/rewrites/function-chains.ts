@@ -1,6 +1,6 @@
 /**
- * A function of a function is what the outer gives on what the inner gave: not their product, inverse or a third function
- * that optimizers know, and not a result whose inner half was not rounded. Every pair of functions, in every float.
+ * Every pair of functions in every float, one applied to the result of the other. Optimizers must not replace the
+ * pair by a product, an inverse or a third function, nor leave out the rounding of the inner result.
  */
 import {
   type BackendManifest,
@@ -26,7 +26,7 @@ type Unary = (typeof UNARY)[number];
 
 const FLOATS: readonly ComputeDType[] = ["f32", "f16", "bf16"];
 
-/** Functions that give numbers; their chains also hold those that give bools, as the outer one. */
+/** Whether a function returns numbers; functions that return bools are only outer ones. */
 const isInner = (op: Op): boolean => !(["Not", "IsNaN", "IsInf"] as readonly Op[]).includes(op);
 const INNER: readonly Unary[] = UNARY.filter(isInner);
 const OUTER: readonly Unary[] = UNARY.filter((op) => op !== "Not");
@@ -34,7 +34,7 @@ const OUTER: readonly Unary[] = UNARY.filter((op) => op !== "Not");
 const EDGES = [0, -0, 1, -1, 0.5, -0.75, 2, 3.5, -5, 2 ** -6, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN]; // biome-ignore format: one list
 const DRAWN = 24;
 
-/** The outer function of each inner one, which are results too if asked for. */
+/** Applies the outer function to each inner one. With `showsInner` the inner results are outputs, too. */
 function chains(outer: Unary, inner: readonly Unary[], dtype: ComputeDType, showsInner: boolean): Graph {
   const builder = new GraphBuilder();
   const outputs: Record<string, Value> = {};

@@ -1,7 +1,7 @@
-/** Identities of functions, which hold inside their domain or while nothing overflows. */
+/** Identities of functions that hold only inside their domain or while nothing overflows. */
 import { FLOATS, loose, type PatternTable } from "./pattern.js";
 
-/** Bound on arguments for functions that multiply the errors of the one inside. */
+/** Slack for functions that multiply the errors of their inner function. */
 const WIDE = 256;
 
 export const functionTable: PatternTable = {

@@ -1,4 +1,4 @@
-/** Comparisons, choices and bools: laws that NaN, zeros of either sign and wrapping integers break. */
+/** Comparisons, selections and bools: laws that break for NaN, zeros of either sign and wrapping integers. */
 import type { Value } from "@mp/graph";
 import { FLOATS, INTEGERS, type Kit, only, type PatternTable } from "./pattern.js";
 
@@ -6,7 +6,7 @@ const COMPARISONS = ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual"
 
 const odd = (at: number): number => at % 2;
 
-/** Each pattern for each comparison. */
+/** Makes each pattern for each comparison. */
 const eachComparison = (
   makes: Readonly<Record<string, (compare: Kit["Less"], kit: Kit) => Value>>,
 ): PatternTable["patterns"] =>

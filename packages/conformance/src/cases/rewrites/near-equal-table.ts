@@ -1,4 +1,4 @@
-/** Nodes and constants that are equal but for one attribute, operand, operator or element: none may be merged. */
+/** Nodes and constants that are equal except for one attribute, operand, operator or element; none may be merged. */
 import {
   DTYPES,
   type DType,
@@ -15,7 +15,7 @@ import { BINARY, type Form, formTable, isEight, UNARY } from "./form-table.js";
 import type { Kit, Make, Pattern, PatternTable } from "./pattern.js";
 
 const OPS = Object.keys(opDTypes) as Op[];
-/** Operators whose two operands may change places. */
+/** Operators whose two operands may be exchanged. */
 const PAIRED: readonly Op[] = [...FAMILIES.binary, ...FAMILIES.matrix, "Concat", "Barrier"];
 
 function formDTypes(op: Op): readonly DType[] {
@@ -27,7 +27,7 @@ function formDTypes(op: Op): readonly DType[] {
 
 const findForm = <K extends Op>(op: K, dtype: DType): Form<K> => formTable(dtype)[op];
 
-/** On the same operands: every list of attributes. */
+/** Nodes on the same operands, one for each list of attributes. */
 const byAttributes =
   <K extends Op>(op: K): Make =>
   (kit) => {
@@ -38,7 +38,7 @@ const byAttributes =
     );
   };
 
-/** With the same attributes: every operand exchanged for another of its type, without the last ones, and swapped. */
+/** Nodes with the same attributes: with each operand replaced, without optional operands, with operands swapped. */
 const byOperands =
   <K extends Op>(op: K): Make =>
   (kit) => {
@@ -66,7 +66,7 @@ const each = (what: string, ops: readonly Op[], make: (op: Op) => Make): Record<
 const hasOthers = (op: Op): boolean => (findForm(op, "f32").others ?? []).length > 0;
 const HELD: readonly Op[] = ["Constant", "Range", "RandomBits"];
 
-/** All of these on the same operands. */
+/** One node of each of the ops, on the same operands. */
 const together =
   (ops: readonly Op[], operands: (kit: Kit) => readonly Value[]): Make =>
   (kit) => {
@@ -106,7 +106,7 @@ export const nodeTable: PatternTable = {
   },
 };
 
-/** Short, of a cache line, and of several pages. */
+/** Lengths from one element over a cache line to several pages. */
 const LENGTHS = [1, 2, 5, 16, 17, 33, 100, 1025] as const;
 
 function changeElement(x: HostTensor, place: number, to?: number): HostTensor {
@@ -125,7 +125,7 @@ const drawConstant = ({ dtype, random }: Kit, length: number): HostTensor =>
     Array.from({ length }, () => random.integer(dtype === "bool" ? 0 : 1, dtype === "bool" ? 1 : 9)),
   );
 
-/** As an output, and as what another operator reads. */
+/** Reads a constant as an output and through another operator. */
 function read(kit: Kit, x: HostTensor): readonly Value[] {
   const value = kit.held(x);
   const { dtype } = kit;
@@ -176,7 +176,7 @@ constants["the start of another"] = (kit) => {
   );
 };
 
-/** The dtypes whose elements have as many bytes. */
+/** Dtypes whose elements have the same size. */
 const SAME_SIZE: readonly (readonly DType[])[] = [
   ["f32", "i32"],
   ["f16", "bf16"],

@@ -1,6 +1,6 @@
 /**
- * Chains of operators that graph optimizers rewrite by laws that NaN breaks: the largest square root is not the square
- * root of the largest, and "not less" is not "greater or equal".
+ * Chains of operators that graph optimizers rewrite by laws that NaN breaks: the largest square root is not the
+ * square root of the largest element, and "not less" is not "greater or equal".
  */
 import { type ComputeDType, elementCount, GraphBuilder, type HostTensor, type Value } from "@mp/graph";
 import { EXACT, manifestAllowance } from "../../compare/allowance.js";
@@ -11,13 +11,13 @@ import { graphCase } from "../kinds/graph-case.js";
 const FLOATS: readonly ComputeDType[] = ["f32", "f16", "bf16"];
 const SHAPE = [2, 3, 4];
 
-/** Monotonic, so that an optimizer may move a maximum before them; some are NaN outside their domain. */
+/** Monotonic functions, over which an optimizer may move a maximum. Some are NaN outside their domain. */
 const MONOTONIC = ["Sqrt", "Log", "Exp", "Tanh", "Sigmoid", "Relu", "Neg", "Reciprocal"] as const;
 type Monotonic = (typeof MONOTONIC)[number];
 
 const EXTREMES = ["ReduceMax", "ReduceMin"] as const;
 
-/** Numbers inside the domain, except one in each row of four, the largest or not. */
+/** Positive numbers, except one in each row of four, which is the largest in magnitude or not. */
 const crossing = (dtype: ComputeDType, size: number): HostTensor =>
   generate(dtype, [size], (at) => (at % 4 === at % 3 ? -1 - at : 0.25 + (at % 5)));
 
@@ -56,7 +56,7 @@ function extremeCase(
 
 const COMPARISONS = ["Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"] as const;
 
-/** `where(not(less(x, limit)), 0, x)` is how programs guard against NaN. */
+/** Not of a comparison with NaN. Programs guard against NaN with `where(not(less(x, limit)), 0, x)`. */
 function notCase(comparison: (typeof COMPARISONS)[number], dtype: ComputeDType): ConformanceCase {
   return graphCase(`rewrite/Not-of-${comparison}-${dtype}/nan`, () => {
     const builder = new GraphBuilder();

@@ -1,6 +1,6 @@
 /**
- * One graph for each table of patterns, dtype and place of the operands: each pattern alone, with its inner values among
- * the outputs, and with its numbers in each form.
+ * One graph for each table of patterns, dtype and place of the operands. It has each pattern by itself, with its
+ * inner values as outputs, and with its numbers in each form.
  */
 import {
   type BackendManifest,
@@ -24,16 +24,16 @@ import { type Fit, type GraphCheck, partialCase } from "../kinds/graph-case.js";
 import { edgeNumbers } from "./edge-numbers.js";
 import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 
-/** Kind of an operand; for constants and constant slots the first operand of every other pattern is an input. */
+/** Where operands come from. With constants and constant slots, every other pattern has an input first. */
 type Place = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values";
 const PLACES: readonly Place[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
 
-/** Dtypes with a graph for each place; for the others a graph has each pattern once, in one of several places. */
+/** Dtypes with a graph for each place; other dtypes have one graph, with each pattern once, in various places. */
 const THOROUGH: readonly DType[] = ["f32"];
-/** Most engines fold and rewrite around constants. */
+/** Places for the other dtypes; constants are frequent, since most engines fold and rewrite around them. */
 const GATHERED: readonly Place[] = ["constants", "inputs", "constants", "slots", "constants", "inner-values"];
 
-/** 16 · 16 pairs of edge numbers, and more in random order. */
+/** Number of pairs of the 16 edge numbers; further elements of an operand are in random order. */
 const PAIRS = 256;
 const SHAPES: readonly Shape[] = [[320], [16, 20], [4, 4, 20], [2, 4, 4, 10]];
 
@@ -56,11 +56,11 @@ interface Instance extends Writing {
   readonly shape: Shape;
   readonly random: RandomSource;
   readonly flushes: Fit["flushes"];
-  /** Whether its inner values are outputs, too. */
+  /** Whether the pattern's inner values are outputs, too. */
   readonly keepsInner: boolean;
   /** The values and operators that the pattern emitted, in order. */
   readonly emitted: { readonly value: Value; readonly op: Op }[];
-  /** How many it has made, for their names. */
+  /** Number of operands until now, for their names. */
   operands: number;
 }
 
@@ -114,7 +114,7 @@ function elements(
   }
 }
 
-/** A tensor of those elements of another, at any place. */
+/** A new tensor whose elements are `from(place)` of the given tensor. */
 function pickElements(
   { dtype, data }: HostTensor,
   shape: Shape,
@@ -207,7 +207,7 @@ function createKit(instance: Instance): Kit {
   };
 }
 
-/** What one pattern, in a graph of its own, is written to. */
+/** A new graph for one pattern. */
 const alone = (
   dtype: DType,
   place: Place,
@@ -232,12 +232,12 @@ export function inputKit(dtype: DType, random: RandomSource): Writing & { readon
 interface Checked {
   readonly value: Value;
   readonly called: string;
-  /** The operators that it comes from. */
+  /** The operators that the value is computed by. */
   readonly ops: readonly Op[];
   readonly slack: number;
 }
 
-/** Within the tolerances of all nodes that a value comes from. */
+/** The sum of the tolerances of all nodes that a value is computed by. */
 function allowanceFor(manifest: BackendManifest, { value, ops, slack }: Checked): Allowance {
   const parts = ops.map((op) => manifestAllowance(manifest, op, value.dtype));
   return parts.reduce(
@@ -256,7 +256,7 @@ const asPattern = (entry: PatternTable["patterns"][string]): Pattern =>
 
 const writing = (): Writing => ({ builder: new GraphBuilder(), inputs: {}, slots: {} });
 
-/** The places that a backend can feed: an inner value is made by a Concat. */
+/** The places that a backend can feed. It needs a Concat for an inner value. */
 function feedable(places: readonly Place[], dtype: DType, { supports }: Fit): readonly Place[] {
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype, shape: [1] }, "batch");
@@ -264,7 +264,7 @@ function feedable(places: readonly Place[], dtype: DType, { supports }: Fit): re
   return places.filter((place) => place !== "inner-values" || supports(graph));
 }
 
-/** The patterns that a backend runs with operands in those places. */
+/** The patterns that a backend runs with operands in the given places. */
 function* fitting(
   { patterns, dtypes }: PatternTable,
   dtype: DType,

@@ -1,14 +1,14 @@
-/** Chains of operators that graph optimizers rewrite, as functions that emit them. */
+/** The form in which tables give chains of operators that graph optimizers rewrite: functions that emit the nodes. */
 import type { DType, HostTensor, Op, OpAttributes, Shape, Value } from "@mp/graph";
 import type { RandomSource } from "../../random-source.js";
 
-/** The operators without attributes. */
+/** Operators without attributes. */
 export type PlainOp = { [K in Op]: [keyof OpAttributes[K]] extends [never] ? K : never }[Op];
 
-/** The elements of an operand; a function gets their places. */
+/** The elements of an operand, by name or as a function of the position. */
 export type Draw = "edges" | "whole" | "tame" | "distinct" | ((place: number) => number | bigint);
 
-/** Emits a node of an operator; attributes come first, where it has any. */
+/** Emits a node of one operator; attributes come first, if it has any. */
 type Emit<K extends Op> = K extends PlainOp
   ? (...operands: readonly Value[]) => Value
   : (attributes: OpAttributes[K], ...operands: readonly Value[]) => Value;
@@ -16,12 +16,12 @@ type Emit<K extends Op> = K extends PlainOp
 interface Operands {
   readonly dtype: DType;
   readonly random: RandomSource;
-  /** Every edge number in x against every other in y. */
+  /** Operands that pair every edge number in x with every edge number in y. */
   readonly x: Value;
   readonly y: Value;
-  /** Edge numbers in random order, of the shape of x and y. */
+  /** Edge numbers in random order, in the shape of x and y. */
   readonly z: Value;
-  /** Random elements that an integer may be divided by. */
+  /** Random elements by which integers may be divided. */
   readonly divisor: Value;
   /** An operand of another shape or dtype. By default its elements differ from each other. */
   readonly of: (shape: Shape, draw?: Draw, dtype?: DType) => Value;
@@ -29,14 +29,13 @@ interface Operands {
   readonly edges: (...shape: Shape) => Value;
   readonly whole: (...shape: Shape) => Value;
   readonly tame: (...shape: Shape) => Value;
-  /** An operand of equal elements, or of those listed. */
+  /** An operand whose elements are all `x`, or those of a list. */
   readonly filled: (x: number, ...shape: Shape) => Value;
   readonly listed: (numbers: readonly number[], ...shape: Shape) => Value;
-  /** A number: a constant scalar, a row, a whole tensor, or a scalar that a run gets. */
+  /** A number in the form of the instance: a constant scalar, row or whole tensor, or a scalar that is fed. */
   readonly c: (x: number) => Value;
-  /** A tensor as an operand. */
+  /** A tensor as an operand, in the place that the instance has. */
   readonly held: (tensor: HostTensor) => Value;
-  /** A constant. */
   readonly constant: (tensor: HostTensor) => Value;
   /** All results of a node. */
   readonly all: <K extends Op>(
@@ -48,25 +47,25 @@ interface Operands {
   readonly by: <K extends Op>(op: K, attributes: OpAttributes[K], ...operands: readonly Value[]) => Value;
 }
 
-/** Tools that make a pattern. Each pattern has its own operands, or an engine would merge equal nodes. */
+/** Tools that emit the nodes of a pattern. Each pattern has separate operands, since engines merge equal nodes. */
 export type Kit = Operands & { readonly [K in Op]: Emit<K> };
 
 export type Make = (kit: Kit) => Value | readonly Value[];
 
 export interface Pattern {
   readonly make: Make;
-  /** Dtypes, if they are not all of the table's. */
+  /** The dtypes of this pattern; default all of the table's. */
   readonly dtypes?: readonly DType[];
-  /** How many times the sum of its nodes' tolerances a result may be off, where errors grow on the way. */
+  /** Allowed error as a multiple of the nodes' tolerances together, for chains in which errors grow; default 1. */
   readonly slack?: number;
-  /** Whether the place of a constant factor decides what overflows, which may change for constant states. */
+  /** Whether overflow depends on where a constant factor is applied, which engines may change for constant states. */
   readonly rescales?: boolean;
 }
 
-/** A pattern in some dtypes of its table. */
+/** A pattern for some dtypes of its table. */
 export const only = (dtypes: readonly DType[], make: Make): Pattern => ({ dtypes, make });
 
-/** A pattern whose results may be off by so many times the sum of its nodes' tolerances. */
+/** A pattern with the given slack. */
 export const loose = (slack: number, make: Make): Pattern => ({ slack, make });
 
 export interface PatternTable {

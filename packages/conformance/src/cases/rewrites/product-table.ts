@@ -1,4 +1,4 @@
-/** Products of matrices, convolutions and pools with what optimizers fold into them. Their sums are exact in any order. */
+/** Products of matrices, convolutions and pools, with the nodes that optimizers fold into them. Sums are exact. */
 import type { Value } from "@mp/graph";
 import { FLOATS, type Kit, type Make, type Pattern, type PatternTable } from "./pattern.js";
 
@@ -12,10 +12,10 @@ const padEnds = (value: number, mode: "constant" | "edge" = "constant") => ({
   value,
 });
 const identity = ({ of }: Kit, size: number) => of([size, size], (at) => (at % (size + 1) === 0 ? 1 : 0));
-/** Its square is beyond f16, and its fourth power beyond f32. */
+/** A number whose square overflows. */
 const large = ({ dtype }: Kit): number => (dtype === "f16" ? 2 ** 9 : 2 ** 65);
 const inverse = (kit: Kit): number => 1 / large(kit);
-/** Matrices of these numbers. */
+/** Matrices of `large` numbers, or of their inverses. */
 const huge = (kit: Kit): Value => kit.filled(large(kit), 2, 2);
 const tiny = (kit: Kit): Value => kit.filled(inverse(kit), 2, 2);
 const rescaling = (make: Make): Pattern => ({ make, rescales: true });

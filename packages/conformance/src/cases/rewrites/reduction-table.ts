@@ -1,4 +1,4 @@
-/** Reductions of what was moved, scaled or reduced before, and chains that have an operator of their own. */
+/** Reductions of moved, scaled or reduced values, and chains for which there is a single operator. */
 import { type DType, opDTypes, REDUCE_OPS, type ReduceOp, type Value } from "@mp/graph";
 import { FLOATS, type Kit, loose, type PatternTable } from "./pattern.js";
 
@@ -7,7 +7,7 @@ const over = (...axes: readonly number[]) => ({ axes, keepdims: false });
 const keepAxes = (...axes: readonly number[]) => ({ axes, keepdims: true });
 const SHAPE = [3, 3, 3];
 
-/** Each pattern for each reduction. */
+/** Makes each pattern for each reduction. */
 const eachReduction = (
   makes: Readonly<Record<string, (reduction: ReduceOp, kit: Kit) => Value>>,
 ): PatternTable["patterns"] =>

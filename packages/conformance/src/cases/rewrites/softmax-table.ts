@@ -1,10 +1,10 @@
-/** Softmax, its logarithm, means and norms as chains of simpler operators, and around others. */
+/** Softmax, its logarithm, means and norms: as chains of simpler operators, and next to other operators. */
 import { FLOATS, type Kit, loose, type PatternTable } from "./pattern.js";
 
 const last = { axes: [1], keepdims: true };
 const axis = { axis: 1 };
 
-/** Rows that are near, far apart, huge, equal, and with an infinity. */
+/** Rows of scores that are close, far apart, huge, equal, or infinite. */
 const ROWS: readonly (readonly number[])[] = [
   [1, 2, 3, 4],
   [10, 0, -10, 10],
@@ -128,7 +128,7 @@ export const softmaxTable: PatternTable = {
   },
 };
 
-/** Without zeros among the shares, whose logarithm depends on the last bit of an exponential. */
+/** Scores without probabilities of 0, whose logarithm would depend on the last bit of an exponential. */
 function rowsInRange({ of }: Kit) {
   return of([3, 4], (at) => [0, 1, -2, 3, 5, 5, 5, 5, -3, -2, -1, 0][at] ?? 0);
 }

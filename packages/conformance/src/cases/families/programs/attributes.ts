@@ -1,4 +1,4 @@
-/** Two programs of one operator that differ in one attribute are two programs. */
+/** Two programs with the same operator and one different attribute must not be confused. */
 import { type DType, isHostTensor, type Op, type OpAttributes, opDTypes } from "@mp/graph";
 import { manifestAllowance } from "../../../compare/allowance.js";
 import type { ConformanceCase } from "../../../conformance-case.js";
@@ -21,7 +21,7 @@ const text = (attributes: object): string =>
     return typeof part === "object" && part !== null && "nodes" in part ? "a graph" : part;
   });
 
-/** The operator's node and those that differ from it in one attribute, all on the same operands. */
+/** Programs with one node each: the operator's, and variants with one other attribute, all on the same operands. */
 function programs(op: Op, dtype: DType, tag: string, start: number): readonly Program[] {
   const { attributes, others = [] } = form(op, dtype);
   return [{}, ...others].map((other): Program => {

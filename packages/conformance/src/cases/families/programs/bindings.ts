@@ -1,4 +1,4 @@
-/** One graph compiled many times: with other slots, commits, flags and states, and for states that come and go. */
+/** One graph compiled many times, with other slots, commits, flags and states, and for states that come and go. */
 import type { Backend, CompileOptions, Executable, Graph, HostTensor, State, StateBinding } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
 import type { CaseContext, ConformanceCase } from "../../../conformance-case.js";
@@ -26,7 +26,7 @@ const graph: Graph = buildGraph({
   }),
 });
 
-/** A state with what its slots must hold. */
+/** A state and the values that its slots must hold. */
 interface Held {
   readonly state: State;
   readonly values: Record<string, HostTensor>;
@@ -52,7 +52,7 @@ const both = (
 
 const NEXT = ["sum", "difference"] as const;
 
-/** Each differs from another one in one place. */
+/** Compile options; each entry differs from another entry in one place. */
 const WAYS: readonly Way[] = [
   {},
   { place: "first", bindings: both(["a", "b"], NEXT) },
@@ -94,7 +94,7 @@ async function statesFor(backend: Backend, random: RandomSource): Promise<Readon
 const said = ({ place, bindings = [], applied }: Way): string =>
   `${place ?? "no"} state, ${bindings.map(({ slot, input, output, commit }) => `${slot}→${input} ${output ?? "kept"} ${commit ?? ""}`).join(", ")}, ${applied ?? "no flag"}`;
 
-/** Runs once, and compares the results and what the state holds then. */
+/** Runs once and compares the results and the new values of the state. */
 async function expectStep(
   executable: Executable,
   way: Way,
@@ -157,7 +157,7 @@ async function expectWays(
   for (const { executable } of opened) await executable.dispose();
 }
 
-/** So many times a state ends and one takes its place, perhaps at the same address. */
+/** Number of states that are made and disposed of in turn; a new one may get the address of the one before. */
 const LIVES = 6;
 
 export const bindingCases: readonly ConformanceCase[] = [

@@ -1,4 +1,4 @@
-/** Programs that differ in one element of a constant, of sizes at which engines store constants in other ways. */
+/** Programs that differ in one element of a constant, at sizes for which engines store constants differently. */
 import {
   type BackendManifest,
   type DType,
@@ -19,7 +19,7 @@ import { holdable } from "../../../short-integers.js";
 import { valueType } from "../../../small-graphs.js";
 import { familyCase, type Program } from "./expect-apart.js";
 
-/** A few bytes, more than 4 KiB, more than 64 KiB. */
+/** Numbers of elements that take a few bytes, more than 4 KiB, and more than 64 KiB. */
 const LENGTHS: Readonly<Partial<Record<DType, readonly number[]>>> = {
   f32: [5, 4_200, 66_000],
   f16: [5, 4_200, 66_000],
@@ -27,7 +27,7 @@ const LENGTHS: Readonly<Partial<Record<DType, readonly number[]>>> = {
   bool: [5, 4_200],
 };
 
-/** x followed by the constant: every bit of it is in the result. */
+/** Concatenates x and the constant, so that the result shows every bit of the constant. */
 function appending(value: HostTensor, tag: string): Graph {
   const builder = new GraphBuilder();
   const x = builder.input("x", valueType(value.dtype, 2), "batch");
@@ -36,7 +36,7 @@ function appending(value: HostTensor, tag: string): Graph {
 
 const viewBytes = ({ data }: HostTensor): Uint8Array => new Uint8Array(data.buffer);
 
-/** Small whole numbers: a changed bit of random ones may be one of a NaN, which is no difference. */
+/** Small whole numbers for floats: among random bits, a flipped bit may belong to a NaN and make no difference. */
 const moderate = (random: RandomSource, dtype: DType, length: number): HostTensor =>
   dtype === "f32" || dtype === "f16"
     ? hostData(
@@ -45,7 +45,7 @@ const moderate = (random: RandomSource, dtype: DType, length: number): HostTenso
       )
     : randomBits({ random, dtype }, [length]);
 
-/** The lowest bit of that element is the other one. */
+/** Flips the lowest bit of one element. */
 function flipBit(value: HostTensor, place: number): HostTensor {
   const changed = fresh(value);
   const at = place * changed.data.BYTES_PER_ELEMENT;
@@ -54,7 +54,7 @@ function flipBit(value: HostTensor, place: number): HostTensor {
   return changed;
 }
 
-/** Two neighbors have changed places: sums over all elements are the same. */
+/** Exchanges an element with the next one, so that the sum over all elements stays the same. */
 function swapNeighbors(value: HostTensor, place: number): HostTensor {
   const changed = fresh(value);
   const size = changed.data.BYTES_PER_ELEMENT;
@@ -80,7 +80,7 @@ function constantsLike(
   ];
 }
 
-/** Numbers that a text of the graph may not tell apart. */
+/** Numbers that may look the same when a graph is written as text. */
 function edgeConstants(dtype: DType): readonly (readonly [string, HostTensor])[] {
   if (!isFloat(dtype)) {
     const large =
@@ -96,7 +96,7 @@ function edgeConstants(dtype: DType): readonly (readonly [string, HostTensor])[]
   ]);
 }
 
-/** The same bytes as numbers of other types and shapes. */
+/** The same bytes as constants of different dtypes and shapes. */
 function byteViews(random: RandomSource): readonly (readonly [string, HostTensor])[] {
   const words = randomBits({ random, dtype: "u64" }, [6]).data as BigUint64Array;
   const halves = Uint16Array.from({ length: 24 }, () => random.integer(1, 0x7000));

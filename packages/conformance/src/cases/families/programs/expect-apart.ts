@@ -1,4 +1,4 @@
-/** Programs that differ in one place: an engine that keeps compiled programs must never take one for another. */
+/** Programs that differ in one place: an engine that caches compiled programs must never take one for another. */
 import {
   type Backend,
   type CompileOptions,
@@ -16,11 +16,11 @@ import { flush } from "../../../host-data.js";
 import type { GraphCheck, Tensors } from "../../kinds/graph-case.js";
 import { scriptedCase } from "../../kinds/scripted-case.js";
 
-/** One of several programs that are alike. */
+/** One of several similar programs. */
 export interface Program extends Pick<GraphCheck, "graph" | "inputs"> {
-  /** How it differs from the others, for messages. */
+  /** How the program differs from the others, for messages. */
   readonly what: string;
-  /** Default: the results must have the oracle's bits. */
+  /** Allowed deviation from the oracle; default none. */
   readonly allowance?: GraphCheck["allowance"];
   readonly options?: CompileOptions;
 }
@@ -34,7 +34,7 @@ interface Opened {
 
 const exactly = (): Allowance => EXACT;
 
-/** Outputs that replace slots are no results. */
+/** Whether a run returns the output; outputs that replace slots are not results. */
 const isResult = ({ options }: Program, output: string): boolean =>
   options?.bindings?.every((binding) => binding.output !== output) ?? true;
 
@@ -59,8 +59,8 @@ function feed({ manifest }: Backend, inputs: Tensors): Tensors {
 }
 
 /**
- * Compiles the programs one after another, so that each finds those before it in whatever the engine keeps, and runs
- * them in turn: when all are alive, and when every other one has been disposed of.
+ * Compiles the programs one after another, so that the engine's caches hold the earlier ones, and runs them in turn:
+ * first when all are alive, then after every other one has been disposed of.
  * @param values of slots that inputs are bound to, for the oracle
  */
 async function expectApart(
@@ -90,13 +90,13 @@ async function expectApart(
   }
 }
 
-/** Gives programs that are alike; `tag` is part of a name of each, so that two calls with other tags share none. */
+/** Makes similar programs. `tag` is part of a name in each, so that calls with different tags share no program. */
 export type Family = (
   tag: string,
   context: Pick<CaseContext, "random"> & Pick<Backend, "manifest">,
 ) => readonly Program[];
 
-/** A case that compiles a family in its order, and another one in the opposite order. `needs` has its operators. */
+/** A case that compiles a family in order, and a second one in reverse. Graphs in `needs` have all its operators. */
 export function familyCase(id: string, needs: () => readonly Graph[], family: Family): ConformanceCase {
   return scriptedCase(id, needs, async (backend, context) => {
     try {

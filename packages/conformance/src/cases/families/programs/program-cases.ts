@@ -1,4 +1,4 @@
-/** Engines keep compiled programs: none may be taken for another one that is nearly the same. */
+/** Engines cache compiled programs; no program may be taken for another one that is nearly the same. */
 import type { ConformanceCase } from "../../../conformance-case.js";
 import { attributeCases } from "./attributes.js";
 import { bindingCases } from "./bindings.js";

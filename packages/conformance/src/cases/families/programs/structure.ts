@@ -28,7 +28,7 @@ const whole = (random: RandomSource, shape: Shape): HostTensor =>
 
 const drawPair = (random: RandomSource): Tensors => ({ x: whole(random, [7]), y: whole(random, [7]) });
 
-/** Nodes after one another, each on the one before it and y. */
+/** A chain of nodes; each reads the result before it and y. */
 const chain = (steps: readonly Step[], tag: string): Graph =>
   buildGraph({
     inputs: { x: valueType("f32", 7), y: valueType("f32", 7) },
@@ -43,7 +43,7 @@ const chain = (steps: readonly Step[], tag: string): Graph =>
     },
   });
 
-/** Places in a list that a key of its beginning, its end, or of some of it may leave out. */
+/** Positions in a list that a cache key may leave out if it covers only the beginning, the end or a part of it. */
 const placesIn = (length: number): readonly number[] => [0, 1, 7, 8, 16, 32, length - 2, length - 1];
 
 const LONG = 40;
@@ -67,7 +67,7 @@ const operators: Family = (tag, { random }) => {
   ];
 };
 
-/** One node on each pair of the operands. */
+/** Programs with one node, on each pair of the operands. */
 const operands: Family = (tag, { random }) => {
   const inputs = drawPair(random);
   return (["Add", "Sub", "Max", "Min"] as const).flatMap((op) =>
@@ -97,7 +97,7 @@ const TYPES: readonly (readonly [DType, Shape])[] = [
   ),
 ];
 
-/** One node on operands of many types. */
+/** One node on an operand of the given type. */
 const twice = (dtype: DType, shape: Shape, tag: string): Graph =>
   buildGraph({
     inputs: { x: valueType(dtype, ...shape) },
@@ -115,7 +115,7 @@ const types: Family = (tag, { random }) =>
 
 interface Named {
   readonly what: string;
-  /** In the order of declaration; the first is the minuend. */
+  /** Names of the inputs in the order of declaration; the first is the minuend. */
   readonly inputs: readonly [string, string];
   readonly isDeclaredLast?: boolean;
   /** Names of the difference and of the sum. */
@@ -166,7 +166,7 @@ const names: Family = (tag, { random }) =>
     inputs: Object.fromEntries(named.inputs.map((name) => [name, whole(random, [7])])),
   }));
 
-/** A loop that adds each element to a carry by one operator of its body, and the constant of the body. */
+/** A loop that combines each element with a carry by `op` and adds the constant `added`. */
 function loopGraph(op: Arithmetic, added: number, isStacked: boolean, tag: string): Graph {
   const inner = new GraphBuilder();
   const type = valueType("f32", 3);
