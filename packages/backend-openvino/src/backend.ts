@@ -7,7 +7,7 @@ import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 type Slots = PingPongSlots<NativeTensor>;
 
-/** OpenVINO as a backend: graphs become compiled models, state stays in the library's memory. */
+/** Presents OpenVINO as a backend: graphs become compiled models, and state stays in the library's memory. */
 export function openvinoBackend(runtime: NativeRuntime, manifest: BackendManifest, target: Target): Backend {
   const pool = new ConstantPool<NativeTensor>(runtime);
   const compile = async (parts: Omit<ProgramParts, "runtime" | "lowered" | "model" | "constants">) => {

@@ -19,17 +19,17 @@ export interface ProgramParts extends Place<PingPongSlots<NativeTensor>> {
   readonly constants: ReadonlyMap<string, PooledConstant<NativeTensor>>;
 }
 
-/** The ending that the library's reader of ONNX adds to the name of a Gemm's product. */
+/** The suffix that the library's ONNX reader adds to the name of a Gemm's product. */
 const PRODUCT_OF_GEMM = /\/WithoutBiases$/;
 
-/** The library's name of operators that it fused; it gives them the name of one. */
+/** The library's type of a node that stands for several fused operators, named after one of them. */
 const FUSED = "Subgraph";
 
 type Results = Readonly<Record<string, NativeTensor>>;
 
 /**
- * A model with everything bound in advance: fed inputs and results in their own buffers, state in the state's ping-pong
- * buffers, one request for each combination of sides.
+ * A compiled model with everything bound in advance: inputs and results in buffers of their own, state in ping-pong
+ * buffers, and one request for each combination of sides.
  */
 export class BoundProgram implements Program<NativeTensor> {
   readonly feed: FeedFunctions<NativeTensor>;
@@ -39,10 +39,10 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #requests = new PreparedBindings<NativeRequest>();
   readonly #slots: readonly string[];
   readonly #pacer = new RunPacer();
-  /** Compiled at the first profile: counters cost time. */
+  /** The model compiled with counters, which cost time; made at the first profile. */
   #withCounters: NativeModel | undefined;
 
-  /** Owns the model and the constants from here on, even when it throws. */
+  /** Takes ownership of the model and the constants, even if it throws. */
   constructor(parts: ProgramParts) {
     this.#parts = parts;
     const { runtime, graph, bound, lowered } = parts;
@@ -118,7 +118,7 @@ export class BoundProgram implements Program<NativeTensor> {
     }
   }
 
-  /** A request for the sides on which the state's slots now lie. */
+  /** Makes a request for the current sides of the state's slots. */
   #bind(model = this.#parts.model): NativeRequest {
     const { runtime, bound, state, lowered, constants } = this.#parts;
     const request = runtime.request(model);

@@ -10,14 +10,11 @@ import { probeOnce } from "./probe/probe-once.js";
 export interface OpenVinoOptions {
   /** Threads that a step uses, from 1 to 1024; default: one per core. */
   readonly threads?: number;
-  /**
-   * A folder that keeps compiled models, so that the next process need not compile them. It is made if it is missing.
-   * Default: none are kept.
-   */
+  /** A folder that keeps compiled models for later processes; it is created if missing. Default: none are kept. */
   readonly cache?: string;
-  /** An absolute path to `libopenvino_c`; default: the value of MP_OPENVINO, then the library that `mp-libopenvino` installed. */
+  /** An absolute path to `libopenvino_c`. Default: MP_OPENVINO, else the library that `mp-libopenvino` installed. */
   readonly library?: string;
-  /** The version that the library must report; default: the pinned release. Any other library is refused. */
+  /** The version that the library must have; default: the pinned release. A library of another version is refused. */
   readonly version?: string;
 }
 
@@ -37,8 +34,8 @@ const OPTIONS = {
  * const backend = await openvino();
  * ```
  * @throws MP_INVALID_ARGUMENT for an unknown option
- * @throws MP_BACKEND_UNAVAILABLE for a library that is missing or of another version, with what installs it
- * @throws MP_IO for a `cache` that is no folder and cannot be made
+ * @throws MP_BACKEND_UNAVAILABLE for a library that is missing or of another version, naming the remedy
+ * @throws MP_IO for a `cache` that is not a folder and cannot be created
  */
 export async function openvino(options: OpenVinoOptions = {}): Promise<Backend> {
   const { library, ...rest } = readOptions("openvino", options, OPTIONS, { example: "{ threads: 2 }" });

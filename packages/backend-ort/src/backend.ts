@@ -22,7 +22,7 @@ async function createSlots(
   }
 }
 
-/** ONNX Runtime as a backend: graphs become sessions, and state stays in ORT's memory. */
+/** Presents ONNX Runtime as a backend: graphs become sessions, and state stays in ORT's memory. */
 export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, findings: Findings): Backend {
   const target = targetOf(findings);
   const constants = new ConstantPool(runtime);

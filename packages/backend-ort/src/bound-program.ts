@@ -22,8 +22,8 @@ type Results = Readonly<Record<string, NativeTensor>>;
 type OnRow = (row: ProfileRow) => void;
 
 /**
- * A session with everything bound in advance: inputs and results in its own buffers, state in the state's ping-pong
- * buffers, one prepared binding for each combination of sides.
+ * A session with everything bound in advance: inputs and results in buffers of their own, state in ping-pong buffers,
+ * and one prepared binding for each combination of sides.
  */
 export class BoundProgram implements Program<NativeTensor> {
   readonly feed: FeedFunctions<NativeTensor>;
@@ -32,17 +32,17 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #feeds = new Map<string, NativeTensor>();
   readonly #results = new Map<string, NativeTensor>();
   readonly #bindings = new PreparedBindings<NativeBinding>();
-  /** Slots that are bound. */
+  /** The slots that the bindings use. */
   readonly #slots: readonly string[];
-  /** The slots that one output replaces together: the engine writes the first, the others get copies. */
+  /** Groups of slots that take the same output: the engine writes the first, the others get copies. */
   readonly #repeated: readonly (readonly [slot: string, ...others: string[]])[];
   readonly #pacer = new RunPacer();
-  /** Undefined on a device, whose memory is not from the arena. */
+  /** Undefined on a device, whose memory does not come from the arena. */
   readonly #peak: RunPeak | undefined;
-  /** Copies into fed inputs that wait for the device. */
+  /** Copies into inputs that still wait for the device. */
   #feeding: Promise<void>[] = [];
 
-  /** Owns the session and the constants from here on, even when it throws. */
+  /** Takes ownership of the session and the constants, even if it throws. */
   constructor(parts: ProgramParts) {
     this.#parts = parts;
     const { runtime, graph, bound, lowered, session } = parts;
@@ -74,7 +74,7 @@ export class BoundProgram implements Program<NativeTensor> {
     return this.#parts.runtime.turns.take(() => this.#run(onRow));
   }
 
-  /** Does work in a turn of its own, before the next run's. */
+  /** Does work in a turn of its own; the next run waits for it. */
   #whenFree(work: () => void): void {
     const waiting = this.#parts.runtime.turns.take(work);
     if (!(waiting instanceof Promise)) return;
@@ -150,7 +150,7 @@ export class BoundProgram implements Program<NativeTensor> {
       onRow(row);
   }
 
-  /** A binding for the sides on which the state's slots now lie. */
+  /** Makes a binding for the current sides of the state's slots. */
   #bind(): NativeBinding {
     const { runtime, session, bound, state, lowered, constants } = this.#parts;
     const binding = runtime.bind(session);
@@ -169,7 +169,7 @@ export class BoundProgram implements Program<NativeTensor> {
     }
   }
 
-  /** Binds everything that may change from run to run: fed inputs, and the slots' current sides. */
+  /** Binds what may change between runs: the inputs, and the current sides of the slots. */
   #bindInputs(binding: NativeBinding): void {
     const { bound, state, lowered } = this.#parts;
     for (const [name, buffer] of this.#feeds) binding.bindInput(lowered.inputName(name), buffer);

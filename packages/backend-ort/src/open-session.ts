@@ -10,24 +10,24 @@ import {
 import { type Loaded, loadOnDevice } from "./load-on-device.js";
 import type { NativeRuntime, NativeSession, NativeTensor } from "./native/index.js";
 
-/** A session, and what it was made of. */
+/** A session with its lowered graph and constants. */
 export interface Opened {
   readonly lowered: Lowered;
   readonly session: NativeSession;
-  /** By the session's names; the caller releases them after the session. */
+  /** Constants by the session's names; the caller releases them after the session. */
   readonly constants: ReadonlyMap<string, PooledConstant<NativeTensor>>;
   readonly warnings: Executable["warnings"];
 }
 
 /**
- * One moves pads into pools that then refuse to have so many, of the kernel's size or more. The other exchanges the
- * operands of a Where, whose kernel loses the sign of zeros in one of them.
+ * Disables two optimizers. Pad_Fusion moves pads of the kernel's size or more into pools, which refuse them.
+ * NotWhereFusion swaps the operands of a Where, whose kernel loses the sign of zeros in one of them.
  */
 const CONFIG = { "optimization.disable_specified_optimizers": "Pad_Fusion;NotWhereFusion" };
 
 /**
- * Lowers a graph and loads it. The slots of a constant state and large constants become initializers, in place, for the
- * engine to fold, pack and lay out; those of any other state are inputs, and the engine rewrites nothing.
+ * Lowers a graph and loads it. If the state is constant, its slots and large constants become initializers in place,
+ * which the engine may fold, pack and lay out. Otherwise slots are inputs, and the engine rewrites nothing.
  */
 export async function openSession(
   runtime: NativeRuntime,
@@ -65,7 +65,7 @@ async function load(runtime: NativeRuntime, model: Uint8Array): Promise<Loaded> 
   return { session: await runtime.createSession(model), warnings: [] };
 }
 
-/** Its optimizer crashes on some loops that compute in a half, such as an LSTM. */
+/** Whether a loop computes in a native half dtype: ORT's optimizer crashes on some of those, such as an LSTM. */
 function loopsInHalves({ nodes }: Graph, emulated: Target["emulated"]): boolean {
   const isNative = ({ dtype }: Value): boolean => isHalf(dtype) && !emulated.includes(dtype);
   return nodes.some((node) => {

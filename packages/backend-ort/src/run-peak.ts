@@ -1,13 +1,13 @@
 import { arenaStats, type NativeSession } from "./native/index.js";
 
-/** Runs started in this process, which share the arena, and those in progress. */
+/** Runs that this process has begun, which share the arena, and those under way. */
 let begun = 0;
 let underWay = 0;
 
 /**
- * How much of the arena, which all programs share, one program's runs take. The arena keeps no peak per program, only
- * its overall maximum, so a run is measured only if it sets a new maximum. Every run of a program takes the same
- * amount, so the first run that has the arena to itself is enough.
+ * Measures how much of the shared arena one program's runs use. The arena keeps no peak per program, only its overall
+ * maximum, so a run is measured only if it sets a new maximum. Every run of a program uses the same amount, so the
+ * first run that has the arena to itself is enough.
  */
 export class RunPeak {
   readonly #session: NativeSession;
@@ -18,7 +18,7 @@ export class RunPeak {
     this.#session = session;
   }
 
-  /** Most bytes of intermediate values at once; undefined when another program has had a higher peak. */
+  /** Peak of intermediate values in bytes; undefined if another program's peak was higher. */
   get bytes(): number | undefined {
     return this.#bytes;
   }

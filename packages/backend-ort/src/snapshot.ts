@@ -1,7 +1,7 @@
 import { type HostTensor, tensor } from "@mp/graph";
 import type { Turns } from "./native/index.js";
 
-/** The contents of the caller's array now: the array itself if it is read at once, a copy if a later turn reads it. */
+/** The caller's array as it is now: the array itself if it is read at once, or a copy if a later turn reads it. */
 export function snapshot(turns: Turns, value: HostTensor): HostTensor {
   return turns.isFree ? value : tensor(value.data.slice() as HostTensor["data"], value.shape, value.dtype);
 }

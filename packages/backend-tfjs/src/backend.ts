@@ -9,11 +9,11 @@ import { type Uploaded, upload } from "./session/uploaded.js";
 export interface Engine {
   readonly tensorFlow: TensorFlow;
   readonly manifest: BackendManifest;
-  /** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
+  /** Whether a node is computed in f32 because the engine has no correct kernel for its half dtype. */
   readonly isWidened: (node: AnyNode) => boolean;
 }
 
-/** TensorFlow as a backend: graphs become SavedModels, a state is the variables of one session. */
+/** Presents TensorFlow as a backend: graphs become SavedModels, and a state is the variables of one session. */
 export function tfjsBackend({ tensorFlow: { binding }, manifest, isWidened }: Engine): Backend {
   return defineBackend<Uploaded, ProgramSet>({
     name: "tfjs",

@@ -7,8 +7,8 @@ export interface TfDataset<T> {
 }
 
 /**
- * A `tf.data` dataset as data for `fit` and `steps`. Batches are converted to host tensors and their `tf.Tensor`s are
- * disposed at once, since the trainer reads ahead; every epoch iterates over the dataset again.
+ * Adapts a `tf.data` dataset for `fit` and `steps`. Batches are converted to host tensors, and their `tf.Tensor`s are
+ * disposed of at once, because the trainer reads ahead; every epoch iterates over the dataset again.
  * @example
  * ```ts
  * await training.fit(fromTfData(tf.data.zip({ x, y }).batch(32)), { epochs: 3 });

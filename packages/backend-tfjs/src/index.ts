@@ -22,7 +22,7 @@ export interface TfjsOptions {
  *
  * const backend = await tfjs({ tf });
  * ```
- * @throws MP_INVALID_ARGUMENT when `tf` is not tfjs-node; MP_SPEC_VERSION when it lacks what is needed
+ * @throws MP_INVALID_ARGUMENT if `tf` is not tfjs-node; MP_SPEC_VERSION if it lacks a required member
  */
 export async function tfjs(options: TfjsOptions): Promise<Backend> {
   const tensorFlow = expectTensorFlow(options?.tf);

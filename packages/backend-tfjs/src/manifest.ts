@@ -2,7 +2,7 @@ import { type BackendManifest, DTYPES, type DType, type Op } from "@mp/graph";
 import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/graph/backend";
 import type { Findings } from "./probe/findings.js";
 
-/** Makes a manifest for users, core and the conformance suite from the probe's findings. */
+/** Makes the manifest for users, core and the conformance suite from the probe's findings. */
 export function tfjsManifest(
   engine: BackendManifest["engine"],
   device: "cpu" | "cuda",

@@ -8,7 +8,7 @@ import {
   mapTree,
 } from "@mp/graph";
 
-/** The part of tfjs that creates a `tf.Tensor`, whose type is `R`. */
+/** The function of tfjs that creates a `tf.Tensor`, whose type is `R`. */
 export interface TensorMaker<R> {
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: never): R;
 }
@@ -19,13 +19,14 @@ type Converted = readonly [
 ];
 
 /**
- * Results as `tf.Tensor`s, which the caller must dispose of: takes a tree of host tensors, such as `predict` and
- * `params` return, and replaces each tensor. Floats of any width become float32 and u8 becomes int32, both exactly.
+ * Converts results to `tf.Tensor`s, which the caller must dispose of. It takes a tree of host tensors, such as
+ * `predict` and `params` return, and replaces each tensor. Floats of any width become float32 and u8 becomes int32,
+ * both exactly.
  * @example
  * ```ts
  * const scores = toTf(tf, await training.predict(model, x));
  * ```
- * @throws MP_UNSUPPORTED for i64 and u64, which tfjs has no dtype for
+ * @throws MP_UNSUPPORTED for i64 and u64, for which tfjs has no dtype
  */
 export function toTf<T, R extends object>(tf: TensorMaker<R>, tree: T): MapLeaves<T, HostTensor, R> {
   const made = mapTree(tree, isHostTensor, (leaf) => {

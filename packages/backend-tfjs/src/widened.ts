@@ -3,7 +3,7 @@ import { pairKey } from "@mp/graph/backend";
 import { isOverRows } from "./graph/term.js";
 import type { Findings } from "./probe/findings.js";
 
-/** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
+/** Whether a node is computed in f32 because the engine has no correct kernel for its half dtype. */
 export function isWidened(node: AnyNode, { widened, columnSums }: Findings): boolean {
   const dtype = decidingDType(node);
   if (!widened.has(pairKey({ op: node.op, dtype }))) return false;

@@ -5,7 +5,7 @@ import type { GpuTensor } from "./gpu-memory.js";
 import type { GpuSlots } from "./gpu-slots.js";
 import type { Loaded, WebEngine } from "./web-engine.js";
 
-/** In a buffer of the GPU, as handles are, or on the host, as results are. */
+/** A tensor in a GPU buffer, as handles are, or on the host, as results are. */
 export type WebTensor = GpuTensor | HostTensor;
 
 export const isOnGpu = (tensor: WebTensor): tensor is GpuTensor => "buffer" in tensor;
@@ -24,7 +24,7 @@ const FALLBACK: Executable["warnings"][number] = {
     "ortWeb: some nodes run on the processor, and what they read and give is copied in every run; onnxruntime-web does not say which",
 };
 
-/** A session with its own buffers for what is fed and returned; state lies in the state's. */
+/** A session with its own buffers for inputs and results; slots lie in the state's buffers. */
 export class BoundProgram implements Program<WebTensor> {
   readonly feed: FeedFunctions<WebTensor>;
   readonly warnings: Executable["warnings"];
@@ -33,7 +33,7 @@ export class BoundProgram implements Program<WebTensor> {
   readonly #constants = new Map<string, GpuTensor>();
   readonly #results = new Map<string, GpuTensor>();
 
-  /** Allocates: call it in `allocating`. Owns the session from here on, even when it throws. */
+  /** Allocates buffers: call it in `allocating`. Takes ownership of the session, even if it throws. */
   constructor(parts: ProgramParts) {
     this.#parts = parts;
     const { engine, graph, bound, lowered } = parts;
@@ -111,7 +111,7 @@ export class BoundProgram implements Program<WebTensor> {
     return inputs;
   }
 
-  /** Allocates what slots have no second buffer for. */
+  /** The buffers of the outputs; allocates a second buffer for each slot that has none. */
   #outputs(): readonly (readonly [string, GpuTensor])[] {
     const { bound, state, lowered } = this.#parts;
     const outputs = [...this.#results];

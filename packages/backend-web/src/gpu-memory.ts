@@ -15,19 +15,19 @@ import type { LossWatch } from "./loss-watch.js";
 
 const { storedType, stored, read } = storageOf({ device: "webgpu" });
 
-/** A tensor in a buffer of the GPU. */
+/** A tensor in a GPU buffer. */
 export interface GpuTensor extends ValueType {
   readonly buffer: GPUBuffer;
 }
 
-/** Copies move whole words of 4 bytes, and kernels read up to 16 bytes at once. */
+/** Copies move words of 4 bytes, and kernels read up to 16 bytes at once. */
 const ALIGNMENT = 16;
 const align = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
-/** Results are read through a buffer of at most this size, unless a single one is larger. */
+/** Largest buffer through which results are read, unless a single one is larger. */
 const READ_AT_ONCE = 2 ** 26;
 
-/** The buffers of one device: their allocation, what goes in and out of them, and how many bytes they take. */
+/** The buffers of one device: allocates, reads and writes them, and counts their bytes. */
 export class GpuMemory {
   readonly #device: GPUDevice;
   readonly #loss: LossWatch;
@@ -38,14 +38,14 @@ export class GpuMemory {
     this.#loss = loss;
   }
 
-  /** Bytes of all buffers that are not released. */
+  /** Bytes of all buffers not yet released. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * A tensor of zeros.
-   * @throws MP_OUT_OF_MEMORY if it is above the device's limits; MP_BACKEND_FAILED if the device is lost
+   * Allocates a tensor of zeros.
+   * @throws MP_OUT_OF_MEMORY if it exceeds the device's limits; MP_BACKEND_FAILED if the device is lost
    */
   allocate({ dtype, shape }: ValueType): GpuTensor {
     this.#loss.expectAlive();
@@ -69,9 +69,9 @@ export class GpuMemory {
   }
 
   /**
-   * Runs what allocates, and waits until the GPU has the memory.
+   * Runs work that allocates, and waits until the GPU has the memory.
    * @param undo releases what was allocated
-   * @throws MP_OUT_OF_MEMORY if it has not
+   * @throws MP_OUT_OF_MEMORY if the GPU lacks the memory
    */
   async allocating<R>(work: () => R, undo: (made: R) => void = () => undefined): Promise<R> {
     this.#device.pushErrorScope("out-of-memory");
@@ -97,8 +97,8 @@ export class GpuMemory {
   }
 
   /**
-   * Overwrites all of it with a tensor of the same type; reads the array at once.
-   * @throws MP_OUT_OF_RANGE for a number that the device does not hold
+   * Overwrites a tensor with a value of the same type; reads the array at once.
+   * @throws MP_OUT_OF_RANGE for a number that the stored type does not hold
    */
   write({ buffer }: GpuTensor, value: HostTensor): void {
     this.#loss.expectAlive();
@@ -113,7 +113,7 @@ export class GpuMemory {
     );
   }
 
-  /** Overwrites all of it with a tensor of the same type. */
+  /** Overwrites a tensor with another of the same type. */
   copy(from: GpuTensor, to: GpuTensor): void {
     this.#loss.expectAlive();
     const encoder = this.#device.createCommandEncoder();
@@ -121,7 +121,7 @@ export class GpuMemory {
     this.#device.queue.submit([encoder.finish()]);
   }
 
-  /** Copies on the host, in the order of the tensors, as they are when this is called. */
+  /** Copies tensors to the host, in the given order, as they are at the time of the call. */
   async read(tensors: readonly GpuTensor[]): Promise<readonly HostTensor[]> {
     const parts: GpuTensor[][] = [];
     let room = 0;
@@ -138,7 +138,7 @@ export class GpuMemory {
     return read.flat();
   }
 
-  /** Copies through one buffer: what takes time is to wait for the GPU. */
+  /** Copies all tensors through one buffer: the wait for the GPU is what takes time. */
   async #readAtOnce(tensors: readonly GpuTensor[]): Promise<readonly HostTensor[]> {
     this.#loss.expectAlive();
     const places: number[] = [];
@@ -177,7 +177,7 @@ function hostTensor(type: ValueType, bytes: ArrayBuffer): HostTensor {
   return read(tensor(new hostArrayOf[dtype](bytes) as HostArrays[DType], shape, dtype), type);
 }
 
-/** A copy that is filled up with zeros; also of shared memory, which some engines do not take. */
+/** A copy padded with zeros to whole words, which is also not shared: some engines refuse shared memory. */
 function wholeWords(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const copy = new Uint8Array(Math.ceil(bytes.length / 4) * 4);
   copy.set(bytes);

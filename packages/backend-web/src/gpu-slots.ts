@@ -1,7 +1,7 @@
 import type { HostTensor } from "@mp/graph";
 import type { GpuMemory, GpuTensor } from "./gpu-memory.js";
 
-/** One slot: the committed buffer, and the buffer that the next step writes. */
+/** One slot: the committed buffer, and the one that the next step writes. */
 interface Slot {
   readonly buffers: [GpuTensor, GpuTensor | undefined];
   side: 0 | 1;
@@ -10,8 +10,8 @@ interface Slot {
 type Tensors = Readonly<Record<string, HostTensor>>;
 
 /**
- * The slots of a state, each in two buffers of the GPU. A step reads one and writes the other, so a commit only selects
- * a side. The second is allocated when a program first writes the slot.
+ * Holds a state's slots in two GPU buffers each. A step reads one and writes the other, so a commit only switches
+ * sides. The second buffer is allocated when a program first writes the slot.
  */
 export class GpuSlots {
   readonly #memory: GpuMemory;
@@ -45,14 +45,14 @@ export class GpuSlots {
     return slot.buffers[other];
   }
 
-  /** Bytes of both sides, as far as they are allocated. */
+  /** Bytes of all buffers that are allocated, on both sides. */
   get bytes(): number {
     let sum = 0;
     for (const { buffers } of this.#slots.values()) for (const one of buffers) sum += one?.buffer.size ?? 0;
     return sum;
   }
 
-  /** Makes what a step wrote the committed value. */
+  /** Commits the slots that a step wrote. */
   flip(written: readonly { readonly slot: string }[]): void {
     for (const { slot: name } of written) {
       const slot = this.#slot(name);

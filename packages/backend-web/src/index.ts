@@ -10,13 +10,13 @@ import { type OrtWeb, WebEngine } from "./web-engine.js";
 
 export type { PowerPreference } from "./open-device.js";
 
-/** Options of `ortWeb`. */
+/** Options of `ortWeb`; all may be left out. */
 export interface OrtWebOptions {
-  /** Which GPU to ask for, on a machine with several; default the browser's choice. */
+  /** Which GPU to request if there are several; default: the browser's choice. */
   readonly powerPreference?: PowerPreference;
   /**
-   * A `GPUDevice` that the program opened itself, to share it with the program's own shaders. It stays open when the
-   * backend is disposed of. Default: a device of the backend's own, with all that the adapter has for kernels.
+   * A `GPUDevice` that the program opened itself, to share it with its own shaders; the backend does not close it.
+   * Default: a device of the backend's own, with all features of the adapter that kernels use.
    */
   readonly device?: InferenceSession.WebGpuExecutionProviderOption["device"];
 }
@@ -51,7 +51,7 @@ export async function ortWeb(options: OrtWebOptions = {}): Promise<Backend> {
   }
 }
 
-/** To probe kernels takes as long as a shader of each to compile, so a page asks only those of an unknown version. */
+/** Looks up the findings, or probes an engine of unknown version, which compiles a shader for each kernel. */
 async function lookUpFindings(engine: WebEngine): Promise<Findings> {
   const asked = engineToProbe(engine);
   const native = engine.features.has("shader-f16") ? (["f16"] as const) : [];

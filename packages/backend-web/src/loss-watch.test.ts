@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 import { LossWatch } from "./loss-watch.js";
 
-/** A device that is lost when the test says so. */
+/** A device that the test can lose. */
 function fragile(): { readonly watch: LossWatch; readonly lose: () => Promise<void> } {
   let lose: (info: GPUDeviceLostInfo) => void = () => undefined;
   const lost = new Promise<GPUDeviceLostInfo>((resolve) => {

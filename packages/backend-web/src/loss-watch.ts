@@ -2,11 +2,11 @@ import { MpError } from "@mp/graph";
 
 type Reject = (error: MpError) => void;
 
-/** Whether a device is still there: a driver's crash, an update or a laptop's lid ends it at any moment. */
+/** Watches for the loss of a device: a driver's crash, an update or a laptop's lid can end it at any moment. */
 export class LossWatch {
   #error: MpError | undefined;
   /**
-   * Rejects the work that has not settled. A race with one long-lived promise would keep every result until the end.
+   * Rejects work that has not settled. (A race with one long-lived promise would keep every result until the end.)
    */
   readonly #waiting = new Set<Reject>();
 
@@ -22,14 +22,14 @@ export class LossWatch {
     });
   }
 
-  /** @throws MP_BACKEND_FAILED once the device is lost */
+  /** @throws MP_BACKEND_FAILED if the device is lost */
   expectAlive(): void {
     if (this.#error !== undefined) throw this.#error;
   }
 
   /**
-   * Waits for work of the device; that may never settle once the device is lost.
-   * @throws MP_BACKEND_FAILED if it is lost before
+   * Waits for work on the device, which may never settle if the device is lost.
+   * @throws MP_BACKEND_FAILED if the device is lost before the work is done
    */
   async orLost<R>(work: Promise<R>): Promise<R> {
     this.expectAlive();

@@ -1,7 +1,7 @@
 import type { BackendManifest } from "@mp/graph";
 import { type Findings, kernelManifest } from "@mp/onnx-lowering";
 
-/** Makes the manifest from the findings on the kernels and the engine's limits. */
+/** Makes the manifest from the findings and the engine's limits. */
 export function webManifest(version: string, findings: Findings): BackendManifest {
   return Object.freeze({
     specVersion: "v1",

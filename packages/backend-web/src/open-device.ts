@@ -1,19 +1,19 @@
 import { MpError } from "@mp/graph";
 
-/** Which of the machine's GPUs a browser is asked for. */
+/** Which of the machine's GPUs to request from the browser. */
 export type PowerPreference = "low-power" | "high-performance";
 
-/** A GPU that is open, and what has become of it. */
+/** An open GPU device, with a watch for its loss. */
 export interface OpenDevice {
   readonly device: GPUDevice;
-  /** Whether the backend opened it, and closes it. */
+  /** Whether the backend opened the device, and so closes it. */
   readonly isOwn: boolean;
 }
 
-/** Features that kernels use where the adapter has them. */
+/** Features that kernels use if the adapter has them. */
 const FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups"];
 
-/** A device has the smallest limits of all adapters unless more is asked for. */
+/** Limits requested from the adapter: by default a device has the smallest ones of all adapters. */
 const LIMITS = [
   "maxBufferSize",
   "maxStorageBufferBindingSize",
@@ -27,8 +27,8 @@ const LIMITS = [
 ] as const;
 
 /**
- * Opens a device with all that the adapter has for kernels.
- * @throws MP_BACKEND_UNAVAILABLE if there is no WebGPU, no adapter, or no device of it
+ * Opens a device with all features and limits of the adapter that kernels use.
+ * @throws MP_BACKEND_UNAVAILABLE if there is no WebGPU, no adapter, or the adapter gives no device
  */
 export async function openDevice(powerPreference: PowerPreference | undefined): Promise<OpenDevice> {
   const { navigator } = globalThis as { readonly navigator?: { readonly gpu?: GPU } };

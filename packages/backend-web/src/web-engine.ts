@@ -6,7 +6,7 @@ import { GpuMemory, type GpuTensor } from "./gpu-memory.js";
 import { LossWatch } from "./loss-watch.js";
 import type { OpenDevice } from "./open-device.js";
 
-/** The module `onnxruntime-web/webgpu`, as far as it is used. */
+/** The part of the module `onnxruntime-web/webgpu` that is used. */
 export interface OrtWeb {
   readonly env: { readonly versions: { readonly web?: string } };
   readonly InferenceSession: {
@@ -18,19 +18,19 @@ export interface OrtWeb {
 /** Buffers by the model's names. */
 export type Buffers = Iterable<readonly [name: string, tensor: GpuTensor]>;
 
-/** A session, and whether all its nodes run on the GPU: the engine gives no account of those that do not. */
+/** A session, and whether all its nodes run on the GPU; the engine does not name those that do not. */
 export interface Loaded {
   readonly session: InferenceSession;
   readonly isOnGpu: boolean;
 }
 
-/** A session that does not load if a node of it would run on the processor. */
+/** Options of a session that does not load if any node would run on the processor. */
 const ON_GPU_ONLY = { session: { disable_cpu_ep_fallback: "1" } };
 
-/** The engine's words for a model that it would not run wholly on the GPU. */
+/** Matches the engine's refusal of a model that would not run wholly on the GPU. */
 const NOT_WHOLE = /fallback to CPU EP has been explicitly disabled/i;
 
-/** The engine takes one call at a time, whatever the device. */
+/** Serializes calls: the engine allows one at a time, on whatever device. */
 const calls = new WorkQueue();
 
 /** onnxruntime-web on one device. */
@@ -52,7 +52,7 @@ export class WebEngine {
     this.version = ort.env.versions.web ?? "";
   }
 
-  /** @throws MP_UNSUPPORTED, MP_BACKEND_FAILED, MP_OUT_OF_MEMORY by the engine's message */
+  /** @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY, depending on the engine's message */
   async load(model: Uint8Array): Promise<Loaded> {
     try {
       return { session: await this.#session(model, ON_GPU_ONLY), isOnGpu: true };
@@ -82,21 +82,21 @@ export class WebEngine {
     );
   }
 
-  /** Runs a session on buffers, all of them bound: inputs to read, outputs to write. */
+  /** Runs a session with all inputs and outputs bound to buffers. */
   async run(session: InferenceSession, inputs: Buffers, outputs: Buffers): Promise<void> {
     const feeds = this.#wrapped(inputs, session.inputMetadata);
     const fetches = this.#wrapped(outputs, session.outputMetadata);
     await this.#call("run", () => session.run(feeds, fetches));
   }
 
-  /** Does not wait: `close` does. */
+  /** Releases a session without waiting; `close` waits. */
   release(session: InferenceSession): void {
     const releasing = calls.push(() => session.release()).catch(() => undefined);
     this.#releases.add(releasing);
     void releasing.then(() => this.#releases.delete(releasing));
   }
 
-  /** After the last call. */
+  /** Waits for all releases and closes the device; the last call. */
   async close(): Promise<void> {
     await Promise.all(this.#releases);
     if (this.#opened.isOwn) this.#opened.device.destroy();

@@ -1,7 +1,7 @@
 import { quote, refuse } from "./problem.js";
 
 /**
- * Bits of an element of each dtype of the format (safetensors 0.8.0). The order is that in which the reference writer
+ * Bits per element of each dtype in the format (safetensors 0.8.0). The order is that in which the reference writer
  * sorts tensors: widest first, so that each tensor starts at a multiple of its element's size.
  */
 export const bitsPerElement = {
@@ -29,7 +29,7 @@ export const bitsPerElement = {
   BOOL: 8,
 } as const;
 
-/** A dtype by the format's name. `C64` is a pair of F32; F6 and F4 are packed, several elements to a byte. */
+/** A dtype by the format's name. `C64` is a pair of F32; F6 and F4 are packed, several elements per byte. */
 export type SafetensorsDType = keyof typeof bitsPerElement;
 
 /** All dtypes, in the order in which tensors are written. */

@@ -1,4 +1,4 @@
-/** Codes do not change within a major version; messages may. */
+/** Error codes; they do not change within a major version, unlike messages. */
 const SAFETENSORS_ERROR_CODES = [
   "SAFETENSORS_INVALID_ARGUMENT",
   "SAFETENSORS_PARSE",

@@ -4,7 +4,7 @@ import { sha256 } from "#sha256";
 import { quote, refuse, refuseArgument } from "./problem.js";
 
 const KEY = "mp.sha256";
-/** The prefix of the value identifies it even if the key is damaged. */
+/** The metadata value. Its prefix identifies it even if the key is damaged. */
 const pattern = /^mp\.sha256:([0-9a-f]{64})$/;
 
 type Metadata = Iterable<readonly [string, string]>;
@@ -18,12 +18,12 @@ export class FileHash {
     this.#hash.update(bytes);
   }
 
-  /** 64 hex digits; nothing can be added after it. */
+  /** The hash as 64 hex digits; nothing can be added afterwards. */
   digest(): string {
     return this.#hash.digest();
   }
 
-  /** @throws SAFETENSORS_PARSE if the content is not what was written */
+  /** @throws SAFETENSORS_PARSE if the content has another hash, and so is not what was written */
   expect(expected: string): void {
     const found = this.digest();
     if (found === expected) return;

@@ -7,10 +7,10 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
-/** Letters after a backslash, and the characters that they stand for. */
+/** The letters after a backslash, and the characters that they stand for. */
 const [LETTERS, CHARACTERS] = ['"\\/bfnrt', '"\\/\b\f\n\r\t'] as const;
 
-/** ignoreBOM keeps a leading U+FEFF: without it two different keys would be equal. */
+/** `ignoreBOM` keeps a leading U+FEFF: otherwise two different keys would be equal. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export class HeaderScanner {
@@ -69,7 +69,7 @@ export class HeaderScanner {
     return text + pieces.join("");
   }
 
-  /** An integer of 0 … 2^53 - 1, without sign, fraction, exponent or leading zero. */
+  /** Scans an integer from 0 to 2^53 - 1, without sign, fraction, exponent or leading zero. */
   integer(): number {
     this.#skipWhitespace();
     const start = this.#at;
@@ -85,7 +85,7 @@ export class HeaderScanner {
     return value;
   }
 
-  /** Skips padding, and fails if anything but spaces follows. */
+  /** Skips the padding; fails if anything but spaces follows. */
   end(): void {
     while (this.#bytes[this.#at] === SPACE) this.#at++;
     if (this.#at < this.#bytes.length) this.fail("something follows the header's object");

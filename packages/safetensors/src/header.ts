@@ -5,7 +5,7 @@ import { HeaderScanner } from "./header-scanner.js";
 import { defaultLimits, type SafetensorsLimits } from "./limits.js";
 import { formatShape, quote, refuse, refuseArgument, type SafetensorsProblem } from "./problem.js";
 
-/** Bytes before the header: its length as a little-endian u64. */
+/** Bytes before the header, which hold its length as a little-endian u64. */
 export const LENGTH_BYTES = 8;
 export const METADATA_KEY = "__metadata__";
 
@@ -19,10 +19,10 @@ export interface SafetensorsEntry {
 }
 
 export interface SafetensorsHeader {
-  /** In the order of the header. */
+  /** Tensors by name, in the order of the header. */
   readonly tensors: ReadonlyMap<string, SafetensorsEntry>;
   readonly metadata: ReadonlyMap<string, string>;
-  /** Offset in the file of the tensors' bytes. */
+  /** Offset of the tensors' bytes in the file. */
   readonly dataOffset: number;
 }
 

@@ -7,7 +7,7 @@ import { SAFETENSORS_PROBLEMS, type SafetensorsProblem } from "./problem.js";
 import { load } from "./save.js";
 import { arrayOf } from "./typed-arrays.js";
 
-/** A file of that header, as text or bytes, and that many bytes of data. */
+/** A file with this header, as text or bytes, and `dataBytes` bytes of data. */
 function file(header: string | Uint8Array, dataBytes = 0): Uint8Array {
   const text = typeof header === "string" ? new TextEncoder().encode(header) : header;
   const bytes = new Uint8Array(8 + text.length + dataBytes);

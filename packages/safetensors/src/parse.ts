@@ -5,7 +5,7 @@ import type { SafetensorsTensor } from "./tensor.js";
 import { checkBools, viewClassName } from "./typed-arrays.js";
 
 export interface SafetensorsFile {
-  /** In the order of the header. Their data are views of the given bytes, perhaps unaligned. */
+  /** Tensors in the order of the header. Their data are views of the given bytes, perhaps unaligned. */
   readonly tensors: ReadonlyMap<string, SafetensorsTensor>;
   readonly metadata: ReadonlyMap<string, string>;
 }

@@ -32,7 +32,7 @@ const anyTensor: fc.Arbitrary<SafetensorsTensor> = fc
       .map((bytes) => ({ dtype, shape, data: Uint8Array.from(bytes) }));
   });
 
-/** Any well-formed string, with the names that break careless readers made likely. */
+/** Any well-formed string; names that break careless readers are likely. */
 const anyName = fc.oneof(
   fc.constantFrom(
     "__proto__",

@@ -5,7 +5,7 @@ import { formatShape, quote, refuseArgument } from "./problem.js";
 import type { SafetensorsTensor, WritableTensor } from "./tensor.js";
 import { arrayClassName, findNonBool, viewBytes, viewClassName } from "./typed-arrays.js";
 
-/** Classes of views that are bytes for any dtype. */
+/** Classes of views that are accepted as bytes for any dtype. */
 const BYTES = ["Uint8Array", "Uint8ClampedArray", "DataView"];
 
 type Entries<V> = Iterable<readonly [string, V]>;

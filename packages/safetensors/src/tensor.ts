@@ -5,7 +5,7 @@ export interface WritableTensor {
   readonly dtype: SafetensorsDType;
   /** Outermost dimension first; `[]` is a scalar. */
   readonly shape: readonly number[];
-  /** The elements, row-major: the typed array of that dtype (see `ArrayOfDType`), or their little-endian bytes. */
+  /** The elements, row-major: the dtype's typed array (see `ArrayOfDType`), or their little-endian bytes. */
   readonly data: ArrayBufferView;
 }
 

@@ -3,12 +3,12 @@ import { SafetensorsError } from "./errors.js";
 import { quote, refuse, refuseArgument } from "./problem.js";
 import type { SafetensorsTensor } from "./tensor.js";
 
-/** The typed array of each dtype. Elements of halves, 8-bit floats and packed dtypes are their bits. */
+/** The typed array for each dtype. Elements of half dtypes, 8-bit floats and packed dtypes are bit patterns. */
 export interface ArrayOfDType {
   readonly U64: BigUint64Array;
   readonly I64: BigInt64Array;
   readonly F64: Float64Array;
-  /** Real and imaginary parts alternate. */
+  /** Real and imaginary parts, alternating. */
   readonly C64: Float32Array;
   readonly F32: Float32Array;
   readonly U32: Uint32Array;
@@ -27,7 +27,7 @@ export interface ArrayOfDType {
   readonly F6_E3M2: Uint8Array;
   readonly F6_E2M3: Uint8Array;
   readonly F4: Uint8Array;
-  /** 0 and 1. */
+  /** Each byte is 0 or 1. */
   readonly BOOL: Uint8Array;
 }
 
@@ -37,7 +37,7 @@ interface ArrayClass<A> {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): A;
 }
 
-/** Classes of numbers that JavaScript has. Other dtypes are bits: `Uint16Array` for 16 bits, else `Uint8Array`. */
+/** Classes for numbers that JavaScript has. Other dtypes are bits: `Uint16Array` for 16 bits, else `Uint8Array`. */
 const numberClasses: { readonly [D in SafetensorsDType]?: ArrayClass<ArrayOfDType[D]> } = {
   U64: BigUint64Array,
   I64: BigInt64Array,

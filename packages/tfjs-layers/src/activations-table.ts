@@ -46,7 +46,7 @@ const ACTIVATIONS: Readonly<Record<string, Activation>> = {
 
 /**
  * Reads an activation, which Keras 3 writes as an object and tfjs sometimes in camel case.
- * @throws MP_UNSUPPORTED for an unknown one
+ * @throws MP_UNSUPPORTED for an unknown activation
  */
 export function readActivation(settings: Settings, option: string, fallback: string): Activation {
   const given = settings.config[option] ?? fallback;

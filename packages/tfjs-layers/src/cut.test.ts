@@ -20,7 +20,7 @@ async function cut(theirs: tf.LayersModel, outputs: readonly string[]): Promise<
   return await fromTfjs(await write(folder.path, artifacts, { weightsManifest }), { outputs });
 }
 
-/** The largest difference between what these layers give here and there. */
+/** The largest difference between the results of these layers here and in TensorFlow.js. */
 function difference(model: TfjsModel, theirs: tf.LayersModel, inputs: readonly string[]): number {
   const ours = outputsOf(model, Object.fromEntries(inputs.map((name) => [name, fed])));
   const part = tf.model({

@@ -4,21 +4,21 @@ import { mul, where } from "@mp/graph/ops";
 import type { JsonObject } from "./problem.js";
 import type { Settings } from "./settings.js";
 
-/** A call of a layer in a trace. */
+/** One call of a layer in a trace. */
 export interface Call {
   readonly inputs: readonly Tensor[];
   readonly training: boolean;
   weight(name: string): Tensor;
   statistic(name: string): Tensor;
-  /** Sets the statistic after this step. */
+  /** Sets a statistic for the next step. */
   follow(name: string, next: Tensor): void;
-  /** A bool mask, true for elements that a dropout of that rate keeps in this step. */
+  /** A bool mask, true for elements that dropout with this rate keeps in this step. */
   dropoutMask(rate: number, shape: Shape): Tensor;
   /** Calls an inner layer, in its own scope. */
   child(name: string, inputs: readonly Tensor[]): readonly Tensor[];
 }
 
-/** The weights of a layer by name, each with the names that files may give it. */
+/** A layer's weights by name, each with the names that files may use for it. */
 export type WeightNames = Readonly<Record<string, readonly string[]>>;
 
 export interface ChildPlan {
@@ -32,7 +32,7 @@ export interface Plan {
   readonly weights?: WeightNames;
   readonly statistics?: WeightNames;
   readonly children?: readonly ChildPlan[];
-  /** Whether the file marks it as not trainable. */
+  /** Whether the file marks the layer as not trainable. */
   readonly isFrozen?: boolean;
   run(call: Call): Tensor | readonly Tensor[];
 }
@@ -43,7 +43,7 @@ export type ReadLayer = (json: JsonObject) => Omit<ChildPlan, "isNamedByParent">
 /** Interprets the config of one kind of layer. */
 export type LayerKind = (settings: Settings, read: ReadLayer) => Plan;
 
-/** A kind of layer with one input and no weights: `read` takes its settings from the config, for `compute`. */
+/** Makes a kind of layer with one input and no weights: `read` takes settings from the config, for `compute`. */
 export const unary =
   <S>(read: (settings: Settings) => S, compute: (x: Tensor, settings: S, call: Call) => Tensor): LayerKind =>
   (settings) => {
@@ -57,6 +57,6 @@ export const firstInput = ({ inputs }: Pick<Call, "inputs">): Tensor => inputs[0
 export const dropOut = (x: Tensor, mask: Tensor, rate: number): Tensor =>
   where(mask, mul(x, 1 / (1 - rate)), 0);
 
-/** Weights that files name as this package does. */
+/** Weights that files name like this package. */
 export const weightNames = (...names: readonly string[]): WeightNames =>
   Object.fromEntries(names.map((name) => [name, [name]]));

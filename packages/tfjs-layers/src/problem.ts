@@ -4,7 +4,7 @@ import { MpError } from "@mp/graph";
 export const quote = (name: string): string =>
   JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 
-/** Throws MP_PARSE for a file that is no well-formed LayersModel. */
+/** Throws MP_PARSE for a file that is not a well-formed LayersModel. */
 export function refuseFile(problem: string, details: Readonly<Record<string, unknown>> = {}): never {
   throw new MpError("MP_PARSE", `fromTfjs: ${problem}`, { details });
 }

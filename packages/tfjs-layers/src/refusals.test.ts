@@ -23,7 +23,7 @@ const weight = (name: string, more: Json = {}): Json => ({ name, shape: [2], dty
 const bytes = (...numbers: readonly number[]): Uint8Array =>
   new Uint8Array(Float32Array.from(numbers).buffer);
 
-/** Reads a model of that JSON and those bytes. */
+/** Reads a model with this JSON and these bytes. */
 async function read(
   modelTopology: unknown,
   weights: readonly Json[] = [],

@@ -27,7 +27,7 @@ export class Settings {
     );
   }
 
-  /** Refuses an option with another value than these; it may be missing or null. */
+  /** Refuses an option with a value that is not allowed; the option may be missing or null. */
   expect(option: string, ...allowed: readonly unknown[]): void {
     const value = this.config[option] ?? undefined;
     if (value !== undefined && !allowed.includes(value))
@@ -64,7 +64,7 @@ export class Settings {
     return Array.isArray(value) && value.every(Number.isSafeInteger) ? value : this.#malformed(option);
   }
 
-  /** Reads [before, after] of each of `count` axes: a number for all, or for each axis a number or a pair. */
+  /** Reads [before, after] for each of `count` axes: one number for all, or per axis a number or a pair. */
   margins(option: string, count: number): readonly (readonly [number, number])[] {
     const value = this.config[option];
     const sides = count === 1 && isPair(value) ? [value] : value;

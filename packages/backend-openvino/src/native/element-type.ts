@@ -1,6 +1,6 @@
 import type { DType } from "@mp/graph";
 
-/** The C interface's numbers of dtypes, ov_element_type_e. */
+/** The number of each dtype in the C interface, ov_element_type_e. */
 export const ELEMENT_TYPE: Readonly<Record<DType, number>> = {
   bool: 1,
   bf16: 2,

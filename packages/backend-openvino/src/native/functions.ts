@@ -1,9 +1,9 @@
 import koffi, { type TypeObject } from "koffi";
 
-/** A place to which a function writes one pointer. */
+/** A place for one pointer that a C function returns. */
 export type Out = [bigint | null];
 
-/** Dimensions, by value. */
+/** ov_shape_t, passed by value. */
 export interface NativeShape {
   readonly rank: bigint;
   readonly dims: BigInt64Array;
@@ -24,7 +24,7 @@ interface NativeCounters {
   readonly size: bigint;
 }
 
-/** Counts of one node of a compiled model. */
+/** ov_profiling_info_t: the counters of one node of a compiled model. */
 export interface NativeCounter {
   readonly status: number;
   /** Microseconds. */
@@ -37,7 +37,7 @@ export interface NativeCounter {
 type Handle = bigint;
 type Done = (error: Error | null, status: number) => void;
 
-/** Functions of the C interface that are used. Functions that can fail return a status. */
+/** The C functions that are used. Functions that can fail return a status. */
 export interface NativeFunctions {
   ov_get_last_err_msg(): string | null;
   ov_get_openvino_version(version: [NativeVersion]): number;
@@ -81,7 +81,7 @@ koffi.struct("ov_version_t", { buildNumber: "const char *", description: "const 
 
 koffi.struct("ov_property_t", { key: "const char *", value: "const char *" });
 
-/** A counter, as `NativeCounter`; `ov_profiling_info_list_t` points to them. */
+/** The layout of `NativeCounter` in C; `ov_profiling_info_list_t` points to an array of these. */
 export const COUNTER: TypeObject = koffi.struct("ov_profiling_info_t", {
   status: "int",
   realTime: "int64_t",
@@ -92,7 +92,7 @@ export const COUNTER: TypeObject = koffi.struct("ov_profiling_info_t", {
 });
 koffi.struct("ov_profiling_info_list_t", { infos: "ov_profiling_info_t *", size: "size_t" });
 
-/** The result and the parameters of each function in C. */
+/** The C signature of each function. */
 export const FUNCTIONS: Readonly<
   Record<keyof NativeFunctions, readonly [result: string, parameters: string]>
 > = {

@@ -1,4 +1,4 @@
-/** Loads OpenVINO's C library once per process and path, and binds its functions. Knows nothing about models. */
+/** Loads OpenVINO's C library once per process and path, and binds its functions. It knows nothing about models. */
 import { dirname } from "node:path";
 import { MpError } from "@mp/graph";
 import { cacheFolder, LIBRARY_COMMAND } from "@mp/libopenvino";
@@ -8,11 +8,11 @@ import { expectVersion } from "./expect-version.js";
 import { FUNCTIONS, type NativeFunctions, type Out } from "./functions.js";
 
 export interface OpenVinoLibrary {
-  /** Absolute. */
+  /** The absolute path of the library. */
   readonly path: string;
-  /** As the library reports it: 2026.4.1. */
+  /** The version that the library reports, such as 2026.4.1. */
   readonly version: string;
-  /** The version with the number of its build. */
+  /** The version with its build number. */
   readonly build: string;
   readonly functions: NativeFunctions;
   /** @throws MP_BACKEND_FAILED or a more specific code, with the library's last error, unless the status is 0 */
@@ -23,7 +23,7 @@ export interface OpenVinoLibrary {
 
 const loaded = new Map<string, OpenVinoLibrary>();
 
-/** @throws MP_BACKEND_UNAVAILABLE when the library does not load or is not of the wanted version */
+/** @throws MP_BACKEND_UNAVAILABLE if the library does not load or has another version than wanted */
 export function loadLibrary(path: string, wanted: string): OpenVinoLibrary {
   const library = loaded.get(path) ?? open(path);
   loaded.set(path, library);
@@ -76,7 +76,7 @@ function bind(path: string): NativeFunctions {
   }
 }
 
-/** The library's statuses that say more than that something failed. */
+/** Statuses that say more than that a call failed. */
 const NOT_IMPLEMENTED = -2;
 const OUT_OF_BOUNDS = -6;
 
@@ -92,7 +92,7 @@ function failure(status: number, what: string, said: string): MpError {
   return new MpError(code, message, { details: { status, said: said.slice(0, 4000) } });
 }
 
-/** The last line that is not about where in the library's source it was thrown. */
+/** The last line of a message that does not tell a place in the library's source. */
 function essence(said: string): string {
   const lines = said.split("\n").map((line) => line.trim());
   const telling = lines.filter(

@@ -12,7 +12,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 const MODEL = Uint8Array.of(1, 2, 3);
 
-/** Like the library: reads the file that is there, or makes one. */
+/** Acts like the library: reads the file in the folder, or creates it. */
 async function compiled(folder: string | undefined): Promise<string> {
   if (folder === undefined) return "compiled, not kept";
   const file = join(folder, "model.blob");
@@ -21,7 +21,7 @@ async function compiled(folder: string | undefined): Promise<string> {
   return "compiled";
 }
 
-/** The names of the folders in it. */
+/** The names of the model folders in a cache. */
 const models = (folder: string): string[] => readdirSync(folder);
 
 it("keeps models by their bytes, their settings and by what they depend on", async () => {

@@ -5,21 +5,21 @@ import { join, resolve } from "node:path";
 import { MpError } from "@mp/graph";
 import { publishFolder, sweepPartials, withdrawFolder } from "@mp/wheels/publish";
 
-/** Digests of the other files in the folder of a model. */
+/** The file in a model's folder with the digests of all its other files. */
 const SUMS = "SHA256SUMS";
 
 /**
- * Compiled models on disk, each in a folder that the library gets as its CACHE_DIR. The library writes its files in place,
- * and loads damaged ones, with other numbers. So a folder is put in place whole, by one rename, and its digests are compared
- * before the library reads it.
+ * Compiled models on disk, each in a folder that the library gets as its CACHE_DIR. The library writes files in place
+ * and loads damaged ones, which then compute wrongly. So the cache moves a finished folder into place by one rename,
+ * and checks its digests before the library reads it.
  */
 export class ModelCache {
   readonly #folder: string;
   readonly #of: readonly string[];
 
   /**
-   * @param of the library and the processor, on which every compiled model depends
-   * @throws MP_IO for a folder that cannot be made
+   * @param of identifies the library and the processor, on which every compiled model depends
+   * @throws MP_IO for a folder that cannot be created
    */
   constructor(folder: string, of: readonly string[]) {
     this.#folder = resolve(folder);
@@ -35,7 +35,7 @@ export class ModelCache {
   }
 
   /**
-   * Compiles a model with the folder that holds it, or that will. If it cannot be kept, it is compiled all the same.
+   * Compiles a model with the folder that holds, or will hold, its files. Compiles it also if these cannot be kept.
    * @param settings everything else that the compiled model depends on
    */
   async compile<M>(
@@ -66,7 +66,7 @@ export class ModelCache {
   }
 }
 
-/** Each part with its length, so that no two lists of parts are the same. */
+/** Hashes each part after its length, so that different lists of parts never hash the same bytes. */
 function digest(...parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(`${part.length} `).update(part);

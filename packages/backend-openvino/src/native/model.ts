@@ -5,7 +5,6 @@ import { COUNTER, type NativeCounter, type Out } from "./functions.js";
 import type { OpenVinoLibrary } from "./library.js";
 import type { NativeTensor } from "./tensor.js";
 
-/** A compiled model. */
 export class NativeModel extends NativeResource {
   readonly library: OpenVinoLibrary;
   readonly ledger: Ledger;
@@ -16,7 +15,7 @@ export class NativeModel extends NativeResource {
     this.ledger = ledger;
   }
 
-  /** Whether the library read it from the cache instead of compiling it. */
+  /** Whether the library read the model from the cache instead of compiling it. */
   get isFromCache(): boolean {
     const { functions, check } = this.library;
     const out: [string | null] = [null];
@@ -35,17 +34,17 @@ export class NativeModel extends NativeResource {
 /** The status of a node that ran; others were optimized away or not reached. */
 const EXECUTED = 2;
 
-/** How long a node of a compiled model took. */
+/** The time that a node of a compiled model took. */
 interface NodeTime {
   readonly node: string;
-  /** The library's name of the operation. */
+  /** The library's name for the operation. */
   readonly op: string;
-  /** The library's name of the kernel: brgemm_avx512_bf16. */
+  /** The library's name for the kernel, such as brgemm_avx512_bf16. */
   readonly kernel: string;
   readonly microseconds: number;
 }
 
-/** Which tensor feeds each input of a model and which receives each output, bound once and run often. */
+/** An inference request: the tensors of a model's inputs and outputs, bound once for many runs. */
 export class NativeRequest extends NativeResource {
   readonly #library: OpenVinoLibrary;
   #inFlight: Promise<void> | undefined;
@@ -77,8 +76,8 @@ export class NativeRequest extends NativeResource {
   }
 
   /**
-   * Runs on the library's own thread; the event loop stays free. A worker thread only waits: each run on another thread than
-   * the last would leave memory behind, 9 KB or more.
+   * Runs on the library's own threads, so that the event loop stays free; a worker thread only waits. (Runs on
+   * changing worker threads would leak 9 KB or more each.)
    */
   runAsync(): Promise<void> {
     this.assertIdle();
@@ -93,7 +92,7 @@ export class NativeRequest extends NativeResource {
     return run;
   }
 
-  /** Times of the last run by the names of the compiled model's nodes, which the model has if it was compiled with counters. */
+  /** The times of the last run, by node of the compiled model; needs a model compiled with counters. */
   times(): readonly NodeTime[] {
     this.assertIdle();
     const { functions, check } = this.#library;
@@ -133,7 +132,7 @@ export class NativeRequest extends NativeResource {
 
 type Start = (done: (error: Error | null, status: number) => void) => void;
 
-/** A call on a worker thread. The library keeps one last error for all threads, so it is read as soon as the call ends. */
+/** Calls a function on a worker thread. As the library keeps one last error for all threads, it is read at once. */
 function settle({ check }: OpenVinoLibrary, what: string, start: Start): Promise<void> {
   return new Promise((resolve, reject) => {
     start((error, status) => {
@@ -148,11 +147,11 @@ function settle({ check }: OpenVinoLibrary, what: string, start: Start): Promise
   });
 }
 
-/** Properties of a compiled model, by the library's names. */
+/** Properties for compiling a model, by the library's names. */
 export type Properties = Readonly<Record<string, string>>;
 
 /**
- * Reads and compiles a model of ONNX on a worker thread.
+ * Reads and compiles an ONNX model on a worker thread.
  * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the library's reason
  */
 export async function compileModel(

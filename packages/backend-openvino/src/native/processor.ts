@@ -3,7 +3,7 @@ import type { OpenVinoLibrary } from "./library.js";
 
 const described = new WeakMap<OpenVinoLibrary, string>();
 
-/** The processor as the library and the system see it: compiled models and findings are for this one. */
+/** Describes the processor as the library and the system see it; compiled models and findings hold only for it. */
 export function describeProcessor(library: OpenVinoLibrary, core: bigint): string {
   const known = described.get(library);
   if (known !== undefined) return known;
@@ -18,7 +18,7 @@ export function describeProcessor(library: OpenVinoLibrary, core: bigint): strin
   return description;
 }
 
-/** Flags of its units; nothing where the system does not report them. */
+/** The processor's feature flags; empty if the system does not report them. */
 function systemFlags(): string {
   try {
     const lines = readFileSync("/proc/cpuinfo", "utf8").split("\n");

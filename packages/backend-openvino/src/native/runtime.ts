@@ -9,25 +9,25 @@ import { NativeTensor } from "./tensor.js";
 
 export interface RuntimeOptions {
   readonly library: string;
-  /** The library must report this one. */
+  /** The version that the library must have. */
   readonly version: string;
   readonly threads?: number | undefined;
   readonly cache?: string | undefined;
 }
 
 export interface CompileOptions {
-  /** Whether the cache, if there is one, has it or gets it. Default true. */
+  /** Whether to use the cache for the model, if there is one. Default true. */
   readonly isKept?: boolean;
-  /** Whether runs of it count how long each node takes. Default false. */
+  /** Whether the model's runs measure the time of each node. Default false. */
   readonly hasCounters?: boolean;
 }
 
 const WITHOUT_SNIPPETS: Properties = { SNIPPETS_MODE: "DISABLE" };
 
-/** OpenVINO's core on the processor: models, and the memory for their tensors. */
+/** OpenVINO's core on the processor: compiles models and allocates their tensors. */
 export class NativeRuntime implements EngineMemory<NativeTensor> {
   readonly library: OpenVinoLibrary;
-  /** The processor as the library and the system see it. */
+  /** Description of the processor by the library and the system. */
   readonly processor: string;
   readonly isOnHost = true;
   readonly #ledger = new Ledger();
@@ -60,7 +60,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
   }
 
   /**
-   * Compiles a model, or reads it from the cache if there is one and the model is to be kept.
+   * Compiles a model, or reads it from the cache if there is one and `isKept` allows it.
    * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the library's reason
    */
   async compile(model: Uint8Array, options: CompileOptions = {}): Promise<NativeModel> {
@@ -132,7 +132,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     return this.#ledger.stats();
   }
 
-  /** Waits for what is in flight, then frees everything. */
+  /** Waits for runs in flight, then frees everything. */
   async dispose(): Promise<void> {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
@@ -152,9 +152,9 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     if (this.#isDisposed) throw new MpError("MP_DISPOSED", "OpenVINO: used after dispose");
   }
 
-  /** Whether a pass of the library fuses operators of single elements into code of its own; set once the engine was asked. */
+  /** Whether the library may fuse elementwise operators into generated code (snippets); set by the probe. */
   hasSnippets = false;
 
-  /** How models hold values; set once the engine was asked. */
+  /** How models store values; set after the probe. */
   storage: Storage = { storedType: (type) => type, stored: (value) => value, read: (value) => value };
 }

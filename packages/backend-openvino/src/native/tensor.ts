@@ -19,9 +19,9 @@ import type { OpenVinoLibrary } from "./library.js";
 export interface TensorPlace {
   readonly library: OpenVinoLibrary;
   readonly ledger: Ledger;
-  /** How models hold values. */
+  /** How models store values. */
   readonly storage: Storage;
-  /** In the memory of another tensor, which is released after this one. */
+  /** Another tensor whose memory holds this one; it is released after this one. */
   readonly within?: { readonly whole: NativeTensor; readonly offset: number };
 }
 
@@ -32,7 +32,7 @@ export class NativeTensor extends NativeResource implements EngineTensor {
   readonly byteLength: number;
   readonly #address: bigint;
   readonly #place: TensorPlace;
-  /** The type in which the model holds it. */
+  /** The type that the model stores. */
   readonly #held: ValueType;
   #view: HostArrays[DType] | undefined;
 
@@ -63,7 +63,7 @@ export class NativeTensor extends NativeResource implements EngineTensor {
     this.#address = byteLength === 0 ? 0n : make(what, (out) => functions.ov_tensor_data(handle, out));
   }
 
-  /** Its own memory. Must not outlive the tensor: never hand it to a user. @throws MP_DISPOSED after release */
+  /** The tensor's memory, valid until its release: never hand it to a user. @throws MP_DISPOSED after release */
   view(): HostArrays[DType] {
     this.assertUsable();
     // One view for the tensor's whole lifetime: an engine may refuse a second ArrayBuffer over the same memory.
@@ -71,7 +71,7 @@ export class NativeTensor extends NativeResource implements EngineTensor {
     return this.#view;
   }
 
-  /** A copy. @throws MP_DISPOSED after release */
+  /** Copies the tensor to the host. @throws MP_DISPOSED after release */
   download(): HostTensor {
     const { dtype, shape } = this.#held;
     const held = tensor(this.view().slice() as HostArrays[DType], shape, dtype);
@@ -79,16 +79,16 @@ export class NativeTensor extends NativeResource implements EngineTensor {
   }
 
   /**
-   * Overwrites all of it with a value of its type.
+   * Overwrites the tensor with a value of the same type.
    * @throws MP_DISPOSED after release
-   * @throws MP_OUT_OF_RANGE for a number that the model does not hold
+   * @throws MP_OUT_OF_RANGE for a number that the stored type does not hold
    */
   write(value: HostTensor): void {
     const held = this.#place.storage.stored(value);
     rawBytes(this.view()).set(held.dtype === "bool" ? zeroOrOne(held.data) : rawBytes(held.data));
   }
 
-  /** Overwrites all of it with a tensor of the same type. @throws MP_DISPOSED after either's release */
+  /** Overwrites the tensor with another of the same type. @throws MP_DISPOSED if either is released */
   copyFrom(other: NativeTensor): void {
     rawBytes(this.view()).set(rawBytes(other.view()));
   }
@@ -113,7 +113,7 @@ function rawBytes(data: HostArrays[DType]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** For us any byte but 0 is true; kernels that read a bool as a number rely on 1. */
+/** Normalizes bools to 0 and 1: here any nonzero byte is true, but kernels that read bools as numbers rely on 1. */
 function zeroOrOne(data: Uint8Array): Uint8Array {
   return data.every((byte) => byte <= 1) ? data : data.map((byte) => (byte === 0 ? 0 : 1));
 }

@@ -3,7 +3,7 @@ import type { ProbedEngine } from "@mp/onnx-lowering";
 import type { NativeRuntime } from "../native/index.js";
 import { runOnce } from "./run-once.js";
 
-/** A runtime as an engine to probe. */
+/** Presents a runtime as an engine to probe. */
 export const engineToProbe = (runtime: NativeRuntime, products: readonly HalfDType[]): ProbedEngine => ({
   device: "cpu",
   version: runtime.library.version,

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { dirname } from "node:path";
 import { plainText, plainValue } from "./plain-data.js";
 
-/** A value that a process left for the next one. `of` identifies what the value was found for. */
+/** A value that one process leaves for later ones. `of` identifies the circumstances that it is valid for. */
 interface Kept {
   readonly of: string;
   readonly value: unknown;
@@ -11,7 +11,7 @@ interface Kept {
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** The value in the file; undefined if the file is missing or damaged, or the value was found for something else. */
+/** Reads a kept value; undefined if the file is missing or damaged, or the value was found for something else. */
 export function readValue(path: string, of: string): unknown {
   try {
     const [sum, ...rest] = readFileSync(path, "utf8").split("\n");
@@ -24,7 +24,7 @@ export function readValue(path: string, of: string): unknown {
   }
 }
 
-/** Replaces the file by one rename. If the folder cannot be written, nothing is kept, without an error. */
+/** Replaces the file by one rename. If the folder cannot be written, it keeps nothing and does not throw. */
 export function keepValue(path: string, of: string, value: unknown): void {
   const text = plainText({ of, value } satisfies Kept);
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;

@@ -1,17 +1,17 @@
-/** Values that JSON alone does not hold, as JSON and back: sets, maps, undefined, and numbers such as NaN. */
+/** Converts values that JSON lacks to JSON and back: sets, maps, undefined, and numbers such as NaN. */
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [tag: string]: Json };
 
 /**
- * Writes a value of plain data as text.
+ * Serializes plain data to text.
  * @throws TypeError for functions, symbols and objects of other classes
  */
 export const plainText = (value: unknown): string => JSON.stringify(encode(value));
 
-/** The value that `plainText` wrote. @throws SyntaxError, TypeError for any other text */
+/** Parses text of `plainText`. @throws SyntaxError, TypeError for any other text */
 export const plainValue = (text: string): unknown => decode(JSON.parse(text) as Json);
 
-/** Every object of JSON has one key, which says what the value is. */
+/** Encodes a value. Each JSON object has a single key, which tells the kind of the value. */
 function encode(value: unknown): Json {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
   if (value === undefined) return { undefined: null };

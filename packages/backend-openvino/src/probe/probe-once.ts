@@ -9,9 +9,9 @@ import { recallAnswer } from "./recall-answer.js";
 const known = new WeakMap<NativeRuntime["library"], Promise<Findings>>();
 
 /**
- * Probes the engine's kernels: once for a library, a processor and a release of these packages, since the findings are kept
- * in the user's cache. From then on the runtime fuses operators where a half is native: only the casts around them are worth
- * the time that it takes to compile.
+ * Probes the engine's kernels once per library, processor and release of these packages; the user's cache keeps
+ * findings. After the probe the runtime may fuse operators if a half dtype is native: only then do the casts around
+ * them justify the compile time.
  */
 export async function probeOnce(runtime: NativeRuntime): Promise<Findings> {
   const { library } = runtime;

@@ -4,7 +4,7 @@ import { lowerGraph, type Target } from "@mp/onnx-lowering";
 import type { NativeRuntime } from "../native/index.js";
 import { runOnce } from "./run-once.js";
 
-/** Products of other halves are added up in the half. */
+/** The only half dtype to consider: products of the other one accumulate in it. */
 const HALF: HalfDType = "bf16";
 const SIZE = 64;
 
@@ -16,7 +16,7 @@ const TARGET: Target = {
   castsThroughDoubles: false,
 };
 
-/** The halves whose products the library computes on the processor's units, as its kernels' names say. */
+/** The half dtypes whose products run on the processor's units for them, judging by the kernels' names. */
 export async function productHalves(runtime: NativeRuntime): Promise<readonly HalfDType[]> {
   if (!halfUnits("cpu", runtime.processor).includes(HALF)) return [];
   const operand = { dtype: HALF, shape: [SIZE, SIZE] };

@@ -7,10 +7,10 @@ import type { NativeRuntime } from "../native/index.js";
 import { keepValue, readValue } from "./kept-value.js";
 
 /**
- * The answer to a question about the library on this processor: read from the user's cache, where an earlier process left
- * it, or found and kept there.
- * @param question its name, with everything that the answer depends on besides the library, the processor and this code
- * @param find finds the answer; undefined is no answer, and is not kept
+ * Answers a question about the library on this processor from the user's cache, or finds the answer and keeps it
+ * there.
+ * @param question a name, with everything that the answer depends on besides the library, the processor and this code
+ * @param find finds the answer; undefined means that there is none, and is not kept
  */
 export async function recallAnswer<A>(
   { library, processor }: NativeRuntime,
@@ -36,10 +36,12 @@ const digest = (...parts: readonly string[]): string => {
   return hash.digest("hex");
 };
 
-/** Entries with the code that probes. The names of the files that they share change with the contents. */
+/** Entry points of the probing code. They share files whose names change with their contents. */
 const ENTRIES = ["@mp/graph/probe", "@mp/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
 
-/** The code that probes, so that findings of other code are not used; undefined in a bundle, which has no such files. */
+/**
+ * Identifies the probing code, whose findings other code does not reuse; undefined in a bundle, which has no files.
+ */
 function probingCode(): { readonly version: string; readonly code: string } | undefined {
   const require = createRequire(import.meta.url);
   try {

@@ -3,7 +3,7 @@ import type { NativeRuntime, NativeTensor } from "../native/index.js";
 
 interface Once {
   readonly results: ReadonlyMap<string, HostTensor>;
-  /** The library's names of the kernels that ran; none without counters. */
+  /** The library's names of the kernels that ran; empty without counters. */
   readonly kernels: readonly string[];
 }
 

@@ -1,15 +1,15 @@
 /**
- * The functions of `OrtApi` that are used, one row each: the index in the table of pointers, the result, the
- * parameters. The table only grows at its end, so indices are stable. Indices and signatures were read from
- * onnxruntime_c_api.h at ORT_API_VERSION 29.
+ * The functions of `OrtApi` that are used, one row each: index in the table of pointers, result, parameters. The
+ * table only grows at its end, so indices are stable. They and the signatures come from onnxruntime_c_api.h at
+ * ORT_API_VERSION 29.
  */
 
-/** The version requested from the library; 29 came with release 1.29, and later releases still support it. */
+/** The API version requested from the library; 29 came with release 1.29, and later releases still support it. */
 export const ORT_API_VERSION: number = 29;
 
 /**
- * Our names for C parameter types. `memory` is an address, or an array that must outlive what is made of it. `out` is
- * a typed array that the callee writes one or more words into. `path` is ORTCHAR_T, wide on Windows.
+ * Names here for C parameter types. `memory` is an address, or an array that must outlive whatever is made of it.
+ * `out` is a typed array that the callee writes words into. `path` is ORTCHAR_T, which is wide on Windows.
  */
 export interface ParameterTypes {
   readonly handle: bigint;
@@ -26,7 +26,7 @@ export interface ParameterTypes {
   readonly path: string;
 }
 
-/** `status` is null for success, else an OrtStatus that must be released. */
+/** C result types. `status` is null for success, else an OrtStatus that must be released. */
 export interface ResultTypes {
   readonly status: bigint | null;
   readonly void: undefined;
@@ -123,7 +123,7 @@ type Parameters<N extends ApiName> = (typeof API_TABLE)[N] extends readonly [unk
 
 type Result<N extends ApiName> = ResultTypes[(typeof API_TABLE)[N][1]];
 
-/** Called when an asynchronous call ends. */
+/** The callback of an asynchronous call. */
 export type Done<R> = (error: Error | null, result: R) => void;
 
 /** A bound C function; `async` runs it on a worker thread and does not block the event loop. */

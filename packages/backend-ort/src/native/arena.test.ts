@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 afterEach(() => runtime.dispose());
 
-/** A session that holds two intermediates of `bytes` at once, after one run. */
+/** Makes a session that needs two intermediates of `bytes` at once, and runs it once. */
 async function holdingTwo(bytes: number, arena: SessionOptions["arena"]) {
   const type: ValueType = { dtype: "f32", shape: [bytes / 4] };
   const session = await runtime.createSession(

@@ -2,16 +2,16 @@ import koffi from "koffi";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import type { NativeSession } from "./session.js";
 
-/** Counts of an arena, for all sessions that share it. Tensors bound as inputs and outputs are not in it. */
+/** Counters of an arena, over all sessions that share it. Bound inputs and outputs are not in the arena. */
 export interface ArenaStats {
   readonly bytesInUse: number;
-  /** Most bytes in use at once so far. */
+  /** The most bytes in use at once so far. */
   readonly maxBytesInUse: number;
-  /** Taken from the system and kept. */
+  /** Bytes that the arena took from the system and keeps. */
   readonly reservedBytes: number;
 }
 
-/** The counts of a session's arena; undefined for a session without an arena. */
+/** The counters of a session's arena; undefined if it has none. */
 export function arenaStats(session: NativeSession): ArenaStats | undefined {
   const entries = allocatorEntries(session);
   const count = (key: string) => Number(entries.get(key) ?? 0);

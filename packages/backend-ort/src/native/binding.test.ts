@@ -31,7 +31,7 @@ function addSession(): Promise<NativeSession> {
   );
 }
 
-/** Long enough (about 50 ms) for the event loop to show whether it is free. */
+/** A run that is long enough (about 50 ms) to show whether the event loop is free. */
 async function longRun() {
   const side = 512;
   const square: ValueType = { dtype: "f32", shape: [side, side] };

@@ -5,15 +5,15 @@ import type { NativeSession } from "./session.js";
 import type { NativeTensor } from "./tensor.js";
 
 /**
- * The tensors of a session's inputs and outputs, bound once for many runs. A run copies and allocates nothing. Only one
- * run at a time: the engine does not lock a binding.
+ * The tensors of a session's inputs and outputs, bound once for many runs. A run copies and allocates nothing. Runs
+ * must not overlap, because the engine does not lock a binding.
  */
 export class NativeBinding extends NativeResource {
   readonly session: NativeSession;
   readonly #inputs = new Map<string, NativeTensor>();
   readonly #outputs = new Map<string, NativeTensor>();
   #inFlight: Promise<void> | undefined;
-  /** Run options with the number under which the device keeps this binding's commands. */
+  /** Run options with the number under which the device records this binding's commands. */
   readonly #capturing: bigint | null;
 
   constructor(session: NativeSession) {
@@ -62,7 +62,7 @@ export class NativeBinding extends NativeResource {
     check(functions.RunWithBinding(this.session.handle, runOptions, this.handle), "run");
   }
 
-  /** Runs on a worker thread; the event loop stays free, at the cost of handing over and back. */
+  /** Runs on a worker thread, which keeps the event loop free but costs two thread switches. */
   runAsync(runOptions: bigint | null = this.#capturing): Promise<void> {
     this.#checkRunnable();
     const { functions, settle } = this.session.library;
@@ -101,7 +101,7 @@ export class NativeBinding extends NativeResource {
   }
 }
 
-/** The key under which run options name a recording, and the value for a run without one. */
+/** The key of run options that names a recording, and its value for a run without one. */
 const GRAPH_ID = "gpu_graph_id";
 const NO_GRAPH = "-1";
 
@@ -113,12 +113,12 @@ function capturingOptions({ functions, check, make }: OrtLibrary): bigint {
   return options;
 }
 
-/** Makes a run with these options compute node by node, neither recorded nor replayed. */
+/** Makes runs with these options compute node by node, without recording or replaying. */
 export function withoutRecording({ functions, check }: OrtLibrary, runOptions: bigint): void {
   check(functions.AddRunConfigEntry(runOptions, GRAPH_ID, NO_GRAPH), "run options");
 }
 
-/** The engine's own check would leave the binding unusable: it keeps the unknown name without a value. */
+/** Checks a name, because the engine would keep an unknown name without a value, and so break the binding. */
 function checkName(kind: "input" | "output", name: string, known: ReadonlySet<string>): void {
   if (known.has(name)) return;
   throw new MpError(

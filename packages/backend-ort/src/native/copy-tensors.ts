@@ -8,17 +8,17 @@ const PROOF = Uint8Array.of(0x70, 0x72, 0x6f, 0x66);
 export const PROOF_TYPE: ValueType = { dtype: "i32", shape: [1] };
 
 /**
- * Copies whole tensors by the environment's own data transfer, for device memory without addresses. The engine takes
- * the caller's array as a tensor of the same type.
+ * Copies whole tensors by the environment's data transfer, for device memory without addresses. The engine treats the
+ * caller's array as a tensor of the same type.
  */
 export class TensorCopier implements DeviceCopier {
   readonly #library: OrtLibrary;
   readonly #environment: bigint;
   readonly #hostMemory: bigint;
-  /** A known number on the device, written once. */
+  /** A tensor on the device with known contents, written once. */
   readonly #proof: DeviceTensor;
 
-  /** `proof`: a tensor of `PROOF_TYPE` on the device. */
+  /** @param proof a tensor of `PROOF_TYPE` on the device */
   constructor(library: OrtLibrary, environment: bigint, proof: DeviceTensor) {
     const { functions, make } = library;
     this.#library = library;
@@ -38,7 +38,7 @@ export class TensorCopier implements DeviceCopier {
     this.#withHostTensor(source, bytes, (host) => this.#copy(source.handle, host));
   }
 
-  /** Waits for the device on a worker thread. */
+  /** Copies to the host; a worker thread waits for the device. */
   async download(source: DeviceTensor, bytes: Uint8Array): Promise<void> {
     // A device has no buffer for a tensor without elements.
     if (bytes.length === 0) return;
@@ -55,8 +55,8 @@ export class TensorCopier implements DeviceCopier {
   }
 
   /**
-   * Whether copies since the last call arrived. A copy that fails silently drops all commands collected with it, and
-   * reads give zeros; so this reads a known number.
+   * Whether all copies since the last call arrived. A copy that fails silently drops all commands collected with it,
+   * and reads then give zeros; so this reads a tensor with known contents.
    */
   async isSound(): Promise<boolean> {
     const bytes = new Uint8Array(PROOF.length);
@@ -74,7 +74,7 @@ export class TensorCopier implements DeviceCopier {
     }
   }
 
-  /** The caller's array as a tensor of the same type. */
+  /** Wraps the caller's array as a tensor of the same type. */
   #hostTensor({ layout }: DeviceTensor, bytes: Uint8Array): bigint {
     const memory = { info: this.#hostMemory, data: bytes, byteLength: bytes.length };
     return tensorOver(this.#library, "copy", memory, layout);

@@ -1,6 +1,6 @@
 /**
- * The CUDA execution provider: its options, what is missing when it does not load, and its device memory. All CUDA code
- * is in libraries next to ONNX Runtime's own and is found through that library's folder.
+ * The CUDA execution provider: its options, explanations of why it does not load, and its device memory. All CUDA
+ * code is in libraries in the folder of ONNX Runtime's own library.
  */
 import { dirname } from "node:path";
 import { MpError } from "@mp/graph";
@@ -14,18 +14,18 @@ import { createSession, type DeviceUse, type SessionParts } from "./session.js";
 import { NO_TURNS } from "./turns.js";
 
 export interface CudaOptions {
-  /** Which GPU, as CUDA numbers them. Default 0. */
+  /** The number of the GPU in CUDA. Default 0. */
   readonly deviceId?: number;
   /**
-   * Whether matrix products and convolutions of float32 may round their factors to TF32, 10 bits of fraction instead of
-   * 23. Default false: float32 is float32.
+   * Whether matrix products and convolutions of float32 may round their factors to TF32, which has 10 bits of
+   * fraction instead of 23. Default false.
    */
   readonly tf32?: boolean;
-  /** Most bytes that each session's arena takes; state and batches are not in it. Default: no limit. */
+  /** Most bytes of each session's arena, which does not hold state and batches. Default: no limit. */
   readonly memoryLimit?: number;
-  /** Record a step that is wholly on the GPU as a CUDA graph, and replay it. Default false: not run on a GPU yet. */
+  /** Whether to record a step that is wholly on the GPU as a CUDA graph, and replay it. Default false: untested. */
   readonly graphCapture?: boolean;
-  /** Further options of the provider, by its own names; they replace those set here. */
+  /** Further options of the provider, by its own names; they override those set here. */
   readonly provider?: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +37,7 @@ export const cudaDevice = (options: CudaOptions = {}): Device => ({
   explain: explainCudaFailure,
 });
 
-/** The session that copies also provides its allocator. It is not in the ledger, since no user may release it. */
+/** Opens the session that copies and provides its allocator. It is not in the ledger: no user may release it. */
 async function openCudaPlace(
   parts: SessionParts,
   hostAllocator: bigint,
@@ -61,8 +61,8 @@ async function openCudaPlace(
 }
 
 /**
- * The provider's own options. A search of convolution algorithms by trial would take minutes and could differ from run
- * to run; memory grows by what is requested, because growing by powers of two keeps up to twice the need.
+ * The options for the provider. Convolution algorithms are not searched by trial, which would take minutes and could
+ * change results between runs. Memory grows by the requested size, because powers of two keep up to twice the need.
  */
 export function cudaProviderOptions(
   options: CudaOptions = {},
@@ -82,7 +82,7 @@ export function cudaProviderOptions(
 
 /**
  * Adds CUDA to session options.
- * @throws MP_BACKEND_UNAVAILABLE naming the missing piece: provider library, CUDA, cuDNN or driver
+ * @throws MP_BACKEND_UNAVAILABLE naming what is missing: provider library, CUDA, cuDNN or driver
  */
 function appendCuda(library: OrtLibrary, sessionOptions: bigint, options: CudaOptions, use: DeviceUse): void {
   const { functions, check, make } = library;
@@ -118,7 +118,7 @@ const driver = () => "install NVIDIA's driver and check that nvidia-smi lists th
 const toolkit = () =>
   "install CUDA and cuDNN of the major versions that the message names, where the loader finds them (LD_LIBRARY_PATH)";
 
-/** In the order in which loading proceeds; the first that matches is the missing piece. */
+/** Explanations of failures, in the order of loading; the first that matches names the missing piece. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     pattern: /not enabled in this build/,
@@ -146,9 +146,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/**
- * One clear error for any text that the provider failed with; errors that are not about loading are returned unchanged.
- */
+/** Replaces a failure of loading by one clear error; other errors are returned unchanged. */
 export function explainCudaFailure(library: OrtLibrary, cause: unknown): unknown {
   // An error that has been explained contains the provider's text, and would be explained again.
   if (!MpError.is(cause) || cause.code === "MP_BACKEND_UNAVAILABLE") return cause;

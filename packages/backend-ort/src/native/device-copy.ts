@@ -5,11 +5,11 @@ import type { NativeSession } from "./session.js";
 import type { DeviceCopier, DeviceTensor } from "./tensor.js";
 import { newTensor, type TensorLayout, tensorOver } from "./tensor-over.js";
 
-/** Bytes copied at once: a copy takes this much more memory on the host, and on the device. */
+/** Bytes copied at once: a copy needs this much additional memory on the host, and on the device. */
 const PIECE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Copies by running an identity on the device with its input or output bound to host memory, since the C API has no
+ * Copies by running an identity on the device whose input or output is bound to host memory, because the C API has no
  * copy function that works for every provider. Parts of a buffer are copied by their addresses.
  */
 export class IdentityCopier implements DeviceCopier {
@@ -17,7 +17,7 @@ export class IdentityCopier implements DeviceCopier {
   readonly #deviceInfo: bigint;
   readonly #hostAllocator: bigint;
 
-  /** `session` runs `COPY_MODEL` on the device whose memory `deviceInfo` describes. */
+  /** @param session runs `COPY_MODEL` on the device @param deviceInfo describes the device's memory */
   constructor(session: NativeSession, deviceInfo: bigint, hostAllocator: bigint) {
     this.#session = session;
     this.#deviceInfo = deviceInfo;

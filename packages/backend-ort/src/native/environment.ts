@@ -1,6 +1,6 @@
 /**
- * ORT's environment: one per process and library, with one thread pool and one arena for all sessions. Sessions with
- * pools of their own spin against each other (46 ms per run instead of 22), and each arena keeps its session's peak.
+ * ORT's environment: one per process and library, with one thread pool and one arena for all sessions. Several pools
+ * would spin against each other (46 ms per run instead of 22), and each own arena would keep its session's peak.
  */
 import { MpError } from "@mp/graph";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
@@ -8,7 +8,7 @@ import { COPY_MODEL } from "./copy-model.js";
 import type { OrtLibrary } from "./library.js";
 
 export interface EnvironmentOptions {
-  /** Threads that one operator may use, including the calling one. Default: one per physical core. */
+  /** Threads that one operator may use, including the calling thread. Default: one per physical core. */
   readonly threads?: number;
   /** Whether idle threads busy-wait for work. Default true; false when other work shares the processors. */
   readonly spinning?: boolean;
@@ -16,12 +16,12 @@ export interface EnvironmentOptions {
 
 export interface Environment {
   readonly handle: bigint;
-  /** The number requested; 0 lets the library choose. */
+  /** The requested number; 0 lets the library choose. */
   readonly threads: number;
   readonly spinning: boolean;
-  /** False if other code in the process created the library's environment first; each session then has threads. */
+  /** False if other code in the process created the library's environment first; sessions then have own threads. */
   readonly hasThreads: boolean;
-  /** Releasing the last reference to a shared environment frees it and its threads. */
+  /** Releases this reference; the last one frees a shared environment and its threads. */
   release(): void;
 }
 
@@ -31,12 +31,12 @@ interface Shared extends Omit<Environment, "release"> {
 
 const shared = new Map<OrtLibrary, Shared>();
 
-/** Failures also come back as statuses with the same text, so the library's log to standard error is turned off. */
+/** Log level that silences the library on standard error: failures also come back as statuses with the same text. */
 const LOG_FATAL_ONLY = 4;
 
 /**
- * Joins the process's environment, or creates it. Omitted options accept the existing environment's values.
- * @throws MP_INVALID_ARGUMENT when the options differ from those of the environment in use
+ * Joins the process's environment, or creates it. Options that are left out accept the existing environment's values.
+ * @throws MP_INVALID_ARGUMENT if the options differ from those of the environment in use
  */
 export function acquireEnvironment(library: OrtLibrary, options: EnvironmentOptions = {}): Environment {
   checkThreads(options.threads);
@@ -97,7 +97,7 @@ function create(library: OrtLibrary, threads: number, spinning: boolean): Shared
 }
 
 const NO_LIMIT = 0;
-/** Growth by powers of two; allocating exactly what is requested fragments (80 MB held where 47 suffice). */
+/** Arena growth by powers of two; growth by the requested size fragments (80 MB held where 47 suffice). */
 const GROW_BY_POWERS = 0;
 const ENGINE_DEFAULT = -1;
 
@@ -118,8 +118,8 @@ function registerSharedArena({ functions, check, make }: OrtLibrary, environment
 }
 
 /**
- * Tries the smallest session on the environment's threads: an environment that onnxruntime-node's own API created
- * earlier has none.
+ * Whether the environment has threads, tried with the smallest session: an environment that onnxruntime-node's own
+ * API created earlier has none.
  */
 function hasGlobalThreads({ functions, check, make, borrow }: OrtLibrary, environment: bigint): boolean {
   const create = (out: BigUint64Array): bigint | null => functions.CreateSessionOptions(out);

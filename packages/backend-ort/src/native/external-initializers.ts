@@ -1,4 +1,4 @@
-/** Initializers whose data is in our tensors: the engine takes views of memory that it does not own. */
+/** Passes initializers whose data is in this package's tensors: the engine gets views of memory it does not own. */
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";

@@ -1,6 +1,6 @@
 /**
- * Loads the ONNX Runtime library once per process and path, and binds the functions of `api-table.ts`. Knows nothing
- * about sessions or tensors.
+ * Loads the ONNX Runtime library once per process and path, and binds the functions of `api-table.ts`. It knows
+ * nothing about sessions or tensors.
  */
 import { MpError } from "@mp/graph";
 import { growStacks } from "@mp/onnx-lowering/program";
@@ -19,22 +19,22 @@ import { INSTALL_COMMAND, type LocateOptions, locateLibrary } from "./locate.js"
 import { checkStatus } from "./status.js";
 
 export interface OrtLibrary {
-  /** Absolute. */
+  /** The absolute path of the library. */
   readonly path: string;
   readonly version: string;
   readonly buildInfo: string;
   readonly functions: NativeFunctions;
   /**
-   * Throws the error of a status and releases it. @throws MP_BACKEND_FAILED or a more specific code, see `checkStatus`
+   * Throws the error of a status and releases it. @throws MP_BACKEND_FAILED or a more specific code (`checkStatus`)
    */
   check(status: bigint | null, what: string): void;
   /** Calls a function that returns a new pointer through its last parameter, and returns the pointer. */
   make(what: string, call: Maker): bigint;
-  /** Makes an object, passes it on, and releases it. */
+  /** Makes an object, passes it to `use`, and releases it. */
   borrow<R>(what: string, call: Maker, release: (handle: bigint) => void, use: (handle: bigint) => R): R;
   /**
-   * Waits for an asynchronous call, which `start` begins.
-   * @param inUse arrays that the worker thread uses while nothing else may refer to them; they are kept alive
+   * Waits for an asynchronous call that `start` begins.
+   * @param inUse arrays that the worker thread uses, which are kept alive although nothing else may refer to them
    */
   settle(what: string, inUse: unknown[], start: (done: Done<bigint | null>) => void): Promise<void>;
 }
@@ -69,8 +69,8 @@ const resultTypes: Readonly<Record<keyof ResultTypes, string>> = {
 const loaded = new Map<string, OrtLibrary>();
 
 /**
- * @throws MP_BACKEND_UNAVAILABLE when the library is not there or does not load
- * @throws MP_SPEC_VERSION when its release is too old for the functions that are used
+ * @throws MP_BACKEND_UNAVAILABLE if the library is missing or does not load
+ * @throws MP_SPEC_VERSION if its release is too old for the functions that are used
  */
 export function loadLibrary(options: LocateOptions = {}): OrtLibrary {
   const path = locateLibrary(options);
@@ -141,13 +141,13 @@ function apiBase(path: string): bigint {
   });
 }
 
-/** Bytes of stack that an asynchronous call gets in this process. */
+/** Stack size of an asynchronous call in this process, in bytes. */
 export function asyncStackBytes(): number {
   return koffi.config().async_stack_size ?? 0;
 }
 
 /**
- * Checked by the version string: requesting the API from an older library makes it print to standard error.
+ * Checks the version string: a request for the API from an older library would make it print to standard error.
  * @throws MP_SPEC_VERSION for a release without the API version that is used
  */
 export function checkRelease(version: string, path: string): void {

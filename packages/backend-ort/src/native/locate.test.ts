@@ -28,7 +28,7 @@ function failure(action: () => unknown): MpError {
   throw new Error("nothing was thrown");
 }
 
-/** Package managers start programs with NODE_PATH set, through which everything is found. */
+/** Runs without NODE_PATH, which package managers set and through which everything is found. */
 function withoutGlobalFolders<T>(action: () => T): T {
   const nodePath = process.env["NODE_PATH"];
   const { _initPaths } = Module as unknown as { _initPaths: () => void };
@@ -42,7 +42,7 @@ function withoutGlobalFolders<T>(action: () => T): T {
   }
 }
 
-/** A folder whose node_modules hold the package, with or without its library. */
+/** Makes a folder whose node_modules hold the package, with or without its library. */
 function installation(withLibrary: boolean): string {
   const root = temporaryFolder();
   const home = join(root, "node_modules", "onnxruntime-node");

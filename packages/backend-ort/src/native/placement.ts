@@ -1,7 +1,7 @@
 import koffi from "koffi";
 import type { NativeSession } from "./session.js";
 
-/** A node of a loaded model, and where it runs. */
+/** A node of a loaded model and the provider that runs it. */
 export interface PlacedNode {
   readonly node: string;
   readonly op: string;
@@ -9,17 +9,17 @@ export interface PlacedNode {
   readonly provider: string;
 }
 
-/** Configuration of a session whose `placement` is read. */
+/** Session configuration that makes `placement` available. */
 export const RECORD_PLACEMENT: Readonly<Record<string, string>> = {
   "session.record_ep_graph_assignment_info": "1",
 };
 
-/** Configuration of a session that does not load if a node of it would run on the processor. */
+/** Session configuration that refuses to load a model with a node that would run on the processor. */
 export const ON_DEVICE_ONLY: Readonly<Record<string, string>> = { "session.disable_cpu_ep_fallback": "1" };
 
 export const PROCESSOR = "CPUExecutionProvider";
 
-/** The device on which each node runs, for a session created with `RECORD_PLACEMENT`. */
+/** The provider of each node, for a session created with `RECORD_PLACEMENT`. */
 export function placement(session: NativeSession): readonly PlacedNode[] {
   const { functions, check, make } = session.library;
   const list = (call: (out: BigUint64Array, count: BigUint64Array) => bigint | null): readonly bigint[] => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MpError } from "@mp/graph";
 import { type NativeBinding, withoutRecording } from "./binding.js";
 
-/** One execution of one node, in the order in which they began. */
+/** One execution of a node; events are in the order in which they began. */
 export interface NodeEvent {
   readonly node: string;
   readonly op: string;
@@ -12,16 +12,14 @@ export interface NodeEvent {
   readonly microseconds: number;
   /** The execution provider's name, such as "CPUExecutionProvider". */
   readonly provider: string;
-  /**
-   * Bytes that the arena held when the node ended, its inputs included; the largest value of a run is the run's peak.
-   */
+  /** Bytes of the arena when the node ended, including its inputs; the largest value of a run is the run's peak. */
   readonly arenaBytes: number;
 }
 
 /**
  * Runs a binding once with the engine's profiler on. The profiler belongs to the run, not to the session, so it costs
  * nothing at other times. It writes a file, which is read and removed.
- * @throws whatever the run throws; MP_PARSE when the format of the engine's file has changed
+ * @throws whatever the run throws; MP_PARSE if the format of the engine's file has changed
  */
 export async function profileRun(binding: NativeBinding): Promise<readonly NodeEvent[]> {
   const { functions, check, make } = binding.session.library;
@@ -42,7 +40,7 @@ export async function profileRun(binding: NativeBinding): Promise<readonly NodeE
 
 const NODE_SUFFIX = "_kernel_time";
 
-/** Category of what a GPU did; `Node` is then the processor's share alone, which only hands the work over. */
+/** Category of GPU events; the `Node` event then only covers the processor's part, which hands the work over. */
 const ON_GPU = "Api";
 
 /** Reads the trace-event JSON of ORT's profiler and keeps the events of nodes. @throws MP_PARSE */
@@ -91,7 +89,7 @@ function nodeEvent(entry: TraceEvent): NodeEvent[] {
   ];
 }
 
-/** The WebGPU provider names a program `node&op&program`; a node runs one or more. */
+/** The WebGPU provider's name for a program, `node&op&program`; a node runs one or more. */
 const PROGRAM = /^(.*)&([^&]*)&[^&]*$/;
 
 function gpuEvent(entry: TraceEvent): NodeEvent[] {

@@ -18,7 +18,7 @@ export interface RuntimeOptions extends LocateOptions, EnvironmentOptions {
   readonly webgpu?: WebgpuOptions;
 }
 
-/** Undefined: sessions compute on the processor, in the library's own memory. */
+/** Makes each device; undefined for the processor, where sessions use the library's own memory. */
 const DEVICES: Readonly<Record<DeviceName, (options: RuntimeOptions) => Device | undefined>> = {
   cpu: () => undefined,
   cuda: ({ cuda }) => cudaDevice(cuda),
@@ -33,15 +33,15 @@ export interface Adjacent {
 }
 
 /**
- * One user of ONNX Runtime: creates sessions, bindings and tensors on one device, counts them, and at the end frees
- * whatever of its own is left.
+ * One user of ONNX Runtime. It creates and counts sessions, bindings and tensors on one device, and frees those that
+ * are left at the end.
  */
 export class NativeRuntime {
   readonly library: OrtLibrary;
   readonly device: DeviceName;
-  /** Everything that touches the device's memory or runs on it is done in a turn. */
+  /** Serializes everything that touches the device's memory or runs on it. */
   readonly turns: Turns;
-  /** Whether the device records a step and replays it. */
+  /** Whether the device records and replays steps. */
   readonly captures: boolean;
   readonly #environment: Environment;
   readonly #parts: SessionParts;
@@ -52,7 +52,7 @@ export class NativeRuntime {
   #place: DevicePlace | undefined;
   #isDisposed = false;
 
-  /** See `openRuntime`, which also initializes the device. */
+  /** Use `openRuntime`, which also initializes the device. */
   constructor(options: RuntimeOptions = {}) {
     this.library = loadLibrary(options);
     this.device = options.device ?? "cpu";
@@ -86,7 +86,7 @@ export class NativeRuntime {
   /**
    * Loads a model for this runtime's device.
    * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model, or too many bytes
-   * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
+   * @throws MP_UNSUPPORTED if an operator has no kernel for the given types
    */
   async createSession(model: Uint8Array, options?: SessionOptions): Promise<NativeSession> {
     this.#assertUsable();
@@ -104,19 +104,19 @@ export class NativeRuntime {
     return new NativeBinding(session);
   }
 
-  /** A tensor with undefined contents, by default on the device that this runtime computes on. */
+  /** Allocates a tensor with undefined contents, by default on this runtime's device. */
   allocate(type: ValueType, place: Place = "device"): NativeTensor {
     this.#assertUsable();
     const where = place === "device" ? (this.#place ?? this.#host) : this.#host;
     return new NativeTensor(this.library, this.#ledger, type, where);
   }
 
-  /** Whether the host reaches the memory that this runtime computes in. */
+  /** Whether the host can access the memory that this runtime computes in. */
   get isOnHost(): boolean {
     return this.#place === undefined;
   }
 
-  /** Tensors of the host in the memory of a whole that is zeros, each aligned. The whole is released last. */
+  /** Allocates host tensors in one zeroed piece of memory, each aligned. The whole is released last. */
   allocateAdjacent(types: readonly ValueType[]): Adjacent {
     this.#assertUsable();
     const { offsets, bytes } = aligned(types.map(byteLength));
@@ -136,7 +136,7 @@ export class NativeRuntime {
   }
 
   /**
-   * Makes sure that the device has done what it was given, where it does not tell of failures itself.
+   * Checks that the device has done everything it was given, for devices that do not report failures themselves.
    * @throws MP_OUT_OF_MEMORY if it has not; what was written since the last check may be lost
    */
   async expectSound(): Promise<void> {
@@ -151,7 +151,7 @@ export class NativeRuntime {
     return this.#ledger.stats();
   }
 
-  /** Waits for runs in flight, then frees everything. Idempotent; any other use afterwards is MP_DISPOSED. */
+  /** Waits for runs in flight, then frees everything. Idempotent; any other use afterwards throws MP_DISPOSED. */
   async dispose(): Promise<void> {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
@@ -169,8 +169,8 @@ export class NativeRuntime {
 
 /**
  * Loads the library, joins the process's environment and initializes the device.
- * @throws MP_BACKEND_UNAVAILABLE, MP_SPEC_VERSION when there is no suitable library or device
- * @throws MP_INVALID_ARGUMENT when the thread options disagree with a runtime that is in use
+ * @throws MP_BACKEND_UNAVAILABLE, MP_SPEC_VERSION if there is no suitable library or device
+ * @throws MP_INVALID_ARGUMENT if the thread options contradict a runtime that is in use
  */
 export async function openRuntime(options: RuntimeOptions = {}): Promise<NativeRuntime> {
   const runtime = new NativeRuntime(options);

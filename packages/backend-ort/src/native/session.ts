@@ -6,33 +6,33 @@ import { addExternalInitializers } from "./external-initializers.js";
 import type { OrtLibrary } from "./library.js";
 import type { NativeTensor } from "./tensor.js";
 
-/** GraphOptimizationLevel by our names. */
+/** GraphOptimizationLevel by the names used here. */
 const LEVELS = { none: 0, all: 99 } as const;
 
-/** Requirements of a session on its device. */
+/** What a session requires of its device. */
 export interface DeviceUse {
   /**
-   * Record the commands of a binding's first run and replay them in later ones. Loading fails unless every node is on
-   * the device.
+   * Whether to record the commands of a binding's first run and replay them later. Loading then fails unless every
+   * node is on the device.
    */
   readonly capture?: boolean;
 }
 
 export interface SessionOptions extends DeviceUse {
   /**
-   * ORT's own graph rewriting. Default "none", which training needs: rewriting moves rounding points, undoes
+   * ORT's own graph optimization. Default "none", as training requires: rewriting moves rounding points, undoes
    * recomputation and changes the order of nodes.
    */
   readonly optimization?: keyof typeof LEVELS;
   /**
-   * Memory for intermediates between runs. Default "shared": the arena of all sessions of the process, which holds only
-   * the largest session's peak. "own" measures sessions' peaks separately; "none" returns memory to the system after
-   * every use, which is slow and fragments.
+   * Memory that is kept for intermediates between runs. Default "shared": one arena for all sessions of the process,
+   * which keeps only the largest session's peak. "own" measures each session's peak; "none" returns memory to the
+   * system after every use, which is slow and fragments.
    */
   readonly arena?: "shared" | "own" | "none";
   /**
-   * Values on the host for initializers that the model declares without data, by name. The session reads them where they
-   * are, and they must not change while it lives.
+   * Host tensors for initializers that the model declares without data, by name. The session reads them in place;
+   * they must not change while it lives.
    */
   readonly initializers?: ReadonlyMap<string, NativeTensor>;
   /** ORT's session configuration entries, by their own keys. */
@@ -51,7 +51,7 @@ export class NativeSession extends NativeResource {
   readonly ledger: Ledger;
   readonly inputNames: ReadonlySet<string>;
   readonly outputNames: ReadonlySet<string>;
-  /** Whether each binding's commands are recorded, and so every node is on the device. */
+  /** Whether each binding's commands are recorded, which implies that every node is on the device. */
   readonly captures: boolean;
   #bindings = 0;
 
@@ -66,7 +66,7 @@ export class NativeSession extends NativeResource {
     this.outputNames = names(library, handle, SessionGetOutputCount, SessionGetOutputName);
   }
 
-  /** Bindings report when they are created and released: freeing a session that still has one crashes the process. */
+  /** Counts bindings when they are created and released: freeing a session that still has one crashes the process. */
   countBinding(change: 1 | -1): void {
     this.#bindings += change;
   }
@@ -111,7 +111,7 @@ export interface SessionParts {
 /**
  * Loads a model on a worker thread; 20 000 nodes take about half a second.
  * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model, or too many bytes
- * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
+ * @throws MP_UNSUPPORTED if an operator has no kernel for the given types
  */
 export async function createSession(
   parts: SessionParts,

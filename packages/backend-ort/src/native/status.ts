@@ -23,7 +23,7 @@ const ORT_ERROR_NAMES = [
 
 type OrtErrorName = (typeof ORT_ERROR_NAMES)[number];
 
-/** Codes that are not listed are the engine's own failures, MP_BACKEND_FAILED. */
+/** The error code for each of ORT's codes; for others, failures of the engine itself, it is MP_BACKEND_FAILED. */
 const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
   ORT_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
   ORT_INVALID_PROTOBUF: "MP_INVALID_ARGUMENT",
@@ -32,20 +32,20 @@ const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
 };
 
 /**
- * Texts of failed allocations, which have no code of their own: they come back as ORT_FAIL or ORT_RUNTIME_EXCEPTION.
- * On WebGPU a buffer that could not be allocated is invalid from then on.
+ * Matches messages about failed allocations. They have no code of their own, but come back as ORT_FAIL or
+ * ORT_RUNTIME_EXCEPTION. On WebGPU a buffer that could not be allocated is invalid from then on.
  */
 const OUT_OF_MEMORY =
   /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED|Invalid Buffer/i;
 
 /**
- * Texts of indices outside their axis and integer divisions by 0. Only a run finds them, and the engine reports them as
- * an invalid argument or a failure.
+ * Matches messages about indices out of range and integer divisions by 0. Only a run detects them, and the engine
+ * reports them as an invalid argument or a failure.
  */
 const OUT_OF_RANGE =
   /out of (data )?bounds|out of range|within the inclusive range|must be within bounds|invalid ind(ice|ex)|indices must be empty|integer (division|modulo) by zero/i;
 
-/** Translates an OrtErrorCode and its message into our codes. */
+/** Translates an OrtErrorCode and its message into an error code of this SDK. */
 export function translateCode(ortCode: number, message: string): ErrorCode {
   if (OUT_OF_MEMORY.test(message)) return "MP_OUT_OF_MEMORY";
   if (OUT_OF_RANGE.test(message)) return "MP_OUT_OF_RANGE";
@@ -53,9 +53,9 @@ export function translateCode(ortCode: number, message: string): ErrorCode {
 }
 
 /**
- * Throws the error of a status, after releasing it; null is success.
- * @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY, MP_OUT_OF_RANGE, MP_INVALID_ARGUMENT or MP_UNSUPPORTED, by the engine's
- * code
+ * Throws the error of a status, after releasing it; null means success.
+ * @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY, MP_OUT_OF_RANGE, MP_INVALID_ARGUMENT or MP_UNSUPPORTED, by the
+ *   engine's code
  */
 export function checkStatus(functions: NativeFunctions, status: bigint | null, what: string): void {
   if (status === null) return;

@@ -1,22 +1,22 @@
 import type { Shape } from "@mp/graph";
 import type { OrtLibrary } from "./library.js";
 
-/** A tensor as the engine sees it. */
+/** A tensor's type in the engine's terms. */
 export interface TensorLayout {
   /** ONNXTensorElementDataType. */
   readonly elementType: number;
   readonly dimensions: Shape;
 }
 
-/** Memory that someone else owns, at an address or in an array, and which must outlive the tensor over it. */
+/** Memory that someone else owns, at an address or in an array. It must outlive the tensor over it. */
 export interface OwnedMemory {
-  /** OrtMemoryInfo: the device and allocator that it belongs to. */
+  /** OrtMemoryInfo: the device and allocator of the memory. */
   readonly info: bigint;
   readonly data: bigint | Uint8Array;
   readonly byteLength: number;
 }
 
-/** A tensor over memory that the engine does not own. */
+/** Makes a tensor over memory that the engine does not own. */
 export function tensorOver(
   { functions, make }: OrtLibrary,
   what: string,
@@ -29,7 +29,7 @@ export function tensorOver(
   );
 }
 
-/** A tensor in new memory of an allocator. */
+/** Makes a tensor in new memory of an allocator. */
 export function newTensor(
   { functions, make }: OrtLibrary,
   what: string,

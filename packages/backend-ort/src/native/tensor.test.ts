@@ -13,7 +13,7 @@ afterEach(async () => {
   await runtime.dispose();
 });
 
-/** Every byte different from its neighbors, so that a shifted or short copy shows. */
+/** A tensor in which every byte differs from its neighbors, so that a shifted or short copy shows. */
 function sample(dtype: DType, shape: readonly number[]): HostTensor {
   const size = shape.reduce((product, dimension) => product * dimension, 1);
   const bytes = new Uint8Array(size * bytesPerElement[dtype]).map((_, index) =>

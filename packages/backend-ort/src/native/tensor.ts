@@ -20,29 +20,29 @@ import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";
 import { newTensor, type TensorLayout, tensorOver } from "./tensor-over.js";
 
-/** The memory of tensors. */
+/** Where tensors get their memory. */
 export interface TensorPlace {
   /** The OrtAllocator. */
   readonly allocator: bigint;
-  /** For memory that the host cannot reach. */
+  /** Copies from and to memory that the host cannot access. */
   readonly copier?: DeviceCopier;
-  /** A part of another host tensor, which must be released after this one; `offset` in bytes. */
+  /** Another host tensor that contains this one at byte `offset`; it must be released after this one. */
   readonly within?: { readonly whole: NativeTensor; readonly offset: number };
-  /** How the device stores tensors, if it differs. */
+  /** How the device stores values, if that differs. */
   readonly storage?: Storage;
 }
 
 export type DeviceTensor = Pick<NativeTensor, "handle" | "address" | "byteLength" | "layout">;
 
-/** Copies whole tensors between the host and a device; returns when the bytes have arrived. */
+/** Copies whole tensors between the host and a device. Calls return when the bytes have arrived. */
 export interface DeviceCopier {
   write(target: DeviceTensor, bytes: Uint8Array): void;
   read(source: DeviceTensor, bytes: Uint8Array): void;
-  /** Reads without blocking this thread; without it, `read` is used. */
+  /** Reads without blocking this thread; if absent, `read` is used. */
   download?(source: DeviceTensor, bytes: Uint8Array): Promise<void>;
-  /** Whether the device has carried out everything since the last call. */
+  /** Whether the device has executed everything since the last call. */
   isSound?(): Promise<boolean>;
-  /** Copies from one tensor on the device to another; without it, the bytes go through the host. */
+  /** Copies between two tensors on the device; if absent, the bytes go through the host. */
   move?(source: DeviceTensor, target: DeviceTensor): void;
 }
 
@@ -52,7 +52,7 @@ export class NativeTensor extends NativeResource {
   readonly shape: Shape;
   readonly byteLength: number;
   readonly layout: TensorLayout;
-  /** Address of the first element; on the device for a device tensor. */
+  /** Address of the first element, in device memory for a device tensor. */
   readonly address: bigint;
   readonly #library: OrtLibrary;
   readonly #copier: DeviceCopier | undefined;
@@ -87,8 +87,8 @@ export class NativeTensor extends NativeResource {
   }
 
   /**
-   * The tensor's own memory as a typed array, without a copy. It must not outlive the tensor, since after
-   * release it points at freed memory: never hand it to a user.
+   * The tensor's own memory as a typed array, without a copy. It must not outlive the tensor, because after release
+   * it points at freed memory: never hand it to a user.
    * @throws MP_DISPOSED after release
    * @throws MP_INVALID_ARGUMENT for a device tensor
    */
@@ -112,7 +112,7 @@ export class NativeTensor extends NativeResource {
     return this.byteLength === 0 ? new arrayOf(0) : new arrayOf(koffi.view(this.address, this.byteLength));
   }
 
-  /** A copy on the host. @throws MP_DISPOSED after release */
+  /** Copies the tensor to the host. @throws MP_DISPOSED after release */
   read(): HostTensor {
     if (this.#copier === undefined) {
       return tensor(this.view().slice() as HostArrays[DType], this.shape, this.dtype);
@@ -123,7 +123,7 @@ export class NativeTensor extends NativeResource {
     return this.#onHost(bytes);
   }
 
-  /** A copy on the host, as a promise where it takes the device's time. @throws MP_DISPOSED after release */
+  /** Copies the tensor to the host; a promise if that takes the device's time. @throws MP_DISPOSED after release */
   download(): HostTensor | Promise<HostTensor> {
     if (this.#copier?.download === undefined) return this.read();
     this.assertUsable();
@@ -138,10 +138,10 @@ export class NativeTensor extends NativeResource {
   }
 
   /**
-   * Overwrites all of it.
+   * Overwrites the tensor.
    * @throws MP_DISPOSED after release
-   * @throws MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH when the value is of another type
-   * @throws MP_OUT_OF_RANGE for a number that the device does not hold
+   * @throws MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH if the value has another type
+   * @throws MP_OUT_OF_RANGE for a number that the stored type does not hold
    */
   write(value: HostTensor): void {
     this.assertUsable();
@@ -152,7 +152,7 @@ export class NativeTensor extends NativeResource {
     else this.#copier.write(this, bytes);
   }
 
-  /** Overwrites all of it with a tensor of the same type. @throws MP_DISPOSED after either's release */
+  /** Overwrites the tensor with another of the same type. @throws MP_DISPOSED if either is released */
   copyFrom(other: NativeTensor): void {
     if (this.isOnDevice || other.isOnDevice) {
       const move = this.isOnDevice && other.isOnDevice ? this.#copier?.move : undefined;
@@ -199,7 +199,7 @@ function rawBytes(data: HostArrays[DType]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
-/** Bools as 0 and 1: to us any byte but 0 is true, but some kernels read a bool as a number. */
+/** Normalizes bools to 0 and 1: here any nonzero byte is true, but some kernels read bools as numbers. */
 function zeroOrOne(data: Uint8Array): Uint8Array {
   return data.every((byte) => byte <= 1) ? data : data.map((byte) => (byte === 0 ? 0 : 1));
 }

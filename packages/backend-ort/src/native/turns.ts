@@ -1,18 +1,15 @@
 /**
- * Who uses a device. A provider whose sessions share one queue of commands and one cache of buffers does not lock them:
- * runs, copies, allocations and releases must not overlap, also those of different sessions.
+ * Serializes the use of a device. A provider whose sessions share one queue of commands and one cache of buffers does
+ * not lock them: runs, copies, allocations and releases must not overlap, even those of different sessions.
  */
 export interface Turns {
-  /** Whether nobody uses the device or waits for it: work that is given now is done at once. */
+  /** Whether nobody uses the device or waits for it, so that new work is done at once. */
   readonly isFree: boolean;
-  /**
-   * Does work in its turn, after all that was given before; at once on a free device. Work in a turn must not wait for
-   * another turn.
-   */
+  /** Does work after all earlier work, or at once on a free device. Work in a turn must not wait for another turn. */
   take<R>(work: () => R | Promise<R>): R | Promise<R>;
 }
 
-/** For an engine that takes calls from any thread at any time. */
+/** For an engine that accepts calls from any thread at any time. */
 export const NO_TURNS: Turns = { isFree: true, take: (work) => work() };
 
 export class SerialTurns implements Turns {

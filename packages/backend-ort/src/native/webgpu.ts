@@ -1,6 +1,6 @@
 /**
  * The WebGPU execution provider. It is part of the library itself and computes through Vulkan, Metal or Direct3D 12,
- * whatever the machine has.
+ * whichever the machine has.
  */
 import { MpError } from "@mp/graph";
 import { storageOf } from "@mp/onnx-lowering";
@@ -16,17 +16,17 @@ import { NativeTensor, type TensorPlace } from "./tensor.js";
 import { SerialTurns } from "./turns.js";
 
 export interface WebgpuOptions {
-  /** Which kind of GPU is taken where there are several. Default "high-performance". */
+  /** Which kind of GPU to use if there are several. Default "high-performance". */
   readonly powerPreference?: "high-performance" | "low-power";
-  /** The most bytes that a shader sees of one tensor, at least 134217728. Default: what the GPU allows. */
+  /** Most bytes of one tensor that a shader can access, at least 134217728. Default: what the GPU allows. */
   readonly maxBufferBytes?: number;
-  /** Record the commands of a step that is wholly on the GPU and replay them. Default true. */
+  /** Whether to record the commands of a step that runs wholly on the GPU and replay them. Default true. */
   readonly graphCapture?: boolean;
   /** Further options of the provider, by its own names, such as `dawnBackendType` or `validationMode`. */
   readonly provider?: Readonly<Record<string, string>>;
 }
 
-/** All sessions of a process share one GPU device, which nothing locks. */
+/** All sessions of a process share one GPU device, which the library does not lock. */
 const TURNS = new SerialTurns();
 
 export const webgpuDevice = (options: WebgpuOptions = {}): Device => ({
@@ -37,7 +37,7 @@ export const webgpuDevice = (options: WebgpuOptions = {}): Device => ({
   explain: explainWebgpuFailure,
 });
 
-/** The provider's name of its memory. */
+/** The provider's name for its memory. */
 const DEVICE_MEMORY = "WebGPU_Buf";
 
 interface Opened {
@@ -46,8 +46,8 @@ interface Opened {
 }
 
 /**
- * A process opens its GPU once and keeps it: with the last session the library frees the device, and the environment's
- * own copier then works on freed memory. The device ends with the process.
+ * The GPU of each library, opened once per process and kept: with its last session the library would free the device,
+ * and the environment's own copier would then work on freed memory.
  */
 const opened = new Map<OrtLibrary, Promise<Opened>>();
 
@@ -88,7 +88,7 @@ async function makePlace(parts: SessionParts, settings: string): Promise<Opened>
   }
 }
 
-/** The device's settings, as the user wrote them, with the provider's in order. */
+/** The user's settings of the device as text, with those of the provider sorted. */
 function deviceSettings({ powerPreference, maxBufferBytes, provider = {} }: WebgpuOptions): string {
   const entries = Object.entries(provider).sort(([a], [b]) => (a < b ? -1 : 1));
   const sorted = entries.length === 0 ? {} : { provider: Object.fromEntries(entries) };
@@ -125,7 +125,7 @@ const DRIVERS: Readonly<Partial<Record<NodeJS.Platform, string>>> = {
   darwin: "it takes a Mac with Metal",
 };
 
-/** How the library refuses an option of `provider`, and what it has against it. */
+/** Matches the library's refusal of an option in `provider`, and its reason. */
 const REFUSED_OPTION = /Parse(?:WebGpuContext|Ep)Config\(.*(Invalid .*)/s;
 
 interface Explanation {

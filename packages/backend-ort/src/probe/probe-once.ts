@@ -3,7 +3,7 @@ import { probeEngine } from "@mp/onnx-lowering/probe";
 import type { NativeRuntime } from "../native/index.js";
 import { engineToProbe } from "./engine-to-probe.js";
 
-/** By library and device: an engine does not change while a process runs. */
+/** Findings by library and device: an engine does not change while a process runs. */
 const known = new WeakMap<NativeRuntime["library"], Map<NativeRuntime["device"], Promise<Findings>>>();
 
 /** Probes the engine's kernels, once per process. */

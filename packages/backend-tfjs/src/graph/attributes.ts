@@ -1,4 +1,4 @@
-/** Dtypes and attributes of TensorFlow's nodes, as the messages of a GraphDef hold them. */
+/** Dtypes and attributes of TensorFlow's nodes, in the form of a GraphDef's messages. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { DType, HostTensor, Shape } from "@mp/graph";
 import {
@@ -8,7 +8,7 @@ import {
   type TensorShapeProtoSchema,
 } from "../proto/saved_model_pb.js";
 
-/** A TensorFlow dtype: ours, and those that only TensorFlow's own nodes need. */
+/** A TensorFlow dtype: those of graphs, and others that only TensorFlow's own nodes need. */
 export type TfDType = DType | "f64" | "u16" | "i8" | "i16" | "u32" | "resource";
 
 /** TensorFlow's number for each dtype. */
@@ -48,7 +48,7 @@ export const bool = (value: boolean): TfAttribute => ({ case: "b", value });
 export const string = (value: string): TfAttribute => ({ case: "s", value: utf8.encode(value) });
 export const shape = (value: Shape): TfAttribute => ({ case: "shape", value: shapeInit(value) });
 
-/** The host's bytes; a bool is 0 or 1, since TensorFlow refuses a constant with any other byte. */
+/** A tensor attribute. Bools become 0 or 1, because TensorFlow refuses a constant with any other byte. */
 export function tensor({ dtype, shape, data }: HostTensor): TfAttribute {
   const bytes = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength);
   const value: MessageInitShape<typeof TensorProtoSchema> = {

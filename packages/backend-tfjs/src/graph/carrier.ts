@@ -1,8 +1,8 @@
 import type { DType } from "@mp/graph";
 
 /**
- * The dtypes that tfjs-node can transfer between JavaScript and TensorFlow; everything else is transferred as i32 of
- * the same bits.
+ * The dtypes that tfjs-node can transfer between JavaScript and TensorFlow; all others travel as i32 with the same
+ * bits.
  */
 export type CarrierDType = "f32" | "i32" | "bool";
 

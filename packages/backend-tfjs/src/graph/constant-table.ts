@@ -2,16 +2,16 @@ import { createHash } from "node:crypto";
 import type { HostTensor } from "@mp/graph";
 import { handleName } from "./handle-name.js";
 
-/** The large constants of a program, kept in variables of its session, one for each distinct content. */
+/** The large constants of a program, kept in variables of its session; equal ones share a variable. */
 export class ConstantTable {
   readonly #tensors = new Map<string, HostTensor>();
 
-  /** By the key of their variable, which is the same for equal content in every program. */
+  /** The constants by the key of their variable, which depends only on the content. */
   get tensors(): ReadonlyMap<string, HostTensor> {
     return this.#tensors;
   }
 
-  /** The name of the variable's handle. */
+  /** Adds a constant. @returns the name of its variable's handle */
   handle(value: HostTensor): string {
     const { dtype, shape, data } = value;
     const hash = createHash("sha256").update(`${dtype} [${shape.join()}] `);

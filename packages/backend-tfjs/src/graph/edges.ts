@@ -1,7 +1,7 @@
 /**
- * The wire format between JavaScript and TensorFlow. tfjs-node transfers f32, i32 and bool; every other dtype is
- * transferred as i32 of the same bits, with several elements in one i32 or one element in two. Nothing is converted, so
- * nothing is lost.
+ * The wire format between JavaScript and TensorFlow. tfjs-node transfers f32, i32 and bool; every other dtype travels
+ * as i32 with the same bits: several elements in one i32, or one element in two. Nothing is converted, so nothing is
+ * lost.
  */
 import { bytesPerElement, type DType, elementCount, type Shape, type ValueType, zeros } from "@mp/graph";
 import { int, type } from "./attributes.js";
@@ -15,7 +15,7 @@ export interface WireType extends ValueType {
   readonly dtype: CarrierDType;
 }
 
-/** The wire format of a tensor of that type. */
+/** The wire format for tensors of a type. */
 export function wireType({ dtype, shape }: ValueType): WireType {
   const carrier = carrierDType(dtype);
   if (carrier === dtype) return { dtype: carrier, shape };
@@ -23,13 +23,10 @@ export function wireType({ dtype, shape }: ValueType): WireType {
   return { dtype: carrier, shape: [Math.ceil(byteLength / CARRIER_BYTES)] };
 }
 
-/** Number of elements that one i32 on the wire holds; less than one where an element takes two. */
+/** Number of elements per i32 on the wire; 1/2 for 64-bit ones. */
 const perCarrier = ({ dtype }: ValueType): number => CARRIER_BYTES / bytesPerElement[dtype];
 
-/**
- * A placeholder in wire format, and the value of that type decoded from it. Tensors without elements are not
- * transferred.
- */
+/** Adds a placeholder in wire format and decodes its value. Tensors without elements are not transferred. */
 export function receive(
   writer: ScopeWriter,
   value: ValueType,
@@ -57,7 +54,7 @@ export function receive(
   return { fed, name: reshape(writer, own, dtype, shape) };
 }
 
-/** The name of a value in wire format; undefined for one without elements. */
+/** Encodes a value in wire format. @returns the result's name; undefined for a value without elements */
 export function send(writer: ScopeWriter, name: string, value: ValueType): string | undefined {
   const { dtype, shape } = value;
   const count = elementCount(shape, "edge");
@@ -84,7 +81,7 @@ function bitcast(writer: ScopeWriter, name: string, from: DType, to: DType): str
   return writer.one("Bitcast", [name], { T: type(from), type: type(to) });
 }
 
-/** Not `Term.reshape`: a Reshape marks the edge also where the shape stays. */
+/** Adds a Reshape even if the shape stays the same, unlike `Term.reshape`: it marks the edge. */
 function reshape(writer: ScopeWriter, name: Input, dtype: DType, shape: Shape): string {
   return writer.one("Reshape", [name, writer.ints(shape)], { T: type(dtype), Tshape: type("i32") });
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { RunOrder } from "./run-order.js";
 import { ScopeWriter } from "./scope-writer.js";
 
-/** Which node each waits for, for nodes with those shapes that do not read each other. */
+/** The nodes that each node waits for, for independent nodes with these shapes. */
 function waits(shapes: readonly Shape[]): readonly (readonly string[])[] {
   const builder = new GraphBuilder();
   const writer = new ScopeWriter("p");

@@ -1,19 +1,19 @@
 import { type AnyNode, byteLength, type Value } from "@mp/graph";
 import type { ScopeWriter } from "./scope-writer.js";
 
-/** How many nodes may be in progress: enough for both threads of a small machine to find one that is ready. */
+/** Number of heavy nodes that may run at once: enough for both threads of a small machine to find a ready one. */
 const WINDOW = 4;
-/** Nodes that neither read nor produce this much do not affect peak memory, and run as soon as they can. */
+/** Nodes whose values are all smaller do not affect peak memory, and run as soon as they can. */
 const HEAVY_BYTES = 64 * 1024;
 
 /**
- * TensorFlow runs any node that is ready. So it may compute values long before they are read, or keep values whose last
- * reader could have run. A heavy node waits for the heavy node `WINDOW` places before it in the schedule, which keeps
- * memory close to what the schedule needs.
+ * Orders heavy nodes. TensorFlow runs any node that is ready, and so may compute values long before they are read, or
+ * keep values whose last reader could have run. Here a heavy node waits for the one `WINDOW` places before it in the
+ * schedule, which keeps memory close to what the schedule needs.
  */
 export class RunOrder {
   readonly #writer: ScopeWriter;
-  /** The last node of each heavy graph node. */
+  /** The last TensorFlow node of each heavy graph node. */
   readonly #heavy: string[] = [];
   #from = 0;
 
@@ -25,7 +25,7 @@ export class RunOrder {
     this.#from = this.#writer.nodes.length;
   }
 
-  /** Ends the node that has been lowered since `begin`. */
+  /** Ends the graph node that has been lowered since `begin`. */
   end(node: AnyNode): void {
     const made = this.#writer.nodes
       .slice(this.#from)

@@ -16,13 +16,13 @@ import type { ConstantTable } from "./constant-table.js";
 import { type NodeInit, nodeInit } from "./node-def.js";
 import { type Input, Term, type TermWriter } from "./term.js";
 
-/** Larger constants would be in every copy of the graph that TensorFlow makes while it prepares a run. */
+/** Larger constants become variables: TensorFlow copies the graph several times while it prepares a run. */
 const LARGEST_CONST_BYTES = 4096;
 
 export interface EmitOptions {
   /** Number of results; 1 unless given. */
   readonly outputs?: number;
-  /** Nodes that must run before, in addition to those whose results are read. */
+  /** Nodes that must run before, besides those whose results are read. */
   readonly after?: readonly Input[];
 }
 
@@ -35,23 +35,23 @@ export interface LoopVariable {
 /** The parts of a loop. Starts are names outside the loop; functions take and return names inside it. */
 export interface LoopParts {
   readonly variables: readonly LoopVariable[];
-  /** Values of outside that are the same in each step. */
+  /** Outer values that are the same in each step. */
   readonly invariants: readonly LoopVariable[];
-  /** A scalar bool of the variables: whether there is another step. */
+  /** Computes from the variables whether there is another step, as a scalar bool. */
   readonly goesOn: (variables: readonly string[]) => string;
-  /** The variables after a step. */
+  /** Computes the variables after a step. */
   readonly step: (variables: readonly string[], invariants: readonly string[]) => readonly string[];
 }
 
-/** The inside of a loop in TensorFlow's terms: its nodes run once per step and read outer values only through Enter. */
+/** TensorFlow's frame of a loop: its nodes run once per step and read outer values only through Enter. */
 export interface Frame {
   readonly name: string;
   readonly around: Frame | undefined;
-  /** By their outer names, the inner names of constants, which are made outside of all loops. */
+  /** Inner names of constants, which are made outside of all loops, by their outer names. */
   readonly constants: Map<string, string>;
 }
 
-/** Lowers a graph that is an attribute of a node; the names of its nodes begin with that node's path. */
+/** Lowers a graph that a node holds as an attribute; the names of its nodes begin with `path`. */
 export type LowerBody = (graph: Graph, inputs: readonly Term[], path: string) => readonly Term[];
 
 /**
@@ -66,15 +66,15 @@ export class ScopeWriter implements TermWriter {
   readonly #scope: string;
   readonly #constants: ConstantTable | undefined;
   readonly #names = new Set<string>();
-  /** Number of names that begin with each base. */
+  /** Number of names given out for each base. */
   readonly #used = new Map<string, number>();
   readonly #known = new Map<string, string>();
   readonly #remembered = new Map<string, Term>();
-  /** By provisional name; replaced by the real name once there is one. */
+  /** By provisional name, the function that makes the nodes, or the real name once they are made. */
   readonly #deferred = new Map<string, (() => string) | string>();
   readonly #lowerBody: LowerBody | undefined;
   #frame: Frame | undefined;
-  /** The frames of nodes in loops. */
+  /** The frame of each node inside a loop. */
   readonly #frames = new Map<string, Frame>();
   #current: { readonly source: string | undefined; readonly path: string } = { source: undefined, path: "" };
 
@@ -84,34 +84,34 @@ export class ScopeWriter implements TermWriter {
     this.#lowerBody = lowerBody;
   }
 
-  /** The graph node that nodes now belong to. */
+  /** The graph node to which new nodes belong. */
   get source(): string | undefined {
     return this.#current.source;
   }
 
-  /** The loop whose inside is being written. */
+  /** The frame of the loop that is being written. */
   get frame(): Frame | undefined {
     return this.#frame;
   }
 
-  /** The loop in which a node reads its inputs. */
+  /** The frame in which a node reads its inputs. */
   readsIn({ name, op }: NodeInit): Frame | undefined {
     const frame = this.#frames.get(name);
     return op === "Enter" ? frame?.around : frame;
   }
 
-  /** The loop in which nodes may read a node. */
+  /** The frame in which others read a node's results. */
   givesIn({ name, op }: NodeInit): Frame | undefined {
     const frame = this.#frames.get(name);
     return op === "Exit" ? frame?.around : frame;
   }
 
-  /** Later nodes are named after that one; `undefined` for nodes of the backend's own. */
+  /** Names later nodes after a graph node; `undefined` for nodes of the backend's own. */
   enter(source: string | undefined, path: string = source ?? ""): void {
     this.#current = { source, path };
   }
 
-  /** Appends a node, named after the graph node that is being lowered, and returns the names of its results. */
+  /** Appends a node, named after the graph node that is being lowered. @returns the names of its results */
   emit(
     op: string,
     inputs: readonly Input[],
@@ -127,13 +127,13 @@ export class ScopeWriter implements TermWriter {
     return Array.from({ length: outputs }, (_, index) => (index === 0 ? name : `${name}:${index}`));
   }
 
-  /** `emit` of a node with one result. */
+  /** Like `emit`, for a node with one result. */
   one(op: string, inputs: readonly Input[], attributes?: TfAttributes, options?: EmitOptions): string {
     const [name] = this.emit(op, inputs, attributes, options);
     return name as string;
   }
 
-  /** `emit` of a node with one result of that type. */
+  /** Like `emit`, for a node with one result of a known type. */
   term(
     op: string,
     inputs: readonly Input[],
@@ -144,19 +144,19 @@ export class ScopeWriter implements TermWriter {
     return new Term(this, this.one(op, inputs, attributes, options), of);
   }
 
-  /** The result with that name and type. */
+  /** The named result as a term. */
   at(name: string, of: ValueType): Term {
     return new Term(this, name, of);
   }
 
-  /** A term that is made once for each key. */
+  /** Makes a term once per key. */
   remember(key: string, make: () => Term): Term {
     const term = this.#remembered.get(key) ?? make();
     this.#remembered.set(key, term);
     return term;
   }
 
-  /** A name for a result whose nodes are appended when a node first reads it, and not at all if none does. */
+  /** A provisional name for a result whose nodes are appended only when a node first reads it. */
   defer(make: () => string): string {
     const name = `deferred ${this.#deferred.size}`;
     this.#deferred.set(name, make);
@@ -165,8 +165,8 @@ export class ScopeWriter implements TermWriter {
 
   /**
    * Writes a loop and returns the names of its variables after the last step. It uses TensorFlow's own control flow,
-   * which sessions run without calling functions: a variable's Merge takes its start, then the result of each step; its
-   * Switch passes the value to a step or out of the loop.
+   * which sessions run without calling functions: a variable's Merge takes its start value, then the result of each
+   * step; its Switch passes the value to the next step or out of the loop.
    */
   loop({ variables, invariants, goesOn, step }: LoopParts): readonly string[] {
     const around = this.#frame;
@@ -206,7 +206,7 @@ export class ScopeWriter implements TermWriter {
     });
   }
 
-  /** Writes the nodes of a graph that is an attribute of a node; returns its outputs. */
+  /** Writes the nodes of a graph that a node holds as an attribute. @returns its outputs */
   body(graph: Graph, inputs: readonly Term[]): readonly Term[] {
     if (this.#lowerBody === undefined) throw new Error("internal: nothing lowers bodies here");
     const current = this.#current;
@@ -223,7 +223,7 @@ export class ScopeWriter implements TermWriter {
     return real;
   }
 
-  /** A Const; constants with equal content share one node. */
+  /** A constant; equal ones share one Const node or variable. */
   constant(value: HostTensor): Term {
     const pool = value.data.byteLength > LARGEST_CONST_BYTES ? this.#constants : undefined;
     const key = pool === undefined ? contentKey(value) : pool.handle(value);
@@ -238,7 +238,7 @@ export class ScopeWriter implements TermWriter {
     return new Term(this, this.#inside(outside, value.dtype, this.#frame), value);
   }
 
-  /** The name inside a loop of a result that is made outside of all loops. */
+  /** Brings a result that is made outside of all loops into a frame. @returns its inner name */
   #inside(outside: string, dtype: DType, frame: Frame | undefined): string {
     if (frame === undefined) return outside;
     const known = frame.constants.get(outside);
@@ -252,7 +252,7 @@ export class ScopeWriter implements TermWriter {
     return name;
   }
 
-  /** A one-dimensional i32 Const, as axes, shapes and pads are given. */
+  /** A one-dimensional i32 Const, the form of axes, shapes and pads. */
   ints(values: readonly number[]): Term {
     return this.constant(tensor(Int32Array.from(values)));
   }
@@ -271,14 +271,14 @@ export class ScopeWriter implements TermWriter {
   }
 
   /**
-   * The same value, hidden from TensorFlow's optimizer as a constant. The optimizer moves known constants: a · c · d
-   * becomes a · (c · d), and a / c becomes a · (1 / c), so different numbers are rounded and overflow.
+   * Hides from TensorFlow's optimizer that a value is constant. It would turn a · c · d into a · (c · d), and a / c
+   * into a · (1 / c), which round and overflow differently.
    */
   #opaque(name: string, { dtype, shape }: HostTensor): string {
     return this.one("PlaceholderWithDefault", [name], { dtype: type(dtype), shape: attribute.shape(shape) });
   }
 
-  /** Makes a node that a program contains only once; it is not named after a graph node. */
+  /** Makes a node once per program; it is not named after a graph node. */
   #once(key: string, make: () => string): string {
     const known = this.#known.get(key);
     if (known !== undefined) return known;
@@ -305,12 +305,12 @@ export class ScopeWriter implements TermWriter {
   }
 }
 
-/** Control edges from the nodes that produce those results. */
+/** Control inputs that wait for the producers of these results. */
 function controls(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => `^${name.replace(/:\d+$/, "")}`))];
 }
 
-/** A name that TensorFlow accepts after a slash; a node's name may hold anything that the user wrote. */
+/** A path whose characters TensorFlow accepts after a slash: a node's name may hold anything that the user wrote. */
 function legal(path: string): string {
   return path.replace(/[^A-Za-z0-9_./-]/g, "_").replace(/\/{2,}/g, "/");
 }
@@ -320,7 +320,7 @@ function contentKey({ dtype, shape, data }: HostTensor): string {
   return `${dtype} [${shape.join()}] ${bytes.toString("latin1")}`;
 }
 
-/** Zeros in place of a tensor of -0 alone, which TensorFlow's optimizer would write as +0. */
+/** Zeros for a tensor of nothing but -0, which TensorFlow's optimizer would turn into +0; undefined for others. */
 function negativeZerosAsZeros({ dtype, shape, data }: HostTensor): HostTensor | undefined {
   if (!isComputeFloat(dtype) || data.length === 0) return undefined;
   const isNegative = (x: number): boolean => (dtype === "f32" ? Object.is(x, -0) : x === 0x8000);

@@ -4,9 +4,9 @@ import { bool, int, type TfAttributes, type } from "./attributes.js";
 /** An input of a node: the name of a result, or a term. */
 export type Input = string | { readonly name: string };
 
-/** What a term needs of the writer that it belongs to. */
+/** The functions of a writer that its terms use. */
 export interface TermWriter {
-  /** Names that are known to hold only +0, so that a sum need not read them. */
+  /** Names of results known to hold only +0, which a sum need not read. */
   readonly zeros: Set<string>;
   term(op: string, inputs: readonly Input[], attributes: TfAttributes, type: ValueType): Term;
   constant(value: ReturnType<typeof tensor>): Term;
@@ -15,9 +15,9 @@ export interface TermWriter {
 }
 
 /**
- * TensorFlow's graph optimizer regroups sums and products of values with known shapes by laws that do not hold with
- * rounding: (x + a) - a becomes x, and overflows appear or vanish. It skips nodes that have its own markers for work
- * already done. Constants, which it moves for other reasons, are hidden from it by the writer.
+ * Markers that keep TensorFlow's graph optimizer from regrouping sums and products by laws that rounding breaks: (x +
+ * a) - a would become x, and overflows appear or vanish. It takes marked nodes for already optimized. Constants,
+ * which it moves for other reasons, are hidden by the writer.
  */
 const asWritten: TfAttributes = {
   _grappler_ArithmeticOptimizer_MinimizeBroadcasts: bool(true),
@@ -27,10 +27,10 @@ const asWritten: TfAttributes = {
 const REGROUPED: ReadonlySet<string> = new Set(["AddV2", "Mul"]);
 const GIVES_BOOL = /Equal$|^Greater$|^Less$|^Is/;
 
-/** A value of the graph that is being written. Methods append nodes and return their results. */
+/** A value in the graph that is being written. Methods append nodes and return their results. */
 export class Term implements ValueType {
   readonly writer: TermWriter;
-  /** `node` or `node:1`, as a GraphDef spells it. */
+  /** `node` or `node:1`, as in a GraphDef. */
   readonly name: string;
   readonly dtype: DType;
   readonly shape: Shape;
@@ -46,7 +46,7 @@ export class Term implements ValueType {
     return this.writer.zeros.has(this.name);
   }
 
-  /** An op whose only attribute is its operands' dtype; numbers become scalars, shapes broadcast. */
+  /** Applies an op whose only attribute is its operands' dtype; numbers become scalars, shapes broadcast. */
   op(name: string, ...others: readonly (Term | number)[]): Term {
     const { dtype } = this;
     const operands = [this, ...others.map((other) => this.#operand(other))];
@@ -78,7 +78,7 @@ export class Term implements ValueType {
     return typeof other === "number" ? this.writer.scalar(other, this.dtype) : other;
   }
 
-  /** `yes` where this bool is true, `no` elsewhere. */
+  /** `yes` where this bool is true, else `no`. */
   select(yes: Term, no: Term | number): Term {
     const other = yes.#operand(no);
     const shape = [yes, other].reduce((all, { shape }) => broadcastShapes(all, shape, "select"), this.shape);
@@ -95,13 +95,13 @@ export class Term implements ValueType {
     return this.writer.term("Cast", [this], { SrcT: type(dtype), DstT: type(to) }, { dtype: to, shape });
   }
 
-  /** The same bits as a dtype of the same width. */
+  /** Reinterprets the bits as a dtype of the same width. */
   bitcast(to: DType): Term {
     const attributes = { T: type(this.dtype), type: type(to) };
     return this.writer.term("Bitcast", [this], attributes, { dtype: to, shape: this.shape });
   }
 
-  /** This term itself where the shape stays the same; a Reshape copies nothing. */
+  /** Reshapes without a copy; returns this term if the shape stays the same. */
   reshape(shape: Shape): Term {
     const { dtype } = this;
     if (sameShape(this.shape, shape)) return this;
@@ -109,7 +109,7 @@ export class Term implements ValueType {
     return this.writer.term("Reshape", [this, this.writer.ints(shape)], attributes, { dtype, shape });
   }
 
-  /** Axes in the order of `perm`. */
+  /** Permutes the axes to the order `perm`. */
   transpose(perm: readonly number[]): Term {
     const { dtype } = this;
     const shape = perm.map((axis) => this.shape[axis] ?? 1);
@@ -117,21 +117,21 @@ export class Term implements ValueType {
     return this.writer.term("Transpose", [this, this.writer.ints(perm)], attributes, { dtype, shape });
   }
 
-  /** As `transpose`, but a reshape where only axes of size 1 move, which copies nothing. */
+  /** Like `transpose`, but without a copy, by a reshape, if only axes of size 1 move. */
   moveAxes(perm: readonly number[]): Term {
     const long = perm.filter((axis) => this.shape[axis] !== 1);
     const isMoved = long.some((axis, index) => index > 0 && axis < (long[index - 1] ?? 0));
     return isMoved ? this.transpose(perm) : this.reshape(perm.map((axis) => this.shape[axis] ?? 1));
   }
 
-  /** The part of that shape from that position on. */
+  /** The part of that shape that starts at `begin`. */
   slice(begin: readonly number[], shape: Shape): Term {
     const { dtype, writer } = this;
     const attributes = { T: type(dtype), Index: type("i32") };
     return writer.term("Slice", [this, writer.ints(begin), writer.ints(shape)], attributes, { dtype, shape });
   }
 
-  /** Every `strides`-th element from `begin` to before `end`; bits of `openEnds` mark axes sliced to their end. */
+  /** Every `strides`-th element from `begin` up to `end`; bits of `openEnds` mark axes sliced to their end. */
   stridedSlice([begin, end, strides]: SliceBounds, shape: Shape, openEnds = 0): Term {
     const { dtype, writer } = this;
     const bounds = [begin, end, strides].map((list) => writer.ints(list));
@@ -142,8 +142,8 @@ export class Term implements ValueType {
   }
 
   /**
-   * Pads with a number, that often before and after each axis. Uses `PadV2`: TensorFlow's optimizer fuses a `Pad` into
-   * the Conv3D that reads it, and fails if another node reads it too.
+   * Pads each axis before and after with a number. Uses `PadV2`: TensorFlow's optimizer fuses a `Pad` into the Conv3D
+   * that reads it, and fails if another node reads it too.
    */
   pad(widths: readonly (readonly [before: number, behind: number])[], value: number): Term {
     if (widths.flat().every((width) => width === 0)) return this;
@@ -154,7 +154,7 @@ export class Term implements ValueType {
     return writer.term("PadV2", [this, pairs, writer.scalar(value, dtype)], attributes, { dtype, shape });
   }
 
-  /** Slices at indices along an axis; both may have `batchDims` leading axes. */
+  /** Gathers slices at indices along an axis; both may have `batchDims` leading batch axes. */
   gather(indices: Term, axis: number, batchDims = 0): Term {
     const { dtype, writer } = this;
     const attributes = {
@@ -168,7 +168,7 @@ export class Term implements ValueType {
     return writer.term("GatherV2", [this, indices, writer.scalar(axis, "i32")], attributes, { dtype, shape });
   }
 
-  /** Slices at rows of coordinates, which are the last axis of `places`. */
+  /** Gathers slices at coordinates, which lie along the last axis of `places`. */
   gatherNd(places: Term): Term {
     const { dtype, writer } = this;
     const attributes = { Tparams: type(dtype), Tindices: type("i32") };
@@ -176,7 +176,7 @@ export class Term implements ValueType {
     return writer.term("GatherNd", [this, places], attributes, { dtype, shape });
   }
 
-  /** A reduction; where every reduced axis has size 1, only the shape changes. */
+  /** Reduces axes; if all of them have size 1, it only reshapes. */
   reduce(op: "Sum" | "Mean" | "Max" | "Min" | "Prod", axes: readonly number[], keepdims: boolean): Term {
     const { dtype, writer } = this;
     const whole = this.shape.map((dimension, axis) => (axes.includes(axis) ? 1 : dimension));
@@ -218,8 +218,8 @@ export const strideAttributes = (dtype: DType, openEnds = 0, dropped = 0): TfAtt
 });
 
 /**
- * Whether a sum is over all rows of a matrix. Column sums are several times as fast as the gradient of a bias, which in
- * bf16 does not accumulate in f32.
+ * Whether a sum adds all rows of a matrix. Column sums are several times as fast as BiasAddGrad, which does not
+ * accumulate bf16 in f32.
  */
 export function isOverRows(shape: Shape, axes: readonly number[]): boolean {
   return (

@@ -1,4 +1,4 @@
-/** Variables of a session: one per slot and one per large constant, each with nodes to read and to write it. */
+/** Makes a session's variables, one per slot and large constant, each with nodes to read and write it. */
 import type { ValueType } from "@mp/graph";
 import { shape, string, type } from "./attributes.js";
 import { receive, send } from "./edges.js";
@@ -6,11 +6,11 @@ import type { NodeInit } from "./node-def.js";
 import { ScopeWriter } from "./scope-writer.js";
 
 export interface Variable {
-  /** The placeholder to feed; undefined for a variable without elements, which is written all the same. */
+  /** The placeholder to feed; undefined for a variable without elements, which still has to be written. */
   readonly fed: string | undefined;
-  /** A scalar that exists once it has been written. */
+  /** A scalar that is computed after the variable has been written. */
   readonly written: string;
-  /** Its value in wire format; undefined for one without elements. */
+  /** The value in wire format; undefined for a variable without elements. */
   readonly read: string | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { TfjsBinding, TfjsNode } from "./tfjs-node.js";
 export interface TensorFlow {
   readonly tf: TfjsNode;
   readonly binding: TfjsBinding;
-  /** Version of the loaded libtensorflow, not of the npm package: "2.21.0". */
+  /** Version of the loaded libtensorflow, not of the npm package, such as "2.21.0". */
   readonly version: string;
   readonly device: "cpu" | "cuda";
 }
@@ -13,7 +13,7 @@ export interface TensorFlow {
 const PACKAGES = "@tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu";
 const EXAMPLE = 'import * as tf from "@tensorflow/tfjs-node"; tfjs({ tf })';
 
-/** The functions of the addon that are called: a package without one of them is too old or too new. */
+/** The addon's functions that are called. A package without one of them is too old or too new. */
 const BINDING_FUNCTIONS: readonly (keyof TfjsBinding)[] = [
   "createTensor",
   "deleteTensor",
@@ -26,8 +26,8 @@ const BINDING_FUNCTIONS: readonly (keyof TfjsBinding)[] = [
 
 /**
  * Checks the user's `tf` by its members, not by its origin.
- * @throws MP_INVALID_ARGUMENT when it is not tfjs-node, naming what it seems to be and what to import
- * @throws MP_SPEC_VERSION when it is tfjs-node without a member that is needed
+ * @throws MP_INVALID_ARGUMENT if it is not tfjs-node, naming what it seems to be and what to import
+ * @throws MP_SPEC_VERSION if it is tfjs-node without a required member
  */
 export function expectTensorFlow(tf: unknown): TensorFlow {
   if (!isRecord(tf)) throw refusal(`got ${tf === null ? "null" : typeof tf}`);
@@ -62,7 +62,7 @@ function describe(tf: Readonly<Record<string, unknown>>): string {
     : `got an object with ${Object.keys(tf).slice(0, 5).join(", ") || "no members"}`;
 }
 
-/** tfjs's `version` has one entry per package; that of the union package is there in every variant. */
+/** The name of the imported package. `version` has an entry per package; all variants have the union package's. */
 function packageName(tf: Readonly<Record<string, unknown>>): string {
   const version = isRecord(tf["version"]) ? tf["version"] : {};
   const [name, release] = ["tfjs-node", "tfjs", "tfjs-core"]

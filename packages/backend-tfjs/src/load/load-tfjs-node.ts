@@ -18,26 +18,27 @@ export interface LoadOptions {
   /** `"cuda"` prefers `@tensorflow/tfjs-node-gpu`, and fails without a GPU. Default `"cpu"`. */
   readonly device?: "cpu" | "cuda";
   /**
-   * With `"cuda"`: whether products and convolutions of float32 may round their factors to TF32, as TensorFlow does by
-   * itself. Default false: NVIDIA_TF32_OVERRIDE is set to 0, for the whole process, unless the environment has it.
+   * With `"cuda"`: whether products and convolutions of float32 may round their factors to TF32, TensorFlow's own
+   * default. Default false: NVIDIA_TF32_OVERRIDE is set to 0 for the whole process, unless the environment has it.
    */
   readonly tf32?: boolean;
   /**
-   * Folders from which the package is looked for, in order. Default: the working directory, then this package's folder.
+   * Folders in which to search for the package, in order. Default: the working directory, then this package's folder.
    */
   readonly searchFrom?: readonly string[];
 }
 
 /**
- * Loads the installed tfjs-node for programs that do not import it themselves, on any Node: functions that newer Node
- * versions removed are first put back, see `restoreNodeUtil`. TensorFlow's log line for each session is kept off
- * stderr, unless the environment has TF_CPP_MIN_LOG_LEVEL; the few lines that it writes while it loads are not.
+ * Loads the installed tfjs-node, for programs that do not import it themselves, on any Node: functions that newer
+ * Node versions removed are first put back (`restoreNodeUtil`). It hides TensorFlow's log line for each session on
+ * stderr, unless the environment has TF_CPP_MIN_LOG_LEVEL, but not the few lines that TensorFlow writes while it
+ * loads.
  * @example
  * ```ts
  * const backend = await tfjs({ tf: await loadTfjsNode() });
  * ```
- * @throws MP_BACKEND_UNAVAILABLE when the package, its addon, a library or the GPU is missing, naming the command that
- * installs it
+ * @throws MP_BACKEND_UNAVAILABLE if the package, its addon, a library or the GPU is missing, naming the command that
+ *   installs it
  */
 export async function loadTfjsNode({
   device = "cpu",

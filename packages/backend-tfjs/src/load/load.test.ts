@@ -11,10 +11,7 @@ import type { TfjsNode } from "./tfjs-node.js";
 
 afterEach(removeScratch);
 
-/**
- * The module that the user imports must be one that `tfjs` accepts: if the two types diverge, this line does not
- * compile.
- */
+/** Does not compile unless `tfjs` accepts the type of the module that users import. */
 export const accepted: (tf: typeof import("@tensorflow/tfjs-node")) => TfjsNode = (tf) => tf;
 
 const calls = {
@@ -92,7 +89,7 @@ describe("loadTfjsNode", () => {
 });
 
 describe("TF32", () => {
-  /** The value that a package for CUDA would be loaded with; it fails to load, which does not matter here. */
+  /** The value of NVIDIA_TF32_OVERRIDE when a CUDA package is loaded; that this fails is irrelevant. */
   async function overrideFor(options: { readonly tf32?: boolean; readonly device?: "cpu" }, set?: string) {
     const root = scratch();
     const addon = join(

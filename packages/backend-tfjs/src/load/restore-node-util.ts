@@ -1,7 +1,7 @@
 import util from "node:util";
 
 /**
- * tfjs-node 4.22 calls these functions of `node:util`. Node 23 removed the first and has deprecated the second. Fixed
+ * Functions of `node:util` that tfjs-node 4.22 calls. Node 23 removed the first and has deprecated the second. Fixed
  * upstream in 2025, but not yet released: https://github.com/tensorflow/tfjs/issues/8609
  */
 const CALLED_BY_TFJS_NODE: Readonly<Record<string, (value: unknown) => boolean>> = {

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The default folders to search tfjs-node from: the working directory, then this package's own folder. */
+/** Default folders in which to search for tfjs-node: the working directory, then this package's own. */
 export function searchPlaces(workingDirectory: string = process.cwd()): readonly string[] {
   return [workingDirectory, dirname(fileURLToPath(import.meta.url))];
 }

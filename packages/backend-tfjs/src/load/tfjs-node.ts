@@ -1,9 +1,9 @@
 /**
- * The part of tfjs-node that is used, as an interface of our own: users pass their `tf`, and any release or variant of
- * the package that has these members will do.
+ * The part of tfjs-node that is used, as a structural interface: users pass their `tf`, and any release or variant of
+ * the package with these members will do.
  */
 
-/** A result of the native addon: its number for the tensor, and TensorFlow's number for the dtype. */
+/** A result of the native addon: the number of the tensor, and TensorFlow's number of its dtype. */
 export interface TfjsTensorMetadata {
   readonly id: number;
   readonly shape: readonly number[];
@@ -22,7 +22,7 @@ export interface TfjsBinding {
   tensorDataSync(tensorId: number): Float32Array | Int32Array | Uint8Array;
   loadSavedModel(exportDirectory: string, tags: string): number;
   deleteSavedModel(savedModelId: number): void;
-  /** Names are joined by commas, each as `name:0`; results come in the order of the output names. */
+  /** Runs a model. Names are joined by commas, each as `name:0`; results come in the order of the output names. */
   runSavedModel(
     savedModelId: number,
     inputTensorIds: readonly number[],
@@ -36,6 +36,6 @@ export interface TfjsBinding {
 export interface TfjsNode {
   /** Releases by package: `tfjs-node`, `tfjs-core` and others. */
   readonly version: Readonly<Record<string, string>>;
-  /** The backend registered under that name, whether or not it is active. */
+  /** The backend registered under a name, whether or not it is active. */
   findBackend(name: string): object;
 }

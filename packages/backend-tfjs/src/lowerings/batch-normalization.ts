@@ -7,8 +7,8 @@ import { count, type Lowering, type LoweringTable, type Operands } from "./lower
 import { inF32 } from "./twins.js";
 
 /**
- * Three results of the engine's kernel that only its own gradient kernel can read, since their contents depend on the
- * device. They are valid for one dtype and shape of x, and one epsilon.
+ * Three results of the engine's forward kernel whose contents depend on the device, so that only its gradient kernel
+ * can read them. They are valid for one dtype and shape of x, and one epsilon.
  */
 interface Reserve {
   readonly names: readonly string[];
@@ -17,10 +17,10 @@ interface Reserve {
   readonly epsilon: number;
 }
 
-/** By the name of the mean that the same kernel returned. */
+/** Reserves by the name of the mean that the same kernel returned. */
 const reserves = new WeakMap<ScopeWriter, Map<string, Reserve>>();
 
-/** The reserve of the forward node whose gradient this is, if the statistics are that node's. */
+/** The reserve of the forward node of this gradient, if the statistics come from that node. */
 function findReserve(
   node: GraphNode<"BatchNormalizationGradient">,
   [, x, , mean, variance]: Operands,
@@ -43,7 +43,7 @@ const kernelAttributes = (node: GraphNode<OpOf<"batch-normalization">>, x: Term)
   is_training: bool(true),
 });
 
-/** The kernels take four axes. */
+/** The shape [N, h, w, C] that the kernels require. */
 function fourAxes(shape: Shape): Shape {
   const [batch = 1, ...rest] = channelsLast(shape);
   const channels = rest.at(-1) ?? 1;
@@ -60,7 +60,7 @@ function outOfKernel(y: string, { dtype, shape }: ValueType, writer: ScopeWriter
 
 const perChannel = ({ shape }: Term): number => count(shape) / (shape[1] ?? 1);
 
-/** The kernel divides by n - 1 where ONNX divides by n. */
+/** Uses the kernel and corrects its variance, which is divided by n - 1 instead of ONNX's n. */
 const batchNormalization: Lowering<"BatchNormalization"> = (node, [x, scale, bias], writer) => {
   const image = intoKernel(x, writer);
   const parts = [scale.cast("f32"), bias.cast("f32")];
@@ -97,7 +97,7 @@ const inArithmetic: Lowering<"BatchNormalizationGradient"> = inF32(
   },
 );
 
-/** The kernel, where its forward counterpart is in the same program, as in every training step. */
+/** Uses the gradient kernel if the forward node is in the same program, as in every training step. */
 const batchNormalizationGradient: Lowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
   const reserve = findReserve(node, operands, writer);
   if (reserve === undefined) return inArithmetic(node, operands, writer);

@@ -6,22 +6,22 @@ import { sum } from "./sum.js";
 import { inF32, throughF16 } from "./twins.js";
 import { fill } from "./zeros.js";
 
-/** The engine's remainder of floats has one sign convention, its remainder of integers the other. */
+/** Selects the engine's op by the sign convention that `fmod` asks for. */
 const mod: Lowering<"Mod"> = (node, [a, b]) => [a.op(node.attributes.fmod ? "Mod" : "FloorMod", b)];
 
-/** The optimizer makes 0 - x a negation, which the engine does not have in u8. There, 255 is -1. */
+/** Computes u8 as a + 255 · b: the optimizer would turn 0 - x into a negation, which the engine lacks for u8. */
 const sub: Lowering<"Sub"> = (_, [a, b]) => [a.dtype === "u8" ? a.add(b.mul(255)) : a.sub(b)];
 
 const logical =
   (op: string): Lowering<"And" | "Or"> =>
   (node, [a, b], writer) => [writer.term(op, [a, b], {}, resultAt(node))];
 
-/** Up to this size a number is expanded to the shape of the other operand, which is faster. */
+/** Largest result for which a number is expanded to the shape of the other operand, which is faster. */
 const MOST_FILLED_BYTES = 8 * 2 ** 20;
 
 /**
- * The engine selects between tensors of one shape several times as fast as between a tensor and a number. A number is
- * filled out once for all nodes that need it: the engine computes it in advance, and keeps every copy.
+ * Expands a number to the other operand's shape: the engine selects several times as fast between tensors of one
+ * shape. The expanded number is shared by all nodes, because the engine computes it in advance and keeps every copy.
  */
 const where: Lowering<"Where"> = (node, operands, writer) => {
   const [condition, yes, no] = operands;
@@ -44,7 +44,7 @@ export const binaryLowerings: LoweringTable<OpOf<"binary">> = {
   Add: (node, [a, b]) => [sum(a, b, resultAt(node).shape)],
   Sub: sub,
   Mul: plain("Mul"),
-  /** Integers truncate toward zero, and fail on a divisor of 0. */
+  /** Integer division truncates toward zero and fails on a divisor of 0. */
   Div: plain("RealDiv", "TruncateDiv"),
   Pow: plain("Pow"),
   Mod: inF32(mod),

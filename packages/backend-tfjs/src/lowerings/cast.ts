@@ -4,10 +4,10 @@ import type { Lowering } from "./lowering.js";
 
 const isWide = (dtype: DType): boolean => dtype === "i32" || dtype === "i64" || dtype === "u64";
 
-/** Beyond the range in which f16 rounds to a finite number, so all of these are infinite. */
+/** A bound far above f16's largest number: everything beyond becomes infinite. */
 const BEYOND_F16 = 2 ** 17;
 
-/** The engine casts to halves through f32, and rounds twice. Between these bounds f32 holds every integer exactly. */
+/** Clamps the integer so that f32 holds it exactly: the engine casts through f32, and would round twice. */
 function integerToF16(x: Term): Term {
   const below = x.op("Minimum", BEYOND_F16);
   const bounded = x.dtype === "u64" ? below : below.op("Maximum", -BEYOND_F16);
@@ -15,8 +15,8 @@ function integerToF16(x: Term): Term {
 }
 
 /**
- * As `integerToF16` for bf16, which has the range of f32. The intermediate f32 is rounded to odd (Boldo and Melquiond):
- * unless exact, it is the neighbor whose last bit is set, and so never looks like a tie of the narrower format.
+ * Like `integerToF16`, for bf16, which has the range of f32. The intermediate f32 is rounded to odd (Boldo and
+ * Melquiond): if it is inexact, its last bit is set, so that it never looks like a tie of the narrower format.
  */
 function integerToBf16(x: Term): Term {
   const { dtype, writer } = x;

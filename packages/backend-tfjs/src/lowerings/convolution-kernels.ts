@@ -1,6 +1,6 @@
 /**
- * TensorFlow's kernels for a convolution of one group, or a depthwise one, as the three operators need them: images [N,
- * d…, C], filters [k…, C, M], or [k…, C, M / C] where each channel has its own.
+ * TensorFlow's kernels for a convolution of one group, or a depthwise one, as the three operators need them: images
+ * [N, d…, C], filters [k…, C, M], or [k…, C, M / C] for a depthwise convolution.
  */
 import { type DType, type Shape, samePads } from "@mp/graph";
 import { ints, string, type TfAttributes, type } from "../graph/attributes.js";
@@ -12,7 +12,7 @@ import { extent, spread, takeTaps } from "./dilated-kernels.js";
 export interface Convolution {
   readonly dtype: DType;
   readonly batch: number;
-  /** Channels of the image, and of the result, in one group. */
+  /** Channels of the image; `results` are those of the result, both per group. */
   readonly channels: number;
   readonly results: number;
   readonly image: Shape;
@@ -22,19 +22,18 @@ export interface Convolution {
   readonly dilations: readonly number[];
   readonly before: readonly number[];
   readonly after: readonly number[];
-  /** Each channel has its own filters. */
+  /** Whether each channel has its own filters. */
   readonly isDepthwise: boolean;
 }
 
 const isVolume = ({ image }: Convolution): boolean => image.length === 3;
 
-/** Padding by the kernel, or as zeros around the image, which are cut off again from the image's gradient. */
+/** Padding by the kernel, or "BEFORE": as zeros around the image, which are cut off the image's gradient again. */
 type Padding = "VALID" | "SAME" | "EXPLICIT" | "BEFORE";
 
 /**
- * Explicit pads are used for the forward Conv2D only. With explicit pads its gradients do not use oneDNN, and sum
- * halves tap by tap in the half; 3-D kernels have no explicit pads; and for depthwise ones the engine crashes in shape
- * inference.
+ * Chooses the padding; "EXPLICIT" only for the forward Conv2D. With explicit pads its gradients do not use oneDNN and
+ * accumulate in the half dtype; 3-D kernels lack them; and for depthwise ones the engine crashes in shape inference.
  */
 function choosePadding(of: Convolution, isForward: boolean): Padding {
   const { before, after, image, kernel, strides, dilations } = of;
@@ -75,13 +74,13 @@ function padBefore(image: Term, of: Convolution, padding: Padding): Term {
   return image.pad([[0, 0], ...own, [0, 0]], 0);
 }
 
-/** The engine's name of a kernel, by the direction: forward, to the image's gradient, to the filter's. */
+/** The engine's name of a kernel, by direction: forward, gradient of the image, or gradient of the filter. */
 function kernelName(of: Convolution, direction: "" | "BackpropInput" | "BackpropFilter"): string {
   if (isVolume(of)) return `Conv3D${direction}${direction === "" ? "" : "V2"}`;
   return `${of.isDepthwise ? "DepthwiseConv2dNative" : "Conv2D"}${direction}`;
 }
 
-/** The result from image and filter. The kernel itself dilates only images, and only in the forward direction. */
+/** The result from image and filter. Only the kernel for 2-D images dilates its filter itself, and only forward. */
 export function forward(image: Term, filter: Term, of: Convolution, writer: ScopeWriter): Term {
   const isNative = !isVolume(of) && !of.isDepthwise;
   const kernels = isNative ? filter : spread(filter, of.dilations);
@@ -92,7 +91,7 @@ export function forward(image: Term, filter: Term, of: Convolution, writer: Scop
   return writer.term(kernelName(of, ""), operands, attributes, { dtype: of.dtype, shape });
 }
 
-/** The image's gradient from the result's gradient; also the forward pass of a transposed convolution. */
+/** The image's gradient from the result's; also the forward pass of a transposed convolution. */
 export function backToImage(filter: Term, result: Term, of: Convolution, writer: ScopeWriter): Term {
   const { dtype, batch, channels, image, before } = of;
   const padding = choosePadding(of, false);
@@ -107,8 +106,8 @@ export function backToImage(filter: Term, result: Term, of: Convolution, writer:
 }
 
 /**
- * The part of a padded image that filters of size 1 read: where a stride leaves rows after the last one read, oneDNN's
- * filter gradient sums over memory that it never wrote.
+ * Cuts a padded image to the part that filters of size 1 read: if a stride leaves rows after the last one read,
+ * oneDNN's filter gradient sums over uninitialized memory.
  */
 function withoutRest(padded: Term, of: Convolution): Term {
   const { batch, channels, kernel, out, strides } = of;
@@ -122,7 +121,7 @@ function withoutRest(padded: Term, of: Convolution): Term {
   );
 }
 
-/** The filter's gradient from the image and the result's gradient. */
+/** The filter's gradient from the image and the gradient of the result. */
 export function backToFilter(image: Term, result: Term, of: Convolution, writer: ScopeWriter): Term {
   const { dtype, kernel, dilations } = of;
   const shape = [...extent(kernel, dilations), ...filterShape(of).slice(kernel.length)];

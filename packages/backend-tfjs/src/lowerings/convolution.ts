@@ -1,7 +1,7 @@
 /**
  * Convolutions with TensorFlow's kernels, which take channels last and filters as [k…, channels, results]. 1-D inputs
- * are images of one row. Groups are convolved one by one, except groups of one channel, which have depthwise kernels:
- * not every build of the engine has grouped kernels on the CPU.
+ * become images of one row. Groups are convolved one by one, because not every build of the engine has grouped CPU
+ * kernels, except groups of one channel, which have depthwise kernels.
  */
 
 import type { GraphNode, OpOf, Shape, ValueType } from "@mp/graph";
@@ -14,7 +14,7 @@ import { type Lowering, type LoweringTable, type Operands, resultAt } from "./lo
 import { inF32 } from "./twins.js";
 import { fillZeros } from "./zeros.js";
 
-/** [N, C, size] as [N, C, 1, size]. */
+/** The shape, with [N, C, size] as [N, C, 1, size]. */
 const withTwoAxes = ({ shape }: ValueType): Shape =>
   shape.length === 3 ? [...shape.slice(0, 2), 1, ...shape.slice(2)] : shape;
 
@@ -23,11 +23,11 @@ interface Plan {
   readonly weights: Shape;
   /** One group, or all of them for a depthwise convolution. */
   readonly part: Convolution;
-  /** How many of those there are. */
+  /** Number of parts. */
   readonly parts: number;
 }
 
-/** Plans a convolution of an image with weights, whichever of the three the node computes. */
+/** Plans the convolution of an image with weights that the node, forward or gradient, belongs to. */
 function plan(
   node: GraphNode<OpOf<"convolution">>,
   ...given: readonly [image: ValueType, out: ValueType, weights: ValueType]
@@ -59,12 +59,12 @@ function plan(
   return { weights, part, parts };
 }
 
-/** A value of the graph as the kernels take it, channels last, split into the groups. */
+/** Converts a value of the graph for the kernels: channels last, split into groups. */
 function enter(x: Term, plan: Plan, writer: ScopeWriter): readonly Term[] {
   return split(toChannelsLast(x.reshape(withTwoAxes(x)), writer), plan, writer);
 }
 
-/** The groups' results as a value of the graph. */
+/** Joins the groups' results to a value of the graph. */
 function leave(
   parts: readonly Term[],
   node: GraphNode,
@@ -78,8 +78,8 @@ function leave(
 }
 
 /**
- * [M, C / group, k…] as the groups' filters; for a depthwise convolution M is [C, M / C]. A gradient reads the filter
- * that its forward node has transposed.
+ * Converts [M, C / group, k…] to the groups' filters; for a depthwise convolution M is [C, M / C]. A gradient reuses
+ * the filter that its forward node has transposed.
  */
 function enterFilter(weights: Term, plan: Plan, writer: ScopeWriter): readonly Term[] {
   const { channels, results, kernel, isDepthwise } = plan.part;
@@ -152,7 +152,7 @@ const convWeightGradient: Lowering<"ConvWeightGradient"> = (node, [x, dy], write
   return [leaveFilter(filters, result.shape, own, writer)];
 };
 
-/** The engine rounds a convolution to its dtype before the bias is added. */
+/** Computes a convolution with a bias in f32: the engine would round to the dtype before it adds the bias. */
 const unlessBiased = <K extends "Conv" | "ConvTranspose">(lowering: Lowering<K>): Lowering<K> => {
   const wide = inF32(lowering);
   return (node, operands: Operands, writer) =>

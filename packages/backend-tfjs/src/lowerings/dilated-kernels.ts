@@ -1,13 +1,13 @@
-/** Dilated kernels [k…, channels, results], for engine kernels without dilation. */
+/** Dilates kernels [k…, channels, results], for engine kernels without dilation. */
 import { type Shape, windowExtent } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 
-/** The size from the first tap to the last. */
+/** The sizes of a dilated kernel. */
 export function extent(kernel: Shape, dilations: readonly number[]): Shape {
   return kernel.map((size, axis) => windowExtent(size, dilations[axis] ?? 1));
 }
 
-/** Puts zeros between the taps. */
+/** Inserts zeros between the taps. */
 export function spread(filter: Term, dilations: readonly number[]): Term {
   return dilations.reduce((taps, dilation, axis) => {
     const size = taps.shape[axis] ?? 1;
@@ -24,7 +24,7 @@ export function spread(filter: Term, dilations: readonly number[]): Term {
   }, filter);
 }
 
-/** The inverse of `spread`: takes the taps out again. */
+/** Takes the taps out again; the inverse of `spread`. */
 export function takeTaps(filter: Term, dilations: readonly number[]): Term {
   const { shape } = filter;
   if (dilations.every((dilation) => dilation === 1)) return filter;

@@ -10,7 +10,7 @@ const gatherRows: Lowering<"Gather"> = (node, [x, indices], writer) => {
 };
 
 /**
- * Gathers rows of matrices where the axis is the last and the indices cover the other axes fully, otherwise single
+ * Gathers within each row if the axis is the last and the indices cover the other axes fully, else gathers single
  * elements.
  */
 const gatherElements: Lowering<"GatherElements"> = (node, [data, indices], writer) => {
@@ -26,7 +26,7 @@ const gatherElements: Lowering<"GatherElements"> = (node, [data, indices], write
   return [found.reshape(resultAt(node).shape)];
 };
 
-/** The engine's op has no batch axes: they become one more coordinate of every index. */
+/** Adds batch axes, which the engine's op lacks, as further coordinates of every index. */
 const gatherND: Lowering<"GatherND"> = (node, [data, indices], writer) => {
   const { batchDims } = node.attributes;
   const { shape } = resultAt(node);

@@ -1,18 +1,18 @@
-/** Indices in TensorFlow's form: never negative, with one row of coordinates for an index over several axes. */
+/** Converts indices to TensorFlow's form: never negative, and rows of coordinates for an index over several axes. */
 import { type Shape, sameShape, tensor } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 import { count } from "./lowering.js";
 
-/** Counts negative indices from the start. Those outside stay outside, so that a gather or scatter fails on them. */
+/** Counts negative indices from the start. Those out of range stay so, and a gather or scatter fails on them. */
 export function fromStart(indices: Term, size: number | Shape, writer: ScopeWriter): Term {
   const sizes = typeof size === "number" ? writer.scalar(size, "i32") : writer.ints(size);
   const isNegative = indices.op("Less", 0);
   return isNegative.select(indices.add(sizes), indices);
 }
 
-/** For each position in `shape` its coordinate along the axis, i32. */
+/** Each position's coordinate along the axis, i32, in the given shape. */
 export function coordinate(shape: Shape, axis: number, writer: ScopeWriter): Term {
   const size = shape[axis] ?? 1;
   const places = Int32Array.from({ length: size }, (_, place) => place);
@@ -23,23 +23,21 @@ export function coordinate(shape: Shape, axis: number, writer: ScopeWriter): Ter
   return writer.term("BroadcastTo", [line, writer.ints(shape)], attributes, { dtype: "i32", shape });
 }
 
-/** Several i32 tensors of one shape, stacked along a new last axis. */
+/** Stacks i32 tensors of one shape along a new last axis. */
 export function stack(parts: readonly Term[], shape: Shape, writer: ScopeWriter): Term {
   const attributes = { T: type("i32"), N: int(parts.length), axis: int(shape.length) };
   return writer.term("Pack", parts, attributes, { dtype: "i32", shape: [...shape, parts.length] });
 }
 
-/**
- * The view of a tensor and its indices that GatherElements and ScatterElements need, with as few axes as possible.
- */
+/** Shapes of data and indices with as few axes as possible, for GatherElements and ScatterElements. */
 export interface ElementView {
   readonly data: Shape;
   readonly indices: Shape;
-  /** The axis that the indices refer to. */
+  /** The axis that the indices select from. */
   readonly axis: number;
 }
 
-/** Merges axes other than the indexed one where the indices cover them fully, and drops those of size 1. */
+/** Merges the other axes if the indices cover them fully, and drops axes of size 1. */
 export function elementView(data: Shape, indices: Shape, axis: number): ElementView {
   const merge = (from: number, to: number): readonly (readonly [data: number, indices: number])[] => {
     const [own, their] = [data.slice(from, to), indices.slice(from, to)];
@@ -53,7 +51,7 @@ export function elementView(data: Shape, indices: Shape, axis: number): ElementV
   return { data: all.map(([size]) => size), indices: all.map(([, size]) => size), axis: before.length };
 }
 
-/** For each index of a view, already counted from the start, the full coordinates of the element that it selects. */
+/** The full coordinates of the element that each index of a view selects; indices count from the start. */
 export function elementCoordinates(view: ElementView, indices: Term, writer: ScopeWriter): Term {
   const parts = view.indices.map((_, index) =>
     index === view.axis ? indices : coordinate(view.indices, index, writer),

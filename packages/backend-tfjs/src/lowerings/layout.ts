@@ -1,6 +1,6 @@
 /**
- * The axis order in which a node is computed: nodes after a convolution stay in the engine's order, so that a network
- * of convolutions transposes its images once. Sums over all places work in any order.
+ * Chooses the axis order in which a node is computed. Nodes after a convolution stay in the engine's order, so that a
+ * network of convolutions transposes its images only once. Sums over all positions work in any order.
  */
 import {
   FAMILIES,
@@ -23,10 +23,10 @@ import {
 } from "./channels-last.js";
 import { type Lowering, type Operands, resultAt } from "./lowering.js";
 
-/** A lowering in the engine's order; undefined where ours is better for the node. */
+/** Lowers a node in the engine's axis order; undefined if the graph's order is better. */
 type Layout = (lowering: Lowering, ...node: Parameters<Lowering>) => readonly Term[] | undefined;
 
-/** The node with results in the engine's order. */
+/** The node with results in the engine's axis order. */
 const turn = (node: GraphNode): GraphNode => ({
   ...node,
   outputs: node.outputs.map((value): Value => ({ ...value, shape: channelsLast(value.shape) })),
@@ -35,7 +35,7 @@ const turn = (node: GraphNode): GraphNode => ({
 const turnBack = (results: readonly Term[], node: GraphNode, writer: ScopeWriter): readonly Term[] =>
   results.map((result, index) => toChannelsFirst(result, resultAt(node, index).shape, writer));
 
-/** Only where at least half of the full-size operands are in that order already. */
+/** Applies if at least half of the full-size operands are in the engine's order already. */
 const elementwise: Layout = (lowering, node, operands, writer) => {
   const { shape } = resultAt(node);
   const rank = shape.length;
@@ -50,7 +50,7 @@ const elementwise: Layout = (lowering, node, operands, writer) => {
   return turnBack(lowering(turn(node), turned as unknown as Operands, writer), node, writer);
 };
 
-/** Without keepdims a layout that is kept would lose the order of its axes: keepdims is required. */
+/** Applies if the result has keepdims or no spatial axis; otherwise it would lose the order of its axes. */
 const reduction: Layout = (lowering, node, operands, writer) => {
   const { axes, keepdims } = (node as GraphNode<"ReduceSum">).attributes;
   const [{ shape, dtype }] = operands;
@@ -75,7 +75,7 @@ const layouts = new Map<Op, Layout>([
   ...FAMILIES.reduce.filter(isReduction).map((op) => [op, reduction] as const),
 ]);
 
-/** The lowering in the axis order of its operands. */
+/** Lowers nodes in the axis order of their operands. */
 export function inLayout(lowering: Lowering): Lowering {
   return (node, operands, writer) =>
     layouts.get(node.op)?.(lowering, node, operands, writer) ?? lowering(node, operands, writer);

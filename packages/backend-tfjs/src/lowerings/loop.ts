@@ -1,6 +1,6 @@
 /**
- * A scan as a loop whose variables are the number of the place, the carries, and a buffer for each stacked result, to
- * which every step writes its row in place.
+ * Writes a scan as a loop whose variables are the step's index, the carries, and a buffer for each stacked result,
+ * into which every step writes its row in place.
  */
 import { type OpOf, type ValueType, zeros } from "@mp/graph";
 import { bool, type } from "../graph/attributes.js";
@@ -8,7 +8,7 @@ import type { LoopVariable, ScopeWriter } from "../graph/scope-writer.js";
 import { strideAttributes, type Term } from "../graph/term.js";
 import { type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 
-/** One row of a tensor; rows that lie at a multiple of 64 bytes are not copied. */
+/** One row of a tensor; rows at a multiple of 64 bytes are not copied. */
 function rowAt(x: Term, place: Term, writer: ScopeWriter): Term {
   const { dtype, shape } = x;
   const end = writer.term("AddV2", [place, writer.ints([1])], { T: type("i32") }, place);

@@ -6,7 +6,7 @@ import { count, type Lowering, type LoweringTable, type Operands } from "./lower
 import { logSoftmax } from "./normalization.js";
 import { inF32 } from "./twins.js";
 
-/** The log-probability of each label, [N · D], from those of all classes, [N, C, D]; a label outside fails the run. */
+/** Picks each label's log-probability, [N · D], from those of all classes, [N, C, D]; invalid labels fail the run. */
 function pick(logs: Term, labels: Term, writer: ScopeWriter): Term {
   const [batch = 0, classes = 0, ...sizes] = logs.shape;
   const inner = count(sizes);
@@ -18,7 +18,7 @@ function pick(logs: Term, labels: Term, writer: ScopeWriter): Term {
   return blocks.gatherNd(places).reshape([batch * inner]);
 }
 
-/** -weight · log-probability at each label that is not ignored, reduced; `mean` divides by the sum of their weights. */
+/** -weight · log-probability of each label that is not ignored, reduced; `mean` divides by the sum of weights. */
 function loss(
   logs: Term,
   { attributes: { reduction, ignoreIndex } }: GraphNode<OpOf<"loss">>,
@@ -44,7 +44,7 @@ function loss(
   return sum.div(unlessIgnored(each ?? ones).reduce("Sum", [0], false));
 }
 
-/** The loss is computed from the log-probabilities before those are rounded to the scores' dtype. */
+/** Computes the loss from log-probabilities before they are rounded to the scores' dtype. */
 const crossEntropy: Lowering<"SoftmaxCrossEntropyLoss"> = (node, operands: Operands, writer) => {
   const logs = logSoftmax(operands[0], 1);
   return [loss(logs, node, operands, writer), logs];

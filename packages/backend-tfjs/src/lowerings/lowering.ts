@@ -2,7 +2,7 @@ import type { GraphNode, Op, Shape, Value } from "@mp/graph";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 
-/** The operands of a node; a validated graph has as many as the operator takes. */
+/** The operands of a node; a validated graph has as many as the op needs. */
 export type Operands = readonly [Term, Term, Term, Term, Term, ...Term[]];
 
 /** Appends the nodes that compute a graph node. @returns the node's outputs, in order */
@@ -26,7 +26,7 @@ export function count(shape: Shape): number {
   return shape.reduce((product, dimension) => product * dimension, 1);
 }
 
-/** Padding before and after each axis, from a list of the paddings before, then those after. */
+/** Padding before and after each axis, from a list with all paddings before, then all after. */
 export function padPairs(pads: readonly number[]): readonly (readonly [before: number, after: number])[] {
   const rank = pads.length / 2;
   return Array.from({ length: rank }, (_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0] as const);

@@ -6,14 +6,14 @@ import { sum } from "./sum.js";
 import { inF32 } from "./twins.js";
 import { fillZeros } from "./zeros.js";
 
-/** The product of two matrices, each transposed if so flagged. */
+/** The product of two matrices, either of which may be transposed. */
 function product(a: Term, b: Term, shape: Shape, transposeA = false, transposeB = false): Term {
   const { dtype } = a;
   const attributes = { T: type(dtype), transpose_a: bool(transposeA), transpose_b: bool(transposeB) };
   return a.writer.term("MatMul", [a, b], attributes, { dtype, shape });
 }
 
-/** Vectors become matrices of one row or column; a stack of matrices times one matrix becomes one matrix of all rows. */
+/** Treats vectors as matrices of one row or column, and a stack of matrices times one matrix as a single product. */
 const matMul: Lowering<"MatMul"> = (node, [left, right], writer) => {
   const { dtype } = left;
   const { shape } = resultAt(node);
@@ -45,7 +45,7 @@ const gemm: Lowering<"Gemm"> = (node, operands, writer) => {
   return [operands.length < 3 ? y : sum(y, scale(c, beta), shape)];
 };
 
-/** The engine's Einsum is for plain equations of two operands in floats; others become matrix products and sums. */
+/** Whether an Einsum becomes products and sums: the engine's own takes only plain equations of two float operands. */
 export function isExpanded(node: GraphNode<"Einsum">): boolean {
   return !node.inputs.every(({ dtype }) => isFloat(dtype)) || equation(node) === undefined;
 }
@@ -63,7 +63,7 @@ const einsum: Lowering<"Einsum"> = (node, operands, writer) => {
   return [writer.term("Einsum", operands, attributes, { dtype, shape: resultAt(node).shape })];
 };
 
-/** The engine rounds a product to its dtype before anything is added to it. */
+/** Computes Gemm in f32: the engine would round the product to the dtype before it adds C. */
 const wideGemm = inF32(gemm);
 
 export const matrixLowerings: LoweringTable<OpOf<"matrix">> = {

@@ -5,7 +5,7 @@ import { count, type Lowering, type LoweringTable, padPairs, resultAt } from "./
 import { throughF16 } from "./twins.js";
 import { markZero } from "./zeros.js";
 
-/** The data stays in place; only the shape changes. */
+/** Changes the shape without moving data. */
 const reshape: Lowering<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, [x]) => [
   x.reshape(resultAt(node).shape),
 ];
@@ -60,7 +60,7 @@ const expand: Lowering<"Expand"> = (node, [x], writer) => {
   return [x.isZero ? markZero(y) : y];
 };
 
-/** The engine reflects, but cannot repeat an edge: axis by axis, rows are gathered from their sources. */
+/** Pads by gathering rows axis by axis: the engine can reflect, but not repeat an edge. */
 function padByGather(
   x: Term,
   pads: ReturnType<typeof padPairs>,

@@ -3,7 +3,7 @@ import type { Term } from "../graph/term.js";
 import type { Lowering, LoweringTable } from "./lowering.js";
 import { inF32 } from "./twins.js";
 
-/** The engine's own ops normalize the last axis; for any other axis this takes one more pass, but no transposition. */
+/** Normalizes along any axis. The engine's ops take only the last one; others cost a pass, but no transposition. */
 const alongAxis = (normalize: (x: Term, axis: number) => Term): Lowering<SoftmaxOp> =>
   inF32((node, [x]) => [normalize(x, node.attributes.axis)]);
 
@@ -13,19 +13,19 @@ function softmax(x: Term, axis: number): Term {
   return exponentials.div(sum);
 }
 
-/** A NaN must make its whole row NaN, but the engine's softmax does not propagate it; a maximum does. */
+/** Makes rows with a NaN all NaN: the engine's softmax does not propagate it, but a maximum does. */
 function withNaN(y: Term, x: Term): Term {
   return y.add(x.reduce("Max", [x.shape.length - 1], true).mul(0));
 }
 
-/** log softmax of an f32 tensor. */
+/** The log softmax of an f32 tensor. */
 export function logSoftmax(x: Term, axis: number): Term {
   if (axis === x.shape.length - 1) return x.op("LogSoftmax");
   const { difference, sum } = shift(x, axis);
   return difference.sub(sum.op("Log"));
 }
 
-/** x - max(x), so that no exponential overflows. */
+/** x - max(x), so that no exponential overflows, and the rest of the computation. */
 function shift(x: Term, axis: number) {
   const difference = x.sub(x.reduce("Max", [axis], true));
   const exponentials = difference.op("Exp");
@@ -34,7 +34,7 @@ function shift(x: Term, axis: number) {
 
 type Normalization = GraphNode<"LayerNormalization" | "RMSNormalization">;
 
-/** Σ x / count over the normalized axes, which are kept with size 1. */
+/** The mean over the normalized axes, which keep size 1. */
 function rowMean(node: Normalization, x: Term): Term {
   const axes = x.shape.map((_, axis) => axis).slice(node.attributes.axis);
   return x.reduce("Mean", axes, true);
@@ -47,7 +47,7 @@ function inverseRoot(node: Normalization, x: Term): Term {
   return mean.add(epsilon).op("Rsqrt");
 }
 
-/** The variance from squared differences, not from the difference of squares. */
+/** Computes the variance from squared deviations, not as a difference of squares. */
 const layerNormalization: Lowering<"LayerNormalization"> = (node, operands) => {
   const [x, scale, bias] = operands;
   const mean = rowMean(node, x);

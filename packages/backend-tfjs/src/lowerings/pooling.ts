@@ -20,16 +20,16 @@ function plan(node: GraphNode<OpOf<"pooling">>, x: Term, pooled: Shape): Pool {
   return { x, pooled, window: withoutCeiling(x.shape.slice(2), node.attributes) };
 }
 
-/** Whether the engine has a kernel: they have no dilation, and no padding in 3-D. */
+/** Whether the engine has a kernel: none has dilation, nor padding in 3-D. */
 function hasKernel({ x, window }: Pool): boolean {
   return x.shape.length <= 4 && window.dilations.every((dilation) => dilation === 1);
 }
 
-/** For the kernels 1-D data is a plane of one column. */
+/** Two spatial axes for the kernels; 1-D data is a plane of one column. */
 const twoAxes = (numbers: readonly number[]): readonly number[] =>
   numbers.length === 2 ? numbers : [...numbers, 1];
 
-/** [N, h, w, C] */
+/** The shape [N, h, w, C] for the kernels. */
 function fourAxes([batch = 1, channels = 1, ...sizes]: Shape): Shape {
   return [batch, ...twoAxes(sizes), channels];
 }
@@ -63,7 +63,7 @@ function maximumAttributes(dtype: DType, window: PoolingWindow): TfAttributes {
   };
 }
 
-/** The mean over each window; the zeros of the padding count as elements. */
+/** The mean over each window, counting the zeros of the padding. */
 function wholeMean(x: Term, { window, pooled }: Pool, writer: ScopeWriter): Term {
   const { dtype } = x;
   const attributes = { ...kernelAttributes(dtype, window), padding: string("VALID") };
@@ -71,9 +71,9 @@ function wholeMean(x: Term, { window, pooled }: Pool, writer: ScopeWriter): Term
 }
 
 /**
- * The kernel drops NaN. It starts at the lowest finite number, which it also returns for a window of only -infinity.
- * The mean over values that are 0 for -infinity and above 0 for all else shows both: it is NaN where there was a NaN,
- * and 0 where the window held only -infinity.
+ * Restores NaN and -∞ in the kernel's maximum: it drops NaN, and gives the lowest finite number for a window of only
+ * -∞. The mean over values that are 0 for -∞ and positive for all else tells both: it is NaN if the window has a NaN,
+ * and 0 if it has only -∞.
  */
 const maxPool: Lowering<"MaxPool"> = (node, operands, writer) => {
   const pool = plan(node, operands[0], resultAt(node).shape);
@@ -95,7 +95,7 @@ const maxBySlices: Lowering<"MaxPool"> = inF32((node, [x]) => [
   poolBySlices(plan(node, x, resultAt(node).shape), "Maximum", Number.NEGATIVE_INFINITY),
 ]);
 
-/** Sums in f32, divided by the number of elements that count. */
+/** Sums in f32 and divides by the number of elements that count. */
 const averagePool: Lowering<"AveragePool"> = inF32((node, [x], writer) => {
   const pool = plan(node, x, resultAt(node).shape);
   const isMean = hasKernel(pool);
@@ -113,7 +113,7 @@ const averagePool: Lowering<"AveragePool"> = inF32((node, [x], writer) => {
   return [mean];
 });
 
-/** Among equal elements the kernel takes the first. */
+/** Sends the gradient to the first of equal elements, as the kernel does. */
 const maxPoolGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const [dy, x, y] = operands;
   const pool = plan(node, x, dy.shape);

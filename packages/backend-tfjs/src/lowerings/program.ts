@@ -1,4 +1,4 @@
-/** A graph as nodes of a session that other programs share: its inputs, its results, and the commit of a run. */
+/** Writes a graph as nodes of a session that other programs share: inputs, results, and the commit of a run. */
 import {
   type AnyNode,
   expandComposites,
@@ -25,7 +25,7 @@ import { lowerings } from "./lowerings.js";
 import { isExpanded } from "./matrix.js";
 import { inF32 } from "./twins.js";
 
-/** An input or output that is transferred under that node name; without a name it has no elements. */
+/** An input or output and the node that transfers it; without a node's name it has no elements. */
 export interface Edge {
   readonly name: string;
   readonly type: ValueType;
@@ -36,13 +36,13 @@ type Replacement = Bound["always"][number];
 
 export interface Program {
   readonly nodes: readonly NodeInit[];
-  /** Large constants, which are variables with those keys. */
+  /** Large constants by the keys of their variables. */
   readonly constants: ReadonlyMap<string, HostTensor>;
   readonly inputs: readonly Edge[];
   readonly results: readonly Edge[];
-  /** A scalar that exists once everything has been committed. */
+  /** A scalar that is computed after everything has been committed. */
   readonly done: string;
-  /** The graph node that a session node belongs to. */
+  /** The graph node to which a session node belongs. */
   nodeOf(engineNode: string): string | undefined;
 }
 
@@ -52,7 +52,7 @@ export interface ProgramOptions {
   readonly bound: Bound;
   /** The name of a slot's handle. */
   readonly handle: (slot: string) => string;
-  /** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
+  /** Whether a node is computed in f32 because the engine has no correct kernel for its half dtype. */
   readonly isWidened: (node: AnyNode) => boolean;
 }
 
@@ -126,7 +126,7 @@ class ProgramLowering {
     }
   }
 
-  /** A failure in a body is one of its loop. */
+  /** Lowers a loop's body; failures in it are reported as failures of the loop. */
   #body({ inputs, nodes, outputs }: Graph, given: readonly Term[], path: string): readonly Term[] {
     const { source } = this.#writer;
     inputs.forEach(({ value }, index) => {
@@ -155,8 +155,8 @@ class ProgramLowering {
   }
 
   /**
-   * Everything that can fail runs before the gate, all assignments after it, and everything fetched after those: a run
-   * that fails has changed nothing, and one that returns has committed. Slots are read before the gate as well: a read
+   * Adds a gate. Everything that can fail runs before it, all assignments after it, and fetches after those: a run
+   * that fails has changed nothing, and one that returns has committed. Slots are also read before the gate; a read
    * that no result and no commit needs does not run at all.
    */
   #finish(): { readonly results: readonly Edge[]; readonly done: string } {
@@ -179,7 +179,7 @@ class ProgramLowering {
     return { results, done };
   }
 
-  /** @returns the nodes after which everything is committed */
+  /** Adds the assignments. @returns the nodes after which everything is committed */
   #commit(values: ReadonlyMap<string, Term>, gate: string): readonly string[] {
     const { always, applied, whenApplied } = this.#options.bound;
     const assign = ({ slot, output }: Replacement, after: string): string => {
@@ -195,7 +195,7 @@ class ProgramLowering {
     return [gate, ...assigned, this.#commitWhen(flag, assignAll, gate)];
   }
 
-  /** Nodes that wait for the dead branch of a Switch do not run at all. The Merge runs in either case. */
+  /** Commits only if the flag is true: nodes after the dead branch of a Switch do not run. The Merge always runs. */
   #commitWhen(flag: Term, assignAll: (after: string) => readonly string[], gate: string): string {
     const writer = this.#writer;
     const ofFlag = { T: type("bool") };
@@ -208,7 +208,7 @@ class ProgramLowering {
     return writer.one("Merge", [skipped, after], { ...ofFlag, N: int(2) }, { outputs: 2 });
   }
 
-  /** Notes the name of a value's term; the type is the graph's. */
+  /** Records the term of a value, by name, with the graph's type. */
   #set(value: Value, name: string | undefined): void {
     if (name === undefined) throw new Error(`internal: value %${value.id} has no name`);
     this.#terms.set(value, this.#writer.at(name, value));
@@ -221,5 +221,5 @@ class ProgramLowering {
   }
 }
 
-/** Whether there is nothing to compute: many of the engine's kernels refuse such shapes. */
+/** Whether a value has no elements; many of the engine's kernels refuse such shapes. */
 const isEmpty = ({ shape }: Value): boolean => shape.includes(0);

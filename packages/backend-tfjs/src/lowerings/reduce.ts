@@ -9,7 +9,7 @@ const reduce =
   (op: "Sum" | "Mean" | "Max" | "Min" | "Prod"): Lowering<ReduceOp> =>
   (node, [x]) => [x.reduce(op, node.attributes.axes, node.attributes.keepdims)];
 
-/** A sum of f(x), and a function of that sum; halves are computed in f32 throughout. */
+/** Lowers to after(Σ before(x)); half dtypes are computed in f32 throughout. */
 function sum(before: string | undefined, after?: string): Lowering<ReduceOp> {
   return inF32((node, [x]) => {
     const { axes, keepdims } = node.attributes;
@@ -18,7 +18,7 @@ function sum(before: string | undefined, after?: string): Lowering<ReduceOp> {
   });
 }
 
-/** log Σ exp(x), relative to the maximum where that is finite, so that no intermediate value overflows. */
+/** log Σ exp(x), relative to the maximum if that is finite, so that no intermediate value overflows. */
 const logSumExp: Lowering<"ReduceLogSumExp"> = (node, [x]) => {
   const { axes, keepdims } = node.attributes;
   const shift = finiteOrZero(x.reduce("Max", axes, true));
@@ -29,7 +29,7 @@ const logSumExp: Lowering<"ReduceLogSumExp"> = (node, [x]) => {
 
 const finiteOrZero = (x: Term): Term => x.op("IsFinite").select(x, 0);
 
-/** A sum of squares, and a function of it; over all elements it is 2 · the engine's L2 loss, which reads x once. */
+/** Lowers to after(Σ x²); over all elements the sum is 2 · the engine's L2Loss, which reads x once. */
 function sumOfSquares(after?: string): Lowering<ReduceOp> {
   const byAxes = sum("Square", after);
   return inF32((node, operands, writer) => {
@@ -58,7 +58,7 @@ export const reduceLowerings: LoweringTable<OpOf<"reduce">> = {
   ReduceMean: reduce("Mean"),
   ReduceMax: reduce("Max"),
   ReduceMin: reduce("Min"),
-  /** The engine computes products, and running sums, in the half itself. */
+  /** Computed in f32: the engine accumulates products, and cumulative sums, in the half dtype itself. */
   ReduceProd: inF32(reduce("Prod")),
   ReduceL1: sum("Abs"),
   ReduceL2: sumOfSquares("Sqrt"),

@@ -9,7 +9,7 @@ import { markZero } from "./zeros.js";
 
 interface Scatter {
   readonly data: Term;
-  /** i32, counted from the start; the last axis holds the coordinates. */
+  /** Coordinates, i32, counted from the start; they lie along the last axis. */
   readonly places: Term;
   readonly updates: Term;
 }
@@ -19,7 +19,7 @@ function tensorScatter(op: string, { data, places, updates }: Scatter, writer: S
   return writer.term(`TensorScatter${op}`, [data, places, updates], attributes, data);
 }
 
-/** Gradients of gathers are sums into zeros; those zeros need not be allocated first. */
+/** Adds updates to data. If the data is zeros, as in a gather's gradient, they need not be allocated first. */
 function scatterAdd(scatter: Scatter, writer: ScopeWriter): Term {
   const { data, places, updates } = scatter;
   if (!data.isZero) return tensorScatter("Add", scatter, writer);
@@ -27,7 +27,7 @@ function scatterAdd(scatter: Scatter, writer: ScopeWriter): Term {
   return writer.term("ScatterNd", [places, updates, writer.ints(data.shape)], attributes, data);
 }
 
-/** The engine's scatter maximum and minimum lose NaN: a second scatter adds NaN where there was one, and 0 elsewhere. */
+/** Restores NaN in the engine's scatter of maxima or minima: a second scatter adds NaN where there was one. */
 const scatterExtreme =
   (op: "Max" | "Min") =>
   (scatter: Scatter, writer: ScopeWriter): Term => {
@@ -41,8 +41,8 @@ const scatterExtreme =
   };
 
 /**
- * The engine has no scatter that multiplies, but it has products of segments. A segment is a block of the result; its
- * number is found in a table of strides for each coordinate, whose lookup fails on an index outside.
+ * Multiplies by products of segments, because the engine has no scatter that multiplies. A segment is a block of the
+ * result; a table of strides per coordinate gives its number, and the lookup fails for an index out of range.
  */
 function scatterMul({ data, places, updates }: Scatter, writer: ScopeWriter): Term {
   const { dtype, shape } = data;
@@ -94,7 +94,7 @@ const scatterElements: Lowering<"ScatterElements"> = (node, [whole, indices, upd
   return [reductions[reduction](scatter, writer).reshape(resultAt(node).shape)];
 };
 
-/** Pure movement keeps the dtype; reductions are computed in f32. */
+/** Moves elements in their own dtype, and computes reductions in f32. */
 function byReduction<K extends ScatterOp & Op>(lowering: Lowering<K>): Lowering<K> {
   const [moving, combining] = [throughF16(lowering), inF32(lowering)];
   return (node, operands, writer) => {

@@ -1,4 +1,4 @@
-/** Searches along one axis. The engine's ops compare with `<`, so the position of NaN is arbitrary. */
+/** Searches along one axis. The engine's own ops compare with `<`, which gives NaN an arbitrary position. */
 import { type ArgOp, type GraphNode, isFloat } from "@mp/graph";
 import { bool, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
@@ -19,7 +19,7 @@ function search(op: ArgOp, x: Term, node: GraphNode<ArgOp>, writer: ScopeWriter)
   return found.reshape(resultAt(node).shape);
 }
 
-/** For floats, the first element that equals the extreme, or the first NaN: the extreme is NaN if any element is. */
+/** For floats, finds the first element equal to the extreme, or the first NaN: any NaN makes the extreme NaN. */
 function argReduce(op: ArgOp, extreme: "Max" | "Min"): Lowering<ArgOp> {
   return inF32((node, [x], writer) => {
     if (!isFloat(x.dtype)) return [search(op, x, node, writer)];
@@ -30,7 +30,7 @@ function argReduce(op: ArgOp, extreme: "Max" | "Min"): Lowering<ArgOp> {
 }
 
 /**
- * Integers in the order of the floats, with zeros equal and NaN above all: for negative floats all bits but the sign
+ * Integers in the order of the floats, with equal zeros and NaN above all: in negative floats all bits but the sign
  * are flipped.
  */
 function orderedKeys(x: Term): Term {
@@ -40,7 +40,7 @@ function orderedKeys(x: Term): Term {
   return x.op("IsNan").select(x.writer.scalar(2 ** 31 - 1, "i32"), keys);
 }
 
-/** The engine searches the last axis for the largest; flipping all bits of integers reverses their order. */
+/** Moves the axis last, where the engine searches for the largest; flipped bits reverse the order of integers. */
 const topK: Lowering<"TopK"> = (node, [given], writer) => {
   const { axis, k, largest } = node.attributes;
   const last = given.shape.length - 1;

@@ -21,7 +21,7 @@ const constant: Lowering<"Constant"> = (node, _, writer) => {
   return [bytes.every((byte) => byte === 0) ? markZero(term) : term];
 };
 
-/** x once the other operands exist: control edges make every reader of x wait for them. */
+/** x, available once the other operands are computed: control edges make every reader of x wait for them. */
 const barrier: Lowering<"Barrier"> = (_, [x, ...others], writer) => [
   writer.term("Identity", [x], { T: type(x.dtype) }, x, { after: others }),
 ];

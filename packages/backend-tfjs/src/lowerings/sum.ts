@@ -1,7 +1,7 @@
 /**
- * The sum of two values, one of which may be broadcast to the other. Leading axes of size 1 are removed: TensorFlow's
- * optimizer fuses a product with what is added to each of its rows, and not all of those kernels accept the row as [1,
- * n].
+ * Adds two values, one of which may be broadcast to the other. Leading axes of size 1 are removed: TensorFlow's
+ * optimizer fuses a product with what is added to each of its rows, and not all of those kernels accept the row as
+ * [1, n].
  */
 import { isComputeFloat, type Shape, sameShape } from "@mp/graph";
 import type { Term } from "../graph/term.js";
@@ -16,8 +16,8 @@ export function sum(a: Term, b: Term, shape: Shape): Term {
 }
 
 /**
- * The engine adds the same row to every row fastest as a BiasAdd. After a product, the optimizer fuses it with the
- * product, and so rounds halves once where the graph says twice.
+ * Adds a row to every row by BiasAdd, which is the fastest. After a product the optimizer fuses both, and so rounds
+ * half dtypes once where the graph says twice.
  */
 function addToEach(long: Term, short: Term): Term {
   const isRow = long.shape.length > 1 && short.shape.length === 1 && short.shape[0] === long.shape.at(-1);

@@ -1,4 +1,4 @@
-/** Nodes that are computed in another dtype: the same node on converted operands, whose results are converted back. */
+/** Computes nodes in another dtype: the same node on converted operands, whose results are converted back. */
 import { type DType, isHalf, type Op } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 import { type Lowering, type Operands, resultAt } from "./lowering.js";
@@ -19,7 +19,7 @@ function inOther<K extends Op>(
   };
 }
 
-/** For lowerings with several nodes: halves are converted to f32 and results are rounded once. */
+/** Computes half dtypes in f32 and rounds the results once, for lowerings with several nodes. */
 export function inF32<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   return inOther(
     lowering,
@@ -28,7 +28,7 @@ export function inF32<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   );
 }
 
-/** The engine has few ops that move 8-bit floats; f16 holds all their values. */
+/** Moves f8 as f16, which holds all its values: the engine has few ops that move f8. */
 export function throughF16<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   return inOther(
     lowering,

@@ -6,10 +6,10 @@ import type { Lowering, LoweringTable } from "./lowering.js";
 import { plain } from "./plain.js";
 import { inF32 } from "./twins.js";
 
-/** The engine's own op is off by more than one ulp, and so is the rsqrt that its optimizer makes of 1/√x, but not of 1/(√x · 1). */
+/** 1 / (x · 1): the engine's Reciprocal is off by over an ulp, as is the Rsqrt that its optimizer makes of 1 / √x. */
 const reciprocal: Lowering<"Reciprocal"> = (_, [x], writer) => [writer.scalar(1, x.dtype).div(x.mul(1))];
 
-/** For alpha outside 0 … 1 the engine's op takes the larger of x and alpha · x, which is not LeakyRelu. */
+/** Selects explicitly for alpha outside of [0, 1], where the engine's op takes the larger of x and alpha · x. */
 const leakyRelu: Lowering<"LeakyRelu"> = (node, [x], writer) => {
   const { alpha } = node.attributes;
   if (alpha >= 0 && alpha <= 1)
@@ -17,17 +17,17 @@ const leakyRelu: Lowering<"LeakyRelu"> = (node, [x], writer) => {
   return [x.op("Less", 0).select(x.mul(alpha), x)];
 };
 
-/** The engine's own op computes exp(x) - 1, whose error near 0 is that of numbers near 1. */
+/** Uses Expm1: the engine's Elu computes exp(x) - 1, whose error near 0 is that of numbers near 1. */
 const elu: Lowering<"Elu"> = (node, [x]) => {
   const { alpha } = node.attributes;
   const minusOne = x.op("Expm1");
   return [x.op("Less", 0).select(alpha === 1 ? minusOne : minusOne.mul(alpha), x)];
 };
 
-/** x/2 · (1 + erf(x/√2)): the engine's erfc would keep the digits of the tail, but takes three times as long. */
+/** x/2 · (1 + erf(x/√2)); the engine's erfc would keep the digits of the tail, but takes three times as long. */
 const gelu = (x: Term): Term => x.mul(0.5).mul(x.mul(Math.SQRT1_2).op("Erf").add(1));
 
-/** (1 + tanh u)/2 is the logistic function of 2u, which saves two passes. */
+/** Uses that (1 + tanh u)/2 is the logistic function of 2u, which saves two passes. */
 function geluTanh(x: Term): Term {
   const scale = 2 * Math.sqrt(2 / Math.PI);
   const u = x.mul(
@@ -40,8 +40,8 @@ function geluTanh(x: Term): Term {
 }
 
 /**
- * Bounds are values of x's dtype. For integers a bound becomes the next integer inside; a bound outside the dtype's
- * range is dropped.
+ * Clips with bounds in x's dtype. For integers a bound becomes the next integer inside; a bound outside of the
+ * dtype's range is dropped.
  */
 const clip: Lowering<"Clip"> = (node, [x]) => {
   const { min, max } = node.attributes;
@@ -68,7 +68,7 @@ function boundIn(dtype: DType, bound: number, inside: (x: number) => number): nu
 export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   ...rowsOf(FAMILIES.unary, (op) => plain<OpOf<"unary">>(op)),
   Reciprocal: reciprocal,
-  /** In halves the engine's Softplus loses most digits in its intermediate steps. */
+  /** Computed in f32: in half dtypes the engine's intermediate steps lose most digits. */
   Softplus: inF32(plain("Softplus")),
   LeakyRelu: inF32(leakyRelu),
   Elu: inF32(elu),
@@ -77,6 +77,6 @@ export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   Identity: (_, [x]) => [x],
   Cast: cast,
   IsNaN: plain("IsNan"),
-  /** TensorFlow's graph optimizer rewrites LogicalNot over "less" to "greater or equal", which is wrong for NaN. */
+  /** Not LogicalNot, whose negation of "less" TensorFlow's optimizer turns into "greater or equal", wrong for NaN. */
   Not: (_, [x], writer) => [x.op("NotEqual", writer.scalar(1, "bool"))],
 };

@@ -3,21 +3,21 @@ import { type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 
-/** Marks a term that is known to hold only +0. */
+/** Marks a term as known to hold only +0. */
 export function markZero(term: Term): Term {
   term.writer.zeros.add(term.name);
   return term;
 }
 
 /**
- * Results of sums without terms. Not every engine kernel writes these: on the CPU a product ends the process when two
- * nodes read its result, and gradients of filters keep what was in memory before.
+ * The result of a sum without terms. Not every kernel of the engine writes it: on the CPU a product crashes if two
+ * nodes read its result, and filter gradients keep what was in memory before.
  */
 export function fillZeros({ dtype, shape }: ValueType, writer: ScopeWriter): Term {
   return markZero(fill(0, dtype, shape, writer));
 }
 
-/** A tensor of one number. */
+/** A tensor filled with one number. */
 export function fill(number: Term | 0, dtype: DType, shape: Shape, writer: ScopeWriter): Term {
   const inputs = [writer.ints(shape), number === 0 ? writer.scalar(0, dtype) : number];
   return writer.term("Fill", inputs, { T: type(dtype), index_type: type("i32") }, { dtype, shape });

@@ -18,20 +18,20 @@ import { isSigmoidRough, probeSubnormals, type Subnormals, sumsColumns } from ".
 import { processorFlags } from "./read-processor-flags.js";
 import { runGraph } from "./run-graph.js";
 
-/** Findings of the probe on an engine. */
+/** What the probe found out about an engine. */
 export interface Findings {
-  /** The engine's error for each pair that it cannot run in any way, by `pairKey`. */
+  /** The engine's error for each pair of op and dtype that it cannot run in any way, by `pairKey`. */
   readonly missing: ReadonlyMap<string, string>;
-  /** Pairs in halves that are computed in f32, by `pairKey`. */
+  /** Pairs with half dtypes that are computed in f32, by `pairKey`. */
   readonly widened: ReadonlySet<string>;
-  /** Halves whose column sums accumulate in f32 and are rounded once, whatever other sums do. */
+  /** Half dtypes whose column sums accumulate in f32 and round once, whatever other sums do. */
   readonly columnSums: ReadonlySet<HalfDType>;
   readonly subnormals: Subnormals;
-  /** How its convolutions of infinities and NaN differ from IEEE 754; undefined where they do not. */
+  /** How convolutions of infinities and NaN deviate from IEEE 754; undefined if they do not. */
   readonly nonFinite: string | undefined;
 }
 
-/** By addon: an engine does not change while a process runs. */
+/** Findings by addon: an engine does not change while a process runs. */
 const known = new WeakMap<TfjsBinding, Promise<Findings>>();
 
 /** Probes what the engine computes, once per process. */

@@ -1,7 +1,7 @@
 import { GraphBuilder, type HostTensor, ones, type Value } from "@mp/graph";
 import * as probes from "@mp/graph/probe";
 
-/** One graph with a node or two for each pair, on inputs of all ones. All results are returned. */
+/** Builds one graph with a node or two for each pair, on inputs of ones. It returns all results. */
 export function probeGraph(pairs: readonly probes.ProbePair[]): probes.ProbeGraph {
   const builder = new GraphBuilder();
   const inputs: Record<string, HostTensor> = {};

@@ -4,12 +4,12 @@ import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";
 
 /**
- * As many nodes as TensorFlow prepares at little more cost than one; memory that it takes to prepare more is never
+ * Number of nodes that TensorFlow prepares at little more cost than one; the memory to prepare more is never
  * returned.
  */
 const TOGETHER = 64;
 
-/** The engine's error for each of those pairs that it cannot run, lowered as they will be. */
+/** The engine's error for each of the pairs that it cannot run in its lowered form. */
 export function missingKernels(
   binding: TfjsBinding,
   pairs: readonly probes.ProbePair[],

@@ -18,7 +18,7 @@ import { runGraph } from "./run-graph.js";
 
 export type Subnormals = Readonly<Record<ComputeDType, "preserve" | "flush">>;
 
-/** Whether an addition keeps half the smallest normal number. */
+/** Tests for each float dtype whether an addition keeps half the smallest normal number. */
 export async function probeSubnormals(binding: TfjsBinding): Promise<Subnormals> {
   const formats = ["f32", "f16", "bf16"] as const;
   const builder = new GraphBuilder();
@@ -35,12 +35,12 @@ export async function probeSubnormals(binding: TfjsBinding): Promise<Subnormals>
   return Object.fromEntries(entries) as Subnormals;
 }
 
-/** Long enough that a sum accumulated in the half stalls, in either format. */
+/** Number of terms with which a sum in either half dtype stalls. */
 const TERMS = 2100;
 
 /**
- * Whether Sigmoid, for any number of the half, differs by more than one ulp from what the engine computes in f32. Where
- * intermediate results are rounded, it does for a few numbers.
+ * Whether Sigmoid of any number of the half dtype differs by more than one ulp from the engine's result in f32. If
+ * intermediate results are rounded, a few numbers do.
  */
 export async function isSigmoidRough(binding: TfjsBinding, half: HalfDType): Promise<boolean> {
   const builder = new GraphBuilder();
@@ -58,7 +58,7 @@ export async function isSigmoidRough(binding: TfjsBinding, half: HalfDType): Pro
   return !isNear(got["y"], want["y"]);
 }
 
-/** Whether the columns of a matrix of that half accumulate in f32 and are rounded once. */
+/** Whether sums of a matrix' columns in the half dtype accumulate in f32 and round once. */
 export async function sumsColumns(binding: TfjsBinding, half: HalfDType): Promise<boolean> {
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype: half, shape: [2, TERMS] }, "batch");

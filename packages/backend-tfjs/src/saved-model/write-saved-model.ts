@@ -9,12 +9,12 @@ import { SavedModelSchema } from "../proto/saved_model_pb.js";
 /** The tag that identifies the graph in its SavedModel. */
 export const TAG = "mp";
 
-/** The meaning of these ops has not changed since; TensorFlow 2.9 and everything later reads it. */
+/** A GraphDef version since which the meaning of these ops has not changed; TensorFlow reads it from 2.9 on. */
 const GRAPH_VERSION = 1087;
 
 /**
- * The bytes of a `saved_model.pb` with one graph. There is no checkpoint and no signature: nodes are fed and fetched by
- * name.
+ * Encodes a `saved_model.pb` with one graph. It has no checkpoint and no signature, because nodes are fed and fetched
+ * by name.
  */
 function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
   return toBinary(
@@ -33,7 +33,7 @@ function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
 
 /**
  * Writes the model to a temporary folder for as long as `use` runs.
- * @throws MP_BACKEND_FAILED when the folder for temporary files cannot be written
+ * @throws MP_BACKEND_FAILED if the temporary folder cannot be written
  */
 export async function withSavedModel<R>(nodes: readonly NodeInit[], use: (folder: string) => R): Promise<R> {
   const folder = await writeFolder(encodeSavedModel(nodes));

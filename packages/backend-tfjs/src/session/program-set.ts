@@ -13,14 +13,14 @@ interface Loaded {
 }
 
 /**
- * The programs that share variables. TensorFlow's variables belong to a session and a session's graph cannot grow, so a
- * later program makes the set load a new session, and the variables' values move from the old session to it.
+ * The programs that share variables. Variables belong to a session, and a session's graph cannot grow; so a new
+ * program makes the set load a new session, and the variables' values move there from the old one.
  */
 export class ProgramSet {
   readonly #binding: TfjsBinding;
   readonly #slots: ReadonlyMap<string, ValueType>;
   readonly #keys: ReadonlyMap<string, string>;
-  /** Values of the slots until a session holds them. */
+  /** Values of the slots, as long as no session holds them. */
   readonly #initial: Map<string, HostTensor>;
   readonly #programs = new Set<Program>();
   #loaded: Loaded | undefined;
@@ -34,17 +34,17 @@ export class ProgramSet {
     this.#initial = new Map(entries.map(([slot, value]) => [slot, copyTensor(value)]));
   }
 
-  /** Bytes of the slots. */
+  /** Total bytes of the slots. */
   get bytes(): number {
     return [...this.#slots.values()].reduce((sum, type) => sum + byteLength(type), 0);
   }
 
-  /** The prefix of the names of the next program's nodes. */
+  /** A prefix for the names of a new program's nodes. */
   nextScope(): string {
     return `program${this.#count++}`;
   }
 
-  /** The name of a slot's handle. */
+  /** The name of the handle of a slot's variable. */
   handle(slot: string): string {
     return handleName(this.#key(slot));
   }
@@ -53,14 +53,14 @@ export class ProgramSet {
     this.#programs.add(program);
   }
 
-  /** Its nodes stay in the session until a new one is loaded. */
+  /** Removes a program; its nodes stay in the session until a new one is loaded. */
   remove(program: Program): void {
     this.#programs.delete(program);
     if (this.#programs.size > 0) return;
     this.#unload();
   }
 
-  /** @returns the numbers of the result tensors */
+  /** Runs a program. @returns the numbers of the result tensors */
   async run(program: Program, inputs: readonly number[]): Promise<readonly number[]> {
     const { session } = await this.#ready(program);
     const fed = program.inputs.flatMap(({ node }) => node ?? []);
@@ -71,7 +71,7 @@ export class ProgramSet {
     return results.slice(0, -1);
   }
 
-  /** Copies of the slots' values. */
+  /** Copies the values of slots to the host. */
   read(slots: readonly string[]): readonly (readonly [slot: string, value: HostTensor])[] {
     const loaded = this.#loaded;
     if (loaded === undefined) {
@@ -129,13 +129,13 @@ export class ProgramSet {
     }
   }
 
-  /** The others continue in the current session; running this program again gives the same error. */
+  /** Drops a program that TensorFlow refuses. The others keep their session; this one gives the same error again. */
   #drop(program: Program, error: unknown): unknown {
     this.#programs.delete(program);
     return error;
   }
 
-  /** Loads a session with those programs in place of the last one, which is unchanged when TensorFlow refuses. */
+  /** Loads a session with these programs in place of the last one, which stays as it is if TensorFlow refuses. */
   async #load(programs: ReadonlySet<Program>): Promise<Loaded> {
     const types = [...this.#slots].map(([slot, type]) => [this.#key(slot), type] as const);
     // Constants with equal content share one entry, whichever program has them.
@@ -159,7 +159,7 @@ export class ProgramSet {
     return next;
   }
 
-  /** Moves the values of the slots into the variables of the next session, from the last session or from the host. */
+  /** Moves the slots' values into the variables of the next session, from the last one or from the host. */
   #move(next: Loaded): void {
     const keys = [...this.#keys.values()];
     const last = this.#loaded;
@@ -193,7 +193,7 @@ export class ProgramSet {
     }
   }
 
-  /** Frees the memory of a session that no program uses any more; the values are kept on the host for the next one. */
+  /** Frees a session that no program uses any more; the host keeps the values for the next one. */
   #unload(): void {
     if (this.#loaded === undefined) return;
     for (const [slot, value] of this.read([...this.#slots.keys()])) this.#initial.set(slot, value);
@@ -212,7 +212,7 @@ export class ProgramSet {
   }
 }
 
-/** The addon's numbers for the values of those variables; variables without elements have none. */
+/** Fetches variables. @returns the addon's numbers for their values; variables without elements have none */
 function fetchAll({ session, variables }: Loaded, keys: readonly string[]): ReadonlyMap<string, number> {
   const full = keys.flatMap((key) => {
     const read = variables.get(key)?.read;
@@ -223,7 +223,7 @@ function fetchAll({ session, variables }: Loaded, keys: readonly string[]): Read
   return new Map(full.map(([key], index) => [key, ids[index] as number]));
 }
 
-/** Writes the variables with those keys, using the given tensors where they have elements. */
+/** Writes the variables with these keys from the given tensors; variables without elements need none. */
 function assignAll(
   { session, variables }: Loaded,
   keys: readonly string[],

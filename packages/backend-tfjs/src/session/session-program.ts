@@ -8,13 +8,13 @@ import { empty, type Uploaded, wrapResult } from "./uploaded.js";
 
 export interface SessionOptions {
   readonly binding: TfjsBinding;
-  /** Whether a node is computed in f32 because the engine has no correct kernel for its halves. */
+  /** Whether a node is computed in f32 because the engine has no correct kernel for its half dtype. */
   readonly isWidened: (node: AnyNode) => boolean;
 }
 
 type Tensors = Readonly<Record<string, Uploaded>>;
 
-/** A program in the session of its state, or in one that holds only this program. A run is one call, which also commits. */
+/** A program in the session of its state, or in a session of its own. A run is one call, which also commits. */
 export class SessionProgram implements RunnableProgram<Uploaded> {
   readonly #binding: TfjsBinding;
   readonly #graph: Graph;

@@ -3,15 +3,15 @@ import type { TfjsBinding } from "../load/index.js";
 import { TAG, withSavedModel } from "../saved-model/write-saved-model.js";
 import { engineFailure } from "./engine-failure.js";
 
-/** The tensors to feed and to fetch, in order. TensorFlow prepares each combination once. */
+/** The tensors to feed and to fetch, in order. TensorFlow prepares each combination only once. */
 export interface Signature {
   readonly fed: readonly string[];
   readonly fetched: readonly string[];
 }
 
 /**
- * One TensorFlow session with its graph and variables. It uses the addon's own functions, which tfjs-node's `predict`
- * calls, too: any node can be fed and fetched, and no tensor passes through tfjs.
+ * One TensorFlow session with its graph and variables. It uses the addon's own functions, as tfjs-node's `predict`
+ * does: any node can be fed and fetched, and no tensor passes through tfjs.
  */
 export class TfSession {
   readonly #binding: TfjsBinding;
@@ -34,7 +34,10 @@ export class TfSession {
     return new TfSession(binding, id);
   }
 
-  /** The addon's numbers for the results, which the caller must delete. @throws MP_BACKEND_FAILED, MP_OUT_OF_MEMORY */
+  /**
+   * Runs the session. @returns ids of the results, for the caller to delete @throws MP_BACKEND_FAILED,
+   * MP_OUT_OF_MEMORY
+   */
   run({ fed, fetched }: Signature, tensorIds: readonly number[]): readonly number[] {
     if (this.#id === undefined) throw new Error("internal: the session has been disposed");
     const names = (list: readonly string[]): string => list.map(withPort).join(",");
@@ -53,7 +56,7 @@ export class TfSession {
   }
 }
 
-/** The addon requires the port in every name. */
+/** Adds the port, which the addon requires in every name. */
 function withPort(name: string): string {
   return name.includes(":") ? name : `${name}:0`;
 }

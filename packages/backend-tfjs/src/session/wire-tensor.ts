@@ -22,7 +22,7 @@ export class WireTensor {
     return this.#id;
   }
 
-  /** A copy on the host. */
+  /** Copies the tensor to the host. */
   read(): HostTensor {
     return fromCarrier(this.type, this.#binding.tensorDataSync(this.id));
   }
@@ -34,7 +34,7 @@ export class WireTensor {
   }
 }
 
-/** A copy of host data in TensorFlow's memory. Not for tensors without elements, which are not transferred. */
+/** Copies host data into TensorFlow's memory. Not for tensors without elements, which are not transferred. */
 export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor {
   const { dtype, shape } = wireType(value);
   const numbers: Readonly<Record<CarrierDType, number>> = {
@@ -46,15 +46,15 @@ export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor 
   return new WireTensor(binding, { dtype: value.dtype, shape: value.shape }, id);
 }
 
-/** TensorFlow uses aligned arrays in place and keeps them; an array at this offset is not aligned, so it is copied. */
+/** Offset that makes an array unaligned, so that TensorFlow copies it instead of keeping it in place. */
 const UNALIGNED_BYTES = 4;
-/** The reused buffer for copies of a step's inputs; larger copies get their own. */
+/** Largest size of the buffer that is reused for copies of a step's inputs; larger copies get their own. */
 const LARGEST_SCRATCH_BYTES = 64 * 2 ** 20;
 let scratch = new ArrayBuffer(0);
 
 /**
- * A copy that TensorFlow copies once more before the call returns: JavaScript memory must not become part of a
- * variable, because TensorFlow frees variables on its own threads.
+ * Copies data so that TensorFlow copies it once more before the call returns: JavaScript memory must not become part
+ * of a variable, because TensorFlow frees variables on its own threads.
  */
 function carrierCopy({ dtype, shape, data }: HostTensor): Carrier {
   const {
@@ -79,7 +79,7 @@ function room(byteLength: number): ArrayBuffer {
   return scratch;
 }
 
-/** Decodes a tensor of that type from wire format. */
+/** Decodes a tensor from wire format. */
 function fromCarrier({ dtype, shape }: ValueType, carrier: Carrier): HostTensor {
   const count = elementCount(shape, "result");
   const data =
@@ -94,7 +94,7 @@ export function emptyTensor({ dtype, shape }: ValueType): HostTensor {
   return { dtype, shape, data: new hostArrayOf[dtype](0) } as HostTensor;
 }
 
-/** The same values in a new array. */
+/** A copy in a new array. */
 export function copyTensor(value: HostTensor): HostTensor {
   const { dtype, shape, data } = value;
   const own = dtype === "bool" ? data.map((byte) => Number(byte !== 0)) : data.slice();

@@ -19,7 +19,7 @@ interface Inode {
 }
 
 /**
- * A disk that forgets what was not synced. It writes at most 4 bytes a call, may fail one call, and may lose power
+ * A disk that forgets what was not synced. It writes at most 4 bytes per call, may fail one call, and may lose power
  * before one.
  */
 class Disk implements FileSystem {

@@ -11,7 +11,7 @@ const sizes = fc.array(
   },
 );
 
-/** Chunks of those sizes, of bytes that follow each other. */
+/** Chunks of the given sizes, with consecutive byte values. */
 function chunksOf(lengths: readonly number[]): readonly Uint8Array[] {
   let next = 0;
   return lengths.map((length) => Uint8Array.from({ length }, () => next++ % 251));

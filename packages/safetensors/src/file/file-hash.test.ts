@@ -31,7 +31,7 @@ const small: Readonly<Record<string, WritableTensor>> = {
   none: { dtype: "F32", shape: [0, 2], data: new Float32Array(0) },
 };
 
-/** Bytes by name, so that NaN payloads and the sign of 0 count. */
+/** Tensors by name with their bytes, so that NaN payloads and the sign of 0 count. */
 const plain = ({ tensors, metadata }: LoadedTensors) =>
   JSON.stringify([
     Object.entries(tensors).map(([name, { dtype, shape, data }]) => [

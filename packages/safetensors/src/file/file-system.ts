@@ -13,11 +13,11 @@ export interface WritableFile {
 
 export interface Located {
   readonly path: string;
-  /** Undefined if nothing is there yet: the path is the target of a link. */
+  /** Undefined if nothing exists there yet, as for the target of a dangling link. */
   readonly mode?: number;
 }
 
-/** The file system that an atomic write uses; tests inject failures and power cuts here. */
+/** The file system that an atomic write uses; tests use it to inject failures and power cuts. */
 export interface FileSystem {
   /** Fails when the file exists. */
   create(path: string): Promise<WritableFile>;
@@ -36,7 +36,7 @@ export function errorNumber(error: unknown): string | undefined {
   return typeof code === "string" && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
 }
 
-/** Codes of systems that cannot sync directories (Windows, some network mounts), which is no failure. */
+/** Error codes of systems that cannot sync directories (Windows, some network mounts); they are no failure. */
 const directoriesDoNotSync = new Set(["EISDIR", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 
 export const nodeFileSystem: FileSystem = {

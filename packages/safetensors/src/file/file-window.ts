@@ -1,10 +1,10 @@
 import { BLOCK_BYTES } from "./blocks.js";
 import { type ReadableFile, readFully } from "./read-fully.js";
 
-/** Reads ranges of a file. Small neighboring ranges share one read of at most 1 MiB: 200 000 scalars take a few. */
+/** Reads ranges of a file. Small neighboring ranges share one read of at most 1 MiB: a few serve 200 000 scalars. */
 export class FileWindow {
   readonly #file: ReadableFile;
-  /** Bytes of the file. */
+  /** Size of the file in bytes. */
   readonly #size: number;
   readonly #signal: AbortSignal | undefined;
   #block: Uint8Array<ArrayBuffer> = new Uint8Array();

@@ -3,7 +3,7 @@ import { type ReadableFile, readFully } from "./read-fully.js";
 
 const content = Uint8Array.from({ length: 50 }, (_, i) => i);
 
-/** Gives 7 bytes a call, as a file system may. */
+/** A file that gives 7 bytes per call, as a file system may. */
 const slow: ReadableFile = {
   async read(into, offset, length, position) {
     const piece = content.subarray(position, position + Math.min(length, 7));

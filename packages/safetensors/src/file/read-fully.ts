@@ -11,7 +11,7 @@ export interface ReadableFile {
   ): Promise<{ readonly bytesRead: number }>;
 }
 
-/** Bytes read by one system call, which reads at most 2 GiB, or hashed in one turn of the event loop: about 10 ms. */
+/** Bytes read by one system call (the limit is 2 GiB), or hashed in one turn of the event loop: about 10 ms. */
 export const SLICE_BYTES: number = 2 ** 24;
 
 /** Fills the buffer from a position of the file. @throws SAFETENSORS_PARSE if the file ends early */

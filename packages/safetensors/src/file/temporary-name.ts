@@ -8,10 +8,10 @@ import { errorNumber } from "./file-system.js";
 const host = createHash("sha256").update(hostname()).digest("hex").slice(0, 8);
 const pattern = /^([0-9a-f]{8})-(\d{1,9})-([0-9a-z]+)-[0-9a-f]{12}\.tmp$/;
 
-/** Bytes of the target's name in a temporary's name, which with the rest stays far below the limit of 255. */
+/** Longest part of the target's name in a temporary name, in bytes, which stays far below the limit of 255. */
 const LONGEST_LABEL = 64;
 
-/** The name, or the beginning of a long name and a hash. */
+/** The target's name, or the beginning of a long name and a hash. */
 function temporaryLabel(fileName: string): string {
   if (Buffer.byteLength(fileName) <= LONGEST_LABEL) return fileName;
   let start = "";

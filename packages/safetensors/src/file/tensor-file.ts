@@ -22,9 +22,9 @@ import { ioError } from "./io-error.js";
 import { readFully, SLICE_BYTES } from "./read-fully.js";
 
 export interface LoadOptions {
-  /** The promise rejects with the signal's reason. */
+  /** Aborts; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Sizes beyond which a header is refused. */
+  /** Sizes above which a header is refused. */
   readonly limits?: SafetensorsLimits;
 }
 
@@ -139,7 +139,7 @@ async function loadFrom(handle: FileHandle, path: string, options: LoadOptions):
   return { tensors: toRecord(tensors), metadata: toRecord(others) };
 }
 
-/** Reads in the order of the file, so that neighbors are read together. */
+/** Reads tensors in the order of the file, so that neighbors share reads. */
 async function readTensors(
   file: FileWindow,
   entries: SafetensorsHeader["tensors"],

@@ -2,14 +2,14 @@
 import type { Sha256 } from "./sha256.js";
 
 const BLOCK_BYTES = 64;
-/** Offset in the last block of the message's length in bits. */
+/** Offset of the message's length, in bits, in the last block. */
 const LENGTH_AT = BLOCK_BYTES - 8;
 
 const PRIMES: readonly number[] = Array.from({ length: 312 }, (_, n) => n).filter((n) => {
   for (let divisor = 2; divisor * divisor <= n; divisor++) if (n % divisor === 0) return false;
   return n > 1;
 });
-/** The standard's constants: the first 32 bits of the fractions of roots, which a double holds with 12 to spare. */
+/** The standard's constants: the first 32 bits of fractions of roots, which a double holds with room to spare. */
 const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => (Math.sqrt(prime) % 1) * 2 ** 32);
 const ROUNDS = Int32Array.from(PRIMES, (prime) => (Math.cbrt(prime) % 1) * 2 ** 32);
 
@@ -51,7 +51,7 @@ export function sha256(): Sha256 {
   };
 }
 
-/** One block of FIPS 180-4, section 6.2.2, with its names. */
+/** Processes one block as in FIPS 180-4, section 6.2.2, with its names. */
 function compress(state: Int32Array, w: Int32Array, bytes: Uint8Array, at: number): void {
   const words = new DataView(bytes.buffer, bytes.byteOffset + at, BLOCK_BYTES);
   for (let t = 0; t < 16; t++) w[t] = words.getInt32(4 * t);

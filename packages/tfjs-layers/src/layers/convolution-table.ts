@@ -12,7 +12,7 @@ interface Window {
   readonly autoPad: "same" | "valid";
 }
 
-/** A convolution with channels first, by the layer's kernels. */
+/** A convolution with channels first; the kernel has the layer's own layout. */
 interface Convolution {
   readonly weights: WeightNames;
   readonly axes: number;
@@ -51,7 +51,7 @@ function outputsFirst(kernel: Tensor): Tensor {
   return transpose(kernel, [rank - 1, rank - 2, ...taps]);
 }
 
-/** Convolves each channel with kernels [k…, inputs, multiplier], as [inputs · multiplier, 1, k…] in one group a channel. */
+/** Convolves each channel with kernels [k…, inputs, multiplier], one group [multiplier, 1, k…] per channel. */
 function depthwise(x: Tensor, kernel: Tensor, window: Window): Tensor {
   const rank = kernel.shape.length;
   const taps = kernel.shape.slice(0, -2);
@@ -93,7 +93,7 @@ const separableConvolution =
         ),
     });
 
-/** Transposed convolution by a kernel [k…, outputs, inputs]. Sizes are size · stride, and with "valid" what taps exceed it. */
+/** Transposed convolution with a kernel [k…, outputs, inputs]. "valid" adds max(0, k - stride) to size · stride. */
 function convolveTransposed(x: Tensor, kernel: Tensor, { strides, autoPad }: Window): Tensor {
   const taps = kernel.shape.slice(0, -2);
   const total = taps.map((count, axis) =>

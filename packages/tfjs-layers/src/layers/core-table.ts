@@ -39,7 +39,7 @@ const prelu: LayerKind = () => ({
   },
 });
 
-/** Dropout by a mask of shape `maskShape`, broadcast to that of x. */
+/** Dropout by a mask of shape `maskShape`, broadcast to x. */
 const dropout = (maskShape: (x: Tensor) => readonly number[]): LayerKind =>
   unary(
     (settings) => {

@@ -8,7 +8,7 @@ import { RECURRENT_LAYERS } from "./recurrent-table.js";
 import { SHAPE_LAYERS } from "./shape-table.js";
 import { WRAPPER_LAYERS } from "./wrapper-table.js";
 
-/** The kinds of layers by class, without models, which are read as layers too. */
+/** The kinds of layers by class; models, which can be layers too, are not among them. */
 export const LAYERS: Readonly<Record<string, LayerKind>> = {
   ...CORE_LAYERS,
   ...SHAPE_LAYERS,

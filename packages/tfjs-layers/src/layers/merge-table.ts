@@ -35,7 +35,7 @@ const concatenate: LayerKind = (settings) => {
   return { run: ({ inputs }) => concat(inputs, axis) };
 };
 
-/** x / |x| along an axis, with |x| at least the epsilon of TensorFlow.js. */
+/** x / |x| along an axis, with |x| at least TensorFlow.js' epsilon. */
 function unit(x: Tensor, axis: number): Tensor {
   return div(x, maximum(sqrt(reduceSum(square(x), { axes: [axis], keepdims: true })), 1e-7));
 }

@@ -11,7 +11,7 @@ import {
 import { type Call, firstInput, type LayerKind, weightNames } from "../plan.js";
 import type { Settings } from "../settings.js";
 
-/** The axis of a config, a number or a list of one. */
+/** Reads the axis of a config: a number, or a list with one. */
 function readAxis(settings: Settings): number {
   const { axis } = settings.config;
   if (!Array.isArray(axis)) return settings.number("axis", -1);
@@ -24,7 +24,7 @@ const affineNames = (settings: Settings): readonly string[] => [
   ...(settings.flag("center", true) ? ["beta"] : []),
 ];
 
-/** Scale and shift of shape [size]; ones and zeros where the layer has none. */
+/** Scale and shift of shape [size]; ones and zeros if the layer has none. */
 function affineWeights(call: Call, names: readonly string[], size: number): readonly [Tensor, Tensor] {
   return [
     names.includes("gamma") ? call.weight("gamma") : constant(ones([size])),

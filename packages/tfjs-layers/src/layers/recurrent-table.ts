@@ -19,11 +19,11 @@ import type { Settings } from "../settings.js";
 
 interface Weights {
   readonly recurrent: Tensor;
-  /** Added within the loop; only of a GRU that resets after its product. */
+  /** Bias that is added within the loop; only in a GRU that resets after its product. */
   readonly recurrentBias?: Tensor;
 }
 
-/** Computes the next state, whose first tensor is the output, from the state and the inputs' part of the gates. */
+/** Computes the next state from the last one and the inputs' part of the gates; its first tensor is the output. */
 type Step = (gates: Tensor, state: readonly Tensor[], weights: Weights) => readonly Tensor[];
 
 interface Cell {
@@ -50,7 +50,7 @@ const simple: MakeCell = (settings) => {
   };
 };
 
-/** Gates in the order input, forget, cell, output. */
+/** An LSTM cell, with gates in the order input, forget, cell, output. */
 const lstm: MakeCell = (settings) => {
   const { inner, outer } = readActivations(settings);
   return {
@@ -65,7 +65,7 @@ const lstm: MakeCell = (settings) => {
   };
 };
 
-/** Gates in the order update, reset, candidate. */
+/** A GRU cell, with gates in the order update, reset, candidate. */
 const gru: MakeCell = (settings, units) => {
   const { inner, outer } = readActivations(settings);
   const resetsAfter = settings.flag("reset_after", false);

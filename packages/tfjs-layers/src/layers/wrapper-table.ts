@@ -42,7 +42,7 @@ function innerConfig(settings: Settings, { config }: JsonObject): JsonObject {
     : refuseFile(`the layer inside ${settings.className} ${quote(settings.name)} has no config`);
 }
 
-/** The layer of the other direction, which only Keras 3 writes; otherwise the first one, going backwards. */
+/** The layer for the other direction: `backward_layer`, which only Keras 3 writes, else the first in reverse. */
 function backwardLayer(settings: Settings, layer: JsonObject): JsonObject {
   const given = settings.config["backward_layer"];
   if (isObject(given))

@@ -4,10 +4,10 @@ import { MpError } from "@mp/graph";
 import { quote, refuseFile } from "../problem.js";
 import { isKerasName, refuseKeras } from "./keras-file.js";
 
-/** A model of thousands of layers has some megabytes of JSON. */
+/** Limit for the JSON of a model; thousands of layers take a few megabytes. */
 const MOST_JSON_BYTES = 2 ** 27;
 
-/** @throws MP_IO with the path and the errno, MP_UNSUPPORTED for a file of Keras, MP_PARSE for one that is too large */
+/** @throws MP_IO with the path and the errno, MP_UNSUPPORTED for a Keras file, MP_PARSE for one that is too large */
 export async function readText(path: string): Promise<string> {
   const { readFile } = await import("node:fs/promises");
   return onSystem(path, async () => {
@@ -25,7 +25,7 @@ export interface Shard {
   readonly size: number;
 }
 
-/** Finds shards without opening them. @throws MP_IO, MP_PARSE for a path out of the folder, or one that is named twice */
+/** Finds shards without opening them. @throws MP_IO; MP_PARSE for a path out of the folder, or a repeated one */
 export async function findShards(modelPath: string, names: readonly string[]): Promise<readonly Shard[]> {
   const shards: Shard[] = [];
   const known = new Set<string>();
@@ -60,7 +60,7 @@ export async function readShards(shards: readonly Shard[]): Promise<Uint8Array> 
   return all;
 }
 
-/** One system call reads 2 GiB at most. */
+/** Bytes per system call, which reads at most 2 GiB. */
 const MOST_READ_BYTES = 2 ** 30;
 
 function allocate(bytes: number): Uint8Array {
@@ -95,7 +95,7 @@ async function resolveShard(modelPath: string, shard: string): Promise<string> {
   return refuseFile(`the weights' path ${quote(shard)} is a link out of the model's folder`, { shard });
 }
 
-/** Refuses a pipe, of which a read might never end. */
+/** The size of a file. Refuses a pipe, because reading it might never end. */
 async function fileSize(path: string): Promise<number> {
   const { stat } = await import("node:fs/promises");
   const found = await stat(path);

@@ -18,7 +18,7 @@ function collect(json: unknown): void {
   for (const child of Object.values(json)) collect(child);
 }
 
-/** Other values than those that layers start with: zeros hide a bias that is missing. */
+/** Sets other weights than the initial ones: zeros would hide a missing bias. */
 function randomize(model: tf.LayersModel): void {
   model.setWeights(
     model.weights.map((weight, at) => {
@@ -38,7 +38,7 @@ function randomize(model: tf.LayersModel): void {
 interface Checked {
   readonly least?: number;
   readonly most?: number;
-  /** Predicts in the model's place, with its weights. */
+  /** A model that predicts in place of the given one, with its weights. */
   readonly by?: tf.LayersModel;
 }
 

@@ -27,10 +27,10 @@ const OPTIONS = {
 };
 
 /**
- * Reads a LayersModel of TensorFlow.js, or of Keras as the converter writes it, as a model to train. It computes the same
- * as in TensorFlow.js. Its weights are parameters, nested by the names of layers; moving statistics are its state.
+ * Reads a LayersModel of TensorFlow.js, or of Keras as the converter writes it, as a model to train that computes the
+ * same. Its weights are parameters, nested by the names of layers; moving statistics are its state.
  * @throws MP_INVALID_ARGUMENT for an invalid path, an unknown option or layer; MP_IO for files that cannot be read
- * @throws MP_PARSE for a file that is no well-formed LayersModel, and weights outside of its folder
+ * @throws MP_PARSE for a file that is not a well-formed LayersModel, and for weights outside of its folder
  * @throws MP_UNSUPPORTED for a GraphModel, and for a layer that cannot be read, such as a `Lambda`, naming it
  */
 export async function fromTfjs(pathToModelJson: string, options: FromTfjsOptions = {}): Promise<TfjsModel> {

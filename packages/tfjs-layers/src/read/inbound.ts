@@ -2,10 +2,10 @@
 import { isObject, type JsonObject } from "../problem.js";
 import type { Settings } from "../settings.js";
 
-/** A reference to one output of one call of a layer. */
+/** Refers to one output of one call of a layer. */
 export interface TensorRef {
   readonly layer: string;
-  /** Number of the call, as the file counts them. */
+  /** Index of the call, as the file counts. */
   readonly node: number;
   readonly output: number;
 }
@@ -17,7 +17,7 @@ export function parseRef(value: unknown): TensorRef | undefined {
   return isRef ? { layer, node: node as number, output: output as number } : undefined;
 }
 
-/** Reads the inputs of each call of a layer. @throws MP_UNSUPPORTED for calls with other arguments than tensors */
+/** Reads the inputs of each call of a layer. @throws MP_UNSUPPORTED for calls with arguments that are not tensors */
 export function readCalls(settings: Settings, inboundNodes: unknown): readonly (readonly TensorRef[])[] {
   if (!Array.isArray(inboundNodes)) return [];
   return inboundNodes.map((node: unknown) =>
@@ -25,7 +25,7 @@ export function readCalls(settings: Settings, inboundNodes: unknown): readonly (
   );
 }
 
-/** Reads [["layer", 0, 0, {}], …], or one entry alone. */
+/** Reads [["layer", 0, 0, {}], …], or a single entry. */
 function kerasTwo(settings: Settings, node: unknown): readonly TensorRef[] {
   const entries = parseRef(node) === undefined ? node : [node];
   if (!Array.isArray(entries)) return settings.refuse("its inbound_nodes are not read");
@@ -37,7 +37,7 @@ function kerasTwo(settings: Settings, node: unknown): readonly TensorRef[] {
   });
 }
 
-/** Reads { args: [a tensor, or a list of them], kwargs }. */
+/** Reads { args: [a tensor or a list of tensors], kwargs }. */
 function kerasThree(settings: Settings, { args, kwargs }: JsonObject): readonly TensorRef[] {
   const [first, ...rest] = Array.isArray(args) ? (args as readonly unknown[]) : [];
   const inputs = tensorsIn(first);
@@ -46,7 +46,7 @@ function kerasThree(settings: Settings, { args, kwargs }: JsonObject): readonly 
   return [...inputs, ...states, ...readStates(settings, isObject(kwargs) ? kwargs : {})];
 }
 
-/** Reads the first states from the options of a call; other options must have their defaults. */
+/** Reads the initial states from the options of a call; other options must have their defaults. */
 function readStates(settings: Settings, options: JsonObject): readonly TensorRef[] {
   return Object.entries(options).flatMap(([name, value]) => {
     if (name === "initial_state") return value === null ? [] : tensorsIn(value);

@@ -2,14 +2,14 @@
 import { MpError } from "@mp/graph";
 import { quote } from "../problem.js";
 
-/** Whether the file has an extension of Keras. */
+/** Whether a path has an extension of Keras. */
 export const isKerasName = (path: string): boolean => /\.(keras|h5|hdf5)$/i.test(path);
 
-/** Whether a file begins like one of Keras: `.keras` is a ZIP archive, `.h5` is HDF5, whose first byte is no text. */
+/** Whether a text begins like a Keras file: `.keras` is a ZIP archive, `.h5` is HDF5 and begins with no text. */
 export const isKerasText = (text: string): boolean =>
   text.startsWith("PK\u0003\u0004") || text.startsWith("HDF\r\n", 1);
 
-/** Throws MP_UNSUPPORTED with the lines that convert the model. */
+/** Throws MP_UNSUPPORTED with the Python lines that convert the model. */
 export function refuseKeras(path: string): never {
   const lines = [
     "pip install tensorflowjs",

@@ -35,7 +35,7 @@ function readLayers(settings: Settings): readonly JsonObject[] {
   return layers;
 }
 
-/** Reads the shape, `batch_shape` in Keras 3 and `batch_input_shape` before. */
+/** Reads an input's shape: `batch_shape` in Keras 3, `batch_input_shape` before. */
 function readInput(json: JsonObject, name = layerName(json)): ModelInput {
   const { config } = json;
   const shape = isObject(config) ? (config["batch_shape"] ?? config["batch_input_shape"]) : undefined;
@@ -79,7 +79,7 @@ function chainPlan(children: readonly ChildPlan[], input: ModelInput, outputs: r
   };
 }
 
-/** @throws MP_INVALID_ARGUMENT for an unknown layer, naming the last ones, where heads are cut off */
+/** Finds a layer. @throws MP_INVALID_ARGUMENT for an unknown one, naming the last layers, where heads are cut off */
 function findLayer(children: readonly ChildPlan[], name: string): ChildPlan {
   const last = children.slice(-5).map((child) => quote(child.name));
   return (
@@ -154,7 +154,7 @@ function graphPlan(connections: Connections, outputs: readonly TensorRef[]): Mod
   };
 }
 
-/** @throws MP_INVALID_ARGUMENT for a layer that is unknown, or called several times */
+/** @throws MP_INVALID_ARGUMENT for a layer that is unknown or called several times */
 function findOnlyCall({ children, calls, resolve }: Connections, name: string): TensorRef {
   findLayer(children, name);
   const refs = [0, 1].map((node) => ({ layer: name, node, output: 0 }));
@@ -165,7 +165,7 @@ function findOnlyCall({ children, calls, resolve }: Connections, name: string): 
   return ref;
 }
 
-/** @throws MP_PARSE for two layers of one name, by which they are found */
+/** @throws MP_PARSE for two layers of the same name, which could not be told apart */
 function expectOwnNames(settings: Settings, children: readonly ChildPlan[]): void {
   const known = new Set<string>();
   for (const { name } of children) {
@@ -175,7 +175,7 @@ function expectOwnNames(settings: Settings, children: readonly ChildPlan[]): voi
   }
 }
 
-/** Reads references: one, a list, or a tree of them. */
+/** Reads references: a single one, a list, or a tree. */
 function readRefs(settings: Settings, option: string): readonly TensorRef[] {
   const inside = (value: unknown): readonly TensorRef[] => {
     const ref = parseRef(value);
@@ -189,8 +189,8 @@ function readRefs(settings: Settings, option: string): readonly TensorRef[] {
 }
 
 /**
- * Makes the function from a reference to the id of its call. Files may count the calls of an inner model from 1, because
- * its construction was the first: then a reference exceeds the calls that the file lists.
+ * Makes the function from a reference to the id of its call. Files may count the calls of an inner model from 1,
+ * because its construction counts as the first; a reference then exceeds the number of listed calls.
  */
 function callResolver(
   calls: ReadonlyMap<string, LayerCall>,

@@ -10,17 +10,17 @@ const MODELS: Readonly<Record<string, typeof functionalPlan>> = {
   Functional: functionalPlan,
 };
 
-/** Reasons and remedies for classes that are not read. */
+/** Reasons and remedies for classes that cannot be read. */
 const REFUSED: Readonly<Record<string, string>> = {
   Lambda:
     "its function is code of another language; replace it by layers, or export the model as ONNX and use fromOnnx",
   Masking: "masks of time steps are not read; pad to one length, or mask in the loss",
 };
 
-/** Limit of layers in one another; a deeper model would overflow the stack. */
+/** Deepest nesting of layers; a deeper model would overflow the stack. */
 const MOST_DEEP = 100;
 
-/** @throws MP_UNSUPPORTED naming the layer, for a kind or an option that is not read */
+/** @throws MP_UNSUPPORTED naming the layer, for a kind or an option that cannot be read */
 export const readLayer: ReadLayer = (json) => readAt(json, 0);
 
 const readAt = (json: JsonObject, depth: number): ReturnType<ReadLayer> => {

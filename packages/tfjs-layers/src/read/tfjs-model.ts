@@ -18,15 +18,15 @@ import type { Call, Plan } from "../plan.js";
 import { quote, refuseArgument } from "../problem.js";
 import type { ModelInput, ModelPlan } from "./model-plan.js";
 
-/** Host tensors nested by the names of layers, then of weights. */
+/** Host tensors, nested by the names of layers, then of weights. */
 export type TfjsTensors = Tree<HostTensor>;
 
-/** `TfjsTensors` in a traced function. */
+/** `TfjsTensors` as a traced function sees it. */
 export type TracedTfjsTensors = MapLeaves<TfjsTensors, HostTensor, Tensor>;
 
-/** The context that a loss gets. */
+/** The context that a loss passes to the model. */
 export interface TfjsContext {
-  /** Whether dropout is active, and normalization uses the statistics of the batch. */
+  /** Whether dropout is active and normalization uses the batch's statistics. */
   readonly training: boolean;
   /** The random key of this step's dropout. */
   readonly key: Key;
@@ -40,25 +40,25 @@ export interface TfjsModel {
   readonly name: string;
   /** Names of the inputs that `apply` takes. */
   readonly inputs: readonly string[];
-  /** Names of the outputs of `apply`, those of their layers. */
+  /** Names of the outputs of `apply`, which are those of their layers. */
   readonly outputs: readonly string[];
-  /** The names in the file of parameters and statistics, by path. */
+  /** The names of parameters and statistics in the file, by path. */
   readonly weightNames: Readonly<Record<string, string>>;
   /** Paths of parameters in layers that the file marks as not trainable. */
   readonly frozen: readonly string[];
-  /** The parameters of the file, f32, in its layout; the key is ignored. */
+  /** The file's parameters in f32, in the file's layout; the key is ignored. */
   init(key?: Key): TfjsTensors;
-  /** The moving statistics of the file, f32; `{}` if it has none. */
+  /** The file's moving statistics in f32; `{}` if it has none. */
   initState(): TfjsTensors;
-  /** Takes inputs by name, and returns outputs by name. @throws as with one tensor */
+  /** Takes inputs by name and returns outputs by name. @throws as for one tensor */
   apply(
     parameters: TracedTfjsTensors,
     inputs: Readonly<Record<string, Tensor>>,
     context?: TfjsContext,
   ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedTfjsTensors];
   /**
-   * Takes the only input, and returns the only output and the next moving statistics.
-   * @throws MP_SHAPE_MISMATCH for an input of another shape than in the file, or that an operator refuses
+   * Takes the only input; returns the only output and the next moving statistics.
+   * @throws MP_SHAPE_MISMATCH for an input with another shape than in the file, or one that an operator refuses
    * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
    */
   // The last signature is the one that TypeScript infers from, so that `predictor` takes a tensor.
@@ -69,7 +69,7 @@ export interface TfjsModel {
   ): readonly [output: Tensor, state: TracedTfjsTensors];
 }
 
-/** A weight of the file at its path in the model. */
+/** A weight of the file, with its path in the model. */
 export interface PlacedWeight {
   readonly path: string;
   readonly name: string;
@@ -81,7 +81,7 @@ export interface PlacedWeight {
 interface Run {
   readonly parameters: TracedTfjsTensors;
   readonly context: TfjsContext | undefined;
-  /** Statistics after the layers called so far. */
+  /** Statistics as updated by the layers called so far. */
   readonly followed: Map<string, Tensor>;
 }
 

@@ -40,7 +40,7 @@ function parseJson(path: string, text: string): JsonObject {
   return refuseFile(`${quote(path)} is no object`, { path });
 }
 
-/** @throws MP_PARSE for a file that is nested so deeply that the stack overflows */
+/** @throws MP_PARSE for a file whose nesting overflows the stack */
 function inDepth<T>(path: string, read: () => T): T {
   try {
     return read();

@@ -2,10 +2,10 @@
 // `model/conv/kernel` or `lstm/lstm_cell/kernel:0` from Keras.
 import { quote, refuseFile } from "../problem.js";
 
-/** A layer around the variable. */
+/** A layer that contains the variable. */
 export interface ScopeName {
   readonly name: string;
-  /** Whether names in the file may lack it. */
+  /** Whether names in the file may leave out this scope. */
   readonly isOptional: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface VariablePath {
   readonly variables: readonly string[];
 }
 
-/** Makes the function that finds a weight among these names. It throws MP_PARSE for none, or for several. */
+/** Makes the function that finds a weight among these names; it throws MP_PARSE if none or several match. */
 export function weightFinder(names: Iterable<string>): (place: VariablePath) => string {
   const byVariable = new Map<string, { readonly name: string; readonly parts: readonly string[] }[]>();
   for (const name of names) {

@@ -6,7 +6,7 @@ import { findShards, readShards } from "./files.js";
 
 type Decode = (bytes: Uint8Array, quantization: JsonObject) => Float32Array;
 
-/** Copies bytes, so that they are aligned for any element. */
+/** Copies bytes into a buffer that is aligned for any element. */
 const copyBuffer = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer;
 
 function dequantize(values: ArrayLike<number>, { scale, min }: JsonObject): Float32Array {
@@ -19,7 +19,7 @@ interface Stored {
   readonly decode: Decode;
 }
 
-/** By dtype of the stored bytes: that of the quantization, or of the tensor. */
+/** How to decode stored bytes, by their dtype: that of the quantization, or of the tensor. */
 const STORED: Readonly<Record<string, Stored>> = {
   float32: { bytes: 4, decode: (bytes) => new Float32Array(copyBuffer(bytes)) },
   float16: { bytes: 2, decode: (bytes) => decodeArray("f16", new Uint16Array(copyBuffer(bytes))) },
@@ -30,7 +30,7 @@ const STORED: Readonly<Record<string, Stored>> = {
   },
 };
 
-/** Bytes of an element, also of an optimizer's state, such as its number of steps. */
+/** Bytes per element, also for an optimizer's state, such as its number of steps. */
 const ELEMENT_BYTES: Readonly<Record<string, number>> = {
   float32: 4,
   float16: 2,
@@ -39,7 +39,7 @@ const ELEMENT_BYTES: Readonly<Record<string, number>> = {
   bool: 1,
 };
 
-/** A tensor of a group with the range of its bytes. `decode` is undefined for those of an optimizer, which are not read. */
+/** A tensor of a group and its range of bytes. `decode` is undefined for an optimizer's, which are not read. */
 interface StoredTensor {
   readonly name: string;
   readonly shape: readonly number[];
@@ -48,7 +48,7 @@ interface StoredTensor {
   readonly decode: ((bytes: Uint8Array) => Float32Array) | undefined;
 }
 
-/** Reads the tensors by name, without those of an optimizer. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
+/** Reads the tensors by name, except those of an optimizer. @throws MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
 export async function readWeights(
   modelPath: string,
   manifest: unknown,
@@ -72,7 +72,7 @@ export async function readWeights(
   return all;
 }
 
-/** Finds the range of each tensor: they follow each other as in the manifest. */
+/** Finds the byte range of each tensor; tensors follow each other as in the manifest. */
 function layOut(weights: readonly unknown[]): readonly StoredTensor[] {
   let at = 0;
   return weights.map((spec) => {
@@ -89,7 +89,7 @@ function layOut(weights: readonly unknown[]): readonly StoredTensor[] {
   });
 }
 
-/** Checks, before anything is read, that the tensors fill the files. */
+/** Checks, before anything is read, that the tensors exactly fill the files. */
 function expectFits(placed: readonly StoredTensor[], size: number): void {
   const beyond = placed.find(({ end }) => !(end <= size));
   if (beyond !== undefined) refuseFile(`the files end before the weight ${quote(beyond.name)}`);
