@@ -8,107 +8,51 @@ import { install, requireNode } from "./workspace/install.mjs";
  * @typedef {object} Command
  * @property {string} [usage] its arguments
  * @property {string} does
- * @property {() => Promise<{ run: (args: readonly string[], install: () => void) => unknown }>} load
  * @property {true} [checksFirst] `run` installs by itself, after it has checked the command line
  */
 
-/** @type {Readonly<Record<string, Command>>} */
+/** By the name of the file in `commands`. @type {Readonly<Record<string, Command>>} */
 const COMMANDS = {
-  start: {
-    does: "trains the word language model in float32, then in mixed precision",
-    load: () => import("./commands/start.mjs"),
-    checksFirst: true,
-  },
-  app: {
-    usage: "NAME [flags]",
-    does: "runs an app",
-    load: () => import("./commands/app.mjs"),
-    checksFirst: true,
-  },
-  bench: {
-    usage: "[what] [flags]",
-    does: "times training steps, see bench/README.md",
-    load: () => import("./commands/bench.mjs"),
-  },
-  build: {
-    usage: "[filter …]",
-    does: "builds what is stale: everything, or what turbo's filters name",
-    load: () => import("./commands/build.mjs"),
-  },
-  turbo: {
-    usage: "TASK [flags]",
-    does: "runs a task of turbo.json",
-    load: () => import("./commands/turbo.mjs"),
-  },
-  pnpm: {
-    usage: "[arguments]",
-    does: "runs the pnpm that package.json pins",
-    load: () => import("./commands/pnpm.mjs"),
-    checksFirst: true,
-  },
+  start: { does: "trains the word language model in float32, then in mixed precision", checksFirst: true },
+  app: { usage: "NAME [flags]", does: "runs an app", checksFirst: true },
+  bench: { usage: "[what] [flags]", does: "times training steps, see bench/README.md" },
+  build: { usage: "[filter …]", does: "builds what is stale: everything, or what turbo's filters name" },
+  turbo: { usage: "TASK [flags]", does: "runs a task of turbo.json" },
+  pnpm: { usage: "[arguments]", does: "runs the pnpm that package.json pins", checksFirst: true },
   test: {
     usage: "[--only] [flags]",
     does: "every package's tests, every app at a small size, the first program; --help lists what flags add",
-    load: () => import("./commands/test.mjs"),
   },
-  check: {
-    usage: "[name …]",
-    does: "the checks beside the tests, or only those named",
-    load: () => import("./commands/check.mjs"),
-    checksFirst: true,
-  },
-  api: {
-    does: "writes the reports of what the entries of packages export",
-    load: () => import("./checks/api-reports.mjs"),
-  },
+  check: { usage: "[name …]", does: "the checks beside the tests, or only those named", checksFirst: true },
+  api: { does: "writes the reports of what the entries of packages export" },
   count: {
     usage: "[--write | --names [folder]]",
     does: "lines of source and tests by package; --write lowers the budget to them",
-    load: () => import("./commands/count.mjs"),
   },
-  docs: {
-    does: "the guide, all pages and the API reference as a site",
-    load: () => import("./commands/docs.mjs"),
-  },
-  gallery: {
-    usage: "[app …]",
-    does: "the pictures of docs/gallery.md, by the commands there",
-    load: () => import("./commands/gallery.mjs"),
-  },
+  docs: { does: "the guide, all pages and the API reference as a site" },
+  gallery: { usage: "[app …]", does: "the pictures of docs/gallery.md, by the commands there" },
   steps: {
     usage: "[--write] [names]",
     does: "compares the hash of every emitted step with tools/steps/hashes.txt; ten minutes for all",
-    load: () => import("./commands/steps.mjs"),
     checksFirst: true,
   },
   soak: {
     usage: "[flags] [names]",
     does: "the long runs of which the tests make a fiftieth",
-    load: () => import("./commands/soak.mjs"),
     checksFirst: true,
   },
   vulkan: {
     usage: "COMMAND …",
     does: "runs a command with software Vulkan, which is downloaded the first time",
-    load: () => import("./commands/vulkan.mjs"),
     checksFirst: true,
   },
   gpu: {
     usage: "pack|run DIR",
     does: "archives for a machine with a GPU and nothing else, see docs/gpu.md",
-    load: () => import("./commands/gpu.mjs"),
     checksFirst: true,
   },
-  pack: {
-    usage: "DIR",
-    does: "every public package as a tarball",
-    load: () => import("./commands/pack.mjs"),
-    checksFirst: true,
-  },
-  version: {
-    does: "the next version of all packages and their changelogs, from the changesets",
-    load: () => import("./commands/version.mjs"),
-  },
+  pack: { usage: "DIR", does: "every public package as a tarball", checksFirst: true },
+  version: { does: "the next version of all packages and their changelogs, from the changesets" },
 };
 
 requireNode();
@@ -122,6 +66,8 @@ if (command === undefined) {
 } else {
   // Loaded late: most commands use packages that are installed here.
   if (!command.checksFirst) install();
-  const code = await (await command.load()).run(args, install);
+  /** @type {{ run: (args: readonly string[], install: () => void) => unknown }} */
+  const { run } = await import(`./commands/${name}.mjs`);
+  const code = await run(args, install);
   if (typeof code === "number") process.exitCode = code;
 }

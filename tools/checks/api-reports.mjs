@@ -125,6 +125,3 @@ export function apiReports({ write }) {
   );
   return problems === 0;
 }
-
-/** Writes the reports. */
-export const run = () => (apiReports({ write: true }) ? 0 : 1);
