@@ -5,6 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isLinuxX64 } from "../workspace/parts.mjs";
 import { run, userEnvironment } from "./user-project.mjs";
 
 /**
@@ -26,7 +27,7 @@ const LIMIT_MS = 60_000;
  * @returns {boolean} whether all printed what this Node prints
  */
 export function runsEverywhere(project, folder) {
-  if (process.platform !== "linux" || process.arch !== "x64") {
+  if (!isLinuxX64) {
     console.log(
       "The first program was not run on Bun, Deno and other Nodes: their packages here are for Linux on x64",
     );
@@ -39,7 +40,7 @@ export function runsEverywhere(project, folder) {
   );
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
   const npm = ["install", "--ignore-scripts", "--no-audit", "--no-fund"];
-  if (!run("npm", npm, { cwd: folder, env: userEnvironment })) return false;
+  if (!run("npm", npm, { cwd: folder })) return false;
   const here = output(process.execPath, [], project);
   console.log(here);
   return names.every((name, at) => {

@@ -17,56 +17,51 @@ export const userEnvironment = Object.fromEntries(
 );
 
 /**
+ * Runs a command as a user would.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {import("node:child_process").SpawnSyncOptions} options
+ * @param {{ cwd: string }} options
+ * @returns {boolean} whether it succeeded
  */
-export function run(command, args, options) {
+export function run(command, args, { cwd }) {
   const { status, error } = spawnSync(command, args, {
+    cwd,
+    env: userEnvironment,
     stdio: ["ignore", "inherit", "inherit"],
     timeout: LIMIT_MS,
-    ...options,
   });
   if (error) console.error(`${command}: ${error.message}`);
   return status === 0;
 }
 
-/**
- * @param {string} folder
- * @param {string} command as the README has it
- * @param {NodeJS.ProcessEnv} env
- */
-function type(folder, command, env) {
+/** @param {string} folder @param {string} command as the README has it */
+function type(folder, command) {
   console.log(`$ ${command}`);
-  return run("sh", ["-c", command], { cwd: folder, env });
+  return run("sh", ["-c", command], { cwd: folder });
 }
 
 /**
  * Types the README's Install section.
  * @param {string} folder made here
  * @param {(line: string) => string} change what a line becomes: where the packages come from
- * @param {NodeJS.ProcessEnv} [env]
  */
-export function installByReadme(folder, change, env = userEnvironment) {
+export function installByReadme(folder, change) {
   mkdirSync(folder, { recursive: true });
-  return readBlock("install")
-    .trim()
-    .split("\n")
-    .every((line) => type(folder, change(line), env));
+  const lines = readBlock("install").trim().split("\n");
+  return lines.every((line) => type(folder, change(line)));
 }
 
 /**
  * Types what the README has beside its program, then runs the program as JavaScript.
  * @param {string} folder in which the packages are installed
- * @param {NodeJS.ProcessEnv} [env]
  */
-export function runByReadme(folder, env = userEnvironment) {
+export function runByReadme(folder) {
   const program = readBlock("program");
   writeFileSync(join(folder, "program.ts"), program);
   writeFileSync(join(folder, "program.js"), program);
   writeFileSync(join(folder, "program.cjs"), asCommonJs(program));
   const lines = readBlock("typescript").trim().split("\n");
-  return [...lines, "node program.js", "node program.cjs"].every((line) => type(folder, line, env));
+  return [...lines, "node program.js", "node program.cjs"].every((line) => type(folder, line));
 }
 
 /**

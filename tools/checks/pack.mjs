@@ -12,7 +12,7 @@ import { packAll } from "../workspace/tarballs.mjs";
 import { readBlock } from "./marked-block.mjs";
 import { checkProgram } from "./program.mjs";
 import { runsEverywhere } from "./runtimes.mjs";
-import { installByReadme, run, runByReadme, userEnvironment } from "./user-project.mjs";
+import { installByReadme, run, runByReadme } from "./user-project.mjs";
 
 const packages = publicLibraries();
 const work = mkdtempSync(join(tmpdir(), "mp-pack-"));
@@ -42,8 +42,7 @@ const foreign = Object.entries(lock.packages).filter(
 for (const [path, { resolved }] of foreign)
   console.error(`${path} came from ${resolved}, not from this checkout`);
 
-const node = (/** @type {readonly string[]} */ ...args) =>
-  run(process.execPath, args, { cwd: project, env: userEnvironment });
+const node = (/** @type {readonly string[]} */ ...args) => run(process.execPath, args, { cwd: project });
 const loads = packages.map(({ name }) => {
   const imported = node("--input-type=module", "-e", `await import("${name}")`);
   const required = node("--input-type=commonjs", "-e", `require("${name}")`);
@@ -59,7 +58,7 @@ function checksWithoutNodeTypes() {
     join(project, "tsconfig.plain.json"),
     JSON.stringify({ compilerOptions, files: ["program.ts"] }),
   );
-  return run("npx", ["tsc", "-p", "tsconfig.plain.json"], { cwd: project, env: userEnvironment });
+  return run("npx", ["tsc", "-p", "tsconfig.plain.json"], { cwd: project });
 }
 
 const good =
@@ -68,7 +67,7 @@ const good =
   runByReadme(project) &&
   checksWithoutNodeTypes() &&
   // Before its strict tsconfig.json is written, which the README's user does not have.
-  run("npx", ["@mp/doctor"], { cwd: project, env: userEnvironment }) &&
+  run("npx", ["@mp/doctor"], { cwd: project }) &&
   checkProgram(project, readBlock("program")) &&
   runsEverywhere(project, join(work, "runtimes"));
 if (good) rmSync(work, { recursive: true, force: true });

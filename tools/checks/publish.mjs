@@ -121,9 +121,7 @@ try {
     }
   }
   const good =
-    installed.length > 0 &&
-    runByReadme(project) &&
-    run("npx", ["--yes", "@mp/doctor"], { cwd: project, env: userEnvironment });
+    installed.length > 0 && runByReadme(project) && run("npx", ["--yes", "@mp/doctor"], { cwd: project });
   if (!good) fail(`publish: failed, left in ${work}`);
   rmSync(work, { recursive: true, force: true });
 } finally {
