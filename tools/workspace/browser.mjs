@@ -2,10 +2,10 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { root } from "./packages.mjs";
+import { isLinuxX64 } from "./parts.mjs";
 
 /** Whether there is a Chromium: that of the npm package, or one that MP_CHROMIUM names. */
-export const hasBrowser = () =>
-  process.env["MP_CHROMIUM"] !== undefined || (process.platform === "linux" && process.arch === "x64");
+export const hasBrowser = () => process.env["MP_CHROMIUM"] !== undefined || isLinuxX64;
 
 /**
  * Imports a program of `tools/browser`, which is TypeScript.

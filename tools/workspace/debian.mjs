@@ -3,9 +3,9 @@ import { basename, join } from "node:path";
 import { onlyFile, PartsMissing, run } from "./parts.mjs";
 
 /**
- * The version is the one that was tried. It leaves Debian's pool when the next one comes, which is taken then.
- * @typedef {{ name: string; version: string; sha256: string }} DebianPackage `name` may name the architecture:
- *   `libc6:arm64`
+ * The version is the one that was tried. It leaves Debian's pool when the next one comes, which is taken then. The name
+ * may have an architecture: `libc6:arm64`.
+ * @typedef {readonly [name: string, version: string, sha256: string]} DebianPackage
  */
 
 /**
@@ -44,7 +44,7 @@ function aptEnvironment(folder, { suites, architectures }) {
  * @param {NodeJS.ProcessEnv} env
  * @returns {string} the package's file
  */
-function download({ name, version, sha256 }, folder, env) {
+function download([name, version, sha256], folder, env) {
   try {
     run("apt-get", ["download", "-qq", `${name}=${version}`], { cwd: folder, env });
     return onlyFile(folder, name, sha256);
@@ -60,11 +60,10 @@ function download({ name, version, sha256 }, folder, env) {
 
 /**
  * Unpacks packages without installing them, each into the folder that `into` says.
- * @template {DebianPackage} P
- * @param {readonly P[]} packages
+ * @param {readonly DebianPackage[]} packages
  * @param {{ suites: string; architectures: readonly string[] }} from suites with spaces between; the first
  *   architecture is that of packages that name none
- * @param {{ work: string; into: (wanted: P) => string }} folders `work` exists, and can be deleted afterwards
+ * @param {{ work: string; into: (name: string) => string }} folders `work` exists, and can be deleted afterwards
  * @throws PartsMissing where apt-get or dpkg-deb is missing or finds no such package
  */
 export function unpackDebian(packages, from, { work, into }) {
@@ -72,7 +71,7 @@ export function unpackDebian(packages, from, { work, into }) {
   run("apt-get", ["update", "-qq"], { cwd: work, env });
   for (const wanted of packages) {
     const folder = mkdtempSync(join(work, "deb-"));
-    run("dpkg-deb", ["-x", download(wanted, folder, env), into(wanted)], { cwd: folder });
+    run("dpkg-deb", ["-x", download(wanted, folder, env), into(wanted[0])], { cwd: folder });
     rmSync(folder, { recursive: true });
   }
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { root } from "./packages.mjs";
-import { PartsMissing } from "./parts.mjs";
+import { isLinuxX64, PartsMissing } from "./parts.mjs";
 import { runNode, turbo } from "./turbo.mjs";
 
 /** Exit code of our installers when no package index answers. */
@@ -19,8 +19,7 @@ export function installLibrary(folder, command, args = [], stdio = ["ignore", "i
   if (!turbo(["build:js"], { filter: [`./packages/${folder}`], quiet: true })) return false;
   const file = join(root, "packages", folder, command);
   const status = runNode([file, ...args], { stdio });
-  const isForThis = process.platform === "linux" && process.arch === "x64";
-  if (status === EXIT_UNREACHABLE || (status !== 0 && !isForThis))
+  if (status === EXIT_UNREACHABLE || (status !== 0 && !isLinuxX64))
     throw new PartsMissing(`@mp/${folder} installed no library, see above`);
   return status === 0;
 }

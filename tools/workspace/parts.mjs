@@ -8,6 +8,15 @@ import { join } from "node:path";
 /** This machine or its network cannot provide them. */
 export class PartsMissing extends Error {}
 
+/** Whether this machine is one that parts are fetched for: Linux on x64. */
+export const isLinuxX64 = process.platform === "linux" && process.arch === "x64";
+
+/** @param {string} what is fetched @throws PartsMissing elsewhere than on Linux on x64 */
+export function requireLinuxX64(what) {
+  if (isLinuxX64) return;
+  throw new PartsMissing(`${what} is for linux/x64, this is ${process.platform}/${process.arch}`);
+}
+
 /**
  * @param {string} command
  * @param {readonly string[]} args

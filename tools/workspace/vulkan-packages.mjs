@@ -1,5 +1,7 @@
-/** Mesa's software Vulkan and the libraries that it links to, as Debian 12 (glibc 2.36) has them: name, version, sha256. */
-/** @type {readonly (readonly [name: string, version: string, sha256: string])[]} */
+/**
+ * Mesa's software Vulkan and the libraries that it links to, as Debian 12 (glibc 2.36) has them.
+ * @type {readonly import("./debian.mjs").DebianPackage[]}
+ */
 export const VULKAN_PACKAGES = [
   [
     "mesa-vulkan-drivers",

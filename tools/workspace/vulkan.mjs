@@ -6,7 +6,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { unpackDebian } from "./debian.mjs";
-import { fetchOnce, PartsMissing } from "./parts.mjs";
+import { fetchOnce, requireLinuxX64 } from "./parts.mjs";
 import { VULKAN_PACKAGES } from "./vulkan-packages.mjs";
 
 const FROM = { suites: "bookworm bookworm-backports", architectures: ["amd64"] };
@@ -18,8 +18,7 @@ const isUnused = (/** @type {string} */ file) => /^lib(vulkan_|VkLayer_)/.test(f
 function fetchVulkan(into) {
   const [work, root, lib] = [join(into, "work"), join(into, "root"), join(into, "lib")];
   for (const folder of [work, root, lib]) mkdirSync(folder);
-  const packages = VULKAN_PACKAGES.map(([name, version, sha256]) => ({ name, version, sha256 }));
-  unpackDebian(packages, FROM, { work, into: () => root });
+  unpackDebian(VULKAN_PACKAGES, FROM, { work, into: () => root });
   for (const folder of ["lib", "usr/lib"].map((name) => join(root, name, "x86_64-linux-gnu"))) {
     for (const file of readdirSync(folder))
       if (/\.so(\.|$)/.test(file) && !isUnused(file)) renameSync(join(folder, file), join(lib, file));
@@ -38,10 +37,7 @@ function fetchVulkan(into) {
  * @throws PartsMissing where this machine or its network cannot provide it
  */
 export function softwareVulkan() {
-  if (process.platform !== "linux" || process.arch !== "x64")
-    throw new PartsMissing(
-      `the software Vulkan fetched is for linux/x64, this is ${process.platform}/${process.arch}`,
-    );
+  requireLinuxX64("the software Vulkan fetched");
   return fetchOnce("vulkan", [VULKAN_PACKAGES, FROM, DRIVER], fetchVulkan);
 }
 
