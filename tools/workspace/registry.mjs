@@ -1,9 +1,9 @@
 /** An npm registry on this machine, empty and gone when it is stopped: it holds what is published to it, and asks no other. */
-import { spawn } from "node:child_process";
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { fail } from "./fail.mjs";
 import { root } from "./packages.mjs";
 
@@ -39,28 +39,16 @@ max_body_size: 100mb
 log: { type: stdout, format: pretty, level: error }
 `,
   );
-  const server = spawn(
-    process.execPath,
-    [
-      join(root, "node_modules", "verdaccio", "bin", "verdaccio"),
-      "--config",
-      config,
-      "--listen",
-      `127.0.0.1:${port}`,
-    ],
-    { cwd: folder, stdio: ["ignore", "inherit", "inherit"] },
-  );
+  const verdaccio = join(root, "node_modules", "verdaccio", "bin", "verdaccio");
+  const server = fork(verdaccio, ["--config", config, "--listen", `127.0.0.1:${port}`], {
+    cwd: folder,
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const stop = () => server.kill();
   process.on("exit", stop);
-  for (const since = performance.now(); ; await wait(200)) {
-    if (server.exitCode !== null) fail(`the registry ended with exit status ${server.exitCode}`);
-    if (performance.now() - since > START_LIMIT_MS) fail(`the registry did not start within a minute`);
-    const isUp = await fetch(`${url}-/ping`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (isUp) break;
-  }
+  server.on("exit", (status) => status === null || fail(`the registry ended with exit status ${status}`));
+  // Verdaccio sends one to the process that forked it, as soon as it listens.
+  await once(server, "message", { signal: AbortSignal.timeout(START_LIMIT_MS) });
   // Anyone may publish, but npm sends nothing without a token.
   return { url, npmrc: `@mp:registry=${url}\n//127.0.0.1:${port}/:_authToken=anyone\n`, stop };
 }
