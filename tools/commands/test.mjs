@@ -10,7 +10,7 @@ import { runCheck } from "../workspace/turbo.mjs";
 /** Tests that run without a flag. */
 const PLAIN = [
   { name: "packages", run: () => testPackages("test") },
-  { name: "apps, small", run: smokeApps },
+  { name: "apps, small", run: () => smokeApps() },
   { name: "the first program", run: () => runCheck("first-program") },
 ];
 
