@@ -1,11 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fail } from "../workspace/fail.mjs";
 import { root } from "../workspace/packages.mjs";
 import { runStages } from "../workspace/stages.mjs";
-import { environment, turbo } from "../workspace/turbo.mjs";
+import { environment, runNode, turbo } from "../workspace/turbo.mjs";
 
 /** @typedef {{ fraction: number; seed: number; only: readonly string[] }} SoakOptions */
 
@@ -63,12 +62,9 @@ function engines() {
     const path = join(root, "packages", folder);
     if (!existsSync(path) || !turbo(["build:js"], { filter: [`@mp/${folder}`], quiet: true })) return false;
     const script = `const m = await import('./dist/index.js'); await (await ${backend}).dispose();`;
-    const { status } = spawnSync(process.execPath, ["--input-type=module", "-e", script], {
-      cwd: path,
-      stdio: "ignore",
-    });
-    if (status !== 0) console.log(`soak: ${name} does not open here, and is left out`);
-    return status === 0;
+    const opens = runNode(["--input-type=module", "-e", script], { cwd: path, stdio: "ignore" }) === 0;
+    if (!opens) console.log(`soak: ${name} does not open here, and is left out`);
+    return opens;
   });
   return ["reference", ...found.map(([name]) => name)];
 }
@@ -92,43 +88,26 @@ export function run(args, install) {
       all.map((engine) => ({
         name: `${name}, ${engine}`,
         run: () =>
-          spawnSync(
-            process.execPath,
-            [join(root, "tools/soak/cases.mjs"), engine, which, String(fraction), String(seed)],
-            { stdio: ["ignore", "inherit", "inherit"], env: environment },
-          ).status === 0,
+          runNode(["tools/soak/cases.mjs", engine, which, String(fraction), String(seed)], {
+            env: environment,
+          }) === 0,
       })),
     );
   if (cases.length > 0 && !turbo(["build:js"], { filter: ["@mp/conformance"], quiet: true }))
     fail("soak: @mp/conformance did not build, see above");
-  return runStages("soak", [
-    ...Object.entries(files)
-      .filter(([name]) => isAsked(name))
-      .map(([name, [folder = "", file = ""]]) => ({
-        name,
-        run: () =>
-          spawnSync(
-            process.execPath,
-            [
-              join(root, "packages", folder, "node_modules", "vitest", "vitest.mjs"),
-              "run",
-              file,
-              "--testTimeout=7200000",
-              "--reporter=verbose",
-              "--disableConsoleIntercept",
-            ],
-            {
-              cwd: join(root, "packages", folder),
-              stdio: ["ignore", "inherit", "inherit"],
-              env: {
-                ...environment,
-                MP_SOAK_FRACTION: String(fraction),
-                MP_SOAK_SEED: String(seed),
-                MP_SOAK_BACKENDS: backends.join(","),
-              },
-            },
-          ).status === 0,
-      })),
-    ...cases,
-  ]);
+  const env = {
+    ...environment,
+    MP_SOAK_FRACTION: String(fraction),
+    MP_SOAK_SEED: String(seed),
+    MP_SOAK_BACKENDS: backends.join(","),
+  };
+  const vitest = ["--testTimeout=7200000", "--reporter=verbose", "--disableConsoleIntercept"];
+  const tests = Object.entries(files)
+    .filter(([name]) => isAsked(name))
+    .map(([name, [folder = "", file = ""]]) => {
+      const cwd = join(root, "packages", folder);
+      const args = ["node_modules/vitest/vitest.mjs", "run", file, ...vitest];
+      return { name, run: () => runNode(args, { cwd, env }) === 0 };
+    });
+  return runStages("soak", [...tests, ...cases]);
 }
