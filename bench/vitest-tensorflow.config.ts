@@ -1,3 +1,3 @@
-import { tensorflowPreset } from "@mp/build/vitest";
+import { suitePreset } from "@mp/build/vitest";
 
-export default tensorflowPreset();
+export default suitePreset("tensorflow");

@@ -1,3 +1,3 @@
-import { openvinoPreset } from "@mp/build/vitest";
+import { suitePreset } from "@mp/build/vitest";
 
-export default openvinoPreset();
+export default suitePreset("openvino");

@@ -1,3 +1,3 @@
-import { pythonPreset } from "@mp/build/vitest";
+import { suitePreset } from "@mp/build/vitest";
 
-export default pythonPreset();
+export default suitePreset("python");

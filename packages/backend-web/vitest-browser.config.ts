@@ -1,3 +1,3 @@
-import { browserPreset } from "@mp/build/vitest";
+import { suitePreset } from "@mp/build/vitest";
 
-export default browserPreset();
+export default suitePreset("browser");

@@ -1,3 +1,3 @@
-import { webgpuPreset } from "@mp/build/vitest";
+import { suitePreset } from "@mp/build/vitest";
 
-export default webgpuPreset();
+export default suitePreset("webgpu");

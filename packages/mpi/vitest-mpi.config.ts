@@ -1,3 +1,3 @@
-import { mpiPreset } from "@mp/build/vitest";
+import { suitePreset } from "@mp/build/vitest";
 
-export default mpiPreset();
+export default suitePreset("mpi");

@@ -1,3 +1,3 @@
-import { compilerPreset } from "@mp/build/vitest";
+import { suitePreset } from "@mp/build/vitest";
 
-export default compilerPreset();
+export default suitePreset("compiler");

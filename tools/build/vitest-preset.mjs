@@ -12,7 +12,7 @@ const sources = Object.fromEntries(
 
 const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "openvino", "python", "compiler"];
 /** @param {string} suite */
-const testsOf = (suite) => `test/${suite}/**/*.test.ts`;
+const suiteFiles = (suite) => `test/${suite}/**/*.test.ts`;
 
 /**
  * Two cores: one worker per package, since turbo already runs packages in parallel. `npm test` counts from the JSON
@@ -25,7 +25,7 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     reporters: ["default", "json"],
     outputFile: { json: ".results/test.json" },
     // Each of these is a run of its own, in what the machine may lack.
-    exclude: SPECIAL.map(testsOf),
+    exclude: SPECIAL.map(suiteFiles),
     // Files that share a process leave nothing to each other.
     restoreMocks: true,
     unstubEnvs: true,
@@ -62,34 +62,16 @@ export const sharedPreset = (apart, alias = {}) => {
   };
 };
 
-/** @param {string} suite */
-const special =
-  (suite) =>
-  (/** @type {Record<string, unknown>} */ test = {}) =>
-    preset({
-      include: [testsOf(suite)],
-      exclude: [],
-      outputFile: { json: `.results/test-${suite}.json` },
-      ...test,
-    });
-
-/** Tests in `test/browser`, which open one: `npm test -- --browser`. */
-export const browserPreset = special("browser");
-
-/** Tests in `test/webgpu`, which need a device of WebGPU outside a browser: `npm test -- --webgpu`. */
-export const webgpuPreset = special("webgpu");
-
-/** Tests in `test/mpi`, which start processes through `mpiexec`: `npm test -- --mpi`. */
-export const mpiPreset = special("mpi");
-
-/** Tests in `test/tensorflow`, which need TensorFlow's library: `npm test -- --tensorflow`. */
-export const tensorflowPreset = special("tensorflow");
-
-/** Tests in `test/openvino`, which need OpenVINO's library: `npm test -- --openvino`. */
-export const openvinoPreset = special("openvino");
-
-/** Tests in `test/python`, which need a Python with other projects' readers: `npm test -- --python`. */
-export const pythonPreset = special("python");
-
-/** Tests in `test/compiler`, which run the compiler on the packages' declarations: `npm run check -- types`. */
-export const compilerPreset = special("compiler");
+/**
+ * The tests in `test/<suite>`, which need what a machine may lack: `npm test -- --<suite>` runs them, but for those of
+ * `compiler`, which run the compiler on the packages' declarations: `npm run check -- types`.
+ * @param {string} suite one of `SPECIAL`
+ * @param {Record<string, unknown>} [test]
+ */
+export const suitePreset = (suite, test = {}) =>
+  preset({
+    include: [suiteFiles(suite)],
+    exclude: [],
+    outputFile: { json: `.results/test-${suite}.json` },
+    ...test,
+  });
