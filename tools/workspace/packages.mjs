@@ -38,6 +38,12 @@ export function manifestAt(path) {
   return JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
 }
 
+/** @param {string} path from the root, with `/` @returns {WorkspacePackage} */
+function packageAt(path) {
+  const manifest = manifestAt(path);
+  return { path, folder: path.slice(path.lastIndexOf("/") + 1), name: manifest.name, manifest };
+}
+
 /**
  * The packages directly under a folder of the root, sorted by path.
  * @param {string} folder
@@ -45,30 +51,21 @@ export function manifestAt(path) {
  */
 function packagesUnder(folder) {
   if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder))
-    .sort()
-    .filter((name) => existsSync(join(root, folder, name, "package.json")))
-    .map((name) => {
-      const path = `${folder}/${name}`;
-      const manifest = manifestAt(path);
-      return { path, folder: name, name: manifest.name, manifest };
-    });
+  const names = readdirSync(join(root, folder)).sort();
+  return names.filter((name) => isPackage(`${folder}/${name}`)).map((name) => packageAt(`${folder}/${name}`));
 }
+
+const isPackage = (/** @type {string} */ path) => existsSync(join(root, path, "package.json"));
 
 export const libraries = () => packagesUnder("packages");
 export const publicLibraries = () => libraries().filter(({ manifest }) => manifest.private !== true);
 export const apps = () => packagesUnder("apps");
-
-/** @returns {WorkspacePackage} */
-export const bench = () => ({
-  path: "bench",
-  folder: "bench",
-  name: manifestAt("bench").name,
-  manifest: manifestAt("bench"),
-});
+export const bench = () => packageAt("bench");
 
 /** Every member of the workspace but the root: the globs of pnpm-workspace.yaml. */
-export function members() {
-  const own = existsSync(join(root, "bench", "package.json")) ? [bench()] : [];
-  return [...libraries(), ...apps(), ...own, ...packagesUnder("tools")];
-}
+export const members = () => [
+  ...libraries(),
+  ...apps(),
+  ...(isPackage("bench") ? [bench()] : []),
+  ...packagesUnder("tools"),
+];
