@@ -53,6 +53,17 @@ export function writeSums(folder, paths) {
   writeFileSync(join(folder, "SHA256SUMS"), lines.join(""));
 }
 
+/** The Python whose pip fetches wheels. */
+export const python = process.env["PEER_PYTHON"] ?? "python3";
+
+/** Fetches wheels alone into a folder. @param {string} folder @param {readonly string[]} args what, and for which Python */
+export const fetchWheels = (folder, args) =>
+  run(python, [
+    ...["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
+    ...args,
+    ...["-d", folder],
+  ]);
+
 /** @param {string} command @param {readonly string[]} args @param {string} [cwd] */
 export function run(command, args, cwd) {
   const { status, error, stdout } = spawnSync(command, args, {

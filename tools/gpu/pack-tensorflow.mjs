@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { fail } from "../workspace/fail.mjs";
 import { root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
-import { run, writeArchive } from "./archive.mjs";
+import { fetchWheels, python, run, writeArchive } from "./archive.mjs";
 import { productionFiles } from "./production-files.mjs";
 
 const TFJS_NODE = "packages/backend-tfjs/node_modules/@tensorflow/tfjs-node";
@@ -20,8 +20,7 @@ const PACKAGE = /^node_modules\/\.pnpm\/[^/]+\/node_modules\/(@[^/]+\/[^/]+|[^@/
 /** Files that an earlier install put under tfjs-node: the checkout's own addon and libraries. */
 const INSTALLED = /\/tfjs-node\/(deps|lib)\//;
 const CUDA_12 = fileURLToPath(new URL("cuda12.txt", import.meta.url));
-const PLATFORMS = ["manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64"];
-const OLDER = ["manylinux2014_x86_64", "manylinux2010_x86_64"];
+const PLATFORMS = ["_2_28", "_2_27", "_2_17", "2014", "2010"].map((version) => `manylinux${version}_x86_64`);
 
 /** @typedef {"cpu" | "cuda"} TensorFlowDevice */
 
@@ -68,13 +67,11 @@ function findHoisted(files) {
 
 /** The libraries of all wheels, in one folder. @param {string} place @param {string} work */
 function unpackCuda12(place, work) {
-  const python = process.env["PEER_PYTHON"] ?? "python3";
   const wheels = join(work, "cuda12");
-  run(python, [
-    ...["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"],
-    ...["--python-version", "3.11", "--implementation", "cp"],
-    ...[...PLATFORMS, ...OLDER].flatMap((platform) => ["--platform", platform]),
-    ...["-r", CUDA_12, "-d", wheels],
+  fetchWheels(wheels, [
+    ...["--require-hashes", "--python-version", "3.11", "--implementation", "cp"],
+    ...PLATFORMS.flatMap((platform) => ["--platform", platform]),
+    ...["-r", CUDA_12],
   ]);
   for (const wheel of readdirSync(wheels)) {
     run(python, ["-c", UNPACK, join(wheels, wheel), place]);

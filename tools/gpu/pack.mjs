@@ -13,7 +13,7 @@ import { basename, dirname, join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
 import { manifestAt, root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
-import { hashFile, MAX_PIECE_BYTES, run, writeArchive, writeSums } from "./archive.mjs";
+import { fetchWheels, hashFile, MAX_PIECE_BYTES, python, run, writeArchive, writeSums } from "./archive.mjs";
 import { packTensorFlow } from "./pack-tensorflow.mjs";
 import { CUDA_WHEEL, MEMBERS, NODE } from "./pinned.mjs";
 import { productionFiles } from "./production-files.mjs";
@@ -96,19 +96,7 @@ function packCuda(folder, work, files) {
     );
   }
   const { name, file, sha256, pip, libraries } = CUDA_WHEEL;
-  const python = process.env["PEER_PYTHON"] ?? "python3";
-  const download = [
-    "-m",
-    "pip",
-    "download",
-    "--quiet",
-    "--no-deps",
-    "--only-binary=:all:",
-    ...pip,
-    "-d",
-    work,
-  ];
-  run(python, [...download, `${name}==${CUDA_WHEEL.version}`]);
+  fetchWheels(work, [...pip, `${name}==${CUDA_WHEEL.version}`]);
   const found = hashFile(join(work, file), "sha256").toString("hex");
   if (found !== sha256) fail(`gpu pack: ${file} is ${found}, not the pinned one`);
   run(python, ["-c", "import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2], sys.argv[3:])",

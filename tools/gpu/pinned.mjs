@@ -20,14 +20,8 @@ export const CUDA_WHEEL = {
   sha256: "6acc0f4b3d5ac5f2984432faa59dd8fcce6775f8b43a7140afa0f322c7a703b1",
   /** The interpreter that the wheel is for does not matter for the libraries in it. */
   pip: [
-    "--python-version",
-    "3.12",
-    "--implementation",
-    "cp",
-    "--abi",
-    "cp312",
-    "--platform",
-    "manylinux_2_28_x86_64",
+    ...["--python-version", "3.12", "--implementation", "cp", "--abi", "cp312"],
+    ...["--platform", "manylinux_2_28_x86_64"],
   ],
   libraries: [
     "onnxruntime/capi/libonnxruntime_providers_shared.so",
